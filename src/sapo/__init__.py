@@ -1,0 +1,47 @@
+"""sapo: train a sequence labeler on your own data in seconds on a CPU.
+
+    import sapo
+
+    tagger = sapo.train("train.txt", dev="dev.txt", template="chunking")
+    tagger.tag([("The", "DT"), ("cat", "NN"), ("sleeps", "VBZ")])
+    tagger.nbest([("The", "DT"), ("cat", "NN"), ("sleeps", "VBZ")], n=3)
+    tagger.save("chunk.sapo")
+
+Names are loaded when they are first used: `import sapo` itself is instant.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sapo.corpus import Sentence, read
+    from sapo.errors import SapoError
+    from sapo.evaluate import Scores
+    from sapo.learn import Settings
+    from sapo.tagger import Tagger, Tagging
+    from sapo.training import train
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "SapoError": "sapo.errors",
+    "Scores": "sapo.evaluate",
+    "Sentence": "sapo.corpus",
+    "Settings": "sapo.learn",
+    "Tagger": "sapo.tagger",
+    "Tagging": "sapo.tagger",
+    "read": "sapo.corpus",
+    "train": "sapo.training",
+}
+
+__all__ = ["SapoError", "Scores", "Sentence", "Settings", "Tagger", "Tagging", "__version__", "read", "train"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'sapo' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

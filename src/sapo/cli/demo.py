@@ -1,0 +1,66 @@
+"""sapo demo: train on the bundled sample, show scores and taggings, then tag what the person types."""
+
+import sys
+import time
+
+import typer
+
+from sapo.cli.options import announce_compiling
+
+SENTENCE = "Maria Lindqvist joined Northwind Bank in Oslo last spring ."
+TASKS = {  # column, template, what it does
+    "pos": ("pos", "part-of-speech tagger"),
+    "chunk": ("chunking", "chunker"),
+    "entity": ("ner", "entity tagger"),
+}
+
+
+def demo_command() -> None:
+    """Train a tagger, a chunker and an entity tagger on the bundled sample and try them."""
+    from sapo.corpus import read
+    from sapo.corpus.sample import COLUMNS, sample_path
+    from sapo.corpus.tokenise import tokenise
+    from sapo.tagger import Tagger
+    from sapo.training import train
+
+    announce_compiling()
+    taggers: dict[str, Tagger] = {}
+    sentences = sum(1 for _ in read(sample_path("train"), columns=COLUMNS, label="entity"))
+    typer.echo(f"training on the bundled sample, {sentences} sentences:")
+    for column, (template, what) in TASKS.items():
+        started = time.perf_counter()
+        taggers[column] = train(sample_path("train"), template=template, columns=COLUMNS, label=column)
+        seconds = time.perf_counter() - started
+        name, value = taggers[column].evaluate(sample_path("test")).main
+        typer.echo(f"  {what:22} {name:8} {100 * value:5.1f} on its held-out part   ({seconds:.1f} s)")
+    typer.echo()
+    show(SENTENCE.split(), taggers)
+    if sys.stdin.isatty():
+        typer.echo("type a sentence, or nothing to end")
+        while text := _ask():
+            show([text[a:b] for a, b in tokenise(text)], taggers)
+
+
+def _ask() -> str:
+    try:
+        return input("> ").strip()
+    except (EOFError, KeyboardInterrupt):
+        return ""
+
+
+def show(words: list[str], taggers: dict) -> None:  # type: ignore[type-arg]
+    """The tags under the words, and the three best entity taggings with their probabilities."""
+    pos = taggers["pos"].tag(words)
+    chunks = taggers["chunk"].nbest(list(zip(words, pos, strict=True)), 3)
+    entities = taggers["entity"].nbest(words, 3)
+    rows = [words, pos, chunks[0].tags, entities[0].tags]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for title, row in zip(("", "pos", "chunk", "entity"), rows, strict=True):
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        typer.echo(f"  {title:7} " + " ".join(cells).rstrip())
+    for title, taggings in (("chunk", chunks), ("entity", entities)):
+        typer.echo(f"  the three best taggings, {title}:")
+        for tagging in taggings:
+            cells = (cell.ljust(width) for cell, width in zip(tagging.tags, widths, strict=True))
+            typer.echo(f"  {tagging.probability:7.3f} " + " ".join(cells).rstrip())
+    typer.echo()

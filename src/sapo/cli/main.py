@@ -1,0 +1,62 @@
+"""The command `sapo`: its subcommands, and one clear line for every mistake of the user."""
+
+import os
+import sys
+
+import typer
+
+from sapo.cli.convert import convert_command
+from sapo.cli.demo import demo_command
+from sapo.cli.evaluate import eval_command
+from sapo.cli.inspect import inspect_command
+from sapo.cli.tag import tag_command
+from sapo.cli.train import train_command
+from sapo.errors import SapoError
+
+app = typer.Typer(
+    help="Train a tagger, chunker or entity recogniser on your own data in seconds, and use it.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("train")(train_command)
+app.command("tag")(tag_command)
+app.command("eval")(eval_command)
+app.command("inspect")(inspect_command)
+app.command("convert")(convert_command)
+app.command("demo")(demo_command)
+
+
+def _version(value: bool) -> None:
+    if value:
+        from sapo import __version__
+
+        typer.echo(f"sapo {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run a command: exit code 2 for a mistake of the user, 130 for Ctrl-C."""
+    try:
+        app()
+    except SapoError as error:
+        print(f"sapo: {error}", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:
+        # the reader has seen enough, as in `sapo tag ... | head`; spare it a message at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except KeyboardInterrupt:
+        print("sapo: interrupted", file=sys.stderr)
+        sys.exit(130)
+    except MemoryError:
+        print("sapo: not enough memory; try a larger --min-count or a smaller file", file=sys.stderr)
+        sys.exit(2)

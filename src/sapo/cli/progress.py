@@ -1,0 +1,140 @@
+"""What a person sees while a model is trained: a live display in a terminal, plain lines elsewhere, or nothing."""
+
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from sapo.errors import SapoError
+from sapo.learn import PassRecord, Settings, State
+
+if TYPE_CHECKING:
+    from sapo.training import Prepared
+
+
+class Quiet:
+    """Says nothing; the others build on it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.score_name: str | None = None
+        self.tokens = 0
+        self.started = 0.0
+        self.passes_before: int | None = None
+
+    def say(self, message: str) -> None:
+        pass
+
+    @contextmanager
+    def running(self, score_name: str | None, tokens: int) -> Iterator[None]:
+        self.score_name, self.tokens, self.started = score_name, tokens, time.perf_counter()
+        yield
+
+    def samples(self, epoch: int, done: int, of: int) -> None:
+        pass
+
+    def passed(self, record: PassRecord, state: State) -> None:
+        pass
+
+    def seconds_left(self, epoch: int, part: float = 1.0) -> float:
+        """If all passes are made, at the speed so far."""
+        if self.passes_before is None:
+            self.passes_before = epoch - 1
+        done = max(epoch - 1 + part - self.passes_before, 1e-9)
+        return (time.perf_counter() - self.started) / done * (self.settings.epochs - epoch + 1 - part)
+
+    def line(self, record: PassRecord) -> str:
+        dev = f"  dev {self.score_name} {100 * record.dev:6.2f}" if record.dev is not None else ""
+        return (
+            f"pass {record.epoch:3d}/{self.settings.epochs}  objective {record.objective:9.4f}{dev}"
+            f"  w-complexity {record.w_complexity:.5f}  {record.tokens_per_second:9,.0f} tokens/s"
+        )
+
+
+class Lines(Quiet):
+    """One line a pass, for logs and pipes."""
+
+    def say(self, message: str) -> None:
+        print(message, file=sys.stderr, flush=True)
+
+    def passed(self, record: PassRecord, state: State) -> None:
+        self.say(f"{self.line(record)}  {self.seconds_left(record.epoch):4.0f} s left")
+
+
+class Live(Quiet):
+    """One line a pass, and below it a bar that moves."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        self.console = Console(stderr=True, highlight=False)
+        self.bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=self.console,
+            transient=True,
+        )
+
+    def say(self, message: str) -> None:
+        self.console.print(message, markup=False)
+
+    @contextmanager
+    def running(self, score_name: str | None, tokens: int) -> Iterator[None]:
+        with super().running(score_name, tokens), self.bar:
+            self.task = self.bar.add_task("", total=self.settings.epochs, left="")
+            yield
+
+    def samples(self, epoch: int, done: int, of: int) -> None:
+        left = self.seconds_left(epoch, done / of)
+        self.bar.update(
+            self.task, description=f"pass {epoch:3d}", completed=epoch - 1 + done / of, left=f"{left:.0f} s left"
+        )
+
+    def passed(self, record: PassRecord, state: State) -> None:
+        self.say(self.line(record))
+
+
+class JsonLog:
+    """A line of JSON for the run and for each pass, written at once so that a stopped run leaves its log."""
+
+    def __init__(self, path: Path, settings: Settings, prepared: "Prepared", *, append: bool) -> None:
+        try:
+            self.stream: TextIO = path.open("a" if append else "w", encoding="utf-8")
+        except OSError as error:
+            raise SapoError(f"{path}: cannot be written ({error.strerror})") from None
+        corpus = prepared.corpus
+        self.write(
+            {
+                "event": "start",
+                "settings": settings.as_json(),
+                "template": prepared.template,
+                "sentences": corpus.sentences,
+                "tokens": corpus.tokens,
+                "labels": len(prepared.labels),
+                "features": prepared.encoder.features,
+                "score": prepared.score_name,
+            }
+        )
+
+    def samples(self, epoch: int, done: int, of: int) -> None:
+        pass
+
+    def passed(self, record: PassRecord, state: State) -> None:
+        self.write({"event": "pass", **dataclasses.asdict(record), "best_pass": state.best_epoch or record.epoch})
+
+    def write(self, entry: dict[str, Any]) -> None:
+        self.stream.write(json.dumps(entry) + "\n")
+        self.stream.flush()
+
+
+def make_progress(settings: Settings, *, quiet: bool) -> Quiet:
+    if quiet:
+        return Quiet(settings)
+    return Live(settings) if sys.stderr.isatty() else Lines(settings)

@@ -1,0 +1,78 @@
+"""sapo tag: a model and a file in, the tagged file out, as a stream."""
+
+import sys
+import time
+from typing import Annotated
+
+import typer
+
+from sapo.cli.options import FormatOption, QuietOption, announce_compiling
+from sapo.errors import SapoError
+
+
+def tag_command(
+    model: Annotated[str, typer.Argument(help="A model file made by sapo train.")],
+    input: Annotated[str, typer.Argument(help="The file to tag, zipped or not; - for standard input.")] = "-",
+    output: Annotated[str, typer.Option("--output", "-o", help="Where to write; - for standard output.")] = "-",
+    nbest: Annotated[
+        int, typer.Option(help="Give this many taggings of each sentence, best first, with their probabilities.")
+    ] = 0,
+    format: FormatOption = None,
+    label: Annotated[
+        str | None,
+        typer.Option(help="Where the tag goes in CoNLL-U: upos, xpos or a key of FEATS.", metavar="COLUMN"),
+    ] = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Tag a file: sapo tag chunk.sapo test.txt -o tagged.txt
+
+    Column files get the tag as a further column; CoNLL-U in the place of the label; JSONL as "tags".
+    """
+    from sapo.corpus import FORMATS, format_of
+    from sapo.corpus.files import write_file
+    from sapo.tagger import Tagger
+
+    if nbest < 0:
+        raise SapoError(f"--nbest must be 0 or more, not {nbest}")
+    announce_compiling(quiet)
+    tagger = Tagger.load(model)
+    chosen = format_of(input, format)
+    if chosen == "conllu" and label is None and tagger.model.reader.get("format") != "conllu":
+        raise SapoError(
+            "this model was not trained on CoNLL-U: tell with --label where its tags go (upos, xpos, Chunk)"
+        )
+    blocks = tagger.read_blocks(input, format=chosen, label=label)
+    ticker = _Ticker(quiet)
+    with write_file(output) as stream:
+        if nbest:
+            for block, ranked in tagger.nbest_blocks(blocks, nbest):
+                stream.write(FORMATS[chosen].nbest(block, ranked, tagger.labels))
+                stream.flush()
+                ticker.add(int(block.offsets[-1]))
+        else:
+            for block, tags in tagger.tag_blocks(blocks):
+                stream.write(FORMATS[chosen].tagged(block, tags, tagger.labels))
+                stream.flush()
+                ticker.add(int(block.offsets[-1]))
+    ticker.end()
+
+
+class _Ticker:
+    """After two seconds, says how far it is; in a terminal only."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.on = not quiet and sys.stderr.isatty()
+        self.tokens = 0
+        self.started = self.told = time.perf_counter()
+
+    def add(self, tokens: int) -> None:
+        self.tokens += tokens
+        now = time.perf_counter()
+        if self.on and now - self.told > 2:
+            self.told = now
+            speed = self.tokens / (now - self.started)
+            print(f"\r{self.tokens:,} tokens, {speed:,.0f} a second ", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if self.told > self.started:
+            print(file=sys.stderr)

@@ -1,0 +1,118 @@
+"""sapo train: a labelled file in, a model file out."""
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sapo.cli.options import (
+    ColumnsOption,
+    FormatOption,
+    LabelOption,
+    QuietOption,
+    announce_compiling,
+    split_names,
+    tell,
+)
+from sapo.errors import SapoError
+
+
+def train_command(
+    train: Annotated[str, typer.Argument(help="Labelled sentences: a file, zipped or not, or - for standard input.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")],
+    dev: Annotated[
+        str | None,
+        typer.Option(help="Labelled sentences to watch: the best pass on them is kept, and training stops early."),
+    ] = None,
+    template: Annotated[
+        str | None,
+        typer.Option(
+            "--template",
+            "-t",
+            help="chunking, pos, ner, or a template file (CRF++ files too). Default: by the columns.",
+        ),
+    ] = None,
+    format: FormatOption = None,
+    label: LabelOption = None,
+    columns: ColumnsOption = None,
+    min_count: Annotated[int, typer.Option(help="Leave out features that occur less often.")] = 1,
+    learner: Annotated[str, typer.Option(help="How to learn.")] = "sapo",
+    n: Annotated[int, typer.Option("--n", "-n", help="Taggings to search for at each step.")] = 5,
+    strength: Annotated[float, typer.Option(help="Strength of the regulariser (lambda).")] = 1.0,
+    rate: Annotated[float, typer.Option(help="Learning rate of the first pass.")] = 0.1,
+    decay: Annotated[float, typer.Option(help="Factor on the rate after each pass; 1 keeps it fixed.")] = 0.9,
+    stop_ratio: Annotated[
+        float, typer.Option(help="Leave out taggings this many times less probable than the best.")
+    ] = float("inf"),
+    epochs: Annotated[int, typer.Option("--epochs", "-e", help="Passes over the training data, at most.")] = 20,
+    patience: Annotated[int, typer.Option(help="Passes without a better dev score before stopping.")] = 5,
+    tolerance: Annotated[float, typer.Option(help="Stop when the objective changes relatively less than this.")] = 1e-3,
+    seed: Annotated[int, typer.Option(help="Fixes everything that is random.")] = 0,
+    checkpoint: Annotated[Path | None, typer.Option(help="Save the state of training here after each pass.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if it is there.")] = False,
+    log: Annotated[Path | None, typer.Option(help="Write a line of JSON for each pass here.")] = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Train a model: sapo train train.txt --dev dev.txt --template chunking -o chunk.sapo"""
+    from sapo.cli.progress import JsonLog, make_progress
+    from sapo.corpus.files import check_writable
+    from sapo.learn import Observer, Settings
+    from sapo.training import prepare, run
+
+    settings = Settings(
+        n=n,
+        strength=strength,
+        rate=rate,
+        decay=decay,
+        stop_ratio=stop_ratio,
+        epochs=epochs,
+        patience=patience,
+        tolerance=tolerance,
+        seed=seed,
+    )
+    for path in (output, checkpoint, log):
+        if path is not None:
+            check_writable(path)
+    if resume and checkpoint is None:
+        raise SapoError("--resume needs --checkpoint FILE to tell where to go on from")
+    announce_compiling(quiet)
+    progress = make_progress(settings, quiet=quiet)
+    progress.say(f"reading {train}")
+    prepared = prepare(
+        train, dev=dev, template=template, format=format, label=label, columns=split_names(columns), min_count=min_count
+    )
+    corpus = prepared.corpus
+    progress.say(
+        f"{corpus.sentences:,} sentences, {corpus.tokens:,} tokens, {len(prepared.labels):,} labels, "
+        f"{prepared.encoder.features:,} features (template {prepared.template})"
+    )
+    for unseen in prepared.unseen:
+        tell(f"sapo: warning: the label '{unseen}' of the dev data never occurs in the training data")
+    observers: list[Observer] = [progress]
+    if log is not None:
+        observers.append(JsonLog(log, settings, prepared, append=resume))
+    with progress.running(prepared.score_name if dev else None, corpus.tokens):
+        outcome = run(prepared, settings, learner=learner, observers=observers, checkpoint=checkpoint, resume=resume)
+    progress.say(f"{outcome.reason}; kept pass {outcome.best_epoch}")
+    _save(outcome.tagger, output)
+    progress.say(f"saved {output} ({output.stat().st_size / 1e6:.1f} MB)")
+    if outcome.reason == "interrupted":
+        raise typer.Exit(130)
+
+
+def _save(tagger: "object", output: Path) -> None:
+    """Save; if that fails now, save the work of hours somewhere else rather than lose it."""
+    from sapo.tagger import Tagger
+
+    assert isinstance(tagger, Tagger)
+    try:
+        tagger.save(output)
+    except SapoError as error:
+        refuge = Path(tempfile.mkdtemp(prefix="sapo-")) / output.name
+        try:
+            tagger.save(refuge)
+        except SapoError:
+            refuge.parent.rmdir()
+            raise error from None
+        raise SapoError(f"{error}; the model was saved as {refuge} instead") from None

@@ -1,0 +1,17 @@
+"""Corpora: files in, sentences or blocks of bytes out, and back."""
+
+from sapo.corpus.blocks import LABEL, Block, Sentence, block_from_sentences, block_sentences
+from sapo.corpus.formats import FORMATS, first_and_all, format_of, read, read_blocks
+
+__all__ = [
+    "FORMATS",
+    "LABEL",
+    "Block",
+    "Sentence",
+    "block_from_sentences",
+    "block_sentences",
+    "first_and_all",
+    "format_of",
+    "read",
+    "read_blocks",
+]

@@ -1,0 +1,105 @@
+"""Some hundred sentences at a time, as bytes with the place of every field: what readers give and encoders take."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sapo.errors import SapoError
+from sapo.kernels.types import Bytes, Ints, Longs
+
+LABEL = "label"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole sentences. Field c of token t is `data[starts[t, c]:ends[t, c]]`."""
+
+    name: str  # of the file, for messages
+    columns: tuple[str, ...]  # the label column is called 'label'
+    data: Bytes
+    starts: Ints  # [tokens, columns]
+    ends: Ints  # [tokens, columns]
+    offsets: Longs  # [sentences + 1] into the tokens
+    extra: Mapping[str, Any] = field(default_factory=dict)  # what the same format needs to write it again
+
+    def column(self, name: str) -> tuple[Bytes, Ints, Ints]:
+        index = self.columns.index(name)
+        return self.data, np.ascontiguousarray(self.starts[:, index]), np.ascontiguousarray(self.ends[:, index])
+
+    def strings(self, name: str) -> list[str]:
+        """A column as Python strings."""
+        data, starts, ends = self.column(name)
+        whole = data.tobytes()
+        return [
+            whole[a:b].decode("utf-8", "surrogatepass") for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence as Python strings: its columns by name, and its tags where there are any."""
+
+    columns: Mapping[str, tuple[str, ...]]
+    tags: tuple[str, ...] | None = None
+    text: str | None = None  # the running text, where known,
+    offsets: tuple[tuple[int, int], ...] | None = None  # and where each token stands in it
+    notes: tuple[tuple[int, str], ...] = ()  # lines to print before token i: comments, multiword tokens, empty nodes
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return self.columns.get("word", next(iter(self.columns.values())))
+
+
+def block_from_sentences(sentences: Iterable[Sentence], name: str = "corpus", **extra: Any) -> Block:
+    """Sentences with the same columns as one block; tags become the column 'label'."""
+    listed = list(sentences)
+    columns = tuple(listed[0].columns) if listed else ("word",)
+    labelled = bool(listed) and listed[0].tags is not None
+    pieces: list[bytes] = []
+    lengths = []
+    for number, sentence in enumerate(listed, 1):
+        if tuple(sentence.columns) != columns or (sentence.tags is not None) != labelled:
+            raise SapoError(
+                f"{name}: sentence {number} has the columns {', '.join(sentence.columns)}"
+                f"{' with' if sentence.tags is not None else ' without'} tags, unlike those before it"
+            )
+        rows: list[Sequence[str]] = list(sentence.columns.values())
+        if sentence.tags is not None:
+            rows.append(sentence.tags)
+        if len({len(row) for row in rows}) > 1:
+            raise SapoError(
+                f"{name}: sentence {number} has columns of unequal length: "
+                + ", ".join(f"{len(row)} {title}" for title, row in zip([*columns, "tags"], rows, strict=False))
+            )
+        lengths.append(len(rows[0]))
+        for token in zip(*rows, strict=True):
+            pieces.extend(value.encode("utf-8", "surrogatepass") for value in token)
+    width = len(columns) + labelled
+    ends = np.cumsum([len(piece) for piece in pieces], dtype=np.int64).astype(np.int32).reshape(-1, width)
+    starts = np.zeros(ends.size, np.int32)
+    starts[1:] = ends.ravel()[:-1]
+    return Block(
+        name,
+        (*columns, LABEL) if labelled else columns,
+        np.frombuffer(b"".join(pieces), np.uint8),
+        starts.reshape(-1, width),
+        ends,
+        np.cumsum([0, *lengths], dtype=np.int64),
+        extra,
+    )
+
+
+def block_sentences(block: Block) -> Iterator[Sentence]:
+    """The sentences of a block as Python strings."""
+    columns = {name: block.strings(name) for name in block.columns}
+    tags = columns.pop(LABEL, None)
+    for begin, end in zip(block.offsets[:-1].tolist(), block.offsets[1:].tolist(), strict=True):
+        yield Sentence(
+            {name: tuple(values[begin:end]) for name, values in columns.items()},
+            None if tags is None else tuple(tags[begin:end]),
+        )

@@ -1,0 +1,94 @@
+"""Column files: one token a line, fields separated by blanks or TABs, an empty line after each sentence."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from sapo.corpus.blocks import LABEL, Block, Sentence
+from sapo.corpus.files import show_path
+from sapo.corpus.scanner import Scanned, scan_file
+from sapo.corpus.splicing import nbest_lines, splice_tags
+from sapo.errors import SapoError
+from sapo.kernels.types import Ints
+
+USUAL_NAMES = ("word", "pos", "chunk")
+
+
+def read_blocks(
+    path: str | Path, *, label: str | None = None, columns: Sequence[str] | None = None, labelled: bool = True
+) -> Iterator[Block]:
+    """`label` is a column's number (0 is the first, -1 the last) or name; the default is the last column."""
+    name = show_path(path)
+    names: tuple[str, ...] | None = None
+    for scanned in scan_file(path):
+        if names is None:
+            names = name_columns(scanned.layout.columns, label, columns, labelled, name)
+        yield Block(
+            name, names, scanned.data, scanned.starts, scanned.ends, scanned.offsets, extra={"scanned": scanned}
+        )
+
+
+def name_columns(
+    count: int, label: str | None, columns: Sequence[str] | None, labelled: bool, source: str
+) -> tuple[str, ...]:
+    """
+    >>> name_columns(3, None, None, True, "train.txt")
+    ('word', 'pos', 'label')
+    >>> name_columns(4, "pos", ["word", "pos", "chunk", "ner"], True, "train.txt")
+    ('word', 'label', 'chunk', 'ner')
+    """
+    if columns is not None and LABEL in columns and label is None:
+        label = LABEL
+    if columns is not None and len(columns) != count and labelled:
+        raise SapoError(
+            f"{source}: has {count} column{'s' * (count > 1)}, but {len(columns)} are named ({', '.join(columns)})"
+        )
+    if columns is not None and len(columns) != count:
+        # a file to be tagged may lack the label and more, or have columns that the training file had not
+        names = list(columns)
+        if count < len(names):
+            names.pop(column_index(label, columns, len(columns), source))
+        return tuple([*names, *(f"c{i}" for i in range(len(names), count))][:count])
+    at = column_index(label, columns, count, source) if labelled or label is not None else None
+    if columns is not None:
+        return tuple(LABEL if i == at else name for i, name in enumerate(columns))
+    usual = iter(USUAL_NAMES)
+    return tuple(LABEL if i == at else next(usual, f"c{i}") for i in range(count))
+
+
+def column_index(label: str | None, columns: Sequence[str] | None, count: int, source: str) -> int:
+    if label is None:
+        return count - 1
+    if columns is not None and label in columns:
+        return list(columns).index(label)
+    if re.fullmatch(r"-?\d+", label):
+        if not -count <= int(label) < count:
+            raise SapoError(f"{source}: there is no column {label}; it has {count}, from 0 to {count - 1}")
+        return int(label) % count
+    if label in USUAL_NAMES[:count] and columns is None:
+        return USUAL_NAMES.index(label)
+    raise SapoError(f"{source}: there is no column '{label}'; give its number from 0 to {count - 1}")
+
+
+def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
+    """The block as it came, with the tag as a further column."""
+    scanned: Scanned = block.extra["scanned"]
+    separator = "\t" if scanned.layout.tabs else " "
+    pieces = [separator + tag for tag in labels]
+    return splice_tags(scanned.data, scanned.line_ends, scanned.line_ends, pieces, tags)
+
+
+def nbest(block: Block, taggings: Sequence[Sequence[tuple[Ints, float]]], labels: Sequence[str]) -> bytes:
+    """The ranked taggings of each sentence, best first, with their probabilities."""
+    return nbest_lines(block, taggings, labels, tagged)
+
+
+def write_sentence(sentence: Sentence, **_: Any) -> str:
+    """Columns with a TAB between them, the tags last; a blank inside a value is no trouble then."""
+    rows = [*sentence.columns.values(), *([sentence.tags] if sentence.tags is not None else [])]
+    for row in rows:
+        for value in row:
+            if not value or value != value.strip() or re.search(r"[\t\r\n]", value):
+                raise SapoError(f"{value!r} cannot stand in a column file; use JSONL for such tokens")
+    return "".join("\t".join(token) + "\n" for token in zip(*rows, strict=True)) + "\n"

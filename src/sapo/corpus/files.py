@@ -1,0 +1,133 @@
+"""A path (or '-') in, chunks of bytes out; and the other way round, without ever leaving half a file."""
+
+import gzip
+import io
+import os
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, BinaryIO, cast
+
+from sapo.errors import SapoError
+
+CHUNK = 1 << 20
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+def show_path(path: str | Path) -> str:
+    return "standard input" if str(path) == "-" else str(path)
+
+
+def read_chunks(path: str | Path, size: int = CHUNK) -> Iterator[bytes]:
+    """The bytes of a file, unzipped if need be. From a pipe or a terminal they come as they arrive."""
+    name = show_path(path)
+    try:
+        if str(path) == "-":
+            yield from _chunks(sys.stdin.buffer, size)
+        else:
+            with Path(path).open("rb") as stream:
+                yield from _chunks(stream, size)
+    except FileNotFoundError:
+        raise SapoError(f"{name}: no such file") from None
+    except IsADirectoryError:
+        raise SapoError(f"{name}: is a directory, not a file") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise SapoError(f"{name}: broken gzip file ({error})") from None
+    except OSError as error:
+        raise SapoError(f"{name}: cannot be read ({error.strerror or error})") from None
+
+
+def _chunks(stream: IO[bytes], size: int) -> Iterator[bytes]:
+    buffered = cast(io.BufferedReader, stream)
+    zipped = buffered.peek(2)[:2] == GZIP_MAGIC if hasattr(buffered, "peek") else False
+    source = cast(io.BufferedReader, gzip.GzipFile(fileobj=buffered)) if zipped else buffered
+    while chunk := source.read1(size):
+        yield chunk
+
+
+def check_utf8(data: bytes, name: str, first_line: int) -> None:
+    """Raise with file, line and byte where the data is not UTF-8."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = first_line + data.count(b"\n", 0, error.start)
+        at = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
+        raise SapoError(
+            f"{name}:{line}: not UTF-8: byte 0x{data[error.start]:02x} at place {at} of the line; "
+            "convert the file, for example with iconv -f latin1 -t utf-8"
+        ) from None
+
+
+@contextmanager
+def write_file(path: str | Path) -> Iterator[BinaryIO]:
+    """A stream that becomes the file when all is written; on any error the old file stays as it was.
+
+    '-' is standard output; a name that ends in .gz is zipped.
+    """
+    if str(path) == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    target = Path(path)
+    if target.exists() and not target.is_file():  # /dev/null, a named pipe
+        with _told(target), target.open("wb") as stream:
+            yield stream
+        return
+    with _told(target):
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    try:
+        with _told(target), os.fdopen(handle, "wb") as raw:
+            if target.suffix == ".gz":
+                with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as zipped:
+                    yield cast(BinaryIO, zipped)
+            else:
+                yield raw
+            raw.flush()
+            os.fsync(raw.fileno())
+        with _told(target):
+            _keep_mode(name, target)
+            os.replace(name, target)  # noqa: PTH105
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def check_writable(path: str | Path) -> None:
+    """Find out before hours of work whether the result can be written."""
+    if str(path) == "-":
+        return
+    target = Path(path)
+    if target.is_dir():
+        raise SapoError(f"{target}: is a directory; give the name of a file")
+    if not target.parent.is_dir():
+        raise SapoError(f"{target}: cannot be written, there is no directory {target.parent}")
+    if target.exists() and not target.is_file():
+        return
+    with _told(target), tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}."):
+        pass
+
+
+@contextmanager
+def _told(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise SapoError(
+            f"{target}: cannot be written ({error.strerror or error}); what was there before is unchanged"
+        ) from error
+
+
+def _keep_mode(temporary: str, target: Path) -> None:
+    """mkstemp makes private files; give ours the mode that an ordinary new file would have."""
+    if target.exists():
+        mode = target.stat().st_mode & 0o777
+    else:
+        mask = os.umask(0)
+        os.umask(mask)
+        mode = 0o666 & ~mask
+    Path(temporary).chmod(mode)

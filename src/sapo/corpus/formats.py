@@ -1,0 +1,65 @@
+"""Which format a file has, and its reader and writer."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+
+from sapo.corpus import columns as columns_format
+from sapo.corpus import conllu, jsonl
+from sapo.corpus.blocks import Block, Sentence, block_sentences
+from sapo.errors import SapoError
+
+FORMATS: dict[str, ModuleType] = {"columns": columns_format, "conllu": conllu, "jsonl": jsonl}
+ENDINGS = {".conllu": "conllu", ".conll-u": "conllu", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
+
+
+def format_of(path: str | Path, given: str | None = None) -> str:
+    """The format that was asked for, or the one that the name tells; column files are the default.
+
+    >>> format_of("train.conllu.gz"), format_of("train.txt"), format_of("-", "jsonl")
+    ('conllu', 'columns', 'jsonl')
+    """
+    if given is not None:
+        if given not in FORMATS:
+            raise SapoError(f"unknown format '{given}'; known: {', '.join(FORMATS)}")
+        return given
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
+    return ENDINGS.get(suffixes[-1], "columns") if suffixes else "columns"
+
+
+def read_blocks(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    label: str | None = None,
+    columns: Sequence[str] | None = None,
+    labelled: bool = True,
+) -> Iterator[Block]:
+    """A corpus in pieces of some thousand tokens, as bytes."""
+    reader = FORMATS[format_of(path, format)]
+    blocks: Iterator[Block] = reader.read_blocks(path, label=label, columns=columns, labelled=labelled)
+    return blocks
+
+
+def read(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    label: str | None = None,
+    columns: Sequence[str] | None = None,
+    labelled: bool = True,
+) -> Iterator[Sentence]:
+    """A corpus sentence by sentence, as Python strings."""
+    chosen = format_of(path, format)
+    sentences = getattr(FORMATS[chosen], "sentences", block_sentences)
+    for block in read_blocks(path, format=chosen, label=label, columns=columns, labelled=labelled):
+        yield from sentences(block)
+
+
+def first_and_all(blocks: Iterator[Block], name: str) -> tuple[Block, Iterator[Block]]:
+    """Look at the first block without losing it."""
+    for block in blocks:
+        if len(block.offsets) > 1:
+            return block, itertools.chain([block], blocks)
+    raise SapoError(f"{name}: holds no sentence")

@@ -1,0 +1,218 @@
+"""JSONL: one sentence a line, as `tokens` (and `tags`), or as `text` with character spans.
+
+    {"tokens": ["Anna", "sings"], "pos": ["NNP", "VBZ"], "tags": ["B-PER", "O"]}
+    {"text": "Anna sings", "spans": [{"start": 0, "end": 4, "label": "PER"}]}
+
+Every other list of strings that is as long as `tokens` is a column. Keys that mean nothing here are kept.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from sapo.corpus.blocks import Block, Sentence, block_from_sentences
+from sapo.corpus.files import check_utf8, read_chunks, show_path
+from sapo.corpus.scanner import BOM
+from sapo.corpus.schemes import CharSpan, char_spans_to_spans, loose_spans, spans_to_char_spans, spans_to_tags
+from sapo.corpus.tokenise import tokenise
+from sapo.errors import SapoError
+from sapo.kernels.types import Ints
+
+SENTENCES = 500  # in a block
+LONGEST_LINE = 1 << 26
+
+
+def read_blocks(
+    path: str | Path, *, label: str | None = None, columns: Sequence[str] | None = None, labelled: bool = True
+) -> Iterator[Block]:
+    """`label` is the key of the tags, `tags` by default."""
+    name = show_path(path)
+    if columns is not None:
+        raise SapoError(f"{name}: the columns of JSONL have their names; leave the names of columns out")
+    batch: list[tuple[dict[str, Any], Sentence]] = []
+    for number, line in _lines(path, name):
+        record = _parse(line, f"{name}:{number}")
+        batch.append((record, _sentence(record, label or "tags", labelled, f"{name}:{number}")))
+        if len(batch) == SENTENCES:
+            yield _block(batch, name)
+            batch = []
+    if batch:
+        yield _block(batch, name)
+
+
+def _lines(path: str | Path, name: str) -> Iterator[tuple[int, bytes]]:
+    rest = b""
+    number = 0
+    for chunk in read_chunks(path):
+        *lines, rest = (rest + chunk).split(b"\n")
+        if len(rest) > LONGEST_LINE:
+            raise SapoError(f"{name}:{number + 1}: line longer than {LONGEST_LINE >> 20} MB; write one sentence a line")
+        for line in lines:
+            number += 1
+            yield from _line(line, number)
+    yield from _line(rest, number + 1)
+
+
+def _line(line: bytes, number: int) -> Iterator[tuple[int, bytes]]:
+    if number == 1:
+        line = line.removeprefix(BOM)
+    if line.strip():
+        yield number, line
+
+
+def _parse(line: bytes, place: str) -> dict[str, Any]:
+    name, _, number = place.rpartition(":")
+    check_utf8(line, name, int(number))
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise SapoError(f"{place}: not JSON ({error})") from None
+    if not isinstance(record, dict):
+        raise SapoError(f'{place}: expected an object such as {{"tokens": [...]}}, found {type(record).__name__}')
+    return record
+
+
+def _sentence(record: dict[str, Any], label: str, labelled: bool, place: str) -> Sentence:
+    if "tokens" in record:
+        tokens = _strings(record["tokens"], "tokens", place)
+        columns = {
+            key: tuple(values)
+            for key, values in record.items()
+            if key not in ("tokens", label, "word", "tags")
+            and isinstance(values, list)
+            and len(values) == len(tokens) > 0
+            and all(isinstance(value, str) for value in values)
+        }
+        tags = None
+        if labelled:
+            if label not in record:
+                raise SapoError(f"{place}: has no '{label}'; known here: {', '.join(record)}")
+            tags = tuple(_strings(record[label], label, place))
+            if len(tags) != len(tokens):
+                raise SapoError(f"{place}: {len(tokens)} tokens but {len(tags)} {label}")
+        text = record.get("text")
+        return Sentence({"word": tuple(tokens), **columns}, tags, text=text if isinstance(text, str) else None)
+    if not isinstance(record.get("text"), str):
+        raise SapoError(f"{place}: has neither 'tokens' nor 'text'; known here: {', '.join(record) or 'nothing'}")
+    text = record["text"]
+    offsets = tokenise(text)
+    tags = None
+    if labelled:
+        try:
+            spans = char_spans_to_spans(_char_spans(record, place), offsets)
+            tags = tuple(spans_to_tags(spans, len(offsets), "iob2"))
+        except SapoError as error:
+            message = str(error)
+            raise SapoError(message if message.startswith(place) else f"{place}: {message}") from None
+    return Sentence({"word": tuple(text[a:b] for a, b in offsets)}, tags, text=text, offsets=tuple(offsets))
+
+
+def _strings(value: object, key: str, place: str) -> list[str]:
+    if not isinstance(value, list):
+        raise SapoError(f"{place}: '{key}' must be a list of strings, found {value!r:.60}")
+    for item in value:
+        if not isinstance(item, str):
+            raise SapoError(f"{place}: '{key}' must be a list of strings, found {item!r:.60} in it")
+    return value
+
+
+def _char_spans(record: dict[str, Any], place: str) -> list[CharSpan]:
+    """Spans as objects or as [start, end, label], under 'spans' or 'entities'."""
+    spans = record.get("spans", record.get("entities"))
+    if not isinstance(spans, list):
+        raise SapoError(f"{place}: has no list 'spans'; known here: {', '.join(record)}")
+    found = []
+    for span in spans:
+        if isinstance(span, dict):
+            values = [span.get("start"), span.get("end"), span.get("label", span.get("type"))]
+        else:
+            values = list(span) if isinstance(span, list) else []
+        match values:
+            case [int(start), int(end), str(kind)]:
+                found.append(CharSpan(start, end, kind))
+            case _:
+                raise SapoError(f'{place}: a span must have "start", "end" and "label", found {span!r:.80}')
+    return found
+
+
+def _block(batch: list[tuple[dict[str, Any], Sentence]], name: str) -> Block:
+    sentences = [sentence for _, sentence in batch]
+    shared = set(sentences[0].columns).intersection(*(sentence.columns for sentence in sentences))
+    kept = [name for name in sentences[0].columns if name in shared]
+    return block_from_sentences(
+        (Sentence({key: sentence.columns[key] for key in kept}, sentence.tags) for sentence in sentences),
+        name,
+        records=batch,
+    )
+
+
+def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
+    """Each record as it came, with `tags`; and with `spans` where it came as text."""
+    lines = []
+    for (record, sentence), begin, end in zip(
+        block.extra["records"], block.offsets[:-1].tolist(), block.offsets[1:].tolist(), strict=True
+    ):
+        names = [labels[tag] for tag in tags[begin:end].tolist()]
+        lines.append(json.dumps(with_tags(record, sentence, names), ensure_ascii=False) + "\n")
+    return "".join(lines).encode("utf-8", "surrogatepass")
+
+
+def nbest(block: Block, taggings: Sequence[Sequence[tuple[Ints, float]]], labels: Sequence[str]) -> bytes:
+    """Each record as `tagged` gives it, with all taggings and their probabilities under `nbest`."""
+    lines = []
+    for (record, sentence), ranked in zip(block.extra["records"], taggings, strict=True):
+        named = [([labels[tag] for tag in tags.tolist()], probability) for tags, probability in ranked]
+        result = with_tags(record, sentence, named[0][0] if named else [])
+        result["nbest"] = [{"tags": tags, "probability": round(probability, 6)} for tags, probability in named]
+        lines.append(json.dumps(result, ensure_ascii=False) + "\n")
+    return "".join(lines).encode("utf-8", "surrogatepass")
+
+
+def with_tags(record: dict[str, Any], sentence: Sentence, tags: Sequence[str]) -> dict[str, Any]:
+    result: dict[str, Any] = {**record, "tags": list(tags)}
+    if sentence.offsets is not None:
+        result["tokens"] = list(sentence.words)
+        if all(tag == "O" or tag[1:2] == "-" for tag in tags):
+            result["spans"] = _spans_as_json(tags, sentence.offsets)
+    return result
+
+
+def _spans_as_json(tags: Sequence[str], offsets: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
+    spans = spans_to_char_spans(loose_spans(tags), offsets)
+    return [{"start": span.start, "end": span.end, "label": span.type} for span in spans]
+
+
+def sentences(block: Block) -> Iterator[Sentence]:
+    for _, sentence in block.extra["records"]:
+        yield sentence
+
+
+def write_sentence(sentence: Sentence, *, text: bool = False, **_: Any) -> str:
+    """As tokens and tags; with `text`, as running text and character spans."""
+    if not text:
+        record: dict[str, Any] = {"tokens": list(sentence.words)}
+        record.update((name, list(values)) for name, values in sentence.columns.items() if name != "word")
+        if sentence.tags is not None:
+            record["tags"] = list(sentence.tags)
+        return json.dumps(record, ensure_ascii=False) + "\n"
+    running, offsets = sentence.text, sentence.offsets
+    if running is None or offsets is None:
+        running, offsets = _join(sentence.words)
+    record = {"text": running}
+    if sentence.tags is not None:
+        strange = [tag for tag in sentence.tags if tag != "O" and tag[1:2] != "-"]
+        if strange:
+            raise SapoError(f"'{strange[0]}' is no tag of a span, such as O or B-PER; leave --text out")
+        record["spans"] = _spans_as_json(sentence.tags, offsets)
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def _join(words: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """Words with a blank between them, and where each stands."""
+    offsets = []
+    at = 0
+    for word in words:
+        offsets.append((at, at + len(word)))
+        at += len(word) + 1
+    return " ".join(words), tuple(offsets)

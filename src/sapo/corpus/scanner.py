@@ -1,0 +1,131 @@
+"""Chunks of a line-by-line file in, scanned chunks of whole sentences out. Shared by column files and CoNLL-U."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sapo import kernels
+from sapo.corpus.files import check_utf8, read_chunks, show_path
+from sapo.errors import SapoError
+from sapo.kernels import scan
+from sapo.kernels.types import Bytes, Ints, Longs
+
+BOM = b"\xef\xbb\xbf"
+LONGEST_SENTENCE = 1 << 28  # bytes without an empty line: surely not what was meant
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How lines are cut into fields."""
+
+    columns: int
+    tabs: bool
+    conllu: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """Whole sentences with the place of their fields; offsets are counted from the start of `data`."""
+
+    layout: Layout
+    data: Bytes
+    first_line: int
+    starts: Ints  # [tokens, columns]
+    ends: Ints
+    line_starts: Ints  # [tokens]
+    line_ends: Ints
+    offsets: Longs  # [sentences + 1]
+
+
+def scan_file(path: str | Path, layout: Layout | None = None) -> Iterator[Scanned]:
+    """Read a file in pieces; without a layout, its first line of words tells how the columns stand."""
+    name = show_path(path)
+    rest = b""
+    first_line = 1
+    beginning = True
+    enough = 0  # bytes to wait for: after a scan without a sentence end, twice as many
+    for chunk, final in _with_final(read_chunks(path)):
+        rest += chunk
+        if len(rest) < enough and not final:
+            continue
+        if beginning:
+            if len(rest) < len(BOM) and not final:
+                continue
+            rest = rest.removeprefix(BOM)
+            beginning = False
+        if layout is None:
+            layout = _recognise(rest, final)
+            if layout is None:
+                if final:
+                    return
+                continue
+        scanned, used, lines = _scan(rest, layout, final, name, first_line)
+        if used:
+            yield scanned
+        elif len(rest) > LONGEST_SENTENCE:
+            raise SapoError(f"{name}:{first_line}: no empty line in {len(rest) >> 20} MB; sentences end with one")
+        enough = 0 if used else 2 * len(rest)
+        rest = rest[used:]
+        first_line += lines
+
+
+def _with_final(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
+    for chunk in chunks:
+        yield chunk, False
+    yield b"", True
+
+
+def _scan(data: bytes, layout: Layout, final: bool, name: str, first_line: int) -> tuple[Scanned, int, int]:
+    kernels.prepare(len(data) // 6)
+    array = np.frombuffer(data, np.uint8)
+    most = data.count(b"\n") + 1
+    starts = np.empty((most, layout.columns), np.int32)
+    ends = np.empty((most, layout.columns), np.int32)
+    line_starts, line_ends, sentence_ends = (np.empty(most, np.int32) for _ in range(3))
+    tokens, sentences, used, lines, fields, at = scan.scan_lines(
+        array, layout.tabs, layout.conllu, final, starts, ends, line_starts, line_ends, sentence_ends
+    )
+    if fields:
+        line = data[at:].split(b"\n", 1)[0].rstrip(b"\r")
+        number = first_line + data.count(b"\n", 0, at)
+        check_utf8(line, name, number)
+        shown = line.decode()[:60]
+        raise SapoError(
+            f"{name}:{number}: expected {layout.columns} column{'s' * (layout.columns > 1)}, found {fields} ({shown!r})"
+        )
+    check_utf8(data[:used], name, first_line)
+    offsets = np.concatenate([np.zeros(1, np.int64), sentence_ends[:sentences].astype(np.int64)])
+    scanned = Scanned(
+        layout,
+        array[:used],
+        first_line,
+        starts[:tokens],
+        ends[:tokens],
+        line_starts[:tokens],
+        line_ends[:tokens],
+        offsets,
+    )
+    return scanned, used, lines
+
+
+def _recognise(data: bytes, final: bool) -> Layout | None:
+    """Look at the first line that is surely a word."""
+    lines = data.split(b"\n")
+    if not final:
+        lines.pop()
+    first = None
+    for line in lines:
+        if line.strip() and not line.startswith(b"-DOCSTART-"):
+            if not line.startswith(b"#"):
+                first = line
+                break
+            first = first or line
+    if first is None or (first.startswith(b"#") and not final):
+        return None
+    first = first.rstrip(b"\r")
+    if b"\t" in first:
+        return Layout(first.count(b"\t") + 1, tabs=True)
+    return Layout(len(re.findall(rb"[^ \t]+", first)), tabs=False)

@@ -1,0 +1,327 @@
+"""Tags of one sentence in, spans of tokens or characters out, and back; in iob1, iob2, bioes and bilou.
+
+A tag is 'O' or a letter, '-' and a type. In every scheme a tag is allowed or not by the tag before it alone,
+and the borders of a sentence count as 'O'. So one table of letters serves all four:
+
+    tokens      He    saw   Mary  Ann   Paris  today
+    spans       -     -     (---PER---) (PER)  (TIME)
+    iob1        O     O     I-PER I-PER B-PER  I-TIME
+    iob2        O     O     B-PER I-PER B-PER  B-TIME
+    bioes       O     O     B-PER E-PER S-PER  S-TIME
+    bilou       O     O     B-PER L-PER U-PER  U-TIME
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sapo.errors import SapoError
+
+SCHEMES = ("iob1", "iob2", "bioes", "bilou")
+
+# The order of recognise_scheme: the commonest first, as short samples are often valid in iob1 and iob2 alike.
+_LIKELIEST_FIRST = ("iob2", "iob1", "bioes", "bilou")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Tokens start, ..., end - 1 of a sentence belong together and are of this type.
+
+    >>> Span(2, 4, "PER")
+    Span(start=2, end=4, type='PER')
+    """
+
+    start: int
+    end: int
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class CharSpan:
+    """Characters start, ..., end - 1 of a text belong together and are of this type.
+
+    >>> text, span = "He saw Mary Ann", CharSpan(7, 15, "PER")
+    >>> text[span.start:span.end]
+    'Mary Ann'
+    """
+
+    start: int
+    end: int
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Letters:
+    """How a scheme writes a span, and which neighbours its letters ask for."""
+
+    first: str
+    inside: str
+    last: str
+    single: str
+    goes_on: Mapping[str, str]  # letter that needs a span of its type before it -> letter to write without one
+    unfinished: Mapping[str, str]  # letter that needs its span to go on after it -> letter to write if it does not
+    rule: str
+
+    @property
+    def all(self) -> frozenset[str]:
+        return frozenset((self.first, self.inside, self.last, self.single, *self.goes_on))
+
+
+_LETTERS = {
+    "iob1": _Letters(
+        first="I",
+        inside="I",
+        last="I",
+        single="I",
+        goes_on={"B": "I"},
+        unfinished={},
+        rule="a span begins with B- only right after a span of the same type, else with I-",
+    ),
+    "iob2": _Letters(
+        first="B",
+        inside="I",
+        last="I",
+        single="B",
+        goes_on={"I": "B"},
+        unfinished={},
+        rule="a span begins with B- and goes on with I- of the same type",
+    ),
+    "bioes": _Letters(
+        first="B",
+        inside="I",
+        last="E",
+        single="S",
+        goes_on={"I": "B", "E": "S"},
+        unfinished={"B": "S", "I": "E"},
+        rule="a span is S-, or B- to E- with I- between, all of the same type",
+    ),
+    "bilou": _Letters(
+        first="B",
+        inside="I",
+        last="L",
+        single="U",
+        goes_on={"I": "B", "L": "U"},
+        unfinished={"B": "U", "I": "L"},
+        rule="a span is U-, or B- to L- with I- between, all of the same type",
+    ),
+}
+
+_STAYS_OPEN = frozenset("BI")  # in every scheme a span can go on after these
+_ALWAYS_BEGINS = frozenset("BSU")  # in every scheme a span begins at these
+
+
+def tags_to_spans(tags: Sequence[str], scheme: str) -> list[Span]:
+    """Return the spans a tagged sentence holds, in order; a sequence that breaks the scheme is an error.
+
+    >>> tags_to_spans(["O", "B-PER", "I-PER", "B-LOC"], "iob2")
+    [Span(start=1, end=3, type='PER'), Span(start=3, end=4, type='LOC')]
+    >>> tags_to_spans(["O", "I-PER"], "iob2")
+    Traceback (most recent call last):
+    ...
+    sapo.errors.SapoError: token 1: 'I-PER' cannot follow 'O' in iob2; \
+a span begins with B- and goes on with I- of the same type: write 'B-PER'
+    """
+    fault = _first_fault(tags, scheme, _letters_of(scheme))
+    if fault is not None:
+        raise SapoError(fault)
+    spans: list[Span] = []
+    start, span_type = 0, ""  # an empty type: no span is open
+    for position, tag in enumerate([*tags, "O"]):
+        letter, _, tag_type = tag.partition("-")
+        if letter in _ALWAYS_BEGINS or tag_type != span_type:
+            if span_type:
+                spans.append(Span(start, position, span_type))
+            start, span_type = position, tag_type
+    return spans
+
+
+def spans_to_tags(spans: Iterable[Span], length: int, scheme: str) -> list[str]:
+    """Return the tags of a sentence of `length` tokens; spans come in any order and must not overlap.
+
+    >>> spans_to_tags([Span(3, 4, "LOC"), Span(1, 3, "PER")], 5, "bioes")
+    ['O', 'B-PER', 'E-PER', 'S-LOC', 'O']
+    """
+    letters = _letters_of(scheme)
+    tags = ["O"] * length
+    before = Span(0, 0, "")
+    for span in sorted(spans, key=lambda span: (span.start, span.end)):
+        _check_token_span(span, length)
+        if not span.type:
+            raise SapoError(f"span {span.start}:{span.end} has an empty type; a type is one character or more")
+        if span.start < before.end:
+            raise SapoError(
+                f"span {_show(span)} overlaps span {_show(before)}; a token has one tag: drop one of the two"
+            )
+        size = span.end - span.start
+        written = [letters.single] if size == 1 else [letters.first, *letters.inside * (size - 2), letters.last]
+        if scheme == "iob1" and span.start == before.end and span.type == before.type:
+            written[0] = "B"
+        tags[span.start : span.end] = [f"{letter}-{span.type}" for letter in written]
+        before = span
+    return tags
+
+
+def convert_tags(tags: Sequence[str], source: str, target: str) -> list[str]:
+    """Write a sentence tagged in one scheme in another; nothing is lost on the way.
+
+    >>> convert_tags(["I-NP", "I-NP", "B-NP", "O"], "iob1", "bilou")
+    ['B-NP', 'L-NP', 'U-NP', 'O']
+    """
+    return spans_to_tags(tags_to_spans(tags, source), len(tags), target)
+
+
+def loose_spans(tags: Sequence[str]) -> list[Span]:
+    """Spans of tags that a model made, which may break the rules of every scheme; read as conlleval reads them.
+
+    >>> loose_spans(["O", "I-NP", "I-NP", "I-VP", "S-NP", "E-NP"])
+    [Span(start=1, end=3, type='NP'), Span(start=3, end=4, type='VP'), Span(start=4, end=5, type='NP'), \
+Span(start=5, end=6, type='NP')]
+    """
+    spans: list[Span] = []
+    goes_on = False
+    for position, tag in enumerate(tags):
+        letter, _, kind = tag.partition("-")
+        if not kind:
+            goes_on = False
+            continue
+        if goes_on and letter not in "BSU" and spans[-1].type == kind:
+            spans[-1] = Span(spans[-1].start, position + 1, kind)
+        else:
+            spans.append(Span(position, position + 1, kind))
+        goes_on = letter not in "ESLU"
+    return spans
+
+
+def recognise_scheme(tag_sequences: Iterable[Sequence[str]]) -> str | None:
+    """Return the first of iob2, iob1, bioes, bilou in which every sentence is valid; None if there is none.
+
+    Sentences without a single tag tell nothing, so their scheme is None too.
+
+    >>> recognise_scheme([["O", "I-NP", "I-NP"], ["I-NP", "B-NP"]])
+    'iob1'
+    >>> recognise_scheme([["PRP", "VBD", "NNP"]]) is None
+    True
+    """
+    candidates = [(scheme, _LETTERS[scheme]) for scheme in _LIKELIEST_FIRST]
+    seen_tag = False
+    for tags in tag_sequences:
+        seen_tag = seen_tag or len(tags) > 0
+        candidates = [
+            (scheme, letters) for scheme, letters in candidates if _first_fault(tags, scheme, letters) is None
+        ]
+        if not candidates:
+            return None
+    return candidates[0][0] if seen_tag else None
+
+
+def char_spans_to_spans(char_spans: Iterable[CharSpan], token_offsets: Sequence[tuple[int, int]]) -> list[Span]:
+    """Return one token span for each character span, in the order given; borders must be borders of tokens.
+
+    >>> char_spans_to_spans([CharSpan(7, 15, "PER")], [(0, 2), (3, 6), (7, 11), (12, 15)])
+    [Span(start=2, end=4, type='PER')]
+    >>> char_spans_to_spans([CharSpan(8, 15, "PER")], [(0, 2), (3, 6), (7, 11), (12, 15)])
+    Traceback (most recent call last):
+    ...
+    sapo.errors.SapoError: character span 8:15 'PER' does not begin where a token begins; \
+the nearest is token 2 at 7:11: move the span or split the token
+    """
+    _check_offsets(token_offsets)
+    token_beginning_at = {start: token for token, (start, _) in enumerate(token_offsets)}
+    token_ending_at = {end: token for token, (_, end) in enumerate(token_offsets)}
+    spans = []
+    for span in char_spans:
+        if span.start >= span.end:
+            raise SapoError(f"character span {_show(span)} holds no character; its end must lie after its start")
+        if span.start not in token_beginning_at:
+            raise SapoError(_off_border(span, "begin", span.start, token_offsets))
+        if span.end not in token_ending_at:
+            raise SapoError(_off_border(span, "end", span.end, token_offsets))
+        spans.append(Span(token_beginning_at[span.start], token_ending_at[span.end] + 1, span.type))
+    return spans
+
+
+def spans_to_char_spans(spans: Iterable[Span], token_offsets: Sequence[tuple[int, int]]) -> list[CharSpan]:
+    """Return one character span for each token span, in the order given.
+
+    >>> spans_to_char_spans([Span(2, 4, "PER")], [(0, 2), (3, 6), (7, 11), (12, 15)])
+    [CharSpan(start=7, end=15, type='PER')]
+    """
+    _check_offsets(token_offsets)
+    char_spans = []
+    for span in spans:
+        _check_token_span(span, len(token_offsets))
+        char_spans.append(CharSpan(token_offsets[span.start][0], token_offsets[span.end - 1][1], span.type))
+    return char_spans
+
+
+def _letters_of(scheme: str) -> _Letters:
+    if scheme not in _LETTERS:
+        raise SapoError(f"unknown tag scheme {scheme!r}; choose one of {', '.join(SCHEMES)}")
+    return _LETTERS[scheme]
+
+
+def _first_fault(tags: Sequence[str], scheme: str, letters: _Letters) -> str | None:
+    """Say what breaks the scheme first, or None; recognise_scheme asks often, so no exception here."""
+    known = letters.all
+    before, before_letter, before_type = "O", "O", ""
+    for position, tag in enumerate(tags):
+        letter, _, tag_type = tag.partition("-")
+        if tag != "O" and (letter not in known or not tag_type):
+            expected = ", ".join(f"{known_letter}-TYPE" for known_letter in sorted(known))
+            return (
+                f"token {position}: {tag!r} is not a tag of {scheme}; expected O, {expected}, with a type after the '-'"
+            )
+        same_span_possible = before_letter in _STAYS_OPEN and before_type == tag_type
+        if letter in letters.goes_on and not same_span_possible:
+            place = f"cannot follow {before!r}" if position else "cannot begin a sentence"
+            way_out = f"write '{letters.goes_on[letter]}-{tag_type}'"
+            return f"token {position}: {tag!r} {place} in {scheme}; {letters.rule}: {way_out}"
+        if before_letter in letters.unfinished and not (letter in letters.goes_on and same_span_possible):
+            way_out = f"write '{letters.unfinished[before_letter]}-{before_type}' at token {position - 1}"
+            return f"token {position}: {tag!r} cannot follow {before!r} in {scheme}; {letters.rule}: {way_out}"
+        before, before_letter, before_type = tag, letter, tag_type
+    if before_letter in letters.unfinished:
+        way_out = f"write '{letters.unfinished[before_letter]}-{before_type}'"
+        return f"token {len(tags) - 1}: {before!r} cannot end a sentence in {scheme}; {letters.rule}: {way_out}"
+    return None
+
+
+def _check_token_span(span: Span, length: int) -> None:
+    if span.start >= span.end:
+        raise SapoError(f"span {_show(span)} holds no token; its end must lie after its start")
+    if span.start < 0 or span.end > length:
+        raise SapoError(
+            f"span {_show(span)} is out of range; the sentence has {length} tokens, so keep within 0:{length}"
+        )
+
+
+def _check_offsets(token_offsets: Sequence[tuple[int, int]]) -> None:
+    previous_end = 0
+    for token, (start, end) in enumerate(token_offsets):
+        if not previous_end <= start < end:
+            raise SapoError(
+                f"token {token}: offsets {start}:{end} are empty or begin before {previous_end}; "
+                "list tokens in text order, each with one character or more"
+            )
+        previous_end = end
+
+
+def _off_border(span: CharSpan, verb: str, border: int, token_offsets: Sequence[tuple[int, int]]) -> str:
+    if not token_offsets:
+        return (
+            f"character span {_show(span)} does not {verb} where a token {verb}s; the text has no tokens: drop the span"
+        )
+
+    def distance(token: int) -> int:
+        start, end = token_offsets[token]
+        return max(start - border, border - end, 0)
+
+    nearest = min(range(len(token_offsets)), key=distance)
+    start, end = token_offsets[nearest]
+    return (
+        f"character span {_show(span)} does not {verb} where a token {verb}s; "
+        f"the nearest is token {nearest} at {start}:{end}: move the span or split the token"
+    )
+
+
+def _show(span: Span | CharSpan) -> str:
+    return f"{span.start}:{span.end} {span.type!r}"

@@ -1,0 +1,72 @@
+"""The bytes of a block and its tags in, the bytes of the tagged block out."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from sapo.corpus.blocks import Block
+from sapo.corpus.scanner import Scanned
+from sapo.kernels import scan
+from sapo.kernels.types import Bytes, Ints
+
+
+def splice_tags(data: Bytes, cut_starts: Ints, cut_ends: Ints, pieces: Sequence[str], piece: Ints) -> bytes:
+    """Put `pieces[piece[t]]` in place of the bytes from cut_starts[t] to cut_ends[t], for each token t."""
+    encoded = [text.encode() for text in pieces]
+    sizes = np.array([len(text) for text in encoded], np.int64)
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]).astype(np.int32)
+    out = np.empty(len(data) + int(sizes[piece].sum()), np.uint8)
+    written = scan.splice(
+        data,
+        np.ascontiguousarray(cut_starts),
+        np.ascontiguousarray(cut_ends),
+        np.frombuffer(b"".join(encoded), np.uint8),
+        offsets,
+        piece,
+        out,
+    )
+    return out[:written].tobytes()
+
+
+def one_sentence(block: Block, sentence: int) -> Block:
+    """A block of one sentence with the comments and other lines before and in it."""
+    scanned: Scanned = block.extra["scanned"]
+    first, last = block.offsets[sentence : sentence + 2].tolist()
+    begin = int(scanned.line_ends[first - 1]) if first else 0
+    end = int(scanned.line_ends[last - 1])
+    while begin < end and scanned.data[begin] in b"\r\n":
+        begin += 1
+    part = dataclasses.replace(
+        scanned,
+        data=scanned.data[begin:end],
+        starts=scanned.starts[first:last] - begin,
+        ends=scanned.ends[first:last] - begin,
+        line_starts=scanned.line_starts[first:last] - begin,
+        line_ends=scanned.line_ends[first:last] - begin,
+        offsets=np.array([0, last - first]),
+    )
+    return dataclasses.replace(
+        block,
+        data=part.data,
+        starts=part.starts,
+        ends=part.ends,
+        offsets=part.offsets,
+        extra={**block.extra, "scanned": part},
+    )
+
+
+def nbest_lines(
+    block: Block,
+    taggings: Sequence[Sequence[tuple[Ints, float]]],
+    labels: Sequence[str],
+    tagged: Callable[[Block, Ints, Sequence[str]], bytes],
+) -> bytes:
+    """Every sentence once for each of its taggings, with rank and probability as comments."""
+    parts = []
+    for sentence, ranked in enumerate(taggings):
+        alone = one_sentence(block, sentence)
+        for rank, (tags, probability) in enumerate(ranked, 1):
+            parts.append(f"# tagging = {rank}\n# probability = {probability:.6f}\n".encode())
+            parts.append(tagged(alone, tags, labels) + b"\n\n")
+    return b"".join(parts)

@@ -1,0 +1,390 @@
+"""Blocks of text and templates in, integers out.
+
+Training gives the encoder its vocabularies and features; after that it is frozen. A `Session` encodes with it and
+remembers words that are new, so that a stream of blocks pays once for each of them.
+"""
+
+import itertools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from sapo.corpus.blocks import LABEL, Block
+from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.strings import StringTable, power_of_two, valid_slots
+from sapo.encode.template import Template, TemplateSet, View, parse_templates
+from sapo.encode.views import ViewValues
+from sapo.errors import SapoError
+from sapo.kernels import features, tables
+from sapo.kernels.types import Bytes, Ints, Longs
+
+KEY_BITS = 63
+NEW_WORDS = 100_000  # that a session remembers
+
+
+class TemplateEncoder:
+    """Templates with all that training has shown: strings of columns, values of views, features."""
+
+    kind = "templates"
+
+    def __init__(
+        self,
+        templates: TemplateSet,
+        columns: Mapping[str, StringTable],
+        views: tuple[ViewValues, ...],
+        keys: Longs,
+        slots: Ints,
+        slot_offsets: Longs,
+    ) -> None:
+        self.templates = templates
+        self.columns = dict(columns)
+        self.views = views
+        self.keys = keys  # [features] the joined values of each feature
+        self.slots = slots
+        self.slot_offsets = slot_offsets
+        self.layout = _Layout(templates, views)
+
+    @property
+    def features(self) -> int:
+        return len(self.keys)
+
+    @property
+    def transitions(self) -> bool:
+        return self.templates.transitions
+
+    def session(self) -> "Session":
+        return Session(self)
+
+    def feature_names(self, rows: Iterable[int]) -> list[str]:
+        """Features as people read them: `word[-1] & word[0] = the & cat`."""
+        owner = np.zeros(self.features + 1, np.int32)
+        for table in range(len(self.slot_offsets) - 1):
+            owner[self.slots[self.slot_offsets[table] : self.slot_offsets[table + 1]]] = table
+        return [self.layout.feature_name(int(owner[row + 1]), int(self.keys[row])) for row in rows]
+
+    def header(self) -> dict[str, Any]:
+        """What is not an array, for a model file."""
+        return {
+            "template": self.templates.text,
+            "file_columns": list(self.templates.file_columns),
+        }
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        arrays: dict[str, np.ndarray] = {
+            "feature.keys": self.keys,
+            "feature.slots": self.slots,
+            "feature.slot_offsets": self.slot_offsets,
+        }
+        for name, table in self.columns.items():
+            arrays.update((f"column.{name}.{key}", array) for key, array in table.arrays().items())
+        for number, view in enumerate(self.views):
+            if view.offsets is not None and view.members is not None:
+                arrays[f"view.{number}.value_offsets"] = view.offsets
+                arrays[f"view.{number}.values"] = view.members
+                arrays.update((f"view.{number}.{key}", array) for key, array in view.table.arrays().items())
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "TemplateEncoder":
+        """The encoder of a model file. Raise ValueError or KeyError where the arrays do not fit together."""
+        templates = parse_templates(header["template"], header["file_columns"])
+        columns = {name: _string_table(arrays, f"column.{name}") for name in templates.columns}
+        views = []
+        for number, view in enumerate(_views(templates)):
+            words = columns[view.column]
+            if not view.functions:
+                views.append(ViewValues(view, words, None, None))
+                continue
+            table = _string_table(arrays, f"view.{number}")
+            offsets, members = arrays[f"view.{number}.value_offsets"], arrays[f"view.{number}.values"]
+            most = len(members) if view.many else 1
+            if not (
+                _increasing(offsets, len(words), len(members))
+                and _within(members, len(table))
+                and (np.diff(offsets) <= most).all()
+            ):
+                raise ValueError("view")
+            views.append(ViewValues(view, table, offsets, members))
+        keys, slots, slot_offsets = (arrays[f"feature.{name}"] for name in ("keys", "slots", "slot_offsets"))
+        if not (_increasing(slot_offsets, len(_tables(templates)[0]), len(slots)) and (keys >= 0).all()):
+            raise ValueError("feature tables")
+        for a, b in itertools.pairwise(slot_offsets.tolist()):
+            if not valid_slots(slots[a:b], len(keys)):
+                raise ValueError("feature table")
+        return cls(templates, columns, tuple(views), keys, slots, slot_offsets)
+
+
+class _Layout:
+    """The templates as arrays for the kernels."""
+
+    def __init__(self, templates: TemplateSet, views: tuple[ViewValues, ...]) -> None:
+        number = {view.view: i for i, view in enumerate(views)}
+        atoms = [atom for template in templates.templates for atom in template.atoms]
+        reach = max((abs(atom.offset) for atom in atoms), default=0)
+        self.reserved = 1 + 2 * reach  # 0 is no value, then the positions outside of the sentence
+        self.templates = templates.templates
+        self.tables, table_of = _tables(templates)
+        self.views = views
+        self.atom_view = np.array([number[atom.view] for atom in atoms], np.int32)
+        self.atom_offset = np.array([atom.offset for atom in atoms], np.int32)
+        sizes = [len(template.atoms) for template in templates.templates]
+        self.template_offsets = np.cumsum([0, *sizes]).astype(np.int32)
+        self.template_table = np.array(table_of, np.int32)
+        self.view_bits = np.array([(self.reserved + len(view.table)).bit_length() for view in views], np.int32)
+        self.view_many = np.array([view.view.many for view in views], np.int32)
+        for template in templates.templates:
+            bits = sum(int(self.view_bits[number[atom.view]]) for atom in template.atoms)
+            if bits > KEY_BITS:
+                raise SapoError(
+                    f"template '{template}' joins too many different values ({bits} bits of {KEY_BITS}); "
+                    "leave one of its parts out"
+                )
+
+    def feature_name(self, table: int, key: int) -> str:
+        template = self.tables[table]
+        values = []
+        for atom in reversed(template.atoms):
+            index = next(i for i, view in enumerate(self.views) if view.view == atom.view)
+            bits = int(self.view_bits[index])
+            values.append(self._value_name(index, key & ((1 << bits) - 1)))
+            key >>= bits
+        return f"{template} = {' & '.join(reversed(values))}" if values else str(template)
+
+    def _value_name(self, view: int, value: int) -> str:
+        if value >= self.reserved:
+            return self.views[view].table[value - self.reserved]
+        distance = (value + 1) // 2
+        return f"<{distance} before the start>" if value % 2 else f"<{distance} past the end>"
+
+
+class Session:
+    """Encodes block after block; not to be shared between threads."""
+
+    def __init__(self, encoder: TemplateEncoder) -> None:
+        self._encoder = encoder
+        self._new = {name: StringTable() for name in encoder.columns}
+
+    def encode(self, block: Block, gold: Ints | None = None) -> EncodedCorpus:
+        encoder = self._encoder
+        ids = {}
+        for name, known in encoder.columns.items():
+            fields = _fields(block, name)
+            numbers = known.find_fields(*fields)
+            if any(view.view.functions for view in encoder.views if view.view.column == name):
+                new = self._new[name]
+                if len(new) > NEW_WORDS:
+                    new = self._new[name] = StringTable()
+                unknown = np.flatnonzero(numbers < 0)
+                if len(unknown):
+                    data, starts, ends = fields
+                    numbers[unknown] = len(known) + new.add_fields(data, starts[unknown], ends[unknown])
+            ids[name] = numbers
+        return self.encode_ids(ids, block.offsets, gold)
+
+    def encode_ids(self, ids: Mapping[str, Ints], offsets: Longs, gold: Ints | None = None) -> EncodedCorpus:
+        encoder, layout = self._encoder, self._encoder.layout
+        values, set_offsets, set_members = self._values(ids, int(offsets[-1]))
+        most = _most_rows(layout, values, set_offsets)
+        rows = np.empty(most, np.int32)
+        row_offsets = np.empty(int(offsets[-1]) + 1, np.int64)
+        written = features.feature_rows(
+            offsets,
+            layout.template_offsets,
+            layout.template_table,
+            layout.atom_view,
+            layout.atom_offset,
+            layout.view_bits,
+            layout.view_many,
+            values,
+            set_offsets,
+            set_members,
+            encoder.keys,
+            encoder.slots,
+            encoder.slot_offsets,
+            rows,
+            row_offsets,
+        )
+        if written < most // 2:
+            rows = rows[:written].copy()
+        return EncodedCorpus(
+            offsets,
+            row_offsets,
+            rows[:written],
+            gold=np.empty(0, np.int32) if gold is None else gold,
+        )
+
+    def _values(self, ids: Mapping[str, Ints], tokens: int) -> tuple[Ints, Longs, Ints]:
+        new_words = {name: table.strings() for name, table in self._new.items()}
+        return view_values(self._encoder.layout, ids, tokens, new_words)
+
+
+def view_values(
+    layout: _Layout, ids: Mapping[str, Ints], tokens: int, new_words: Mapping[str, list[str]]
+) -> tuple[Ints, Longs, Ints]:
+    """The value of each view at each token, and the sets of the many-valued ones."""
+    values = np.zeros((len(layout.views), tokens), np.int32)
+    all_offsets, all_members = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
+    sets = members_before = 0
+    for number, view in enumerate(layout.views):
+        column = ids[view.view.column]
+        if view.offsets is None or view.members is None:
+            # a word that is new (past the table) or unknown (-1) has no value
+            seen = (column >= 0) & (column < len(view.table))
+            values[number] = np.where(seen, column + layout.reserved, 0)
+            continue
+        # only the words that occur here, the known and the new ones
+        words, place = np.unique(column, return_inverse=True)
+        offsets, members = _select(view, words, new_words.get(view.view.column, []))
+        if view.view.many:
+            values[number] = sets + place + 1
+            all_offsets.append(members_before + offsets[1:])
+            all_members.append(members + np.int32(layout.reserved))
+            sets += len(words)
+            members_before += len(members)
+        else:
+            value = np.zeros(len(words), np.int32)
+            full = np.diff(offsets) > 0
+            value[full] = members[offsets[:-1][full]] + layout.reserved
+            values[number] = value[place]
+    return values, np.concatenate(all_offsets), np.concatenate(all_members)
+
+
+def _select(view: ViewValues, words: Ints, new_words: list[str]) -> tuple[Longs, Ints]:
+    """Offsets and members of the given words; those past the known ones are in `new_words`."""
+    assert view.offsets is not None
+    assert view.members is not None
+    count = len(view.offsets) - 1
+    known, new = words[words < count], words[words >= count]
+    sizes = view.offsets[known + 1] - view.offsets[known]
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    places = np.arange(offsets[-1]) + np.repeat(view.offsets[known] - offsets[:-1], sizes)
+    members = view.members[places]
+    if len(new):
+        new_offsets, new_members = view.of_new_words([new_words[i - count] for i in new.tolist()])
+        offsets = np.concatenate([offsets, offsets[-1] + new_offsets[1:]])
+        members = np.concatenate([members, new_members])
+    return offsets, members
+
+
+def _most_rows(layout: _Layout, values: Ints, set_offsets: Longs) -> int:
+    """An upper bound of the features of a block."""
+    tokens = values.shape[1] if len(values) else 0
+    most = 0
+    for a, b in zip(layout.template_offsets[:-1], layout.template_offsets[1:], strict=True):
+        many = [view for view in layout.atom_view[a:b] if layout.view_many[view]]
+        if many:
+            sizes = np.diff(set_offsets)[values[many[0]] - 1]
+            most += int(sizes.sum()) + tokens
+        else:
+            most += tokens
+    return most
+
+
+def build_encoder(
+    blocks: Iterable[Block], templates: TemplateSet, labels: StringTable, *, min_count: int = 1
+) -> tuple[TemplateEncoder, EncodedCorpus]:
+    """Read the training blocks once: number their strings, collect the features, and encode them."""
+    columns = {name: StringTable() for name in templates.columns}
+    ids: dict[str, list[Ints]] = {name: [] for name in columns}
+    golds, sizes = [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
+    for block in blocks:
+        for name, table in columns.items():
+            ids[name].append(table.add_fields(*_fields(block, name)))
+        golds.append(labels.add_fields(*block.column(LABEL)))
+        sizes.append(np.diff(block.offsets))
+    offsets = np.cumsum(np.concatenate(sizes))
+    joined = {name: np.concatenate([np.empty(0, np.int32), *parts]) for name, parts in ids.items()}
+    del ids
+    views = tuple(ViewValues.of_words(view, columns[view.column]) for view in _views(templates))
+    layout = _Layout(templates, views)
+    keys, slots, slot_offsets = _collect(layout, joined, offsets, min_count)
+    encoder = TemplateEncoder(templates, columns, views, keys, slots, slot_offsets)
+    return encoder, encoder.session().encode_ids(joined, offsets, np.concatenate(golds))
+
+
+def _collect(layout: _Layout, ids: Mapping[str, Ints], offsets: Longs, min_count: int) -> tuple[Longs, Ints, Longs]:
+    """All features that occur often enough. The most frequent come first: their weights then lie together."""
+    values, set_offsets, set_members = view_values(layout, ids, int(offsets[-1]), {})
+    found: list[tuple[Longs, Ints]] = []
+    for table in range(len(layout.tables)):
+        wanted = []
+        for template in np.flatnonzero(layout.template_table == table).tolist():
+            first, last = layout.template_offsets[template : template + 2].tolist()
+            many = [view for view in layout.atom_view[first:last] if layout.view_many[view]]
+            most = int(np.diff(set_offsets)[values[many[0]] - 1].sum()) if many else 0
+            keys = np.empty(most + int(offsets[-1]), np.int64)
+            written = features.template_keys(
+                first,
+                last,
+                offsets,
+                layout.atom_view,
+                layout.atom_offset,
+                layout.view_bits,
+                layout.view_many,
+                values,
+                set_offsets,
+                set_members,
+                keys,
+            )
+            wanted.append(keys[:written])
+        found.append(_distinct(np.concatenate(wanted), min_count))
+    counts = np.concatenate([counts for _, counts in found])
+    order = np.argsort(-counts, kind="stable")
+    all_keys = np.concatenate([keys for keys, _ in found])[order]
+    row_of = np.empty(len(order), np.int32)
+    row_of[order] = np.arange(len(order), dtype=np.int32)
+    slot_offsets = np.cumsum([0, *(power_of_two(2 * len(keys)) for keys, _ in found)], dtype=np.int64)
+    slots = np.zeros(slot_offsets[-1], np.int32)
+    first = 0
+    for table, (keys, _) in enumerate(found):
+        base, end = slot_offsets[table : table + 2].tolist()
+        tables.insert_rows(row_of[first : first + len(keys)], all_keys, slots, base, end - base - 1)
+        first += len(keys)
+    return all_keys, slots, slot_offsets
+
+
+def _distinct(wanted: Longs, min_count: int) -> tuple[Longs, Ints]:
+    keys = np.empty(len(wanted), np.int64)
+    counts = np.empty(len(wanted), np.int32)
+    slots = np.zeros(power_of_two(2 * len(wanted)), np.int32)
+    distinct = tables.count_keys(wanted, keys, counts, slots)
+    often = counts[:distinct] >= min_count
+    return keys[:distinct][often], counts[:distinct][often]
+
+
+def _fields(block: Block, name: str) -> tuple[Bytes, Ints, Ints]:
+    if name not in block.columns:
+        have = ", ".join(column for column in block.columns if column != LABEL)
+        raise SapoError(f"{block.name}: has no column '{name}', which the features need; it has {have}")
+    return block.column(name)
+
+
+def _views(templates: TemplateSet) -> tuple[View, ...]:
+    return tuple(dict.fromkeys(atom.view for template in templates.templates for atom in template.atoms))
+
+
+def _tables(templates: TemplateSet) -> tuple[list[Template], list[int]]:
+    """One table for each template, or for all of one bag that read the same views; and which template has which."""
+    found: dict[object, int] = {}
+    first: list[Template] = []
+    numbers = []
+    for template in templates.templates:
+        key = template if template.bag is None else (template.bag, tuple(atom.view for atom in template.atoms))
+        if key not in found:
+            found[key] = len(found)
+            first.append(template)
+        numbers.append(found[key])
+    return first, numbers
+
+
+def _string_table(arrays: Mapping[str, np.ndarray], name: str) -> StringTable:
+    return StringTable.from_arrays(*(arrays[f"{name}.{key}"] for key in ("blob", "offsets", "slots")))
+
+
+def _increasing(offsets: Longs, count: int, end: int) -> bool:
+    return bool(len(offsets) == count + 1 and offsets[0] == 0 and offsets[-1] == end and (np.diff(offsets) >= 0).all())
+
+
+def _within(numbers: Ints, count: int) -> bool:
+    return len(numbers) == 0 or bool(numbers.min() >= 0 and numbers.max() < count)

@@ -1,0 +1,28 @@
+"""The template files that come with the package: a name in, its text out."""
+
+from importlib.resources import files
+from pathlib import Path
+
+from sapo.encode.template import did_you_mean
+from sapo.errors import SapoError
+
+PRESETS = ("chunking", "pos", "ner")
+LARGEST = 1 << 20
+
+
+def template_text(name_or_path: str | Path) -> tuple[str, str]:
+    """The text of a preset or of a template file, and what to call it in messages."""
+    name = str(name_or_path)
+    if name in PRESETS:
+        return (files(__package__) / f"{name}.txt").read_text("utf-8"), f"preset {name}"
+    path = Path(name)
+    if not path.is_file():
+        raise SapoError(f"no template '{name}': neither a file nor a preset{did_you_mean(name, PRESETS)}")
+    if path.stat().st_size > LARGEST:
+        raise SapoError(f"{name}: larger than {LARGEST >> 20} MB, surely not a template file")
+    try:
+        return path.read_text("utf-8-sig"), name
+    except UnicodeDecodeError:
+        raise SapoError(f"{name}: not a template file (not UTF-8)") from None
+    except OSError as error:
+        raise SapoError(f"{name}: cannot be read ({error.strerror})") from None

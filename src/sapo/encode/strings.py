@@ -1,0 +1,126 @@
+"""Byte strings in, dense integers out, and back."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from sapo.kernels import tables
+from sapo.kernels.types import Bytes, Ints, Longs
+
+
+class StringTable:
+    """Distinct strings, numbered in the order they came.
+
+    >>> table = StringTable(["the", "cat"])
+    >>> table.find(["cat", "dog"]).tolist()
+    [1, -1]
+    >>> table[0], len(table)
+    ('the', 2)
+    """
+
+    def __init__(self, strings: Iterable[str] = ()) -> None:
+        self._blob: Bytes = np.empty(64, np.uint8)
+        self._offsets: Longs = np.zeros(9, np.int64)
+        self._slots: Ints = np.zeros(16, np.int32)
+        self._count = 0
+        self.add(list(strings))
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, index: int) -> str:
+        start, end = self._offsets[index], self._offsets[index + 1]
+        return self._blob[start:end].tobytes().decode("utf-8")
+
+    def strings(self, first: int = 0) -> list[str]:
+        return [self[i] for i in range(first, self._count)]
+
+    def find(self, strings: Sequence[str]) -> Ints:
+        """The number of each string, -1 where it is unknown."""
+        return self.find_fields(*fields(strings))
+
+    def add(self, strings: Sequence[str]) -> Ints:
+        """The number of each string; new ones are added."""
+        return self.add_fields(*fields(strings))
+
+    def find_fields(self, data: Bytes, starts: Ints, ends: Ints) -> Ints:
+        ids = np.empty(len(starts), np.int32)
+        tables.look_up_strings(data, starts, ends, self._blob, self._offsets, self._slots, ids)
+        return ids
+
+    def add_fields(self, data: Bytes, starts: Ints, ends: Ints, ids: Ints | None = None) -> Ints:
+        """As `add`; where `ids` is given, only its entries below 0 are looked up."""
+        if ids is None:
+            ids = np.full(len(starts), -1, np.int32)
+        wanted = ids < 0
+        self._make_room(int(wanted.sum()), int((ends - starts)[wanted].sum()))
+        self._count = tables.intern_strings(
+            data, starts, ends, self._blob, self._offsets, self._slots, self._count, ids
+        )
+        return ids
+
+    def _make_room(self, strings: int, size: int) -> None:
+        count = self._count
+        used = int(self._offsets[count])
+        if used + size > len(self._blob):
+            self._blob = np.concatenate([self._blob[:used], np.empty(used + size, np.uint8)])
+        if count + strings >= len(self._offsets):
+            room = np.zeros(count + strings + 1, np.int64)
+            self._offsets = np.concatenate([self._offsets[: count + 1], room])
+        if 2 * (count + strings) > len(self._slots):
+            self._slots = np.zeros(power_of_two(2 * (count + strings)), np.int32)
+            tables.rehash_strings(self._blob, self._offsets, count, self._slots)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Everything, for a model file."""
+        slots = np.zeros(power_of_two(2 * self._count), np.int32)
+        tables.rehash_strings(self._blob, self._offsets, self._count, slots)
+        return {
+            "blob": self._blob[: self._offsets[self._count]],
+            "offsets": self._offsets[: self._count + 1],
+            "slots": slots,
+        }
+
+    @classmethod
+    def from_arrays(cls, blob: Bytes, offsets: Longs, slots: Ints) -> "StringTable":
+        """Take the arrays as they are, read-only ones too. Raise ValueError where they do not fit together."""
+        if not (
+            len(offsets) >= 1
+            and offsets[0] == 0
+            and offsets[-1] == len(blob)
+            and (np.diff(offsets) >= 0).all()
+            and valid_slots(slots, len(offsets) - 1)
+        ):
+            raise ValueError("string table")
+        table = cls.__new__(cls)
+        table._blob, table._offsets, table._slots = blob, offsets, slots
+        table._count = len(offsets) - 1
+        return table
+
+
+def fields(strings: Sequence[str]) -> tuple[Bytes, Ints, Ints]:
+    """Strings as one run of bytes with the start and end of each."""
+    encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
+    ends = np.cumsum([len(piece) for piece in encoded], dtype=np.int64).astype(np.int32)
+    starts = np.concatenate([np.zeros(1, np.int32), ends])[:-1]
+    return np.frombuffer(b"".join(encoded), np.uint8), starts, ends
+
+
+def power_of_two(at_least: int) -> int:
+    """
+    >>> power_of_two(17)
+    32
+    """
+    return 1 << max(1, at_least - 1).bit_length()
+
+
+def valid_slots(slots: Ints, count: int) -> bool:
+    """A look-up in such a table ends, and stays inside."""
+    size = len(slots)
+    return bool(
+        size >= 1
+        and size & (size - 1) == 0
+        and slots.min() >= 0
+        and slots.max() <= count
+        and np.count_nonzero(slots) < size
+    )

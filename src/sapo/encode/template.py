@@ -1,0 +1,260 @@
+"""The text of a template file in, templates out.
+
+    # one template a line; a line makes one feature at each token
+    word[0]                     the current word; `word` alone means the same
+    word[-1] & word[0]          two values joined
+    suffix(word, 3)             a function of a value
+    shape(word[1]) & pos[1]
+    suffix(lower(word), 2)
+    label[-1]                   the label before: the transitions between labels
+    bias                        a feature that is always there
+
+Columns have names (`word`, `pos`, ...) or numbers (`c0`, `c1`, ...). A line that reads `U01:%x[-1,0]` makes the
+whole file a CRF++ template: `U05:%x[-1,0]/%x[0,0]` is `c0[-1] & c0[0]`, and `B` stands for label[-1].
+"""
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sapo.encode.words import WORD_FUNCTIONS
+from sapo.errors import SapoError
+
+FARTHEST = 50  # positions an atom may look away from the current token
+LONGEST = 100  # letters of a prefix, suffix or substring
+LABEL = "label"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One function of one column: `suffix(lower(word), 3)` is ('word', (('lower', None), ('suffix', 3)))."""
+
+    column: str
+    functions: tuple[tuple[str, int | None], ...] = ()
+
+    @property
+    def many(self) -> bool:
+        return bool(self.functions) and WORD_FUNCTIONS[self.functions[-1][0]].many
+
+    def apply(self, value: str) -> list[str]:
+        """All values of the view for one value of the column.
+
+        >>> View("word", (("lower", None), ("suffix", 2))).apply("Paris")
+        ['is']
+        """
+        result: str | list[str] | None = value
+        for name, number in self.functions:
+            if not isinstance(result, str):
+                break  # only the outermost function gives a list; none stays none
+            function = WORD_FUNCTIONS[name].apply
+            result = function(result) if number is None else function(result, number)
+        if result is None:
+            return []
+        return [result] if isinstance(result, str) else result
+
+    def show(self, offset: int) -> str:
+        text = f"{self.column}[{offset}]"
+        for name, number in self.functions:
+            text = f"{name}({text})" if number is None else f"{name}({text}, {number})"
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    view: View
+    offset: int
+
+    def __str__(self) -> str:
+        return self.view.show(self.offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Atoms whose values are joined. Templates of the same `bag` share their features, as in CRF++."""
+
+    atoms: tuple[Atom, ...]
+    bag: str | None = None
+
+    def __str__(self) -> str:
+        return " & ".join(map(str, self.atoms)) or "bias"
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateSet:
+    templates: tuple[Template, ...]
+    transitions: bool  # whether weights for pairs of labels are learned
+    text: str  # as it was written
+    file_columns: tuple[str, ...]  # all columns of the file it was written for
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are looked at, in the order of the file."""
+        used = {atom.view.column for template in self.templates for atom in template.atoms}
+        return tuple(column for column in self.file_columns if column in used)
+
+
+def parse_templates(text: str, columns: Sequence[str], source: str = "template") -> TemplateSet:
+    """The templates of a text for a file with these columns.
+
+    >>> parse_templates("word[-1] & word\\nlabel[-1]", ["word", "pos", "label"]).templates[0].atoms[0].offset
+    -1
+    """
+    if re.search(r"%x\s*\[", text):
+        return _parse_crfpp(text, columns, source)
+    templates: list[Template] = []
+    transitions = False
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.split("#", 1)[0].strip()
+        if not line:
+            continue
+        place = f"{source}:{number}"
+        if re.fullmatch(r"label\s*\[\s*-1\s*\]", line):
+            transitions = True
+        elif line == "bias":
+            templates.append(Template(()))
+        else:
+            templates.append(_Line(line, place, columns).template())
+    return _checked(templates, transitions, text, source, columns)
+
+
+def _checked(
+    templates: list[Template], transitions: bool, text: str, source: str, columns: Sequence[str]
+) -> TemplateSet:
+    for template in templates:
+        if sum(atom.view.many for atom in template.atoms) > 1:
+            raise SapoError(f"{source}: '{template}' joins two many-valued functions; keep one of them")
+    if not templates:
+        raise SapoError(f"{source}: holds no template; write one a line, such as word[-1] & word[0]")
+    return TemplateSet(tuple(dict.fromkeys(templates)), transitions, text, tuple(columns))
+
+
+class _Line:
+    """A recursive-descent reader of one line."""
+
+    _token = re.compile(r"\s*(?:([A-Za-z_]\w*)|([+-]?\d+)|([\[\](),&]))")
+
+    def __init__(self, line: str, place: str, columns: Sequence[str]) -> None:
+        self.line, self.place, self.columns, self.at = line, place, columns, 0
+        self.kind, self.value = "", ""
+        self.advance()
+
+    def advance(self) -> None:
+        if not self.line[self.at :].strip():
+            self.kind, self.value = "end", "the end"
+            return
+        match = self._token.match(self.line, self.at)
+        if match is None:
+            raise self.error(f"unexpected {self.line[self.at :].strip()[0]!r}")
+        self.at = match.end()
+        self.kind = ("name", "number", "mark")[(match.lastindex or 1) - 1]
+        self.value = match.group(match.lastindex or 1)
+
+    def error(self, what: str) -> SapoError:
+        return SapoError(f"{self.place}: {what} in '{self.line}'; write for example suffix(word[-1], 3) & pos[0]")
+
+    def take(self, mark: str) -> None:
+        if self.value != mark or self.kind != "mark":
+            raise self.error(f"expected '{mark}', found {self.value!r}")
+        self.advance()
+
+    def number(self, low: int, high: int) -> int:
+        if self.kind != "number":
+            raise self.error(f"expected a number, found {self.value!r}")
+        number = int(self.value)
+        if not low <= number <= high:
+            raise self.error(f"{number} is not between {low} and {high}")
+        self.advance()
+        return number
+
+    def template(self) -> Template:
+        atoms = [self.atom()]
+        while self.value == "&":
+            self.advance()
+            atoms.append(self.atom())
+        if self.kind != "end":
+            raise self.error(f"expected '&' or the end, found {self.value!r}")
+        return Template(tuple(atoms))
+
+    def atom(self) -> Atom:
+        if self.kind != "name":
+            raise self.error(f"expected a column or a function, found {self.value!r}")
+        name = self.value
+        self.advance()
+        if self.value == "(":
+            return self.call(name)
+        if name == LABEL:
+            raise self.error("label[-1] stands alone on its line, not")
+        offset = 0
+        if self.value == "[":
+            self.advance()
+            offset = self.number(-FARTHEST, FARTHEST)
+            self.take("]")
+        return Atom(View(_column(name, self.columns, f"{self.place}: '{self.line}'")), offset)
+
+    def call(self, name: str) -> Atom:
+        function = WORD_FUNCTIONS.get(name)
+        if function is None:
+            raise self.error(f"unknown function '{name}'{did_you_mean(name, WORD_FUNCTIONS)}")
+        self.take("(")
+        inner = self.atom()
+        if inner.view.many:
+            raise self.error(f"'{inner}' gives many values and cannot stand inside {name}")
+        number = None
+        if function.number:
+            self.take(",")
+            number = self.number(1, LONGEST)
+        self.take(")")
+        view = inner.view
+        return Atom(View(view.column, (*view.functions, (name, number))), inner.offset)
+
+
+_MACRO = re.compile(r"%x\s*\[\s*([+-]?\d+)\s*,\s*(\d+)\s*\]")
+
+
+def _parse_crfpp(text: str, columns: Sequence[str], source: str) -> TemplateSet:
+    """`U05:%x[-1,0]/%x[0,0]` is the bag 'U05:/' with the atoms word[-1], word[0]; `B` are the transitions."""
+    templates: list[Template] = []
+    transitions = False
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        macros = _MACRO.findall(line)
+        literal = _MACRO.sub("", line)
+        if line[0] not in "UB" or "%x" in literal:
+            raise SapoError(f"{source}:{number}: expected U..:%x[row,column] or B in '{line}'")
+        if line[0] == "B":
+            if macros:
+                raise SapoError(f"{source}:{number}: B with %x[..] is not supported in '{line}'; use U and a plain B")
+            transitions = True
+            continue
+        atoms = []
+        for row, column in macros:
+            if abs(int(row)) > FARTHEST:
+                raise SapoError(f"{source}:{number}: row {row} is not between -{FARTHEST} and {FARTHEST} in '{line}'")
+            atoms.append(Atom(View(_column(f"c{int(column)}", columns, f"{source}:{number}: '{line}'")), int(row)))
+        templates.append(Template(tuple(atoms), bag=literal))
+    return _checked(templates, transitions, text, source, columns)
+
+
+def _column(name: str, columns: Sequence[str], place: str) -> str:
+    """A column by its name, or by its number as c0, c1, ..."""
+    if re.fullmatch(r"c\d+", name) and name not in columns and int(name[1:]) < len(columns):
+        name = columns[int(name[1:])]
+    if name == LABEL:
+        raise SapoError(f"{place} looks at the label itself, which is to be found out")
+    if name not in columns:
+        have = ", ".join(column for column in columns if column != LABEL)
+        raise SapoError(f"{place} uses the column '{name}', which is not there; the columns are {have}")
+    return name
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """
+    >>> did_you_mean("sufix", ["prefix", "suffix"])
+    "; did you mean 'suffix'?"
+    """
+    known = list(known)
+    close = difflib.get_close_matches(name, known, 1)
+    return f"; did you mean '{close[0]}'?" if close else f"; known: {', '.join(known)}"

@@ -1,0 +1,48 @@
+"""The values of word functions: computed once for every distinct word and kept as integers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sapo.encode.strings import StringTable
+from sapo.encode.template import View
+from sapo.kernels.types import Ints, Longs
+
+
+@dataclass(frozen=True, slots=True)
+class ViewValues:
+    """What the known words of a column become under one view.
+
+    Word i has the values `members[offsets[i]:offsets[i+1]]`, which are numbers of strings in `table`. For a view
+    without a function the strings are those of the column itself, and nothing is stored.
+    """
+
+    view: View
+    table: StringTable
+    offsets: Longs | None
+    members: Ints | None
+
+    @classmethod
+    def of_words(cls, view: View, words: StringTable) -> "ViewValues":
+        if not view.functions:
+            return cls(view, words, None, None)
+        table = StringTable()
+        offsets, members = _numbers(view, words.strings(), table, grow=True)
+        return cls(view, table, offsets, members)
+
+    def of_new_words(self, words: Sequence[str]) -> tuple[Longs, Ints]:
+        """Offsets and members for words that were not seen in training; unknown strings are left out."""
+        if self.offsets is None:
+            return np.zeros(len(words) + 1, np.int64), np.empty(0, np.int32)
+        return _numbers(self.view, words, self.table, grow=False)
+
+
+def _numbers(view: View, words: Sequence[str], table: StringTable, *, grow: bool) -> tuple[Longs, Ints]:
+    lists = [view.apply(word) for word in words]
+    flat = [value for values in lists for value in values]
+    members = table.add(flat) if grow else table.find(flat)
+    owner = np.repeat(np.arange(len(words)), [len(values) for values in lists])[members >= 0]
+    offsets = np.zeros(len(words) + 1, np.int64)
+    offsets[1:] = np.cumsum(np.bincount(owner, minlength=len(words)))
+    return offsets, members[members >= 0]

@@ -1,0 +1,160 @@
+"""Gold and predicted tags in, counts and scores out: tokens, sentences and, where the labels mark spans, spans."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapo.errors import SapoError
+from sapo.evaluate.labels import LabelKinds, label_kinds, looks_like_spans
+from sapo.evaluate.spans import Spans, spans
+
+
+@dataclass(frozen=True, slots=True)
+class SpanCounts:
+    """How many spans gold has, how many were found, how many of those are correct: same borders, same type.
+
+    Scores are fractions, and 0 where nothing is there to divide by.
+
+    >>> counts = SpanCounts(gold=4, found=2, correct=1)
+    >>> counts.precision, counts.recall, round(counts.f1, 3)
+    (0.5, 0.25, 0.333)
+    """
+
+    gold: int
+    found: int
+    correct: int
+
+    @property
+    def precision(self) -> float:
+        """The part of the found spans that is correct."""
+        return _fraction(self.correct, self.found)
+
+    @property
+    def recall(self) -> float:
+        """The part of the gold spans that was found."""
+        return _fraction(self.correct, self.gold)
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        return _fraction(2 * self.correct, self.gold + self.found)
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """All counts of one evaluation. `overall` is None and `types` empty where the labels do not mark spans."""
+
+    tokens: int
+    sentences: int
+    correct_tokens: int
+    correct_sentences: int  # with no wrong token
+    overall: SpanCounts | None
+    types: Mapping[str, SpanCounts]  # sorted by name, only types that gold has or that were found
+    strict: bool  # whether only well-formed spans were counted
+
+    @property
+    def token_accuracy(self) -> float:
+        """The part of the tokens with the gold tag."""
+        return _fraction(self.correct_tokens, self.tokens)
+
+    @property
+    def sentence_accuracy(self) -> float:
+        """The part of the sentences with all gold tags."""
+        return _fraction(self.correct_sentences, self.sentences)
+
+    @property
+    def main(self) -> tuple[str, float]:
+        """The one number to watch: F1 of spans, else token accuracy."""
+        return ("accuracy", self.token_accuracy) if self.overall is None else ("F1", self.overall.f1)
+
+
+def score(
+    labels: Sequence[str],
+    gold: NDArray[np.int32],
+    predicted: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    *,
+    strict: bool = False,
+) -> Scores:
+    """Compare predicted with gold tags.
+
+    Tags are places in `labels`, sentence after sentence; sentence s is gold[offsets[s]:offsets[s + 1]]. Gold may
+    have labels that are never predicted: `labels` names them all. `strict` counts only spans that are well-formed
+    in the scheme of the labels; it changes nothing where the labels do not mark spans.
+
+    >>> labels = ["O", "B-NP", "I-NP", "B-VP"]
+    >>> gold, predicted = np.array([1, 2, 3, 0, 1], dtype=np.int32), np.array([1, 2, 0, 0, 3], dtype=np.int32)
+    >>> scores = score(labels, gold, predicted, np.array([0, 4, 5]))
+    >>> scores.token_accuracy, scores.overall
+    (0.6, SpanCounts(gold=3, found=2, correct=1))
+    >>> scores.main
+    ('F1', 0.4)
+    """
+    _check(labels, gold, predicted, offsets)
+    wrong = gold != predicted
+    wrong_so_far = np.append(0, np.cumsum(wrong))
+    correct_sentences = np.count_nonzero(wrong_so_far[offsets[1:]] == wrong_so_far[offsets[:-1]])
+
+    with_spans = looks_like_spans(labels)
+    types: dict[str, SpanCounts] = {}
+    if with_spans:
+        kinds = label_kinds(labels)
+        gold_spans = spans(kinds, gold, offsets, strict=strict)
+        found_spans = spans(kinds, predicted, offsets, strict=strict)
+        types = _count_by_type(kinds, gold_spans, found_spans, len(gold))
+    return Scores(
+        tokens=len(gold),
+        sentences=len(offsets) - 1,
+        correct_tokens=len(gold) - int(wrong_so_far[-1]),
+        correct_sentences=int(correct_sentences),
+        overall=_sum(types) if with_spans else None,
+        types=types,
+        strict=strict and with_spans,
+    )
+
+
+def _count_by_type(kinds: LabelKinds, gold: Spans, found: Spans, tokens: int) -> dict[str, SpanCounts]:
+    names = kinds.type_names
+    # at most one span begins at a token: write what begins there as one number, 0 for nothing, and compare
+    gold_at = np.zeros(tokens, dtype=np.int64)
+    gold_at[gold.starts] = gold.ends * len(names) + gold.types
+    correct = gold_at[found.starts] == found.ends * len(names) + found.types
+
+    columns = [np.bincount(t, minlength=len(names)).tolist() for t in (gold.types, found.types, found.types[correct])]
+    counts = {name: SpanCounts(*row) for name, *row in zip(names, *columns, strict=True)}
+    return {name: counts[name] for name in sorted(names) if counts[name].gold or counts[name].found}
+
+
+def _sum(types: Mapping[str, SpanCounts]) -> SpanCounts:
+    return SpanCounts(
+        gold=sum(counts.gold for counts in types.values()),
+        found=sum(counts.found for counts in types.values()),
+        correct=sum(counts.correct for counts in types.values()),
+    )
+
+
+def _fraction(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+def _check(
+    labels: Sequence[str], gold: NDArray[np.int32], predicted: NDArray[np.int32], offsets: NDArray[np.int64]
+) -> None:
+    if len(gold) != len(predicted):
+        raise SapoError(
+            f"score: gold has {len(gold)} tokens, predicted has {len(predicted)}; both must tag the same tokens"
+        )
+    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(gold) or np.any(offsets[1:] < offsets[:-1]):
+        ends = f"{offsets[0]} to {offsets[-1]}" if len(offsets) else "none"
+        raise SapoError(
+            f"score: offsets must rise from 0 to the number of tokens, {len(gold)}, found {ends}; "
+            "give the start of every sentence and the end of the last"
+        )
+    for name, tags in (("gold", gold), ("predicted", predicted)):
+        if len(tags) and not 0 <= tags.min() <= tags.max() < len(labels):
+            raise SapoError(
+                f"score: {name} tags must be places in the {len(labels)} labels, found {tags.min()} to {tags.max()}; "
+                "add the missing labels to the list"
+            )

@@ -1,0 +1,90 @@
+"""A model in, a description of it out: for people and for programs."""
+
+from typing import Any
+
+import numpy as np
+
+from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.template import did_you_mean
+from sapo.errors import SapoError
+from sapo.model import Model
+
+
+def describe(model: Model, *, top: int = 5, label: str | None = None) -> dict[str, Any]:
+    """Labels, sizes, template, training record, and the strongest features and transitions."""
+    if label is not None and label not in model.labels:
+        raise SapoError(f"the model has no label '{label}'{did_you_mean(label, model.labels)}")
+    encoder = model.encoder
+    chosen = model.labels if label is None else (label,)
+    return {
+        "labels": list(model.labels),
+        "features": encoder.features,
+        "weights": int(model.weights.size + model.edges.size),
+        "nonzero_weights": int(np.count_nonzero(model.weights) + np.count_nonzero(model.edges)),
+        "columns": list(encoder.columns) if isinstance(encoder, TemplateEncoder) else [],
+        "template": encoder.templates.text if isinstance(encoder, TemplateEncoder) else None,
+        "reader": model.reader,
+        "record": model.record,
+        "strongest_features": {name: _strongest_features(model, model.labels.index(name), top) for name in chosen},
+        "strongest_transitions": _strongest_transitions(model, top * 4),
+    }
+
+
+def _strongest_features(model: Model, label: int, top: int) -> list[dict[str, Any]]:
+    column = model.weights[:, label]
+    rows = _largest(np.abs(column), top)
+    names = model.encoder.feature_names(rows.tolist())
+    return [{"feature": name, "weight": round(float(column[row]), 4)} for name, row in zip(names, rows, strict=True)]
+
+
+def _strongest_transitions(model: Model, top: int) -> list[dict[str, Any]]:
+    flat = model.edges.ravel()
+    return [
+        {
+            "from": model.labels[place // len(model.labels)],
+            "to": model.labels[place % len(model.labels)],
+            "weight": round(float(flat[place]), 4),
+        }
+        for place in _largest(np.abs(flat), top).tolist()
+    ]
+
+
+def _largest(values: Any, top: int) -> Any:
+    some = np.argpartition(-values, min(top, len(values) - 1))[:top] if top < len(values) else np.arange(len(values))
+    return some[np.argsort(-values[some], kind="stable")]
+
+
+def describe_text(description: dict[str, Any]) -> str:
+    """The same for people."""
+    record = description["record"]
+    lines = [
+        f"{description['file']}  {description['megabytes']} MB",
+        "",
+        f"labels    {len(description['labels'])}: {' '.join(description['labels'])}",
+        f"features  {description['features']:,}",
+        f"weights   {description['weights']:,}, of which {description['nonzero_weights']:,} are not 0",
+        f"columns   {', '.join(description['columns']) or 'ready-made features'}",
+    ]
+    if record:
+        settings = ", ".join(f"{key} {value}" for key, value in record["settings"].items() if value is not None)
+        lines += [
+            f"trained   {record['learner']} on {record['sentences']:,} sentences, {record['tokens']:,} tokens",
+            f"          {settings}",
+            f"          {record['passes']} passes, kept pass {record['kept_pass']}; stopped: {record['stopped']}",
+            "",
+            f"pass  objective  {'dev ' + record['score_name']:>12}  w-complexity",
+        ]
+        for entry in record["history"]:
+            dev = f"{100 * entry['dev']:12.2f}" if entry["dev"] is not None else " " * 12
+            lines.append(f"{entry['epoch']:4d}  {entry['objective']:9.4f}  {dev}  {entry['w_complexity']:.6f}")
+    if description["template"]:
+        lines += ["", "template", *("  " + line for line in description["template"].strip().splitlines())]
+    lines += ["", "strongest features"]
+    for label, features in description["strongest_features"].items():
+        lines += [f"  {label}", *(f"    {entry['weight']:+8.4f}  {entry['feature']}" for entry in features)]
+    lines += ["", "strongest transitions"]
+    lines += [
+        f"    {entry['weight']:+8.4f}  {entry['from']} -> {entry['to']}"
+        for entry in description["strongest_transitions"]
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,115 @@
+"""Plain functions in, compiled functions out. The only file that knows numba.
+
+`@kernel` registers a function and leaves it as it is, so that a short run (one sentence from a shell) works
+interpreted and never imports numba. `compile_kernels` swaps every registered function for its compiled form
+in all kernel modules at once. Outside this package kernels are therefore called through their module
+(`topn.top_n(...)`), never imported by name.
+"""
+
+import hashlib
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Loading numba costs about a second; interpreted kernels spend half a millisecond a token.
+INTERPRETED_TOKENS = 2_000
+
+_registered: list[Callable[..., Any]] = []
+_lock = threading.RLock()
+_options: dict[str, Any] | None = None  # None: interpreted
+_tokens_seen = 0
+_on_compile: Callable[[], None] | None = None
+
+
+def kernel(function: F) -> F:
+    """Mark a function as a compiled loop: arrays and numbers only, no strings, classes or callbacks."""
+    with _lock:
+        _registered.append(function)
+        return function if _options is None else _compile(function)
+
+
+def prepare(tokens: int) -> None:
+    """Tell how much work is coming; once it is more than a few sentences, the kernels are compiled."""
+    global _tokens_seen
+    if _options is None:
+        _tokens_seen += tokens
+        if _tokens_seen > INTERPRETED_TOKENS:
+            compile_kernels()
+
+
+def compiled() -> bool:
+    return _options is not None
+
+
+def on_first_compile(notice: Callable[[], None]) -> None:
+    """Call `notice` once if kernels must really be compiled, not merely loaded from the cache."""
+    global _on_compile
+    _on_compile = notice
+
+
+def compile_kernels(*, boundscheck: bool = False) -> None:
+    """Swap all kernels for their compiled form. One way: there is no reason to go back."""
+    global _options
+    with _lock:
+        if _options is not None:
+            return
+        import numba
+
+        directory = _cache_directory(boundscheck)
+        _options = {"nogil": True, "boundscheck": boundscheck, "cache": directory is not None}
+        # The setting is read when a dispatcher is made; other users of numba keep theirs.
+        outer, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(directory or "")
+        try:
+            swap = {function: _compile(function) for function in _registered}
+        finally:
+            numba.config.CACHE_DIR = outer
+        _listen(set(swap.values()))
+        for name, module in list(sys.modules.items()):
+            if name.startswith(f"{__package__}."):
+                for attribute, value in list(vars(module).items()):
+                    if callable(value) and value in swap:
+                        setattr(module, attribute, swap[value])
+
+
+def _compile(function: Callable[..., Any]) -> Any:
+    import numba
+
+    return numba.njit(**(_options or {}))(function)
+
+
+def _listen(dispatchers: set[Any]) -> None:
+    from numba.core import event
+
+    class Listener(event.Listener):  # type: ignore[misc]
+        def on_start(self, event: Any) -> None:
+            global _on_compile
+            if _on_compile is not None and event.data["dispatcher"] in dispatchers:
+                notice, _on_compile = _on_compile, None
+                notice()
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    event.register("numba:compile", Listener())
+
+
+def _cache_directory(boundscheck: bool) -> Path | None:
+    """A directory keyed by the source of all kernels: numba does not notice a changed callee."""
+    digest = hashlib.sha256(b"boundscheck" if boundscheck else b"")
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    try:
+        directory = Path(base).expanduser() / "sapo" / f"kernels-{digest.hexdigest()[:16]}"
+        directory.mkdir(parents=True, exist_ok=True)
+        probe = directory / f".writable-{os.getpid()}-{threading.get_ident()}"
+        probe.touch()
+        probe.unlink()
+    except (OSError, RuntimeError):
+        return None
+    return directory

@@ -1,0 +1,141 @@
+"""Open-addressing tables from byte strings or integer keys to dense ids.
+
+A table is an array of slots, a power of two long and never more than half full. A slot holds id + 1, or 0 where
+it is empty. What the id stands for lies in the payload (bytes and offsets, or keys); a hit is always compared
+with it, for a hash is not an identity. All arithmetic stays below 2**63, so that interpreted and compiled
+kernels agree without relying on overflow.
+"""
+
+from sapo.kernels._jit import kernel
+from sapo.kernels.types import Bytes, Ints, Longs
+
+LOW = 0xFFFFFFFF
+
+
+@kernel
+def hash_bytes(data: Bytes, start: int, end: int) -> int:
+    """FNV-1a over 32 bits, then mixed, since the low bits choose the slot."""
+    h = 2166136261
+    for i in range(start, end):
+        h = ((h ^ int(data[i])) * 16777619) & LOW
+    return h ^ (h >> 15)
+
+
+@kernel
+def hash_key(key: int) -> int:
+    h = ((key & LOW) * 1640531527) & LOW
+    h = ((h ^ (key >> 32)) & LOW) * 1540483477
+    return (h >> 16) & LOW
+
+
+@kernel
+def find_string(data: Bytes, start: int, end: int, blob: Bytes, offsets: Longs, slots: Ints) -> int:
+    """Return the slot that holds this string, or the empty slot where it belongs."""
+    mask = len(slots) - 1
+    slot = hash_bytes(data, start, end) & mask
+    size = end - start
+    while slots[slot] != 0:
+        at = offsets[slots[slot] - 1]
+        if offsets[slots[slot]] - at == size:
+            same = True
+            for i in range(size):
+                if blob[at + i] != data[start + i]:
+                    same = False
+                    break
+            if same:
+                return slot
+        slot = (slot + 1) & mask
+    return slot
+
+
+@kernel
+def look_up_strings(
+    data: Bytes,
+    starts: Ints,  # [strings]
+    ends: Ints,  # [strings]
+    blob: Bytes,
+    offsets: Longs,
+    slots: Ints,
+    ids: Ints,  # [strings] out: the id, or -1
+) -> int:
+    """Find each string in a table; return how many were not there."""
+    missing = 0
+    for i in range(len(ids)):
+        ids[i] = slots[find_string(data, starts[i], ends[i], blob, offsets, slots)] - 1
+        if ids[i] < 0:
+            missing += 1
+    return missing
+
+
+@kernel
+def intern_strings(
+    data: Bytes,
+    starts: Ints,  # [strings]
+    ends: Ints,  # [strings]
+    blob: Bytes,  # with room for all that may be new
+    offsets: Longs,  # with room, offsets[count] is the end of the blob
+    slots: Ints,  # with room
+    count: int,
+    ids: Ints,  # [strings] in: -1 where wanted; out: the id
+) -> int:
+    """Give an id to each string whose id is still -1, adding the new ones; return the new count."""
+    for i in range(len(ids)):
+        if ids[i] >= 0:
+            continue
+        slot = find_string(data, starts[i], ends[i], blob, offsets, slots)
+        if slots[slot] == 0:
+            at = offsets[count]
+            for j in range(starts[i], ends[i]):
+                blob[at] = data[j]
+                at += 1
+            count += 1
+            offsets[count] = at
+            slots[slot] = count
+        ids[i] = slots[slot] - 1
+    return count
+
+
+@kernel
+def rehash_strings(blob: Bytes, offsets: Longs, count: int, slots: Ints) -> None:
+    """Fill empty slots with the first `count` strings."""
+    for i in range(count):
+        slots[find_string(blob, offsets[i], offsets[i + 1], blob, offsets, slots)] = i + 1
+
+
+@kernel
+def find_key(key: int, keys: Longs, slots: Ints, base: int, mask: int) -> int:
+    """Return the slot (of those from `base` on) that holds this key, or the empty one where it belongs."""
+    slot = hash_key(key) & mask
+    while slots[base + slot] != 0 and keys[slots[base + slot] - 1] != key:
+        slot = (slot + 1) & mask
+    return base + slot
+
+
+@kernel
+def count_keys(
+    wanted: Longs,  # [occurrences] keys, -1 where there is none
+    keys: Longs,  # out: the distinct keys in the order they appear, with room
+    counts: Ints,  # out: how often each occurs
+    slots: Ints,  # empty, with room
+) -> int:
+    """Collect the distinct keys; return their number."""
+    mask = len(slots) - 1
+    distinct = 0
+    for i in range(len(wanted)):
+        if wanted[i] < 0:
+            continue
+        slot = find_key(wanted[i], keys, slots, 0, mask)
+        if slots[slot] == 0:
+            keys[distinct] = wanted[i]
+            counts[distinct] = 0
+            distinct += 1
+            slots[slot] = distinct
+        counts[slots[slot] - 1] += 1
+    return distinct
+
+
+@kernel
+def insert_rows(rows: Ints, keys: Longs, slots: Ints, base: int, mask: int) -> None:
+    """Put feature rows into one table; `keys[row]` is the key of a row."""
+    for row in rows:
+        slots[find_key(keys[row], keys, slots, base, mask)] = row + 1

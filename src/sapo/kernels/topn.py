@@ -1,0 +1,112 @@
+"""Lattice in, the n best taggings out, exactly, by sidetracks.
+
+After the Viterbi pass `best[t,y]` is the score of the best way to reach y at t. Build a tagging from its end: at
+position t, with the label after it known, one label is the best choice and every other one is a sidetrack that
+loses a known amount. So a tagging is (parent, position, label): it follows its parent from the end down to
+`position`, takes `label` there, and the best choices from then on. Its score is the parent's less the loss.
+Take the best of the waiting sidetracks, walk it out, and note the sidetracks that leave it before `position`;
+those at or after it belong to its ancestors, so that every tagging is met once. This is A* with a perfect
+heuristic, without the heap of nodes: the walk of one tagging costs T * L.
+"""
+
+import numpy as np
+
+from sapo.kernels._jit import kernel
+from sapo.kernels.types import Doubles, Floats, Ints
+
+
+@kernel
+def top_n(
+    best: Floats,  # [T, L] from best_scores
+    edge_to: Floats,  # [L, L] edge_to[y, p] = edge[p, y]
+    T: int,
+    n: int,
+    margin: float,  # leave out taggings that score this much less than the best one
+    paths: Ints,  # [n, T] out
+    scores: Doubles,  # [n] out, best first
+    parents: Ints,  # [n] work
+    positions: Ints,  # [n] work
+    labels: Ints,  # [n] work
+    row: Floats,  # [L] work
+) -> int:
+    """Return how many taggings were found: fewer than n if there are fewer, or if `margin` cuts them off."""
+    # Entries below `found` are done; those from `found` up to `waiting` are sidetracks, best first.
+    L = edge_to.shape[0]
+    found = 0
+    waiting = 0
+    floor = -np.inf
+    for y in range(L):
+        if best[T - 1, y] > floor:
+            waiting = _note(best[T - 1, y], -1, T - 1, y, 0, waiting, n, scores, parents, positions, labels)
+            if waiting == n:
+                floor = max(floor, scores[n - 1])
+    if waiting > 0:
+        floor = max(floor, scores[0] - margin)
+
+    while found < waiting:
+        score = scores[found]
+        if score < floor:
+            break
+        k = found
+        found += 1
+        parent = parents[k]
+        at = positions[k]
+        for t in range(at + 1, T):
+            paths[k, t] = paths[parent, t]
+        paths[k, at] = labels[k]
+        for t in range(at - 1, -1, -1):
+            after = paths[k, t + 1]
+            choice = 0
+            top = best[t, 0] + edge_to[after, 0]
+            row[0] = top
+            for p in range(1, L):
+                row[p] = best[t, p] + edge_to[after, p]
+                if row[p] > top:
+                    top = row[p]
+                    choice = p
+            paths[k, t] = choice
+            # a sidetrack must beat the floor: score - (top - row[p]) > floor
+            bar = floor - score + top
+            for p in range(L):
+                if row[p] > bar and p != choice:
+                    rival = score - (top - row[p])
+                    waiting = _note(rival, k, t, p, found, waiting, n, scores, parents, positions, labels)
+                    if waiting == n:
+                        floor = max(floor, scores[n - 1])
+                        bar = floor - score + top
+    return found
+
+
+@kernel
+def _note(
+    score: float,
+    parent: int,
+    position: int,
+    label: int,
+    found: int,
+    waiting: int,
+    n: int,
+    scores: Doubles,
+    parents: Ints,
+    positions: Ints,
+    labels: Ints,
+) -> int:
+    """Insert a sidetrack among the waiting ones, best first, the older first among equals; keep n at most."""
+    if waiting == n:
+        if found == n or score <= scores[n - 1]:
+            return waiting
+        i = n - 1
+    else:
+        i = waiting
+        waiting += 1
+    while i > found and scores[i - 1] < score:
+        scores[i] = scores[i - 1]
+        parents[i] = parents[i - 1]
+        positions[i] = positions[i - 1]
+        labels[i] = labels[i - 1]
+        i -= 1
+    scores[i] = score
+    parents[i] = parent
+    positions[i] = position
+    labels[i] = label
+    return waiting

@@ -1,0 +1,96 @@
+"""Lattice in, the best score of every node and the best tagging out."""
+
+import numpy as np
+
+from sapo.kernels._jit import kernel
+from sapo.kernels.score import score_nodes
+from sapo.kernels.types import Floats, Ints, Longs
+
+
+@kernel
+def best_scores(node: Floats, edge: Floats, T: int, best: Floats, row: Floats) -> float:
+    """Score of the best tagging of the first t + 1 tokens that ends in y, for every t < T and y.
+
+    Now and then a constant is taken off a whole row, so that a long sentence does not outgrow single precision.
+    Return the sum of these constants: the score of a tagging is its score in `best` plus this.
+    """
+    # best[t,y] = node[t,y] + max_p best[t-1,p] + edge[p,y]
+    #
+    # Four p at a time, y innermost and contiguous: the maxima stay in vector registers, and the row is read
+    # and written a quarter as often. Past the last label p repeats, which leaves a maximum as it is.
+    L = edge.shape[0]
+    taken = 0.0
+    for y in range(L):
+        best[0, y] = node[0, y]
+    for t in range(1, T):
+        for y in range(L):
+            row[y] = -np.inf
+        for p in range(0, L, 4):
+            q = min(p + 1, L - 1)
+            r = min(p + 2, L - 1)
+            s = min(p + 3, L - 1)
+            bp, bq, br, bs = best[t - 1, p], best[t - 1, q], best[t - 1, r], best[t - 1, s]
+            for y in range(L):
+                pq = max(bp + edge[p, y], bq + edge[q, y])
+                rs = max(br + edge[r, y], bs + edge[s, y])
+                row[y] = max(row[y], max(pq, rs))
+        for y in range(L):
+            best[t, y] = row[y] + node[t, y]
+        if t % 32 == 0:
+            top = best[t, 0]
+            for y in range(1, L):
+                top = max(top, best[t, y])
+            if top > -np.inf:
+                taken += top
+                for y in range(L):
+                    best[t, y] -= top
+    return taken
+
+
+@kernel
+def best_path(best: Floats, edge_to: Floats, T: int, path: Ints) -> None:
+    """Walk back from the best end; edge_to[y, p] = edge[p, y] lies as it is read."""
+    L = edge_to.shape[0]
+    top = 0
+    for y in range(1, L):
+        if best[T - 1, y] > best[T - 1, top]:
+            top = y
+    path[T - 1] = top
+    for t in range(T - 2, -1, -1):
+        after = path[t + 1]
+        top = 0
+        top_score = best[t, 0] + edge_to[after, 0]
+        for p in range(1, L):
+            score = best[t, p] + edge_to[after, p]
+            if score > top_score:
+                top = p
+                top_score = score
+        path[t] = top
+
+
+@kernel
+def tag_sentences(
+    sentence_offsets: Longs,  # [sentences + 1]
+    row_offsets: Longs,
+    rows: Ints,
+    values: Floats,
+    weights: Floats,  # [features, labels]
+    edge: Floats,  # [labels, labels]
+    tags: Ints,  # [tokens] out
+) -> None:
+    """The best tagging of each sentence."""
+    L = edge.shape[0]
+    longest = 0
+    for sentence in range(len(sentence_offsets) - 1):
+        longest = max(longest, sentence_offsets[sentence + 1] - sentence_offsets[sentence])
+    node = np.empty((longest, L), np.float32)
+    best = np.empty((longest, L), np.float32)
+    row = np.empty(L, np.float32)
+    edge_to = edge.T.copy()
+    for sentence in range(len(sentence_offsets) - 1):
+        first = sentence_offsets[sentence]
+        last = sentence_offsets[sentence + 1]
+        if last > first:
+            score_nodes(first, last, row_offsets, rows, values, weights, 1.0, node)
+            best_scores(node, edge, last - first, best, row)
+            best_path(best, edge_to, last - first, tags[first:last])

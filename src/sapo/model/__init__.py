@@ -1,0 +1,6 @@
+"""Models and checkpoints as files without code in them."""
+
+from sapo.model.checkpoint import fingerprint, load_checkpoint, save_checkpoint
+from sapo.model.model import Model, load_model, save_model
+
+__all__ = ["Model", "fingerprint", "load_checkpoint", "load_model", "save_checkpoint", "save_model"]

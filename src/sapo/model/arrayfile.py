@@ -1,0 +1,82 @@
+"""Arrays and a JSON header in, one safetensors file out; and back, by memory map, without trusting the file."""
+
+import hashlib
+import json
+import math
+import mmap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors.numpy
+
+from sapo.corpus.files import write_file
+from sapo.errors import SapoError
+
+KEY = "sapo"  # one key only: the order of several is not fixed, and two equal runs must give equal files
+LONGEST_HEADER = 1 << 26
+DTYPES = {"U8": np.uint8, "I32": np.int32, "I64": np.int64, "F32": np.float32, "F64": np.float64}
+
+
+def save_arrays(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    """Write beside the target and move into place: there is never half a file."""
+    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    text = json.dumps({"checksum": _checksum(header, whole), "header": header}, ensure_ascii=False, allow_nan=False)
+    data = safetensors.numpy.save(whole, metadata={KEY: text})
+    with write_file(path) as stream:
+        stream.write(data)
+
+
+def load_arrays(path: str | Path, what: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Header and read-only arrays of a file; `what` it should be is for messages."""
+    try:
+        with Path(path).open("rb") as stream:
+            size = stream.seek(0, 2)
+            if size < 10:
+                raise _bad(path, what, "it is too short")
+            data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    except FileNotFoundError:
+        raise SapoError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise SapoError(f"{path}: is a directory, not {what}") from None
+    except OSError as error:
+        raise SapoError(f"{path}: cannot be read ({error.strerror or error})") from None
+    try:
+        length = int.from_bytes(data[:8], "little")
+        if not 2 <= length <= min(size - 8, LONGEST_HEADER) or data[8:9] != b"{":
+            raise _bad(path, what, "it begins like some other file, or its end is missing")
+        table = json.loads(data[8 : 8 + length])
+        outer = json.loads(table.pop("__metadata__")[KEY])
+        arrays = {name: _array(data, 8 + length, entry) for name, entry in table.items()}
+        header: dict[str, Any] = outer["header"]
+        checksum = outer["checksum"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise _bad(path, what, "its header is broken, or its end is missing") from None
+    if checksum != _checksum(header, arrays):
+        raise _bad(path, what, "its checksum is wrong: it was changed or damaged")
+    return header, arrays
+
+
+def _array(data: mmap.mmap, start: int, entry: Mapping[str, Any]) -> np.ndarray:
+    dtype = np.dtype(DTYPES[entry["dtype"]])
+    shape = [int(size) for size in entry["shape"]]
+    begin, end = (int(offset) for offset in entry["data_offsets"])
+    if not (0 <= begin <= end <= len(data) - start and min(shape, default=0) >= 0):
+        raise ValueError("offsets")
+    if math.prod(shape) * dtype.itemsize != end - begin:
+        raise ValueError("shape")
+    return np.frombuffer(data, dtype, math.prod(shape), start + begin).reshape(shape)
+
+
+def _checksum(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(array.reshape(-1).data)
+    return digest.hexdigest()
+
+
+def _bad(path: str | Path, what: str, why: str) -> SapoError:
+    return SapoError(f"{path}: not {what}: {why}")

@@ -1,0 +1,72 @@
+"""Lattice in, the best tagging or the n best ones out. Exact."""
+
+import numpy as np
+
+from sapo.kernels import topn
+from sapo.kernels import viterbi as viterbi_kernels
+from sapo.kernels.types import Doubles, Floats, Ints
+from sapo.lattice import Lattice
+from sapo.search.candidates import Candidates
+
+
+def viterbi(lattice: Lattice) -> Candidates:
+    """The best tagging.
+
+    >>> import numpy as np
+    >>> lattice = Lattice(np.eye(2, dtype=np.float32), np.zeros((2, 2), np.float32))
+    >>> viterbi(lattice).paths.tolist()
+    [[0, 1]]
+    """
+    if lattice.tokens == 0:
+        return _only_the_empty_tagging()
+    best, taken = _best_scores(lattice)
+    path = np.empty((1, lattice.tokens), np.int32)
+    viterbi_kernels.best_path(best, np.ascontiguousarray(lattice.edge.T), lattice.tokens, path[0])
+    score = taken + float(best[-1].max())
+    if score == -np.inf:
+        return Candidates(path[:0], np.empty(0))
+    return Candidates(path, np.array([score]))
+
+
+def top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> Candidates:
+    """The n best taggings; those that are `stop_ratio` times less probable than the best one are left out.
+
+    >>> import numpy as np
+    >>> lattice = Lattice(np.eye(2, dtype=np.float32), np.zeros((2, 2), np.float32))
+    >>> top_n(lattice, n=2).scores.tolist()
+    [2.0, 1.0]
+    """
+    if lattice.tokens == 0:
+        return _only_the_empty_tagging()
+    best, taken = _best_scores(lattice)
+    paths, scores = _room(n, lattice.tokens)
+    parents, positions, labels = (np.empty(n, np.int32) for _ in range(3))
+    found = topn.top_n(
+        best,
+        np.ascontiguousarray(lattice.edge.T),
+        lattice.tokens,
+        n,
+        float(np.log(stop_ratio)),
+        paths,
+        scores,
+        parents,
+        positions,
+        labels,
+        np.empty(lattice.labels, np.float32),
+    )
+    return Candidates(paths[:found], taken + scores[:found])
+
+
+def _best_scores(lattice: Lattice) -> tuple[Floats, float]:
+    best = np.empty_like(lattice.node)
+    row = np.empty(lattice.labels, np.float32)
+    taken = viterbi_kernels.best_scores(lattice.node, lattice.edge, lattice.tokens, best, row)
+    return best, float(taken)
+
+
+def _room(n: int, tokens: int) -> tuple[Ints, Doubles]:
+    return np.empty((n, tokens), np.int32), np.empty(n, np.float64)
+
+
+def _only_the_empty_tagging() -> Candidates:
+    return Candidates(np.empty((1, 0), np.int32), np.zeros(1))

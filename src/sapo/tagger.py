@@ -1,0 +1,195 @@
+"""Strings in, tags out: a trained model in use."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sapo import kernels
+from sapo.corpus import LABEL, Block, Sentence, block_from_sentences, format_of, read_blocks
+from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.strings import StringTable
+from sapo.errors import SapoError
+from sapo.evaluate import Scores, score
+from sapo.kernels.types import Ints
+from sapo.lattice import make_lattice
+from sapo.learn import tag as tag_encoded
+from sapo.model import Model, load_model, save_model
+from sapo.search import Candidates, top_n
+
+BATCH = 500  # sentences that are tagged in one go
+
+
+@dataclass(frozen=True, slots=True)
+class Tagging:
+    """One of the n best taggings. The probability is over these n only, the paper's P_k."""
+
+    tags: list[str]
+    probability: float
+    score: float
+
+
+class Tagger:
+    """A model that tags. All methods may be called from several threads at once.
+
+    >>> import sapo
+    >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
+    >>> tagger.tag(["the", "dog"])
+    ['DT', 'NN']
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Tagger":
+        return cls(load_model(path))
+
+    def save(self, path: str | Path) -> None:
+        save_model(self.model, path)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.model.labels
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What a token must bring: ('word',) means strings, ('word', 'pos') pairs; () means ready-made features."""
+        encoder = self.model.encoder
+        return tuple(encoder.columns) if isinstance(encoder, TemplateEncoder) else ()
+
+    def tag(self, tokens: Sequence[Any]) -> list[str]:
+        """The tags of one sentence. Its tokens are strings, tuples or features, as in training (see `columns`)."""
+        return self.tag_many([tokens])[0]
+
+    def tag_many(self, sentences: Iterable[Sequence[Any]]) -> list[list[str]]:
+        """The tags of many sentences; much faster than one at a time."""
+        result: list[list[str]] = []
+        for corpus in self._encoded_batches(sentences):
+            tags = self._names(self._tags(corpus))
+            result.extend(tags[a:b] for a, b in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True))
+        return result
+
+    def nbest(self, tokens: Sequence[Any], n: int = 5) -> list[Tagging]:
+        """The n best taggings of a sentence, best first, with their probabilities among these n."""
+        if n < 1:
+            raise SapoError(f"n must be at least 1, not {n}")
+        corpus = next(self._encoded_batches([tokens]))
+        return self._taggings(self._candidates(corpus, 0, n))
+
+    def evaluate(self, path: str | Path, *, strict: bool = False, **reading: Any) -> Scores:
+        """Tag a labelled file and compare."""
+        labels = list(self.labels)
+        golds, found, sizes = [np.empty(0, np.int32)], [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
+        for block, tags in self.tag_blocks(self.read_blocks(path, labelled=True, **reading)):
+            golds.append(label_ids(block, labels))
+            found.append(tags)
+            sizes.append(np.diff(block.offsets))
+        offsets = np.cumsum(np.concatenate(sizes))
+        if len(offsets) == 1:
+            raise SapoError(f"{path}: holds no sentence")
+        return score(labels, np.concatenate(golds), np.concatenate(found), offsets, strict=strict)
+
+    def read_blocks(self, path: str | Path, *, labelled: bool = False, **reading: Any) -> Iterator[Block]:
+        """Read a file as the training file was read, unless told otherwise."""
+        how: dict[str, Any] = dict(reading)
+        trained = self.model.reader
+        if format_of(path, how.get("format")) == trained.get("format"):
+            for key in ("label", "columns"):
+                if how.get(key) is None:
+                    how[key] = trained.get(key)
+        return read_blocks(path, labelled=labelled, **how)
+
+    def tag_blocks(self, blocks: Iterable[Block]) -> Iterator[tuple[Block, Ints]]:
+        """Each block with the numbers of its tags."""
+        for block, corpus in self._encoded_blocks(blocks):
+            yield block, self._tags(corpus)
+
+    def nbest_blocks(self, blocks: Iterable[Block], n: int) -> Iterator[tuple[Block, list[list[tuple[Ints, float]]]]]:
+        """Each block with the n best taggings of every sentence, as numbers of tags, and their probabilities."""
+        for block, corpus in self._encoded_blocks(blocks):
+            ranked = []
+            for sentence in range(corpus.sentences):
+                found = self._candidates(corpus, sentence, n)
+                ranked.append(list(zip(found.paths, found.probabilities.tolist(), strict=True)))
+            yield block, ranked
+
+    def _encoded_blocks(self, blocks: Iterable[Block]) -> Iterator[tuple[Block, EncodedCorpus]]:
+        encoder = self.model.encoder
+        if not isinstance(encoder, TemplateEncoder):
+            raise SapoError("this model was trained on ready-made features and cannot tag a file; use it from Python")
+        session = encoder.session()
+        for block in blocks:
+            kernels.prepare(int(block.offsets[-1]))
+            yield block, session.encode(block)
+
+    def _encoded_batches(self, sentences: Iterable[Sequence[Any]]) -> Iterator[EncodedCorpus]:
+        encoder = self.model.encoder
+        for batch in _batches(sentences):
+            kernels.prepare(sum(len(tokens) for tokens in batch))
+            if isinstance(encoder, TemplateEncoder):
+                yield encoder.session().encode(sentence_block(batch, self.columns))
+            else:
+                yield encoder.encode(batch)
+
+    def _tags(self, corpus: EncodedCorpus) -> Ints:
+        return tag_encoded(corpus, self.model.weights, self.model.edges)
+
+    def _candidates(self, corpus: EncodedCorpus, sentence: int, n: int) -> Candidates:
+        return top_n(make_lattice(corpus, sentence, self.model.weights, self.model.edges), n=n)
+
+    def _taggings(self, candidates: Candidates) -> list[Tagging]:
+        return [
+            Tagging(self._names(path), probability, value)
+            for path, probability, value in zip(
+                candidates.paths, candidates.probabilities.tolist(), candidates.scores.tolist(), strict=True
+            )
+        ]
+
+    def _names(self, tags: Ints) -> list[str]:
+        return [self.labels[tag] for tag in tags.tolist()]
+
+
+def sentence_block(sentences: Sequence[Sequence[Any]], columns: Sequence[str], tags: Sequence[Any] = ()) -> Block:
+    """Sentences of strings (one column) or tuples (several) as a block."""
+    listed = []
+    for number, tokens in enumerate(sentences):
+        place = f"sentence {number}"
+        if isinstance(tokens, str):
+            raise SapoError(f"{place}: expected a list of tokens, found the string {tokens[:40]!r}; split it first")
+        rows = [_row(token, columns, f"{place}, token {position}") for position, token in enumerate(tokens)]
+        values = zip(*rows, strict=True) if rows else [() for _ in columns]
+        listed.append(
+            Sentence(dict(zip(columns, map(tuple, values), strict=True)), tuple(tags[number]) if tags else None)
+        )
+    return block_from_sentences(listed, "input")
+
+
+def _row(token: Any, columns: Sequence[str], place: str) -> tuple[str, ...]:
+    row = (token,) if isinstance(token, str) else tuple(token) if isinstance(token, (tuple, list)) else ()
+    if len(row) != len(columns) or not all(isinstance(value, str) for value in row):
+        wanted = "a string" if len(columns) == 1 else f"({', '.join(columns)}), {len(columns)} strings"
+        raise SapoError(f"{place}: expected {wanted}, found {token!r:.60}")
+    return row
+
+
+def label_ids(block: Block, labels: list[str]) -> Ints:
+    """The numbers of a block's labels; labels that are new are added to the list."""
+    table = StringTable(labels)
+    ids = table.add_fields(*block.column(LABEL))
+    labels.extend(table.strings(len(labels)))
+    return ids
+
+
+def _batches(sentences: Iterable[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
+    batch: list[Sequence[Any]] = []
+    for sentence in sentences:
+        batch.append(sentence)
+        if len(batch) == BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -1,0 +1,300 @@
+"""A corpus in, a tagger out: read, encode, learn."""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sapo import kernels
+from sapo.corpus import LABEL, Block, Sentence, block_from_sentences, first_and_all, format_of, read_blocks
+from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.encoder import TemplateEncoder, build_encoder
+from sapo.encode.presets import template_text
+from sapo.encode.ready import build_feature_encoder
+from sapo.encode.strings import StringTable
+from sapo.encode.template import did_you_mean, parse_templates
+from sapo.errors import SapoError
+from sapo.evaluate import looks_like_spans
+from sapo.kernels.types import Ints
+from sapo.learn import (
+    LEARNERS,
+    DevSet,
+    Observer,
+    PassRecord,
+    Settings,
+    State,
+    Weights,
+    final_weights,
+    learn,
+)
+from sapo.model import Model, fingerprint, load_checkpoint, save_checkpoint
+from sapo.model.model import Encoder
+from sapo.tagger import Tagger, label_ids, sentence_block
+
+Pairs = Iterable[tuple[Sequence[Any], Sequence[str]]]
+Source = str | Path | Iterable[Sentence] | Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of training, and why it stopped."""
+
+    tagger: Tagger
+    reason: str
+    history: list[PassRecord]
+    best_epoch: int  # the pass whose weights were kept
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The data of a run, read and encoded."""
+
+    encoder: Encoder
+    corpus: EncodedCorpus
+    labels: list[str]
+    reader: dict[str, Any]
+    template: str
+    dev: DevSet | None
+    unseen: list[str]  # labels that only the dev set has
+
+    @property
+    def score_name(self) -> str:
+        return "F1" if looks_like_spans(self.labels) else "accuracy"
+
+
+def train(
+    data: Source,
+    *,
+    dev: Source | None = None,
+    template: str | Path | None = None,
+    format: str | None = None,
+    label: str | None = None,
+    columns: Sequence[str] | None = None,
+    min_count: int = 1,
+    learner: str = "sapo",
+    observers: Sequence[Observer] = (),
+    **settings: Any,
+) -> Tagger:
+    """Train a tagger.
+
+    `data` and `dev` are the path of a file, or sentences in Python: pairs of tokens and tags, where a token is a
+    string, a tuple of strings (word, pos, ...), or its features as a list or dictionary. `template` is a preset
+    (chunking, pos, ner) or the path of a template file. `settings` are those of `sapo.Settings`: n, strength, rate ...
+
+    >>> tagger = train([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=3)
+    >>> tagger.labels
+    ('DT', 'NN')
+    """
+    chosen = make_settings(settings)
+    prepared = prepare(
+        data, dev=dev, template=template, format=format, label=label, columns=columns, min_count=min_count
+    )
+    return run(prepared, chosen, learner=learner, observers=observers).tagger
+
+
+def make_settings(values: dict[str, Any]) -> Settings:
+    known = [field.name for field in dataclasses.fields(Settings)]
+    for name in values:
+        if name not in known:
+            raise SapoError(f"unknown setting '{name}'{did_you_mean(name, known)}")
+    return Settings(**values)
+
+
+def prepare(
+    data: Source,
+    *,
+    dev: Source | None = None,
+    template: str | Path | None = None,
+    format: str | None = None,
+    label: str | None = None,
+    columns: Sequence[str] | None = None,
+    min_count: int = 1,
+) -> Prepared:
+    """Read and encode the corpora of a run."""
+    if min_count < 1:
+        raise SapoError(f"min_count must be at least 1, not {min_count}")
+    kernels.compile_kernels()
+    if not isinstance(data, str | Path):
+        listed: list[Any] = list(data)
+        if listed and not isinstance(listed[0], Sentence) and _ready_made(listed):
+            return _prepare_features(listed, dev, template, min_count)
+        data = listed
+    reading = {"format": format, "label": label, "columns": columns}
+    blocks, name = _blocks(data, "training data", **reading)
+    first, blocks = first_and_all(blocks, name)
+    if template is None:
+        template = _default_template(first)
+    text, source = template_text(template)
+    templates = parse_templates(text, first.columns, source)
+    table = StringTable()
+    encoder, corpus = build_encoder(blocks, templates, table, min_count=min_count)
+    labels = table.strings()
+    dev_labels = list(labels)
+    dev_corpus = None
+    if dev is not None:
+        dev_blocks, dev_name = _blocks(dev, "dev data", **{**reading, "columns": columns})
+        dev_corpus = _encode_dev(encoder, first_and_all(dev_blocks, dev_name)[1], dev_labels)
+    reader: dict[str, Any] = {"columns": list(first.columns)}
+    if isinstance(data, (str, Path)):
+        reader["format"] = format_of(data, format)
+        if reader["format"] != "columns":
+            reader = {"format": reader["format"], "label": label}
+    return Prepared(
+        encoder,
+        corpus,
+        labels,
+        reader,
+        Path(str(template)).name,
+        DevSet(dev_corpus, dev_labels) if dev_corpus is not None else None,
+        dev_labels[len(labels) :],
+    )
+
+
+def run(
+    prepared: Prepared,
+    settings: Settings,
+    *,
+    learner: str = "sapo",
+    observers: Sequence[Observer] = (),
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+) -> Outcome:
+    """Learn. With `checkpoint` the state is saved after every pass; `resume` goes on from there."""
+    if learner not in LEARNERS:
+        raise SapoError(f"unknown learner '{learner}'{did_you_mean(learner, LEARNERS)}")
+    encoder, corpus = prepared.encoder, prepared.corpus
+    weights = Weights.zeros(encoder.features, len(prepared.labels), transitions=encoder.transitions)
+    state = State(weights)
+    watching = list(observers)
+    if checkpoint is not None:
+        data = fingerprint(corpus, prepared.dev.corpus if prepared.dev else None, prepared.labels)
+        if resume and Path(checkpoint).exists():
+            state = load_checkpoint(checkpoint, settings, data)
+        watching.append(_Checkpoint(checkpoint, settings, data))
+    reason = learn(LEARNERS[learner], corpus, settings, state, dev=prepared.dev, observers=watching)
+    features, edges = final_weights(state)
+    kept = state.best_epoch or state.epoch
+    record = {
+        "learner": learner,
+        "settings": settings.as_json(),
+        "template": prepared.template,
+        "sentences": corpus.sentences,
+        "tokens": corpus.tokens,
+        "passes": state.epoch,
+        "kept_pass": kept,
+        "stopped": reason,
+        "score_name": prepared.score_name,
+        "history": [_without_time(entry) for entry in state.history],
+    }
+    model = Model(tuple(prepared.labels), encoder, features, edges, prepared.reader, record)
+    return Outcome(Tagger(model), reason, state.history, kept)
+
+
+class _Checkpoint:
+    def __init__(self, path: str | Path, settings: Settings, data: str) -> None:
+        self.path, self.settings, self.data = path, settings, data
+
+    def samples(self, epoch: int, done: int, of: int) -> None:
+        pass
+
+    def passed(self, record: PassRecord, state: State) -> None:
+        save_checkpoint(self.path, state, self.settings, self.data)
+
+
+def _without_time(entry: PassRecord) -> dict[str, Any]:
+    """Times differ from run to run, and equal runs must give equal files."""
+    return {
+        key: value for key, value in dataclasses.asdict(entry).items() if key not in ("seconds", "tokens_per_second")
+    }
+
+
+def _blocks(data: Source, what: str, **reading: Any) -> tuple[Iterator[Block], str]:
+    if isinstance(data, (str, Path)):
+        return read_blocks(data, **reading), str(data)
+    listed: list[Any] = list(data)
+    if not listed:
+        raise SapoError(f"{what}: holds no sentence")
+    if isinstance(listed[0], Sentence):
+        block = block_from_sentences(listed, what)
+    else:
+        tokens, tags = _pairs(listed, what)
+        width = 1 if isinstance(tokens[0][0], str) else len(tokens[0][0])
+        names = reading.get("columns") or [*("word", "pos", "chunk")[:width], *(f"c{i}" for i in range(3, width))]
+        block = sentence_block(tokens, names, tags)
+    if LABEL not in block.columns:
+        raise SapoError(f"{what}: has no tags")
+    return iter([block]), what
+
+
+def _pairs(listed: Sequence[Any], what: str) -> tuple[list[Any], list[Sequence[str]]]:
+    """Check that these are pairs of as many tokens as tags, and none is empty."""
+    for number, pair in enumerate(listed):
+        if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
+            raise SapoError(f"{what}: sentence {number} must be a pair of tokens and tags, found {pair!r:.60}")
+        tokens, tags = pair
+        if len(tokens) != len(tags):
+            raise SapoError(f"{what}: sentence {number} has {len(tokens)} tokens but {len(tags)} tags")
+        if not len(tokens):
+            raise SapoError(f"{what}: sentence {number} has no tokens; leave it out")
+        for tag in tags:
+            if not isinstance(tag, str):
+                raise SapoError(f"{what}: sentence {number} has the tag {tag!r}; tags are strings")
+    return [tokens for tokens, _ in listed], [tags for _, tags in listed]
+
+
+def _ready_made(listed: Sequence[Any]) -> bool:
+    """Features come as dictionaries or lists; words as strings or tuples."""
+    tokens, _ = _pairs(listed, "training data")
+    return isinstance(tokens[0][0], (dict, list))
+
+
+def _prepare_features(listed: list[Any], dev: Source | None, template: str | Path | None, min_count: int) -> Prepared:
+    if template is not None:
+        raise SapoError("a template makes features of words; leave it out where the features are made already")
+    tokens, tags = _pairs(listed, "training data")
+    table = StringTable()
+    gold = table.add([tag for sentence in tags for tag in sentence])
+    encoder, corpus = build_feature_encoder(tokens, gold, min_count=min_count)
+    labels = table.strings()
+    dev_set = None
+    unseen: list[str] = []
+    if dev is not None:
+        if isinstance(dev, (str, Path)):
+            raise SapoError("dev data must be pairs of features and tags, like the training data, not a file")
+        dev_tokens, dev_tags = _pairs(list(dev), "dev data")
+        dev_gold = table.add([tag for sentence in dev_tags for tag in sentence])
+        unseen = table.strings(len(labels))
+        dev_set = DevSet(encoder.encode(dev_tokens, dev_gold), table.strings())
+    return Prepared(encoder, corpus, labels, {}, "ready-made features", dev_set, unseen)
+
+
+def _encode_dev(encoder: TemplateEncoder, blocks: Iterable[Block], labels: list[str]) -> EncodedCorpus:
+    session = encoder.session()
+    parts = [session.encode(block, label_ids(block, labels)) for block in blocks]
+    return join_encoded(parts)
+
+
+def join_encoded(parts: Sequence[EncodedCorpus]) -> EncodedCorpus:
+    """Several encoded blocks as one corpus."""
+
+    def ends(arrays: list[Any]) -> Any:
+        return np.cumsum(np.concatenate([np.zeros(1, np.int64), *map(np.diff, arrays)]))
+
+    gold: Ints = np.concatenate([part.gold for part in parts])
+    return EncodedCorpus(
+        ends([part.offsets for part in parts]),
+        ends([part.row_offsets for part in parts]),
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.values for part in parts]),
+        gold,
+    )
+
+
+def _default_template(first: Block) -> str:
+    """Chunking where there are parts of speech; else by what the tags look like."""
+    if not looks_like_spans(sorted(set(first.strings(LABEL)))):
+        return "pos"
+    return "chunking" if "pos" in first.columns else "ner"
