@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import stat
 import sys
 import tempfile
 import zlib
@@ -29,7 +30,7 @@ def read_chunks(path: str | Path, size: int = CHUNK) -> Iterator[bytes]:
             yield from _chunks(sys.stdin.buffer, size)
         else:
             with Path(path).open("rb") as stream:
-                yield from _chunks(stream, size)
+                yield from _chunks(stream, size, whole=stat.S_ISREG(os.fstat(stream.fileno()).st_mode))
     except FileNotFoundError:
         raise SapoError(f"{name}: no such file") from None
     except IsADirectoryError:
@@ -40,11 +41,13 @@ def read_chunks(path: str | Path, size: int = CHUNK) -> Iterator[bytes]:
         raise SapoError(f"{name}: cannot be read ({error.strerror or error})") from None
 
 
-def _chunks(stream: IO[bytes], size: int) -> Iterator[bytes]:
+def _chunks(stream: IO[bytes], size: int, *, whole: bool = False) -> Iterator[bytes]:
+    """Full chunks, or what a pipe or terminal has to offer just now."""
     buffered = cast(io.BufferedReader, stream)
     zipped = buffered.peek(2)[:2] == GZIP_MAGIC if hasattr(buffered, "peek") else False
     source = cast(io.BufferedReader, gzip.GzipFile(fileobj=buffered)) if zipped else buffered
-    while chunk := source.read1(size):
+    read = source.read if whole else source.read1
+    while chunk := read(size):
         yield chunk
 
 

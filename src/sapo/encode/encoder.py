@@ -109,18 +109,22 @@ class TemplateEncoder:
         keys, slots, slot_offsets = (arrays[f"feature.{name}"] for name in ("keys", "slots", "slot_offsets"))
         if not (_increasing(slot_offsets, len(_tables(templates)[0]), len(slots)) and (keys >= 0).all()):
             raise ValueError("feature tables")
-        for a, b in itertools.pairwise(slot_offsets.tolist()):
-            if not valid_slots(slots[a:b], len(keys)):
+        encoder = cls(templates, columns, tuple(views), keys, slots, slot_offsets)
+        for number, (a, b) in enumerate(itertools.pairwise(slot_offsets.tolist())):
+            size = encoder.layout.direct_size(number)
+            if size is not None and not (b - a == size and _within(slots[a:b], len(keys) + 1)):
+                raise ValueError("direct feature table")
+            if size is None and not valid_slots(slots[a:b], len(keys)):
                 raise ValueError("feature table")
-        return cls(templates, columns, tuple(views), keys, slots, slot_offsets)
+        return encoder
 
 
 class _Layout:
     """The templates as arrays for the kernels."""
 
     def __init__(self, templates: TemplateSet, views: tuple[ViewValues, ...]) -> None:
-        number = {view.view: i for i, view in enumerate(views)}
-        atoms = [atom for template in templates.templates for atom in template.atoms]
+        self.number = number = {view.view: i for i, view in enumerate(views)}
+        atoms = list(dict.fromkeys(atom for template in templates.templates for atom in template.atoms))
         reach = max((abs(atom.offset) for atom in atoms), default=0)
         self.reserved = 1 + 2 * reach  # 0 is no value, then the positions outside of the sentence
         self.templates = templates.templates
@@ -128,25 +132,41 @@ class _Layout:
         self.views = views
         self.atom_view = np.array([number[atom.view] for atom in atoms], np.int32)
         self.atom_offset = np.array([atom.offset for atom in atoms], np.int32)
+        self.view_bits = [(self.reserved + len(view.table)).bit_length() for view in views]
+        self.atom_bits = np.array([self.view_bits[number[atom.view]] for atom in atoms], np.int32)
+        place = {atom: i for i, atom in enumerate(atoms)}
         sizes = [len(template.atoms) for template in templates.templates]
+        self.template_atoms = np.array([place[atom] for t in templates.templates for atom in t.atoms], np.int32)
         self.template_offsets = np.cumsum([0, *sizes]).astype(np.int32)
         self.template_table = np.array(table_of, np.int32)
-        self.view_bits = np.array([(self.reserved + len(view.table)).bit_length() for view in views], np.int32)
-        self.view_many = np.array([view.view.many for view in views], np.int32)
-        for template in templates.templates:
-            bits = sum(int(self.view_bits[number[atom.view]]) for atom in template.atoms)
+        self.template_shift = np.full(len(sizes), -1, np.int32)
+        self.many_view: list[int | None] = []
+        for k, template in enumerate(templates.templates):
+            many = [i for i, atom in enumerate(template.atoms) if atom.view.many]
+            self.many_view.append(number[template.atoms[many[0]].view] if many else None)
+            if many:
+                right = template.atoms[many[0] + 1 :]
+                self.template_shift[k] = sum(self.view_bits[number[atom.view]] for atom in right)
+            bits = sum(self.view_bits[number[atom.view]] for atom in template.atoms)
             if bits > KEY_BITS:
                 raise SapoError(
                     f"template '{template}' joins too many different values ({bits} bits of {KEY_BITS}); "
                     "leave one of its parts out"
                 )
 
+    def direct_size(self, table: int) -> int | None:
+        """How large the table of a template with at most one atom is; None for hashed tables."""
+        atoms = self.tables[table].atoms
+        if len(atoms) > 1:
+            return None
+        return self.reserved + len(self.views[self.number[atoms[0].view]].table) if atoms else 1
+
     def feature_name(self, table: int, key: int) -> str:
         template = self.tables[table]
         values = []
         for atom in reversed(template.atoms):
-            index = next(i for i, view in enumerate(self.views) if view.view == atom.view)
-            bits = int(self.view_bits[index])
+            index = self.number[atom.view]
+            bits = self.view_bits[index]
             values.append(self._value_name(index, key & ((1 << bits) - 1)))
             key >>= bits
         return f"{template} = {' & '.join(reversed(values))}" if values else str(template)
@@ -192,10 +212,11 @@ class Session:
             offsets,
             layout.template_offsets,
             layout.template_table,
+            layout.template_shift,
+            layout.template_atoms,
             layout.atom_view,
             layout.atom_offset,
-            layout.view_bits,
-            layout.view_many,
+            layout.atom_bits,
             values,
             set_offsets,
             set_members,
@@ -237,7 +258,7 @@ def view_values(
         words, place = np.unique(column, return_inverse=True)
         offsets, members = _select(view, words, new_words.get(view.view.column, []))
         if view.view.many:
-            values[number] = sets + place + 1
+            values[number] = -1 - (sets + place)
             all_offsets.append(members_before + offsets[1:])
             all_members.append(members + np.int32(layout.reserved))
             sets += len(words)
@@ -269,16 +290,13 @@ def _select(view: ViewValues, words: Ints, new_words: list[str]) -> tuple[Longs,
 
 def _most_rows(layout: _Layout, values: Ints, set_offsets: Longs) -> int:
     """An upper bound of the features of a block."""
-    tokens = values.shape[1] if len(values) else 0
-    most = 0
-    for a, b in zip(layout.template_offsets[:-1], layout.template_offsets[1:], strict=True):
-        many = [view for view in layout.atom_view[a:b] if layout.view_many[view]]
-        if many:
-            sizes = np.diff(set_offsets)[values[many[0]] - 1]
-            most += int(sizes.sum()) + tokens
-        else:
-            most += tokens
-    return most
+    tokens = values.shape[1]
+    return sum(tokens + _many_keys(view, values, set_offsets) for view in layout.many_view)
+
+
+def _many_keys(view: int | None, values: Ints, set_offsets: Longs) -> int:
+    """How many keys the many-valued atom of a template makes, over all tokens."""
+    return 0 if view is None else int(np.diff(set_offsets)[-1 - values[view]].sum())
 
 
 def build_encoder(
@@ -311,17 +329,17 @@ def _collect(layout: _Layout, ids: Mapping[str, Ints], offsets: Longs, min_count
         wanted = []
         for template in np.flatnonzero(layout.template_table == table).tolist():
             first, last = layout.template_offsets[template : template + 2].tolist()
-            many = [view for view in layout.atom_view[first:last] if layout.view_many[view]]
-            most = int(np.diff(set_offsets)[values[many[0]] - 1].sum()) if many else 0
+            most = _many_keys(layout.many_view[template], values, set_offsets)
             keys = np.empty(most + int(offsets[-1]), np.int64)
             written = features.template_keys(
                 first,
                 last,
+                max(0, int(layout.template_shift[template])),
                 offsets,
+                layout.template_atoms,
                 layout.atom_view,
                 layout.atom_offset,
-                layout.view_bits,
-                layout.view_many,
+                layout.atom_bits,
                 values,
                 set_offsets,
                 set_members,
@@ -334,12 +352,18 @@ def _collect(layout: _Layout, ids: Mapping[str, Ints], offsets: Longs, min_count
     all_keys = np.concatenate([keys for keys, _ in found])[order]
     row_of = np.empty(len(order), np.int32)
     row_of[order] = np.arange(len(order), dtype=np.int32)
-    slot_offsets = np.cumsum([0, *(power_of_two(2 * len(keys)) for keys, _ in found)], dtype=np.int64)
+    direct = [layout.direct_size(table) for table in range(len(found))]
+    sizes = [size or power_of_two(2 * len(keys)) for size, (keys, _) in zip(direct, found, strict=True)]
+    slot_offsets = np.cumsum([0, *sizes], dtype=np.int64)
     slots = np.zeros(slot_offsets[-1], np.int32)
     first = 0
     for table, (keys, _) in enumerate(found):
         base, end = slot_offsets[table : table + 2].tolist()
-        tables.insert_rows(row_of[first : first + len(keys)], all_keys, slots, base, end - base - 1)
+        rows = row_of[first : first + len(keys)]
+        if direct[table] is not None:
+            slots[base + keys] = rows + 1
+        else:
+            tables.insert_rows(rows, all_keys, slots, base, end - base - 1)
         first += len(keys)
     return all_keys, slots, slot_offsets
 

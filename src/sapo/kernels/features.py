@@ -2,86 +2,113 @@
 
 A view is one function of one column, such as `suffix(word, 3)`. Its value at a token is an integer: 0 where there
 is none, 2d - 1 at d positions before the sentence, 2d at d positions after it, larger for what was seen in
-training. A template joins the values of its atoms (view, offset) into one key by shifting; the key is looked up
-in the template's table. One atom of a template may be many-valued (substrings): its value is then the number of
-a set, plus one, and every member makes a key.
+training, and below 0 where it is many-valued: then -1 - value is the number of a set. An atom is a view at an
+offset. A template joins the values of its atoms into one key by shifting; the key is looked up in the template's
+table, which is direct (the key is the place) for a single atom and hashed for several. One atom of a template may
+be many-valued (substrings): every member of the set then makes a key.
+
+The loops go sentence by sentence, template by template, so that all they touch stays in the fastest cache.
 """
 
+import numpy as np
+
 from sapo.kernels._jit import kernel
-from sapo.kernels.tables import find_key
+from sapo.kernels.tables import find_row
 from sapo.kernels.types import Ints, Longs
 
 
 @kernel
-def join_atoms(
-    first: int,  # the template's atoms: first up to last
-    last: int,
-    token: int,
-    begin: int,  # the token's sentence: begin up to end
+def shift_values(
+    begin: int,  # the sentence: tokens begin up to end
     end: int,
-    atom_view: Ints,
-    atom_offset: Ints,
-    view_bits: Ints,  # how many bits a value of each view needs
-    view_many: Ints,  # 1 where the values of a view are sets
+    first: int,  # the atoms: first up to last
+    last: int,
+    atom_view: Ints,  # [atoms]
+    atom_offset: Ints,  # [atoms]
     values: Ints,  # [views, tokens]
-) -> tuple[int, int, int]:
-    """Return key, set and shift: the key is -1 if an atom has no value, the set -1 if no atom is many-valued."""
-    key = 0
-    members = -1
-    shift = 0
+    shifted: Ints,  # [atoms, longest] out
+) -> None:
+    """The value of each atom at each token of a sentence."""
     for a in range(first, last):
         view = atom_view[a]
-        bits = int(view_bits[view])
-        at = token + atom_offset[a]
-        if at < begin:
-            value = int(2 * (begin - at) - 1)
-        elif at >= end:
-            value = int(2 * (at - end + 1))
-        else:
-            value = int(values[view, at])
-            if value == 0:
-                return -1, -1, 0
-            if view_many[view] == 1:
-                members = value - 1
-                value = 0
-        shift += bits
-        if members >= 0 and value == 0:
-            shift = 0  # from here on, count the bits that stand to the right of the member
-        key = (key << bits) | value
-    return key, members, shift
+        offset = atom_offset[a]
+        for at in range(begin, end):
+            place = at + offset
+            if place < begin:
+                value = 2 * (begin - place) - 1
+            elif place >= end:
+                value = 2 * (place - end + 1)
+            else:
+                value = int(values[view, place])
+            shifted[a, at - begin] = value
+
+
+@kernel
+def join_values(
+    first: int,  # the template's atoms: template_atoms[first:last]
+    last: int,
+    template_atoms: Ints,
+    atom_bits: Ints,  # [atoms] how many bits a value needs
+    shifted: Ints,
+    T: int,
+    keys: Longs,  # [T] out: -1 where an atom has no value
+    members: Ints,  # [T] out: the set of the many-valued atom, -1 where there is none
+) -> None:
+    """The key of one template at each token of a sentence."""
+    for t in range(T):
+        keys[t] = 0
+        members[t] = -1
+    for i in range(first, last):
+        a = template_atoms[i]
+        bits = int(atom_bits[a])
+        for t in range(T):
+            value = int(shifted[a, t])
+            if keys[t] < 0 or value == 0:
+                keys[t] = -1
+            elif value < 0:
+                members[t] = -1 - value
+                keys[t] = keys[t] << bits
+            else:
+                keys[t] = (keys[t] << bits) | value
 
 
 @kernel
 def template_keys(
     first: int,
     last: int,
+    shift: int,  # bits to the right of the many-valued atom
     sentence_offsets: Longs,  # [sentences + 1]
+    template_atoms: Ints,
     atom_view: Ints,
     atom_offset: Ints,
-    view_bits: Ints,
-    view_many: Ints,
+    atom_bits: Ints,
     values: Ints,  # [views, tokens]
     set_offsets: Longs,  # members of set s: from set_offsets[s] up to set_offsets[s + 1]
     set_members: Ints,
-    keys: Longs,  # out, with room
+    out: Longs,  # with room
 ) -> int:
     """All keys of one template over a corpus; return their number."""
+    longest = longest_sentence(sentence_offsets)
+    shifted = np.empty((len(atom_view), longest), np.int32)
+    keys = np.empty(longest, np.int64)
+    members = np.empty(longest, np.int32)
     written = 0
     for sentence in range(len(sentence_offsets) - 1):
         begin = sentence_offsets[sentence]
         end = sentence_offsets[sentence + 1]
-        for token in range(begin, end):
-            key, members, shift = join_atoms(
-                first, last, token, begin, end, atom_view, atom_offset, view_bits, view_many, values
-            )
-            if key < 0:
+        for i in range(first, last):
+            a = template_atoms[i]
+            shift_values(begin, end, a, a + 1, atom_view, atom_offset, values, shifted)
+        join_values(first, last, template_atoms, atom_bits, shifted, end - begin, keys, members)
+        for t in range(end - begin):
+            if keys[t] < 0:
                 continue
-            if members < 0:
-                keys[written] = key
+            if members[t] < 0:
+                out[written] = keys[t]
                 written += 1
             else:
-                for m in range(set_offsets[members], set_offsets[members + 1]):
-                    keys[written] = key | (int(set_members[m]) << shift)
+                for m in range(set_offsets[members[t]], set_offsets[members[t] + 1]):
+                    out[written] = keys[t] | (int(set_members[m]) << shift)
                     written += 1
     return written
 
@@ -89,56 +116,80 @@ def template_keys(
 @kernel
 def feature_rows(
     sentence_offsets: Longs,  # [sentences + 1]
-    template_offsets: Ints,  # [templates + 1] into the atoms
+    template_offsets: Ints,  # [templates + 1] into template_atoms
     template_table: Ints,  # [templates] CRF++ templates of the same name share a table
+    template_shift: Ints,  # [templates] -1, or the bits to the right of the many-valued atom
+    template_atoms: Ints,
     atom_view: Ints,
     atom_offset: Ints,
-    view_bits: Ints,
-    view_many: Ints,
+    atom_bits: Ints,
     values: Ints,  # [views, tokens]
     set_offsets: Longs,
     set_members: Ints,
-    keys: Longs,  # [features]
+    feature_keys: Longs,  # [features]
     slots: Ints,  # all tables, one after the other
     slot_offsets: Longs,  # [tables + 1]
     rows: Ints,  # out, with room
     row_offsets: Longs,  # [tokens + 1] out
 ) -> int:
     """The known features of every token; return their number."""
+    longest = longest_sentence(sentence_offsets)
+    templates = len(template_table)
+    shifted = np.empty((len(atom_view), longest), np.int32)
+    keys = np.empty((templates, longest), np.int64)
+    members = np.empty((templates, longest), np.int32)
     written = 0
     row_offsets[0] = 0
     for sentence in range(len(sentence_offsets) - 1):
         begin = sentence_offsets[sentence]
         end = sentence_offsets[sentence + 1]
-        for token in range(begin, end):
-            for template in range(len(template_table)):
-                key, members, shift = join_atoms(
-                    template_offsets[template],
-                    template_offsets[template + 1],
-                    token,
-                    begin,
-                    end,
-                    atom_view,
-                    atom_offset,
-                    view_bits,
-                    view_many,
-                    values,
-                )
-                if key < 0:
+        T = end - begin
+        shift_values(begin, end, 0, len(atom_view), atom_view, atom_offset, values, shifted)
+        for k in range(templates):
+            first = template_offsets[k]
+            last = template_offsets[k + 1]
+            join_values(first, last, template_atoms, atom_bits, shifted, T, keys[k], members[k])
+            if template_shift[k] < 0:  # one key a token: put the row in its place
+                base = slot_offsets[template_table[k]]
+                size = slot_offsets[template_table[k] + 1] - base
+                if last - first <= 1:
+                    for t in range(T):
+                        if keys[k, t] >= 0:
+                            keys[k, t] = slots[base + keys[k, t]] - 1
+                else:
+                    for t in range(T):
+                        if keys[k, t] >= 0:
+                            keys[k, t] = find_row(keys[k, t], False, feature_keys, slots, base, size)
+        for t in range(T):
+            for k in range(templates):
+                if keys[k, t] < 0:
                     continue
-                base = slot_offsets[template_table[template]]
-                mask = slot_offsets[template_table[template] + 1] - base - 1
-                if members < 0:
-                    row = slots[find_key(key, keys, slots, base, mask)] - 1
+                if template_shift[k] < 0:
+                    rows[written] = keys[k, t]
+                    written += 1
+                    continue
+                direct = template_offsets[k + 1] - template_offsets[k] <= 1
+                base = slot_offsets[template_table[k]]
+                size = slot_offsets[template_table[k] + 1] - base
+                if members[k, t] < 0:  # outside of the sentence
+                    row = find_row(keys[k, t], direct, feature_keys, slots, base, size)
                     if row >= 0:
                         rows[written] = row
                         written += 1
                 else:
-                    for m in range(set_offsets[members], set_offsets[members + 1]):
-                        full = key | (int(set_members[m]) << shift)
-                        row = slots[find_key(full, keys, slots, base, mask)] - 1
+                    for m in range(set_offsets[members[k, t]], set_offsets[members[k, t] + 1]):
+                        key = keys[k, t] | (int(set_members[m]) << template_shift[k])
+                        row = find_row(key, direct, feature_keys, slots, base, size)
                         if row >= 0:
                             rows[written] = row
                             written += 1
-            row_offsets[token + 1] = written
+            row_offsets[begin + t + 1] = written
     return written
+
+
+@kernel
+def longest_sentence(sentence_offsets: Longs) -> int:
+    longest = 0
+    for sentence in range(len(sentence_offsets) - 1):
+        longest = max(longest, sentence_offsets[sentence + 1] - sentence_offsets[sentence])
+    return longest

@@ -112,6 +112,14 @@ def find_key(key: int, keys: Longs, slots: Ints, base: int, mask: int) -> int:
 
 
 @kernel
+def find_row(key: int, direct: bool, keys: Longs, slots: Ints, base: int, size: int) -> int:
+    """The feature row of a key, or -1. In a direct table the key is the place."""
+    if direct:
+        return int(slots[base + key]) - 1
+    return int(slots[find_key(key, keys, slots, base, size - 1)]) - 1
+
+
+@kernel
 def count_keys(
     wanted: Longs,  # [occurrences] keys, -1 where there is none
     keys: Longs,  # out: the distinct keys in the order they appear, with room

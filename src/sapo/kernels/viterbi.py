@@ -3,6 +3,7 @@
 import numpy as np
 
 from sapo.kernels._jit import kernel
+from sapo.kernels.features import longest_sentence
 from sapo.kernels.score import score_nodes
 from sapo.kernels.types import Floats, Ints, Longs
 
@@ -80,9 +81,7 @@ def tag_sentences(
 ) -> None:
     """The best tagging of each sentence."""
     L = edge.shape[0]
-    longest = 0
-    for sentence in range(len(sentence_offsets) - 1):
-        longest = max(longest, sentence_offsets[sentence + 1] - sentence_offsets[sentence])
+    longest = longest_sentence(sentence_offsets)
     node = np.empty((longest, L), np.float32)
     best = np.empty((longest, L), np.float32)
     row = np.empty(L, np.float32)
