@@ -1,0 +1,46 @@
+# make demo | test | lint | bench | docs | clean
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DONE := $(VENV)/.installed
+
+.PHONY: demo test lint bench docs clean
+
+demo: $(VENV)/.demo
+	@$(BIN)/sapo demo
+
+# The demo needs the package alone; the rest needs the tools of development too.
+$(VENV)/.demo: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing sapo into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(DONE): pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing sapo and its development tools into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@ $(VENV)/.demo
+
+test: lint
+	$(BIN)/pytest
+	SAPO_TEST_KERNELS=checked $(BIN)/pytest tests/kernels tests/search
+	SAPO_TEST_KERNELS=interpreted $(BIN)/pytest tests/kernels tests/search
+
+lint: $(DONE)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --verbose | tail -n 3
+
+bench: $(DONE)
+	@test -n "$(SAPO_DATA)" || { echo "set SAPO_DATA to the directory of the corpora"; exit 2; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(BIN)/python benchmarks/run.py
+
+docs: $(DONE)
+	$(BIN)/pdoc -o site -d google sapo '!sapo.cli'
+	@echo "the reference is in site/index.html"
+
+clean:
+	rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
