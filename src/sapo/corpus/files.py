@@ -70,32 +70,44 @@ def write_file(path: str | Path) -> Iterator[BinaryIO]:
 
     '-' is standard output; a name that ends in .gz is zipped.
     """
+    target = Path(path)
     if str(path) == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
-        return
-    target = Path(path)
-    if target.exists() and not target.is_file():  # /dev/null, a named pipe
+    elif is_special(target):
         with _told(target), target.open("wb") as stream:
             yield stream
-        return
-    with _told(target):
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    try:
-        with _told(target), os.fdopen(handle, "wb") as raw:
+    else:
+        with replace_file(target) as part, part.open("wb") as raw:
             if target.suffix == ".gz":
                 with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as zipped:
                     yield cast(BinaryIO, zipped)
             else:
                 yield raw
-            raw.flush()
-            os.fsync(raw.fileno())
+
+
+@contextmanager
+def replace_file(target: Path) -> Iterator[Path]:
+    """A path beside the target to write to; it takes the target's place at the end, or vanishes on any error."""
+    with _told(target):
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+        os.close(handle)
+    part = Path(name)
+    try:
         with _told(target):
-            _keep_mode(name, target)
-            os.replace(name, target)  # noqa: PTH105
+            yield part
+            with part.open("rb+") as written:
+                os.fsync(written.fileno())
+            part.chmod(_mode(target))
+            part.replace(target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise
+
+
+def is_special(target: Path) -> bool:
+    """/dev/null or a named pipe: written to, never replaced."""
+    return target.exists() and not target.is_file()
 
 
 def check_writable(path: str | Path) -> None:
@@ -107,7 +119,7 @@ def check_writable(path: str | Path) -> None:
         raise SapoError(f"{target}: is a directory; give the name of a file")
     if not target.parent.is_dir():
         raise SapoError(f"{target}: cannot be written, there is no directory {target.parent}")
-    if target.exists() and not target.is_file():
+    if is_special(target):
         return
     with _told(target), tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}."):
         pass
@@ -125,12 +137,10 @@ def _told(target: Path) -> Iterator[None]:
         ) from error
 
 
-def _keep_mode(temporary: str, target: Path) -> None:
-    """mkstemp makes private files; give ours the mode that an ordinary new file would have."""
+def _mode(target: Path) -> int:
+    """Temporary files are private; ours gets the mode of the old file, or of an ordinary new one."""
     if target.exists():
-        mode = target.stat().st_mode & 0o777
-    else:
-        mask = os.umask(0)
-        os.umask(mask)
-        mode = 0o666 & ~mask
-    Path(temporary).chmod(mode)
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

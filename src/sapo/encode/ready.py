@@ -7,7 +7,6 @@
 The dictionaries mean what they mean to python-crfsuite.
 """
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from sapo.errors import SapoError
 from sapo.kernels.types import Ints
 
 Token = Sequence[str] | Mapping[str, Any]
+LARGEST = float(np.finfo(np.float32).max)
 
 
 class FeatureEncoder:
@@ -107,8 +107,8 @@ def _pairs(token: Token, place: str) -> Iterator[tuple[str, float]]:
     if isinstance(token, Mapping):
         for key, value in token.items():
             yield from _pair(str(key), value, place)
-    elif isinstance(token, str):
-        raise SapoError(f"{place}: expected a list or dictionary of features, found the string {token!r}")
+    elif isinstance(token, str) or not isinstance(token, Iterable):
+        raise SapoError(f"{place}: expected a list or dictionary of features, found {token!r:.60}")
     else:
         for name in token:
             if not isinstance(name, str):
@@ -119,11 +119,12 @@ def _pairs(token: Token, place: str) -> Iterator[tuple[str, float]]:
 def _pair(key: str, value: Any, place: str) -> Iterator[tuple[str, float]]:
     if isinstance(value, str):
         yield f"{key}:{value}", 1.0
-    elif isinstance(value, (bool, int, float, np.number)):
-        number = float(value)
-        if not math.isfinite(number):
-            raise SapoError(f"{place}: feature {key!r} is {number}; values must be finite")
-        yield key, number
+    elif isinstance(value, bool | int | float | np.number | np.bool_):
+        if not abs(value) <= LARGEST:  # NaN too
+            raise SapoError(
+                f"{place}: feature {key!r} is {value!r:.40}; values must be finite and fit single precision"
+            )
+        yield key, float(value)
     elif isinstance(value, Mapping):
         for inner, deeper in value.items():
             for name, number in _pair(str(inner), deeper, place):

@@ -30,7 +30,7 @@ class StringTable:
 
     def __getitem__(self, index: int) -> str:
         start, end = self._offsets[index], self._offsets[index + 1]
-        return self._blob[start:end].tobytes().decode("utf-8")
+        return self._blob[start:end].tobytes().decode("utf-8", "surrogatepass")
 
     def strings(self, first: int = 0) -> list[str]:
         return [self[i] for i in range(first, self._count)]

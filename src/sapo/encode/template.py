@@ -23,6 +23,7 @@ from sapo.errors import SapoError
 
 FARTHEST = 50  # positions an atom may look away from the current token
 LONGEST = 100  # letters of a prefix, suffix or substring
+DEEPEST = 10  # functions in each other
 LABEL = "label"
 
 
@@ -100,7 +101,7 @@ def parse_templates(text: str, columns: Sequence[str], source: str = "template")
     >>> parse_templates("word[-1] & word\\nlabel[-1]", ["word", "pos", "label"]).templates[0].atoms[0].offset
     -1
     """
-    if re.search(r"%x\s*\[", text):
+    if re.search(r"^[^#\n]*%x\s*\[", text, re.MULTILINE):
         return _parse_crfpp(text, columns, source)
     templates: list[Template] = []
     transitions = False
@@ -121,9 +122,6 @@ def parse_templates(text: str, columns: Sequence[str], source: str = "template")
 def _checked(
     templates: list[Template], transitions: bool, text: str, source: str, columns: Sequence[str]
 ) -> TemplateSet:
-    for template in templates:
-        if sum(atom.view.many for atom in template.atoms) > 1:
-            raise SapoError(f"{source}: '{template}' joins two many-valued functions; keep one of them")
     if not templates:
         raise SapoError(f"{source}: holds no template; write one a line, such as word[-1] & word[0]")
     return TemplateSet(tuple(dict.fromkeys(templates)), transitions, text, tuple(columns))
@@ -132,10 +130,10 @@ def _checked(
 class _Line:
     """A recursive-descent reader of one line."""
 
-    _token = re.compile(r"\s*(?:([A-Za-z_]\w*)|([+-]?\d+)|([\[\](),&]))")
+    _token = re.compile(r"\s*(?:([A-Za-z_]\w*)|([+-]?\d+)|([\[\](),&]))", re.ASCII)
 
     def __init__(self, line: str, place: str, columns: Sequence[str]) -> None:
-        self.line, self.place, self.columns, self.at = line, place, columns, 0
+        self.line, self.place, self.columns, self.at, self.depth = line, place, columns, 0, 0
         self.kind, self.value = "", ""
         self.advance()
 
@@ -161,9 +159,9 @@ class _Line:
     def number(self, low: int, high: int) -> int:
         if self.kind != "number":
             raise self.error(f"expected a number, found {self.value!r}")
-        number = int(self.value)
+        number = int(self.value) if len(self.value) < 10 else high + 1
         if not low <= number <= high:
-            raise self.error(f"{number} is not between {low} and {high}")
+            raise self.error(f"{self.value[:10]} is not between {low} and {high}")
         self.advance()
         return number
 
@@ -174,7 +172,10 @@ class _Line:
             atoms.append(self.atom())
         if self.kind != "end":
             raise self.error(f"expected '&' or the end, found {self.value!r}")
-        return Template(tuple(atoms))
+        template = Template(tuple(atoms))
+        if sum(atom.view.many for atom in atoms) > 1:
+            raise SapoError(f"{self.place}: '{template}' joins two many-valued functions; keep one of them")
+        return template
 
     def atom(self) -> Atom:
         if self.kind != "name":
@@ -193,6 +194,9 @@ class _Line:
         return Atom(View(_column(name, self.columns, f"{self.place}: '{self.line}'")), offset)
 
     def call(self, name: str) -> Atom:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise SapoError(f"{self.place}: more than {DEEPEST} functions in each other")
         function = WORD_FUNCTIONS.get(name)
         if function is None:
             raise self.error(f"unknown function '{name}'{did_you_mean(name, WORD_FUNCTIONS)}")
@@ -205,11 +209,12 @@ class _Line:
             self.take(",")
             number = self.number(1, LONGEST)
         self.take(")")
+        self.depth -= 1
         view = inner.view
         return Atom(View(view.column, (*view.functions, (name, number))), inner.offset)
 
 
-_MACRO = re.compile(r"%x\s*\[\s*([+-]?\d+)\s*,\s*(\d+)\s*\]")
+_MACRO = re.compile(r"%x\s*\[\s*([+-]?\d{1,9})\s*,\s*(\d{1,9})\s*\]", re.ASCII)
 
 
 def _parse_crfpp(text: str, columns: Sequence[str], source: str) -> TemplateSet:
@@ -240,7 +245,7 @@ def _parse_crfpp(text: str, columns: Sequence[str], source: str) -> TemplateSet:
 
 def _column(name: str, columns: Sequence[str], place: str) -> str:
     """A column by its name, or by its number as c0, c1, ..."""
-    if re.fullmatch(r"c\d+", name) and name not in columns and int(name[1:]) < len(columns):
+    if re.fullmatch(r"c\d{1,9}", name) and name not in columns and int(name[1:]) < len(columns):
         name = columns[int(name[1:])]
     if name == LABEL:
         raise SapoError(f"{place} looks at the label itself, which is to be found out")

@@ -22,6 +22,7 @@ INTERPRETED_TOKENS = 2_000
 _registered: list[Callable[..., Any]] = []
 _lock = threading.RLock()
 _options: dict[str, Any] | None = None  # None: interpreted
+_directory: Path | None = None  # of the cache
 _tokens_seen = 0
 _on_compile: Callable[[], None] | None = None
 
@@ -54,21 +55,14 @@ def on_first_compile(notice: Callable[[], None]) -> None:
 
 def compile_kernels(*, boundscheck: bool = False) -> None:
     """Swap all kernels for their compiled form. One way: there is no reason to go back."""
-    global _options
+    global _options, _directory
     with _lock:
         if _options is not None:
             return
-        import numba
-
-        directory = _cache_directory(boundscheck)
-        _options = {"nogil": True, "boundscheck": boundscheck, "cache": directory is not None}
-        # The setting is read when a dispatcher is made; other users of numba keep theirs.
-        outer, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(directory or "")
-        try:
-            swap = {function: _compile(function) for function in _registered}
-        finally:
-            numba.config.CACHE_DIR = outer
-        _listen(set(swap.values()))
+        _directory = _cache_directory(boundscheck)
+        _options = {"nogil": True, "boundscheck": boundscheck, "cache": _directory is not None}
+        swap = {function: _compile(function) for function in _registered}
+        _listen()
         for name, module in list(sys.modules.items()):
             if name.startswith(f"{__package__}."):
                 for attribute, value in list(vars(module).items()):
@@ -79,16 +73,22 @@ def compile_kernels(*, boundscheck: bool = False) -> None:
 def _compile(function: Callable[..., Any]) -> Any:
     import numba
 
-    return numba.njit(**(_options or {}))(function)
+    # The directory is read when a dispatcher is made; other users of numba keep theirs.
+    outer, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(_directory or "")
+    try:
+        return numba.njit(**(_options or {}))(function)
+    finally:
+        numba.config.CACHE_DIR = outer
 
 
-def _listen(dispatchers: set[Any]) -> None:
+def _listen() -> None:
     from numba.core import event
 
     class Listener(event.Listener):  # type: ignore[misc]
         def on_start(self, event: Any) -> None:
             global _on_compile
-            if _on_compile is not None and event.data["dispatcher"] in dispatchers:
+            ours = event.data["dispatcher"].py_func in _registered
+            if _on_compile is not None and ours:
                 notice, _on_compile = _on_compile, None
                 notice()
 

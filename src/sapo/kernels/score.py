@@ -50,7 +50,26 @@ def path_score(node: Floats, edge: Floats, path: Ints, T: int) -> float:
     """Sum of a tagging's nodes and edges, in double precision."""
     total = 0.0
     for t in range(T):
-        total += node[t, path[t]]
+        total += float(node[t, path[t]])
         if t > 0:
-            total += edge[path[t - 1], path[t]]
+            total += float(edge[path[t - 1], path[t]])
+    return total
+
+
+@kernel
+def absolute_sum(weights: Floats) -> float:
+    """Without a second array of the size of the weights."""
+    total = 0.0
+    for f in range(weights.shape[0]):
+        for y in range(weights.shape[1]):
+            total += abs(float(weights[f, y]))
+    return total
+
+
+@kernel
+def squared_sum(weights: Floats) -> float:
+    total = 0.0
+    for f in range(weights.shape[0]):
+        for y in range(weights.shape[1]):
+            total += float(weights[f, y]) * float(weights[f, y])
     return total

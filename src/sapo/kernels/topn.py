@@ -34,18 +34,15 @@ def top_n(
     L = edge_to.shape[0]
     found = 0
     waiting = 0
-    floor = -np.inf
     for y in range(L):
-        if best[T - 1, y] > floor:
+        if best[T - 1, y] > -np.inf:
             waiting = _note(best[T - 1, y], -1, T - 1, y, 0, waiting, n, scores, parents, positions, labels)
-            if waiting == n:
-                floor = max(floor, scores[n - 1])
-    if waiting > 0:
-        floor = max(floor, scores[0] - margin)
+    lowest = scores[0] - margin if waiting > 0 else -np.inf
+    floor = scores[n - 1] if waiting == n else -np.inf  # what a new sidetrack must beat to be kept
 
     while found < waiting:
         score = scores[found]
-        if score < floor:
+        if score < lowest:
             break
         k = found
         found += 1
@@ -65,15 +62,12 @@ def top_n(
                     top = row[p]
                     choice = p
             paths[k, t] = choice
-            # a sidetrack must beat the floor: score - (top - row[p]) > floor
-            bar = floor - score + top
             for p in range(L):
-                if row[p] > bar and p != choice:
-                    rival = score - (top - row[p])
+                rival = score - (top - row[p])
+                if rival > floor and rival >= lowest and p != choice:
                     waiting = _note(rival, k, t, p, found, waiting, n, scores, parents, positions, labels)
                     if waiting == n:
-                        floor = max(floor, scores[n - 1])
-                        bar = floor - score + top
+                        floor = scores[n - 1]
     return found
 
 

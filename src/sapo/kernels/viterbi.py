@@ -42,7 +42,7 @@ def best_scores(node: Floats, edge: Floats, T: int, best: Floats, row: Floats) -
             for y in range(1, L):
                 top = max(top, best[t, y])
             if top > -np.inf:
-                taken += top
+                taken += float(top)
                 for y in range(L):
                     best[t, y] -= top
     return taken

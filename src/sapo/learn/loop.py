@@ -94,7 +94,10 @@ def learn(
 
 def final_weights(state: State) -> tuple[Floats, Floats]:
     """The best weights on dev, or the last ones where there is no dev set."""
-    return state.best if state.best is not None else state.weights.true_weights()
+    if state.best is not None:
+        return state.best
+    state.weights.fold_scale()  # in place: a copy would be the peak of memory
+    return state.weights.features, state.weights.edges
 
 
 def tag(corpus: EncodedCorpus, weights: Floats, edges: Floats) -> Ints:

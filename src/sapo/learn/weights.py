@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sapo.kernels import score
 from sapo.kernels.types import Floats
 
 
@@ -23,11 +24,16 @@ class Weights:
         scale = np.float32(self.scale)
         return self.features * scale, self.edges * scale
 
+    def fold_scale(self) -> None:
+        """Make v the true weights: the scale becomes 1."""
+        self.features *= np.float32(self.scale)
+        self.edges *= np.float32(self.scale)
+        self.scale = 1.0
+
     def w_complexity(self) -> float:
         """Mean |w| over all weights, as the paper plots it."""
-        total = np.abs(self.features).sum(dtype=np.float64) + np.abs(self.edges).sum(dtype=np.float64)
-        return float(self.scale * total / (self.features.size + self.edges.size))
+        total = score.absolute_sum(self.features) + score.absolute_sum(self.edges)
+        return self.scale * total / (self.features.size + self.edges.size)
 
     def squared_norm(self) -> float:
-        total = np.vdot(self.features, self.features) + np.vdot(self.edges, self.edges)
-        return float(total) * self.scale**2
+        return (score.squared_sum(self.features) + score.squared_sum(self.edges)) * self.scale**2

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import safetensors
 import safetensors.numpy
 
-from sapo.corpus.files import write_file
+from sapo.corpus.files import is_special, replace_file, write_file
 from sapo.errors import SapoError
 
 KEY = "sapo"  # one key only: the order of several is not fixed, and two equal runs must give equal files
@@ -23,9 +24,16 @@ def save_arrays(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str
     """Write beside the target and move into place: there is never half a file."""
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     text = json.dumps({"checksum": _checksum(header, whole), "header": header}, ensure_ascii=False, allow_nan=False)
-    data = safetensors.numpy.save(whole, metadata={KEY: text})
-    with write_file(path) as stream:
-        stream.write(data)
+    target = Path(path)
+    if is_special(target):
+        with write_file(target) as stream:
+            stream.write(safetensors.numpy.save(whole, metadata={KEY: text}))
+        return
+    with replace_file(target) as part:
+        try:
+            safetensors.numpy.save_file(whole, part, metadata={KEY: text})
+        except safetensors.SafetensorError as error:
+            raise SapoError(f"{target}: cannot be written ({error}); what was there before is unchanged") from None
 
 
 def load_arrays(path: str | Path, what: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
