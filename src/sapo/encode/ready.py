@@ -7,6 +7,7 @@
 The dictionaries mean what they mean to python-crfsuite.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -120,11 +121,13 @@ def _pair(key: str, value: Any, place: str) -> Iterator[tuple[str, float]]:
     if isinstance(value, str):
         yield f"{key}:{value}", 1.0
     elif isinstance(value, bool | int | float | np.number | np.bool_):
-        if not abs(value) <= LARGEST:  # NaN too
-            raise SapoError(
-                f"{place}: feature {key!r} is {value!r:.40}; values must be finite and fit single precision"
-            )
-        yield key, float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not abs(number) <= LARGEST:  # NaN too
+            raise SapoError(f"{place}: feature {key!r} is {number}; values must be finite and fit single precision")
+        yield key, number
     elif isinstance(value, Mapping):
         for inner, deeper in value.items():
             for name, number in _pair(str(inner), deeper, place):
