@@ -48,10 +48,11 @@ class Quiet:
         return (time.perf_counter() - self.started) / done * (self.settings.epochs - epoch + 1 - part)
 
     def line(self, record: PassRecord) -> str:
-        dev = f"  dev {self.score_name} {100 * record.dev:6.2f}" if record.dev is not None else ""
+        """What is measured of a pass, in less than 80 columns."""
+        dev = f"  dev {self.score_name} {100 * record.dev:.2f}" if record.dev is not None else ""
         return (
-            f"pass {record.epoch:3d}/{self.settings.epochs}  objective {record.objective:9.4f}{dev}"
-            f"  w-complexity {record.w_complexity:.5f}  {record.tokens_per_second:9,.0f} tokens/s"
+            f"pass {record.epoch:2d}/{self.settings.epochs}  objective {record.objective:.4f}{dev}"
+            f"  w-complexity {record.w_complexity:.4g}  {record.tokens_per_second / 1e6:.2f}M tokens/s"
         )
 
 
@@ -62,7 +63,7 @@ class Lines(Quiet):
         print(message, file=sys.stderr, flush=True)
 
     def passed(self, record: PassRecord, state: State) -> None:
-        self.say(f"{self.line(record)}  {self.seconds_left(record.epoch):4.0f} s left")
+        self.say(f"{self.line(record)}  {self.seconds_left(record.epoch):.0f} s left")
 
 
 class Live(Quiet):
@@ -83,7 +84,7 @@ class Live(Quiet):
         )
 
     def say(self, message: str) -> None:
-        self.console.print(message, markup=False)
+        self.console.print(message, markup=False, soft_wrap=True)
 
     @contextmanager
     def running(self, score_name: str | None, tokens: int) -> Iterator[None]:

@@ -247,6 +247,7 @@ def view_values(
     values = np.zeros((len(layout.views), tokens), np.int32)
     all_offsets, all_members = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
     sets = members_before = 0
+    distinct: dict[str, tuple[Ints, Longs]] = {}  # the words that occur here, and which of them each token is
     for number, view in enumerate(layout.views):
         column = ids[view.view.column]
         if view.offsets is None or view.members is None:
@@ -254,8 +255,9 @@ def view_values(
             seen = (column >= 0) & (column < len(view.table))
             values[number] = np.where(seen, column + layout.reserved, 0)
             continue
-        # only the words that occur here, the known and the new ones
-        words, place = np.unique(column, return_inverse=True)
+        if view.view.column not in distinct:
+            distinct[view.view.column] = np.unique(column, return_inverse=True)
+        words, place = distinct[view.view.column]
         offsets, members = _select(view, words, new_words.get(view.view.column, []))
         if view.view.many:
             values[number] = -1 - (sets + place)
