@@ -12,6 +12,8 @@ from sapo.model import Model
 
 def describe(model: Model, *, top: int = 5, label: str | None = None) -> dict[str, Any]:
     """Labels, sizes, template, training record, and the strongest features and transitions."""
+    if top < 0:
+        raise SapoError(f"top must be 0 or more, not {top}")
     if label is not None and label not in model.labels:
         raise SapoError(f"the model has no label '{label}'{did_you_mean(label, model.labels)}")
     encoder = model.encoder

@@ -1,6 +1,5 @@
 """Every count equals that of conlleval, refereed by a slow port that goes through the file line by line."""
 
-import time
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -237,16 +236,3 @@ def test_arrays_that_do_not_fit_are_told(
             np.array(predicted, dtype=np.int32),
             np.array(offsets, dtype=np.int64),
         )
-
-
-def test_fifty_thousand_tokens_take_no_time_worth_saving() -> None:
-    rng = np.random.default_rng(1)
-    labels = ["O", *(f"{prefix}-{name}" for prefix in "BI" for name in range(11))]
-    gold, predicted = rng.integers(0, len(labels), (2, 50_000), dtype=np.int32)
-    offsets = np.arange(0, 50_001, 20, dtype=np.int64)
-    times = []
-    for _ in range(20):
-        begin = time.perf_counter()
-        score(labels, gold, predicted, offsets)
-        times.append(time.perf_counter() - begin)
-    assert min(times) < 0.015

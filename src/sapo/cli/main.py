@@ -2,6 +2,7 @@
 
 import os
 import sys
+from typing import NoReturn
 
 import typer
 
@@ -46,17 +47,27 @@ def _options(
 def main() -> None:
     """Run a command: exit code 2 for a mistake of the user, 130 for Ctrl-C."""
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except SapoError as error:
-        print(f"sapo: {error}", file=sys.stderr)
-        sys.exit(2)
-    except BrokenPipeError:
-        # the reader has seen enough, as in `sapo tag ... | head`; spare it a message at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        _leave(str(error), 2)
+    except BrokenPipeError:  # the reader has seen enough, as in `sapo tag ... | head`
+        _leave("", 141)
+    except OSError as error:
+        _leave(f"standard output: cannot be written ({error.strerror or error})", 2)
     except KeyboardInterrupt:
-        print("sapo: interrupted", file=sys.stderr)
-        sys.exit(130)
+        _leave("interrupted", 130)
     except MemoryError:
-        print("sapo: not enough memory; try a larger --min-count or a smaller file", file=sys.stderr)
-        sys.exit(2)
+        _leave("not enough memory; try a larger --min-count or a smaller file", 2)
+
+
+def _leave(message: str, code: int) -> NoReturn:
+    if message:
+        print(f"sapo: {message}", file=sys.stderr)
+    try:
+        sys.stdout.flush()
+    except OSError:  # what could not be written must not be tried again at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from sapo.errors import SapoError
 from sapo.learn import PassRecord, Settings, State
@@ -106,33 +106,36 @@ class JsonLog:
     """A line of JSON for the run and for each pass, written at once so that a stopped run leaves its log."""
 
     def __init__(self, path: Path, settings: Settings, prepared: "Prepared", *, append: bool) -> None:
-        try:
-            self.stream: TextIO = path.open("a" if append else "w", encoding="utf-8")
-        except OSError as error:
-            raise SapoError(f"{path}: cannot be written ({error.strerror})") from None
+        self.path, self.append = path, append
         corpus = prepared.corpus
-        self.write(
-            {
-                "event": "start",
-                "settings": settings.as_json(),
-                "template": prepared.template,
-                "sentences": corpus.sentences,
-                "tokens": corpus.tokens,
-                "labels": len(prepared.labels),
-                "features": prepared.encoder.features,
-                "score": prepared.score_name,
-            }
-        )
+        self.start: dict[str, Any] | None = {
+            "event": "start",
+            "settings": settings.as_json(),
+            "template": prepared.template,
+            "sentences": corpus.sentences,
+            "tokens": corpus.tokens,
+            "labels": len(prepared.labels),
+            "features": prepared.encoder.features,
+            "score": prepared.score_name,
+        }
 
     def samples(self, epoch: int, done: int, of: int) -> None:
         pass
 
     def passed(self, record: PassRecord, state: State) -> None:
-        self.write({"event": "pass", **dataclasses.asdict(record), "best_pass": state.best_epoch or record.epoch})
-
-    def write(self, entry: dict[str, Any]) -> None:
-        self.stream.write(json.dumps(entry) + "\n")
-        self.stream.flush()
+        entries: list[dict[str, Any]] = [
+            {"event": "pass", **dataclasses.asdict(record), "best_pass": state.best_epoch or record.epoch}
+        ]
+        # a run that is refused before its first pass leaves the old log as it was
+        mode = "a" if self.append or self.start is None else "w"
+        if self.start is not None:
+            entries.insert(0, self.start)
+            self.start = None
+        try:
+            with self.path.open(mode, encoding="utf-8") as stream:
+                stream.writelines(json.dumps(entry) + "\n" for entry in entries)
+        except OSError as error:
+            raise SapoError(f"{self.path}: cannot be written ({error.strerror})") from None
 
 
 def make_progress(settings: Settings, *, quiet: bool) -> Quiet:

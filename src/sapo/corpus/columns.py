@@ -52,9 +52,11 @@ def name_columns(
         return tuple([*names, *(f"c{i}" for i in range(len(names), count))][:count])
     at = column_index(label, columns, count, source) if labelled or label is not None else None
     if columns is not None:
-        return tuple(LABEL if i == at else name for i, name in enumerate(columns))
-    usual = iter(USUAL_NAMES)
-    return tuple(LABEL if i == at else next(usual, f"c{i}") for i in range(count))
+        names = [LABEL if i == at else name for i, name in enumerate(columns)]
+        if len(set(names)) < count or len(set(columns)) < count:
+            raise SapoError(f"two columns have the same name in {', '.join(columns)} (label: {label})")
+        return tuple(names)
+    return tuple(LABEL if i == at else USUAL_NAMES[i] if i < len(USUAL_NAMES) else f"c{i}" for i in range(count))
 
 
 def column_index(label: str | None, columns: Sequence[str] | None, count: int, source: str) -> int:
@@ -87,8 +89,13 @@ def nbest(block: Block, taggings: Sequence[Sequence[tuple[Ints, float]]], labels
 def write_sentence(sentence: Sentence, **_: Any) -> str:
     """Columns with a TAB between them, the tags last; a blank inside a value is no trouble then."""
     rows = [*sentence.columns.values(), *([sentence.tags] if sentence.tags is not None else [])]
+    strange = r"[\t\r\n\ufeff]" if len(rows) > 1 else r"[\t\r\n\ufeff ]"
     for row in rows:
         for value in row:
-            if not value or value != value.strip() or re.search(r"[\t\r\n]", value):
+            if not value or value != value.strip() or re.search(strange, value):
                 raise SapoError(f"{value!r} cannot stand in a column file; use JSONL for such tokens")
+    if "-DOCSTART-" in rows[0]:
+        raise SapoError("'-DOCSTART-' cannot be a word of a column file, where it ends a document; use JSONL")
+    if len(rows) > 2 and len(sentence) and rows[0][0] == "#" and rows[2][0] == "=":
+        raise SapoError("a sentence that begins with '# ... =' would be read as a comment; use JSONL")
     return "".join("\t".join(token) + "\n" for token in zip(*rows, strict=True)) + "\n"

@@ -9,7 +9,7 @@ import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block, Sentence, block_sentences
 from sapo.corpus.files import show_path
-from sapo.corpus.scanner import Layout, Scanned, scan_file
+from sapo.corpus.scanner import Layout, Scanned, scan_file, sentence_regions
 from sapo.corpus.splicing import nbest_lines, splice_tags
 from sapo.errors import SapoError
 from sapo.kernels.types import Ints
@@ -17,6 +17,9 @@ from sapo.kernels.types import Ints
 COLUMNS = ("id", "word", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 FEATS = COLUMNS.index("feats")
 NONE = "_"
+TEXT = "# text = "
+TARGETS = ("upos", "xpos", "lemma", "deprel", "misc")
+FEATS_KEY = r"[A-Z]\w*(\[\w+\])?"
 
 
 def read_blocks(
@@ -28,7 +31,7 @@ def read_blocks(
         raise SapoError(f"{name}: the columns of CoNLL-U have their names; leave the names of columns out")
     label = label or "upos"
     at = COLUMNS.index(label.lower()) if label.lower() in COLUMNS else None
-    if at is None and not re.fullmatch(r"[A-Z]\w*(\[\w+\])?", label):
+    if at is None and not re.fullmatch(FEATS_KEY, label):
         raise SapoError(f"{name}: '{label}' is neither a column of CoNLL-U nor a key of FEATS such as Number")
     for scanned in scan_file(path, Layout(len(COLUMNS), tabs=True, conllu=True)):
         names: tuple[str, ...] = COLUMNS
@@ -91,33 +94,35 @@ def _with_feature(feats: str, key: str, value: str) -> str:
     >>> _with_feature("Number=Sing", "Number", "_")
     '_'
     """
-    pairs = dict(pair.split("=", 1) for pair in feats.split("|") if "=" in pair)
-    pairs.pop(key, None)
-    if value != NONE:
-        pairs[key] = value
-    return "|".join(f"{k}={v}" for k, v in sorted(pairs.items(), key=lambda pair: pair[0].lower())) or NONE
+    items = [item for item in feats.split("|") if item and item != NONE]
+    old = [item for item in items if item.startswith(f"{key}=")]
+    new = [] if value == NONE else [f"{key}={value}"]
+    if old == new:
+        return feats
+    kept = [item for item in items if item not in old]
+    return "|".join(sorted(kept + new, key=str.lower)) or NONE
 
 
 def sentences(block: Block) -> Iterator[Sentence]:
     """Sentences with the lines that are no words as notes, so that nothing is lost on the way out."""
     scanned: Scanned = block.extra["scanned"]
     whole = scanned.data.tobytes()
-    end_of_last = 0
-    for begin, sentence in zip(block.offsets[:-1].tolist(), block_sentences(block), strict=True):
+    regions = sentence_regions(scanned)
+    for number, sentence in enumerate(block_sentences(block)):
+        begin, end = regions[number]
+        words = set(scanned.line_starts[block.offsets[number] : block.offsets[number + 1]].tolist())
         notes: list[tuple[int, str]] = []
         text = None
-        for token in range(len(sentence) + 1):
-            if token < len(sentence):
-                stop = int(scanned.line_starts[begin + token])
-            else:  # an empty node may stand behind the last word
-                stop = whole.find(b"\n\n", end_of_last)
-                stop = len(whole) if stop < 0 else stop
-            for line in whole[end_of_last:stop].decode().splitlines():
-                if line.strip():
-                    notes.append((token, line))
-                    if line.startswith("# text = "):
-                        text = line.removeprefix("# text = ")
-            end_of_last = int(scanned.line_ends[begin + token]) if token < len(sentence) else stop
+        at, token = begin, 0
+        for line in whole[begin:end].split(b"\n"):
+            if at in words:
+                token += 1
+            elif line.strip():
+                note = line.rstrip(b"\r").decode()
+                notes.append((token, note))
+                if note.startswith(TEXT):
+                    text = note.removeprefix(TEXT)
+            at += len(line) + 1
         yield Sentence(sentence.columns, sentence.tags, text=text, notes=tuple(notes))
 
 
@@ -126,19 +131,38 @@ def write_sentence(sentence: Sentence, *, label: str = "upos", **_: Any) -> str:
     notes: dict[int, list[str]] = {}
     for token, line in sentence.notes:
         notes.setdefault(token, []).append(line)
-    if not any(line.startswith("# text = ") for line in notes.get(0, ())):
-        notes.setdefault(0, []).insert(0, f"# text = {sentence.text or ' '.join(sentence.words)}")
+    if not any(line.startswith(TEXT) for line in notes.get(0, ())):
+        text = " ".join((sentence.text or " ".join(sentence.words)).split())
+        notes.setdefault(0, []).insert(0, TEXT + text)
     lines: list[str] = []
     for token in range(len(sentence)):
         lines += notes.get(token, ())
         row = {name: values[token] for name, values in sentence.columns.items()}
         row.setdefault("id", str(token + 1))
         row.setdefault("xpos", row.get("pos", NONE))
-        if sentence.tags is not None:
-            if label.lower() in COLUMNS:
-                row[label.lower()] = sentence.tags[token]
-            else:
-                row["feats"] = _with_feature(row.get("feats", NONE), label, sentence.tags[token])
         row["word"] = sentence.words[token]
-        lines.append("\t".join(row.get(column) or NONE for column in COLUMNS))
+        if sentence.tags is not None:
+            tag = sentence.tags[token]
+            if label.lower() in COLUMNS:
+                row[label.lower()] = tag
+            elif "|" in tag or "=" in tag:
+                raise SapoError(f"the tag {tag!r} cannot stand in FEATS, where | and = separate; use another column")
+            else:
+                row["feats"] = _with_feature(row.get("feats", NONE), label, tag)
+            _check_value(tag)
+        _check_value(row["word"])
+        fields = [row.get(column) or NONE for column in COLUMNS]
+        lines.append("\t".join(map(_check_value, fields)))
     return "\n".join([*lines, *notes.get(len(sentence), ())]) + "\n\n"
+
+
+def _check_value(value: str) -> str:
+    if not value or re.search(r"[\t\r\n]", value):
+        raise SapoError(f"{value!r} cannot stand in CoNLL-U; use JSONL for such tokens")
+    return value
+
+
+def check_target(label: str) -> None:
+    """Where a label can be written: a column that is made for it, or a key of FEATS."""
+    if label.lower() not in TARGETS and not re.fullmatch(FEATS_KEY, label):
+        raise SapoError(f"a label cannot go into '{label}' of CoNLL-U; use {', '.join(TARGETS)} or a key of FEATS")

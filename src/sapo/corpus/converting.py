@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sapo.corpus.blocks import Sentence
+from sapo.corpus.conllu import check_target
 from sapo.corpus.files import read_chunks, show_path, write_file
 from sapo.corpus.formats import FORMATS, format_of, read
 from sapo.corpus.schemes import SCHEMES, convert_tags, recognise_scheme
@@ -46,6 +47,8 @@ def convert(
                 raise SapoError(f"{name}: its tags are in none of the schemes {', '.join(SCHEMES)}")
         if into is None:
             into = label if chosen == "conllu" and label else "upos"
+        if wanted == "conllu":
+            check_target(into)
         write = FORMATS[wanted].write_sentence
         count = 0
         with write_file(target) as stream:
@@ -57,9 +60,13 @@ def convert(
                             sentence, tags=tuple(convert_tags(sentence.tags, source_scheme, target_scheme))
                         )
                     written = write(_with_columns(sentence, keep, chosen, wanted), label=into, text=text)
+                    stream.write(written.encode())
                 except SapoError as error:
                     raise SapoError(f"{name}: sentence {count}: {error}") from None
-                stream.write(written.encode("utf-8", "surrogatepass"))
+                except UnicodeEncodeError:
+                    raise SapoError(
+                        f"{name}: sentence {count}: half of a surrogate pair is no text; use JSONL"
+                    ) from None
     return count
 
 

@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import secrets
 import stat
 import sys
 import tempfile
@@ -72,14 +73,15 @@ def write_file(path: str | Path) -> Iterator[BinaryIO]:
     """
     target = Path(path)
     if str(path) == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        with _told(Path("standard output")):
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
     elif is_special(target):
         with _told(target), target.open("wb") as stream:
             yield stream
     else:
         with replace_file(target) as part, part.open("wb") as raw:
-            if target.suffix == ".gz":
+            if target.suffix.lower() == ".gz":
                 with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as zipped:
                     yield cast(BinaryIO, zipped)
             else:
@@ -89,17 +91,18 @@ def write_file(path: str | Path) -> Iterator[BinaryIO]:
 @contextmanager
 def replace_file(target: Path) -> Iterator[Path]:
     """A path beside the target to write to; it takes the target's place at the end, or vanishes on any error."""
+    real = target.resolve()  # through links: the file behind them is meant
+    part = real.with_name(f".{real.name}.{secrets.token_hex(4)}.part")
     with _told(target):
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-        os.close(handle)
-    part = Path(name)
+        part.touch(exist_ok=False)
+    mode = (real if real.exists() else part).stat().st_mode & 0o777
     try:
         with _told(target):
             yield part
             with part.open("rb+") as written:
                 os.fsync(written.fileno())
-            part.chmod(_mode(target))
-            part.replace(target)
+            part.chmod(mode)
+            part.replace(real)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
@@ -135,12 +138,3 @@ def _told(target: Path) -> Iterator[None]:
         raise SapoError(
             f"{target}: cannot be written ({error.strerror or error}); what was there before is unchanged"
         ) from error
-
-
-def _mode(target: Path) -> int:
-    """Temporary files are private; ours gets the mode of the old file, or of an ordinary new one."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

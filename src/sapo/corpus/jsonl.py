@@ -3,15 +3,16 @@
     {"tokens": ["Anna", "sings"], "pos": ["NNP", "VBZ"], "tags": ["B-PER", "O"]}
     {"text": "Anna sings", "spans": [{"start": 0, "end": 4, "label": "PER"}]}
 
-Every other list of strings that is as long as `tokens` is a column. Keys that mean nothing here are kept.
+Every other list of strings that is as long as `tokens` is a column. Tagging keeps all other keys as they are.
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from sapo.corpus.blocks import Block, Sentence, block_from_sentences
+from sapo.corpus.blocks import LABEL, Block, Sentence, block_from_sentences
 from sapo.corpus.files import check_utf8, read_chunks, show_path
 from sapo.corpus.scanner import BOM
 from sapo.corpus.schemes import CharSpan, char_spans_to_spans, loose_spans, spans_to_char_spans, spans_to_tags
@@ -31,14 +32,16 @@ def read_blocks(
     if columns is not None:
         raise SapoError(f"{name}: the columns of JSONL have their names; leave the names of columns out")
     batch: list[tuple[dict[str, Any], Sentence]] = []
+    lines: list[int] = []
     for number, line in _lines(path, name):
         record = _parse(line, f"{name}:{number}")
         batch.append((record, _sentence(record, label or "tags", labelled, f"{name}:{number}")))
+        lines.append(number)
         if len(batch) == SENTENCES:
-            yield _block(batch, name)
-            batch = []
+            yield _block(batch, name, lines)
+            batch, lines = [], []
     if batch:
-        yield _block(batch, name)
+        yield _block(batch, name, lines)
 
 
 def _lines(path: str | Path, name: str) -> Iterator[tuple[int, bytes]]:
@@ -46,11 +49,11 @@ def _lines(path: str | Path, name: str) -> Iterator[tuple[int, bytes]]:
     number = 0
     for chunk in read_chunks(path):
         *lines, rest = (rest + chunk).split(b"\n")
-        if len(rest) > LONGEST_LINE:
-            raise SapoError(f"{name}:{number + 1}: line longer than {LONGEST_LINE >> 20} MB; write one sentence a line")
         for line in lines:
             number += 1
             yield from _line(line, number)
+        if len(rest) > LONGEST_LINE:
+            raise SapoError(f"{name}:{number + 1}: line longer than {LONGEST_LINE >> 20} MB; write one sentence a line")
     yield from _line(rest, number + 1)
 
 
@@ -79,9 +82,9 @@ def _sentence(record: dict[str, Any], label: str, labelled: bool, place: str) ->
         columns = {
             key: tuple(values)
             for key, values in record.items()
-            if key not in ("tokens", label, "word", "tags")
+            if key not in ("tokens", label, "word", "tags", LABEL)
             and isinstance(values, list)
-            and len(values) == len(tokens) > 0
+            and len(values) == len(tokens)
             and all(isinstance(value, str) for value in values)
         }
         tags = None
@@ -136,14 +139,16 @@ def _char_spans(record: dict[str, Any], place: str) -> list[CharSpan]:
     return found
 
 
-def _block(batch: list[tuple[dict[str, Any], Sentence]], name: str) -> Block:
+def _block(batch: list[tuple[dict[str, Any], Sentence]], name: str, lines: list[int]) -> Block:
     sentences = [sentence for _, sentence in batch]
-    shared = set(sentences[0].columns).intersection(*(sentence.columns for sentence in sentences))
-    kept = [name for name in sentences[0].columns if name in shared]
+    full = [sentence.columns for sentence in sentences if len(sentence)] or [{"word": ()}]
+    shared = set(full[0]).intersection(*full)
+    kept = [key for key in full[0] if key in shared]
     return block_from_sentences(
-        (Sentence({key: sentence.columns[key] for key in kept}, sentence.tags) for sentence in sentences),
+        (Sentence({key: sentence.columns.get(key, ()) for key in kept}, sentence.tags) for sentence in sentences),
         name,
         records=batch,
+        lines=lines,
     )
 
 
@@ -154,8 +159,8 @@ def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
         block.extra["records"], block.offsets[:-1].tolist(), block.offsets[1:].tolist(), strict=True
     ):
         names = [labels[tag] for tag in tags[begin:end].tolist()]
-        lines.append(json.dumps(with_tags(record, sentence, names), ensure_ascii=False) + "\n")
-    return "".join(lines).encode("utf-8", "surrogatepass")
+        lines.append(json_line(with_tags(record, sentence, names)))
+    return "".join(lines).encode()
 
 
 def nbest(block: Block, taggings: Sequence[Sequence[tuple[Ints, float]]], labels: Sequence[str]) -> bytes:
@@ -165,8 +170,16 @@ def nbest(block: Block, taggings: Sequence[Sequence[tuple[Ints, float]]], labels
         named = [([labels[tag] for tag in tags.tolist()], probability) for tags, probability in ranked]
         result = with_tags(record, sentence, named[0][0] if named else [])
         result["nbest"] = [{"tags": tags, "probability": round(probability, 6)} for tags, probability in named]
-        lines.append(json.dumps(result, ensure_ascii=False) + "\n")
-    return "".join(lines).encode("utf-8", "surrogatepass")
+        lines.append(json_line(result))
+    return "".join(lines).encode()
+
+
+def json_line(record: dict[str, Any]) -> str:
+    """Readable letters, unless there is half a surrogate pair, which only JSON's escapes can hold."""
+    line = json.dumps(record, ensure_ascii=False)
+    if re.search("[\ud800-\udfff]", line):
+        line = json.dumps(record)
+    return line + "\n"
 
 
 def with_tags(record: dict[str, Any], sentence: Sentence, tags: Sequence[str]) -> dict[str, Any]:
@@ -195,7 +208,7 @@ def write_sentence(sentence: Sentence, *, text: bool = False, **_: Any) -> str:
         record.update((name, list(values)) for name, values in sentence.columns.items() if name != "word")
         if sentence.tags is not None:
             record["tags"] = list(sentence.tags)
-        return json.dumps(record, ensure_ascii=False) + "\n"
+        return json_line(record)
     running, offsets = sentence.text, sentence.offsets
     if running is None or offsets is None:
         running, offsets = _join(sentence.words)
@@ -205,7 +218,7 @@ def write_sentence(sentence: Sentence, *, text: bool = False, **_: Any) -> str:
         if strange:
             raise SapoError(f"'{strange[0]}' is no tag of a span, such as O or B-PER; leave --text out")
         record["spans"] = _spans_as_json(sentence.tags, offsets)
-    return json.dumps(record, ensure_ascii=False) + "\n"
+    return json_line(record)
 
 
 def _join(words: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:

@@ -1,5 +1,6 @@
 """Chunks of a line-by-line file in, scanned chunks of whole sentences out. Shared by column files and CoNLL-U."""
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -49,7 +50,7 @@ def scan_file(path: str | Path, layout: Layout | None = None) -> Iterator[Scanne
     enough = 0  # bytes to wait for: after a scan without a sentence end, twice as many
     for chunk, final in _with_final(read_chunks(path)):
         rest += chunk
-        if len(rest) < enough and not final:
+        if len(rest) < enough and not final and not _has_empty_line(rest, len(rest) - len(chunk)):
             continue
         if beginning:
             if len(rest) < len(BOM) and not final:
@@ -72,6 +73,11 @@ def scan_file(path: str | Path, layout: Layout | None = None) -> Iterator[Scanne
         first_line += lines
 
 
+def _has_empty_line(data: bytes, new: int) -> bool:
+    """Whether an empty line ends in the bytes from `new` on."""
+    return re.search(rb"\n[ \t\r]*\n", data[max(0, data.rfind(b"\n", 0, new)) :]) is not None
+
+
 def _with_final(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
     for chunk in chunks:
         yield chunk, False
@@ -80,6 +86,7 @@ def _with_final(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
 
 def _scan(data: bytes, layout: Layout, final: bool, name: str, first_line: int) -> tuple[Scanned, int, int]:
     kernels.prepare(len(data) // 6)
+    check_utf8(data if final else data[: data.rfind(b"\n") + 1], name, first_line)
     array = np.frombuffer(data, np.uint8)
     most = data.count(b"\n") + 1
     starts = np.empty((most, layout.columns), np.int32)
@@ -91,12 +98,10 @@ def _scan(data: bytes, layout: Layout, final: bool, name: str, first_line: int) 
     if fields:
         line = data[at:].split(b"\n", 1)[0].rstrip(b"\r")
         number = first_line + data.count(b"\n", 0, at)
-        check_utf8(line, name, number)
         shown = line.decode()[:60]
         raise SapoError(
             f"{name}:{number}: expected {layout.columns} column{'s' * (layout.columns > 1)}, found {fields} ({shown!r})"
         )
-    check_utf8(data[:used], name, first_line)
     offsets = np.concatenate([np.zeros(1, np.int64), sentence_ends[:sentences].astype(np.int64)])
     scanned = Scanned(
         layout,
@@ -129,3 +134,26 @@ def _recognise(data: bytes, final: bool) -> Layout | None:
     if b"\t" in first:
         return Layout(first.count(b"\t") + 1, tabs=True)
     return Layout(len(re.findall(rb"[^ \t]+", first)), tabs=False)
+
+
+def sentence_regions(scanned: Scanned) -> list[tuple[int, int]]:
+    """Where the lines of each sentence begin and end: comments before it, and what stands behind its last word."""
+    whole = scanned.data.tobytes()
+    regions = []
+    begin = 0
+    for first, last in itertools.pairwise(scanned.offsets.tolist()):
+        end = int(scanned.line_ends[last - 1])
+        while True:  # an empty node may stand behind the last word
+            line = whole.find(b"\n", end) + 1
+            stop = whole.find(b"\n", line)
+            stop = len(whole) if stop < 0 else stop
+            if not line or not whole[line:stop].strip():
+                break
+            if last < len(scanned.line_starts) and line >= scanned.line_starts[last]:
+                break
+            end = stop
+        while begin < int(scanned.line_starts[first]) and whole[begin] in b" \t\r\n":
+            begin += 1
+        regions.append((begin, end))
+        begin = end
+    return regions

@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sapo.corpus.blocks import Block
-from sapo.corpus.scanner import Scanned
+from sapo.corpus.scanner import Scanned, sentence_regions
 from sapo.kernels import scan
 from sapo.kernels.types import Bytes, Ints
 
 
 def splice_tags(data: Bytes, cut_starts: Ints, cut_ends: Ints, pieces: Sequence[str], piece: Ints) -> bytes:
     """Put `pieces[piece[t]]` in place of the bytes from cut_starts[t] to cut_ends[t], for each token t."""
-    encoded = [text.encode() for text in pieces]
+    if len(piece) != len(cut_starts):
+        raise ValueError(f"{len(cut_starts)} tokens but {len(piece)} tags")
+    encoded = [text.encode("utf-8", "surrogatepass") for text in pieces]
     sizes = np.array([len(text) for text in encoded], np.int64)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]).astype(np.int32)
     out = np.empty(len(data) + int(sizes[piece].sum()), np.uint8)
@@ -29,14 +31,11 @@ def splice_tags(data: Bytes, cut_starts: Ints, cut_ends: Ints, pieces: Sequence[
     return out[:written].tobytes()
 
 
-def one_sentence(block: Block, sentence: int) -> Block:
-    """A block of one sentence with the comments and other lines before and in it."""
+def one_sentence(block: Block, sentence: int, region: tuple[int, int]) -> Block:
+    """A block of one sentence with the comments and other lines around it."""
     scanned: Scanned = block.extra["scanned"]
     first, last = block.offsets[sentence : sentence + 2].tolist()
-    begin = int(scanned.line_ends[first - 1]) if first else 0
-    end = int(scanned.line_ends[last - 1])
-    while begin < end and scanned.data[begin] in b"\r\n":
-        begin += 1
+    begin, end = region
     part = dataclasses.replace(
         scanned,
         data=scanned.data[begin:end],
@@ -64,8 +63,9 @@ def nbest_lines(
 ) -> bytes:
     """Every sentence once for each of its taggings, with rank and probability as comments."""
     parts = []
+    regions = sentence_regions(block.extra["scanned"])
     for sentence, ranked in enumerate(taggings):
-        alone = one_sentence(block, sentence)
+        alone = one_sentence(block, sentence, regions[sentence])
         for rank, (tags, probability) in enumerate(ranked, 1):
             parts.append(f"# tagging = {rank}\n# probability = {probability:.6f}\n".encode())
             parts.append(tagged(alone, tags, labels) + b"\n\n")

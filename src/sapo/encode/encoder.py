@@ -12,7 +12,7 @@ import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block
 from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.strings import StringTable, power_of_two, valid_slots
+from sapo.encode.strings import StringTable, array_of, power_of_two, valid_offsets, valid_slots
 from sapo.encode.template import Template, TemplateSet, View, parse_templates
 from sapo.encode.views import ViewValues
 from sapo.errors import SapoError
@@ -58,10 +58,15 @@ class TemplateEncoder:
 
     def feature_names(self, rows: Iterable[int]) -> list[str]:
         """Features as people read them: `word[-1] & word[0] = the & cat`."""
+        owner = self.groups()
+        return [self.layout.feature_name(int(owner[row]), int(self.keys[row])) for row in rows]
+
+    def groups(self) -> Ints:
+        """Which template (or bag of templates) each feature comes from."""
         owner = np.zeros(self.features + 1, np.int32)
         for table in range(len(self.slot_offsets) - 1):
             owner[self.slots[self.slot_offsets[table] : self.slot_offsets[table + 1]]] = table
-        return [self.layout.feature_name(int(owner[row + 1]), int(self.keys[row])) for row in rows]
+        return owner[1:]
 
     def header(self) -> dict[str, Any]:
         """What is not an array, for a model file."""
@@ -89,25 +94,28 @@ class TemplateEncoder:
     def from_arrays(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "TemplateEncoder":
         """The encoder of a model file. Raise ValueError or KeyError where the arrays do not fit together."""
         templates = parse_templates(header["template"], header["file_columns"])
-        columns = {name: _string_table(arrays, f"column.{name}") for name in templates.columns}
+        columns = {name: StringTable.from_arrays(arrays, f"column.{name}") for name in templates.columns}
         views = []
         for number, view in enumerate(_views(templates)):
             words = columns[view.column]
             if not view.functions:
                 views.append(ViewValues(view, words, None, None))
                 continue
-            table = _string_table(arrays, f"view.{number}")
-            offsets, members = arrays[f"view.{number}.value_offsets"], arrays[f"view.{number}.values"]
+            table = StringTable.from_arrays(arrays, f"view.{number}")
+            offsets = array_of(arrays, f"view.{number}.value_offsets", np.int64)
+            members = array_of(arrays, f"view.{number}.values", np.int32)
             most = len(members) if view.many else 1
             if not (
-                _increasing(offsets, len(words), len(members))
+                valid_offsets(offsets, len(words), len(members))
                 and _within(members, len(table))
                 and (np.diff(offsets) <= most).all()
             ):
                 raise ValueError("view")
             views.append(ViewValues(view, table, offsets, members))
-        keys, slots, slot_offsets = (arrays[f"feature.{name}"] for name in ("keys", "slots", "slot_offsets"))
-        if not (_increasing(slot_offsets, len(_tables(templates)[0]), len(slots)) and (keys >= 0).all()):
+        keys = array_of(arrays, "feature.keys", np.int64)
+        slots = array_of(arrays, "feature.slots", np.int32)
+        slot_offsets = array_of(arrays, "feature.slot_offsets", np.int64)
+        if not (valid_offsets(slot_offsets, len(_tables(templates)[0]), len(slots)) and (keys >= 0).all()):
             raise ValueError("feature tables")
         encoder = cls(templates, columns, tuple(views), keys, slots, slot_offsets)
         for number, (a, b) in enumerate(itertools.pairwise(slot_offsets.tolist())):
@@ -169,13 +177,21 @@ class _Layout:
             bits = self.view_bits[index]
             values.append(self._value_name(index, key & ((1 << bits) - 1)))
             key >>= bits
+        if key:
+            raise _damaged()
         return f"{template} = {' & '.join(reversed(values))}" if values else str(template)
 
     def _value_name(self, view: int, value: int) -> str:
+        if not 0 < value < self.reserved + len(self.views[view].table):
+            raise _damaged()
         if value >= self.reserved:
             return self.views[view].table[value - self.reserved]
         distance = (value + 1) // 2
         return f"<{distance} before the start>" if value % 2 else f"<{distance} past the end>"
+
+
+def _damaged() -> SapoError:
+    return SapoError("the model names a value that its vocabulary does not have: it was changed or damaged")
 
 
 class Session:
@@ -402,14 +418,6 @@ def _tables(templates: TemplateSet) -> tuple[list[Template], list[int]]:
             first.append(template)
         numbers.append(found[key])
     return first, numbers
-
-
-def _string_table(arrays: Mapping[str, np.ndarray], name: str) -> StringTable:
-    return StringTable.from_arrays(*(arrays[f"{name}.{key}"] for key in ("blob", "offsets", "slots")))
-
-
-def _increasing(offsets: Longs, count: int, end: int) -> bool:
-    return bool(len(offsets) == count + 1 and offsets[0] == 0 and offsets[-1] == end and (np.diff(offsets) >= 0).all())
 
 
 def _within(numbers: Ints, count: int) -> bool:

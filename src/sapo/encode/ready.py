@@ -8,6 +8,7 @@ The dictionaries mean what they mean to python-crfsuite.
 """
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -41,6 +42,11 @@ class FeatureEncoder:
     def feature_names(self, rows: Iterable[int]) -> list[str]:
         return [self.names[int(row)] for row in rows]
 
+    def groups(self) -> Ints:
+        """Features of one name ('word' of 'word:the' or 'word=the') are one group."""
+        names = [re.split("[:=]", name, maxsplit=1)[0] for name in self.names.strings()]
+        return StringTable().add(names)
+
     def header(self) -> dict[str, Any]:
         return {}
 
@@ -49,11 +55,13 @@ class FeatureEncoder:
 
     @classmethod
     def from_arrays(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "FeatureEncoder":
-        return cls(StringTable.from_arrays(*(arrays[f"names.{key}"] for key in ("blob", "offsets", "slots"))))
+        return cls(StringTable.from_arrays(arrays, "names"))
 
-    def encode(self, sentences: Iterable[Sequence[Token]], gold: Ints | None = None) -> EncodedCorpus:
-        """Unknown features are left out."""
-        names, values, per_token, per_sentence = _flatten(sentences)
+    def encode(
+        self, sentences: Iterable[Sequence[Token]], gold: Ints | None = None, *, first: int = 0
+    ) -> EncodedCorpus:
+        """Unknown features are left out. `first` is the number of the first sentence, for messages."""
+        names, values, per_token, per_sentence = _flatten(sentences, first)
         return _encoded(self.names.find(names), values, per_token, per_sentence, gold)
 
 
@@ -88,12 +96,14 @@ def _encoded(
     )
 
 
-def _flatten(sentences: Iterable[Sequence[Token]]) -> tuple[list[str], list[float], list[int], list[int]]:
+def _flatten(
+    sentences: Iterable[Sequence[Token]], first: int = 0
+) -> tuple[list[str], list[float], list[int], list[int]]:
     names: list[str] = []
     values: list[float] = []
     per_token: list[int] = []
     per_sentence: list[int] = []
-    for number, sentence in enumerate(sentences):
+    for number, sentence in enumerate(sentences, first):
         for position, token in enumerate(sentence):
             before = len(names)
             for name, value in _pairs(token, f"sentence {number}, token {position}"):

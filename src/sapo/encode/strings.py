@@ -1,6 +1,7 @@
 """Byte strings in, dense integers out, and back."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -82,16 +83,18 @@ class StringTable:
         }
 
     @classmethod
-    def from_arrays(cls, blob: Bytes, offsets: Longs, slots: Ints) -> "StringTable":
-        """Take the arrays as they are, read-only ones too. Raise ValueError where they do not fit together."""
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], name: str) -> "StringTable":
+        """Take the arrays of a file as they are. Raise ValueError or KeyError where they do not fit together."""
+        blob: Bytes = array_of(arrays, f"{name}.blob", np.uint8)
+        offsets: Longs = array_of(arrays, f"{name}.offsets", np.int64)
+        slots: Ints = array_of(arrays, f"{name}.slots", np.int32)
         if not (
-            len(offsets) >= 1
-            and offsets[0] == 0
-            and offsets[-1] == len(blob)
-            and (np.diff(offsets) >= 0).all()
+            valid_offsets(offsets, len(offsets) - 1, len(blob))
             and valid_slots(slots, len(offsets) - 1)
+            and not (blob[offsets[:-1][offsets[:-1] < len(blob)]] & 0xC0 == 0x80).any()  # inside of a character
         ):
             raise ValueError("string table")
+        blob.tobytes().decode("utf-8", "surrogatepass")
         table = cls.__new__(cls)
         table._blob, table._offsets, table._slots = blob, offsets, slots
         table._count = len(offsets) - 1
@@ -112,6 +115,21 @@ def power_of_two(at_least: int) -> int:
     32
     """
     return 1 << max(1, at_least - 1).bit_length()
+
+
+def array_of(arrays: Mapping[str, np.ndarray], name: str, kind: type[np.generic]) -> Any:
+    """An array of a file, if it has this type and one dimension; else ValueError or KeyError."""
+    array = arrays[name]
+    if array.dtype != kind or array.ndim != 1:
+        raise ValueError(name)
+    return array
+
+
+def valid_offsets(offsets: Longs, count: int, end: int) -> bool:
+    """They lead from 0 to the end in `count` steps and never back."""
+    return bool(
+        len(offsets) == count + 1 >= 1 and offsets[0] == 0 and offsets[-1] == end and (np.diff(offsets) >= 0).all()
+    )
 
 
 def valid_slots(slots: Ints, count: int) -> bool:

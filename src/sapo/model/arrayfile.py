@@ -59,7 +59,9 @@ def load_arrays(path: str | Path, what: str) -> tuple[dict[str, Any], dict[str, 
         arrays = {name: _array(data, 8 + length, entry) for name, entry in table.items()}
         header: dict[str, Any] = outer["header"]
         checksum = outer["checksum"]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        if not isinstance(header, dict):
+            raise TypeError("header")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         raise _bad(path, what, "its header is broken, or its end is missing") from None
     if checksum != _checksum(header, arrays):
         raise _bad(path, what, "its checksum is wrong: it was changed or damaged")
@@ -70,7 +72,7 @@ def _array(data: mmap.mmap, start: int, entry: Mapping[str, Any]) -> np.ndarray:
     dtype = np.dtype(DTYPES[entry["dtype"]])
     shape = [int(size) for size in entry["shape"]]
     begin, end = (int(offset) for offset in entry["data_offsets"])
-    if not (0 <= begin <= end <= len(data) - start and min(shape, default=0) >= 0):
+    if not (0 <= begin <= end <= len(data) - start and all(0 <= size < 1 << 48 for size in shape)):
         raise ValueError("offsets")
     if math.prod(shape) * dtype.itemsize != end - begin:
         raise ValueError("shape")

@@ -3,17 +3,19 @@
 import dataclasses
 import hashlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
-from sapo.learn import PassRecord, Settings, State, Weights
+from sapo.learn import PassRecord, Settings, State
 from sapo.model.arrayfile import load_arrays, save_arrays
 
 WHAT = "a checkpoint of sapo"
 FREE_TO_CHANGE = {"epochs", "patience", "tolerance"}  # when to stop may be decided anew
+
+
+ARRAYS = ("features", "edges", "state", "sums", "edge_sums", "received", "edge_received")
 
 
 def save_checkpoint(path: str | Path, state: State, settings: Settings, fingerprint: str) -> None:
@@ -21,44 +23,50 @@ def save_checkpoint(path: str | Path, state: State, settings: Settings, fingerpr
         "format": 1,
         "fingerprint": fingerprint,
         "settings": settings.as_json(),
-        "scale": state.weights.scale,
-        "transitions": state.weights.transitions,
         "best_epoch": state.best_epoch,
         "history": [dataclasses.asdict(record) for record in state.history],
     }
-    arrays = {"features": state.weights.features, "edges": state.weights.edges}
+    arrays = {name: getattr(state.weights, name) for name in ARRAYS}
     if state.best is not None:
         arrays.update(best_features=state.best[0], best_edges=state.best[1])
     save_arrays(path, header, arrays)
 
 
-def load_checkpoint(path: str | Path, settings: Settings, fingerprint: str) -> State:
-    """The state of a run with the same data and settings."""
+def load_checkpoint(path: str | Path, state: State, settings: Settings, fingerprint: str) -> None:
+    """Bring a fresh state to where a run with the same data and settings stood."""
     header, arrays = load_arrays(path, WHAT)
     try:
         then, now = dict(header["settings"]), settings.as_json()
         if header["fingerprint"] != fingerprint:
-            raise SapoError(f"{path}: was made with other data or templates; leave --resume out to begin anew")
+            raise SapoError(f"{path}: was made with other data, templates or learner; leave --resume out to begin anew")
         changed = [key for key in now if key not in FREE_TO_CHANGE and then.get(key) != now[key]]
         if changed:
             told = ", ".join(f"{key} {then.get(key)} (now {now[key]})" for key in changed)
             raise SapoError(f"{path}: was made with {told}; give the same settings, or leave --resume out")
-        weights = Weights(
-            arrays["features"].copy(), arrays["edges"].copy(), bool(header["transitions"]), float(header["scale"])
-        )
-        best = (arrays["best_features"].copy(), arrays["best_edges"].copy()) if "best_features" in arrays else None
-        history = [PassRecord(**record) for record in header["history"]]
-        return State(weights, history, best, int(header["best_epoch"]))
+        for name in ARRAYS:
+            mine = getattr(state.weights, name)
+            _check_like(arrays[name], mine, name)
+            setattr(state.weights, name, arrays[name].copy())
+        if "best_features" in arrays:
+            _check_like(arrays["best_features"], state.weights.features, "best_features")
+            _check_like(arrays["best_edges"], state.weights.edges, "best_edges")
+            state.best = arrays["best_features"].copy(), arrays["best_edges"].copy()
+        state.history = [PassRecord(**record) for record in header["history"]]
+        state.best_epoch = int(header["best_epoch"])
     except (KeyError, TypeError, ValueError) as error:
         raise SapoError(f"{path}: not {WHAT}: {error}") from None
 
 
-def fingerprint(corpus: EncodedCorpus, dev: EncodedCorpus | None, labels: list[str]) -> str:
-    """Tells runs on different data apart."""
-    digest = hashlib.sha256("\n".join(labels).encode())
-    arrays: list[Any] = [corpus.offsets, corpus.rows, corpus.values, corpus.gold]
-    if dev is not None:
-        arrays += [dev.offsets, dev.rows, dev.gold]
-    for array in arrays:
-        digest.update(np.ascontiguousarray(array).data)
+def _check_like(array: np.ndarray, mine: np.ndarray, name: str) -> None:
+    if array.shape != mine.shape or array.dtype != mine.dtype:
+        raise ValueError(f"its {name} do not fit the data")
+
+
+def fingerprint(corpus: EncodedCorpus, dev: EncodedCorpus | None, names: list[str]) -> str:
+    """Tells runs on different data, and with different names (labels, learner ...), apart."""
+    digest = hashlib.sha256("\n".join(names).encode("utf-8", "surrogatepass"))
+    for part in (corpus, dev):
+        if part is not None:
+            for array in (part.offsets, part.row_offsets, part.rows, part.values, part.gold):
+                digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()

@@ -57,7 +57,11 @@ def load_model(path: str | Path) -> Model:
     if version > FORMAT:
         raise SapoError(f"{path}: has format {version}, this sapo reads up to {FORMAT}; install a newer sapo")
     try:
-        labels = tuple(str(label) for label in header["labels"])
+        labels = tuple(header["labels"])
+        if not isinstance(header["labels"], list) or not _distinct_strings(labels):
+            raise ValueError("labels")
+        _check_reader(header["reader"])
+        _check_record(header["record"])
         encoder = ENCODERS[header["kind"]].from_arrays(header["encoder"], arrays)
         weights, edges = arrays["weights"], arrays["edges"]
         if weights.dtype != np.float32 or weights.shape != (encoder.features, len(labels)):
@@ -67,3 +71,33 @@ def load_model(path: str | Path) -> Model:
         return Model(labels, encoder, weights, edges, dict(header["reader"]), dict(header["record"]))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, SapoError) as error:
         raise SapoError(f"{path}: not {WHAT}: its parts do not fit together ({error})") from None
+
+
+def _distinct_strings(values: Any) -> bool:
+    return all(isinstance(value, str) for value in values) and len(set(values)) == len(values)
+
+
+def _check_reader(reader: dict[str, Any]) -> None:
+    columns = reader.get("columns")
+    if columns is not None and not (isinstance(columns, list) and _distinct_strings(columns)):
+        raise ValueError("reader")
+    if not all(reader.get(key) is None or isinstance(reader[key], str) for key in ("format", "label")):
+        raise ValueError("reader")
+
+
+def _check_record(record: dict[str, Any]) -> None:
+    """A model made by hand has none; that of a training run is shown by `sapo inspect`."""
+    if not record:
+        return
+    dict(record["settings"])
+    for key in ("sentences", "tokens", "passes", "kept_pass"):
+        if not isinstance(record[key], int):
+            raise ValueError("record")
+    for key in ("learner", "stopped", "score_name", "template"):
+        if not isinstance(record[key], str):
+            raise ValueError("record")
+    for entry in record["history"]:
+        if not all(isinstance(entry[key], int | float) for key in ("epoch", "objective", "w_complexity")):
+            raise ValueError("record")
+        if not (entry["dev"] is None or isinstance(entry["dev"], float)):
+            raise ValueError("record")

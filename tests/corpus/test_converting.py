@@ -1,0 +1,315 @@
+"""From every format and scheme to every other: words and tags survive, and what cannot be written is told."""
+
+import gzip
+import itertools
+import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sapo.corpus import FORMATS, Sentence, read
+from sapo.corpus.converting import convert
+from sapo.corpus.schemes import SCHEMES, Span, spans_to_tags, tags_to_spans
+from sapo.errors import SapoError
+
+MakeFile = Callable[[bytes | str, str], Path]
+Piped = Callable[[bytes, int], AbstractContextManager[None]]
+
+ENDINGS = {"columns": "txt", "conllu": "conllu", "jsonl": "jsonl"}
+PAIRS = list(itertools.product(FORMATS, FORMATS))
+
+WORDS = st.text(
+    st.sampled_from("abAB019.,#=-_|/'\"\\<äß日🦀\u0301 "), min_size=1, max_size=6
+).filter(lambda text: text == text.strip())  # fmt: skip
+TAGS = st.sampled_from(["O", "B-PER", "I-PER", "B-a-b", "NN", "$", "#", ",", "``", "-LRB-", "Ä", "_", "="])
+
+
+@st.composite
+def labelled_sentences(draw: st.DrawFn) -> list[Sentence]:
+    drawn = draw(st.lists(st.lists(st.tuples(WORDS, TAGS), min_size=1, max_size=5), max_size=4))
+    return [
+        Sentence({"word": tuple(word for word, _ in sentence)}, tuple(tag for _, tag in sentence)) for sentence in drawn
+    ]
+
+
+def written(sentences: list[Sentence], format: str, **options: Any) -> str:
+    return "".join(FORMATS[format].write_sentence(sentence, **options) for sentence in sentences)
+
+
+def pairs(sentences: Any) -> list[list[tuple[str, str]]]:
+    return [list(zip(sentence.words, sentence.tags or (), strict=True)) for sentence in sentences]
+
+
+# formats
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+@settings(deadline=None, derandomize=True, max_examples=20)
+@given(labelled_sentences())
+def test_words_and_tags_survive_from_every_format_to_every_other_and_back(
+    make_file: MakeFile, source: str, target: str, sentences: list[Sentence]
+) -> None:
+    start = make_file(written(sentences, source), f"start.{ENDINGS[source]}")
+    there = make_file("", f"there.{ENDINGS[target]}")
+    back = make_file("", f"back.{ENDINGS[source]}")
+    assert convert(start, there) == len(sentences)
+    assert pairs(read(there)) == pairs(sentences)
+    assert convert(there, back) == len(sentences)
+    assert back.read_text() == start.read_text()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_conversion_into_the_same_format_keeps_all_columns(make_file: MakeFile, format: str) -> None:
+    columns = {"word": ("a", "b"), "lemma": ("c", "d"), "xpos": ("e", "f")}
+    names = ["word", "lemma", "xpos", "tag"] if format == "columns" else None
+    text = written([Sentence(columns, ("X", "Y"))], format)
+    source, target = make_file(text, "source.dat"), make_file("", "target.dat")
+    convert(source, target, source_format=format, target_format=format, columns=names)
+    assert target.read_text() == text
+
+
+def test_columns_by_name_go_to_their_places_in_conllu_and_to_their_keys_in_jsonl(make_file: MakeFile) -> None:
+    source = make_file("sings sing VBZ VERB\n", "a.txt")
+    names = ["word", "lemma", "pos", "tag"]
+    convert(source, source.with_name("b.conllu"), columns=names)
+    assert source.with_name("b.conllu").read_text() == "# text = sings\n1\tsings\tsing\tVERB\tVBZ\t_\t_\t_\t_\t_\n\n"
+    convert(source, source.with_name("b.jsonl"), columns=names)
+    assert json.loads(source.with_name("b.jsonl").read_text()) == {
+        "tokens": ["sings"],
+        "lemma": ["sing"],
+        "pos": ["VBZ"],
+        "tags": ["VERB"],
+    }
+
+
+CONLLU = """\
+# text = Dámelo ya
+1-2	Dámelo	_	_	_	_	_	_	_	_
+1	Dáme	dar	VERB	V	Number=Sing	0	root	_	_
+2	lo	él	PRON	P	_	1	obj	_	_
+2.1	x	x	X	X	_	_	_	_	_
+3	ya	ya	ADV	R	_	1	advmod	_	_
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, "Dáme\tVERB\nlo\tPRON\nya\tADV\n\n"),
+        ({"label": "xpos"}, "Dáme\tV\nlo\tP\nya\tR\n\n"),
+        ({"label": "Number"}, "Dáme\tSing\nlo\t_\nya\t_\n\n"),
+        ({"labelled": False}, "Dáme\nlo\nya\n\n"),
+        ({"keep": ["word", "lemma"]}, "Dáme\tdar\tVERB\nlo\tél\tPRON\nya\tya\tADV\n\n"),
+        ({"keep": ["xpos", "word"], "label": "deprel"}, "V\tDáme\troot\nP\tlo\tobj\nR\tya\tadvmod\n\n"),
+    ],
+)
+def test_from_conllu_come_the_words_or_the_columns_that_are_asked_for(
+    make_file: MakeFile, options: dict[str, Any], expected: str
+) -> None:
+    source, target = make_file(CONLLU, "a.conllu"), make_file("", "a.txt")
+    assert convert(source, target, **options) == 1
+    assert target.read_text() == expected
+
+
+@pytest.mark.parametrize("label", [None, "xpos", "lemma", "Number"])
+def test_from_conllu_to_conllu_not_a_byte_changes(make_file: MakeFile, label: str | None) -> None:
+    source, target = make_file(CONLLU * 2, "a.conllu"), make_file("", "b.conllu")
+    assert convert(source, target, label=label) == 2
+    assert target.read_text() == CONLLU * 2
+
+
+@pytest.mark.parametrize(
+    ("into", "line"),
+    [
+        (None, "1\ta\t_\tT\t_\t_\t_\t_\t_\t_"),
+        ("upos", "1\ta\t_\tT\t_\t_\t_\t_\t_\t_"),
+        ("xpos", "1\ta\t_\t_\tT\t_\t_\t_\t_\t_"),
+        ("XPOS", "1\ta\t_\t_\tT\t_\t_\t_\t_\t_"),
+        ("Chunk", "1\ta\t_\t_\t_\tChunk=T\t_\t_\t_\t_"),
+    ],
+)
+def test_the_label_goes_where_it_is_wanted_in_conllu(make_file: MakeFile, into: str | None, line: str) -> None:
+    source, target = make_file("a T\n", "a.txt"), make_file("", "a.conllu")
+    convert(source, target, into=into)
+    assert target.read_text() == f"# text = a\n{line}\n\n"
+    assert pairs(read(target, label=into)) == [[("a", "T")]]
+
+
+def test_a_label_may_move_from_one_column_of_conllu_to_another(make_file: MakeFile) -> None:
+    source, target = make_file(CONLLU, "a.conllu"), make_file("", "b.conllu")
+    convert(source, target, label="xpos", into="Tag")
+    assert pairs(read(target, label="Tag")) == pairs(read(source, label="xpos"))
+
+
+@pytest.mark.parametrize("keep", [["pos"], ["word", "pos"], ["pos", "word"]])
+def test_only_the_columns_to_keep_are_written_in_their_order(make_file: MakeFile, keep: list[str]) -> None:
+    source, target = make_file("a P C T\n", "a.txt"), make_file("", "b.txt")
+    convert(source, target, keep=keep)
+    assert target.read_text() == "\t".join([*({"word": "a", "pos": "P"}[name] for name in keep), "T"]) + "\n\n"
+
+
+@pytest.mark.parametrize("target", ["b.txt", "b.conllu", "b.jsonl"])
+def test_a_corpus_without_sentences_becomes_an_empty_file(make_file: MakeFile, target: str) -> None:
+    source = make_file("\n\n", "a.txt")
+    assert convert(source, source.with_name(target)) == 0
+    assert source.with_name(target).read_bytes() == b""
+
+
+def test_zipped_files_are_read_and_written(make_file: MakeFile) -> None:
+    source, target = make_file(gzip.compress(b"a X\n\n"), "a.txt.gz"), make_file("", "b.txt.gz")
+    convert(source, target)
+    assert gzip.decompress(target.read_bytes()) == b"a\tX\n\n"
+
+
+def test_a_file_may_be_converted_onto_itself(make_file: MakeFile) -> None:
+    word = "w" * 500
+    path = make_file(f"{word} I-X\n{word} I-X\n\n" * 2500, "a.txt")  # more than is read at a time
+    assert convert(path, path, target_scheme="bioes") == 2500
+    assert path.read_text() == f"{word}\tB-X\n{word}\tE-X\n\n" * 2500
+
+
+def test_conversion_runs_from_standard_input_to_standard_output(
+    piped: Piped, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    with piped(b"a I-X\n\nb O\n\n", 5):
+        assert convert("-", "-", target_format="jsonl", target_scheme="iob2") == 2  # read twice, for the scheme
+    assert capfdbinary.readouterr().out == b'{"tokens": ["a"], "tags": ["B-X"]}\n{"tokens": ["b"], "tags": ["O"]}\n'
+
+
+# schemes
+
+
+@st.composite
+def sentences_with_spans(draw: st.DrawFn) -> list[tuple[list[Span], int]]:
+    """Spans that do not overlap and the number of tokens, for some sentences; at least one span in all."""
+    sentences = []
+    for gaps in draw(st.lists(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3), st.sampled_from("AB"))))):
+        spans, end = [], 0
+        for gap, size, kind in gaps:
+            spans.append(Span(end + gap, end + gap + size, kind))
+            end += gap + size
+        sentences.append((spans, end + 1))
+    return [([Span(0, 1, "A")], 1), *sentences]
+
+
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize(("source", "target"), list(itertools.product(SCHEMES, SCHEMES)))
+@settings(deadline=None, derandomize=True, max_examples=8)
+@given(sentences_with_spans())
+def test_every_scheme_becomes_every_other_and_comes_back_whether_told_or_recognised(
+    make_file: MakeFile, source: str, target: str, told: bool, corpus: list[tuple[list[Span], int]]
+) -> None:
+    text = written(
+        [Sentence({"word": ("w",) * size}, tuple(spans_to_tags(spans, size, source))) for spans, size in corpus],
+        "columns",
+    )
+    start, there, back = make_file(text, "start.txt"), make_file("", "there.txt"), make_file("", "back.txt")
+    convert(start, there, source_scheme=source if told else None, target_scheme=target)
+    found = [(tags_to_spans(sentence.tags or (), target), len(sentence)) for sentence in read(there)]
+    assert found == corpus
+    convert(there, back, source_scheme=target if told else None, target_scheme=source)
+    assert back.read_text() == text
+
+
+def test_without_a_wanted_scheme_tags_stay_as_they_are_even_broken_ones(make_file: MakeFile) -> None:
+    source, target = make_file("a I-X\nb L-Y\nc NN\n", "a.txt"), make_file("", "b.txt")
+    convert(source, target)
+    assert target.read_text() == "a\tI-X\nb\tL-Y\nc\tNN\n\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target_scheme": "iob"}, r"^unknown scheme 'iob'; known: iob1, iob2, bioes, bilou$"),
+        ({"source_scheme": "BIO", "target_scheme": "iob2"}, r"^unknown scheme 'BIO'; known: iob1, iob2, bioes, bilou$"),
+        ({"target_scheme": "iob2"}, r"a\.txt: its tags are in none of the schemes iob1, iob2, bioes, bilou$"),
+        ({"source_scheme": "iob2", "target_scheme": "iob1"}, r"a\.txt: sentence 2: token 1: 'I-Y' cannot follow 'O'"),
+        ({"keep": ["lemma"]}, r"a\.txt: sentence 1: there is no column 'lemma'; the columns are word$"),
+        ({"target_format": "xml"}, r"^unknown format 'xml'"),
+        ({"source_format": "xml"}, r"^unknown format 'xml'"),
+        ({"label": "5"}, r"a\.txt: there is no column 5"),
+        ({"target_format": "jsonl", "text": True}, r"a\.txt: sentence 3: 'NN' is no tag of a span"),
+    ],
+)
+def test_what_cannot_be_converted_is_told_and_the_old_target_stays(
+    make_file: MakeFile, options: dict[str, Any], message: str
+) -> None:
+    source = make_file("a B-X\nb I-X\n\na O\nb I-Y\n\nc NN\n", "a.txt")
+    target = make_file("old", "target.txt")
+    with pytest.raises(SapoError, match=message):
+        convert(source, target, **options)
+    assert target.read_text() == "old"
+    assert not list(target.parent.glob(".*.part"))
+
+
+def test_a_missing_source_leaves_the_old_target_too(make_file: MakeFile) -> None:
+    target = make_file("old", "target.txt")
+    with pytest.raises(SapoError, match="no such file"):
+        convert(target.with_name("nowhere.txt"), target)
+    assert target.read_text() == "old"
+
+
+def test_a_word_that_cannot_stand_in_columns_is_told_with_its_sentence(make_file: MakeFile) -> None:
+    records = [{"tokens": ["a"], "tags": ["O"]}, {"tokens": ["b\tc"], "tags": ["O"]}]
+    source = make_file("\n".join(map(json.dumps, records)), "a.jsonl")
+    with pytest.raises(SapoError, match=r"a\.jsonl: sentence 2: 'b\\tc' cannot stand in a column file; use JSONL"):
+        convert(source, source.with_name("b.txt"))
+
+
+# running text
+
+
+SIMPLE_WORDS = st.sampled_from(["Anna", "sings", "in", "Oslo", ".", ",", "n't", "U.S.", "5", "日本"])
+
+
+@st.composite
+def sentences_with_entities(draw: st.DrawFn) -> list[Sentence]:
+    sentences = []
+    for spans, size in draw(sentences_with_spans()):
+        words = draw(st.lists(SIMPLE_WORDS, min_size=size, max_size=size))
+        sentences.append(Sentence({"word": tuple(words)}, tuple(spans_to_tags(spans, size, "iob2"))))
+    return sentences
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@settings(deadline=None, derandomize=True, max_examples=20)
+@given(sentences_with_entities())
+def test_words_and_entities_survive_as_running_text_with_spans(
+    make_file: MakeFile, format: str, sentences: list[Sentence]
+) -> None:
+    start = make_file(written(sentences, format), f"start.{ENDINGS[format]}")
+    there, back = make_file("", "there.jsonl"), make_file("", f"back.{ENDINGS[format]}")
+    convert(start, there, text=True)
+    for line, sentence in zip(there.read_text().splitlines(), sentences, strict=True):
+        record = json.loads(line)
+        assert record["text"] == " ".join(sentence.words)
+        assert set(record) == {"text", "spans"}
+    assert pairs(read(there)) == pairs(sentences)
+    convert(there, back)
+    assert pairs(read(back)) == pairs(sentences)
+
+
+def test_running_text_stays_as_it_was_from_jsonl_to_jsonl(make_file: MakeFile) -> None:
+    record = {"text": " Anna's  \tcat\u00a0(Oslo)... ", "spans": [{"start": 1, "end": 5, "label": "PER"}]}
+    text = json.dumps(record, ensure_ascii=False) + "\n"
+    source, target = make_file(text, "a.jsonl"), make_file("", "b.jsonl")
+    convert(source, target, text=True)
+    assert target.read_text() == text
+
+
+def test_running_text_becomes_the_text_of_conllu(make_file: MakeFile) -> None:
+    source, target = make_file('{"text": "Anna\'s cat", "spans": []}', "a.jsonl"), make_file("", "a.conllu")
+    convert(source, target)
+    assert target.read_text().splitlines()[0] == "# text = Anna's cat"
+
+
+def test_the_names_of_files_may_be_strings(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a X\n")
+    assert convert(str(tmp_path / "a.txt"), str(tmp_path / "b.jsonl")) == 1
+    assert (tmp_path / "b.jsonl").read_text() == '{"tokens": ["a"], "tags": ["X"]}\n'

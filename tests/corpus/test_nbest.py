@@ -1,0 +1,163 @@
+"""The n best taggings in each format: ranked, with their probabilities, and readable by the same format."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sapo.corpus import FORMATS, Block, Sentence, read, read_blocks
+from sapo.kernels.types import Ints
+
+MakeFile = Callable[[bytes | str, str], Path]
+Ranked = list[tuple[Ints, float]]
+
+LABELS = ["N", "V", "Ä"]
+
+
+def ranked(*taggings: tuple[str, float]) -> Ranked:
+    """Taggings as 'N V N' with their probabilities."""
+    return [(np.array([LABELS.index(tag) for tag in tags.split()], np.int32), value) for tags, value in taggings]
+
+
+def only_block(path: Path) -> Block:
+    (block,) = read_blocks(path, labelled=False)
+    return block
+
+
+TAGGINGS = [ranked(("N V", 0.75), ("N N", 0.25)), ranked(("Ä", 1.0))]
+
+
+@pytest.mark.parametrize("separator", [" ", "\t"])
+def test_column_files_give_each_sentence_once_for_each_tagging(make_file: MakeFile, separator: str) -> None:
+    text = "# sent_id = 1\nAnna|NNP\nsings|VBZ\n\n\n# sent_id = 2\nHush|UH\n\n".replace("|", separator)
+    block = only_block(make_file(text, "a.txt"))
+    expected = """\
+# tagging = 1
+# probability = 0.750000
+# sent_id = 1
+Anna|NNP|N
+sings|VBZ|V
+
+# tagging = 2
+# probability = 0.250000
+# sent_id = 1
+Anna|NNP|N
+sings|VBZ|N
+
+# tagging = 1
+# probability = 1.000000
+# sent_id = 2
+Hush|UH|Ä
+
+"""
+    assert FORMATS["columns"].nbest(block, TAGGINGS, LABELS).decode() == expected.replace("|", separator)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4])
+def test_rank_and_probability_are_comments_whatever_the_number_of_columns(make_file: MakeFile, width: int) -> None:
+    block = only_block(make_file(" ".join("abcd"[:width]) + "\n\n", "a.txt"))
+    result = make_file(FORMATS["columns"].nbest(block, [ranked(("N", 0.75), ("V", 0.25))], LABELS), "b.txt")
+    assert [(sentence.words, sentence.tags) for sentence in read(result)] == [(("a",), ("N",)), (("a",), ("V",))]
+
+
+CONLLU = """\
+# text = Dámelo
+1-2	Dámelo	_	_	_	_	_	_	_	_
+1	Dáme	dar	<1>	V	_	0	root	_	_
+1.1	x	x	X	X	_	_	_	_	_
+2	lo	él	<2>	P	_	1	obj	_	_
+
+"""
+
+
+def test_conllu_gives_each_sentence_with_all_its_lines_once_for_each_tagging(make_file: MakeFile) -> None:
+    second = CONLLU.replace("D", "T")
+    block = only_block(make_file(CONLLU + second, "a.conllu"))
+    taggings = [ranked(("N V", 0.75), ("N N", 0.25)), ranked(("V Ä", 1.0))]
+    assert FORMATS["conllu"].nbest(block, taggings, LABELS).decode() == (
+        "# tagging = 1\n# probability = 0.750000\n"
+        + CONLLU.replace("<1>", "N").replace("<2>", "V")
+        + "# tagging = 2\n# probability = 0.250000\n"
+        + CONLLU.replace("<1>", "N").replace("<2>", "N")
+        + "# tagging = 1\n# probability = 1.000000\n"
+        + second.replace("<1>", "V").replace("<2>", "Ä")
+    )
+
+
+def test_jsonl_gives_each_record_once_with_all_its_taggings(make_file: MakeFile) -> None:
+    records = [{"tokens": ["Anna", "sings"], "id": 1}, {"text": "Hush", "id": 2}]
+    path = make_file("".join(json.dumps(record) + "\n" for record in records), "a.jsonl")
+    found = FORMATS["jsonl"].nbest(only_block(path), TAGGINGS, LABELS).decode()
+    assert [json.loads(line) for line in found.splitlines()] == [
+        {
+            **records[0],
+            "tags": ["N", "V"],
+            "nbest": [{"tags": ["N", "V"], "probability": 0.75}, {"tags": ["N", "N"], "probability": 0.25}],
+        },
+        {**records[1], "tokens": ["Hush"], "tags": ["Ä"], "nbest": [{"tags": ["Ä"], "probability": 1.0}]},
+    ]
+
+
+def test_jsonl_of_text_gets_the_spans_of_the_best_tagging(make_file: MakeFile) -> None:
+    path = make_file('{"text": "Anna sings"}\n', "a.jsonl")
+    taggings = [[(np.array([1, 0], np.int32), 0.9), (np.array([0, 0], np.int32), 0.1)]]
+    record = json.loads(FORMATS["jsonl"].nbest(only_block(path), taggings, ["O", "B-PER"]))
+    assert record["spans"] == [{"start": 0, "end": 4, "label": "PER"}]
+
+
+def test_an_empty_sentence_of_jsonl_has_one_empty_tagging(make_file: MakeFile) -> None:
+    path = make_file('{"tokens": []}\n', "a.jsonl")
+    taggings: list[Ranked] = [[(np.array([], np.int32), 1.0)]]
+    record = json.loads(FORMATS["jsonl"].nbest(only_block(path), taggings, LABELS))
+    assert record == {"tokens": [], "tags": [], "nbest": [{"tags": [], "probability": 1.0}]}
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("value", [1e-9, 1 / 3, 0.0])
+def test_a_probability_is_written_with_six_digits(make_file: MakeFile, format: str, value: float) -> None:
+    path = make_file(FORMATS[format].write_sentence(Sentence({"word": ("a", "b")}, ("N", "N"))), f"a.{format}")
+    (block,) = read_blocks(path, format=format)
+    found = FORMATS[format].nbest(block, [ranked(("N V", value))], LABELS).decode()
+    if format == "jsonl":
+        assert json.loads(found)["nbest"][0]["probability"] == round(value, 6)
+    else:
+        assert f"# probability = {value:.6f}\n" in found
+
+
+@st.composite
+def tagged_corpora(draw: st.DrawFn) -> tuple[list[Sentence], list[Ranked]]:
+    """Sentences of one to four columns and up to three taggings for each."""
+    width = draw(st.integers(1, 4))
+    word = st.text(st.sampled_from("ab#=ä日"), min_size=1, max_size=3)
+    sentences, taggings = [], []
+    for length in draw(st.lists(st.integers(1, 3), min_size=1, max_size=4)):
+        columns = [draw(st.lists(word, min_size=length, max_size=length).map(tuple)) for _ in range(width)]
+        columns[0] = ("w", *columns[0][1:])  # no comment
+        sentences.append(Sentence({f"c{i}" if i else "word": column for i, column in enumerate(columns)}))
+        tags = st.lists(st.integers(0, 2), min_size=length, max_size=length)
+        paths = draw(st.lists(tags, min_size=1, max_size=3))
+        taggings.append([(np.array(path, np.int32), 1 / len(paths)) for path in paths])
+    return sentences, taggings
+
+
+@pytest.mark.parametrize("format", ["columns", "conllu"])
+@settings(deadline=None, derandomize=True, max_examples=50)
+@given(tagged_corpora())
+def test_the_n_best_taggings_can_be_read_as_sentences_in_their_order(
+    make_file: MakeFile, format: str, corpus: tuple[list[Sentence], list[Ranked]]
+) -> None:
+    sentences, taggings = corpus
+    write = FORMATS[format].write_sentence
+    path = make_file("".join(map(write, sentences)), "in.dat")
+    (block,) = read_blocks(path, format=format, labelled=False)
+    result = make_file(FORMATS[format].nbest(block, taggings, LABELS), "out.dat")
+    expected = [
+        (sentence.words, tuple(LABELS[tag] for tag in tags))
+        for sentence, ranked in zip(sentences, taggings, strict=True)
+        for tags, _ in ranked
+    ]
+    assert [(found.words, found.tags) for found in read(result, format=format)] == expected

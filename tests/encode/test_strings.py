@@ -1,0 +1,88 @@
+"""Strings and their numbers: as a dictionary would do it."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sapo.encode.strings import StringTable, power_of_two, valid_slots
+
+
+def from_arrays(arrays: Mapping[str, np.ndarray]) -> StringTable:
+    """As from a model file, where each table has a name."""
+    return StringTable.from_arrays({f"words.{key}": array for key, array in arrays.items()}, "words")
+
+
+STRINGS = st.lists(st.text(max_size=6), max_size=40)
+
+
+@settings(deadline=None, max_examples=80, derandomize=True)
+@given(st.lists(STRINGS, max_size=5), STRINGS)
+def test_a_table_numbers_strings_as_a_dictionary_does(batches: list[list[str]], others: list[str]) -> None:
+    table, known = StringTable(), dict[str, int]()
+    for batch in batches:
+        assert table.add(batch).tolist() == [known.setdefault(string, len(known)) for string in batch]
+    assert table.strings() == list(known)
+    assert len(table) == len(known)
+    assert table.find(others).tolist() == [known.get(string, -1) for string in others]
+
+
+@settings(deadline=None, max_examples=50, derandomize=True)
+@given(STRINGS, STRINGS)
+def test_a_table_made_of_its_arrays_is_the_same(strings: list[str], others: list[str]) -> None:
+    table = StringTable(strings)
+    again = from_arrays(table.arrays())
+    assert again.strings() == table.strings()
+    assert np.array_equal(again.find(strings + others), table.find(strings + others))
+
+
+@settings(deadline=None, max_examples=50, derandomize=True)
+@given(STRINGS)
+def test_equal_tables_have_equal_arrays_however_they_were_filled(strings: list[str]) -> None:
+    at_once, bit_by_bit = StringTable(strings), StringTable()
+    for string in strings:
+        bit_by_bit.add([string])
+    one, two = at_once.arrays(), bit_by_bit.arrays()
+    assert all(np.array_equal(one[name], two[name]) for name in ("blob", "offsets", "slots"))
+
+
+def test_a_lone_surrogate_which_json_can_write_comes_out_as_it_went_in() -> None:
+    table = StringTable(["a", "\ud83d"])
+    assert table.strings() == ["a", "\ud83d"]
+    assert table.find(["\ud83d"]).tolist() == [1]
+
+
+def test_strings_that_share_beginnings_and_lengths_are_told_apart() -> None:
+    strings = [f"{'x' * (i % 7)}{i:05d}" for i in range(20_000)]
+    table = StringTable(strings)
+    assert table.add(strings).tolist() == list(range(20_000))
+    assert table[12_345] == strings[12_345]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda blob, offsets, slots: (blob, offsets[:0], slots),
+        lambda blob, offsets, slots: (blob, offsets + 1, slots),
+        lambda blob, offsets, slots: (blob[:-1], offsets, slots),
+        lambda blob, offsets, slots: (blob, offsets[[0, 2, 1, 3]], slots),
+        lambda blob, offsets, slots: (blob, offsets, slots[:0]),
+        lambda blob, offsets, slots: (blob, offsets, slots[:-1]),
+        lambda blob, offsets, slots: (blob, offsets, slots - 1),
+        lambda blob, offsets, slots: (blob, offsets, slots + 1),  # full: a look-up would never end
+        lambda blob, offsets, slots: (blob, offsets, slots * 5),
+    ],
+)
+def test_arrays_that_do_not_fit_together_are_refused(change: Callable[..., tuple[np.ndarray, ...]]) -> None:
+    arrays = StringTable(["a", "bc", "def"]).arrays()
+    with pytest.raises(ValueError, match=r"string table"):
+        from_arrays(dict(zip(arrays, change(*arrays.values()), strict=True)))
+
+
+def test_slots_are_a_power_of_two_and_never_full() -> None:
+    assert [power_of_two(at_least) for at_least in (0, 1, 2, 3, 4, 5, 1024, 1025)] == [2, 2, 2, 4, 4, 8, 1024, 2048]
+    assert valid_slots(np.array([0, 1], np.int32), 1)
+    assert not valid_slots(np.array([1, 1], np.int32), 1)
+    assert not valid_slots(np.array([0, 1, 0], np.int32), 1)

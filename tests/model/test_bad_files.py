@@ -1,0 +1,354 @@
+"""Files that are no model, or a damaged or a tampered one: one clear line, and never more than that."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+import sapo
+from sapo.errors import SapoError
+from sapo.inspecting import describe, describe_text
+from sapo.model import load_model
+from sapo.model.arrayfile import load_arrays, save_arrays
+from sapo.tagger import Tagger
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(SapoError) as told:
+        load_model(path)
+    message = str(told.value)
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
+    return message
+
+
+def test_a_file_cut_anywhere_is_refused(path: Path) -> None:
+    data = path.read_bytes()
+    cut = path.with_name("cut.sapo")
+    for length in (*range(100), *range(100, len(data), 7), *range(len(data) - 20, len(data))):
+        cut.write_bytes(data[:length])
+        assert "not a sapo model: " in refused(cut)
+
+
+def test_a_flipped_bit_is_found_or_changes_nothing(path: Path) -> None:
+    data = path.read_bytes()
+    changed = path.with_name("changed.sapo")
+    header, arrays = load_arrays(path, "a file")
+    let_through = 0
+    for place in range(0, len(data), 3):
+        flipped = bytearray(data)
+        flipped[place] ^= 1 << place % 8
+        changed.write_bytes(flipped)
+        try:
+            load_model(changed)
+        except SapoError:
+            continue
+        let_through += 1
+        new_header, new_arrays = load_arrays(changed, "a file")
+        assert new_header == header
+        assert {name: array.tobytes() for name, array in new_arrays.items()} == {
+            name: array.tobytes() for name, array in arrays.items()
+        }
+    assert let_through < 20  # blanks of the header, and nothing else
+
+
+def test_foreign_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "foreign"
+    foreign = {
+        "text": b"The DT B-NP\n" * 100,
+        "zeros": bytes(1000),
+        "json": b'{"weights": [1, 2, 3]}' * 10,
+        "gzip": b"\x1f\x8b\x08" + bytes(100),
+        "pickle": pickle.dumps(list(range(1000))),
+        "safetensors": safetensors.numpy.save({"weights": np.zeros(3)}),
+        "safetensors with notes": safetensors.numpy.save({"weights": np.zeros(3)}, {"sapo": "{}"}),
+        "endless header": (2**63).to_bytes(8, "little") + b"{" + bytes(100),
+        "negative header": b"\xff" * 8 + b"{" + bytes(100),
+    }
+    for name, data in foreign.items():
+        path.write_bytes(data)
+        assert "not a sapo model: " in refused(path), name
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data.pkl", b"x" * 100)
+    assert "not a sapo model: it begins like some other file" in refused(path)
+
+
+def test_an_empty_file_a_directory_and_a_missing_file_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    assert "not a sapo model: it is too short" in refused(tmp_path / "empty")
+    assert "is a directory, not a sapo model" in refused(tmp_path)
+    assert "no such file" in refused(tmp_path / "missing")
+
+
+def test_a_newer_format_is_told_with_the_way_out(change: Callable[..., Path]) -> None:
+    assert "has format 99, this sapo reads up to 1; install a newer sapo" in refused(change(format=99))
+
+
+@pytest.mark.parametrize("version", [None, "1", 1.5, [1]])
+def test_a_format_that_is_no_number_is_refused(change: Callable[..., Path], version: Any) -> None:
+    assert "it has no format number" in refused(change(format=version))
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"labels": []},
+        {"labels": ["D", "A", "N"]},
+        {"labels": 4},
+        {"kind": "pickle"},
+        {"kind": None},
+        {"kind": "features"},
+        {"encoder": {}},
+        {"encoder": None},
+        {"encoder": {"template": "word[", "file_columns": ["word", "label"]}},
+        {"encoder": {"template": "word[0]\nlabel[-1]", "file_columns": ["word", "label"]}},
+        {"encoder": {"template": "pos[0]", "file_columns": ["word", "pos", "label"]}},
+        {"encoder": {"template": 3, "file_columns": ["word", "label"]}},
+        {"encoder": {"template": "word", "file_columns": None}},
+        {"reader": 3},
+        {"record": 3},
+    ],
+)
+def test_a_header_that_does_not_fit_is_refused(change: Callable[..., Path], header: dict[str, Any]) -> None:
+    assert "its parts do not fit together" in refused(change(**header))
+
+
+INDICES = [  # all that a kernel uses as an index
+    "feature.slots",
+    "feature.slot_offsets",
+    "column.word.offsets",
+    "column.word.slots",
+    "view.1.offsets",
+    "view.1.slots",
+    "view.1.value_offsets",
+    "view.1.values",
+    "view.2.offsets",
+    "view.2.slots",
+    "view.2.value_offsets",
+    "view.2.values",
+]
+
+
+def test_all_arrays_of_indices_are_known_here(path: Path) -> None:
+    _, arrays = load_arrays(path, "a file")
+    others = {"weights", "edges", "feature.keys", "column.word.blob", "view.1.blob", "view.2.blob"}
+    assert set(arrays) == {*INDICES, *others}
+
+
+@pytest.mark.parametrize("name", INDICES)
+@pytest.mark.parametrize("value", [-1, -(2**31), 2**20, 2**31 - 1])
+def test_an_index_out_of_range_is_refused_wherever_it_stands(
+    change: Callable[..., Path], path: Path, name: str, value: int
+) -> None:
+    original = load_arrays(path, "a file")[1][name]
+    for place in (0, len(original) // 2, len(original) - 1):
+        array = original.copy()
+        array[place] = value
+        assert "its parts do not fit together" in refused(change({name: array}))
+
+
+@pytest.mark.parametrize(
+    "name", [*INDICES, "weights", "edges", "feature.keys", "column.word.blob", "view.1.blob", "view.2.blob"]
+)
+def test_an_array_that_is_missing_or_of_another_length_is_refused(
+    change: Callable[..., Path], path: Path, name: str
+) -> None:
+    original = load_arrays(path, "a file")[1][name]
+    for array in (None, original[:0], original[:-1], np.concatenate([original, original[-1:]])):
+        assert "its parts do not fit together" in refused(change({name: array}))
+
+
+def test_tables_that_are_full_are_refused_for_a_search_in_them_would_never_end(
+    change: Callable[..., Path], path: Path
+) -> None:
+    arrays = load_arrays(path, "a file")[1]
+    for name in ("column.word.slots", "view.1.slots", "view.2.slots", "feature.slots"):
+        full = np.maximum(arrays[name], 1)
+        if name == "feature.slots":  # the table of the one template that joins two atoms
+            first, last = arrays["feature.slot_offsets"][1:3]
+            full = arrays[name].copy()
+            full[first:last] = 1
+        assert "its parts do not fit together" in refused(change({name: full}))
+
+
+FUZZ = """
+import sys
+import numpy as np
+import sapo
+from sapo.model.arrayfile import load_arrays, save_arrays
+
+path, changed = sys.argv[1:]
+header, arrays = load_arrays(path, "a file")
+rng = np.random.default_rng(3)
+names = sorted(arrays)
+refused = used = 0
+for _ in range(300):
+    name = names[rng.integers(len(names))]
+    array = arrays[name].copy().reshape(-1)
+    place, other = rng.integers(len(array), size=2)
+    array[place] = array[other] if rng.random() < 0.5 else rng.integers(0, 12)
+    save_arrays(changed, header, {**arrays, name: array.reshape(arrays[name].shape)})
+    try:
+        tagger = sapo.Tagger.load(changed)
+    except sapo.SapoError:
+        refused += 1
+        continue
+    used += 1
+    tagger.tag(["hen", "new"])
+    tagger.nbest(["the", "old", "x"], 2)
+assert "numba" not in sys.modules
+print(refused, used)
+"""
+
+
+def test_whatever_indices_are_let_through_stay_inside_their_arrays(path: Path, tmp_path: Path) -> None:
+    # interpreted kernels check their indices, and a process of its own may crash
+    done = subprocess.run(
+        [sys.executable, "-c", FUZZ, path, tmp_path / "changed.sapo"],
+        env={**os.environ, "PYTHONPATH": str(Path(sapo.__file__).parent.parent)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    refusals, uses = map(int, done.stdout.split())
+    assert refusals > 50
+    assert uses > 50
+
+
+def test_the_header_table_of_the_file_is_not_trusted(tmp_path: Path) -> None:
+    path = tmp_path / "crafted"
+    notes = json.dumps({"checksum": "", "header": {}})
+    entries: list[Any] = [
+        {"dtype": "F32", "shape": [2], "data_offsets": [0, 4]},
+        {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]},
+        {"dtype": "F32", "shape": [1], "data_offsets": [4, 0]},
+        {"dtype": "F32", "shape": [1], "data_offsets": [-4, 0]},
+        {"dtype": "F32", "shape": [2**40], "data_offsets": [0, 2**42]},
+        {"dtype": "object", "shape": [1], "data_offsets": [0, 8]},
+        {"dtype": "F32", "shape": "1", "data_offsets": [0]},
+        {"dtype": "F32"},
+        [],
+        None,
+    ]
+    for entry in entries:
+        table = json.dumps({"__metadata__": {"sapo": notes}, "weights": entry}).encode()
+        path.write_bytes(len(table).to_bytes(8, "little") + table + bytes(8))
+        assert "its header is broken" in refused(path), entry
+
+
+def test_a_header_nested_without_end_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "deep"
+    table = b'{"a":' + b"[" * 100_000
+    path.write_bytes(len(table).to_bytes(8, "little") + table)
+    assert "its header is broken" in refused(path)
+
+
+def test_numbers_that_json_does_not_know_are_never_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        save_arrays(tmp_path / "x", {"objective": float("nan")}, {})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "feature.keys",
+        "feature.slots",
+        "feature.slot_offsets",
+        "column.word.blob",
+        "column.word.offsets",
+        "column.word.slots",
+        "view.1.value_offsets",
+        "view.1.values",
+        "view.2.values",
+    ],
+)
+def test_an_array_of_another_type_is_refused(change: Callable[..., Path], path: Path, name: str) -> None:
+    original = load_arrays(path, "a file")[1][name]
+    for dtype in {np.dtype(kind) for kind in ("u1", "i4", "i8", "f4", "f8")} - {original.dtype}:
+        with pytest.raises(SapoError):
+            load_model(change({name: original.astype(dtype)}))
+
+
+@pytest.mark.parametrize("name", ["feature.keys", "feature.slots", "column.word.blob", "view.1.values"])
+def test_an_array_of_more_dimensions_is_refused(change: Callable[..., Path], path: Path, name: str) -> None:
+    original = load_arrays(path, "a file")[1][name]
+    for shape in ((len(original), 1), (1, len(original))):
+        with pytest.raises(SapoError):
+            load_model(change({name: original.reshape(shape)}))
+
+
+@pytest.mark.parametrize("header", [[], "model", 3, None])
+def test_a_header_that_is_no_object_is_refused(path: Path, header: Any) -> None:
+    save_arrays(path, header, load_arrays(path, "a file")[1])
+    with pytest.raises(SapoError, match="not a sapo model"):
+        load_model(path)
+
+
+@pytest.mark.parametrize("shape", ["[1e999]", "[0, 1000000000000000000000000000000]", "[0, 9223372036854775807, 4]"])
+def test_a_shape_that_is_no_size_is_refused(tmp_path: Path, shape: str) -> None:
+    notes = json.dumps(json.dumps({"checksum": "", "header": {}}))
+    entry = f'{{"dtype": "F32", "shape": {shape}, "data_offsets": [0, 0]}}'
+    table = f'{{"__metadata__": {{"sapo": {notes}}}, "weights": {entry}}}'.encode()
+    path = tmp_path / "crafted"
+    path.write_bytes(len(table).to_bytes(8, "little") + table)
+    with pytest.raises(SapoError, match="its header is broken"):
+        load_model(path)
+
+
+def test_words_that_are_no_utf8_are_refused(change: Callable[..., Path], path: Path) -> None:
+    blob = load_arrays(path, "a file")[1]["column.word.blob"].copy()
+    blob[0] = 0xFF
+    with pytest.raises(SapoError):
+        describe(load_model(change({"column.word.blob": blob})), top=100)
+
+
+@pytest.mark.parametrize("key", [5, 2**20 - 1, 2**60, 2**63 - 1])
+def test_features_that_no_words_have_can_be_looked_at_or_are_refused(
+    change: Callable[..., Path], path: Path, key: int
+) -> None:
+    keys = np.full_like(load_arrays(path, "a file")[1]["feature.keys"], key)
+    try:
+        described = describe(load_model(change({"feature.keys": keys})), top=100)
+    except SapoError:
+        return
+    assert described["strongest_features"]
+
+
+@pytest.mark.parametrize("labels", [["D", "A", "N", 3], ["D", "D", "N", "V"], "DANV"])
+def test_labels_that_are_not_different_strings_are_refused(change: Callable[..., Path], labels: Any) -> None:
+    with pytest.raises(SapoError):
+        load_model(change(labels=labels))
+
+
+@pytest.mark.parametrize("reader", [{"columns": 3}, {"columns": [1, 2], "format": "columns"}, {"label": 7}])
+def test_a_reader_of_the_wrong_kind_is_refused(change: Callable[..., Path], tmp_path: Path, reader: Any) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("the D\n")
+    with pytest.raises(SapoError):
+        Tagger.load(change(reader={"format": "columns", **reader})).evaluate(text)
+
+
+@pytest.mark.parametrize("record", [{"note": "by hand"}, {"settings": 3}])
+def test_a_record_of_the_wrong_kind_can_be_looked_at_or_is_refused(change: Callable[..., Path], record: Any) -> None:
+    try:
+        description = describe(load_model(change(record=record)))
+    except SapoError:
+        return
+    assert describe_text({"file": "changed.sapo", "megabytes": 0.0, **description})
+
+
+def test_a_template_nested_without_end_is_refused(change: Callable[..., Path]) -> None:
+    template = "lower(" * 5000 + "word" + ")" * 5000
+    with pytest.raises(SapoError):
+        load_model(change(encoder={"template": template, "file_columns": ["word", "label"]}))

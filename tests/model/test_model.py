@@ -1,0 +1,174 @@
+"""A model saved and loaded is the same model, and equal models are equal files."""
+
+import resource
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sapo.corpus import Sentence, block_from_sentences
+from sapo.encode.encoder import build_encoder
+from sapo.encode.ready import build_feature_encoder
+from sapo.encode.strings import StringTable
+from sapo.encode.template import parse_templates
+from sapo.errors import SapoError
+from sapo.model import Model, load_model, save_model
+from sapo.tagger import Tagger
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
+LINES = ["word[0]", "word[-2] & word", "suffix(word, 1)", "substrings(word, 2)", "classes(word[1])", "bias"]
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=6,
+)
+
+RECORD = {  # what training leaves
+    "learner": "sapo",
+    "settings": {"n": 5, "rate": 0.1, "stop_ratio": None},
+    "template": "pos",
+    "sentences": 2,
+    "tokens": 7,
+    "passes": 1,
+    "kept_pass": 1,
+    "stopped": "converged",
+    "score_name": "accuracy",
+    "history": [{"epoch": 1, "objective": 0.1 + 0.2, "dev": None, "w_complexity": 1e-9}],
+}
+
+
+def random_weights(rng: np.random.Generator, features: int, labels: int) -> tuple[np.ndarray, np.ndarray]:
+    return (
+        rng.normal(size=(features, labels)).astype(np.float32),
+        rng.normal(size=(labels, labels)).astype(np.float32),
+    )
+
+
+@st.composite
+def models(draw: st.DrawFn) -> Model:
+    """Of any words, labels and templates, with ready-made features or without."""
+    rows = draw(st.lists(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=4), min_size=1, max_size=4))
+    labels = StringTable()
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    if draw(st.booleans()):
+        lines = draw(st.lists(st.sampled_from(LINES), min_size=1, unique=True))
+        text = "\n".join([*lines, *draw(st.sampled_from([[], ["label[-1]"]]))])
+        sentences = [Sentence({"word": tuple(w for w, _ in row)}, tuple(t for _, t in row)) for row in rows]
+        encoder, _ = build_encoder([block_from_sentences(sentences)], parse_templates(text, ("word", "label")), labels)
+        weights = random_weights(rng, encoder.features, len(labels))
+        record = {**RECORD, "notes": draw(VALUES)} if draw(st.booleans()) else {}
+        return Model(tuple(labels.strings()), encoder, *weights, {"columns": ["word", "label"]}, record)
+    gold = labels.add([tag for row in rows for _, tag in row])
+    features, _ = build_feature_encoder([[{"w": word} for word, _ in row] for row in rows], gold)
+    return Model(tuple(labels.strings()), features, *random_weights(rng, features.features, len(labels)))
+
+
+def assert_same(one: Model, other: Model) -> None:
+    assert one.labels == other.labels
+    assert one.reader == other.reader
+    assert one.record == other.record
+    assert one.encoder.kind == other.encoder.kind
+    assert one.encoder.transitions == other.encoder.transitions
+    assert one.encoder.header() == other.encoder.header()
+    np.testing.assert_array_equal(one.weights, other.weights)
+    np.testing.assert_array_equal(one.edges, other.edges)
+    arrays, others = one.encoder.arrays(), other.encoder.arrays()
+    assert list(arrays) == list(others)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, others[name])
+
+
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(model=models(), words=st.lists(WORDS, max_size=5))
+def test_a_model_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFactory, model: Model, words: list[str]) -> None:
+    path = tmp_path_factory.mktemp("model") / "any.sapo"
+    save_model(model, path)
+    loaded = load_model(path)
+    assert_same(loaded, model)
+    tokens = words if model.encoder.kind == "templates" and model.encoder.columns else [{"w": word} for word in words]
+    if model.encoder.kind == "features" or model.encoder.columns:
+        assert Tagger(loaded).nbest(tokens) == Tagger(model).nbest(tokens)
+    # and a file of the loaded one is the same file
+    again = path.with_name("again.sapo")
+    save_model(loaded, again)
+    assert again.read_bytes() == path.read_bytes()
+
+
+def test_equal_models_are_equal_files_and_different_ones_are_not(model: Model, path: Path, tmp_path: Path) -> None:
+    twin = Model(
+        tuple(model.labels),
+        model.encoder,
+        model.weights.copy(),
+        np.asfortranarray(model.edges),
+        dict(model.reader),
+        dict(model.record),
+    )
+    save_model(twin, tmp_path / "twin.sapo")
+    assert (tmp_path / "twin.sapo").read_bytes() == path.read_bytes()
+    weights = model.weights.copy()
+    weights[0, 0] = np.nextafter(weights[0, 0], np.float32(9))
+    save_model(Model(model.labels, model.encoder, weights, model.edges, model.reader), tmp_path / "other.sapo")
+    assert (tmp_path / "other.sapo").read_bytes() != path.read_bytes()
+
+
+def test_the_file_is_mapped_not_copied(path: Path) -> None:
+    loaded = load_model(path)
+    for array in (loaded.weights, loaded.edges, loaded.encoder.arrays()["feature.keys"]):
+        assert not array.flags.owndata
+        assert not array.flags.writeable
+    with pytest.raises(ValueError, match="read-only"):
+        loaded.weights[0, 0] = 1.0
+
+
+def test_a_model_can_be_saved_over_the_file_it_is_mapped_from(path: Path) -> None:
+    before = path.read_bytes()
+    loaded = load_model(path)
+    tags = Tagger(loaded).tag(["the", "hen"])
+    save_model(loaded, path)
+    assert path.read_bytes() == before
+    assert Tagger(loaded).tag(["the", "hen"]) == tags
+
+
+def test_the_old_file_survives_a_disk_that_is_full(model: Model, path: Path) -> None:
+    before = path.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, hard))
+    try:
+        with pytest.raises(SapoError, match=r"small\.sapo: cannot be written .*File too large.*unchanged"):
+            save_model(model, path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_the_old_file_survives_an_interruption(
+    model: Model, path: Path, monkeypatch: pytest.MonkeyPatch, raising: Callable[[BaseException], Callable[..., None]]
+) -> None:
+    before = path.read_bytes()
+    monkeypatch.setattr("os.fsync", raising(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        save_model(model, path)
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.fixture
+def raising() -> Callable[[BaseException], Callable[..., None]]:
+    def make(error: BaseException) -> Callable[..., None]:
+        def call(*_: object) -> None:
+            raise error
+
+        return call
+
+    return make
+
+
+@pytest.mark.parametrize("name", ["no/such/directory/m.sapo", "."])
+def test_a_path_that_cannot_be_written_is_told(model: Model, tmp_path: Path, name: str) -> None:
+    with pytest.raises(SapoError, match="cannot be written"):
+        save_model(model, tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
