@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,14 @@ from sapo.corpus import LABEL, Block, Sentence, block_from_sentences, format_of,
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.strings import StringTable
+from sapo.encode.template import did_you_mean
 from sapo.errors import SapoError
 from sapo.evaluate import Scores, score
 from sapo.kernels.types import Ints
 from sapo.lattice import make_lattice
 from sapo.learn import tag as tag_encoded
 from sapo.model import Model, load_model, save_model
-from sapo.search import Candidates, top_n
+from sapo.search import SEARCHES, Candidates, search_n
 
 BATCH = 500  # sentences that are tagged in one go
 
@@ -73,12 +75,14 @@ class Tagger:
             result.extend(tags[a:b] for a, b in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True))
         return result
 
-    def nbest(self, tokens: Sequence[Any], n: int = 5) -> list[Tagging]:
-        """The n best taggings of a sentence, best first, with their probabilities among these n."""
-        if n < 1:
-            raise SapoError(f"n must be at least 1, not {n}")
+    def nbest(self, tokens: Sequence[Any], n: int = 5, *, search: str = "topn", width: int = 50) -> list[Tagging]:
+        """The n best taggings of a sentence, best first, with their probabilities among these n.
+
+        The searches topn and astar are exact, beam (of this width) is not.
+        """
+        _check_search(search, n)
         corpus = next(self._encoded_batches([tokens]))
-        return self._taggings(self._candidates(corpus, 0, n))
+        return self._taggings(self._candidates(corpus, 0, n, search, width))
 
     def evaluate(self, path: str | Path, *, strict: bool = False, **reading: Any) -> Scores:
         """Tag a labelled file and compare."""
@@ -108,12 +112,15 @@ class Tagger:
         for block, corpus in self._encoded_blocks(blocks):
             yield block, self._tags(corpus)
 
-    def nbest_blocks(self, blocks: Iterable[Block], n: int) -> Iterator[tuple[Block, list[list[tuple[Ints, float]]]]]:
+    def nbest_blocks(
+        self, blocks: Iterable[Block], n: int, *, search: str = "topn", width: int = 50
+    ) -> Iterator[tuple[Block, list[list[tuple[Ints, float]]]]]:
         """Each block with the n best taggings of every sentence, as numbers of tags, and their probabilities."""
+        _check_search(search, n)
         for block, corpus in self._encoded_blocks(blocks):
             ranked = []
             for sentence in range(corpus.sentences):
-                found = self._candidates(corpus, sentence, n)
+                found = self._candidates(corpus, sentence, n, search, width)
                 ranked.append(list(zip(found.paths, found.probabilities.tolist(), strict=True)))
             yield block, ranked
 
@@ -128,18 +135,21 @@ class Tagger:
 
     def _encoded_batches(self, sentences: Iterable[Sequence[Any]]) -> Iterator[EncodedCorpus]:
         encoder = self.model.encoder
+        first = 0
         for batch in _batches(sentences):
             kernels.prepare(sum(len(tokens) for tokens in batch))
             if isinstance(encoder, TemplateEncoder):
-                yield encoder.session().encode(sentence_block(batch, self.columns))
+                yield encoder.session().encode(sentence_block(batch, self.columns, first=first))
             else:
-                yield encoder.encode(batch)
+                yield encoder.encode(batch, first=first)
+            first += len(batch)
 
     def _tags(self, corpus: EncodedCorpus) -> Ints:
         return tag_encoded(corpus, self.model.weights, self.model.edges)
 
-    def _candidates(self, corpus: EncodedCorpus, sentence: int, n: int) -> Candidates:
-        return top_n(make_lattice(corpus, sentence, self.model.weights, self.model.edges), n=n)
+    def _candidates(self, corpus: EncodedCorpus, sentence: int, n: int, search: str, width: int) -> Candidates:
+        lattice = make_lattice(corpus, sentence, self.model.weights, self.model.edges)
+        return search_n(search, lattice, n=n, width=width)
 
     def _taggings(self, candidates: Candidates) -> list[Tagging]:
         return [
@@ -153,19 +163,33 @@ class Tagger:
         return [self.labels[tag] for tag in tags.tolist()]
 
 
-def sentence_block(sentences: Sequence[Sequence[Any]], columns: Sequence[str], tags: Sequence[Any] = ()) -> Block:
-    """Sentences of strings (one column) or tuples (several) as a block."""
+def _check_search(search: str, n: int) -> None:
+    if not isinstance(n, Integral) or n < 1:
+        raise SapoError(f"n must be at least 1, not {n}")
+    if search not in SEARCHES:
+        raise SapoError(f"unknown search '{search}'{did_you_mean(search, SEARCHES)}")
+
+
+def sentence_block(
+    sentences: Sequence[Sequence[Any]], columns: Sequence[str], tags: Sequence[Any] = (), first: int = 0
+) -> Block:
+    """Sentences of strings (one column) or tuples (several) as a block; `first` is the number of the first of them."""
     listed = []
     for number, tokens in enumerate(sentences):
-        place = f"sentence {number}"
-        if isinstance(tokens, str):
-            raise SapoError(f"{place}: expected a list of tokens, found the string {tokens[:40]!r}; split it first")
+        place = f"sentence {first + number}"
         rows = [_row(token, columns, f"{place}, token {position}") for position, token in enumerate(tokens)]
         values = zip(*rows, strict=True) if rows else [() for _ in columns]
         listed.append(
             Sentence(dict(zip(columns, map(tuple, values), strict=True)), tuple(tags[number]) if tags else None)
         )
     return block_from_sentences(listed, "input")
+
+
+def check_sentence(tokens: Any, place: str) -> None:
+    if isinstance(tokens, str):
+        raise SapoError(f"{place}: expected a list of tokens, found the string {tokens[:40]!r}; split it first")
+    if not isinstance(tokens, Sequence):
+        raise SapoError(f"{place}: expected a list of tokens, found {tokens!r:.40}")
 
 
 def _row(token: Any, columns: Sequence[str], place: str) -> tuple[str, ...]:
@@ -186,7 +210,8 @@ def label_ids(block: Block, labels: list[str]) -> Ints:
 
 def _batches(sentences: Iterable[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
     batch: list[Sequence[Any]] = []
-    for sentence in sentences:
+    for number, sentence in enumerate(sentences):
+        check_sentence(sentence, f"sentence {number}")
         batch.append(sentence)
         if len(batch) == BATCH:
             yield batch

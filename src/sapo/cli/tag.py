@@ -17,6 +17,8 @@ def tag_command(
     nbest: Annotated[
         int, typer.Option(help="Give this many taggings of each sentence, best first, with their probabilities.")
     ] = 0,
+    search: Annotated[str, typer.Option(help="With --nbest: topn, astar (both exact) or beam.")] = "topn",
+    width: Annotated[int, typer.Option(help="Width of the beam.")] = 50,
     format: FormatOption = None,
     label: Annotated[
         str | None,
@@ -45,7 +47,7 @@ def tag_command(
     ticker = _Ticker(quiet)
     with write_file(output) as stream:
         if nbest:
-            for block, ranked in tagger.nbest_blocks(blocks, nbest):
+            for block, ranked in tagger.nbest_blocks(blocks, nbest, search=search, width=width):
                 stream.write(FORMATS[chosen].nbest(block, ranked, tagger.labels))
                 stream.flush()
                 ticker.add(int(block.offsets[-1]))

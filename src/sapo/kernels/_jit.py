@@ -6,6 +6,7 @@ in all kernel modules at once. Outside this package kernels are therefore called
 (`topn.top_n(...)`), never imported by name.
 """
 
+import contextlib
 import hashlib
 import os
 import sys
@@ -76,9 +77,23 @@ def _compile(function: Callable[..., Any]) -> Any:
     # The directory is read when a dispatcher is made; other users of numba keep theirs.
     outer, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(_directory or "")
     try:
-        return numba.njit(**(_options or {}))(function)
+        dispatcher = numba.njit(**(_options or {}))(function)
     finally:
         numba.config.CACHE_DIR = outer
+    if _directory is not None:
+        cache = dispatcher._cache
+        cache.save_overload = _without_os_errors(cache.save_overload)
+    return dispatcher
+
+
+def _without_os_errors(save: Callable[..., None]) -> Callable[..., None]:
+    """On a full disk the kernels are compiled anew the next time; that is no reason to fail."""
+
+    def try_to_save(*arguments: Any) -> None:
+        with contextlib.suppress(OSError):
+            save(*arguments)
+
+    return try_to_save
 
 
 def _listen() -> None:

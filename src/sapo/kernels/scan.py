@@ -80,7 +80,7 @@ def scan_lines(
             breaks = True
         elif data[a] == HASH and (conllu or (token == begin and _is_comment(fields, token, starts, ends, data))):
             pass
-        elif _is_docstart(data, starts[token, 0], ends[token, 0]):
+        elif _is_docstart(data, a, b):
             breaks = True
         elif conllu and _is_loose(data, starts[token, 0], ends[token, 0]):
             pass
@@ -123,7 +123,11 @@ def _is_comment(fields: int, token: int, starts: Ints, ends: Ints, data: Bytes) 
 
 @kernel
 def _is_docstart(data: Bytes, start: int, end: int) -> bool:
-    if end - start != len(DOCSTART):
+    """The line begins with the word -DOCSTART-."""
+    if end - start < len(DOCSTART):
+        return False
+    after = start + len(DOCSTART)
+    if after < end and data[after] != BLANK and data[after] != TAB:
         return False
     for i in range(len(DOCSTART)):
         if data[start + i] != DOCSTART[i]:

@@ -1,5 +1,7 @@
 """Feature rows and weights in, node scores out."""
 
+import numpy as np
+
 from sapo.kernels._jit import kernel
 from sapo.kernels.types import Floats, Ints, Longs
 
@@ -46,6 +48,15 @@ def score_nodes(
 
 
 @kernel
+def scale_edges(edges: Floats, scale: float, edge: Floats, edge_to: Floats) -> None:
+    """The true weights of the edges, as they lie (edge[p, y]) and turned (edge_to[y, p])."""
+    for p in range(edges.shape[0]):
+        for y in range(edges.shape[0]):
+            edge[p, y] = scale * edges[p, y]
+            edge_to[y, p] = edge[p, y]
+
+
+@kernel
 def path_score(node: Floats, edge: Floats, path: Ints, T: int) -> float:
     """Sum of a tagging's nodes and edges, in double precision."""
     total = 0.0
@@ -71,5 +82,5 @@ def squared_sum(weights: Floats) -> float:
     total = 0.0
     for f in range(weights.shape[0]):
         for y in range(weights.shape[1]):
-            total += float(weights[f, y]) * float(weights[f, y])
+            total += np.float64(weights[f, y]) * np.float64(weights[f, y])
     return total

@@ -24,14 +24,15 @@ def top_n(
     margin: float,  # leave out taggings that score this much less than the best one
     paths: Ints,  # [n, T] out
     scores: Doubles,  # [n] out, best first
-    parents: Ints,  # [n] work
-    positions: Ints,  # [n] work
-    labels: Ints,  # [n] work
     row: Floats,  # [L] work
 ) -> int:
     """Return how many taggings were found: fewer than n if there are fewer, or if `margin` cuts them off."""
     # Entries below `found` are done; those from `found` up to `waiting` are sidetracks, best first.
     L = edge_to.shape[0]
+    parents = np.empty(n, np.int32)
+    positions = np.empty(n, np.int32)
+    labels = np.empty(n, np.int32)
+    forks = np.empty((n, T), np.bool_)  # whether a sidetrack that leaves tagging k at t was worth keeping
     found = 0
     waiting = 0
     for y in range(L):
@@ -53,21 +54,31 @@ def top_n(
         paths[k, at] = labels[k]
         for t in range(at - 1, -1, -1):
             after = paths[k, t + 1]
+            if parent >= 0 and paths[parent, t + 1] == after and not forks[parent, t]:
+                # Back on the parent's way. It had no sidetrack worth keeping here, and this one has less to lose.
+                paths[k, t] = paths[parent, t]
+                forks[k, t] = False
+                continue
             choice = 0
             top = best[t, 0] + edge_to[after, 0]
             row[0] = top
+            second = -np.float32(np.inf)
             for p in range(1, L):
                 row[p] = best[t, p] + edge_to[after, p]
+                second = max(second, min(row[p], top))
                 if row[p] > top:
                     top = row[p]
                     choice = p
             paths[k, t] = choice
-            for p in range(L):
-                rival = score - (top - row[p])
-                if rival > floor and rival >= lowest and p != choice:
-                    waiting = _note(rival, k, t, p, found, waiting, n, scores, parents, positions, labels)
-                    if waiting == n:
-                        floor = scores[n - 1]
+            rival = score - (top - second)
+            forks[k, t] = rival > floor and rival >= lowest
+            if forks[k, t]:
+                for p in range(L):
+                    rival = score - (top - row[p])
+                    if rival > floor and rival >= lowest and p != choice:
+                        waiting = _note(rival, k, t, p, found, waiting, n, scores, parents, positions, labels)
+                        if waiting == n:
+                            floor = scores[n - 1]
     return found
 
 

@@ -1,6 +1,9 @@
-"""Searches over a lattice."""
+"""Searches over a lattice: the best tagging, or the n best ones."""
 
+from sapo.search.astar import astar, astar_top_n
+from sapo.search.beam import beam
 from sapo.search.candidates import Candidates
 from sapo.search.exact import top_n, viterbi
+from sapo.search.names import SEARCHES, search_n
 
-__all__ = ["Candidates", "top_n", "viterbi"]
+__all__ = ["SEARCHES", "Candidates", "astar", "astar_top_n", "beam", "search_n", "top_n", "viterbi"]

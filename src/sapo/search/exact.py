@@ -29,7 +29,7 @@ def viterbi(lattice: Lattice) -> Candidates:
 
 
 def top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> Candidates:
-    """The n best taggings; those that are `stop_ratio` times less probable than the best one are left out.
+    """The n best taggings; those that are more than `stop_ratio` times less probable than the best are left out.
 
     >>> import numpy as np
     >>> lattice = Lattice(np.eye(2, dtype=np.float32), np.zeros((2, 2), np.float32))
@@ -40,7 +40,6 @@ def top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> Candid
         return _only_the_empty_tagging()
     best, taken = _best_scores(lattice)
     paths, scores = _room(n, lattice.tokens)
-    parents, positions, labels = (np.empty(n, np.int32) for _ in range(3))
     found = topn.top_n(
         best,
         np.ascontiguousarray(lattice.edge.T),
@@ -49,9 +48,6 @@ def top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> Candid
         float(np.log(stop_ratio)),
         paths,
         scores,
-        parents,
-        positions,
-        labels,
         np.empty(lattice.labels, np.float32),
     )
     return Candidates(paths[:found], taken + scores[:found])

@@ -1,0 +1,218 @@
+"""Lattice in, taggings out one by one, best first, exactly: the paper's forward A* search.
+
+The search grows a tree of partial taggings. Each knows its last label, how many tokens are left after it, its parent
+(the same tagging one token shorter), and what it loses: how much less its best completion scores than the best tagging
+of all. The backward Viterbi pass knows the best completion, so the heuristic is perfect. With the score so far g and
+the heuristic h, f = g + h is the best score less the loss. Losses are kept instead of f, for they stay small in a long
+sentence while g and h grow.
+
+The open list is a heap. Take the one that loses least: with no tokens left it is the next tagging, otherwise put its
+children into the heap. `kernels/topn.py` finds the same taggings without most of these.
+"""
+
+import numpy as np
+
+from sapo.kernels._jit import kernel
+from sapo.kernels.types import Doubles, Floats, Ints
+from sapo.kernels.viterbi import best_scores
+
+# What the tree knows of each partial tagging, by index into a row of `tree`.
+LABEL, LEFT, PARENT = 0, 1, 2
+
+
+@kernel
+def look_ahead(
+    node: Floats,  # [T, L]
+    edge_to: Floats,  # [L, L] edge_to[y, p] = edge[p, y]
+    T: int,
+    ahead: Floats,  # [T, L] out
+    row: Floats,  # [L] work
+) -> float:
+    """The best score of the last r + 1 tokens where the first of them has the label y, for every r < T and y.
+
+    Each row is right up to a constant, for only its differences count; the best of the last row is 0. Return the
+    score of the best tagging, minus infinity where all are forbidden.
+    """
+    # ahead[r,p] = node[T-1-r,p] + max_y edge[p,y] + ahead[r-1,y], which is Viterbi on the sentence read backwards
+    L = edge_to.shape[0]
+    taken = best_scores(node[:T][::-1].copy(), edge_to, T, ahead, row)
+    top = ahead[T - 1, 0]
+    for y in range(1, L):
+        top = max(top, ahead[T - 1, y])
+    if top > -np.inf:
+        for y in range(L):
+            ahead[T - 1, y] -= top
+    return taken + float(top)
+
+
+@kernel
+def astar_start(
+    ahead: Floats,  # [T, L] from look_ahead
+    T: int,
+    margin: float,
+    losses: Doubles,  # [room] out, of each partial tagging; room >= L
+    tree: Ints,  # [room, 3] out: LABEL, LEFT, PARENT
+    heap: Ints,  # [room] out, the open list: numbers of partial taggings, the next one first
+) -> int:
+    """Begin with every label of the first token; return how many there are, all of them in the heap."""
+    used = 0
+    for y in range(ahead.shape[1]):
+        loss = -float(ahead[T - 1, y])
+        if loss <= margin and loss < np.inf:
+            _add(used, loss, y, T - 1, -1, losses, tree)
+            _push(used, used, heap, losses, tree)
+            used += 1
+    return used
+
+
+@kernel
+def astar_next(
+    ahead: Floats,  # [T, L] from look_ahead
+    edge: Floats,  # [L, L]
+    T: int,
+    n: int,
+    margin: float,  # leave out taggings that score this much less than the best one
+    top_score: float,  # from look_ahead
+    paths: Ints,  # [n, T] out
+    scores: Doubles,  # [n] out, best first
+    found: int,  # so many of them are there already
+    losses: Doubles,  # [room] these three as astar_start or the last call left them
+    tree: Ints,  # [room, 3]
+    heap: Ints,  # [room]
+    waiting: int,  # partial taggings in the heap
+    used: int,  # partial taggings in all
+    row: Floats,  # [L] work
+) -> tuple[int, int, int]:
+    """Go on until n taggings are found, or no more are left, or the tree has no room to grow.
+
+    Return found, waiting and used. Where fewer than n were found while some are waiting, call again with more room.
+    """
+    # loss[child] = loss[k] + (max_y edge[p,y] + ahead[r-1,y]) - (edge[p,child] + ahead[r-1,child])
+    L = edge.shape[0]
+    while found < n and waiting > 0:
+        k = heap[0]
+        r = tree[k, LEFT]
+        if r == 0:
+            waiting -= 1
+            heap[0] = heap[waiting]
+            _sift_down(waiting, heap, losses, tree)
+            scores[found] = top_score - losses[k]
+            for t in range(T - 1, -1, -1):
+                paths[found, t] = tree[k, LABEL]
+                k = tree[k, PARENT]
+            found += 1
+        elif used + L > len(heap):
+            break
+        else:
+            p = tree[k, LABEL]
+            choice = 0
+            top = edge[p, 0] + ahead[r - 1, 0]
+            row[0] = top
+            for y in range(1, L):
+                row[y] = edge[p, y] + ahead[r - 1, y]
+                if row[y] > top:
+                    top = row[y]
+                    choice = y
+            # The best child loses nothing more and would come first again: it takes its parent's place in the heap.
+            _add(used, losses[k], choice, r - 1, k, losses, tree)
+            heap[0] = used
+            used += 1
+            for y in range(L):
+                loss = losses[k] + float(top - row[y])
+                if loss <= margin and loss < np.inf and y != choice:
+                    _add(used, loss, y, r - 1, k, losses, tree)
+                    _push(used, waiting, heap, losses, tree)
+                    used += 1
+                    waiting += 1
+    return found, waiting, used
+
+
+@kernel
+def astar_n(
+    node: Floats,  # [T, L]
+    edge: Floats,  # [L, L]
+    edge_to: Floats,  # [L, L] edge_to[y, p] = edge[p, y]
+    T: int,
+    n: int,
+    margin: float,  # leave out taggings that score this much less than the best one
+    paths: Ints,  # [n, T] out
+    scores: Doubles,  # [n] out, best first
+    row: Floats,  # [L] work
+) -> int:
+    """All in one call. Return how many taggings were found: fewer than n if there are fewer, or if `margin` cuts."""
+    L = edge.shape[0]
+    ahead = np.empty((T, L), np.float32)
+    top_score = look_ahead(node, edge_to, T, ahead, row)
+    room = 32 * L
+    losses = np.empty(room, np.float64)
+    tree = np.empty((room, 3), np.int32)
+    heap = np.empty(room, np.int32)
+    used = astar_start(ahead, T, margin, losses, tree, heap)
+    waiting = used
+    found = min(n, 0)  # 0, but were it a literal, numba would compile the whole search for it apart
+    while True:
+        found, waiting, used = astar_next(
+            ahead, edge, T, n, margin, top_score, paths, scores, found, losses, tree, heap, waiting, used, row
+        )
+        if found == n or waiting == 0:
+            return found
+        losses, tree, heap = more_room(losses, tree, heap)
+
+
+@kernel
+def more_room(losses: Doubles, tree: Ints, heap: Ints) -> tuple[Doubles, Ints, Ints]:
+    """The same numbers in arrays of twice the length."""
+    room = len(heap)
+    new_losses = np.empty(2 * room, np.float64)
+    new_tree = np.empty((2 * room, 3), np.int32)
+    new_heap = np.empty(2 * room, np.int32)
+    for k in range(room):
+        new_losses[k] = losses[k]
+        for i in range(3):
+            new_tree[k, i] = tree[k, i]
+        new_heap[k] = heap[k]
+    return new_losses, new_tree, new_heap
+
+
+@kernel
+def _add(k: int, loss: float, label: int, left: int, parent: int, losses: Doubles, tree: Ints) -> None:
+    losses[k] = loss
+    tree[k, LABEL] = label
+    tree[k, LEFT] = left
+    tree[k, PARENT] = parent
+
+
+@kernel
+def _comes_before(j: int, k: int, losses: Doubles, tree: Ints) -> bool:
+    """The smaller loss first; among equals the one with less to go, as a best child has; then the older one."""
+    if losses[j] != losses[k]:
+        return bool(losses[j] < losses[k])
+    if tree[j, LEFT] != tree[k, LEFT]:
+        return bool(tree[j, LEFT] < tree[k, LEFT])
+    return j < k
+
+
+@kernel
+def _push(k: int, waiting: int, heap: Ints, losses: Doubles, tree: Ints) -> None:
+    """Put k into the heap beside the `waiting` ones."""
+    i = waiting
+    while i > 0 and _comes_before(k, heap[(i - 1) // 2], losses, tree):
+        heap[i] = heap[(i - 1) // 2]
+        i = (i - 1) // 2
+    heap[i] = k
+
+
+@kernel
+def _sift_down(waiting: int, heap: Ints, losses: Doubles, tree: Ints) -> None:
+    """Let the first of the heap sink to its place."""
+    k = heap[0]
+    i = 0
+    while 2 * i + 1 < waiting:
+        child = 2 * i + 1
+        if child + 1 < waiting and _comes_before(heap[child + 1], heap[child], losses, tree):
+            child += 1
+        if not _comes_before(heap[child], k, losses, tree):
+            break
+        heap[i] = heap[child]
+        i = child
+    heap[i] = k

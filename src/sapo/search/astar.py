@@ -1,0 +1,72 @@
+"""Lattice in, taggings out one by one, best first, exactly: the paper's A* search."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sapo.errors import SapoError
+from sapo.kernels import astar as astar_kernels
+from sapo.kernels.types import Ints
+from sapo.lattice import Lattice
+from sapo.search.candidates import Candidates
+
+
+def astar(lattice: Lattice) -> Iterator[tuple[Ints, float]]:
+    """Every tagging that is not forbidden, with its score. Only as much is searched as is asked for.
+
+    >>> import numpy as np
+    >>> lattice = Lattice(np.eye(2, dtype=np.float32), np.zeros((2, 2), np.float32))
+    >>> for path, score in astar(lattice):
+    ...     print(path.tolist(), score)
+    ...     if score < 2:
+    ...         break
+    [0, 1] 2.0
+    [0, 0] 1.0
+    """
+    T, L = lattice.tokens, lattice.labels
+    if T == 0:
+        yield np.empty(0, np.int32), 0.0
+        return
+    ahead, row = np.empty((T, L), np.float32), np.empty(L, np.float32)
+    edge_to = np.ascontiguousarray(lattice.edge.T)
+    top_score = astar_kernels.look_ahead(lattice.node, edge_to, T, ahead, row)
+    room = 32 * L
+    losses, tree, heap = np.empty(room, np.float64), np.empty((room, 3), np.int32), np.empty(room, np.int32)
+    used = waiting = astar_kernels.astar_start(ahead, T, np.inf, losses, tree, heap)
+    while waiting > 0:
+        paths, scores = np.empty((1, T), np.int32), np.empty(1, np.float64)
+        found, waiting, used = astar_kernels.astar_next(
+            ahead, lattice.edge, T, 1, np.inf, top_score, paths, scores, 0, losses, tree, heap, waiting, used, row
+        )
+        if found:
+            yield paths[0], float(scores[0])
+        else:
+            losses, tree, heap = astar_kernels.more_room(losses, tree, heap)
+
+
+def astar_top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> Candidates:
+    """The n best taggings; those that are more than `stop_ratio` times less probable than the best one are left out.
+
+    >>> import numpy as np
+    >>> lattice = Lattice(np.eye(2, dtype=np.float32), np.zeros((2, 2), np.float32))
+    >>> astar_top_n(lattice, n=2).scores.tolist()
+    [2.0, 1.0]
+    """
+    if n < 1:
+        raise SapoError(f"n must be at least 1, not {n}")
+    T = lattice.tokens
+    if T == 0:
+        return Candidates(np.empty((1, 0), np.int32), np.zeros(1))
+    paths, scores = np.empty((n, T), np.int32), np.empty(n, np.float64)
+    found = astar_kernels.astar_n(
+        lattice.node,
+        lattice.edge,
+        np.ascontiguousarray(lattice.edge.T),
+        T,
+        n,
+        float(np.log(stop_ratio)),
+        paths,
+        scores,
+        np.empty(lattice.labels, np.float32),
+    )
+    return Candidates(paths[:found], scores[:found])

@@ -1,0 +1,33 @@
+"""Lattice in, n good taggings out, by beam search: not exact, unless the beam is wide enough to hold all."""
+
+import numpy as np
+
+from sapo.errors import SapoError
+from sapo.kernels import beam as beam_kernels
+from sapo.lattice import Lattice
+from sapo.search.candidates import Candidates
+
+
+def beam(lattice: Lattice, *, n: int = 5, width: int = 50, stop_ratio: float = np.inf) -> Candidates:
+    """The n best taggings among those whose beginnings are, at every token, among the `width` best.
+
+    Those that are more than `stop_ratio` times less probable than the best one found are left out.
+
+    >>> import numpy as np
+    >>> lattice = Lattice(np.eye(2, dtype=np.float32), np.array([[0, 0], [3, 0]], np.float32))
+    >>> beam(lattice, n=1).paths.tolist()
+    [[1, 0]]
+    >>> beam(lattice, n=1, width=1).paths.tolist()
+    [[0, 1]]
+    """
+    if n < 1:
+        raise SapoError(f"n must be at least 1, not {n}")
+    if width < 1:
+        raise SapoError(f"width must be at least 1, not {width}")
+    T = lattice.tokens
+    if T == 0:
+        return Candidates(np.empty((1, 0), np.int32), np.zeros(1))
+    paths, scores = np.empty((n, T), np.int32), np.empty(n, np.float64)
+    margin = float(np.log(stop_ratio))
+    found = beam_kernels.beam_n(lattice.node, lattice.edge, T, n, width, margin, paths, scores)
+    return Candidates(paths[:found], scores[:found])

@@ -1,0 +1,18 @@
+"""The searches by name."""
+
+from collections.abc import Callable
+
+from sapo.kernels import searches
+from sapo.lattice import Lattice
+from sapo.search.astar import astar_top_n
+from sapo.search.beam import beam
+from sapo.search.candidates import Candidates
+from sapo.search.exact import top_n
+
+SEARCHES = {"topn": searches.TOPN, "astar": searches.ASTAR, "beam": searches.BEAM}  # the numbers are for kernels
+
+
+def search_n(name: str, lattice: Lattice, *, n: int, width: int = 50) -> Candidates:
+    """The n best taggings by the search of this name."""
+    exact: dict[str, Callable[..., Candidates]] = {"topn": top_n, "astar": astar_top_n}
+    return beam(lattice, n=n, width=width) if name == "beam" else exact[name](lattice, n=n)
