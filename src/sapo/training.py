@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from sapo.kernels.types import Ints
 from sapo.learn import (
     LEARNERS,
     DevSet,
+    Groups,
     Observer,
     PassRecord,
     Settings,
@@ -32,7 +34,7 @@ from sapo.learn import (
 )
 from sapo.model import Model, fingerprint, load_checkpoint, save_checkpoint
 from sapo.model.model import Encoder
-from sapo.tagger import Tagger, label_ids, sentence_block
+from sapo.tagger import Tagger, check_sentence, label_ids, sentence_block
 
 Pairs = Iterable[tuple[Sequence[Any], Sequence[str]]]
 Source = str | Path | Iterable[Sentence] | Pairs
@@ -71,7 +73,7 @@ def train(
     dev: Source | None = None,
     template: str | Path | None = None,
     format: str | None = None,
-    label: str | None = None,
+    label: str | int | None = None,
     columns: Sequence[str] | None = None,
     min_count: int = 1,
     learner: str = "sapo",
@@ -109,19 +111,22 @@ def prepare(
     dev: Source | None = None,
     template: str | Path | None = None,
     format: str | None = None,
-    label: str | None = None,
+    label: str | int | None = None,
     columns: Sequence[str] | None = None,
     min_count: int = 1,
 ) -> Prepared:
     """Read and encode the corpora of a run."""
-    if min_count < 1:
+    if not isinstance(min_count, Integral) or min_count < 1:
         raise SapoError(f"min_count must be at least 1, not {min_count}")
     kernels.compile_kernels()
     if not isinstance(data, str | Path):
+        if not isinstance(data, Iterable):
+            raise SapoError(f"training data: expected a path or sentences, found {data!r:.40}")
         listed: list[Any] = list(data)
         if listed and not isinstance(listed[0], Sentence) and _ready_made(listed):
             return _prepare_features(listed, dev, template, min_count)
         data = listed
+    label = None if label is None else str(label)
     reading = {"format": format, "label": label, "columns": columns}
     blocks, name = _blocks(data, "training data", **reading)
     first, blocks = first_and_all(blocks, name)
@@ -164,17 +169,27 @@ def run(
 ) -> Outcome:
     """Learn. With `checkpoint` the state is saved after every pass; `resume` goes on from there."""
     if learner not in LEARNERS:
-        raise SapoError(f"unknown learner '{learner}'{did_you_mean(learner, LEARNERS)}")
+        raise SapoError(f"unknown learner '{learner}'{did_you_mean(str(learner), LEARNERS)}")
+    chosen = LEARNERS[learner]
+    if not chosen.regularised:
+        settings = dataclasses.replace(settings, regulariser="none", strength=0.0)
     encoder, corpus = prepared.encoder, prepared.corpus
-    weights = Weights.zeros(encoder.features, len(prepared.labels), transitions=encoder.transitions)
+    labels = len(prepared.labels)
+    l1 = settings.regulariser == "l1"
+    weights = Weights.zeros(encoder.features, labels, transitions=encoder.transitions, averaged=chosen.averaged, l1=l1)
     state = State(weights)
+    groups = Groups(encoder.groups(), labels) if settings.regulariser == "group-lasso" else None
     watching = list(observers)
     if checkpoint is not None:
-        data = fingerprint(corpus, prepared.dev.corpus if prepared.dev else None, prepared.labels)
+        data = fingerprint(
+            corpus,
+            prepared.dev.corpus if prepared.dev else None,
+            [learner, f"transitions {encoder.transitions}", *prepared.labels],
+        )
         if resume and Path(checkpoint).exists():
-            state = load_checkpoint(checkpoint, settings, data)
+            load_checkpoint(checkpoint, state, settings, data)
         watching.append(_Checkpoint(checkpoint, settings, data))
-    reason = learn(LEARNERS[learner], corpus, settings, state, dev=prepared.dev, observers=watching)
+    reason = learn(chosen.run, corpus, settings, state, dev=prepared.dev, groups=groups, observers=watching)
     features, edges = final_weights(state)
     kept = state.best_epoch or state.epoch
     record = {
@@ -213,20 +228,37 @@ def _without_time(entry: PassRecord) -> dict[str, Any]:
 
 def _blocks(data: Source, what: str, **reading: Any) -> tuple[Iterator[Block], str]:
     if isinstance(data, (str, Path)):
-        return read_blocks(data, **reading), str(data)
+        return _without_empty(read_blocks(data, **reading)), str(data)
     listed: list[Any] = list(data)
     if not listed:
         raise SapoError(f"{what}: holds no sentence")
     if isinstance(listed[0], Sentence):
+        for number, sentence in enumerate(listed):
+            if not isinstance(sentence, Sentence):
+                raise SapoError(f"{what}: sentence {number} is no Sentence, unlike those before it: {sentence!r:.40}")
         block = block_from_sentences(listed, what)
     else:
         tokens, tags = _pairs(listed, what)
-        width = 1 if isinstance(tokens[0][0], str) else len(tokens[0][0])
+        token = tokens[0][0]
+        if not (isinstance(token, str) or (isinstance(token, tuple) and token)):
+            raise SapoError(
+                f"{what}: sentence 0, token 0: expected a string or a tuple of strings, found {token!r:.40}"
+            )
+        width = 1 if isinstance(token, str) else len(token)
         names = reading.get("columns") or [*("word", "pos", "chunk")[:width], *(f"c{i}" for i in range(3, width))]
         block = sentence_block(tokens, names, tags)
     if LABEL not in block.columns:
         raise SapoError(f"{what}: has no tags")
-    return iter([block]), what
+    return _without_empty(iter([block])), what
+
+
+def _without_empty(blocks: Iterator[Block]) -> Iterator[Block]:
+    for block in blocks:
+        for sentence in np.flatnonzero(np.diff(block.offsets) == 0).tolist():
+            lines = block.extra.get("lines")  # of JSONL, where a sentence is a line
+            place = f"{block.name}:{lines[sentence]}: this sentence" if lines else f"{block.name}: sentence {sentence}"
+            raise SapoError(f"{place} has no tokens; leave it out")
+        yield block
 
 
 def _pairs(listed: Sequence[Any], what: str) -> tuple[list[Any], list[Sequence[str]]]:
@@ -235,6 +267,8 @@ def _pairs(listed: Sequence[Any], what: str) -> tuple[list[Any], list[Sequence[s
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
             raise SapoError(f"{what}: sentence {number} must be a pair of tokens and tags, found {pair!r:.60}")
         tokens, tags = pair
+        check_sentence(tokens, f"{what}: sentence {number}")
+        check_sentence(tags, f"{what}: sentence {number}: tags")
         if len(tokens) != len(tags):
             raise SapoError(f"{what}: sentence {number} has {len(tokens)} tokens but {len(tags)} tags")
         if not len(tokens):

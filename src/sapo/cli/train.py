@@ -37,11 +37,27 @@ def train_command(
     label: LabelOption = None,
     columns: ColumnsOption = None,
     min_count: Annotated[int, typer.Option(help="Leave out features that occur less often.")] = 1,
-    learner: Annotated[str, typer.Option(help="How to learn.")] = "sapo",
+    learner: Annotated[
+        str,
+        typer.Option(
+            "--learner",
+            "-l",
+            help="sapo, crf, perceptron, mira or mira-nbest; each with -avg for weights averaged over all steps.",
+        ),
+    ] = "sapo",
     n: Annotated[int, typer.Option("--n", "-n", help="Taggings to search for at each step.")] = 5,
     strength: Annotated[float, typer.Option(help="Strength of the regulariser (lambda).")] = 1.0,
     rate: Annotated[float, typer.Option(help="Learning rate of the first pass.")] = 0.1,
-    decay: Annotated[float, typer.Option(help="Factor on the rate after each pass; 1 keeps it fixed.")] = 0.9,
+    schedule: Annotated[
+        str, typer.Option(help="How the rate falls: exponential (by --decay a pass), inverse (time) or fixed.")
+    ] = "exponential",
+    decay: Annotated[float, typer.Option(help="How fast the rate falls.")] = 0.9,
+    regulariser: Annotated[str, typer.Option(help="l2, l1 (sparse), group-lasso (by template) or none.")] = "l2",
+    search: Annotated[str, typer.Option(help="How to search: topn, astar (both exact) or beam.")] = "topn",
+    width: Annotated[int, typer.Option(help="Width of the beam.")] = 50,
+    order: Annotated[
+        str, typer.Option(help="shuffle the sentences before each pass, or draw with replacement.")
+    ] = "shuffle",
     stop_ratio: Annotated[
         float, typer.Option(help="Leave out taggings this many times less probable than the best.")
     ] = float("inf"),
@@ -65,6 +81,11 @@ def train_command(
         strength=strength,
         rate=rate,
         decay=decay,
+        schedule=schedule,
+        regulariser=regulariser,
+        search=search,
+        width=width,
+        order=order,
         stop_ratio=stop_ratio,
         epochs=epochs,
         patience=patience,
@@ -74,6 +95,8 @@ def train_command(
     for path in (output, checkpoint, log):
         if path is not None:
             check_writable(path)
+    if str(output) == "-":
+        raise SapoError("a model cannot go to standard output; give the name of a file with -o")
     if resume and checkpoint is None:
         raise SapoError("--resume needs --checkpoint FILE to tell where to go on from")
     announce_compiling(quiet)

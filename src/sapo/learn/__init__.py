@@ -1,15 +1,18 @@
 """Learning: the shared loop, and one short file a learner."""
 
+from sapo.learn.groups import Groups
+from sapo.learn.learners import LEARNERS, Learner
 from sapo.learn.loop import DevSet, Observer, PassRecord, State, final_weights, learn, tag
 from sapo.learn.sapo import sapo_pass
-from sapo.learn.settings import Settings
+from sapo.learn.settings import CHOICES, Settings
 from sapo.learn.weights import Weights
 
-LEARNERS = {"sapo": sapo_pass}
-
 __all__ = [
+    "CHOICES",
     "LEARNERS",
     "DevSet",
+    "Groups",
+    "Learner",
     "Observer",
     "PassRecord",
     "Settings",

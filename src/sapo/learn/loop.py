@@ -9,12 +9,15 @@ from typing import Protocol
 import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
+from sapo.errors import SapoError
 from sapo.evaluate import Scores, score
-from sapo.kernels import sapo as totals_of
-from sapo.kernels import viterbi
-from sapo.kernels.types import Floats, Ints
+from sapo.kernels import update, viterbi
+from sapo.kernels.types import Doubles, Floats, Ints, Longs
+from sapo.learn.groups import Groups
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
+
+RANKS = 10  # candidates whose mean probability is recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +29,10 @@ class PassRecord:
     dev: float | None  # F1 or accuracy
     w_complexity: float  # mean |w|
     rate: float
+    updates: int  # samples that changed the weights
     updated: float  # share of tokens whose features were updated
     candidates: float  # mean number of taggings found
+    probabilities: list[float]  # mean probability of the first, second ... candidate
     accuracy: float  # share of training tokens that were right when they came
     seconds: float
     tokens_per_second: float
@@ -66,16 +71,17 @@ class Observer(Protocol):
     def passed(self, record: PassRecord, state: State) -> None: ...
 
 
-Learner = Callable[..., Iterator[int]]
+LearnerPass = Callable[[Weights, EncodedCorpus, Longs, float, Settings, Doubles], Iterator[int]]
 
 
 def learn(
-    learner: Learner,
+    learner: LearnerPass,
     corpus: EncodedCorpus,
     settings: Settings,
     state: State,
     *,
     dev: DevSet | None = None,
+    groups: Groups | None = None,
     observers: Sequence[Observer] = (),
 ) -> str:
     """Bring `state` from where it stands to the end; return in words why training stopped."""
@@ -84,7 +90,7 @@ def learn(
             reason = _reason_to_stop(state, settings, dev)
             if reason:
                 return reason
-            record = _one_pass(learner, corpus, settings, state, dev, observers)
+            record = _one_pass(learner, corpus, settings, state, dev, groups, observers)
             state.history.append(record)
             for observer in observers:
                 observer.passed(record, state)
@@ -96,8 +102,8 @@ def final_weights(state: State) -> tuple[Floats, Floats]:
     """The best weights on dev, or the last ones where there is no dev set."""
     if state.best is not None:
         return state.best
-    state.weights.fold_scale()  # in place: a copy would be the peak of memory
-    return state.weights.features, state.weights.edges
+    state.weights.pay_penalties()
+    return state.weights.final()
 
 
 def tag(corpus: EncodedCorpus, weights: Floats, edges: Floats) -> Ints:
@@ -107,49 +113,80 @@ def tag(corpus: EncodedCorpus, weights: Floats, edges: Floats) -> Ints:
     return tags
 
 
+def draw_order(corpus: EncodedCorpus, settings: Settings, epoch: int) -> Longs:
+    """The samples of a pass. One generator a pass: a resumed run draws the same as one that never stopped."""
+    rng = np.random.default_rng([settings.seed, epoch])
+    if settings.order == "draw":
+        return rng.integers(corpus.sentences, size=corpus.sentences)
+    return rng.permutation(corpus.sentences)
+
+
 def _one_pass(
-    learner: Learner,
+    learner: LearnerPass,
     corpus: EncodedCorpus,
     settings: Settings,
     state: State,
     dev: DevSet | None,
+    groups: Groups | None,
     observers: Sequence[Observer],
 ) -> PassRecord:
     epoch = state.epoch + 1
-    # one generator a pass: a resumed run draws the same order as one that never stopped
-    order = np.random.default_rng([settings.seed, epoch]).permutation(corpus.sentences)
-    rate = settings.rate * settings.decay**state.epoch
-    totals = np.zeros(8)
+    weights = state.weights
+    order = draw_order(corpus, settings, epoch)
+    rate = settings.rate_of(epoch)
+    totals = np.zeros(update.BY_RANK + RANKS)
     done = 0
     seconds = 0.0
     started = time.perf_counter()
-    for samples in learner(state.weights, corpus, order, rate, settings, totals):
+    for samples in learner(weights, corpus, order, rate, settings, totals):
+        if groups is not None:
+            groups.shrink(weights, samples * rate * settings.strength / corpus.sentences)
         seconds += time.perf_counter() - started
         done += samples
         for observer in observers:
             observer.samples(epoch, done, corpus.sentences)
         started = time.perf_counter()
+    weights.pay_penalties()
 
-    weights = state.weights
-    penalty = settings.strength / 2 * weights.squared_norm() / corpus.sentences
+    objective = float(totals[update.LOSS]) / corpus.sentences + _penalty(weights, settings, groups, corpus.sentences)
+    complexity = weights.w_complexity()
+    if not (math.isfinite(objective) and math.isfinite(complexity)):
+        raise SapoError(
+            f"pass {epoch}: the weights grew out of all bounds; lower the rate ({settings.rate}) "
+            f"or the strength ({settings.strength})"
+        )
     value = None
     if dev is not None:
         true_weights = weights.true_weights()
         value = dev.evaluate(*true_weights).main[1]
         if value > max((record.dev or 0.0 for record in state.history), default=-math.inf):
             state.best, state.best_epoch = true_weights, epoch
+    tokens = max(1.0, totals[update.TOKENS])
     return PassRecord(
         epoch=epoch,
-        objective=float(totals[totals_of.LOSS]) / corpus.sentences + penalty,
+        objective=objective,
         dev=value,
-        w_complexity=weights.w_complexity(),
+        w_complexity=complexity,
         rate=rate,
-        updated=float(totals[totals_of.UPDATES]) / corpus.tokens,
-        candidates=float(totals[totals_of.CANDIDATES]) / corpus.sentences,
-        accuracy=float(totals[totals_of.CORRECT]) / corpus.tokens,
+        updates=int(totals[update.UPDATED_SAMPLES]),
+        updated=float(totals[update.UPDATES] / tokens),
+        candidates=float(totals[update.CANDIDATES]) / corpus.sentences,
+        probabilities=[float(total) / corpus.sentences for total in totals[update.BY_RANK :] if total > 0],
+        accuracy=float(totals[update.CORRECT] / tokens),
         seconds=seconds,
-        tokens_per_second=corpus.tokens / max(seconds, 1e-9),
+        tokens_per_second=float(tokens / max(seconds, 1e-9)),
     )
+
+
+def _penalty(weights: Weights, settings: Settings, groups: Groups | None, sentences: int) -> float:
+    """The regulariser's share of the objective, for one sample."""
+    if settings.regulariser == "l2":
+        return settings.strength / 2 * weights.squared_norm() / sentences
+    if settings.regulariser == "l1":
+        return settings.strength * weights.absolute_norm() / sentences
+    if groups is not None:
+        return settings.strength * groups.penalty(weights) / sentences
+    return 0.0
 
 
 def _reason_to_stop(state: State, settings: Settings, dev: DevSet | None) -> str:
@@ -159,6 +196,6 @@ def _reason_to_stop(state: State, settings: Settings, dev: DevSet | None) -> str
         return f"no better dev score in {settings.patience} passes"
     if state.epoch >= 2:
         before, now = (record.objective for record in state.history[-2:])
-        if abs(before - now) < settings.tolerance * abs(before):
+        if abs(before - now) <= settings.tolerance * abs(before):
             return "converged"
     return ""

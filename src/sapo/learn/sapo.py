@@ -6,33 +6,32 @@
         P_k = exp(w.F(x, y_k)) / sum over Y_n of exp(w.F(x, y))
         w <- w - rate * P_k * F(x, y_k)             for every y_k in Y_n
         w <- w + rate * F(x, y*)
-        w <- w - rate * strength / |S| * grad R(w)  with R(w) = |w|^2 / 2
+        w <- w - rate * strength / |S| * grad R(w)  with R(w) = |w|^2 / 2 for L2
     until convergence
 
-The kernel does this for some hundred samples at a time; n = 1 is the structured perceptron, n = all taggings the
-stochastic gradient of a CRF.
+The kernel does this for some hundred samples at a time. With n = 1 it is the structured perceptron, with n = all
+taggings the stochastic gradient of a CRF.
 """
 
 import math
 from collections.abc import Iterator
 
-import numpy as np
-
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import sapo as kernel
 from sapo.kernels.types import Doubles, Longs
+from sapo.learn.runs import runs_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
-
-SAMPLES = 256  # learned from in one call; then Ctrl-C and the progress display have their turn
+from sapo.search import SEARCHES
 
 
 def sapo_pass(
     weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
 ) -> Iterator[int]:
     """Learn from the sentences in this order; say after each run of samples how many there were."""
-    for samples in np.split(order, range(SAMPLES, len(order), SAMPLES)):
-        weights.scale = kernel.sapo_samples(
+    penalty = rate * settings.strength / corpus.sentences
+    for samples in runs_of(order):
+        kernel.sapo_samples(
             samples,
             corpus.offsets,
             corpus.row_offsets,
@@ -42,11 +41,18 @@ def sapo_pass(
             weights.features,
             weights.edges,
             weights.transitions,
-            weights.scale,
+            weights.sums,
+            weights.edge_sums,
+            weights.received,
+            weights.edge_received,
+            weights.state,
+            SEARCHES[settings.search],
             settings.n,
+            settings.width,
             math.log(settings.stop_ratio),
             rate,
-            rate * settings.strength / corpus.sentences,
+            penalty if settings.regulariser == "l2" else 0.0,
+            penalty if settings.regulariser == "l1" else 0.0,
             totals,
         )
         yield len(samples)

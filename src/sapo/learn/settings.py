@@ -3,9 +3,17 @@
 import dataclasses
 import math
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 from sapo.errors import SapoError
+
+CHOICES = {
+    "search": ("topn", "astar", "beam"),
+    "regulariser": ("l2", "l1", "group-lasso", "none"),
+    "schedule": ("exponential", "fixed", "inverse"),
+    "order": ("shuffle", "draw"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,28 +29,61 @@ class Settings:
     n: int = 5  # taggings to search for
     strength: float = 1.0  # lambda of the regulariser
     rate: float = 0.1  # gamma of the first pass
-    decay: float = 0.9  # the rate is multiplied by this after each pass; 1 keeps it fixed
+    decay: float = 0.9  # of the rate; see `schedule`
     stop_ratio: float = math.inf  # leave out candidates this many times less probable than the best
     epochs: int = 20  # passes over the training set, at most
     patience: int = 5  # passes without a better dev score before stopping
     tolerance: float = 1e-3  # stop when the objective changes less than this, relatively
     seed: int = 0
+    search: str = "topn"  # topn and astar are exact, beam is not
+    width: int = 50  # of the beam
+    regulariser: str = "l2"
+    schedule: str = "exponential"  # the rate falls by `decay` a pass, stays fixed, or falls with inverse time
+    order: str = "shuffle"  # shuffle the samples before each pass, or draw them with replacement
 
     def __post_init__(self) -> None:
-        for rule, name, holds in (
-            ("at least 1", "n", self.n >= 1),
-            ("0 or more, and finite", "strength", 0 <= self.strength < math.inf),
-            ("more than 0, and finite", "rate", 0 < self.rate < math.inf),
-            ("more than 0 and at most 1", "decay", 0 < self.decay <= 1),
-            ("at least 1", "stop_ratio", self.stop_ratio >= 1),
-            ("at least 1", "epochs", self.epochs >= 1),
-            ("at least 1", "patience", self.patience >= 1),
-            ("0 or more", "tolerance", self.tolerance >= 0),
-            ("0 or more", "seed", self.seed >= 0),
+        for name, rule, low, high in (
+            ("n", "at least 1", 1, math.inf),
+            ("epochs", "at least 1", 1, math.inf),
+            ("patience", "at least 1", 1, math.inf),
+            ("width", "at least 1", 1, math.inf),
+            ("seed", "0 or more", 0, math.inf),
+            ("strength", "a finite number, 0 or more", 0.0, 1e30),
+            ("rate", "a finite number, more than 0", 1e-30, 1e30),
+            ("decay", "a number more than 0 and at most 1", 1e-30, 1.0),
+            ("stop_ratio", "a number, at least 1", 1.0, math.inf),
+            ("tolerance", "a number, 0 or more", 0.0, math.inf),
         ):
-            if not holds:
-                raise SapoError(f"{name} must be {rule}, not {getattr(self, name)}")
+            value = getattr(self, name)
+            whole = isinstance(low, int)
+            if whole and not isinstance(value, Integral):
+                rule = f"a whole number, {rule}"
+            number = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
+            self._check(name, rule, number and low <= value <= high)
+        for name, choices in CHOICES.items():
+            self._check(name, f"one of {', '.join(choices)}", getattr(self, name) in choices)
+
+    def _check(self, name: str, rule: str, holds: bool) -> None:
+        if not holds:
+            raise SapoError(f"{name} must be {rule}, not {getattr(self, name)}")
+
+    def rate_of(self, epoch: int) -> float:
+        """The rate of a pass; the first is 1.
+
+        >>> [round(Settings(rate=1.0, schedule=kind).rate_of(3), 3) for kind in CHOICES["schedule"]]
+        [0.81, 1.0, 0.818]
+        """
+        if self.schedule == "fixed":
+            return self.rate
+        if self.schedule == "inverse":
+            return self.rate / (1 + (1 / self.decay - 1) * (epoch - 1))
+        return self.rate * self.decay ** (epoch - 1)
 
     def as_json(self) -> dict[str, Any]:
-        values = dataclasses.asdict(self)
+        """Plain numbers, whatever kinds were given."""
+        values = {field.name: _plain(field.type, getattr(self, field.name)) for field in dataclasses.fields(self)}
         return {key: None if value == math.inf else value for key, value in values.items()}
+
+
+def _plain(kind: Any, value: Any) -> Any:
+    return kind(value)

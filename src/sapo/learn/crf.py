@@ -1,0 +1,44 @@
+"""The conditional random field (Lafferty et al. 2001), trained by stochastic gradient.
+
+    w <- w + rate * (F(x, y*) - E[F(x, y)])     the expectation over all taggings, by forward-backward
+    w <- w - rate * strength / |S| * grad R(w)
+
+The same rate and regulariser as SAPO, of which it is the case n = all taggings.
+"""
+
+from collections.abc import Iterator
+
+from sapo.encode.encoded import EncodedCorpus
+from sapo.kernels import crf as kernel
+from sapo.kernels.types import Doubles, Longs
+from sapo.learn.runs import runs_of
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
+
+
+def crf_pass(
+    weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
+) -> Iterator[int]:
+    penalty = rate * settings.strength / corpus.sentences
+    for samples in runs_of(order):
+        kernel.crf_samples(
+            samples,
+            corpus.offsets,
+            corpus.row_offsets,
+            corpus.rows,
+            corpus.values,
+            corpus.gold,
+            weights.features,
+            weights.edges,
+            weights.transitions,
+            weights.sums,
+            weights.edge_sums,
+            weights.received,
+            weights.edge_received,
+            weights.state,
+            rate,
+            penalty if settings.regulariser == "l2" else 0.0,
+            penalty if settings.regulariser == "l1" else 0.0,
+            totals,
+        )
+        yield len(samples)

@@ -1,0 +1,39 @@
+"""Group lasso: the weights of a template live or die together.
+
+The penalty is strength * sum over the groups g of sqrt(|g|) * |w_g| (2-norms). Its proximal step, which is taken after
+each run of samples, shortens each group by a constant and drops those that are shorter.
+"""
+
+import numpy as np
+
+from sapo.kernels import groups as kernel
+from sapo.kernels import update
+from sapo.kernels.types import Doubles, Ints
+from sapo.learn.weights import Weights
+
+
+class Groups:
+    """Which group each feature belongs to; the edges are one more."""
+
+    def __init__(self, group_of: Ints, labels: int) -> None:
+        count = int(group_of.max()) + 1 if len(group_of) else 0
+        self._group_of = group_of
+        self._edge_group = np.full(labels, count, np.int32)
+        sizes = np.append(np.bincount(group_of, minlength=count) * labels, labels * labels)
+        self._roots: Doubles = np.sqrt(sizes)
+
+    def shrink(self, weights: Weights, penalty: float) -> None:
+        norms = self._norms(weights)
+        factors = np.maximum(0.0, 1.0 - penalty * self._roots / np.maximum(norms, 1e-30))
+        clock = weights.state[update.CLOCK]
+        kernel.scale_groups(weights.features, self._group_of, factors, weights.sums, clock)
+        kernel.scale_groups(weights.edges, self._edge_group, factors, weights.edge_sums, clock)
+
+    def penalty(self, weights: Weights) -> float:
+        return float(self._roots @ self._norms(weights))
+
+    def _norms(self, weights: Weights) -> Doubles:
+        squares = np.zeros(len(self._roots))
+        kernel.add_squares(weights.features, self._group_of, squares)
+        kernel.add_squares(weights.edges, self._edge_group, squares)
+        return np.sqrt(squares) * weights.scale

@@ -1,0 +1,33 @@
+"""The learners by name."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from sapo.learn.crf import crf_pass
+from sapo.learn.mira import mira_nbest_pass, mira_pass
+from sapo.learn.perceptron import perceptron_pass
+from sapo.learn.sapo import sapo_pass
+
+
+@dataclass(frozen=True, slots=True)
+class Learner:
+    """One pass over the samples; whether the result is the average over all steps; whether it has a rate and a
+    regulariser."""
+
+    run: Callable[..., Iterator[int]]
+    averaged: bool = False
+    regularised: bool = True
+
+
+LEARNERS = {
+    "sapo": Learner(sapo_pass),
+    "sapo-avg": Learner(sapo_pass, averaged=True),
+    "crf": Learner(crf_pass),
+    "crf-avg": Learner(crf_pass, averaged=True),
+    "perceptron": Learner(perceptron_pass, regularised=False),
+    "perceptron-avg": Learner(perceptron_pass, averaged=True, regularised=False),
+    "mira": Learner(mira_pass, regularised=False),
+    "mira-avg": Learner(mira_pass, averaged=True, regularised=False),
+    "mira-nbest": Learner(mira_nbest_pass, regularised=False),
+    "mira-nbest-avg": Learner(mira_nbest_pass, averaged=True, regularised=False),
+}

@@ -1,0 +1,55 @@
+"""MIRA (Crammer & Singer 2003; McDonald et al. 2005): the smallest change that separates the oracle from its rivals.
+
+    minimise |w' - w|^2 / 2  subject to  w'.F(x, y*) - w'.F(x, y_k) >= loss(y*, y_k)  for the candidates y_k
+
+The loss is the Hamming loss, the number of wrong tags. `mira` has one candidate, the best tagging; `mira-nbest` has the
+n best ones, each a constraint. There is neither a rate nor a regulariser, and no bound on the step (no C): on data that
+cannot be separated the weights go on growing, as the paper shows.
+"""
+
+from collections.abc import Iterator
+
+from sapo.encode.encoded import EncodedCorpus
+from sapo.kernels import mira as kernel
+from sapo.kernels.types import Doubles, Longs
+from sapo.learn.runs import runs_of
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
+from sapo.search import SEARCHES
+
+
+def mira_pass(
+    weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
+) -> Iterator[int]:
+    return _pass(weights, corpus, order, 1, settings, totals)
+
+
+def mira_nbest_pass(
+    weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
+) -> Iterator[int]:
+    return _pass(weights, corpus, order, settings.n, settings, totals)
+
+
+def _pass(
+    weights: Weights, corpus: EncodedCorpus, order: Longs, n: int, settings: Settings, totals: Doubles
+) -> Iterator[int]:
+    for samples in runs_of(order):
+        kernel.mira_samples(
+            samples,
+            corpus.offsets,
+            corpus.row_offsets,
+            corpus.rows,
+            corpus.values,
+            corpus.gold,
+            weights.features,
+            weights.edges,
+            weights.transitions,
+            weights.sums,
+            weights.edge_sums,
+            weights.state,
+            SEARCHES[settings.search],
+            n,
+            settings.width,
+            totals,
+        )
+        yield len(samples)

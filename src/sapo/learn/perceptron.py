@@ -1,0 +1,38 @@
+"""The structured perceptron (Collins 2002): find the best tagging; where it is wrong, move towards the oracle.
+
+    w <- w + rate * (F(x, y*) - F(x, y))
+
+The rate is 1 and nothing is regularised. `perceptron-avg` gives the average of w over all steps.
+"""
+
+from collections.abc import Iterator
+
+from sapo.encode.encoded import EncodedCorpus
+from sapo.kernels import perceptron as kernel
+from sapo.kernels.types import Doubles, Longs
+from sapo.learn.runs import runs_of
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
+
+
+def perceptron_pass(
+    weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
+) -> Iterator[int]:
+    for samples in runs_of(order):
+        kernel.perceptron_samples(
+            samples,
+            corpus.offsets,
+            corpus.row_offsets,
+            corpus.rows,
+            corpus.values,
+            corpus.gold,
+            weights.features,
+            weights.edges,
+            weights.transitions,
+            weights.sums,
+            weights.edge_sums,
+            weights.state,
+            1.0,
+            totals,
+        )
+        yield len(samples)

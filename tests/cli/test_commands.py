@@ -1,0 +1,201 @@
+"""Every command does what its help says, in the ways people call it."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sapo
+
+COMMANDS = ["train", "tag", "eval", "inspect", "convert", "demo"]
+
+
+def sentences(text: str) -> list[list[list[str]]]:
+    """The fields of a column file."""
+    return [[line.split() for line in block.splitlines()] for block in text.strip().split("\n\n")]
+
+
+def test_the_version_is_told(run: Any) -> None:
+    assert run("--version").stdout == f"sapo {sapo.__version__}\n"
+
+
+def test_help_lists_all_commands(run: Any) -> None:
+    told = run("--help").stdout
+    assert all(re.search(rf"^\W*{name}\s", told, re.MULTILINE) for name in COMMANDS)
+    assert run("-h").stdout == told
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(run: Any, name: str) -> None:
+    told = run(name, "--help").stdout
+    assert re.search(rf"^Usage: .*{name}", told.strip())
+    assert "--help" in told
+
+
+def test_training_tells_how_it_goes(house: Any) -> None:
+    lines = house.told.splitlines()
+    assert lines[0] == f"reading {house.train}"
+    assert re.match(r"100 sentences, [\d,]+ tokens, \d+ labels, [\d,]+ features \(template chunking\)", lines[1])
+    passes = [line for line in lines if line.startswith("pass ")]
+    assert [line.split()[1] for line in passes] == ["1/4", "2/4", "3/4", "4/4"]
+    assert lines[-2] == "all 4 passes done; kept pass 4"
+    assert re.fullmatch(rf"saved {house.model} \([\d.]+ MB\)", lines[-1])
+
+
+def test_quiet_training_from_a_zipped_pipe_gives_the_same_file(run: Any, house: Any, tmp_path: Path) -> None:
+    zipped = gzip.compress(house.train.read_bytes())
+    out = tmp_path / "chunk.sapo"
+    done = run("train", "-", "-o", out, "-t", "chunking", "-e", 4, "--tolerance", 0, "-q", input=zipped)
+    assert (done.stdout, done.stderr) == ("", "")
+    assert out.read_bytes() == house.model.read_bytes()
+
+
+def test_a_run_can_be_cut_in_two_and_leaves_a_log(run: Any, house: Any, tmp_path: Path) -> None:
+    state, log, out = tmp_path / "run.state", tmp_path / "log.jsonl", tmp_path / "chunk.sapo"
+    always = ("-t", "chunking", "--tolerance", 0, "-q", "--checkpoint", state, "--log", log, "-o", out)
+    run("train", house.train, *always, "-e", 2)
+    assert out.read_bytes() != house.model.read_bytes()
+    run("train", house.train, *always, "-e", 4, "--resume")
+    assert out.read_bytes() == house.model.read_bytes()
+    entries = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [entry["event"] for entry in entries] == ["start", "pass", "pass", "start", "pass", "pass"]
+    assert [entry["epoch"] for entry in entries if entry["event"] == "pass"] == [1, 2, 3, 4]
+    assert entries[0]["sentences"] == 100
+    assert entries[0]["settings"]["epochs"] == 2
+    assert {"objective", "dev", "w_complexity", "seconds", "tokens_per_second"} <= entries[1].keys()
+
+
+def test_a_dev_set_chooses_the_pass_and_unseen_labels_are_a_warning_only(run: Any, house: Any, tmp_path: Path) -> None:
+    dev = tmp_path / "dev.txt"
+    known = "\n\n".join(house.train.read_text().split("\n\n")[:20])
+    dev.write_text(f"{known}\n\nthe DT B-STRANGE\n")
+    done = run("train", house.train, "--dev", dev, "-o", tmp_path / "m", "-e", 2, "-q")
+    warning = "sapo: warning: the label 'B-STRANGE' of the dev data never occurs in the training data\n"
+    assert done.stderr == warning
+    record = json.loads(run("inspect", tmp_path / "m", "--json").stdout)["record"]
+    assert all(0 < entry["dev"] < 1 for entry in record["history"])
+
+
+def test_a_tagged_column_file_has_a_further_column(run: Any, house: Any, tmp_path: Path) -> None:
+    out = tmp_path / "tagged.txt"
+    done = run("tag", house.model, house.test, "-o", out)
+    assert (done.stdout, done.stderr) == ("", "")
+    given, found = sentences(house.test.read_text()), sentences(out.read_text())
+    assert [[line[:3] for line in sentence] for sentence in found] == given
+    tagger = sapo.Tagger.load(house.model)
+    expected = tagger.tag_many([(line[0], line[1]) for line in sentence] for sentence in given)
+    assert [[line[3] for line in sentence] for sentence in found] == expected
+    # the table of the tagged file is that of tagging on the fly
+    assert run("eval", out).stdout == run("eval", house.test, "--model", house.model).stdout
+    # through pipes, without the label, and zipped, the tags are the same
+    bare = "\n\n".join("\n".join(" ".join(line[:2]) for line in sentence) for sentence in given)
+    piped = run("tag", house.model, "-", input=bare).stdout
+    assert [[line[2] for line in sentence] for sentence in sentences(piped)] == expected
+    zipped = tmp_path / "test.txt.gz"
+    zipped.write_bytes(gzip.compress(house.test.read_bytes()))
+    run("tag", house.model, zipped, "-o", tmp_path / "tagged.txt.gz")
+    assert gzip.decompress((tmp_path / "tagged.txt.gz").read_bytes()) == out.read_bytes()
+
+
+def test_nbest_gives_ranked_taggings_with_probabilities(run: Any, house: Any) -> None:
+    told = run("tag", house.model, "--nbest", 3, input="The DT\ncat NN\n\nIt PRP\nsleeps VBZ\n").stdout
+    blocks = told.strip().split("\n\n")
+    assert len(blocks) == 6
+    assert [block.splitlines()[0] for block in blocks] == [f"# tagging = {rank}" for rank in (1, 2, 3)] * 2
+    shares = [float(block.splitlines()[1].removeprefix("# probability = ")) for block in blocks]
+    assert shares[:3] == sorted(shares[:3], reverse=True)
+    assert sum(shares[:3]) == pytest.approx(1, abs=1e-5)
+    found = sapo.Tagger.load(house.model).nbest([("The", "DT"), ("cat", "NN")], 3)
+    assert [[line.split()[2] for line in block.splitlines()[2:]] for block in blocks[:3]] == [one.tags for one in found]
+
+
+def test_jsonl_is_tagged_as_jsonl(run: Any, house: Any) -> None:
+    record = {"id": 7, "tokens": ["The", "cat"], "pos": ["DT", "NN"]}
+    plain = json.loads(run("tag", house.model, "--format", "jsonl", input=json.dumps(record)).stdout)
+    assert plain == {**record, "tags": ["B-NP", "I-NP"]}
+    ranked = json.loads(run("tag", house.model, "--format", "jsonl", "--nbest", 2, input=json.dumps(record)).stdout)
+    assert [set(one) for one in ranked.pop("nbest")] == [{"tags", "probability"}] * 2
+    assert ranked == plain
+
+
+def test_a_jsonl_sentence_without_tokens_is_tagged_among_others(run: Any, house: Any) -> None:
+    records = [{"tokens": []}, {"tokens": ["The"], "pos": ["DT"]}]
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    told = run("tag", house.model, "--format", "jsonl", input=text).stdout
+    assert [json.loads(line)["tags"] for line in told.splitlines()] == [[], ["B-NP"]]
+
+
+def test_a_lone_surrogate_of_json_does_not_make_the_output_something_else_than_utf8(run: Any, house: Any) -> None:
+    text = '{"tokens": ["\\ud83d"], "pos": ["NN"]}\n'
+    once = run("tag", house.model, "--format", "jsonl", input=text).stdout
+    assert json.loads(once)["tokens"] == ["\ud83d"]
+    assert run("tag", house.model, "--format", "jsonl", input=once).stdout == once
+
+
+def test_conllu_is_trained_on_and_tagged_in_place(run: Any, tmp_path: Path) -> None:
+    rows = [
+        "# text = cats sleep",
+        "1\tcats\tcat\tNOUN\t_\t_\t0\t_\t_\t_",
+        "2\tsleep\tsleep\tVERB\t_\t_\t1\t_\t_\t_",
+        "",
+    ]
+    corpus = tmp_path / "train.conllu"
+    corpus.write_text("\n".join([*rows, ""]) * 4)
+    run("train", corpus, "-o", tmp_path / "pos.sapo", "-e", 3, "-q")
+    bare = corpus.read_text().replace("NOUN", "_").replace("VERB", "_")
+    (tmp_path / "bare.conllu").write_text(bare)
+    assert run("tag", tmp_path / "pos.sapo", tmp_path / "bare.conllu").stdout == corpus.read_text()
+    elsewhere = run("tag", tmp_path / "pos.sapo", tmp_path / "bare.conllu", "--label", "xpos").stdout
+    assert elsewhere.splitlines()[1].split("\t")[3:5] == ["_", "NOUN"]
+
+
+def test_eval_prints_the_familiar_table_or_json(run: Any, house: Any) -> None:
+    table = run("eval", house.test, "-m", house.model).stdout
+    assert re.match(r"processed \d+ tokens with \d+ phrases; found: \d+ phrases; correct: \d+\.\n", table)
+    scores = json.loads(run("eval", house.test, "-m", house.model, "--json").stdout)
+    assert f"processed {scores['tokens']} tokens" in table
+    perfect = run("eval", "-", "--label", "-2", "--predicted", "-1", "--strict", input="a B-NP B-NP\nb O O\n").stdout
+    assert "100.00" in perfect
+
+
+def test_inspect_shows_what_is_in_a_model(run: Any, house: Any) -> None:
+    told = run("inspect", house.model, "--top", 2, "--label", "B-NP").stdout
+    for part in ("labels", "features", "100 sentences", "4 passes", "pos[-1] & pos[0]", "strongest features", "-> "):
+        assert part in told
+    assert len(re.findall(r"^ +[+-][\d.]+  (?:word|pos)\[", told, re.MULTILINE)) == 2
+    described = json.loads(run("inspect", house.model, "--json").stdout)
+    assert described["columns"] == ["word", "pos"]
+    assert described["labels"] == list(sapo.Tagger.load(house.model).labels)
+    assert described["record"]["settings"]["epochs"] == 4
+    assert all(len(entries) == 5 for entries in described["strongest_features"].values())
+
+
+def test_convert_there_and_back_changes_nothing(run: Any, house: Any, tmp_path: Path) -> None:
+    done = run("convert", house.test, tmp_path / "test.jsonl")
+    assert done.stderr == f"10 sentences written to {tmp_path / 'test.jsonl'}\n"
+    back = run("convert", tmp_path / "test.jsonl", "-", "--to", "columns").stdout
+    assert sentences(back) == sentences(house.test.read_text())
+
+
+def test_convert_changes_the_scheme_of_a_pipe(run: Any) -> None:
+    text = "a B-X\nb I-X\nc B-X\nd O\n"
+    assert run("convert", "-", "--scheme", "bioes", input=text).stdout.split() == [
+        "a",
+        "B-X",
+        "b",
+        "E-X",
+        "c",
+        "S-X",
+        "d",
+        "O",
+    ]
+
+
+def test_the_demo_trains_three_taggers_and_shows_them(run: Any) -> None:
+    told = run("demo").stdout
+    assert len(re.findall(r"(?:accuracy|F1) +\d\d\.\d on its held-out part", told)) == 3
+    assert told.count("the three best taggings") == 2
+    assert "B-PER" in told

@@ -1,0 +1,78 @@
+"""Ctrl-C, and a reader that has seen enough."""
+
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sapo
+
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start(command: list[str], env: dict[str, str]) -> Iterator[Start]:
+    """Start `sapo` and leave it running; what still runs at the end of the test is killed."""
+    with ExitStack() as stack:
+
+        def call(*args: object) -> "subprocess.Popen[str]":
+            pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+            process = subprocess.Popen([*command, *map(str, args)], env=env, text=True, **pipes)
+            stack.enter_context(process)
+            stack.callback(process.kill)
+            return process
+
+        yield call
+
+
+def test_ctrl_c_during_training_keeps_a_model(start: Start, house: Any, tmp_path: Path) -> None:
+    out, state = tmp_path / "chunk.sapo", tmp_path / "run.state"
+    process = start("train", house.train, "-o", out, "-e", 1_000_000, "--tolerance", 0, "--checkpoint", state)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if re.match(r"pass +2/", line):
+            process.send_signal(signal.SIGINT)
+            break
+    rest = process.stderr.read()
+    assert process.wait(60) == 130
+    assert "Traceback" not in rest
+    assert "interrupted; kept pass " in rest
+    assert rest.splitlines()[-1].startswith(f"saved {out} ")
+    assert sapo.Tagger.load(out).tag([("The", "DT"), ("cat", "NN")]) == ["B-NP", "I-NP"]
+    assert sapo.Tagger.load(out).model.record["stopped"] == "interrupted"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["chunk.sapo", "run.state"]
+
+
+def test_ctrl_c_while_waiting_for_input_leaves_no_file(start: Start, house: Any, tmp_path: Path) -> None:
+    process = start("tag", house.model, "-", "-o", tmp_path / "out.txt")
+    while not list(tmp_path.iterdir()):  # it has begun to write beside out.txt, and waits for a sentence
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in told
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_goes_away_is_no_error(start: Start, house: Any) -> None:
+    process = start("tag", house.model, "-")
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    sentence = "The DT\ncat NN\nsleeps VBZ\n\n"
+    # a sentence is tagged as soon as it is there: nobody waits for the end of the input
+    process.stdin.write(sentence)
+    process.stdin.flush()
+    assert process.stdout.readline() == "The DT B-NP\n"
+    process.stdout.close()
+    process.stdin.write(sentence * 200)
+    process.stdin.close()
+    assert process.stderr.read() == ""
+    assert process.wait(60) != 0

@@ -1,0 +1,30 @@
+"""A sentence without tokens teaches nothing; its loss is that of the only, empty tagging: zero."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sapo.kernels import update as totals_of
+from sapo.learn import Settings, sapo_pass
+
+
+@pytest.mark.parametrize("lengths", [(0,), (3, 0, 2)])
+def test_an_empty_sentence_adds_nothing(tiny: Any, lengths: tuple[int, ...]) -> None:
+    corpus = tiny.corpus(0, lengths=lengths)
+    weights, totals = tiny.weights(0, corpus), np.zeros(8)
+    before = [array.copy() for array in weights.true_weights()]
+    list(sapo_pass(weights, corpus, np.full(5, lengths.index(0)), 0.1, Settings(n=3, strength=0.0), totals))
+    assert all(np.array_equal(a, b) for a, b in zip(weights.true_weights(), before, strict=True))
+    assert totals[totals_of.LOSS] == 0.0
+    assert (totals[totals_of.TOKENS], totals[totals_of.UPDATES], totals[totals_of.CORRECT]) == (0, 0, 0)
+
+
+def test_an_empty_sentence_between_others_changes_nothing(tiny: Any) -> None:
+    corpus = tiny.corpus(0, lengths=(3, 0, 2))
+    results = []
+    for order in ([0, 2], [0, 1, 2]):
+        weights, totals = tiny.weights(0, corpus), np.zeros(8)
+        list(sapo_pass(weights, corpus, np.array(order), 0.1, Settings(n=3, strength=0.0), totals))
+        results.append((weights.features.tobytes(), weights.edges.tobytes(), totals[totals_of.LOSS]))
+    assert results[0] == results[1]

@@ -1,0 +1,107 @@
+"""Settings: a mistake is told with parameter, rule and value."""
+
+import dataclasses
+import json
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sapo.errors import SapoError
+from sapo.learn import Settings
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        ("n", 0, "at least 1"),
+        ("n", -3, "at least 1"),
+        ("strength", -0.1, "0 or more"),
+        ("strength", math.inf, "0 or more"),
+        ("strength", math.nan, "0 or more"),
+        ("rate", 0.0, "more than 0"),
+        ("rate", -1.0, "more than 0"),
+        ("rate", math.inf, "more than 0"),
+        ("rate", math.nan, "more than 0"),
+        ("decay", 0.0, "more than 0 and at most 1"),
+        ("decay", 1.01, "more than 0 and at most 1"),
+        ("decay", math.nan, "more than 0 and at most 1"),
+        ("stop_ratio", 0.99, "at least 1"),
+        ("stop_ratio", math.nan, "at least 1"),
+        ("epochs", 0, "at least 1"),
+        ("patience", 0, "at least 1"),
+        ("tolerance", -1e-9, "0 or more"),
+        ("tolerance", math.nan, "0 or more"),
+        ("seed", -1, "0 or more"),
+        ("width", 0, "at least 1"),
+        ("search", "dijkstra", "topn, astar, beam"),
+        ("regulariser", "l3", "l2, l1, group-lasso, none"),
+        ("schedule", "never", "exponential, fixed, inverse"),
+        ("order", "sorted", "shuffle, draw"),
+    ],
+)
+def test_a_mistake_names_parameter_rule_and_value(name: str, value: float | str, rule: str) -> None:
+    with pytest.raises(SapoError, match=f"^{name} must be .*{rule}.*, not {re.escape(str(value))}"):
+        Settings(**{name: value})
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"n": 1},
+        {"strength": 0.0},
+        {"rate": 1e-9},
+        {"decay": 1.0},
+        {"stop_ratio": 1.0},
+        {"stop_ratio": math.inf},
+        {"epochs": 1, "patience": 1},
+        {"tolerance": 0.0},
+        {"seed": 0},
+        {"seed": 2**40},
+    ],
+)
+def test_values_on_the_border_are_allowed(values: dict[str, Any]) -> None:
+    assert dataclasses.asdict(Settings(**values)).items() >= values.items()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        ("n", 2.5, "whole number"),
+        ("n", "5", "whole number"),
+        ("epochs", 2.5, "whole number"),
+        ("patience", 1.5, "whole number"),
+        ("seed", 0.5, "whole number"),
+        ("rate", "fast", "number"),
+        ("strength", None, "number"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_told_by_name(name: str, value: Any, rule: str) -> None:
+    with pytest.raises(SapoError, match=f"^{name} must be .*{rule}.*, not {value}"):
+        Settings(**{name: value})
+
+
+@pytest.mark.parametrize(("name", "value"), [("n", np.int64(3)), ("epochs", np.int32(3)), ("rate", np.float32(0.5))])
+def test_numbers_of_numpy_are_numbers(name: str, value: Any) -> None:
+    settings = Settings(**{name: value})
+    assert getattr(settings, name) == value
+    assert json.loads(json.dumps(settings.as_json()))[name] == value
+
+
+def test_settings_do_not_change() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Settings().n = 3  # type: ignore[misc]
+
+
+def test_settings_are_given_by_name() -> None:
+    with pytest.raises(TypeError):
+        Settings(5)  # type: ignore[misc]
+
+
+def test_settings_become_json_without_infinity() -> None:
+    written = json.loads(json.dumps(Settings(n=7).as_json(), allow_nan=False))
+    assert written["n"] == 7
+    assert written["stop_ratio"] is None
+    assert set(written) == {field.name for field in dataclasses.fields(Settings)}
