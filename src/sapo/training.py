@@ -118,7 +118,6 @@ def prepare(
     """Read and encode the corpora of a run."""
     if not isinstance(min_count, Integral) or min_count < 1:
         raise SapoError(f"min_count must be at least 1, not {min_count}")
-    kernels.compile_kernels()
     if not isinstance(data, str | Path):
         if not isinstance(data, Iterable):
             raise SapoError(f"training data: expected a path or sentences, found {data!r:.40}")
@@ -134,6 +133,7 @@ def prepare(
         template = _default_template(first)
     text, source = template_text(template)
     templates = parse_templates(text, first.columns, source)
+    kernels.compile_kernels()
     table = StringTable()
     encoder, corpus = build_encoder(blocks, templates, table, min_count=min_count)
     labels = table.strings()
@@ -289,6 +289,7 @@ def _prepare_features(listed: list[Any], dev: Source | None, template: str | Pat
     if template is not None:
         raise SapoError("a template makes features of words; leave it out where the features are made already")
     tokens, tags = _pairs(listed, "training data")
+    kernels.compile_kernels()
     table = StringTable()
     gold = table.add([tag for sentence in tags for tag in sentence])
     encoder, corpus = build_feature_encoder(tokens, gold, min_count=min_count)

@@ -46,6 +46,9 @@ def _options(
 
 def main() -> None:
     """Run a command: exit code 2 for a mistake of the user, 130 for Ctrl-C."""
+    if sys.stdout is None:  # closed by the caller, as in `sapo ... >&-`
+        print("sapo: standard output: cannot be written (it is closed)", file=sys.stderr)
+        sys.exit(2)
     try:
         try:
             app()

@@ -1,9 +1,12 @@
 """Options that several commands share."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from sapo.errors import SapoError
 
 FormatOption = Annotated[
     str | None,
@@ -26,6 +29,18 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing bu
 
 def split_names(columns: str | None) -> list[str] | None:
     return None if columns is None else [name.strip() for name in columns.split(",")]
+
+
+def refuse_same_file(paths: dict[str, str | Path | None]) -> None:
+    """What is read must not be written over, and two outputs must not be one file. '-' is no file."""
+    seen: dict[Path, str] = {}
+    for what, path in paths.items():
+        if path is None or str(path) == "-" or str(path).startswith("/dev/"):
+            continue
+        real = Path(path).resolve()
+        if real in seen and what.startswith("-"):
+            raise SapoError(f"{path}: cannot be {seen[real]} and {what} at once; give another name")
+        seen[real] = what
 
 
 def tell(message: str) -> None:

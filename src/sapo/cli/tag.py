@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sapo.cli.options import FormatOption, QuietOption, announce_compiling
+from sapo.cli.options import FormatOption, QuietOption, announce_compiling, refuse_same_file
 from sapo.errors import SapoError
 
 
@@ -36,6 +36,7 @@ def tag_command(
 
     if nbest < 0:
         raise SapoError(f"--nbest must be 0 or more, not {nbest}")
+    refuse_same_file({"the model": model, "-o": output})
     announce_compiling(quiet)
     tagger = Tagger.load(model)
     chosen = format_of(input, format)

@@ -12,6 +12,7 @@ from sapo.cli.options import (
     LabelOption,
     QuietOption,
     announce_compiling,
+    refuse_same_file,
     split_names,
     tell,
 )
@@ -99,6 +100,8 @@ def train_command(
         raise SapoError("a model cannot go to standard output; give the name of a file with -o")
     if resume and checkpoint is None:
         raise SapoError("--resume needs --checkpoint FILE to tell where to go on from")
+    inputs = {"the training data": train, "the dev data": dev, "the template": template}
+    refuse_same_file({**inputs, "-o": output, "--checkpoint": checkpoint, "--log": log})
     announce_compiling(quiet)
     progress = make_progress(settings, quiet=quiet)
     progress.say(f"reading {train}")
