@@ -24,8 +24,8 @@ $(DONE): pyproject.toml
 
 test: lint
 	$(BIN)/pytest
-	SAPO_TEST_KERNELS=checked $(BIN)/pytest tests/kernels tests/search
-	SAPO_TEST_KERNELS=interpreted $(BIN)/pytest tests/kernels tests/search
+	SAPO_TEST_KERNELS=checked $(BIN)/pytest tests/kernels tests/search tests/learn
+	SAPO_TEST_KERNELS=interpreted $(BIN)/pytest tests/kernels tests/search tests/learn
 
 lint: $(DONE)
 	$(BIN)/ruff format --check .

@@ -6,6 +6,7 @@ import math
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 
 import sapo
 from sapo import Sentence, Tagger, Tagging, read
+from sapo.corpus import Block
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
 from sapo.training import train
@@ -254,3 +256,24 @@ def test_interpreted_kernels_give_what_compiled_ones_give(tagger: Tagger, text: 
     assert taggings == [
         [[found.tags, found.score, found.probability] for found in tagger.nbest(sentence, 4)] for sentence in few
     ]
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_tagging_a_file_in_threads_gives_the_same_in_the_same_order(tmp_path: Path, threads: int) -> None:
+    path = tmp_path / "train.txt"
+    path.write_text("".join(f"word{i % 7} {'AB'[i % 2]}\n{'' if i % 3 else chr(10)}" for i in range(300)))
+    tagger = train(path, template="pos", epochs=2)
+
+    def pieces() -> Iterator[Block]:
+        for _ in range(20):
+            yield from tagger.read_blocks(path)
+
+    one = [tags.tolist() for _, tags in tagger.tag_blocks(pieces())]
+    many = [tags.tolist() for _, tags in tagger.tag_blocks(pieces(), threads=threads)]
+    assert one == many
+
+
+def test_a_token_may_bring_all_columns_of_training() -> None:
+    tagger = train([([("a", "X"), ("dog", "Y")], ["D", "N"])], template="pos", epochs=2)
+    assert tagger.columns == ("word",)
+    assert tagger.tag([("a", "X"), ("dog", "Y")]) == tagger.tag(["a", "dog"])

@@ -1,10 +1,13 @@
 """Strings in, tags out: a trained model in use."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +25,8 @@ from sapo.learn import tag as tag_encoded
 from sapo.model import Model, load_model, save_model
 from sapo.search import SEARCHES, Candidates, search_n
 
+T = TypeVar("T")
+R = TypeVar("R")
 BATCH = 500  # sentences that are tagged in one go
 
 
@@ -64,7 +69,7 @@ class Tagger:
         return tuple(encoder.columns) if isinstance(encoder, TemplateEncoder) else ()
 
     def tag(self, tokens: Sequence[Any]) -> list[str]:
-        """The tags of one sentence. Its tokens are strings, tuples or features, as in training (see `columns`)."""
+        """The tags of one sentence. Its tokens are strings, tuples or features, as in training (or see `columns`)."""
         return self.tag_many([tokens])[0]
 
     def tag_many(self, sentences: Iterable[Sequence[Any]]) -> list[list[str]]:
@@ -107,10 +112,22 @@ class Tagger:
                     how[key] = trained.get(key)
         return read_blocks(path, labelled=labelled, **how)
 
-    def tag_blocks(self, blocks: Iterable[Block]) -> Iterator[tuple[Block, Ints]]:
-        """Each block with the numbers of its tags."""
-        for block, corpus in self._encoded_blocks(blocks):
-            yield block, self._tags(corpus)
+    def tag_blocks(self, blocks: Iterable[Block], *, threads: int = 1) -> Iterator[tuple[Block, Ints]]:
+        """Each block with the numbers of its tags, in order. The number of threads does not change the result."""
+        if threads == 1:
+            for block, corpus in self._encoded_blocks(blocks):
+                yield block, self._tags(corpus)
+            return
+        encoder = self._template_encoder()
+        kernels.compile_kernels()
+        sessions = threading.local()
+
+        def work(block: Block) -> tuple[Block, Ints]:
+            if not hasattr(sessions, "mine"):
+                sessions.mine = encoder.session()
+            return block, self._tags(sessions.mine.encode(block))
+
+        yield from in_threads(work, blocks, threads)
 
     def nbest_blocks(
         self, blocks: Iterable[Block], n: int, *, search: str = "topn", width: int = 50
@@ -125,13 +142,19 @@ class Tagger:
             yield block, ranked
 
     def _encoded_blocks(self, blocks: Iterable[Block]) -> Iterator[tuple[Block, EncodedCorpus]]:
-        encoder = self.model.encoder
-        if not isinstance(encoder, TemplateEncoder):
-            raise SapoError("this model was trained on ready-made features and cannot tag a file; use it from Python")
-        session = encoder.session()
+        session = self._template_encoder().session()
         for block in blocks:
             kernels.prepare(int(block.offsets[-1]))
             yield block, session.encode(block)
+
+    def _trained_columns(self) -> list[str]:
+        """All columns of the training data, of which the features may need only some."""
+        return [column for column in self.model.reader.get("columns") or () if column != LABEL]
+
+    def _template_encoder(self) -> TemplateEncoder:
+        if not isinstance(self.model.encoder, TemplateEncoder):
+            raise SapoError("this model was trained on ready-made features and cannot tag a file; use it from Python")
+        return self.model.encoder
 
     def _encoded_batches(self, sentences: Iterable[Sequence[Any]]) -> Iterator[EncodedCorpus]:
         encoder = self.model.encoder
@@ -139,7 +162,8 @@ class Tagger:
         for batch in _batches(sentences):
             kernels.prepare(sum(len(tokens) for tokens in batch))
             if isinstance(encoder, TemplateEncoder):
-                yield encoder.session().encode(sentence_block(batch, self.columns, first=first))
+                block = sentence_block(batch, self.columns, first=first, trained=self._trained_columns())
+                yield encoder.session().encode(block)
             else:
                 yield encoder.encode(batch, first=first)
             first += len(batch)
@@ -163,6 +187,18 @@ class Tagger:
         return [self.labels[tag] for tag in tags.tolist()]
 
 
+def in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:
+    """The results in the order of the items, of which only a few are held at a time."""
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[R]] = deque()
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > 2 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
 def _check_search(search: str, n: int) -> None:
     if not isinstance(n, Integral) or n < 1:
         raise SapoError(f"n must be at least 1, not {n}")
@@ -171,13 +207,21 @@ def _check_search(search: str, n: int) -> None:
 
 
 def sentence_block(
-    sentences: Sequence[Sequence[Any]], columns: Sequence[str], tags: Sequence[Any] = (), first: int = 0
+    sentences: Sequence[Sequence[Any]],
+    columns: Sequence[str],
+    tags: Sequence[Any] = (),
+    *,
+    first: int = 0,
+    trained: Sequence[str] = (),
 ) -> Block:
-    """Sentences of strings (one column) or tuples (several) as a block; `first` is the number of the first of them."""
+    """Sentences of strings (one column) or tuples (several) as a block; `first` is the number of the first of them.
+
+    A token may also bring all columns of the training data, `trained`.
+    """
     listed = []
     for number, tokens in enumerate(sentences):
         place = f"sentence {first + number}"
-        rows = [_row(token, columns, f"{place}, token {position}") for position, token in enumerate(tokens)]
+        rows = [_row(token, columns, trained, f"{place}, token {position}") for position, token in enumerate(tokens)]
         values = zip(*rows, strict=True) if rows else [() for _ in columns]
         listed.append(
             Sentence(dict(zip(columns, map(tuple, values), strict=True)), tuple(tags[number]) if tags else None)
@@ -192,8 +236,10 @@ def check_sentence(tokens: Any, place: str) -> None:
         raise SapoError(f"{place}: expected a list of tokens, found {tokens!r:.40}")
 
 
-def _row(token: Any, columns: Sequence[str], place: str) -> tuple[str, ...]:
+def _row(token: Any, columns: Sequence[str], trained: Sequence[str], place: str) -> tuple[str, ...]:
     row = (token,) if isinstance(token, str) else tuple(token) if isinstance(token, (tuple, list)) else ()
+    if len(row) == len(trained) != len(columns):
+        row = tuple(value for value, column in zip(row, trained, strict=True) if column in columns)
     if len(row) != len(columns) or not all(isinstance(value, str) for value in row):
         wanted = "a string" if len(columns) == 1 else f"({', '.join(columns)}), {len(columns)} strings"
         raise SapoError(f"{place}: expected {wanted}, found {token!r:.60}")

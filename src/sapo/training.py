@@ -24,11 +24,13 @@ from sapo.learn import (
     LEARNERS,
     DevSet,
     Groups,
+    Learner,
     Observer,
     PassRecord,
     Settings,
     State,
     Weights,
+    calibrate,
     final_weights,
     learn,
 )
@@ -37,6 +39,7 @@ from sapo.model.model import Encoder
 from sapo.tagger import Tagger, check_sentence, label_ids, sentence_block
 
 Pairs = Iterable[tuple[Sequence[Any], Sequence[str]]]
+AUTO = "auto"
 Source = str | Path | Iterable[Sentence] | Pairs
 
 
@@ -84,16 +87,20 @@ def train(
 
     `data` and `dev` are the path of a file, or sentences in Python: pairs of tokens and tags, where a token is a
     string, a tuple of strings (word, pos, ...), or its features as a list or dictionary. `template` is a preset
-    (chunking, pos, ner) or the path of a template file. `settings` are those of `sapo.Settings`: n, strength, rate ...
+    (chunking, pos, ner) or the path of a template file. `settings` are those of `sapo.Settings`: n, strength, rate ...;
+    where no rate is given it is calibrated on the data.
 
     >>> tagger = train([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=3)
     >>> tagger.labels
     ('DT', 'NN')
     """
-    chosen = make_settings(settings)
+    auto = settings.get("rate", AUTO) == AUTO
+    chosen = make_settings({key: value for key, value in settings.items() if not (auto and key == "rate")})
     prepared = prepare(
         data, dev=dev, template=template, format=format, label=label, columns=columns, min_count=min_count
     )
+    if auto:
+        chosen = with_calibrated_rate(prepared, chosen, learner)
     return run(prepared, chosen, learner=learner, observers=observers).tagger
 
 
@@ -168,9 +175,7 @@ def run(
     resume: bool = False,
 ) -> Outcome:
     """Learn. With `checkpoint` the state is saved after every pass; `resume` goes on from there."""
-    if learner not in LEARNERS:
-        raise SapoError(f"unknown learner '{learner}'{did_you_mean(str(learner), LEARNERS)}")
-    chosen = LEARNERS[learner]
+    chosen = find_learner(learner)
     if not chosen.regularised:
         settings = dataclasses.replace(settings, regulariser="none", strength=0.0)
     encoder, corpus = prepared.encoder, prepared.corpus
@@ -206,6 +211,21 @@ def run(
     }
     model = Model(tuple(prepared.labels), encoder, features, edges, prepared.reader, record)
     return Outcome(Tagger(model), reason, state.history, kept)
+
+
+def find_learner(name: str) -> Learner:
+    if name not in LEARNERS:
+        raise SapoError(f"unknown learner '{name}'{did_you_mean(str(name), LEARNERS)}")
+    return LEARNERS[name]
+
+
+def with_calibrated_rate(prepared: Prepared, settings: Settings, learner: str) -> Settings:
+    """The settings with a start rate that suits the data, for learners that have a rate."""
+    if not find_learner(learner).regularised:
+        return settings
+    encoder = prepared.encoder
+    weights = Weights.zeros(encoder.features, len(prepared.labels), transitions=encoder.transitions)
+    return dataclasses.replace(settings, rate=calibrate(prepared.corpus, weights, settings.seed))
 
 
 class _Checkpoint:

@@ -19,6 +19,7 @@ def tag_command(
     ] = 0,
     search: Annotated[str, typer.Option(help="With --nbest: topn, astar (both exact) or beam.")] = "topn",
     width: Annotated[int, typer.Option(help="Width of the beam.")] = 50,
+    threads: Annotated[int, typer.Option(help="Tag in several threads; the result is the same.")] = 1,
     format: FormatOption = None,
     label: Annotated[
         str | None,
@@ -36,6 +37,8 @@ def tag_command(
 
     if nbest < 0:
         raise SapoError(f"--nbest must be 0 or more, not {nbest}")
+    if threads < 1:
+        raise SapoError(f"--threads must be at least 1, not {threads}")
     refuse_same_file({"the model": model, "-o": output})
     announce_compiling(quiet)
     tagger = Tagger.load(model)
@@ -53,7 +56,7 @@ def tag_command(
                 stream.flush()
                 ticker.add(int(block.offsets[-1]))
         else:
-            for block, tags in tagger.tag_blocks(blocks):
+            for block, tags in tagger.tag_blocks(blocks, threads=threads):
                 stream.write(FORMATS[chosen].tagged(block, tags, tagger.labels))
                 stream.flush()
                 ticker.add(int(block.offsets[-1]))

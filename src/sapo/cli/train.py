@@ -2,7 +2,7 @@
 
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,9 @@ from sapo.cli.options import (
     tell,
 )
 from sapo.errors import SapoError
+
+if TYPE_CHECKING:
+    from sapo.tagger import Tagger
 
 
 def train_command(
@@ -48,7 +51,9 @@ def train_command(
     ] = "sapo",
     n: Annotated[int, typer.Option("--n", "-n", help="Taggings to search for at each step.")] = 5,
     strength: Annotated[float, typer.Option(help="Strength of the regulariser (lambda).")] = 1.0,
-    rate: Annotated[float, typer.Option(help="Learning rate of the first pass.")] = 0.1,
+    rate: Annotated[
+        str, typer.Option(help="Learning rate of the first pass; auto calibrates it on the data.", metavar="NUMBER")
+    ] = "auto",
     schedule: Annotated[
         str, typer.Option(help="How the rate falls: exponential (by --decay a pass), inverse (time) or fixed.")
     ] = "exponential",
@@ -65,6 +70,9 @@ def train_command(
     epochs: Annotated[int, typer.Option("--epochs", "-e", help="Passes over the training data, at most.")] = 20,
     patience: Annotated[int, typer.Option(help="Passes without a better dev score before stopping.")] = 5,
     tolerance: Annotated[float, typer.Option(help="Stop when the objective changes relatively less than this.")] = 1e-3,
+    threads: Annotated[
+        int, typer.Option(help="Learn in several threads at once: faster, and not the same from run to run.")
+    ] = 1,
     seed: Annotated[int, typer.Option(help="Fixes everything that is random.")] = 0,
     checkpoint: Annotated[Path | None, typer.Option(help="Save the state of training here after each pass.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if it is there.")] = False,
@@ -75,18 +83,19 @@ def train_command(
     from sapo.cli.progress import JsonLog, make_progress
     from sapo.corpus.files import check_writable
     from sapo.learn import Observer, Settings
-    from sapo.training import prepare, run
+    from sapo.training import find_learner, prepare, run, with_calibrated_rate
 
     settings = Settings(
         n=n,
         strength=strength,
-        rate=rate,
+        **({} if rate == "auto" else {"rate": _number(rate)}),
         decay=decay,
         schedule=schedule,
         regulariser=regulariser,
         search=search,
         width=width,
         order=order,
+        threads=threads,
         stop_ratio=stop_ratio,
         epochs=epochs,
         patience=patience,
@@ -96,6 +105,7 @@ def train_command(
     for path in (output, checkpoint, log):
         if path is not None:
             check_writable(path)
+    find_learner(learner)
     if str(output) == "-":
         raise SapoError("a model cannot go to standard output; give the name of a file with -o")
     if resume and checkpoint is None:
@@ -115,11 +125,21 @@ def train_command(
     )
     for unseen in prepared.unseen:
         tell(f"sapo: warning: the label '{unseen}' of the dev data never occurs in the training data")
+    if rate == "auto":
+        settings = with_calibrated_rate(prepared, settings, learner)
+        progress.say(f"start rate {settings.rate} (calibrated)")
     observers: list[Observer] = [progress]
     if log is not None:
         observers.append(JsonLog(log, settings, prepared, append=resume))
     with progress.running(prepared.score_name if dev else None, corpus.tokens):
-        outcome = run(prepared, settings, learner=learner, observers=observers, checkpoint=checkpoint, resume=resume)
+        outcome = run(
+            prepared,
+            settings,
+            learner=learner,
+            observers=observers,
+            checkpoint=checkpoint,
+            resume=resume,
+        )
     progress.say(f"{outcome.reason}; kept pass {outcome.best_epoch}")
     _save(outcome.tagger, output)
     progress.say(f"saved {output} ({output.stat().st_size / 1e6:.1f} MB)")
@@ -127,11 +147,15 @@ def train_command(
         raise typer.Exit(130)
 
 
-def _save(tagger: "object", output: Path) -> None:
-    """Save; if that fails now, save the work of hours somewhere else rather than lose it."""
-    from sapo.tagger import Tagger
+def _number(rate: str) -> float:
+    try:
+        return float(rate)
+    except ValueError:
+        raise SapoError(f"rate must be auto or a number, not {rate}") from None
 
-    assert isinstance(tagger, Tagger)
+
+def _save(tagger: "Tagger", output: Path) -> None:
+    """Save; if that fails now, save the work of hours somewhere else rather than lose it."""
     try:
         tagger.save(output)
     except SapoError as error:

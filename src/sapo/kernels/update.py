@@ -157,11 +157,12 @@ def end_sample(
 def fold_scale(weights: Floats, sums: Floats, scale: float, clock: float) -> None:
     """Make v the true weights before it outgrows single precision; the sum of all w so far stays what it is."""
     averaged = len(sums) > 0
+    factor = np.float32(scale)
     for f in range(weights.shape[0]):
         for y in range(weights.shape[1]):
             if averaged:
                 sums[f, y] -= clock * weights[f, y]  # with a clock of 0 the sum is 0 * v - sums
-            weights[f, y] *= scale
+            weights[f, y] *= factor
 
 
 @kernel

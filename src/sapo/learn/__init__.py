@@ -1,5 +1,6 @@
 """Learning: the shared loop, and one short file a learner."""
 
+from sapo.learn.calibrate import calibrate
 from sapo.learn.groups import Groups
 from sapo.learn.learners import LEARNERS, Learner
 from sapo.learn.loop import DevSet, Observer, PassRecord, State, final_weights, learn, tag
@@ -18,6 +19,7 @@ __all__ = [
     "Settings",
     "State",
     "Weights",
+    "calibrate",
     "final_weights",
     "learn",
     "sapo_pass",

@@ -7,6 +7,7 @@ from sapo.learn.crf import crf_pass
 from sapo.learn.mira import mira_nbest_pass, mira_pass
 from sapo.learn.perceptron import perceptron_pass
 from sapo.learn.sapo import sapo_pass
+from sapo.learn.threads import threaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +21,14 @@ class Learner:
 
 
 LEARNERS = {
-    "sapo": Learner(sapo_pass),
-    "sapo-avg": Learner(sapo_pass, averaged=True),
-    "crf": Learner(crf_pass),
-    "crf-avg": Learner(crf_pass, averaged=True),
-    "perceptron": Learner(perceptron_pass, regularised=False),
-    "perceptron-avg": Learner(perceptron_pass, averaged=True, regularised=False),
-    "mira": Learner(mira_pass, regularised=False),
-    "mira-avg": Learner(mira_pass, averaged=True, regularised=False),
-    "mira-nbest": Learner(mira_nbest_pass, regularised=False),
-    "mira-nbest-avg": Learner(mira_nbest_pass, averaged=True, regularised=False),
+    "sapo": Learner(threaded(sapo_pass)),
+    "sapo-avg": Learner(threaded(sapo_pass), averaged=True),
+    "crf": Learner(threaded(crf_pass)),
+    "crf-avg": Learner(threaded(crf_pass), averaged=True),
+    "perceptron": Learner(threaded(perceptron_pass), regularised=False),
+    "perceptron-avg": Learner(threaded(perceptron_pass), averaged=True, regularised=False),
+    "mira": Learner(threaded(mira_pass), regularised=False),
+    "mira-avg": Learner(threaded(mira_pass), averaged=True, regularised=False),
+    "mira-nbest": Learner(threaded(mira_nbest_pass), regularised=False),
+    "mira-nbest-avg": Learner(threaded(mira_nbest_pass), averaged=True, regularised=False),
 }

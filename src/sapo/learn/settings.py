@@ -40,6 +40,7 @@ class Settings:
     regulariser: str = "l2"
     schedule: str = "exponential"  # the rate falls by `decay` a pass, stays fixed, or falls with inverse time
     order: str = "shuffle"  # shuffle the samples before each pass, or draw them with replacement
+    threads: int = 1  # more than one: faster, and not the same from run to run
 
     def __post_init__(self) -> None:
         for name, rule, low, high in (
@@ -47,6 +48,7 @@ class Settings:
             ("epochs", "at least 1", 1, math.inf),
             ("patience", "at least 1", 1, math.inf),
             ("width", "at least 1", 1, math.inf),
+            ("threads", "at least 1", 1, math.inf),
             ("seed", "0 or more", 0, math.inf),
             ("strength", "a finite number, 0 or more", 0.0, 1e30),
             ("rate", "a finite number, more than 0", 1e-30, 1e30),

@@ -50,6 +50,21 @@ class Weights:
         if l1 and not len(self.received):
             self.received, self.edge_received = np.zeros_like(self.features), np.zeros_like(self.edges)
 
+    def clear(self) -> None:
+        """As new: all weights are zero."""
+        for array in (self.features, self.edges, self.sums, self.edge_sums, self.received, self.edge_received):
+            array[:] = 0
+        self.state[:] = _begin()
+
+    def fold(self) -> None:
+        """Make v the true weights; what the weights and their average are stays the same."""
+        scale, clock = self.state[update.SCALE], self.state[update.CLOCK]
+        update.fold_scale(self.features, self.sums, scale, clock)
+        update.fold_scale(self.edges, self.edge_sums, scale, clock)
+        self.state[update.SCALE] = 1.0
+        if len(self.sums):
+            self.state[update.CLOCK] = 0.0
+
     @property
     def scale(self) -> float:
         return float(self.state[update.SCALE])
@@ -68,9 +83,7 @@ class Weights:
         """As `true_weights`, in place where that can be: a copy would be the peak of memory."""
         if len(self.sums):
             return self.true_weights()
-        self.features *= np.float32(self.scale)
-        self.edges *= np.float32(self.scale)
-        self.state[update.SCALE] = 1.0
+        self.fold()
         return self.features, self.edges
 
     def pay_penalties(self) -> None:

@@ -1,0 +1,52 @@
+"""A corpus in, a start rate out, so that nobody has to tune it.
+
+The best start rate differs by a factor of ten and more between tasks: the more features tokens share, the more one
+step moves the scores of all sentences. What the good rates of different tasks have in common is how much they
+overshoot: a trial pass of SAPO over some sentences has a mean loss somewhat above log n, the loss of knowing nothing.
+So: halve the rate until the loss of the trial is at most TARGET times that, then interpolate.
+"""
+
+import math
+
+import numpy as np
+
+from sapo.encode.encoded import EncodedCorpus
+from sapo.kernels import update
+from sapo.learn.sapo import sapo_pass
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
+
+SENTENCES = 2000  # of a trial
+TARGET = 1.55  # chosen on CoNLL-2000, JNLPBA and EWT; see benchmarks/README.md
+LARGEST, SMALLEST = 0.1, 1e-4
+TRIAL = Settings(n=5, strength=0.0, regulariser="none")
+
+
+def calibrate(corpus: EncodedCorpus, weights: Weights, seed: int) -> float:
+    """The start rate for this corpus; `weights` are fresh ones, and are left as they were: all zero."""
+    rng = np.random.default_rng(seed)
+    sample = rng.permutation(corpus.sentences)[:SENTENCES]
+    target = TARGET * math.log(TRIAL.n)
+    above: tuple[float, float] | None = None  # the last rate that was too large, and its loss
+    rate = LARGEST
+    while True:
+        loss = _trial(corpus, weights, sample, rate)
+        if loss <= target or rate <= SMALLEST:
+            break
+        above = rate, loss
+        rate /= 2
+    if above is not None and loss < target:
+        part = (target - loss) / (above[1] - loss)
+        rate *= 2**part
+    return float(f"{rate:.2g}")
+
+
+def _trial(corpus: EncodedCorpus, weights: Weights, sample: np.ndarray, rate: float) -> float:
+    totals = np.zeros(update.BY_RANK)
+    try:
+        for _ in sapo_pass(weights, corpus, sample, rate, TRIAL, totals):
+            pass
+    finally:
+        weights.clear()
+    loss = float(totals[update.LOSS]) / len(sample)
+    return loss if math.isfinite(loss) else math.inf
