@@ -11,8 +11,9 @@ import numpy as np
 
 from sapo import kernels
 from sapo.corpus import LABEL, Block, Sentence, block_from_sentences, first_and_all, format_of, read_blocks
+from sapo.encode.building import build_encoder
 from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.encoder import TemplateEncoder, build_encoder
+from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.presets import template_text
 from sapo.encode.ready import build_feature_encoder
 from sapo.encode.strings import StringTable

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import pytest
 
 from sapo.corpus import Block, Sentence, block_from_sentences
+from sapo.encode.building import build_encoder
 from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.encoder import TemplateEncoder, build_encoder
+from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.strings import StringTable
 from sapo.encode.template import TemplateSet
 from sapo.encode.words import WORD_FUNCTIONS

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from sapo import kernels
 from sapo.corpus import Block, Sentence, block_from_sentences, read_blocks
+from sapo.encode.building import build_encoder
 from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.encoder import build_encoder
 from sapo.encode.presets import template_text
 from sapo.encode.strings import StringTable
 from sapo.encode.template import parse_templates

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapo.corpus.blocks import Block, Sentence, block_from_sentences
+from sapo.encode.building import build_encoder
 from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.encoder import TemplateEncoder, build_encoder
+from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.strings import StringTable
 from sapo.encode.template import Atom, Template, TemplateSet, parse_templates
 

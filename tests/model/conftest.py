@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sapo.corpus import Sentence, block_from_sentences
-from sapo.encode.encoder import build_encoder
+from sapo.encode.building import build_encoder
 from sapo.encode.strings import StringTable
 from sapo.encode.template import parse_templates
 from sapo.model import Model, save_model

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapo.corpus import Sentence, block_from_sentences
-from sapo.encode.encoder import build_encoder
+from sapo.encode.building import build_encoder
 from sapo.encode.ready import build_feature_encoder
 from sapo.encode.strings import StringTable
 from sapo.encode.template import parse_templates

@@ -29,6 +29,13 @@ class StringTable:
     def __len__(self) -> int:
         return self._count
 
+    def copy(self) -> "StringTable":
+        """A table of its own that can grow, also where this one is read-only."""
+        table = StringTable.__new__(StringTable)
+        table._blob, table._offsets, table._slots = self._blob.copy(), self._offsets.copy(), self._slots.copy()
+        table._count = self._count
+        return table
+
     def __getitem__(self, index: int) -> str:
         start, end = self._offsets[index], self._offsets[index + 1]
         return self._blob[start:end].tobytes().decode("utf-8", "surrogatepass")

@@ -1,0 +1,144 @@
+"""Training blocks in, an encoder and the encoded corpus out; or an encoder and new blocks in, a larger one out."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from sapo.corpus.blocks import LABEL, Block
+from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.encoder import TemplateEncoder, fields_of
+from sapo.encode.layout import Layout, many_keys, view_values, views_of
+from sapo.encode.strings import StringTable, power_of_two
+from sapo.encode.template import TemplateSet
+from sapo.encode.views import ViewValues
+from sapo.kernels import features, tables
+from sapo.kernels.types import Ints, Longs
+
+
+def build_encoder(
+    blocks: Iterable[Block], templates: TemplateSet, labels: StringTable, *, min_count: int = 1
+) -> tuple[TemplateEncoder, EncodedCorpus]:
+    """Read the training blocks once: number their strings, collect the features, and encode them."""
+    columns = {name: StringTable() for name in templates.columns}
+    ids, offsets, gold = _read(blocks, columns, labels)
+    views = tuple(ViewValues.of_words(view, columns[view.column]) for view in views_of(templates))
+    layout = Layout(templates, views)
+    found = _count_features(layout, ids, offsets, min_count)
+    keys, owner = _most_frequent_first(found)
+    encoder = TemplateEncoder(templates, columns, views, keys, *_make_tables(layout, keys, owner))
+    return encoder, encoder.session().encode_ids(ids, offsets, gold)
+
+
+def grow_encoder(
+    old: TemplateEncoder, blocks: Iterable[Block], labels: StringTable
+) -> tuple[TemplateEncoder, EncodedCorpus]:
+    """An encoder that also knows the strings and features of new blocks. What is known keeps its number."""
+    columns = {name: table.copy() for name, table in old.columns.items()}
+    ids, offsets, gold = _read(blocks, columns, labels)
+    views = tuple(view.grown(columns[view.view.column]) for view in old.views)
+    layout = Layout(old.templates, views)
+    owner = old.groups()
+    keys = _rekey(old.layout, layout, old.keys, owner)
+    found = []
+    for table, (new, counts) in enumerate(_count_features(layout, ids, offsets, 1)):
+        unknown = ~np.isin(new, keys[owner == table])
+        found.append((new[unknown], counts[unknown]))
+    new_keys, new_owner = _most_frequent_first(found)
+    keys, owner = np.concatenate([keys, new_keys]), np.concatenate([owner, new_owner])
+    encoder = TemplateEncoder(old.templates, columns, views, keys, *_make_tables(layout, keys, owner))
+    return encoder, encoder.session().encode_ids(ids, offsets, gold)
+
+
+def _read(
+    blocks: Iterable[Block], columns: Mapping[str, StringTable], labels: StringTable
+) -> tuple[dict[str, Ints], Longs, Ints]:
+    """The numbers of all strings, where sentences begin, and the labels; new strings are added to the tables."""
+    ids: dict[str, list[Ints]] = {name: [np.empty(0, np.int32)] for name in columns}
+    golds, sizes = [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
+    for block in blocks:
+        for name, table in columns.items():
+            ids[name].append(table.add_fields(*fields_of(block, name)))
+        golds.append(labels.add_fields(*block.column(LABEL)))
+        sizes.append(np.diff(block.offsets))
+    joined = {name: np.concatenate(parts) for name, parts in ids.items()}
+    return joined, np.cumsum(np.concatenate(sizes)), np.concatenate(golds)
+
+
+def _count_features(
+    layout: Layout, ids: Mapping[str, Ints], offsets: Longs, min_count: int
+) -> list[tuple[Longs, Ints]]:
+    """For each table, the keys that occur often enough, and how often."""
+    values, set_offsets, set_members = view_values(layout, ids, int(offsets[-1]), {})
+    found: list[tuple[Longs, Ints]] = []
+    for table in range(len(layout.tables)):
+        wanted = []
+        for template in np.flatnonzero(layout.template_table == table).tolist():
+            first, last = layout.template_offsets[template : template + 2].tolist()
+            most = many_keys(layout.many_view[template], values, set_offsets)
+            keys = np.empty(most + int(offsets[-1]), np.int64)
+            written = features.template_keys(
+                first,
+                last,
+                max(0, int(layout.template_shift[template])),
+                offsets,
+                layout.template_atoms,
+                layout.atom_view,
+                layout.atom_offset,
+                layout.atom_bits,
+                values,
+                set_offsets,
+                set_members,
+                keys,
+            )
+            wanted.append(keys[:written])
+        found.append(_distinct(np.concatenate(wanted), min_count))
+    return found
+
+
+def _most_frequent_first(found: list[tuple[Longs, Ints]]) -> tuple[Longs, Ints]:
+    """Keys and tables of all features in the order of their rows: frequent ones together, for the sake of the cache."""
+    order = np.argsort(-np.concatenate([counts for _, counts in found]), kind="stable")
+    owner = np.repeat(np.arange(len(found), dtype=np.int32), [len(keys) for keys, _ in found])
+    return np.concatenate([keys for keys, _ in found])[order], owner[order]
+
+
+def _make_tables(layout: Layout, keys: Longs, owner: Ints) -> tuple[Ints, Longs]:
+    """The slots of all tables, one after the other, and where each begins."""
+    rows_of = [np.flatnonzero(owner == table).astype(np.int32) for table in range(len(layout.tables))]
+    direct = [layout.direct_size(table) for table in range(len(rows_of))]
+    sizes = [size or power_of_two(2 * len(rows)) for size, rows in zip(direct, rows_of, strict=True)]
+    slot_offsets = np.cumsum([0, *sizes], dtype=np.int64)
+    slots = np.zeros(slot_offsets[-1], np.int32)
+    for table, rows in enumerate(rows_of):
+        base, end = slot_offsets[table : table + 2].tolist()
+        if direct[table] is not None:
+            slots[base + keys[rows]] = rows + 1
+        else:
+            tables.insert_rows(rows, keys, slots, base, end - base - 1)
+    return slots, slot_offsets
+
+
+def _rekey(old: Layout, new: Layout, keys: Longs, owner: Ints) -> Longs:
+    """The same values joined with the bits of a larger vocabulary."""
+    result = np.zeros_like(keys)
+    for table, template in enumerate(old.tables):
+        mine = owner == table
+        rest = keys[mine]
+        joined = np.zeros_like(rest)
+        shift = 0
+        for atom in reversed(template.atoms):
+            view = old.number[atom.view]
+            joined |= (rest & ((1 << old.view_bits[view]) - 1)) << shift
+            rest = rest >> old.view_bits[view]
+            shift += new.view_bits[view]
+        result[mine] = joined
+    return result
+
+
+def _distinct(wanted: Longs, min_count: int) -> tuple[Longs, Ints]:
+    keys = np.empty(len(wanted), np.int64)
+    counts = np.empty(len(wanted), np.int32)
+    slots = np.zeros(power_of_two(2 * len(wanted)), np.int32)
+    distinct = tables.count_keys(wanted, keys, counts, slots)
+    often = counts[:distinct] >= min_count
+    return keys[:distinct][often], counts[:distinct][often]

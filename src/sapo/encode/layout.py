@@ -1,0 +1,158 @@
+"""Templates and vocabularies in, the arrays that kernels take out."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from sapo.encode.template import Template, TemplateSet, View
+from sapo.encode.views import ViewValues
+from sapo.errors import SapoError
+from sapo.kernels.types import Ints, Longs
+
+KEY_BITS = 63
+
+
+class Layout:
+    """The templates as arrays for the kernels."""
+
+    def __init__(self, templates: TemplateSet, views: tuple[ViewValues, ...]) -> None:
+        self.number = number = {view.view: i for i, view in enumerate(views)}
+        atoms = list(dict.fromkeys(atom for template in templates.templates for atom in template.atoms))
+        reach = max((abs(atom.offset) for atom in atoms), default=0)
+        self.reserved = 1 + 2 * reach  # 0 is no value, then the positions outside of the sentence
+        self.templates = templates.templates
+        self.tables, table_of = tables_of(templates)
+        self.views = views
+        self.atom_view = np.array([number[atom.view] for atom in atoms], np.int32)
+        self.atom_offset = np.array([atom.offset for atom in atoms], np.int32)
+        self.view_bits = [(self.reserved + len(view.table)).bit_length() for view in views]
+        self.atom_bits = np.array([self.view_bits[number[atom.view]] for atom in atoms], np.int32)
+        place = {atom: i for i, atom in enumerate(atoms)}
+        sizes = [len(template.atoms) for template in templates.templates]
+        self.template_atoms = np.array([place[atom] for t in templates.templates for atom in t.atoms], np.int32)
+        self.template_offsets = np.cumsum([0, *sizes]).astype(np.int32)
+        self.template_table = np.array(table_of, np.int32)
+        self.template_shift = np.full(len(sizes), -1, np.int32)
+        self.many_view: list[int | None] = []
+        for k, template in enumerate(templates.templates):
+            many = [i for i, atom in enumerate(template.atoms) if atom.view.many]
+            self.many_view.append(number[template.atoms[many[0]].view] if many else None)
+            if many:
+                right = template.atoms[many[0] + 1 :]
+                self.template_shift[k] = sum(self.view_bits[number[atom.view]] for atom in right)
+            bits = sum(self.view_bits[number[atom.view]] for atom in template.atoms)
+            if bits > KEY_BITS:
+                raise SapoError(
+                    f"template '{template}' joins too many different values ({bits} bits of {KEY_BITS}); "
+                    "leave one of its parts out"
+                )
+
+    def direct_size(self, table: int) -> int | None:
+        """How large the table of a template with at most one atom is; None for hashed tables."""
+        atoms = self.tables[table].atoms
+        if len(atoms) > 1:
+            return None
+        return self.reserved + len(self.views[self.number[atoms[0].view]].table) if atoms else 1
+
+    def feature_name(self, table: int, key: int) -> str:
+        template = self.tables[table]
+        values = []
+        for atom in reversed(template.atoms):
+            index = self.number[atom.view]
+            bits = self.view_bits[index]
+            values.append(self._value_name(index, key & ((1 << bits) - 1)))
+            key >>= bits
+        if key:
+            raise _damaged()
+        return f"{template} = {' & '.join(reversed(values))}" if values else str(template)
+
+    def _value_name(self, view: int, value: int) -> str:
+        if not 0 < value < self.reserved + len(self.views[view].table):
+            raise _damaged()
+        if value >= self.reserved:
+            return self.views[view].table[value - self.reserved]
+        distance = (value + 1) // 2
+        return f"<{distance} before the start>" if value % 2 else f"<{distance} past the end>"
+
+
+def _damaged() -> SapoError:
+    return SapoError("the model names a value that its vocabulary does not have: it was changed or damaged")
+
+
+def view_values(
+    layout: Layout, ids: Mapping[str, Ints], tokens: int, new_words: Mapping[str, list[str]]
+) -> tuple[Ints, Longs, Ints]:
+    """The value of each view at each token, and the sets of the many-valued ones."""
+    values = np.zeros((len(layout.views), tokens), np.int32)
+    all_offsets, all_members = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
+    sets = members_before = 0
+    distinct: dict[str, tuple[Ints, Longs]] = {}  # the words that occur here, and which of them each token is
+    for number, view in enumerate(layout.views):
+        column = ids[view.view.column]
+        if view.offsets is None or view.members is None:
+            # a word that is new (past the table) or unknown (-1) has no value
+            seen = (column >= 0) & (column < len(view.table))
+            values[number] = np.where(seen, column + layout.reserved, 0)
+            continue
+        if view.view.column not in distinct:
+            distinct[view.view.column] = np.unique(column, return_inverse=True)
+        words, place = distinct[view.view.column]
+        offsets, members = _select(view, words, new_words.get(view.view.column, []))
+        if view.view.many:
+            values[number] = -1 - (sets + place)
+            all_offsets.append(members_before + offsets[1:])
+            all_members.append(members + np.int32(layout.reserved))
+            sets += len(words)
+            members_before += len(members)
+        else:
+            value = np.zeros(len(words), np.int32)
+            full = np.diff(offsets) > 0
+            value[full] = members[offsets[:-1][full]] + layout.reserved
+            values[number] = value[place]
+    return values, np.concatenate(all_offsets), np.concatenate(all_members)
+
+
+def _select(view: ViewValues, words: Ints, new_words: list[str]) -> tuple[Longs, Ints]:
+    """Offsets and members of the given words; those past the known ones are in `new_words`."""
+    assert view.offsets is not None
+    assert view.members is not None
+    count = len(view.offsets) - 1
+    known, new = words[words < count], words[words >= count]
+    sizes = view.offsets[known + 1] - view.offsets[known]
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    places = np.arange(offsets[-1]) + np.repeat(view.offsets[known] - offsets[:-1], sizes)
+    members = view.members[places]
+    if len(new):
+        new_offsets, new_members = view.of_new_words([new_words[i - count] for i in new.tolist()])
+        offsets = np.concatenate([offsets, offsets[-1] + new_offsets[1:]])
+        members = np.concatenate([members, new_members])
+    return offsets, members
+
+
+def most_rows(layout: Layout, values: Ints, set_offsets: Longs) -> int:
+    """An upper bound of the features of a block."""
+    tokens = values.shape[1]
+    return sum(tokens + many_keys(view, values, set_offsets) for view in layout.many_view)
+
+
+def many_keys(view: int | None, values: Ints, set_offsets: Longs) -> int:
+    """How many keys the many-valued atom of a template makes, over all tokens."""
+    return 0 if view is None else int(np.diff(set_offsets)[-1 - values[view]].sum())
+
+
+def views_of(templates: TemplateSet) -> tuple[View, ...]:
+    return tuple(dict.fromkeys(atom.view for template in templates.templates for atom in template.atoms))
+
+
+def tables_of(templates: TemplateSet) -> tuple[list[Template], list[int]]:
+    """One table for each template, or for all of one bag that read the same views; and which template has which."""
+    found: dict[object, int] = {}
+    first: list[Template] = []
+    numbers = []
+    for template in templates.templates:
+        key = template if template.bag is None else (template.bag, tuple(atom.view for atom in template.atoms))
+        if key not in found:
+            found[key] = len(found)
+            first.append(template)
+        numbers.append(found[key])
+    return first, numbers
