@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sapo.errors import SapoError
     from sapo.evaluate import Scores
     from sapo.learn import Settings
+    from sapo.online import Trainer
     from sapo.tagger import Tagger, Tagging
     from sapo.training import train
 
@@ -30,11 +31,23 @@ _HOME = {
     "Settings": "sapo.learn",
     "Tagger": "sapo.tagger",
     "Tagging": "sapo.tagger",
+    "Trainer": "sapo.online",
     "read": "sapo.corpus",
     "train": "sapo.training",
 }
 
-__all__ = ["SapoError", "Scores", "Sentence", "Settings", "Tagger", "Tagging", "__version__", "read", "train"]
+__all__ = [
+    "SapoError",
+    "Scores",
+    "Sentence",
+    "Settings",
+    "Tagger",
+    "Tagging",
+    "Trainer",
+    "__version__",
+    "read",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:

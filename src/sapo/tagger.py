@@ -104,13 +104,17 @@ class Tagger:
 
     def read_blocks(self, path: str | Path, *, labelled: bool = False, **reading: Any) -> Iterator[Block]:
         """Read a file as the training file was read, unless told otherwise."""
-        how: dict[str, Any] = dict(reading)
+        return read_blocks(path, labelled=labelled, **self.reading(path, reading))
+
+    def reading(self, path: str | Path, told: dict[str, Any]) -> dict[str, Any]:
+        """How to read a file: what is not told is as for the training file, if the format is the same."""
+        how = dict(told)
         trained = self.model.reader
         if format_of(path, how.get("format")) == trained.get("format"):
             for key in ("label", "columns"):
                 if how.get(key) is None:
                     how[key] = trained.get(key)
-        return read_blocks(path, labelled=labelled, **how)
+        return how
 
     def tag_blocks(self, blocks: Iterable[Block], *, threads: int = 1) -> Iterator[tuple[Block, Ints]]:
         """Each block with the numbers of its tags, in order. The number of threads does not change the result."""

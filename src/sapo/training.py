@@ -247,6 +247,12 @@ def _without_time(entry: PassRecord) -> dict[str, Any]:
     }
 
 
+def training_blocks(data: Source, **reading: Any) -> Iterator[Block]:
+    """Labelled sentences, at least one of them."""
+    blocks, name = _blocks(data, "new data", **reading)
+    return first_and_all(blocks, name)[1]
+
+
 def _blocks(data: Source, what: str, **reading: Any) -> tuple[Iterator[Block], str]:
     if isinstance(data, (str, Path)):
         return _without_empty(read_blocks(data, **reading)), str(data)
@@ -259,7 +265,7 @@ def _blocks(data: Source, what: str, **reading: Any) -> tuple[Iterator[Block], s
                 raise SapoError(f"{what}: sentence {number} is no Sentence, unlike those before it: {sentence!r:.40}")
         block = block_from_sentences(listed, what)
     else:
-        tokens, tags = _pairs(listed, what)
+        tokens, tags = read_pairs(listed, what)
         token = tokens[0][0]
         if not (isinstance(token, str) or (isinstance(token, tuple) and token)):
             raise SapoError(
@@ -282,7 +288,7 @@ def _without_empty(blocks: Iterator[Block]) -> Iterator[Block]:
         yield block
 
 
-def _pairs(listed: Sequence[Any], what: str) -> tuple[list[Any], list[Sequence[str]]]:
+def read_pairs(listed: Sequence[Any], what: str) -> tuple[list[Any], list[Sequence[str]]]:
     """Check that these are pairs of as many tokens as tags, and none is empty."""
     for number, pair in enumerate(listed):
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
@@ -302,14 +308,14 @@ def _pairs(listed: Sequence[Any], what: str) -> tuple[list[Any], list[Sequence[s
 
 def _ready_made(listed: Sequence[Any]) -> bool:
     """Features come as dictionaries or lists; words as strings or tuples."""
-    tokens, _ = _pairs(listed, "training data")
+    tokens, _ = read_pairs(listed, "training data")
     return isinstance(tokens[0][0], (dict, list))
 
 
 def _prepare_features(listed: list[Any], dev: Source | None, template: str | Path | None, min_count: int) -> Prepared:
     if template is not None:
         raise SapoError("a template makes features of words; leave it out where the features are made already")
-    tokens, tags = _pairs(listed, "training data")
+    tokens, tags = read_pairs(listed, "training data")
     kernels.compile_kernels()
     table = StringTable()
     gold = table.add([tag for sentence in tags for tag in sentence])
@@ -320,7 +326,7 @@ def _prepare_features(listed: list[Any], dev: Source | None, template: str | Pat
     if dev is not None:
         if isinstance(dev, (str, Path)):
             raise SapoError("dev data must be pairs of features and tags, like the training data, not a file")
-        dev_tokens, dev_tags = _pairs(list(dev), "dev data")
+        dev_tokens, dev_tags = read_pairs(list(dev), "dev data")
         dev_gold = table.add([tag for sentence in dev_tags for tag in sentence])
         unseen = table.strings(len(labels))
         dev_set = DevSet(encoder.encode(dev_tokens, dev_gold), table.strings())

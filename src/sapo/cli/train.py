@@ -1,8 +1,9 @@
 """sapo train: a labelled file in, a model file out."""
 
+import dataclasses
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +20,7 @@ from sapo.cli.options import (
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:
+    from sapo.cli.progress import Quiet
     from sapo.tagger import Tagger
 
 
@@ -77,12 +79,17 @@ def train_command(
     checkpoint: Annotated[Path | None, typer.Option(help="Save the state of training here after each pass.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if it is there.")] = False,
     log: Annotated[Path | None, typer.Option(help="Write a line of JSON for each pass here.")] = None,
+    continued: Annotated[
+        Path | None,
+        typer.Option("--continue", help="Go on from this model with new sentences: it learns them and keeps the rest."),
+    ] = None,
     quiet: QuietOption = False,
 ) -> None:
     """Train a model: sapo train train.txt --dev dev.txt --template chunking -o chunk.sapo"""
     from sapo.cli.progress import JsonLog, make_progress
     from sapo.corpus.files import check_writable
     from sapo.learn import Observer, Settings
+    from sapo.online import PASSES
     from sapo.training import find_learner, prepare, run, with_calibrated_rate
 
     settings = Settings(
@@ -113,6 +120,12 @@ def train_command(
     inputs = {"the training data": train, "the dev data": dev, "the template": template}
     refuse_same_file({**inputs, "-o": output, "--checkpoint": checkpoint, "--log": log})
     announce_compiling(quiet)
+    if continued is not None:
+        if dev or template or checkpoint or log:
+            raise SapoError("--continue takes neither --dev, --template, --checkpoint nor --log")
+        progress = make_progress(dataclasses.replace(settings, epochs=PASSES), quiet=quiet)
+        _continue(continued, train, output, progress, format=format, label=label, columns=split_names(columns))
+        return
     progress = make_progress(settings, quiet=quiet)
     progress.say(f"reading {train}")
     prepared = prepare(
@@ -145,6 +158,18 @@ def train_command(
     progress.say(f"saved {output} ({output.stat().st_size / 1e6:.1f} MB)")
     if outcome.reason == "interrupted":
         raise typer.Exit(130)
+
+
+def _continue(model: Path, data: str, output: Path, progress: "Quiet", **reading: Any) -> None:
+    from sapo.online import continue_training
+    from sapo.tagger import Tagger
+
+    tagger = Tagger.load(model)
+    progress.say(f"going on from {model} with {data}")
+    with progress.running(None, 0):
+        tagger = continue_training(tagger, data, observers=[progress], **reading)
+    _save(tagger, output)
+    progress.say(f"saved {output} ({output.stat().st_size / 1e6:.1f} MB)")
 
 
 def _number(rate: str) -> float:

@@ -80,6 +80,16 @@ def build_feature_encoder(
     return encoder, _encoded(row_of[first], values, per_token, per_sentence, gold)
 
 
+def grow_feature_encoder(
+    old: FeatureEncoder, sentences: Iterable[Sequence[Token]], gold: Ints
+) -> tuple[FeatureEncoder, EncodedCorpus]:
+    """An encoder that also knows the features of new sentences. What is known keeps its number."""
+    names, values, per_token, per_sentence = _flatten(sentences)
+    table = old.names.copy()
+    rows = table.add(names)
+    return FeatureEncoder(table), _encoded(rows, values, per_token, per_sentence, gold)
+
+
 def _encoded(
     rows: Ints, values: list[float], per_token: list[int], per_sentence: list[int], gold: Ints | None
 ) -> EncodedCorpus:
