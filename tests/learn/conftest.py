@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from sapo import kernels
 from sapo.encode.encoded import EncodedCorpus
 from sapo.learn import Settings, Weights
 
@@ -119,6 +120,27 @@ class Literal:
         self.edges -= rate * settings.strength / self.corpus.sentences * self.edges
         self.path.append((self.features.copy(), self.edges.copy()))
 
+    @property
+    def flat(self) -> Doubles:
+        """w as one row: the features, then the pairs of labels."""
+        return np.concatenate([self.features.ravel(), self.edges.ravel()])
+
+    def table(self, sentence: int) -> tuple[list[tuple[int, ...]], Doubles]:
+        """All taggings, and F(x, y) of each as a row like `flat`. Pairs that are not learned are no features."""
+        tokens = int(self.corpus.offsets[sentence + 1] - self.corpus.offsets[sentence])
+        paths = list(product(range(len(self.edges)), repeat=tokens))
+        pairs = [self.vectors(sentence, path) for path in paths]
+        return paths, np.array(
+            [np.concatenate([features.ravel(), edges.ravel() * self.transitions]) for features, edges in pairs]
+        )
+
+    def step(self, change: Doubles) -> None:
+        """w <- w + change, a row like `flat`."""
+        features, edges = np.split(change, [self.features.size])
+        self.features += features.reshape(self.features.shape)
+        self.edges += edges.reshape(self.edges.shape)
+        self.path.append((self.features.copy(), self.edges.copy()))
+
     def average(self) -> tuple[Doubles, Doubles]:
         """The mean of w over all samples so far."""
         features, edges = (np.mean(arrays, axis=0) for arrays in zip(*self.path, strict=True))
@@ -137,3 +159,10 @@ class Tiny:
 @pytest.fixture(scope="session")
 def tiny() -> Tiny:
     return Tiny()
+
+
+@pytest.fixture
+def same_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Training and tagging would compile the kernels for good; here the tests choose how they run."""
+    monkeypatch.setattr(kernels, "compile_kernels", lambda: None)
+    monkeypatch.setattr(kernels, "prepare", lambda tokens: None)

@@ -21,6 +21,86 @@ from sapo.kernels.update import (
     penalise_row,
 )
 
+WIDEST = 600.0  # exp(-600) is still a number, exp(-750) is 0
+
+
+@kernel
+def spread(scores: Floats, rows: int) -> float:
+    """How far the finite scores of one row are apart at most."""
+    widest = 0.0
+    for t in range(rows):
+        low = np.inf
+        high = -np.inf
+        for y in range(scores.shape[1]):
+            if scores[t, y] > -np.inf:
+                low = min(low, np.float64(scores[t, y]))
+                high = max(high, np.float64(scores[t, y]))
+        if high > low:
+            widest = max(widest, high - low)
+    return widest
+
+
+@kernel
+def log_add(a: float, b: float) -> float:
+    """log(exp(a) + exp(b))"""
+    if a < b:
+        a, b = b, a
+    return a if b == -np.inf else a + math.log1p(math.exp(b - a))
+
+
+@kernel
+def forward_backward_log(
+    node: Floats, edge: Floats, T: int, alpha: Doubles, beta: Doubles, marginal: Doubles, pairs: Doubles
+) -> float:
+    """The same in logarithms, for scores of any size; a constant is taken off each row, to keep all digits."""
+    # alpha[t,y] = node[t,y] + log sum_p exp(alpha[t-1,p] + edge[p,y]), beta likewise from the end
+    L = edge.shape[0]
+    log_z = 0.0
+    for t in range(T):
+        for y in range(L):
+            total = 0.0 if t == 0 else -np.inf
+            if t > 0:
+                for p in range(L):
+                    total = log_add(total, alpha[t - 1, p] + np.float64(edge[p, y]))
+            alpha[t, y] = total + np.float64(node[t, y])
+        taken = log_sum(alpha[t])
+        if taken == -np.inf:
+            return -np.inf
+        log_z += taken
+        for y in range(L):
+            alpha[t, y] -= taken
+
+    for p in range(L):
+        beta[T - 1, p] = 0.0
+        marginal[T - 1, p] = math.exp(alpha[T - 1, p])
+        for y in range(L):
+            pairs[p, y] = 0.0
+    for t in range(T - 2, -1, -1):
+        for p in range(L):
+            beta[t, p] = -np.inf
+            for y in range(L):
+                reach = np.float64(edge[p, y]) + np.float64(node[t + 1, y]) + beta[t + 1, y]
+                beta[t, p] = log_add(beta[t, p], reach)
+            marginal[t, p] = alpha[t, p] + beta[t, p]
+        mass = log_sum(marginal[t])
+        for p in range(L):
+            for y in range(L):
+                reach = np.float64(edge[p, y]) + np.float64(node[t + 1, y]) + beta[t + 1, y]
+                pairs[p, y] += math.exp(alpha[t, p] + reach - mass)
+            marginal[t, p] = math.exp(marginal[t, p] - mass)
+        taken = log_sum(beta[t])
+        for p in range(L):
+            beta[t, p] -= taken
+    return log_z
+
+
+@kernel
+def log_sum(row: Doubles) -> float:
+    total = -np.inf
+    for y in range(len(row)):
+        total = log_add(total, row[y])
+    return total
+
 
 @kernel
 def forward_backward(
@@ -35,9 +115,12 @@ def forward_backward(
     """Return log Z, the log of the sum of exp(score) over all taggings.
 
     Each row is divided by its sum, so that no sentence is too long; node scores are taken relative to the best of
-    their row and edge scores to the best edge, so that none is too large.
+    their row and edge scores to the best edge, so that none is too large. Scores so far apart that products of
+    their exponentials would vanish are left to `forward_backward_log`, which is slower.
     """
     L = edge.shape[0]
+    if spread(node, T) + 2.0 * spread(edge, L) > WIDEST:
+        return forward_backward_log(node, edge, T, alpha, beta, marginal, pairs)
     top_edge = -np.inf
     for p in range(L):
         for y in range(L):

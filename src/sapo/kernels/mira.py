@@ -162,7 +162,7 @@ def solve_dual(gram: Doubles, wanted: Doubles, found: int, dual: Doubles) -> Non
     for _ in range(ROUNDS):
         moved = 0.0
         for k in range(found):
-            if gram[k, k] <= SMALL:
+            if gram[k, k] <= 0.0:
                 continue  # the oracle itself
             slack = wanted[k]
             for j in range(found):
@@ -211,16 +211,17 @@ def differences(
     count = 0
     for k in range(found):
         for t in range(T):
-            y = paths[k, t]
-            if y != oracle[t]:
+            y = int(paths[k, t])
+            gold = int(oracle[t])
+            if y != gold:
                 for i in range(row_offsets[first + t], row_offsets[first + t + 1]):
                     value = float(values[i]) if weighted else 1.0
                     at = int(rows[i]) * L
-                    count = add_entry(at + oracle[t], k, value, found, slots, keys, places, entries, count)
+                    count = add_entry(at + gold, k, value, found, slots, keys, places, entries, count)
                     count = add_entry(at + y, k, -value, found, slots, keys, places, entries, count)
-            if with_edges and t > 0 and (y != oracle[t] or paths[k, t - 1] != oracle[t - 1]):
+            if with_edges and t > 0 and (y != gold or paths[k, t - 1] != oracle[t - 1]):
                 at = (features + int(oracle[t - 1])) * L
-                count = add_entry(at + oracle[t], k, 1.0, found, slots, keys, places, entries, count)
+                count = add_entry(at + gold, k, 1.0, found, slots, keys, places, entries, count)
                 at = (features + int(paths[k, t - 1])) * L
                 count = add_entry(at + y, k, -1.0, found, slots, keys, places, entries, count)
     return count

@@ -1,5 +1,6 @@
 """Encoded corpus in, learned weights out: passes, dev set, early stop, Ctrl-C. The same for every learner."""
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -194,8 +195,8 @@ def _reason_to_stop(state: State, settings: Settings, dev: DevSet | None) -> str
         return f"all {settings.epochs} passes done"
     if dev is not None and state.epoch - state.best_epoch >= settings.patience:
         return f"no better dev score in {settings.patience} passes"
-    if state.epoch >= 2:
-        before, now = (record.objective for record in state.history[-2:])
-        if abs(before - now) <= settings.tolerance * abs(before):
+    if state.epoch >= 3:  # twice in a row: two passes of a perceptron are often alike by chance
+        objectives = [record.objective for record in state.history[-3:]]
+        if all(abs(a - b) <= settings.tolerance * abs(a) for a, b in itertools.pairwise(objectives)):
             return "converged"
     return ""

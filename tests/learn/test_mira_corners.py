@@ -1,0 +1,34 @@
+"""MIRA in interpreted kernels, and with features of small values."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sapo.encode.encoded import EncodedCorpus
+from sapo.kernels import update as totals_of
+from sapo.learn import LEARNERS, Settings, Weights
+
+
+def test_mira_runs_however_the_kernels_run(tiny: Any) -> None:
+    """Keys of the table are wider than the numbers of labels, whose type must not decide."""
+    corpus = tiny.corpus(0)
+    weights = tiny.weights(0, corpus)
+    totals = np.zeros(8)
+    list(LEARNERS["mira"].run(weights, corpus, np.arange(corpus.sentences), 1.0, Settings(), totals))
+    assert totals[totals_of.UPDATES] > 0
+
+
+@pytest.mark.parametrize("value", [1.0, 1e-3, 1e-5, 1e-8])
+def test_the_size_of_a_value_does_not_matter(value: float) -> None:
+    """|D|^2 below 1e-9 is taken for that of the oracle itself: nothing is learned, yet an update is counted."""
+    corpus = EncodedCorpus(
+        np.array([0, 1]),
+        np.array([0, 1]),
+        np.zeros(1, np.int32),
+        values=np.array([value], np.float32),
+        gold=np.array([1], np.int32),
+    )
+    weights = Weights.zeros(1, 2)
+    list(LEARNERS["mira"].run(weights, corpus, np.zeros(1, np.int64), 1.0, Settings(), np.zeros(8)))
+    np.testing.assert_allclose(weights.features[0] * value, [-0.5, 0.5], rtol=1e-5)
