@@ -28,7 +28,7 @@ def make_weights(seed: int, group_of: Ints, scale: float = 1.0) -> Weights:
     return weights
 
 
-def parts(features: Doubles, edges: Doubles, group_of: Ints) -> list[Doubles]:
+def parts(features: Any, edges: Any, group_of: Ints) -> list[Doubles]:
     """The weights of each group in new arrays, the edges last."""
     groups = [features[group_of == group] for group in sorted(set(group_of.tolist()))]
     return [np.array(part, np.float64) for part in [*groups, edges]]

@@ -284,7 +284,7 @@ def test_a_token_may_have_many_more_features_than_there_is_room_for_at_first() -
         a = smallest_change(gram, wanted)
         assert a.any()
         w[rows, gold] += a.sum()
-        w[np.ix_(rows, ranked)] -= a
+        w[np.array(rows)[:, None], ranked] -= a
     run(corpus, weights, [0, 1, 2], 3)
     np.testing.assert_allclose(weights.features, w, atol=1e-5)
 

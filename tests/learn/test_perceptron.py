@@ -14,7 +14,7 @@ from sapo.kernels.types import Doubles, Floats
 from sapo.learn import LEARNERS, Settings, State, Weights, final_weights, learn
 
 RATHER_SURE = 1e-4  # a decision closer than this may fall otherwise in single precision
-UNREGULARISED = {"regulariser": "none", "strength": 0.0, "tolerance": 0.0}
+UNREGULARISED: dict[str, Any] = {"regulariser": "none", "strength": 0.0, "tolerance": 0.0}
 
 
 def run(corpus: EncodedCorpus, weights: Weights, order: Any, settings: Settings, rate: float = 1.0) -> Doubles:

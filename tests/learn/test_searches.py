@@ -80,7 +80,7 @@ def test_every_learner_lowers_its_objective_with_many_labels(tiny: Any, name: st
     corpus = tiny.corpus(24, lengths=(2, 1, 3), labels=labels)
     learner = LEARNERS[name]
     state = State(Weights.zeros(3 + corpus.tokens, labels, averaged=learner.averaged))
-    penalty = {} if learner.regularised else {"regulariser": "none", "strength": 0.0}
+    penalty: dict[str, Any] = {} if learner.regularised else {"regulariser": "none", "strength": 0.0}
     learn(learner.run, corpus, Settings(rate=0.5, epochs=2, tolerance=0.0, **penalty), state)
     first, last = state.history[0], state.history[-1]
     assert last.objective < first.objective

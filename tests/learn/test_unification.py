@@ -10,7 +10,7 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels.types import Floats
 from sapo.learn import LEARNERS, Settings, State, Weights, learn
 
-FOREVER = {"tolerance": 0.0, "patience": 1000}
+FOREVER: dict[str, Any] = {"tolerance": 0.0, "patience": 1000}
 
 
 def run(name: str, corpus: EncodedCorpus, weights: Weights, order: Any, settings: Settings) -> tuple[Floats, Floats]:

@@ -1,40 +1,38 @@
 """sapo convert: from one format or tag scheme to another."""
 
-from typing import Annotated
+import click
 
-import typer
-
-from sapo.cli.options import ColumnsOption, LabelOption, QuietOption, announce_compiling, split_names, tell
+from sapo.cli.options import announce_compiling, columns_option, label_option, quiet_option, split_names, tell
 
 
+@click.command("convert")
+@click.argument("input")
+@click.argument("output", default="-")
+@click.option("--from", "source_format", metavar="NAME", help="columns, conllu or jsonl; by default the name tells.")
+@click.option("--to", "target_format", metavar="NAME", help="columns, conllu or jsonl; by default the name tells.")
+@click.option("--scheme", metavar="NAME", help="Write the tags as iob1, iob2, bioes or bilou.")
+@click.option("--from-scheme", metavar="NAME", help="The scheme they are in; recognised by default.")
+@click.option("--text", is_flag=True, help="JSONL as running text with character spans.")
+@label_option
+@click.option("--no-label", is_flag=True, help="The file has no labels.")
+@columns_option
+@click.option("--keep", metavar="NAMES", help="The columns to write, as word,lemma. Default: all; from CoNLL-U, word.")
+@click.option("--into", metavar="COLUMN", help="Where the label goes in CoNLL-U: upos, xpos or a key of FEATS.")
+@quiet_option
 def convert_command(
-    input: Annotated[str, typer.Argument(help="A file, zipped or not; - for standard input.")],
-    output: Annotated[str, typer.Argument(help="Where to write; - for standard output.")] = "-",
-    source_format: Annotated[
-        str | None, typer.Option("--from", help="columns, conllu or jsonl; by default the name tells.", metavar="NAME")
-    ] = None,
-    target_format: Annotated[
-        str | None, typer.Option("--to", help="columns, conllu or jsonl; by default the name tells.", metavar="NAME")
-    ] = None,
-    scheme: Annotated[
-        str | None, typer.Option(help="Write the tags as iob1, iob2, bioes or bilou.", metavar="NAME")
-    ] = None,
-    from_scheme: Annotated[
-        str | None, typer.Option(help="The scheme they are in; recognised by default.", metavar="NAME")
-    ] = None,
-    text: Annotated[bool, typer.Option("--text", help="JSONL as running text with character spans.")] = False,
-    label: LabelOption = None,
-    no_label: Annotated[bool, typer.Option("--no-label", help="The file has no labels.")] = False,
-    columns: ColumnsOption = None,
-    keep: Annotated[
-        str | None,
-        typer.Option(help="The columns to write, as word,lemma. Default: all; from CoNLL-U, word.", metavar="NAMES"),
-    ] = None,
-    into: Annotated[
-        str | None,
-        typer.Option(help="Where the label goes in CoNLL-U: upos, xpos or a key of FEATS.", metavar="COLUMN"),
-    ] = None,
-    quiet: QuietOption = False,
+    input: str,
+    output: str,
+    source_format: str | None,
+    target_format: str | None,
+    scheme: str | None,
+    from_scheme: str | None,
+    text: bool,
+    label: str | None,
+    no_label: bool,
+    columns: str | None,
+    keep: str | None,
+    into: str | None,
+    quiet: bool,
 ) -> None:
     """Convert: sapo convert train.conllu train.txt --label xpos, or sapo convert a.txt b.txt --scheme bioes"""
     from sapo.corpus.converting import convert

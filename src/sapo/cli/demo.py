@@ -3,7 +3,7 @@
 import sys
 import time
 
-import typer
+import click
 
 from sapo.cli.options import announce_compiling
 
@@ -15,6 +15,7 @@ TASKS = {  # column, template, what it does
 }
 
 
+@click.command("demo")
 def demo_command() -> None:
     """Train a tagger, a chunker and an entity tagger on the bundled sample and try them."""
     from sapo.corpus import read
@@ -26,17 +27,17 @@ def demo_command() -> None:
     announce_compiling()
     taggers: dict[str, Tagger] = {}
     sentences = sum(1 for _ in read(sample_path("train"), columns=COLUMNS, label="entity"))
-    typer.echo(f"training on the bundled sample, {sentences} sentences:")
+    click.echo(f"training on the bundled sample, {sentences} sentences:")
     for column, (template, what) in TASKS.items():
         started = time.perf_counter()
         taggers[column] = train(sample_path("train"), template=template, columns=COLUMNS, label=column)
         seconds = time.perf_counter() - started
         name, value = taggers[column].evaluate(sample_path("test")).main
-        typer.echo(f"  {what:22} {name:8} {100 * value:5.1f} on its held-out part   ({seconds:.1f} s)")
-    typer.echo()
+        click.echo(f"  {what:22} {name:8} {100 * value:5.1f} on its held-out part   ({seconds:.1f} s)")
+    click.echo()
     show(SENTENCE.split(), taggers)
     if sys.stdin.isatty():
-        typer.echo("type a sentence, or nothing to end")
+        click.echo("type a sentence, or nothing to end")
         while text := _ask():
             show([text[a:b] for a, b in tokenise(text)], taggers)
 
@@ -57,10 +58,10 @@ def show(words: list[str], taggers: dict) -> None:  # type: ignore[type-arg]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for title, row in zip(("", "pos", "chunk", "entity"), rows, strict=True):
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        typer.echo(f"  {title:7} " + " ".join(cells).rstrip())
+        click.echo(f"  {title:7} " + " ".join(cells).rstrip())
     for title, taggings in (("chunk", chunks), ("entity", entities)):
-        typer.echo(f"  the three best taggings, {title}:")
+        click.echo(f"  the three best taggings, {title}:")
         for tagging in taggings:
             cells = (cell.ljust(width) for cell, width in zip(tagging.tags, widths, strict=True))
-            typer.echo(f"  {tagging.probability:7.3f} " + " ".join(cells).rstrip())
-    typer.echo()
+            click.echo(f"  {tagging.probability:7.3f} " + " ".join(cells).rstrip())
+    click.echo()

@@ -1,27 +1,33 @@
 """sapo eval: gold and predicted tags in, the familiar table out."""
 
 import json
-from typing import Annotated
 
-import typer
+import click
 
-from sapo.cli.options import FormatOption, LabelOption, announce_compiling
+from sapo.cli.options import announce_compiling, format_option, label_option
 
 
+@click.command("eval")
+@click.argument("input")
+@click.option("--model", "-m", metavar="FILE", help="Tag the file with this model first.")
+@click.option("--strict", is_flag=True, help="Count only spans that are well-formed.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+@click.option("--predicted", default="-1", metavar="COLUMN", help="Without --model: the column of the predicted tags.")
+@format_option
+@label_option
 def eval_command(
-    input: Annotated[
-        str, typer.Argument(help="A labelled file; without --model its last two columns are gold and predicted.")
-    ],
-    model: Annotated[str | None, typer.Option("--model", "-m", help="Tag the file with this model first.")] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Count only spans that are well-formed.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
-    predicted: Annotated[
-        str, typer.Option(help="Without --model: the column of the predicted tags.", metavar="COLUMN")
-    ] = "-1",
-    format: FormatOption = None,
-    label: LabelOption = None,
+    input: str,
+    model: str | None,
+    strict: bool,
+    as_json: bool,
+    predicted: str,
+    format: str | None,
+    label: str | None,
 ) -> None:
-    """Evaluate: sapo eval test.txt --model chunk.sapo, or sapo eval tagged.txt"""
+    """Evaluate: sapo eval test.txt --model chunk.sapo, or sapo eval tagged.txt
+
+    INPUT is a labelled file; without --model its last two columns are gold and predicted.
+    """
     from sapo.evaluate import as_json as scores_as_json
     from sapo.evaluate import conlleval_table
 
@@ -34,4 +40,4 @@ def eval_command(
         from sapo.comparing import score_file
 
         scores = score_file(input, gold=label, predicted=predicted, format=format, strict=strict)
-    typer.echo(json.dumps(scores_as_json(scores), indent=2) if as_json else conlleval_table(scores))
+    click.echo(json.dumps(scores_as_json(scores), indent=2) if as_json else conlleval_table(scores))

@@ -4,8 +4,9 @@ import os
 import sys
 from typing import NoReturn
 
-import typer
+import click
 
+from sapo import __version__
 from sapo.cli.convert import convert_command
 from sapo.cli.demo import demo_command
 from sapo.cli.evaluate import eval_command
@@ -14,34 +15,15 @@ from sapo.cli.tag import tag_command
 from sapo.cli.train import train_command
 from sapo.errors import SapoError
 
-app = typer.Typer(
-    help="Train a tagger, chunker or entity recogniser on your own data in seconds, and use it.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("train")(train_command)
-app.command("tag")(tag_command)
-app.command("eval")(eval_command)
-app.command("inspect")(inspect_command)
-app.command("convert")(convert_command)
-app.command("demo")(demo_command)
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="sapo %(version)s")
+def app() -> None:
+    """Train a tagger, chunker or entity recogniser on your own data in seconds, and use it."""
 
 
-def _version(value: bool) -> None:
-    if value:
-        from sapo import __version__
-
-        typer.echo(f"sapo {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
-) -> None:
-    pass
+for command in (train_command, tag_command, eval_command, inspect_command, convert_command, demo_command):
+    app.add_command(command)
 
 
 def main() -> None:
@@ -51,7 +33,7 @@ def main() -> None:
         sys.exit(2)
     try:
         try:
-            app()
+            app(standalone_mode=False)
         finally:
             sys.stdout.flush()
     except SapoError as error:
@@ -60,7 +42,10 @@ def main() -> None:
         _leave("", 141)
     except OSError as error:
         _leave(f"standard output: cannot be written ({error.strerror or error})", 2)
-    except KeyboardInterrupt:
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
         _leave("interrupted", 130)
     except MemoryError:
         _leave("not enough memory; try a larger --min-count or a smaller file", 2)

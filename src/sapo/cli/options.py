@@ -2,29 +2,24 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from sapo.errors import SapoError
 
-FormatOption = Annotated[
-    str | None,
-    typer.Option("--format", help="columns, conllu or jsonl; by default the ending of the name tells.", metavar="NAME"),
-]
-LabelOption = Annotated[
-    str | None,
-    typer.Option(
-        help="The label: a column's number (0 is the first, -1 the last) or name; for CoNLL-U upos, xpos or a key of "
-        "FEATS. Default: the last column, upos, or 'tags'.",
-        metavar="COLUMN",
-    ),
-]
-ColumnsOption = Annotated[
-    str | None,
-    typer.Option(help="Names of the columns, as word,pos,label. Default: word,pos,chunk,c3,...", metavar="NAMES"),
-]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+format_option = click.option(
+    "--format", metavar="NAME", help="columns, conllu or jsonl; by default the ending of the name tells."
+)
+label_option = click.option(
+    "--label",
+    metavar="COLUMN",
+    help="The label: a column's number (0 is the first, -1 the last) or name; for CoNLL-U upos, xpos, a key of FEATS. "
+    "Default: the last column, upos, or 'tags'.",
+)
+columns_option = click.option(
+    "--columns", metavar="NAMES", help="Names of the columns, as word,pos,label. Default: word,pos,chunk,c3,..."
+)
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="Say nothing but errors.")
 
 
 def split_names(columns: str | None) -> list[str] | None:

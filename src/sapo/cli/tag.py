@@ -2,32 +2,45 @@
 
 import sys
 import time
-from typing import Annotated
 
-import typer
+import click
 
-from sapo.cli.options import FormatOption, QuietOption, announce_compiling, refuse_same_file
+from sapo.cli.options import announce_compiling, format_option, quiet_option, refuse_same_file
 from sapo.errors import SapoError
 
 
+@click.command("tag")
+@click.argument("model")
+@click.argument("input", default="-")
+@click.option("--output", "-o", default="-", metavar="FILE", help="Where to write; - for standard output.")
+@click.option("--nbest", default=0, help="Give this many taggings of each sentence, best first, with probabilities.")
+@click.option(
+    "--search",
+    default="topn",
+    show_default=True,
+    metavar="NAME",
+    help="With --nbest: topn, astar (both exact) or beam.",
+)
+@click.option("--width", default=50, show_default=True, help="Width of the beam.")
+@click.option("--threads", default=1, show_default=True, help="Tag in several threads; the result is the same.")
+@format_option
+@click.option("--label", metavar="COLUMN", help="Where the tag goes in CoNLL-U: upos, xpos or a key of FEATS.")
+@quiet_option
 def tag_command(
-    model: Annotated[str, typer.Argument(help="A model file made by sapo train.")],
-    input: Annotated[str, typer.Argument(help="The file to tag, zipped or not; - for standard input.")] = "-",
-    output: Annotated[str, typer.Option("--output", "-o", help="Where to write; - for standard output.")] = "-",
-    nbest: Annotated[
-        int, typer.Option(help="Give this many taggings of each sentence, best first, with their probabilities.")
-    ] = 0,
-    search: Annotated[str, typer.Option(help="With --nbest: topn, astar (both exact) or beam.")] = "topn",
-    width: Annotated[int, typer.Option(help="Width of the beam.")] = 50,
-    threads: Annotated[int, typer.Option(help="Tag in several threads; the result is the same.")] = 1,
-    format: FormatOption = None,
-    label: Annotated[
-        str | None,
-        typer.Option(help="Where the tag goes in CoNLL-U: upos, xpos or a key of FEATS.", metavar="COLUMN"),
-    ] = None,
-    quiet: QuietOption = False,
+    model: str,
+    input: str,
+    output: str,
+    nbest: int,
+    search: str,
+    width: int,
+    threads: int,
+    format: str | None,
+    label: str | None,
+    quiet: bool,
 ) -> None:
     """Tag a file: sapo tag chunk.sapo test.txt -o tagged.txt
+
+    MODEL is a file made by sapo train; INPUT is the file to tag, zipped or not, or - for standard input.
 
     Column files get the tag as a further column; CoNLL-U in the place of the label; JSONL as "tags".
     """

@@ -3,16 +3,16 @@
 import dataclasses
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from sapo.cli.options import (
-    ColumnsOption,
-    FormatOption,
-    LabelOption,
-    QuietOption,
     announce_compiling,
+    columns_option,
+    format_option,
+    label_option,
+    quiet_option,
     refuse_same_file,
     split_names,
     tell,
@@ -23,92 +23,122 @@ if TYPE_CHECKING:
     from sapo.cli.progress import Quiet
     from sapo.tagger import Tagger
 
+PATH = click.Path(path_type=Path)
 
+
+@click.command("train")
+@click.argument("train")
+@click.option("--output", "-o", required=True, type=PATH, help="The model file to write.")
+@click.option("--dev", metavar="FILE", help="Labelled sentences to watch: the best pass on them is kept.")
+@click.option(
+    "--template",
+    "-t",
+    metavar="NAME",
+    help="chunking, pos, ner, or a template file (CRF++ files too). Default: by the columns.",
+)
+@format_option
+@label_option
+@columns_option
+@click.option("--min-count", default=1, show_default=True, help="Leave out features that occur less often.")
+@click.option(
+    "--learner",
+    "-l",
+    default="sapo",
+    show_default=True,
+    metavar="NAME",
+    help="sapo, crf, perceptron, mira or mira-nbest; each with -avg for weights averaged over all steps.",
+)
+@click.option("--n", "-n", default=5, show_default=True, help="Taggings to search for at each step.")
+@click.option("--strength", default=1.0, show_default=True, help="Strength of the regulariser (lambda).")
+@click.option(
+    "--rate",
+    default="auto",
+    show_default=True,
+    metavar="NUMBER",
+    help="Learning rate of the first pass; auto calibrates it on the data.",
+)
+@click.option(
+    "--schedule",
+    default="exponential",
+    show_default=True,
+    metavar="NAME",
+    help="How the rate falls: exponential (by --decay a pass), inverse (time) or fixed.",
+)
+@click.option("--decay", default=0.9, show_default=True, help="How fast the rate falls.")
+@click.option(
+    "--regulariser",
+    default="l2",
+    show_default=True,
+    metavar="NAME",
+    help="l2, l1 (sparse), group-lasso (by template) or none.",
+)
+@click.option(
+    "--search",
+    default="topn",
+    show_default=True,
+    metavar="NAME",
+    help="How to search: topn, astar (both exact) or beam.",
+)
+@click.option("--width", default=50, show_default=True, help="Width of the beam.")
+@click.option(
+    "--order",
+    default="shuffle",
+    show_default=True,
+    metavar="NAME",
+    help="shuffle the sentences before each pass, or draw with replacement.",
+)
+@click.option("--stop-ratio", type=float, help="Leave out taggings this many times less probable than the best.")
+@click.option("--epochs", "-e", default=20, show_default=True, help="Passes over the training data, at most.")
+@click.option("--patience", default=5, show_default=True, help="Passes without a better dev score before stopping.")
+@click.option("--tolerance", default=1e-3, show_default=True, help="Stop when the objective changes less, relatively.")
+@click.option(
+    "--threads",
+    default=1,
+    show_default=True,
+    help="Learn in several threads at once: faster, and not the same from run to run.",
+)
+@click.option("--seed", default=0, show_default=True, help="Fixes everything that is random.")
+@click.option("--checkpoint", type=PATH, help="Save the state of training here after each pass.")
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint, if it is there.")
+@click.option("--log", type=PATH, help="Write a line of JSON for each pass here.")
+@click.option(
+    "--continue",
+    "continued",
+    type=PATH,
+    help="Go on from this model with new sentences: it learns them and keeps the rest.",
+)
+@quiet_option
 def train_command(
-    train: Annotated[str, typer.Argument(help="Labelled sentences: a file, zipped or not, or - for standard input.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")],
-    dev: Annotated[
-        str | None,
-        typer.Option(help="Labelled sentences to watch: the best pass on them is kept, and training stops early."),
-    ] = None,
-    template: Annotated[
-        str | None,
-        typer.Option(
-            "--template",
-            "-t",
-            help="chunking, pos, ner, or a template file (CRF++ files too). Default: by the columns.",
-        ),
-    ] = None,
-    format: FormatOption = None,
-    label: LabelOption = None,
-    columns: ColumnsOption = None,
-    min_count: Annotated[int, typer.Option(help="Leave out features that occur less often.")] = 1,
-    learner: Annotated[
-        str,
-        typer.Option(
-            "--learner",
-            "-l",
-            help="sapo, crf, perceptron, mira or mira-nbest; each with -avg for weights averaged over all steps.",
-        ),
-    ] = "sapo",
-    n: Annotated[int, typer.Option("--n", "-n", help="Taggings to search for at each step.")] = 5,
-    strength: Annotated[float, typer.Option(help="Strength of the regulariser (lambda).")] = 1.0,
-    rate: Annotated[
-        str, typer.Option(help="Learning rate of the first pass; auto calibrates it on the data.", metavar="NUMBER")
-    ] = "auto",
-    schedule: Annotated[
-        str, typer.Option(help="How the rate falls: exponential (by --decay a pass), inverse (time) or fixed.")
-    ] = "exponential",
-    decay: Annotated[float, typer.Option(help="How fast the rate falls.")] = 0.9,
-    regulariser: Annotated[str, typer.Option(help="l2, l1 (sparse), group-lasso (by template) or none.")] = "l2",
-    search: Annotated[str, typer.Option(help="How to search: topn, astar (both exact) or beam.")] = "topn",
-    width: Annotated[int, typer.Option(help="Width of the beam.")] = 50,
-    order: Annotated[
-        str, typer.Option(help="shuffle the sentences before each pass, or draw with replacement.")
-    ] = "shuffle",
-    stop_ratio: Annotated[
-        float, typer.Option(help="Leave out taggings this many times less probable than the best.")
-    ] = float("inf"),
-    epochs: Annotated[int, typer.Option("--epochs", "-e", help="Passes over the training data, at most.")] = 20,
-    patience: Annotated[int, typer.Option(help="Passes without a better dev score before stopping.")] = 5,
-    tolerance: Annotated[float, typer.Option(help="Stop when the objective changes relatively less than this.")] = 1e-3,
-    threads: Annotated[
-        int, typer.Option(help="Learn in several threads at once: faster, and not the same from run to run.")
-    ] = 1,
-    seed: Annotated[int, typer.Option(help="Fixes everything that is random.")] = 0,
-    checkpoint: Annotated[Path | None, typer.Option(help="Save the state of training here after each pass.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if it is there.")] = False,
-    log: Annotated[Path | None, typer.Option(help="Write a line of JSON for each pass here.")] = None,
-    continued: Annotated[
-        Path | None,
-        typer.Option("--continue", help="Go on from this model with new sentences: it learns them and keeps the rest."),
-    ] = None,
-    quiet: QuietOption = False,
+    train: str,
+    output: Path,
+    dev: str | None,
+    template: str | None,
+    format: str | None,
+    label: str | None,
+    columns: str | None,
+    min_count: int,
+    learner: str,
+    rate: str,
+    checkpoint: Path | None,
+    resume: bool,
+    log: Path | None,
+    continued: Path | None,
+    quiet: bool,
+    **options: Any,
 ) -> None:
-    """Train a model: sapo train train.txt --dev dev.txt --template chunking -o chunk.sapo"""
+    """Train a model: sapo train train.txt --dev dev.txt --template chunking -o chunk.sapo
+
+    TRAIN holds labelled sentences: a file, zipped or not, or - for standard input.
+    """
     from sapo.cli.progress import JsonLog, make_progress
     from sapo.corpus.files import check_writable
     from sapo.learn import Observer, Settings
     from sapo.online import PASSES
     from sapo.training import find_learner, prepare, run, with_calibrated_rate
 
-    settings = Settings(
-        n=n,
-        strength=strength,
-        **({} if rate == "auto" else {"rate": _number(rate)}),
-        decay=decay,
-        schedule=schedule,
-        regulariser=regulariser,
-        search=search,
-        width=width,
-        order=order,
-        threads=threads,
-        stop_ratio=stop_ratio,
-        epochs=epochs,
-        patience=patience,
-        tolerance=tolerance,
-        seed=seed,
-    )
+    if rate != "auto":
+        options["rate"] = _number(rate)
+    settings = Settings(**{name: value for name, value in options.items() if value is not None})
     for path in (output, checkpoint, log):
         if path is not None:
             check_writable(path)
@@ -123,8 +153,10 @@ def train_command(
     if continued is not None:
         if dev or template or checkpoint or log:
             raise SapoError("--continue takes neither --dev, --template, --checkpoint nor --log")
-        progress = make_progress(dataclasses.replace(settings, epochs=PASSES), quiet=quiet)
-        _continue(continued, train, output, progress, format=format, label=label, columns=split_names(columns))
+        given = {name: options[name] for name in options if _was_given(name)}
+        progress = make_progress(dataclasses.replace(settings, epochs=given.get("epochs", PASSES)), quiet=quiet)
+        reading = {"format": format, "label": label, "columns": split_names(columns)}
+        _continue(continued, train, output, progress, **reading, **given)
         return
     progress = make_progress(settings, quiet=quiet)
     progress.say(f"reading {train}")
@@ -157,17 +189,22 @@ def train_command(
     _save(outcome.tagger, output)
     progress.say(f"saved {output} ({output.stat().st_size / 1e6:.1f} MB)")
     if outcome.reason == "interrupted":
-        raise typer.Exit(130)
+        raise SystemExit(130)
 
 
-def _continue(model: Path, data: str, output: Path, progress: "Quiet", **reading: Any) -> None:
+def _was_given(option: str) -> bool:
+    """Whether the person asked for it; what was not asked for is as in the model."""
+    return click.get_current_context().get_parameter_source(option) == click.core.ParameterSource.COMMANDLINE
+
+
+def _continue(model: Path, data: str, output: Path, progress: "Quiet", **how: Any) -> None:
     from sapo.online import continue_training
     from sapo.tagger import Tagger
 
     tagger = Tagger.load(model)
     progress.say(f"going on from {model} with {data}")
     with progress.running(None, 0):
-        tagger = continue_training(tagger, data, observers=[progress], **reading)
+        tagger = continue_training(tagger, data, observers=[progress], **how)
     _save(tagger, output)
     progress.say(f"saved {output} ({output.stat().st_size / 1e6:.1f} MB)")
 
