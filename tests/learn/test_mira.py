@@ -261,18 +261,19 @@ def test_one_candidate_moves_by_the_closed_form() -> None:
     assert np.array_equal(weights.features, before)
 
 
-def test_a_token_may_have_many_more_features_than_there_is_room_for_at_first() -> None:
+@pytest.mark.parametrize("features", [160, 170, 300, 700, 2000])
+def test_a_token_may_have_many_more_features_than_there_is_room_for_at_first(features: int) -> None:
     """Between two small samples, which must find the larger table as clean as the first one."""
-    wide = list(range(2000))
+    wide = list(range(features))
     small = [0, 1]
     corpus = EncodedCorpus(
         np.array([0, 1, 2, 3]),
-        np.cumsum([0, 2, 2000, 2]),
+        np.cumsum([0, 2, features, 2]),
         np.array([*small, *wide, *small], np.int32),
         gold=np.array([1, 2, 0], np.int32),
     )
-    weights = Weights.zeros(2000, 3)
-    weights.features[:] = np.random.default_rng(0).normal(0, 0.05, size=(2000, 3))
+    weights = Weights.zeros(features, 3)
+    weights.features[:] = np.random.default_rng(0).normal(0, 0.05, size=(features, 3))
     w = weights.features.astype(np.float64)
     for sentence, rows in enumerate((small, wide, small)):
         gold = int(corpus.gold[sentence])

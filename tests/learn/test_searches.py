@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from sapo import Tagger, training
+from sapo.kernels import score, searches
 from sapo.kernels.types import Floats
 from sapo.learn import LEARNERS, DevSet, Settings, State, Weights, final_weights, learn, tag
+from sapo.search import SEARCHES
 
 ORDER = [0, 2, 1, 3, 2, 0, 3, 1]
 NAMES = ["sapo", "crf", "perceptron", "mira", "mira-nbest"]
@@ -58,8 +60,23 @@ def test_mira_learns_the_same_by_every_exact_search(tiny: Any, search: str, name
         np.testing.assert_allclose(mine, other, atol=1e-5)
 
 
-def test_a_narrow_beam_learns_something_else_than_the_exact_search(tiny: Any) -> None:
-    narrow, exact = (learned(tiny, 22, "sapo", n=3, search=search, width=1) for search in ("beam", "topn"))
+@pytest.mark.parametrize("search", sorted(SEARCHES))
+def test_every_search_gives_the_scores_of_its_taggings_also_in_a_long_sentence(search: str) -> None:
+    rng = np.random.default_rng(0)
+    node, edge = (rng.normal(size=shape).astype(np.float32) for shape in ((100, 3), (3, 3)))
+    paths, scores = np.empty((5, 100), np.int32), np.empty(5)
+    best, row = np.empty((100, 3), np.float32), np.empty(3, np.float32)
+    edge_to = np.ascontiguousarray(edge.T)
+    found = searches.search_n(SEARCHES[search], node, edge, edge_to, 100, 5, 200, math.inf, best, row, paths, scores)
+    assert found == len({tuple(path) for path in paths.tolist()}) == 5
+    expected = [score.path_score(node, edge, path, 100) for path in paths]
+    np.testing.assert_allclose(scores, expected, rtol=1e-5)
+    assert expected == sorted(expected, reverse=True)
+
+
+@pytest.mark.parametrize("name", ["sapo", "mira", "mira-nbest"])
+def test_a_narrow_beam_learns_something_else_than_the_exact_search(tiny: Any, name: str) -> None:
+    narrow, exact = (learned(tiny, 22, name, n=3, search=search, width=1) for search in ("beam", "topn"))
     assert np.isfinite(narrow[0]).all()
     assert not np.allclose(narrow[0], exact[0], atol=1e-3)
 

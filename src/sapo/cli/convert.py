@@ -34,7 +34,10 @@ def convert_command(
     into: str | None,
     quiet: bool,
 ) -> None:
-    """Convert: sapo convert train.conllu train.txt --label xpos, or sapo convert a.txt b.txt --scheme bioes"""
+    """Convert formats and tag schemes.
+
+    sapo convert train.conllu train.txt --label xpos, or sapo convert a.txt b.txt --scheme bioes
+    """
     from sapo.corpus.converting import convert
 
     announce_compiling(quiet)

@@ -17,7 +17,10 @@ TASKS = {  # column, template, what it does
 
 @click.command("demo")
 def demo_command() -> None:
-    """Train a tagger, a chunker and an entity tagger on the bundled sample and try them."""
+    """Try it on the bundled sample.
+
+    Trains a tagger, a chunker and an entity tagger, and tags what you type.
+    """
     from sapo.corpus import read
     from sapo.corpus.sample import COLUMNS, sample_path
     from sapo.corpus.tokenise import tokenise

@@ -24,7 +24,9 @@ def eval_command(
     format: str | None,
     label: str | None,
 ) -> None:
-    """Evaluate: sapo eval test.txt --model chunk.sapo, or sapo eval tagged.txt
+    """Evaluate a model or a tagged file.
+
+    sapo eval test.txt --model chunk.sapo, or sapo eval tagged.txt
 
     INPUT is a labelled file; without --model its last two columns are gold and predicted.
     """

@@ -12,7 +12,10 @@ import click
 @click.option("--label", metavar="NAME", help="Show the features of this label only.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def inspect_command(model: Path, top: int, label: str | None, as_json: bool) -> None:
-    """Look into a model: labels, templates, sizes, how it was trained, its strongest features and transitions."""
+    """Look into a model.
+
+    Labels, templates, sizes, how it was trained, its strongest features and transitions.
+    """
     from sapo.inspecting import describe, describe_text
     from sapo.model import load_model
 

@@ -38,7 +38,9 @@ def tag_command(
     label: str | None,
     quiet: bool,
 ) -> None:
-    """Tag a file: sapo tag chunk.sapo test.txt -o tagged.txt
+    """Tag a file.
+
+    sapo tag chunk.sapo test.txt -o tagged.txt
 
     MODEL is a file made by sapo train; INPUT is the file to tag, zipped or not, or - for standard input.
 

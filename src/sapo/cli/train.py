@@ -126,7 +126,9 @@ def train_command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Train a model: sapo train train.txt --dev dev.txt --template chunking -o chunk.sapo
+    """Train a model.
+
+    sapo train train.txt --dev dev.txt --template chunking -o chunk.sapo
 
     TRAIN holds labelled sentences: a file, zipped or not, or - for standard input.
     """
