@@ -55,6 +55,7 @@ def draw(results: dict[str, list[PassRecord]], path: str) -> None:
     ):
         sizes = [record.w_complexity / results[name][0].w_complexity for record in results[name]]
         axes.plot(range(1, PASSES + 1), sizes, linestyle=style, label=name, linewidth=2)
+    axes.set_xticks(range(0, PASSES + 1, 5))
     axes.set_xlabel("pass")
     axes.set_ylabel("w-complexity (mean |w|), pass 1 = 1")
     axes.legend(frameon=False)
