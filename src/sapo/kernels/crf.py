@@ -25,19 +25,26 @@ WIDEST = 600.0  # exp(-600) is still a number, exp(-750) is 0
 
 
 @kernel
-def spread(scores: Floats, rows: int) -> float:
-    """How far the finite scores of one row are apart at most."""
+def row_spread(scores: Floats, rows: int) -> float:
+    """How far the scores of one row are apart at most."""
     widest = 0.0
     for t in range(rows):
-        low = np.inf
-        high = -np.inf
-        for y in range(scores.shape[1]):
-            if scores[t, y] > -np.inf:
-                low = min(low, np.float64(scores[t, y]))
-                high = max(high, np.float64(scores[t, y]))
-        if high > low:
-            widest = max(widest, high - low)
+        widest = max(widest, spread(scores[t : t + 1]))
     return widest
+
+
+@kernel
+def spread(scores: Floats) -> float:
+    """How far scores are apart at most; infinitely far where one is forbidden."""
+    low = np.inf
+    high = -np.inf
+    for p in range(scores.shape[0]):
+        for y in range(scores.shape[1]):
+            low = min(low, np.float64(scores[p, y]))
+            high = max(high, np.float64(scores[p, y]))
+    if low == -np.inf:
+        return np.inf
+    return high - low
 
 
 @kernel
@@ -115,11 +122,11 @@ def forward_backward(
     """Return log Z, the log of the sum of exp(score) over all taggings.
 
     Each row is divided by its sum, so that no sentence is too long; node scores are taken relative to the best of
-    their row and edge scores to the best edge, so that none is too large. Scores so far apart that products of
-    their exponentials would vanish are left to `forward_backward_log`, which is slower.
+    their row and edge scores to the best edge, so that none is too large. Where scores are so far apart that products
+    of their exponentials would vanish, or something is forbidden, `forward_backward_log` does it, which is slower.
     """
     L = edge.shape[0]
-    if spread(node, T) + 2.0 * spread(edge, L) > WIDEST:
+    if not row_spread(node, T) + 2.0 * spread(edge) <= WIDEST:
         return forward_backward_log(node, edge, T, alpha, beta, marginal, pairs)
     top_edge = -np.inf
     for p in range(L):

@@ -168,7 +168,7 @@ def solve_dual(gram: Doubles, wanted: Doubles, found: int, dual: Doubles) -> Non
             for j in range(found):
                 slack -= gram[k, j] * dual[j]
             new = max(0.0, dual[k] + slack / gram[k, k])
-            moved = max(moved, abs(new - dual[k]) * np.sqrt(gram[k, k]))
+            moved = max(moved, abs(new - dual[k]) * gram[k, k])  # in units of the loss
             dual[k] = new
         if moved <= SMALL:
             break
