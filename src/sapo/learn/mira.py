@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import mira as kernel
 from sapo.kernels.types import Doubles, Longs
-from sapo.learn.runs import runs_of
+from sapo.learn.runs import runs_of, shared_arguments
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 from sapo.search import SEARCHES
@@ -36,16 +36,7 @@ def _pass(
     for samples in runs_of(order):
         kernel.mira_samples(
             samples,
-            corpus.offsets,
-            corpus.row_offsets,
-            corpus.rows,
-            corpus.values,
-            corpus.gold,
-            weights.features,
-            weights.edges,
-            weights.transitions,
-            weights.sums,
-            weights.edge_sums,
+            *shared_arguments(corpus, weights),
             weights.state,
             SEARCHES[settings.search],
             n,
