@@ -2,10 +2,14 @@
 
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import click
 
 from sapo.cli.options import announce_compiling
+
+if TYPE_CHECKING:
+    from sapo.tagger import Tagger
 
 SENTENCE = "Maria Lindqvist joined Northwind Bank in Oslo last spring ."
 TASKS = {  # column, template, what it does
@@ -52,13 +56,14 @@ def _ask() -> str:
         return ""
 
 
-def show(words: list[str], taggers: dict) -> None:  # type: ignore[type-arg]
+def show(words: list[str], taggers: "dict[str, Tagger]") -> None:
     """The tags under the words, and the three best entity taggings with their probabilities."""
     pos = taggers["pos"].tag(words)
     chunks = taggers["chunk"].nbest(list(zip(words, pos, strict=True)), 3)
     entities = taggers["entity"].nbest(words, 3)
     rows = [words, pos, chunks[0].tags, entities[0].tags]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    shown = [*rows, *(tagging.tags for tagging in (*chunks, *entities))]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     for title, row in zip(("", "pos", "chunk", "entity"), rows, strict=True):
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         click.echo(f"  {title:7} " + " ".join(cells).rstrip())
