@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from sapo.training import Prepared
 
 
+WIDE = 140  # columns of a terminal that has room for all that is measured
+
+
 class Quiet:
     """Says nothing; the others build on it."""
 
@@ -47,13 +50,20 @@ class Quiet:
         done = max(epoch - 1 + part - self.passes_before, 1e-9)
         return (time.perf_counter() - self.started) / done * (self.settings.epochs - epoch + 1 - part)
 
-    def line(self, record: PassRecord) -> str:
-        """What is measured of a pass, in less than 80 columns."""
+    def line(self, record: PassRecord, *, wide: bool) -> str:
+        """What is measured of a pass, in less than 80 columns, or all of it."""
         dev = f"  dev {self.score_name} {100 * record.dev:.2f}" if record.dev is not None else ""
-        return (
+        line = (
             f"pass {record.epoch:2d}/{self.settings.epochs}  objective {record.objective:.4f}{dev}"
             f"  w-complexity {record.w_complexity:.4g}  {record.tokens_per_second / 1e6:.2f}M tokens/s"
         )
+        if wide:
+            line += f"  {record.seconds:.2f} s  updates {record.updates:,}"
+            if record.candidates:
+                line += f"  candidates {record.candidates:.1f}"
+            if record.probabilities:
+                line += "  P " + " ".join(f"{probability:.2f}" for probability in record.probabilities[:5])
+        return line
 
 
 class Lines(Quiet):
@@ -63,7 +73,7 @@ class Lines(Quiet):
         print(message, file=sys.stderr, flush=True)
 
     def passed(self, record: PassRecord, state: State) -> None:
-        self.say(f"{self.line(record)}  {self.seconds_left(record.epoch):.0f} s left")
+        self.say(f"{self.line(record, wide=True)}  {self.seconds_left(record.epoch):.0f} s left")
 
 
 class Live(Quiet):
@@ -99,7 +109,7 @@ class Live(Quiet):
         )
 
     def passed(self, record: PassRecord, state: State) -> None:
-        self.say(self.line(record))
+        self.say(self.line(record, wide=self.console.width >= WIDE))
 
 
 class JsonLog:
