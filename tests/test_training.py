@@ -147,7 +147,7 @@ def test_it_stops_when_all_passes_are_done_or_nothing_changes(pairs: Pairs) -> N
     assert run(prepare(pairs), make_settings({"epochs": 2})).reason == "all 2 passes done"
     early = run(prepare(pairs), make_settings({"epochs": 50, "tolerance": 0.9}))
     assert early.reason == "converged"
-    assert len(early.history) == 2
+    assert len(early.history) == 3
 
 
 def test_labels_that_only_dev_has_are_told_and_count_as_wrong(pairs: Pairs) -> None:
