@@ -49,7 +49,8 @@ def words_alone(pairs: Pairs) -> list[tuple[list[str], tuple[str, ...]]]:
 
 
 def same_weights(one: Tagger, other: Tagger) -> bool:
-    return np.array_equal(one.model.weights, other.model.weights) and np.array_equal(one.model.edges, other.model.edges)
+    blocks = zip(one.model.parameters.blocks, other.model.parameters.blocks, strict=True)
+    return all(np.array_equal(a, b) for a, b in blocks)
 
 
 def test_a_file_pairs_and_sentences_train_the_same_tagger(file: Path, pairs: Pairs, sentences: list[Sentence]) -> None:
@@ -118,7 +119,7 @@ def test_a_template_file_may_be_given(tmp_path: Path, pairs: Pairs) -> None:
     assert prepared.template == "mine.txt"
     assert prepared.encoder.features == len({pos for tokens, _ in pairs for _, pos in tokens})
     assert not prepared.encoder.transitions
-    assert not run(prepared, make_settings({"epochs": 1})).tagger.model.edges.any()
+    assert not run(prepared, make_settings({"epochs": 1})).tagger.model.parameters.edges.any()
 
 
 def test_rare_features_can_be_left_out(pairs: Pairs) -> None:

@@ -16,31 +16,33 @@ def describe(model: Model, *, top: int = 5, label: str | None = None) -> dict[st
         raise SapoError(f"top must be 0 or more, not {top}")
     if label is not None and label not in model.labels:
         raise SapoError(f"the model has no label '{label}'{did_you_mean(label, model.labels)}")
-    encoder = model.encoder
+    encoder, blocks = model.encoder, model.parameters.blocks
     chosen = model.labels if label is None else (label,)
     return {
         "labels": list(model.labels),
         "features": encoder.features,
-        "weights": int(model.weights.size + model.edges.size),
-        "nonzero_weights": int(np.count_nonzero(model.weights) + np.count_nonzero(model.edges)),
+        "edge_features": encoder.edge_features,
+        "weights": sum(block.size for block in blocks),
+        "nonzero_weights": sum(int(np.count_nonzero(block)) for block in blocks),
         "columns": list(encoder.columns) if isinstance(encoder, TemplateEncoder) else [],
         "template": encoder.templates.text if isinstance(encoder, TemplateEncoder) else None,
         "reader": model.reader,
         "record": model.record,
         "strongest_features": {name: _strongest_features(model, model.labels.index(name), top) for name in chosen},
         "strongest_transitions": _strongest_transitions(model, top * 4),
+        "strongest_edge_features": _strongest_edge_features(model, top * 4),
     }
 
 
 def _strongest_features(model: Model, label: int, top: int) -> list[dict[str, Any]]:
-    column = model.weights[:, label]
+    column = model.parameters.features[:, label]
     rows = _largest(np.abs(column), top)
     names = model.encoder.feature_names(rows.tolist())
     return [{"feature": name, "weight": round(float(column[row]), 4)} for name, row in zip(names, rows, strict=True)]
 
 
 def _strongest_transitions(model: Model, top: int) -> list[dict[str, Any]]:
-    flat = model.edges.ravel()
+    flat = model.parameters.edges.ravel()
     return [
         {
             "from": model.labels[place // len(model.labels)],
@@ -51,6 +53,20 @@ def _strongest_transitions(model: Model, top: int) -> list[dict[str, Any]]:
     ]
 
 
+def _strongest_edge_features(model: Model, top: int) -> list[dict[str, Any]]:
+    pairs, weights = model.parameters.pairs, model.parameters.pair_weights.ravel()
+    if not len(weights):
+        return []
+    entries = _largest(np.abs(weights), top)
+    names = model.encoder.edge_feature_names(pairs.owners[entries].tolist())
+    found = []
+    for name, entry in zip(names, entries.tolist(), strict=True):
+        before, after = divmod(int(pairs.codes[entry]), len(model.labels))
+        pair = {"from": model.labels[before], "to": model.labels[after]}
+        found.append({"feature": name, **pair, "weight": round(float(weights[entry]), 4)})
+    return found
+
+
 def _largest(values: Any, top: int) -> Any:
     some = np.argpartition(-values, min(top, len(values) - 1))[:top] if top < len(values) else np.arange(len(values))
     return some[np.argsort(-values[some], kind="stable")]
@@ -59,11 +75,12 @@ def _largest(values: Any, top: int) -> Any:
 def describe_text(description: dict[str, Any]) -> str:
     """The same for people."""
     record = description["record"]
+    edge_features = f" and {description['edge_features']:,} edge features" if description["edge_features"] else ""
     lines = [
         f"{description['file']}  {description['megabytes']} MB",
         "",
         f"labels    {len(description['labels'])}: {' '.join(description['labels'])}",
-        f"features  {description['features']:,}",
+        f"features  {description['features']:,}" + edge_features,
         f"weights   {description['weights']:,}, of which {description['nonzero_weights']:,} are not 0",
         f"columns   {', '.join(description['columns']) or 'ready-made features'}",
     ]
@@ -88,5 +105,11 @@ def describe_text(description: dict[str, Any]) -> str:
     lines += [
         f"    {entry['weight']:+8.4f}  {entry['from']} -> {entry['to']}"
         for entry in description["strongest_transitions"]
+    ]
+    if description["strongest_edge_features"]:
+        lines += ["", "strongest edge features"]
+    lines += [
+        f"    {entry['weight']:+8.4f}  {entry['from']} -> {entry['to']}  {entry['feature']}"
+        for entry in description["strongest_edge_features"]
     ]
     return "\n".join(lines)

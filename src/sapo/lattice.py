@@ -1,12 +1,42 @@
-"""The scores of one sentence: a node for each token and label, an edge for each pair of labels."""
+"""The scores of one sentence: a node for each token and label, an edge for each pair of labels at each step."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.pairs import Pairs
 from sapo.kernels import score
 from sapo.kernels.types import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Weights that are learned, as tagging needs them."""
+
+    features: Floats  # [features, labels]
+    edges: Floats  # [labels, labels] edges[p, y]: y after p
+    pairs: Pairs  # which pairs of labels edge features weigh
+    pair_weights: Floats  # [entries, 1]
+    bans: Floats  # [labels + 2, labels] 0 or minus infinity: y after p; then y at the start; then y at the end
+
+    @classmethod
+    def plain(cls, features: Floats, edges: Floats) -> "Parameters":
+        """Without edge features, and with nothing forbidden."""
+        return cls(features, edges, Pairs.none(), np.empty((0, 1), np.float32), no_bans(features.shape[1]))
+
+    @property
+    def labels(self) -> int:
+        return len(self.edges)
+
+    @property
+    def blocks(self) -> tuple[Floats, Floats, Floats]:
+        """All weights: of features, of pairs of labels, of edge features."""
+        return self.features, self.edges, self.pair_weights
+
+
+def no_bans(labels: int) -> Floats:
+    return np.zeros((labels + 2, labels), np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +50,7 @@ class Lattice:
     """
 
     node: Floats  # [tokens, labels]
-    edge: Floats  # [labels, labels] edge[p, y]: y after p
+    edge: Floats  # [labels, labels] edge[p, y]: y after p; or [tokens, labels, labels] where steps differ
 
     @property
     def tokens(self) -> int:
@@ -28,15 +58,43 @@ class Lattice:
 
     @property
     def labels(self) -> int:
-        return len(self.edge)
+        return int(self.node.shape[1])
+
+    @property
+    def steps(self) -> Floats:
+        """The edges as kernels take them: one stage for all steps, or one for each token."""
+        return self.edge if self.edge.ndim == 3 else self.edge[np.newaxis]
+
+    @property
+    def steps_to(self) -> Floats:
+        """The same, turned: [stage, y, p]."""
+        return np.ascontiguousarray(self.steps.transpose(0, 2, 1))
 
     def path_score(self, path: "Ints | list[int]") -> float:
-        return float(score.path_score(self.node, self.edge, np.asarray(path, np.int32), len(path)))
+        return float(score.path_score(self.node, self.steps, np.asarray(path, np.int32), len(path)))
 
 
-def make_lattice(corpus: EncodedCorpus, sentence: int, weights: Floats, edge: Floats) -> Lattice:
+def make_lattice(corpus: EncodedCorpus, sentence: int, parameters: Parameters) -> Lattice:
     """The lattice of one sentence of a corpus under these weights."""
     first, last = int(corpus.offsets[sentence]), int(corpus.offsets[sentence + 1])
-    node = np.empty((last - first, weights.shape[1]), np.float32)
-    score.score_nodes(first, last, corpus.row_offsets, corpus.rows, corpus.values, weights, 1.0, node)
+    T, L = last - first, parameters.labels
+    node = np.empty((T, L), np.float32)
+    score.score_nodes(first, last, corpus.row_offsets, corpus.rows, corpus.values, parameters.features, 1.0, node)
+    if T:
+        score.ban_ends(node, T, parameters.bans)
+    edge = np.empty((score.stages_of(corpus.edge_row_offsets, max(T, 1)), L, L), np.float32)
+    score.score_edges(
+        first,
+        T,
+        corpus.edge_row_offsets,
+        corpus.edge_rows,
+        parameters.edges,
+        parameters.pair_weights,
+        parameters.pairs.offsets,
+        parameters.pairs.codes,
+        parameters.bans,
+        1.0,
+        edge,
+        np.empty_like(edge),
+    )
     return Lattice(node, edge)

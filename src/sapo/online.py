@@ -10,10 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sapo import kernels
 from sapo.encode.building import grow_encoder
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.pairs import joined_pairs, observed_pairs
 from sapo.encode.ready import grow_feature_encoder
 from sapo.encode.strings import StringTable
 from sapo.errors import SapoError
@@ -68,7 +71,7 @@ def continue_training(
     encoder, corpus = _grow(tagger, data, table, format=format, label=label, columns=columns)
     before = int(record.get("sentences", 0))
     share = corpus.sentences / (before + corpus.sentences)
-    weights = _grown_weights(model, encoder, len(table))
+    weights = _grown_weights(model, encoder, corpus, len(table))
     state = State(weights)
     scaled = dataclasses.replace(chosen, strength=chosen.strength * share)
     reason = ""
@@ -78,14 +81,14 @@ def continue_training(
         )
         if not state.history or state.history[-1].accuracy == 1.0:
             break
-    features, edges = final_weights(state)
+    parameters = final_weights(state)
     known = {**record, "sentences": before + corpus.sentences, "tokens": int(record.get("tokens", 0)) + corpus.tokens}
     if record:
         known["continued"] = [
             *record.get("continued", []),
             {"sentences": corpus.sentences, "passes": state.epoch, "settings": chosen.as_json(), "stopped": reason},
         ]
-    return Tagger(Model(tuple(table.strings()), encoder, features, edges, model.reader, known if record else {}))
+    return Tagger(Model(tuple(table.strings()), encoder, parameters, model.reader, known if record else {}))
 
 
 def _grow(tagger: Tagger, data: Source, labels: StringTable, **reading: Any) -> tuple[Encoder, EncodedCorpus]:
@@ -104,10 +107,15 @@ def _grow(tagger: Tagger, data: Source, labels: StringTable, **reading: Any) -> 
     return grow_feature_encoder(encoder, tokens, gold)
 
 
-def _grown_weights(model: Model, encoder: Encoder, labels: int) -> Weights:
-    """The old weights in larger arrays; new features and labels begin with zero."""
-    weights = Weights.zeros(encoder.features, labels, transitions=encoder.transitions)
-    rows, known = model.weights.shape
-    weights.features[:rows, :known] = model.weights
-    weights.edges[:known, :known] = model.edges
+def _grown_weights(model: Model, encoder: Encoder, corpus: EncodedCorpus, labels: int) -> Weights:
+    """The old weights in larger arrays; new features, labels and pairs begin with zero."""
+    old = model.parameters
+    rows, known = old.features.shape
+    new_pairs = observed_pairs(corpus, encoder.edge_features, labels)
+    pairs = joined_pairs(old.pairs, known, new_pairs, labels) if encoder.edge_features else old.pairs
+    weights = Weights.zeros(encoder.features, labels, transitions=encoder.transitions, pairs=pairs)
+    weights.features[:rows, :known] = old.features
+    weights.edges[:known, :known] = old.edges
+    places = np.searchsorted(pairs.keys(labels, labels), old.pairs.keys(known, labels))
+    weights.pair_weights[places] = old.pair_weights
     return weights

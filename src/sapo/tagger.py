@@ -173,10 +173,10 @@ class Tagger:
             first += len(batch)
 
     def _tags(self, corpus: EncodedCorpus) -> Ints:
-        return tag_encoded(corpus, self.model.weights, self.model.edges)
+        return tag_encoded(corpus, self.model.parameters)
 
     def _candidates(self, corpus: EncodedCorpus, sentence: int, n: int, search: str, width: int) -> Candidates:
-        lattice = make_lattice(corpus, sentence, self.model.weights, self.model.edges)
+        lattice = make_lattice(corpus, sentence, self.model.parameters)
         return search_n(search, lattice, n=n, width=width)
 
     def _taggings(self, candidates: Candidates) -> list[Tagging]:

@@ -14,6 +14,7 @@ from sapo.corpus import LABEL, Block, Sentence, block_from_sentences, first_and_
 from sapo.encode.building import build_encoder
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.pairs import observed_pairs
 from sapo.encode.presets import template_text
 from sapo.encode.ready import build_feature_encoder
 from sapo.encode.strings import StringTable
@@ -69,6 +70,14 @@ class Prepared:
     @property
     def score_name(self) -> str:
         return "F1" if looks_like_spans(self.labels) else "accuracy"
+
+    def zero_weights(self, *, averaged: bool = False, l1: bool = False) -> Weights:
+        """Where learning begins."""
+        encoder, labels = self.encoder, len(self.labels)
+        pairs = observed_pairs(self.corpus, encoder.edge_features, labels)
+        return Weights.zeros(
+            encoder.features, labels, transitions=encoder.transitions, pairs=pairs, averaged=averaged, l1=l1
+        )
 
 
 def train(
@@ -182,9 +191,11 @@ def run(
     encoder, corpus = prepared.encoder, prepared.corpus
     labels = len(prepared.labels)
     l1 = settings.regulariser == "l1"
-    weights = Weights.zeros(encoder.features, labels, transitions=encoder.transitions, averaged=chosen.averaged, l1=l1)
+    weights = prepared.zero_weights(averaged=chosen.averaged, l1=l1)
     state = State(weights)
-    groups = Groups(encoder.groups(), labels) if settings.regulariser == "group-lasso" else None
+    groups = None
+    if settings.regulariser == "group-lasso":
+        groups = Groups(encoder.groups(), labels, encoder.edge_groups()[weights.pairs.owners])
     watching = list(observers)
     if checkpoint is not None:
         data = fingerprint(
@@ -196,7 +207,7 @@ def run(
             load_checkpoint(checkpoint, state, settings, data)
         watching.append(_Checkpoint(checkpoint, settings, data))
     reason = learn(chosen.run, corpus, settings, state, dev=prepared.dev, groups=groups, observers=watching)
-    features, edges = final_weights(state)
+    parameters = final_weights(state)
     kept = state.best_epoch or state.epoch
     record = {
         "learner": learner,
@@ -210,7 +221,7 @@ def run(
         "score_name": prepared.score_name,
         "history": [_without_time(entry) for entry in state.history],
     }
-    model = Model(tuple(prepared.labels), encoder, features, edges, prepared.reader, record)
+    model = Model(tuple(prepared.labels), encoder, parameters, prepared.reader, record)
     return Outcome(Tagger(model), reason, state.history, kept)
 
 
@@ -224,9 +235,7 @@ def with_calibrated_rate(prepared: Prepared, settings: Settings, learner: str) -
     """The settings with a start rate that suits the data, for learners that have a rate."""
     if not find_learner(learner).regularised:
         return settings
-    encoder = prepared.encoder
-    weights = Weights.zeros(encoder.features, len(prepared.labels), transitions=encoder.transitions)
-    return dataclasses.replace(settings, rate=calibrate(prepared.corpus, weights, settings.seed))
+    return dataclasses.replace(settings, rate=calibrate(prepared.corpus, prepared.zero_weights(), settings.seed))
 
 
 class _Checkpoint:
@@ -352,6 +361,8 @@ def join_encoded(parts: Sequence[EncodedCorpus]) -> EncodedCorpus:
         np.concatenate([part.rows for part in parts]),
         np.concatenate([part.values for part in parts]),
         gold,
+        ends([part.edge_row_offsets for part in parts]),
+        np.concatenate([part.edge_rows for part in parts]),
     )
 
 

@@ -103,7 +103,7 @@ def test_lines_of_one_name_are_one_bag(as_block: Any, build: Any, named: Any) ->
         ("U00:%x[" + "9" * 5000 + ",0]", "expected U..:%x[row,column] or B"),
         ("U00:%x[0," + "9" * 5000 + "]", "expected U..:%x[row,column] or B"),
         ("word[0]", "expected U..:%x[row,column] or B"),
-        ("B01:%x[0,0]", "B with %x[..] is not supported"),
+        ("B01:%x[0,2]", "looks at the label itself"),
     ],
 )
 def test_a_mistake_is_told_in_one_line_with_file_and_line(line: str, complaint: str) -> None:

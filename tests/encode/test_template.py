@@ -169,10 +169,11 @@ def test_blanks_between_the_parts_of_a_line_mean_nothing(template: Template, dat
         ("lemma[0]", "uses the column 'lemma', which is not there; the columns are word, pos"),
         ("word & c7", "uses the column 'c7', which is not there; the columns are word, pos"),
         ("c2", "looks at the label itself"),
-        ("label", "label[-1] stands alone on its line"),
-        ("label[-2]", "label[-1] stands alone on its line"),
-        ("label[-1] & word", "label[-1] stands alone on its line"),
-        ("lower(label)", "label[-1] stands alone on its line"),
+        ("label", "expected '['"),
+        ("label[-2]", "only label[-1] can be looked at, not label[-2]"),
+        ("label[-1] & word & label[-1]", "label[-1] stands twice"),
+        ("label[-1] & label[-1]", "label[-1] stands twice"),
+        ("lower(label)", "label[-1] cannot stand inside a function"),
     ],
 )
 def test_a_mistake_is_told_in_one_line_with_file_and_line(line: str, complaint: str) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from sapo import kernels
 kernels.compile_kernels()
 from sapo.kernels import score
-score.path_score(np.zeros((1, 1), np.float32), np.zeros((1, 1), np.float32), np.zeros(1, np.int32), 1)
+score.path_score(np.zeros((1, 1), np.float32), np.zeros((1, 1, 1), np.float32), np.zeros(1, np.int32), 1)
 """
 
 
@@ -24,7 +24,7 @@ def test_checked_kernels_notice_an_index_outside(kernel_mode: str) -> None:
         pytest.skip("kernels run without bounds checks")
     node = np.zeros((2, 2), np.float32)
     with pytest.raises(IndexError):
-        score.path_score(node, node, np.array([0, 2], np.int32), 2)
+        score.path_score(node, node[np.newaxis], np.array([0, 2], np.int32), 2)
 
 
 def test_a_kernel_imported_after_compiling_is_cached_with_the_others(tmp_path: Path) -> None:

@@ -37,11 +37,11 @@ def test_with_all_taggings_a_sample_moves_every_weight_down_the_slope_of_the_los
         gold=rng.integers(LABELS, size=3).astype(np.int32),
     )
     before = (rng.normal(size=(FEATURES, LABELS)), rng.normal(size=(LABELS, LABELS)))
-    weights = Weights(before[0].astype(np.float32), before[1].astype(np.float32), True)
+    weights = Weights.of(before[0].astype(np.float32), before[1].astype(np.float32))
     totals = np.zeros(8)
     list(sapo_pass(weights, corpus, np.zeros(1, np.int64), 1.0, Settings(n=LABELS**3, strength=0.0), totals))
     assert totals[totals_of.LOSS] == pytest.approx(loss(corpus, *before), abs=1e-4)
-    for which, after in enumerate(weights.true_weights()):
+    for which, after in enumerate(weights.true_weights().blocks[:2]):
         for place in np.ndindex(after.shape):
             nearby = []
             for step in (1e-4, -1e-4):
@@ -61,8 +61,8 @@ def test_the_loss_of_a_long_sentence_is_that_of_its_lattice(n: int) -> None:
         rng.integers(FEATURES, size=150).astype(np.int32),
         gold=rng.integers(LABELS, size=150).astype(np.int32),
     )
-    weights = Weights(rng.normal(size=(FEATURES, LABELS)).astype(np.float32), np.eye(3, dtype=np.float32), True)
-    lattice = make_lattice(corpus, 0, weights.features.copy(), weights.edges.copy())
+    weights = Weights.of(rng.normal(size=(FEATURES, LABELS)).astype(np.float32), np.eye(3, dtype=np.float32))
+    lattice = make_lattice(corpus, 0, weights.true_weights())
     totals = np.zeros(8)
     list(sapo_pass(weights, corpus, np.zeros(1, np.int64), 0.1, Settings(n=n), totals))
     best = top_n(lattice, n=n).scores

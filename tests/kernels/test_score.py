@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapo.encode.encoded import EncodedCorpus
-from sapo.kernels import score, viterbi
-from sapo.lattice import make_lattice
+from sapo.kernels import score
+from sapo.lattice import Parameters, make_lattice
+from sapo.learn import tag
 from sapo.search import viterbi as search_best
 
 FEATURES = 6
@@ -54,9 +55,9 @@ def test_a_node_scores_the_sum_of_its_features(corpus: EncodedCorpus, labels: in
 def test_tagging_a_corpus_tags_each_sentence_by_itself(corpus: EncodedCorpus, labels: int, seed: int) -> None:
     weights = random_weights(seed, labels)
     edges = np.random.default_rng(seed).normal(size=(labels, labels)).astype(np.float32)
-    tags = np.full(corpus.tokens, -1, np.int32)
-    viterbi.tag_sentences(corpus.offsets, corpus.row_offsets, corpus.rows, corpus.values, weights, edges, tags)
-    alone = [search_best(make_lattice(corpus, i, weights, edges)).paths[0] for i in range(corpus.sentences)]
+    parameters = Parameters.plain(weights, edges)
+    tags = tag(corpus, parameters)
+    alone = [search_best(make_lattice(corpus, i, parameters)).paths[0] for i in range(corpus.sentences)]
     assert tags.tolist() == np.concatenate(alone).tolist()
 
 
@@ -65,4 +66,4 @@ def test_a_path_scores_its_nodes_and_edges(path: list[int]) -> None:
     rng = np.random.default_rng(len(path))
     node, edge = rng.integers(-9, 9, (5, 3)).astype(np.float32), rng.integers(-9, 9, (3, 3)).astype(np.float32)
     expected = sum(node[t, y] for t, y in enumerate(path)) + sum(edge[pair] for pair in pairwise(path))
-    assert score.path_score(node, edge, np.array(path, np.int32), len(path)) == expected
+    assert score.path_score(node, edge[np.newaxis], np.array(path, np.int32), len(path)) == expected

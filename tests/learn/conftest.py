@@ -60,7 +60,8 @@ class Literal:
 
     @classmethod
     def like(cls, corpus: EncodedCorpus, weights: Weights) -> "Literal":
-        features, edges = weights.true_weights()
+        learned = weights.true_weights()
+        features, edges = learned.features, learned.edges
         return cls(corpus, features.astype(np.float64), edges.astype(np.float64), weights.transitions)
 
     def vectors(self, sentence: int, path: tuple[int, ...]) -> tuple[Doubles, Doubles]:

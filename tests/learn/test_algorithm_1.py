@@ -27,7 +27,7 @@ def run(
 
 
 def assert_same_weights(weights: Weights, features: np.ndarray, edges: np.ndarray, atol: float = 2e-5) -> None:
-    mine = weights.true_weights()
+    mine = weights.true_weights().blocks[:2]
     np.testing.assert_allclose(mine[0], features, rtol=1e-4, atol=atol)
     np.testing.assert_allclose(mine[1], edges, rtol=1e-4, atol=atol)
 
@@ -110,8 +110,8 @@ def test_n_1_rate_1_strength_0_is_the_structured_perceptron(tiny: Any, seed: int
                     edge[pair] += step
     run(corpus, weights, order, Settings(n=1, rate=1.0, strength=0.0))
     assert mistakes > 5
-    assert np.array_equal(weights.true_weights()[0], w)
-    assert np.array_equal(weights.true_weights()[1], edge)
+    assert np.array_equal(weights.true_weights().features, w)
+    assert np.array_equal(weights.true_weights().edges, edge)
 
 
 def log_sum(scores: np.ndarray, axis: int) -> np.ndarray:
@@ -138,7 +138,7 @@ def marginals(node: np.ndarray, edge: np.ndarray) -> tuple[np.ndarray, np.ndarra
 def test_n_all_taggings_is_one_step_along_the_gradient_of_a_crf(tiny: Any, length: int, values: bool) -> None:
     corpus = tiny.corpus(length, lengths=(length,), values=values)
     weights = tiny.weights(length, corpus)
-    w, edge = (array.astype(np.float64) for array in weights.true_weights())
+    w, edge = (array.astype(np.float64) for array in weights.true_weights().blocks[:2])
     value = corpus.values.astype(np.float64) if values else np.ones(len(corpus.rows))
     spans = [slice(a, b) for a, b in pairwise(corpus.row_offsets.tolist())]
     node = np.array([value[span] @ w[corpus.rows[span]] for span in spans])
@@ -150,8 +150,8 @@ def test_n_all_taggings_is_one_step_along_the_gradient_of_a_crf(tiny: Any, lengt
         edge -= 0.3 * pairs[t]
         edge[pair] += 0.3
     run(corpus, weights, [0], Settings(n=3**length, rate=0.3, strength=0.0))
-    np.testing.assert_allclose(weights.true_weights()[0], w, atol=1e-5)
-    np.testing.assert_allclose(weights.true_weights()[1], edge, atol=1e-5)
+    np.testing.assert_allclose(weights.true_weights().features, w, atol=1e-5)
+    np.testing.assert_allclose(weights.true_weights().edges, edge, atol=1e-5)
 
 
 def taught(tiny: Any, seed: int, *, margin: float) -> tuple[EncodedCorpus, Weights]:
@@ -164,20 +164,20 @@ def taught(tiny: Any, seed: int, *, margin: float) -> tuple[EncodedCorpus, Weigh
 
 def test_where_all_candidates_agree_with_the_oracle_nothing_changes(tiny: Any) -> None:
     corpus, weights = taught(tiny, 0, margin=50)
-    before = [array.copy() for array in weights.true_weights()]
+    before = [array.copy() for array in weights.true_weights().blocks[:2]]
     totals = run(corpus, weights, [0, 1, 2, 3], Settings(n=1, strength=0.0))
     assert totals[totals_of.UPDATES] == 0
     assert totals[totals_of.CORRECT] == corpus.tokens
-    assert all(np.array_equal(a, b) for a, b in zip(weights.true_weights(), before, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(weights.true_weights().blocks[:2], before, strict=True))
 
 
 def test_a_token_at_which_all_agree_keeps_its_weights_though_others_change(tiny: Any) -> None:
     corpus, weights = taught(tiny, 1, margin=50)
     weights.features[3 + 1] = weights.features[3 + 1].mean()  # the second token of the first sentence is in doubt
-    before = weights.true_weights()[0]
+    before = weights.true_weights().features
     # the other sentences, and with n = 3 the other tokens, are 50 ahead: exp(-50) is nothing in single precision
     totals = run(corpus, weights, [0], Settings(n=3, strength=0.0))
-    changed = (weights.true_weights()[0] != before).any(axis=1)
+    changed = (weights.true_weights().features != before).any(axis=1)
     assert totals[totals_of.UPDATES] == 1
     assert changed[3 + 1]
     assert not changed[3:][[0, 2, *range(3, corpus.tokens)]].any()
@@ -186,11 +186,11 @@ def test_a_token_at_which_all_agree_keeps_its_weights_though_others_change(tiny:
 @pytest.mark.parametrize("strength", [0.5, 4.0])
 def test_the_regulariser_shrinks_all_weights_also_those_that_are_not_touched(tiny: Any, strength: float) -> None:
     corpus, weights = taught(tiny, 2, margin=50)
-    features, edges = (array.astype(np.float64) for array in weights.true_weights())
+    features, edges = (array.astype(np.float64) for array in weights.true_weights().blocks[:2])
     run(corpus, weights, [0, 1, 2, 3, 0], Settings(n=1, strength=strength, rate=0.2))
     shrunk = (1 - 0.2 * strength / 4) ** 5
-    np.testing.assert_allclose(weights.true_weights()[0], features * shrunk, rtol=1e-6)
-    np.testing.assert_allclose(weights.true_weights()[1], edges * shrunk, rtol=1e-6)
+    np.testing.assert_allclose(weights.true_weights().features, features * shrunk, rtol=1e-6)
+    np.testing.assert_allclose(weights.true_weights().edges, edges * shrunk, rtol=1e-6)
 
 
 @pytest.mark.parametrize(

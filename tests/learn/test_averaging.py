@@ -26,8 +26,8 @@ def test_the_average_is_the_mean_of_the_weights_after_each_sample(
     for samples in (ORDER, ORDER * 2):  # an average goes on over passes
         list(sapo_pass(weights, corpus, np.array(samples), 1.0, settings, np.zeros(8)))
     features, edges = literal.average()
-    np.testing.assert_allclose(weights.true_weights()[0], features, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(weights.true_weights()[1], edges, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(weights.true_weights().features, features, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(weights.true_weights().edges, edges, rtol=1e-4, atol=1e-5)
 
 
 def test_averaging_does_not_change_what_is_learned(tiny: Any) -> None:
@@ -39,4 +39,4 @@ def test_averaging_does_not_change_what_is_learned(tiny: Any) -> None:
         learn(sapo_pass, corpus, settings, state)
     assert np.array_equal(plain.weights.features, averaged.weights.features)
     assert [record.objective for record in plain.history] == [record.objective for record in averaged.history]
-    assert not np.allclose(final_weights(plain)[0], final_weights(averaged)[0])
+    assert not np.allclose(final_weights(plain).features, final_weights(averaged).features)

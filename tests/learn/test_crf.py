@@ -10,7 +10,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from sapo.encode.encoded import EncodedCorpus
-from sapo.kernels import crf
+from sapo.kernels import forward
 from sapo.kernels import update as totals_of
 from sapo.kernels.types import Doubles, Floats
 from sapo.learn import LEARNERS, Settings, Weights
@@ -21,9 +21,9 @@ ORDER = [0, 2, 1, 3, 2, 0, 3, 1]
 def forward_backward(node: Floats, edge: Floats) -> tuple[float, Doubles, Doubles]:
     """log Z, the probability of each label at each token, the expected number of each pair of labels."""
     T, L = node.shape
-    marginal, pairs = np.full((T, L), np.nan), np.full((L, L), np.nan)
-    log_z = crf.forward_backward(node, edge, T, np.empty((T, L)), np.empty((T, L)), marginal, pairs)
-    return float(log_z), marginal, pairs
+    marginal, pairs = np.full((T, L), np.nan), np.full((1, L, L), np.nan)
+    log_z = forward.forward_backward(node, edge[np.newaxis], T, np.empty((T, L)), np.empty((T, L)), marginal, pairs)
+    return float(log_z), marginal, pairs[0]
 
 
 def enumerated(node: Floats, edge: Floats) -> tuple[float, Doubles, Doubles]:
@@ -185,13 +185,13 @@ def test_a_pass_equals_the_stochastic_gradient_weight_for_weight(
     for sentence in order:
         written_out(literal, sentence, rate, rate * strength / len(lengths))
     totals = run(corpus, weights, order, rate, Settings(strength=strength))
-    for mine, theirs in zip(weights.true_weights(), (literal.features, literal.edges), strict=True):
+    for mine, theirs in zip(weights.true_weights().blocks[:2], (literal.features, literal.edges), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=2e-5)
     assert totals[totals_of.LOSS] == pytest.approx(literal.loss, rel=1e-4, abs=1e-4)
     assert totals[totals_of.TOKENS] == sum(lengths[sentence] for sentence in order)
     assert totals[totals_of.UPDATED_SAMPLES] == len(order)
     run(corpus, averaged, order, rate, Settings(strength=strength))
-    for mine, theirs in zip(averaged.true_weights(), literal.average(), strict=True):
+    for mine, theirs in zip(averaged.true_weights().blocks[:2], literal.average(), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=5e-5)
 
 
@@ -223,7 +223,7 @@ def test_the_average_is_the_mean_of_the_weights_after_each_sample(
         written_out(literal, sentence, 1.0, strength / 4)
     for samples in (ORDER, ORDER * 2):
         run(corpus, weights, samples, 1.0, Settings(strength=strength))
-    for mine, theirs in zip(weights.true_weights(), literal.average(), strict=True):
+    for mine, theirs in zip(weights.true_weights().blocks[:2], literal.average(), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5)
 
 

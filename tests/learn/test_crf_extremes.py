@@ -10,15 +10,15 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from sapo.kernels import crf
+from sapo.kernels import forward
 from sapo.kernels.types import Doubles, Floats
 
 
 def forward_backward(node: Floats, edge: Floats) -> tuple[float, Doubles, Doubles]:
     T, L = node.shape
-    marginal, pairs = np.full((T, L), np.nan), np.full((L, L), np.nan)
-    log_z = crf.forward_backward(node, edge, T, np.empty((T, L)), np.empty((T, L)), marginal, pairs)
-    return float(log_z), marginal, pairs
+    marginal, pairs = np.full((T, L), np.nan), np.full((1, L, L), np.nan)
+    log_z = forward.forward_backward(node, edge[np.newaxis], T, np.empty((T, L)), np.empty((T, L)), marginal, pairs)
+    return float(log_z), marginal, pairs[0]
 
 
 def log_sum(scores: Doubles, axis: int) -> Doubles:

@@ -7,7 +7,7 @@ sentence. It is enough to go by logarithms wherever an edge is forbidden; learni
 import numpy as np
 import pytest
 
-from sapo.kernels import crf
+from sapo.kernels import forward
 from sapo.kernels.types import Doubles, Floats
 
 NEVER_MEET = np.array([[0, -np.inf], [-np.inf, 0]], np.float32)
@@ -15,10 +15,10 @@ NEVER_MEET = np.array([[0, -np.inf], [-np.inf, 0]], np.float32)
 
 def forward_backward(node: Floats, edge: Floats) -> tuple[float, Doubles, Doubles]:
     T, L = node.shape
-    marginal, pairs = np.full((T, L), np.nan), np.full((L, L), np.nan)
+    marginal, pairs = np.full((T, L), np.nan), np.full((1, L, L), np.nan)
     with np.errstate(all="ignore"):  # interpreted kernels would warn before the numbers can be seen
-        log_z = crf.forward_backward(node, edge, T, np.empty((T, L)), np.empty((T, L)), marginal, pairs)
-    return float(log_z), marginal, pairs
+        log_z = forward.forward_backward(node, edge[np.newaxis], T, np.empty((T, L)), np.empty((T, L)), marginal, pairs)
+    return float(log_z), marginal, pairs[0]
 
 
 def test_two_ways_that_never_meet_are_both_kept_through_a_long_sentence() -> None:

@@ -53,9 +53,9 @@ def test_shrinking_is_the_proximal_step_of_every_group(
 ) -> None:
     group_of = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(counts)), counts)).astype(np.int32)
     weights = make_weights(seed, group_of, scale)
-    before = parts(*weights.true_weights(), group_of)
+    before = parts(*weights.true_weights().blocks[:2], group_of)
     Groups(group_of, LABELS).shrink(weights, penalty)
-    for was, now in zip(before, parts(*weights.true_weights(), group_of), strict=True):
+    for was, now in zip(before, parts(*weights.true_weights().blocks[:2], group_of), strict=True):
         expected = shrunk(was, penalty)
         np.testing.assert_allclose(now, expected, rtol=1e-5, atol=1e-6)
         assert now.any() == expected.any()  # what is dropped is just zero, and nothing else is
@@ -64,9 +64,9 @@ def test_shrinking_is_the_proximal_step_of_every_group(
 def test_no_other_weights_make_penalty_plus_distance_smaller() -> None:
     group_of = np.array([0, 1, 0, 2, 2, 2], np.int32)
     weights = make_weights(5, group_of)
-    before = parts(*weights.true_weights(), group_of)
+    before = parts(*weights.true_weights().blocks[:2], group_of)
     Groups(group_of, LABELS).shrink(weights, 0.4)
-    after = parts(*weights.true_weights(), group_of)
+    after = parts(*weights.true_weights().blocks[:2], group_of)
     assert 0 < sum(not part.any() for part in after) < len(after)
 
     def cost(candidate: list[Doubles]) -> float:
@@ -82,7 +82,9 @@ def test_no_other_weights_make_penalty_plus_distance_smaller() -> None:
 def test_the_penalty_is_the_sum_of_the_norms_by_the_roots_of_their_sizes() -> None:
     group_of = np.array([1, 0, 1, 1, 3], np.int32)  # a group may be empty
     weights = make_weights(1, group_of, 0.5)
-    expected = sum(np.sqrt(part.size) * np.linalg.norm(part) for part in parts(*weights.true_weights(), group_of))
+    expected = sum(
+        np.sqrt(part.size) * np.linalg.norm(part) for part in parts(*weights.true_weights().blocks[:2], group_of)
+    )
     assert Groups(group_of, LABELS).penalty(weights) == pytest.approx(expected, rel=1e-6)
     assert Groups(group_of, LABELS).penalty(Weights.zeros(5, LABELS)) == 0
 
@@ -136,7 +138,7 @@ def test_a_run_shrinks_after_every_few_samples_and_counts_that_in_the_average_an
         )
         assert record.objective == pytest.approx((literal.loss + strength * norms) / 5, rel=1e-4)
     expected = literal.average() if averaged else (literal.features, literal.edges)
-    for mine, theirs in zip(final_weights(state), expected, strict=True):
+    for mine, theirs in zip(final_weights(state).blocks[:2], expected, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=2e-5)
     dropped = sum(not part.any() for part in parts(literal.features, literal.edges, group_of))
     assert (dropped > 0) == (strength > 1)
@@ -165,6 +167,6 @@ def test_a_large_strength_drops_whole_templates_and_keeps_the_one_that_tells_the
     of_words, of_noise, before = (prepared.encoder.groups() == number for number in range(3))
     assert of_words.sum() == 4
     if not LEARNERS[learner].averaged:  # an average is over times at which the others still lived
-        assert not model.weights[of_noise | before].any()
-    assert model.weights[of_words].all()
+        assert not model.parameters.features[of_noise | before].any()
+    assert model.parameters.features[of_words].all()
     assert [outcome.tagger.tag(tokens) for tokens, _ in pairs] == [gold for _, gold in pairs]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from sapo.encode.encoded import EncodedCorpus
+from sapo.lattice import Parameters
 from sapo.learn import LEARNERS, DevSet, PassRecord, Settings, State, Weights, final_weights, learn, sapo_pass, tag
 
 FOREVER = {"tolerance": 0.0, "patience": 1000}
@@ -45,7 +46,7 @@ class Watcher:
 
     def passed(self, record: PassRecord, state: State) -> None:
         self.records.append(record)
-        self.weights.append(state.weights.true_weights())
+        self.weights.append(state.weights.true_weights().blocks[:2])
         if record.epoch == self.after_pass:
             raise KeyboardInterrupt
 
@@ -56,7 +57,7 @@ class ScriptedDev:
     def __init__(self, *values: float) -> None:
         self.values = iter(values)
 
-    def evaluate(self, weights: np.ndarray, edges: np.ndarray) -> Any:
+    def evaluate(self, parameters: Parameters) -> Any:
         return SimpleNamespace(main=("accuracy", next(self.values)))
 
 
@@ -112,7 +113,8 @@ def test_a_run_equals_algorithm_1_and_reports_it(tiny: Any, transitions: bool) -
         assert record.accuracy == literal.correct / corpus.tokens
         assert record.dev is None
     assert literal.narrowest > 1e-4
-    features, edges = final_weights(state)
+    learned = final_weights(state)
+    features, edges = learned.features, learned.edges
     np.testing.assert_allclose(features, literal.features, rtol=1e-4, atol=2e-5)
     np.testing.assert_allclose(edges, literal.edges, rtol=1e-4, atol=2e-5)
 
@@ -153,8 +155,8 @@ def test_the_same_seed_gives_the_same_weights_and_history(tiny: Any) -> None:
     for state in states:
         learn(sapo_pass, corpus, Settings(seed=3, epochs=4, **FOREVER), state, dev=dev_of(corpus))
     assert timeless(states[0].history) == timeless(states[1].history)
-    assert same(states[0].weights.true_weights(), states[1].weights.true_weights())
-    assert same(final_weights(states[0]), final_weights(states[1]))
+    assert same(states[0].weights.true_weights().blocks[:2], states[1].weights.true_weights().blocks[:2])
+    assert same(final_weights(states[0]).blocks[:2], final_weights(states[1]).blocks[:2])
 
 
 def test_another_seed_gives_another_order_and_other_weights(tiny: Any) -> None:
@@ -163,7 +165,7 @@ def test_another_seed_gives_another_order_and_other_weights(tiny: Any) -> None:
     for seed, recorder in enumerate(recorders):
         state = fresh(tiny, corpus)
         learn(recorder, corpus, Settings(seed=seed, epochs=1), state)
-        weights.append(state.weights.true_weights())
+        weights.append(state.weights.true_weights().blocks[:2])
     assert recorders[0].orders != recorders[1].orders
     assert not same(*weights)
 
@@ -173,7 +175,7 @@ def test_training_lowers_the_objective_and_learns_the_corpus(tiny: Any) -> None:
     state = State(Weights.zeros(3 + corpus.tokens, 3))
     learn(sapo_pass, corpus, Settings(epochs=15, strength=0.01, rate=0.5, **FOREVER), state)
     assert state.history[-1].objective < state.history[0].objective
-    assert tag(corpus, *final_weights(state)).tolist() == corpus.gold.tolist()
+    assert tag(corpus, final_weights(state)).tolist() == corpus.gold.tolist()
 
 
 def test_all_passes_done_is_the_reason_at_the_end(tiny: Any) -> None:
@@ -188,10 +190,10 @@ def test_a_state_that_is_at_the_end_learns_no_more(tiny: Any) -> None:
     state = fresh(tiny, corpus)
     settings = Settings(epochs=2, **FOREVER)
     learn(sapo_pass, corpus, settings, state)
-    before = state.weights.true_weights()
+    before = state.weights.true_weights().blocks[:2]
     assert learn(sapo_pass, corpus, settings, state) == "all 2 passes done"
     assert state.epoch == 2
-    assert same(state.weights.true_weights(), before)
+    assert same(state.weights.true_weights().blocks[:2], before)
 
 
 def test_the_best_pass_on_dev_is_kept(tiny: Any) -> None:
@@ -201,8 +203,8 @@ def test_the_best_pass_on_dev_is_kept(tiny: Any) -> None:
     learn(sapo_pass, corpus, Settings(epochs=5, **FOREVER), state, dev=dev, observers=[watcher])
     assert [record.dev for record in state.history] == [0.2, 0.7, 0.5, 0.7, 0.1]
     assert state.best_epoch == 2  # the first of equals
-    assert same(final_weights(state), watcher.weights[1])
-    assert not same(final_weights(state), watcher.weights[4])
+    assert same(final_weights(state).blocks[:2], watcher.weights[1])
+    assert not same(final_weights(state).blocks[:2], watcher.weights[4])
 
 
 def test_a_dev_score_of_zero_is_better_than_none(tiny: Any) -> None:
@@ -211,7 +213,7 @@ def test_a_dev_score_of_zero_is_better_than_none(tiny: Any) -> None:
     dev: Any = ScriptedDev(0.0, 0.0)
     learn(sapo_pass, corpus, Settings(epochs=2, **FOREVER), state, dev=dev, observers=[watcher])
     assert state.best_epoch == 1
-    assert same(final_weights(state), watcher.weights[0])
+    assert same(final_weights(state).blocks[:2], watcher.weights[0])
 
 
 def test_without_a_dev_set_the_last_weights_count(tiny: Any) -> None:
@@ -219,7 +221,7 @@ def test_without_a_dev_set_the_last_weights_count(tiny: Any) -> None:
     state, watcher = fresh(tiny, corpus), Watcher()
     learn(sapo_pass, corpus, Settings(epochs=3, **FOREVER), state, observers=[watcher])
     assert (state.best, state.best_epoch) == (None, 0)
-    assert same(final_weights(state), watcher.weights[-1])
+    assert same(final_weights(state).blocks[:2], watcher.weights[-1])
 
 
 def test_the_dev_score_is_that_of_the_weights_after_the_pass(tiny: Any) -> None:
@@ -227,7 +229,7 @@ def test_the_dev_score_is_that_of_the_weights_after_the_pass(tiny: Any) -> None:
     state, watcher = fresh(tiny, corpus), Watcher()
     learn(sapo_pass, corpus, Settings(epochs=3, **FOREVER), state, dev=dev_of(held_out), observers=[watcher])
     for record, weights in zip(state.history, watcher.weights, strict=True):
-        assert record.dev == np.mean(tag(held_out, *weights) == held_out.gold)
+        assert record.dev == np.mean(tag(held_out, Parameters.plain(*weights)) == held_out.gold)
 
 
 def test_gold_labels_of_dev_that_training_never_saw_count_as_wrong(tiny: Any) -> None:
@@ -292,7 +294,7 @@ def test_ctrl_c_in_the_middle_of_a_pass_keeps_the_best_so_far(tiny: Any) -> None
     settings = Settings(epochs=9, **FOREVER)
     assert learn(sapo_pass, corpus, settings, state, dev=dev, observers=[watcher]) == "interrupted"
     assert (state.epoch, state.best_epoch) == (3, 2)
-    assert same(final_weights(state), watcher.weights[1])
+    assert same(final_weights(state).blocks[:2], watcher.weights[1])
 
 
 def test_ctrl_c_without_a_dev_set_keeps_what_was_learned(tiny: Any) -> None:
@@ -300,11 +302,12 @@ def test_ctrl_c_without_a_dev_set_keeps_what_was_learned(tiny: Any) -> None:
     state, watcher = fresh(tiny, corpus), Watcher(at_sample=(1, 256))
     assert learn(sapo_pass, corpus, Settings(**FOREVER), state, observers=[watcher]) == "interrupted"
     assert (state.history, state.best) == ([], None)
-    features, _ = final_weights(state)
+    learned = final_weights(state)
+    features, _ = learned.features, learned.edges
     order = np.random.default_rng([0, 1]).permutation(300)
     begun = tiny.weights(0, corpus)
     list(sapo_pass(begun, corpus, order[:256], 0.1, Settings(), np.zeros(8)))
-    assert np.array_equal(features, begun.true_weights()[0])
+    assert np.array_equal(features, begun.true_weights().features)
 
 
 @pytest.mark.parametrize("stop", [1, 3])
@@ -322,8 +325,8 @@ def test_going_on_from_a_state_equals_a_run_that_never_stopped(tiny: Any, stop: 
     assert learn(sapo_pass, corpus, settings, resumed, dev=dev) == reason
     assert timeless(resumed.history) == timeless(whole.history)
     assert resumed.best_epoch == whole.best_epoch
-    assert same(resumed.weights.true_weights(), whole.weights.true_weights())
-    assert same(final_weights(resumed), final_weights(whole))
+    assert same(resumed.weights.true_weights().blocks[:2], whole.weights.true_weights().blocks[:2])
+    assert same(final_weights(resumed).blocks[:2], final_weights(whole).blocks[:2])
 
 
 def test_patience_goes_on_counting_after_a_resumption(tiny: Any) -> None:
@@ -341,9 +344,9 @@ def test_the_best_weights_do_not_move_with_later_passes(tiny: Any) -> None:
     state = fresh(tiny, corpus)
     dev: Any = ScriptedDev(*itertools.chain([0.9], itertools.repeat(0.1, 5)))
     learn(sapo_pass, corpus, Settings(epochs=1), state, dev=dev)
-    kept = [array.copy() for array in final_weights(state)]
+    kept = [array.copy() for array in final_weights(state).blocks[:2]]
     learn(sapo_pass, corpus, Settings(epochs=5, **FOREVER), state, dev=dev)
-    assert all(np.array_equal(a, b) for a, b in zip(final_weights(state), kept, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(final_weights(state).blocks[:2], kept, strict=True))
 
 
 def test_every_learner_has_a_name() -> None:

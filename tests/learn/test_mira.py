@@ -118,7 +118,7 @@ def differences_of(corpus: EncodedCorpus, sentence: int, paths: Ints, features: 
     first, last = (int(offset) for offset in corpus.offsets[sentence : sentence + 2])
     oracle = corpus.gold[first:last]
     found, labels = len(paths), 3
-    room = mira.difference_room(first, last - first, corpus.row_offsets, oracle, paths, found)
+    room = mira.difference_room(first, last - first, corpus.samples, oracle, paths, found)
     size = 4
     while size < 2 * room:
         size *= 2
@@ -127,15 +127,11 @@ def differences_of(corpus: EncodedCorpus, sentence: int, paths: Ints, features: 
     count = mira.differences(
         first,
         last - first,
-        corpus.row_offsets,
-        corpus.rows,
-        corpus.values,
+        corpus.samples,
+        Weights.zeros(features, labels, transitions=with_edges).parts,
         oracle,
         paths,
         found,
-        features,
-        labels,
-        with_edges,
         slots,
         keys,
         places,
@@ -202,14 +198,14 @@ def test_a_pass_equals_mira_weight_for_weight(
         written_out(literal, sentence, n)
     assume(literal.narrowest > RATHER_SURE)
     totals = run(corpus, weights, order, n, search=search)
-    for mine, theirs in zip(weights.true_weights(), (literal.features, literal.edges), strict=True):
+    for mine, theirs in zip(weights.true_weights().blocks[:2], (literal.features, literal.edges), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=5e-5)
     assert totals[totals_of.LOSS] == pytest.approx(literal.loss, rel=1e-4, abs=1e-4)
     assert totals[totals_of.CANDIDATES] == literal.candidates
     assert totals[totals_of.TOKENS] == sum(lengths[sentence] for sentence in order)
     # samples that change nothing count in the average too
     run(corpus, averaged, order, n, search=search)
-    for mine, theirs in zip(averaged.true_weights(), literal.average(), strict=True):
+    for mine, theirs in zip(averaged.true_weights().blocks[:2], literal.average(), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=5e-5)
 
 
@@ -306,12 +302,12 @@ def test_an_oracle_that_wins_by_its_margin_changes_nothing(tiny: Any) -> None:
     corpus = tiny.corpus(1)
     weights = tiny.weights(1, corpus)
     weights.features[3 + np.arange(corpus.tokens), corpus.gold] += 50
-    before = weights.true_weights()
+    before = weights.true_weights().blocks[:2]
     for n in (1, 5):
         totals = run(corpus, weights, [0, 1, 2, 3], n)
         assert totals[totals_of.LOSS] == totals[totals_of.UPDATES] == totals[totals_of.UPDATED_SAMPLES] == 0
         assert totals[totals_of.CORRECT] == corpus.tokens
-    assert all(np.array_equal(a, b) for a, b in zip(weights.true_weights(), before, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(weights.true_weights().blocks[:2], before, strict=True))
     assert weights.state[totals_of.STEPS] == 8
 
 

@@ -31,7 +31,8 @@ def learned(tiny: Any, seed: int, name: str, **settings: Any) -> tuple[Floats, F
     weights.prepare(averaged=LEARNERS[name].averaged, l1=False)
     chosen = Settings(rate=0.5, **settings)
     list(LEARNERS[name].run(weights, corpus, np.array(ORDER), 0.5, chosen, np.zeros(8)))
-    features, edges = weights.true_weights()
+    learned = weights.true_weights()
+    features, edges = learned.features, learned.edges
     return features, edges
 
 
@@ -63,10 +64,10 @@ def test_mira_learns_the_same_by_every_exact_search(tiny: Any, search: str, name
 @pytest.mark.parametrize("search", sorted(SEARCHES))
 def test_every_search_gives_the_scores_of_its_taggings_also_in_a_long_sentence(search: str) -> None:
     rng = np.random.default_rng(0)
-    node, edge = (rng.normal(size=shape).astype(np.float32) for shape in ((100, 3), (3, 3)))
+    node, edge = (rng.normal(size=shape).astype(np.float32) for shape in ((100, 3), (1, 3, 3)))
     paths, scores = np.empty((5, 100), np.int32), np.empty(5)
     best, row = np.empty((100, 3), np.float32), np.empty(3, np.float32)
-    edge_to = np.ascontiguousarray(edge.T)
+    edge_to = np.ascontiguousarray(edge.transpose(0, 2, 1))
     found = searches.search_n(SEARCHES[search], node, edge, edge_to, 100, 5, 200, math.inf, best, row, paths, scores)
     assert found == len({tuple(path) for path in paths.tolist()}) == 5
     expected = [score.path_score(node, edge, path, 100) for path in paths]
@@ -86,7 +87,7 @@ def test_a_beam_of_width_1_learns_a_small_corpus(tiny: Any, name: str) -> None:
     corpus = tiny.corpus(23)
     state = State(Weights.zeros(3 + corpus.tokens, 3))
     learn(LEARNERS[name].run, corpus, Settings(search="beam", width=1, strength=0.1, rate=0.5, epochs=30), state)
-    found = tag(corpus, *final_weights(state))
+    found = tag(corpus, final_weights(state))
     assert (found == corpus.gold).mean() >= 0.9
     assert state.history[-1].objective < state.history[0].objective
 
@@ -102,7 +103,8 @@ def test_every_learner_lowers_its_objective_with_many_labels(tiny: Any, name: st
     first, last = state.history[0], state.history[-1]
     assert last.objective < first.objective
     assert last.accuracy > first.accuracy
-    features, edges = final_weights(state)
+    learned = final_weights(state)
+    features, edges = learned.features, learned.edges
     assert np.isfinite(features).all()
     assert edges.any()
 

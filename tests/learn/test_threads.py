@@ -33,7 +33,7 @@ def test_threads_count_every_sample_and_shrink_alike(tiny: Any, learner: str, mo
         settings = Settings(n=3, strength=0.2, threads=threads)
         done = sum(LEARNERS[learner].run(weights, corpus, ORDER, 0.1, settings, totals))
         assert done == len(ORDER)
-        assert np.isfinite(weights.true_weights()[0]).all()
+        assert np.isfinite(weights.true_weights().features).all()
         results.append((weights.state.copy(), totals[update.TOKENS]))
     assert results[0][1] == results[1][1]
     np.testing.assert_allclose(results[0][0][update.SCALE], results[1][0][update.SCALE], rtol=1e-9)

@@ -16,7 +16,7 @@ FOREVER: dict[str, Any] = {"tolerance": 0.0, "patience": 1000}
 def run(name: str, corpus: EncodedCorpus, weights: Weights, order: Any, settings: Settings) -> tuple[Floats, Floats]:
     learner = LEARNERS[name].run
     list(learner(weights, corpus, np.asarray(order), settings.rate, settings, np.zeros(8)))
-    return weights.true_weights()
+    return weights.true_weights().blocks[:2]
 
 
 @pytest.mark.parametrize("values", [True, False])
@@ -36,7 +36,7 @@ def test_sapo_with_n_1_rate_1_and_strength_0_is_the_perceptron_pass_for_pass(
             state.weights.clear()
         state.weights.prepare(averaged=LEARNERS[name + suffix].averaged, l1=False)
         learn(LEARNERS[name + suffix].run, corpus, settings, state)
-        results.append((*state.weights.true_weights(), [record.updates for record in state.history]))
+        results.append((*state.weights.true_weights().blocks[:2], [record.updates for record in state.history]))
     assert sum(results[0][2]) >= 8
     assert results[0][2] == results[1][2]
     assert np.array_equal(results[0][0], results[1][0])
@@ -69,7 +69,7 @@ def test_the_more_candidates_the_nearer_is_the_step_of_sapo_to_that_of_the_crf(t
     def step(name: str, sentence: int, n: int) -> Floats:
         """The change of all weights by one sample, always from the same ones."""
         weights = tiny.weights(13, corpus)
-        before = np.concatenate([array.ravel() for array in weights.true_weights()])
+        before = np.concatenate([array.ravel() for array in weights.true_weights().blocks[:2]])
         settings = Settings(n=n, rate=1.0, strength=0.0)
         after = np.concatenate([array.ravel() for array in run(name, corpus, weights, [sentence], settings)])
         return np.asarray(after - before, np.float32)

@@ -9,7 +9,7 @@ from sapo.learn import Weights
 
 def halved(features: list[list[float]], edges: list[list[float]]) -> Weights:
     """v as given, and a scale of one half."""
-    weights = Weights(np.array(features, np.float32), np.array(edges, np.float32), True)
+    weights = Weights.of(np.array(features, np.float32), np.array(edges, np.float32))
     weights.state[update.SCALE] = 0.5
     return weights
 
@@ -29,7 +29,8 @@ def test_weights_begin_at_zero() -> None:
 
 def test_true_weights_are_scaled_copies() -> None:
     weights = halved([[1, -2]], [[4, 0], [0, -8]])
-    features, edges = weights.true_weights()
+    learned = weights.true_weights()
+    features, edges = learned.features, learned.edges
     assert features.tolist() == [[0.5, -1.0]]
     assert edges.tolist() == [[2.0, 0.0], [0.0, -4.0]]
     features[:] = edges[:] = 99

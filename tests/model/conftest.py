@@ -11,6 +11,7 @@ from sapo.corpus import Sentence, block_from_sentences
 from sapo.encode.building import build_encoder
 from sapo.encode.strings import StringTable
 from sapo.encode.template import parse_templates
+from sapo.lattice import Parameters
 from sapo.model import Model, save_model
 from sapo.model.arrayfile import load_arrays, save_arrays
 
@@ -31,8 +32,10 @@ def model() -> Model:
     return Model(
         tuple(labels.strings()),
         encoder,
-        rng.normal(size=(encoder.features, count)).astype(np.float32),
-        rng.normal(size=(count, count)).astype(np.float32),
+        Parameters.plain(
+            rng.normal(size=(encoder.features, count)).astype(np.float32),
+            rng.normal(size=(count, count)).astype(np.float32),
+        ),
         {"format": "columns", "columns": ["word", "label"]},
         {},
     )

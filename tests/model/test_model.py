@@ -15,6 +15,7 @@ from sapo.encode.ready import build_feature_encoder
 from sapo.encode.strings import StringTable
 from sapo.encode.template import parse_templates
 from sapo.errors import SapoError
+from sapo.lattice import Parameters
 from sapo.model import Model, load_model, save_model
 from sapo.tagger import Tagger
 
@@ -40,11 +41,9 @@ RECORD = {  # what training leaves
 }
 
 
-def random_weights(rng: np.random.Generator, features: int, labels: int) -> tuple[np.ndarray, np.ndarray]:
-    return (
-        rng.normal(size=(features, labels)).astype(np.float32),
-        rng.normal(size=(labels, labels)).astype(np.float32),
-    )
+def random_weights(rng: np.random.Generator, features: int, labels: int) -> Parameters:
+    shapes = ((features, labels), (labels, labels))
+    return Parameters.plain(*(rng.normal(size=shape).astype(np.float32) for shape in shapes))
 
 
 @st.composite
@@ -60,10 +59,10 @@ def models(draw: st.DrawFn) -> Model:
         encoder, _ = build_encoder([block_from_sentences(sentences)], parse_templates(text, ("word", "label")), labels)
         weights = random_weights(rng, encoder.features, len(labels))
         record = {**RECORD, "notes": draw(VALUES)} if draw(st.booleans()) else {}
-        return Model(tuple(labels.strings()), encoder, *weights, {"columns": ["word", "label"]}, record)
+        return Model(tuple(labels.strings()), encoder, weights, {"columns": ["word", "label"]}, record)
     gold = labels.add([tag for row in rows for _, tag in row])
     features, _ = build_feature_encoder([[{"w": word} for word, _ in row] for row in rows], gold)
-    return Model(tuple(labels.strings()), features, *random_weights(rng, features.features, len(labels)))
+    return Model(tuple(labels.strings()), features, random_weights(rng, features.features, len(labels)))
 
 
 def assert_same(one: Model, other: Model) -> None:
@@ -73,8 +72,10 @@ def assert_same(one: Model, other: Model) -> None:
     assert one.encoder.kind == other.encoder.kind
     assert one.encoder.transitions == other.encoder.transitions
     assert one.encoder.header() == other.encoder.header()
-    np.testing.assert_array_equal(one.weights, other.weights)
-    np.testing.assert_array_equal(one.edges, other.edges)
+    for block, other_block in zip(one.parameters.blocks, other.parameters.blocks, strict=True):
+        np.testing.assert_array_equal(block, other_block)
+    np.testing.assert_array_equal(one.parameters.pairs.codes, other.parameters.pairs.codes)
+    np.testing.assert_array_equal(one.parameters.bans, other.parameters.bans)
     arrays, others = one.encoder.arrays(), other.encoder.arrays()
     assert list(arrays) == list(others)
     for name, array in arrays.items():
@@ -101,26 +102,26 @@ def test_equal_models_are_equal_files_and_different_ones_are_not(model: Model, p
     twin = Model(
         tuple(model.labels),
         model.encoder,
-        model.weights.copy(),
-        np.asfortranarray(model.edges),
+        Parameters.plain(model.parameters.features.copy(), np.asfortranarray(model.parameters.edges)),
         dict(model.reader),
         dict(model.record),
     )
     save_model(twin, tmp_path / "twin.sapo")
     assert (tmp_path / "twin.sapo").read_bytes() == path.read_bytes()
-    weights = model.weights.copy()
+    weights = model.parameters.features.copy()
     weights[0, 0] = np.nextafter(weights[0, 0], np.float32(9))
-    save_model(Model(model.labels, model.encoder, weights, model.edges, model.reader), tmp_path / "other.sapo")
+    other = Parameters.plain(weights, model.parameters.edges)
+    save_model(Model(model.labels, model.encoder, other, model.reader), tmp_path / "other.sapo")
     assert (tmp_path / "other.sapo").read_bytes() != path.read_bytes()
 
 
 def test_the_file_is_mapped_not_copied(path: Path) -> None:
     loaded = load_model(path)
-    for array in (loaded.weights, loaded.edges, loaded.encoder.arrays()["feature.keys"]):
+    for array in (loaded.parameters.features, loaded.parameters.edges, loaded.encoder.arrays()["feature.keys"]):
         assert not array.flags.owndata
         assert not array.flags.writeable
     with pytest.raises(ValueError, match="read-only"):
-        loaded.weights[0, 0] = 1.0
+        loaded.parameters.features[0, 0] = 1.0
 
 
 def test_a_model_can_be_saved_over_the_file_it_is_mapped_from(path: Path) -> None:

@@ -149,7 +149,7 @@ def test_a_path_that_was_given_is_the_callers() -> None:
 def test_a_search_without_room_goes_on_where_it_stopped() -> None:
     lattice, (T, L), n = random_lattice(9, 3), (9, 3), 30
     ahead, row = np.empty((T, L), np.float32), np.empty(L, np.float32)
-    top_score = astar_kernels.look_ahead(lattice.node, lattice.edge.T.copy(), T, ahead, row)
+    top_score = astar_kernels.look_ahead(lattice.node, lattice.steps_to, T, ahead, row)
     losses, tree, heap = np.empty(L, np.float64), np.empty((L, 3), np.int32), np.empty(L, np.int32)
     paths, scores = np.empty((n, T), np.int32), np.empty(n)
     used = waiting = astar_kernels.astar_start(ahead, T, np.inf, losses, tree, heap)
@@ -157,7 +157,7 @@ def test_a_search_without_room_goes_on_where_it_stopped() -> None:
     while found < n:
         before = found
         found, waiting, used = astar_kernels.astar_next(
-            ahead, lattice.edge, T, n, np.inf, top_score, paths, scores, found, losses, tree, heap, waiting, used, row
+            ahead, lattice.steps, T, n, np.inf, top_score, paths, scores, found, losses, tree, heap, waiting, used, row
         )
         calls += 1
         assert before <= found

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sapo.encode.encoded import EncodedCorpus
-from sapo.lattice import Lattice, make_lattice
+from sapo.lattice import Lattice, Parameters, make_lattice
 
 
 def test_a_tagging_scores_the_sum_of_its_nodes_and_edges() -> None:
@@ -35,9 +35,9 @@ def test_a_lattice_is_made_of_the_rows_of_each_token(values: list[float]) -> Non
     weights = np.array([[1, 10], [2, 20], [4, 40]], np.float32)
     edge = np.array([[7, 8], [9, 10]], np.float32)
     of = dict(zip(range(6), values or [1.0] * 6, strict=True))
-    first, empty, last = (make_lattice(corpus, sentence, weights, edge) for sentence in range(3))
+    first, empty, last = (make_lattice(corpus, sentence, Parameters.plain(weights, edge)) for sentence in range(3))
     assert np.array_equal(first.node, [of[0] * weights[0] + of[1] * weights[2]])
     assert empty.tokens == 0
     token_with_features = of[2] * weights[1] + of[3] * weights[1] + of[4] * weights[0] + of[5] * weights[2]
     assert np.array_equal(last.node, [[0, 0], token_with_features])
-    assert np.array_equal(last.edge, edge)
+    assert np.array_equal(last.edge, edge[np.newaxis])

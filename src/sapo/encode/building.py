@@ -24,8 +24,9 @@ def build_encoder(
     views = tuple(ViewValues.of_words(view, columns[view.column]) for view in views_of(templates))
     layout = Layout(templates, views)
     found = _count_features(layout, ids, offsets, min_count)
-    keys, owner = _most_frequent_first(found)
-    encoder = TemplateEncoder(templates, columns, views, keys, *_make_tables(layout, keys, owner))
+    known = _most_frequent_first(found[: layout.node_tables], 0)
+    edges = _most_frequent_first(found[layout.node_tables :], layout.node_tables)
+    encoder = TemplateEncoder(templates, columns, views, known[0], edges[0], *_make_tables(layout, known, edges))
     return encoder, encoder.session().encode_ids(ids, offsets, gold)
 
 
@@ -37,16 +38,26 @@ def grow_encoder(
     ids, offsets, gold = _read(blocks, columns, labels)
     views = tuple(view.grown(columns[view.view.column]) for view in old.views)
     layout = Layout(old.templates, views)
-    owner = old.groups()
-    keys = _rekey(old.layout, layout, old.keys, owner)
-    found = []
-    for table, (new, counts) in enumerate(_count_features(layout, ids, offsets, 1)):
-        unknown = ~np.isin(new, keys[owner == table])
-        found.append((new[unknown], counts[unknown]))
-    new_keys, new_owner = _most_frequent_first(found)
-    keys, owner = np.concatenate([keys, new_keys]), np.concatenate([owner, new_owner])
-    encoder = TemplateEncoder(old.templates, columns, views, keys, *_make_tables(layout, keys, owner))
+    found = _count_features(layout, ids, offsets, 1)
+    known = _with_new(found[: layout.node_tables], 0, old.layout, layout, old.keys, old.groups())
+    edges = _with_new(
+        found[layout.node_tables :], layout.node_tables, old.layout, layout, old.edge_keys, old.edge_groups()
+    )
+    encoder = TemplateEncoder(old.templates, columns, views, known[0], edges[0], *_make_tables(layout, known, edges))
     return encoder, encoder.session().encode_ids(ids, offsets, gold)
+
+
+def _with_new(
+    found: list[tuple[Longs, Ints]], first_table: int, old: Layout, new: Layout, keys: Longs, owner: Ints
+) -> tuple[Longs, Ints]:
+    """The keys and tables of the old features, and after them those of features that are new."""
+    keys = _rekey(old, new, keys, owner)
+    unseen = []
+    for table, (candidates, counts) in enumerate(found, first_table):
+        unknown = ~np.isin(candidates, keys[owner == table])
+        unseen.append((candidates[unknown], counts[unknown]))
+    new_keys, new_owner = _most_frequent_first(unseen, first_table)
+    return np.concatenate([keys, new_keys]), np.concatenate([owner, new_owner])
 
 
 def _read(
@@ -95,21 +106,26 @@ def _count_features(
     return found
 
 
-def _most_frequent_first(found: list[tuple[Longs, Ints]]) -> tuple[Longs, Ints]:
+def _most_frequent_first(found: list[tuple[Longs, Ints]], first_table: int) -> tuple[Longs, Ints]:
     """Keys and tables of all features in the order of their rows: frequent ones together, for the sake of the cache."""
+    if not found:
+        return np.empty(0, np.int64), np.empty(0, np.int32)
     order = np.argsort(-np.concatenate([counts for _, counts in found]), kind="stable")
-    owner = np.repeat(np.arange(len(found), dtype=np.int32), [len(keys) for keys, _ in found])
+    tables_found = np.arange(first_table, first_table + len(found), dtype=np.int32)
+    owner = np.repeat(tables_found, [len(keys) for keys, _ in found])
     return np.concatenate([keys for keys, _ in found])[order], owner[order]
 
 
-def _make_tables(layout: Layout, keys: Longs, owner: Ints) -> tuple[Ints, Longs]:
-    """The slots of all tables, one after the other, and where each begins."""
-    rows_of = [np.flatnonzero(owner == table).astype(np.int32) for table in range(len(layout.tables))]
+def _make_tables(layout: Layout, nodes: tuple[Longs, Ints], edges: tuple[Longs, Ints]) -> tuple[Ints, Longs]:
+    """The slots of all tables, one after the other, and where each begins. Features are given as keys and tables."""
+    kinds = [nodes if table < layout.node_tables else edges for table in range(len(layout.tables))]
+    rows_of = [np.flatnonzero(owner == table).astype(np.int32) for table, (_, owner) in enumerate(kinds)]
     direct = [layout.direct_size(table) for table in range(len(rows_of))]
     sizes = [size or power_of_two(2 * len(rows)) for size, rows in zip(direct, rows_of, strict=True)]
     slot_offsets = np.cumsum([0, *sizes], dtype=np.int64)
     slots = np.zeros(slot_offsets[-1], np.int32)
     for table, rows in enumerate(rows_of):
+        keys = kinds[table][0]
         base, end = slot_offsets[table : table + 2].tolist()
         if direct[table] is not None:
             slots[base + keys[rows]] = rows + 1

@@ -4,11 +4,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sapo.kernels.types import Floats, Ints, Longs
+from sapo.kernels.types import Floats, Ints, Longs, Samples
 
 
-def _no_values() -> Floats:
+def _no_floats() -> Floats:
     return np.empty(0, np.float32)
+
+
+def _no_ints() -> Ints:
+    return np.empty(0, np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +22,11 @@ class EncodedCorpus:
     offsets: Longs  # [sentences + 1]
     row_offsets: Longs  # [tokens + 1]
     rows: Ints
-    values: Floats = field(default_factory=_no_values)  # one a row; empty where every value is 1
-    gold: Ints = field(default_factory=lambda: np.empty(0, np.int32))  # [tokens] the oracle; empty where unknown
+    values: Floats = field(default_factory=_no_floats)  # one a row; empty where every value is 1
+    gold: Ints = field(default_factory=_no_ints)  # [tokens] the oracle, -1 where it is open; empty where unknown
+    edge_row_offsets: Longs = field(default_factory=lambda: np.zeros(1, np.int64))  # [tokens + 1]; [1] where none
+    edge_rows: Ints = field(default_factory=_no_ints)  # the edge features of each token
+    importance: Floats = field(default_factory=_no_floats)  # [tokens]; empty where every token counts alike
 
     @property
     def sentences(self) -> int:
@@ -28,3 +35,17 @@ class EncodedCorpus:
     @property
     def tokens(self) -> int:
         return int(self.offsets[-1])
+
+    @property
+    def samples(self) -> Samples:
+        """The same as kernels take it."""
+        return Samples(
+            self.offsets,
+            self.row_offsets,
+            self.rows,
+            self.values,
+            self.gold,
+            self.edge_row_offsets,
+            self.edge_rows,
+            self.importance,
+        )

@@ -34,6 +34,7 @@ class TemplateEncoder:
         columns: Mapping[str, StringTable],
         views: tuple[ViewValues, ...],
         keys: Longs,
+        edge_keys: Longs,
         slots: Ints,
         slot_offsets: Longs,
     ) -> None:
@@ -41,6 +42,7 @@ class TemplateEncoder:
         self.columns = dict(columns)
         self.views = views
         self.keys = keys  # [features] the joined values of each feature
+        self.edge_keys = edge_keys  # [edge features]
         self.slots = slots
         self.slot_offsets = slot_offsets
         self.layout = Layout(templates, views)
@@ -48,6 +50,10 @@ class TemplateEncoder:
     @property
     def features(self) -> int:
         return len(self.keys)
+
+    @property
+    def edge_features(self) -> int:
+        return len(self.edge_keys)
 
     @property
     def transitions(self) -> bool:
@@ -61,10 +67,21 @@ class TemplateEncoder:
         owner = self.groups()
         return [self.layout.feature_name(int(owner[row]), int(self.keys[row])) for row in rows]
 
+    def edge_feature_names(self, rows: Iterable[int]) -> list[str]:
+        owner = self.edge_groups()
+        return [self.layout.feature_name(int(owner[row]), int(self.edge_keys[row])) for row in rows]
+
     def groups(self) -> Ints:
         """Which template (or bag of templates) each feature comes from."""
-        owner = np.zeros(self.features + 1, np.int32)
-        for table in range(len(self.slot_offsets) - 1):
+        return self._owners(self.features, range(self.layout.node_tables))
+
+    def edge_groups(self) -> Ints:
+        """The same for edge features."""
+        return self._owners(self.edge_features, range(self.layout.node_tables, len(self.layout.tables)))
+
+    def _owners(self, features: int, tables: range) -> Ints:
+        owner = np.zeros(features + 1, np.int32)
+        for table in tables:
             owner[self.slots[self.slot_offsets[table] : self.slot_offsets[table + 1]]] = table
         return owner[1:]
 
@@ -81,6 +98,8 @@ class TemplateEncoder:
             "feature.slots": self.slots,
             "feature.slot_offsets": self.slot_offsets,
         }
+        if self.edge_features:
+            arrays["edge_feature.keys"] = self.edge_keys
         for name, table in self.columns.items():
             arrays.update((f"column.{name}.{key}", array) for key, array in table.arrays().items())
         for number, view in enumerate(self.views):
@@ -117,12 +136,18 @@ class TemplateEncoder:
         slot_offsets = array_of(arrays, "feature.slot_offsets", np.int64)
         if not (valid_offsets(slot_offsets, len(tables_of(templates)[0]), len(slots)) and (keys >= 0).all()):
             raise ValueError("feature tables")
-        encoder = cls(templates, columns, tuple(views), keys, slots, slot_offsets)
+        edge_keys = np.empty(0, np.int64)
+        if "edge_feature.keys" in arrays:
+            edge_keys = array_of(arrays, "edge_feature.keys", np.int64)
+        if (edge_keys < 0).any():
+            raise ValueError("edge features")
+        encoder = cls(templates, columns, tuple(views), keys, edge_keys, slots, slot_offsets)
         for number, (a, b) in enumerate(itertools.pairwise(slot_offsets.tolist())):
             size = encoder.layout.direct_size(number)
-            if size is not None and not (b - a == size and _within(slots[a:b], len(keys) + 1)):
+            known = len(keys) if number < encoder.layout.node_tables else len(edge_keys)
+            if size is not None and not (b - a == size and _within(slots[a:b], known + 1)):
                 raise ValueError("direct feature table")
-            if size is None and not valid_slots(slots[a:b], len(keys)):
+            if size is None and not valid_slots(slots[a:b], known):
                 raise ValueError("feature table")
         return encoder
 
@@ -152,16 +177,29 @@ class Session:
         return self.encode_ids(ids, block.offsets, gold)
 
     def encode_ids(self, ids: Mapping[str, Ints], offsets: Longs, gold: Ints | None = None) -> EncodedCorpus:
+        layout, count = self._encoder.layout, self._encoder.layout.node_templates
+        values = self._values(ids, int(offsets[-1]))
+        row_offsets, rows = self._rows(slice(0, count), self._encoder.keys, offsets, *values)
+        edges: dict[str, Any] = {}
+        if count < len(layout.templates):
+            edge_rows = self._rows(slice(count, None), self._encoder.edge_keys, offsets, *values)
+            edges = {"edge_row_offsets": edge_rows[0], "edge_rows": edge_rows[1]}
+        gold = np.empty(0, np.int32) if gold is None else gold
+        return EncodedCorpus(offsets, row_offsets, rows, gold=gold, **edges)
+
+    def _rows(
+        self, templates: slice, keys: Longs, offsets: Longs, values: Ints, set_offsets: Longs, set_members: Ints
+    ) -> tuple[Longs, Ints]:
+        """The features that some of the templates make of each token."""
         encoder, layout = self._encoder, self._encoder.layout
-        values, set_offsets, set_members = self._values(ids, int(offsets[-1]))
-        most = most_rows(layout, values, set_offsets)
+        most = most_rows(layout, templates, values, set_offsets)
         rows = np.empty(most, np.int32)
         row_offsets = np.empty(int(offsets[-1]) + 1, np.int64)
         written = features.feature_rows(
             offsets,
-            layout.template_offsets,
-            layout.template_table,
-            layout.template_shift,
+            layout.template_offsets[templates.start : None if templates.stop is None else templates.stop + 1],
+            layout.template_table[templates],
+            layout.template_shift[templates],
             layout.template_atoms,
             layout.atom_view,
             layout.atom_offset,
@@ -169,7 +207,7 @@ class Session:
             values,
             set_offsets,
             set_members,
-            encoder.keys,
+            keys,
             encoder.slots,
             encoder.slot_offsets,
             rows,
@@ -177,12 +215,7 @@ class Session:
         )
         if written < most // 2:
             rows = rows[:written].copy()
-        return EncodedCorpus(
-            offsets,
-            row_offsets,
-            rows[:written],
-            gold=np.empty(0, np.int32) if gold is None else gold,
-        )
+        return row_offsets, rows[:written]
 
     def _values(self, ids: Mapping[str, Ints], tokens: int) -> tuple[Ints, Longs, Ints]:
         new_words = {name: table.strings() for name, table in self._new.items()}

@@ -21,7 +21,9 @@ class Layout:
         reach = max((abs(atom.offset) for atom in atoms), default=0)
         self.reserved = 1 + 2 * reach  # 0 is no value, then the positions outside of the sentence
         self.templates = templates.templates
+        self.node_templates = sum(not template.edge for template in templates.templates)
         self.tables, table_of = tables_of(templates)
+        self.node_tables = sum(not template.edge for template in self.tables)
         self.views = views
         self.atom_view = np.array([number[atom.view] for atom in atoms], np.int32)
         self.atom_offset = np.array([atom.offset for atom in atoms], np.int32)
@@ -129,10 +131,10 @@ def _select(view: ViewValues, words: Ints, new_words: list[str]) -> tuple[Longs,
     return offsets, members
 
 
-def most_rows(layout: Layout, values: Ints, set_offsets: Longs) -> int:
+def most_rows(layout: Layout, templates: slice, values: Ints, set_offsets: Longs) -> int:
     """An upper bound of the features of a block."""
     tokens = values.shape[1]
-    return sum(tokens + many_keys(view, values, set_offsets) for view in layout.many_view)
+    return sum(tokens + many_keys(view, values, set_offsets) for view in layout.many_view[templates])
 
 
 def many_keys(view: int | None, values: Ints, set_offsets: Longs) -> int:
@@ -150,7 +152,8 @@ def tables_of(templates: TemplateSet) -> tuple[list[Template], list[int]]:
     first: list[Template] = []
     numbers = []
     for template in templates.templates:
-        key = template if template.bag is None else (template.bag, tuple(atom.view for atom in template.atoms))
+        views = tuple(atom.view for atom in template.atoms)
+        key = template if template.bag is None else (template.bag, template.edge, views)
         if key not in found:
             found[key] = len(found)
             first.append(template)

@@ -36,11 +36,21 @@ class FeatureEncoder:
         return len(self.names)
 
     @property
+    def edge_features(self) -> int:
+        return 0
+
+    @property
     def transitions(self) -> bool:
         return True
 
     def feature_names(self, rows: Iterable[int]) -> list[str]:
         return [self.names[int(row)] for row in rows]
+
+    def edge_feature_names(self, rows: Iterable[int]) -> list[str]:
+        return []
+
+    def edge_groups(self) -> Ints:
+        return np.empty(0, np.int32)
 
     def groups(self) -> Ints:
         """Features of one name ('word' of 'word:the' or 'word=the') are one group."""

@@ -7,10 +7,12 @@
     shape(word[1]) & pos[1]
     suffix(lower(word), 2)
     label[-1]                   the label before: the transitions between labels
+    label[-1] & pos[0]          an edge feature: a transition together with a value
     bias                        a feature that is always there
 
 Columns have names (`word`, `pos`, ...) or numbers (`c0`, `c1`, ...). A line that reads `U01:%x[-1,0]` makes the
-whole file a CRF++ template: `U05:%x[-1,0]/%x[0,0]` is `c0[-1] & c0[0]`, and `B` stands for label[-1].
+whole file a CRF++ template: `U05:%x[-1,0]/%x[0,0]` is `c0[-1] & c0[0]`, `B` stands for label[-1], and `B01:%x[0,1]` for
+label[-1] & c1[0].
 """
 
 import difflib
@@ -72,18 +74,23 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Atoms whose values are joined. Templates of the same `bag` share their features, as in CRF++."""
+    """Atoms whose values are joined, for an edge feature with the label before.
+
+    Templates of the same `bag` share their features, as in CRF++.
+    """
 
     atoms: tuple[Atom, ...]
     bag: str | None = None
+    edge: bool = False
 
     def __str__(self) -> str:
-        return " & ".join(map(str, self.atoms)) or "bias"
+        atoms = [*(["label[-1]"] if self.edge else []), *map(str, self.atoms)]
+        return " & ".join(atoms) or "bias"
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateSet:
-    templates: tuple[Template, ...]
+    templates: tuple[Template, ...]  # those of edge features come last
     transitions: bool  # whether weights for pairs of labels are learned
     text: str  # as it was written
     file_columns: tuple[str, ...]  # all columns of the file it was written for
@@ -124,7 +131,8 @@ def _checked(
 ) -> TemplateSet:
     if not templates:
         raise SapoError(f"{source}: holds no template; write one a line, such as word[-1] & word[0]")
-    return TemplateSet(tuple(dict.fromkeys(templates)), transitions, text, tuple(columns))
+    distinct = sorted(dict.fromkeys(templates), key=lambda template: template.edge)
+    return TemplateSet(tuple(distinct), transitions, text, tuple(columns))
 
 
 class _Line:
@@ -166,16 +174,32 @@ class _Line:
         return number
 
     def template(self) -> Template:
-        atoms = [self.atom()]
+        atoms: list[Atom] = []
+        labels = self.part(atoms)
         while self.value == "&":
             self.advance()
-            atoms.append(self.atom())
+            labels += self.part(atoms)
         if self.kind != "end":
             raise self.error(f"expected '&' or the end, found {self.value!r}")
-        template = Template(tuple(atoms))
+        if labels > 1 or (labels and not atoms):
+            raise self.error("label[-1] stands twice")
+        template = Template(tuple(atoms), edge=labels > 0)
         if sum(atom.view.many for atom in atoms) > 1:
             raise SapoError(f"{self.place}: '{template}' joins two many-valued functions; keep one of them")
         return template
+
+    def part(self, atoms: list[Atom]) -> int:
+        """Read one atom into the list, or label[-1]; return how many labels that were."""
+        if (self.kind, self.value) != ("name", LABEL):
+            atoms.append(self.atom())
+            return 0
+        self.advance()
+        self.take("[")
+        if self.value != "-1":
+            raise self.error(f"only label[-1] can be looked at, not label[{self.value}]")
+        self.advance()
+        self.take("]")
+        return 1
 
     def atom(self) -> Atom:
         if self.kind != "name":
@@ -185,7 +209,7 @@ class _Line:
         if self.value == "(":
             return self.call(name)
         if name == LABEL:
-            raise self.error("label[-1] stands alone on its line, not")
+            raise self.error("label[-1] cannot stand inside a function")
         offset = 0
         if self.value == "[":
             self.advance()
@@ -218,7 +242,8 @@ _MACRO = re.compile(r"%x\s*\[\s*([+-]?\d{1,9})\s*,\s*(\d{1,9})\s*\]", re.ASCII)
 
 
 def _parse_crfpp(text: str, columns: Sequence[str], source: str) -> TemplateSet:
-    """`U05:%x[-1,0]/%x[0,0]` is the bag 'U05:/' with the atoms word[-1], word[0]; `B` are the transitions."""
+    """`U05:%x[-1,0]/%x[0,0]` is the bag 'U05:/' with the atoms word[-1], word[0]; `B` are the transitions, and with
+    macros the edge features."""
     templates: list[Template] = []
     transitions = False
     for number, line in enumerate(text.splitlines(), 1):
@@ -229,9 +254,7 @@ def _parse_crfpp(text: str, columns: Sequence[str], source: str) -> TemplateSet:
         literal = _MACRO.sub("", line)
         if line[0] not in "UB" or "%x" in literal:
             raise SapoError(f"{source}:{number}: expected U..:%x[row,column] or B in '{line}'")
-        if line[0] == "B":
-            if macros:
-                raise SapoError(f"{source}:{number}: B with %x[..] is not supported in '{line}'; use U and a plain B")
+        if line[0] == "B" and not macros:
             transitions = True
             continue
         atoms = []
@@ -239,7 +262,7 @@ def _parse_crfpp(text: str, columns: Sequence[str], source: str) -> TemplateSet:
             if abs(int(row)) > FARTHEST:
                 raise SapoError(f"{source}:{number}: row {row} is not between -{FARTHEST} and {FARTHEST} in '{line}'")
             atoms.append(Atom(View(_column(f"c{int(column)}", columns, f"{source}:{number}: '{line}'")), int(row)))
-        templates.append(Template(tuple(atoms), bag=literal))
+        templates.append(Template(tuple(atoms), bag=literal, edge=line[0] == "B"))
     return _checked(templates, transitions, text, source, columns)
 
 

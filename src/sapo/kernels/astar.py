@@ -23,7 +23,7 @@ LABEL, LEFT, PARENT = 0, 1, 2
 @kernel
 def look_ahead(
     node: Floats,  # [T, L]
-    edge_to: Floats,  # [L, L] edge_to[y, p] = edge[p, y]
+    edge_to: Floats,  # [stages, L, L] edge_to[t, y, p] = edge[t, p, y]
     T: int,
     ahead: Floats,  # [T, L] out
     row: Floats,  # [L] work
@@ -33,9 +33,14 @@ def look_ahead(
     Each row is right up to a constant, for only its differences count; the best of the last row is 0. Return the
     score of the best tagging, minus infinity where all are forbidden.
     """
-    # ahead[r,p] = node[T-1-r,p] + max_y edge[p,y] + ahead[r-1,y], which is Viterbi on the sentence read backwards
-    L = edge_to.shape[0]
-    taken = best_scores(node[:T][::-1].copy(), edge_to, T, ahead, row)
+    # ahead[r,p] = node[T-1-r,p] + max_y edge[T-r,p,y] + ahead[r-1,y], which is Viterbi on the sentence read backwards
+    L = node.shape[1]
+    stages = T if edge_to.shape[0] > 1 else 1
+    backwards = np.empty((stages, L, L), np.float32)
+    backwards[0] = edge_to[0]
+    for r in range(1, stages):  # read backwards, the step into r is the one into T - r
+        backwards[r] = edge_to[T - r]
+    taken = best_scores(node[:T][::-1].copy(), backwards, T, ahead, row)
     top = ahead[T - 1, 0]
     for y in range(1, L):
         top = max(top, ahead[T - 1, y])
@@ -68,7 +73,7 @@ def astar_start(
 @kernel
 def astar_next(
     ahead: Floats,  # [T, L] from look_ahead
-    edge: Floats,  # [L, L]
+    edge: Floats,  # [stages, L, L]
     T: int,
     n: int,
     margin: float,  # leave out taggings that score this much less than the best one
@@ -87,8 +92,8 @@ def astar_next(
 
     Return found, waiting and used. Where fewer than n were found while some are waiting, call again with more room.
     """
-    # loss[child] = loss[k] + (max_y edge[p,y] + ahead[r-1,y]) - (edge[p,child] + ahead[r-1,child])
-    L = edge.shape[0]
+    # loss[child] = loss[k] + (max_y edge[T-r,p,y] + ahead[r-1,y]) - (edge[T-r,p,child] + ahead[r-1,child])
+    L = ahead.shape[1]
     while found < n and waiting > 0:
         k = heap[0]
         r = tree[k, LEFT]
@@ -105,11 +110,12 @@ def astar_next(
             break
         else:
             p = tree[k, LABEL]
+            step = edge[T - r if edge.shape[0] > 1 else 0]
             choice = 0
-            top = edge[p, 0] + ahead[r - 1, 0]
+            top = step[p, 0] + ahead[r - 1, 0]
             row[0] = top
             for y in range(1, L):
-                row[y] = edge[p, y] + ahead[r - 1, y]
+                row[y] = step[p, y] + ahead[r - 1, y]
                 if row[y] > top:
                     top = row[y]
                     choice = y
@@ -130,8 +136,8 @@ def astar_next(
 @kernel
 def astar_n(
     node: Floats,  # [T, L]
-    edge: Floats,  # [L, L]
-    edge_to: Floats,  # [L, L] edge_to[y, p] = edge[p, y]
+    edge: Floats,  # [stages, L, L]
+    edge_to: Floats,  # [stages, L, L] edge_to[t, y, p] = edge[t, p, y]
     T: int,
     n: int,
     margin: float,  # leave out taggings that score this much less than the best one
@@ -140,7 +146,7 @@ def astar_n(
     row: Floats,  # [L] work
 ) -> int:
     """All in one call. Return how many taggings were found: fewer than n if there are fewer, or if `margin` cuts."""
-    L = edge.shape[0]
+    L = node.shape[1]
     ahead = np.empty((T, L), np.float32)
     top_score = look_ahead(node, edge_to, T, ahead, row)
     room = 32 * L

@@ -12,7 +12,7 @@ from sapo.kernels.types import Doubles, Floats, Ints, Longs
 @kernel
 def beam_n(
     node: Floats,  # [T, L]
-    edge: Floats,  # [L, L]
+    edge: Floats,  # [stages, L, L]
     T: int,
     n: int,
     width: int,  # partial taggings to keep at each token but the last, where n are kept
@@ -21,7 +21,7 @@ def beam_n(
     scores: Doubles,  # [n] out, best first
 ) -> int:
     """Return how many taggings were found: fewer than n if the beam holds fewer, or if `margin` cuts them off."""
-    L = edge.shape[0]
+    L = node.shape[1]
     kept = 1
     most = 1
     room = 0
@@ -85,8 +85,8 @@ def _best_extensions(
     made_for: Longs,  # [L] work, the token that top_gain[p] was made for
 ) -> int:
     """Select the `wanted` best extensions of the beam by the token t; return how many there are."""
-    # gain[p,y] = node[t,y] + edge[p,y], and score[k,y] = beam[k] + gain[ends[k],y]
-    L = edge.shape[0]
+    # gain[p,y] = node[t,y] + edge[t,p,y], and score[k,y] = beam[k] + gain[ends[k],y]
+    L = node.shape[1]
     for k in range(kept):
         p = ends[k]
         if made_for[p] != t:
@@ -125,7 +125,7 @@ def _gains(node: Floats, edge: Floats, t: int, p: int, gain: Doubles) -> None:
         gain[y] = float(node[t, y])
     if t > 0:
         for y in range(len(gain)):
-            gain[y] += float(edge[p, y])
+            gain[y] += float(edge[t if edge.shape[0] > 1 else 0, p, y])
 
 
 @kernel

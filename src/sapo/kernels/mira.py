@@ -13,10 +13,11 @@ the first round is the closed form a = max(0, (loss - margin) / |D|^2).
 import numpy as np
 
 from sapo.kernels._jit import kernel
-from sapo.kernels.score import path_score, scale_edges, score_nodes
+from sapo.kernels.oracle import complete
+from sapo.kernels.score import path_score, score_sentence, stages_of
 from sapo.kernels.searches import search_n
 from sapo.kernels.tables import hash_key
-from sapo.kernels.types import Doubles, Floats, Ints, Longs
+from sapo.kernels.types import Doubles, Ints, Longs, Parts, Samples
 from sapo.kernels.update import (
     CANDIDATES,
     CLOCK,
@@ -25,9 +26,9 @@ from sapo.kernels.update import (
     count_correct,
     count_updates,
     end_sample,
+    find_pair,
     longest_of,
-    update_edges,
-    update_nodes,
+    update,
 )
 
 ROUNDS = 1000
@@ -37,29 +38,23 @@ SMALL = 1e-9
 @kernel
 def mira_samples(
     order: Longs,
-    sentence_offsets: Longs,
-    row_offsets: Longs,
-    rows: Ints,
-    values: Floats,
-    gold: Ints,
-    weights: Floats,
-    edges: Floats,
-    with_edges: bool,
-    sums: Floats,
-    edge_sums: Floats,
+    samples: Samples,
+    parts: Parts,
     state: Doubles,
     search: int,
     n: int,
     width: int,
     totals: Doubles,
 ) -> None:
-    L = weights.shape[1]
-    longest = longest_of(order, sentence_offsets)
+    L = parts.nodes.v.shape[1]
+    longest = longest_of(order, samples.offsets)
+    stages = stages_of(samples.edge_row_offsets, longest)
     node = np.empty((longest, L), np.float32)
     best = np.empty((longest, L), np.float32)
-    edge = np.empty((L, L), np.float32)
-    edge_to = np.empty((L, L), np.float32)
+    edge = np.empty((stages, L, L), np.float32)
+    edge_to = np.empty((stages, L, L), np.float32)
     row = np.empty(L, np.float32)
+    oracle = np.empty(longest, np.int32)
     paths = np.empty((n, longest), np.int32)
     scores = np.empty(n, np.float64)
     wanted = np.empty(n, np.float64)  # loss - margin: by how much a constraint is broken
@@ -72,18 +67,17 @@ def mira_samples(
     entries = np.empty((512, n), np.float64)
 
     for sentence in order:
-        first = sentence_offsets[sentence]
-        last = sentence_offsets[sentence + 1]
+        first = samples.offsets[sentence]
+        last = samples.offsets[sentence + 1]
         T = last - first
         if T == 0:
             continue
-        oracle = gold[first:last]
-        score_nodes(first, last, row_offsets, rows, values, weights, 1.0, node)
-        scale_edges(edges, 1.0, edge, edge_to)
+        score_sentence(first, T, samples, parts, 1.0, node, edge, edge_to)
         found = search_n(search, node, edge, edge_to, T, n, width, np.inf, best, row, paths, scores)
         if found == 0:  # scores are no numbers any more; the loop will tell
             totals[LOSS] += np.nan
             return
+        complete(samples.gold[first:last], node, edge, edge_to, T, best, row, oracle)
         totals[CANDIDATES] += found
         totals[TOKENS] += T
         count_correct(T, oracle, paths[0], totals)
@@ -100,10 +94,10 @@ def mira_samples(
         totals[LOSS] += hinge
         if hinge <= SMALL:
             count_updates(0, totals)
-            end_sample(0.0, weights, edges, sums, edge_sums, state)
+            end_sample(0.0, parts, state)
             continue
 
-        room = difference_room(first, T, row_offsets, oracle, paths, found)
+        room = difference_room(first, T, samples, oracle, paths, found)
         if 2 * room > len(slots):
             size = len(slots)
             while size < 2 * room:
@@ -112,23 +106,7 @@ def mira_samples(
             keys = np.empty(size // 2, np.int64)
             places = np.empty(size // 2, np.int32)
             entries = np.empty((size // 2, n), np.float64)
-        count = differences(
-            first,
-            T,
-            row_offsets,
-            rows,
-            values,
-            oracle,
-            paths,
-            found,
-            weights.shape[0],
-            L,
-            with_edges,
-            slots,
-            keys,
-            places,
-            entries,
-        )
+        count = differences(first, T, samples, parts, oracle, paths, found, slots, keys, places, entries)
         for j in range(found):
             for k in range(j + 1):
                 total = 0.0
@@ -144,14 +122,9 @@ def mira_samples(
         mass = 0.0
         for k in range(found):
             mass += dual[k]
-        clock = state[CLOCK]
-        touched = update_nodes(
-            first, T, row_offsets, rows, values, oracle, paths, dual, found, mass, 1.0, weights, sums, clock, row
-        )
-        if touched > 0 and with_edges:
-            update_edges(T, oracle, paths, dual, found, mass, 1.0, edges, edge_sums, clock)
+        touched = update(first, T, samples, oracle, paths, dual, found, mass, 1.0, parts, state[CLOCK], row)
         count_updates(touched, totals)
-        end_sample(0.0, weights, edges, sums, edge_sums, state)
+        end_sample(0.0, parts, state)
 
 
 @kernel
@@ -175,8 +148,9 @@ def solve_dual(gram: Doubles, wanted: Doubles, found: int, dual: Doubles) -> Non
 
 
 @kernel
-def difference_room(first: int, T: int, row_offsets: Longs, oracle: Ints, paths: Ints, found: int) -> int:
+def difference_room(first: int, T: int, samples: Samples, oracle: Ints, paths: Ints, found: int) -> int:
     """How many entries the differences can have at most."""
+    with_pairs = len(samples.edge_row_offsets) > 1
     room = 0
     for t in range(T):
         differ = 0
@@ -184,7 +158,13 @@ def difference_room(first: int, T: int, row_offsets: Longs, oracle: Ints, paths:
             if paths[k, t] != oracle[t]:
                 differ += 1
         if differ > 0:
-            room += (row_offsets[first + t + 1] - row_offsets[first + t]) * (differ + 1) + 4 * (found + 1)
+            rows = samples.row_offsets[first + t + 1] - samples.row_offsets[first + t]
+            room += rows * (differ + 1) + 4 * (found + 1)
+            if with_pairs:  # the steps into t and from t
+                after = min(t + 1, T - 1)
+                rows = samples.edge_row_offsets[first + t + 1] - samples.edge_row_offsets[first + t]
+                rows += samples.edge_row_offsets[first + after + 1] - samples.edge_row_offsets[first + after]
+                room += rows * (found + 1)
     return room
 
 
@@ -192,22 +172,23 @@ def difference_room(first: int, T: int, row_offsets: Longs, oracle: Ints, paths:
 def differences(
     first: int,
     T: int,
-    row_offsets: Longs,
-    rows: Ints,
-    values: Floats,
+    samples: Samples,
+    parts: Parts,
     oracle: Ints,
     paths: Ints,
     found: int,
-    features: int,
-    L: int,
-    with_edges: bool,
     slots: Ints,  # empty, with room
     keys: Longs,  # out, with room
     places: Ints,  # out: the slot of each entry
     entries: Doubles,  # out
 ) -> int:
-    """D_k for every candidate, as entries by (feature, label) or (label, label); return their number."""
+    """D_k for every candidate, as entries by weight: nodes first, then edges, then pairs; return their number."""
+    row_offsets, rows, values = samples.row_offsets, samples.rows, samples.values
+    edge_base = parts.nodes.v.size
+    L = parts.edges.v.shape[0]
+    pair_base = edge_base + L * L
     weighted = len(values) > 0
+    with_pairs = len(parts.pair_codes) > 0
     count = 0
     for k in range(found):
         for t in range(T):
@@ -219,11 +200,22 @@ def differences(
                     at = int(rows[i]) * L
                     count = add_entry(at + gold, k, value, found, slots, keys, places, entries, count)
                     count = add_entry(at + y, k, -value, found, slots, keys, places, entries, count)
-            if with_edges and t > 0 and (y != gold or paths[k, t - 1] != oracle[t - 1]):
-                at = (features + int(oracle[t - 1])) * L
-                count = add_entry(at + gold, k, 1.0, found, slots, keys, places, entries, count)
-                at = (features + int(paths[k, t - 1])) * L
-                count = add_entry(at + y, k, -1.0, found, slots, keys, places, entries, count)
+            if t == 0 or (y == gold and paths[k, t - 1] == oracle[t - 1]):
+                continue
+            true_pair = int(oracle[t - 1]) * L + gold
+            pair = int(paths[k, t - 1]) * L + y
+            if parts.with_edges:
+                count = add_entry(edge_base + true_pair, k, 1.0, found, slots, keys, places, entries, count)
+                count = add_entry(edge_base + pair, k, -1.0, found, slots, keys, places, entries, count)
+            if with_pairs:
+                for i in range(samples.edge_row_offsets[first + t], samples.edge_row_offsets[first + t + 1]):
+                    e = samples.edge_rows[i]
+                    entry = find_pair(e, true_pair, parts.pair_offsets, parts.pair_codes)
+                    if entry >= 0:
+                        count = add_entry(pair_base + entry, k, 1.0, found, slots, keys, places, entries, count)
+                    entry = find_pair(e, pair, parts.pair_offsets, parts.pair_codes)
+                    if entry >= 0:
+                        count = add_entry(pair_base + entry, k, -1.0, found, slots, keys, places, entries, count)
     return count
 
 

@@ -3,8 +3,9 @@
 import numpy as np
 
 from sapo.kernels._jit import kernel
-from sapo.kernels.score import path_score, scale_edges, score_nodes
-from sapo.kernels.types import Doubles, Floats, Ints, Longs
+from sapo.kernels.oracle import complete
+from sapo.kernels.score import path_score, score_sentence, stages_of
+from sapo.kernels.types import Doubles, Longs, Parts, Samples
 from sapo.kernels.update import (
     CANDIDATES,
     CLOCK,
@@ -14,60 +15,42 @@ from sapo.kernels.update import (
     count_updates,
     end_sample,
     longest_of,
-    update_edges,
-    update_nodes,
+    update,
 )
 from sapo.kernels.viterbi import best_path, best_scores
 
 
 @kernel
 def perceptron_samples(
-    order: Longs,
-    sentence_offsets: Longs,
-    row_offsets: Longs,
-    rows: Ints,
-    values: Floats,
-    gold: Ints,
-    weights: Floats,
-    edges: Floats,
-    with_edges: bool,
-    sums: Floats,
-    edge_sums: Floats,
-    state: Doubles,
-    rate: float,
-    totals: Doubles,
+    order: Longs, samples: Samples, parts: Parts, state: Doubles, rate: float, totals: Doubles
 ) -> None:
     """w <- w + rate * (F(x, y*) - F(x, y)), with y the best tagging."""
-    L = weights.shape[1]
-    longest = longest_of(order, sentence_offsets)
+    L = parts.nodes.v.shape[1]
+    longest = longest_of(order, samples.offsets)
+    stages = stages_of(samples.edge_row_offsets, longest)
     node = np.empty((longest, L), np.float32)
     best = np.empty((longest, L), np.float32)
-    edge = np.empty((L, L), np.float32)
-    edge_to = np.empty((L, L), np.float32)
+    edge = np.empty((stages, L, L), np.float32)
+    edge_to = np.empty((stages, L, L), np.float32)
     row = np.empty(L, np.float32)
+    oracle = np.empty(longest, np.int32)
     path = np.empty((1, longest), np.int32)
     one = np.ones(1)
 
     for sentence in order:
-        first = sentence_offsets[sentence]
-        last = sentence_offsets[sentence + 1]
+        first = samples.offsets[sentence]
+        last = samples.offsets[sentence + 1]
         T = last - first
         if T == 0:
             continue
-        oracle = gold[first:last]
-        score_nodes(first, last, row_offsets, rows, values, weights, 1.0, node)
-        scale_edges(edges, 1.0, edge, edge_to)
+        score_sentence(first, T, samples, parts, 1.0, node, edge, edge_to)
         best_scores(node, edge, T, best, row)
         best_path(best, edge_to, T, path[0])
+        complete(samples.gold[first:last], node, edge, edge_to, T, best, row, oracle)
         totals[LOSS] += path_score(node, edge, path[0], T) - path_score(node, edge, oracle, T)
         totals[CANDIDATES] += 1
         totals[TOKENS] += T
         count_correct(T, oracle, path[0], totals)
-        clock = state[CLOCK]
-        touched = update_nodes(
-            first, T, row_offsets, rows, values, oracle, path, one, 1, 1.0, rate, weights, sums, clock, row
-        )
-        if touched > 0 and with_edges:
-            update_edges(T, oracle, path, one, 1, 1.0, rate, edges, edge_sums, clock)
+        touched = update(first, T, samples, oracle, path, one, 1, 1.0, rate, parts, state[CLOCK], row)
         count_updates(touched, totals)
-        end_sample(0.0, weights, edges, sums, edge_sums, state)
+        end_sample(0.0, parts, state)

@@ -14,8 +14,8 @@ TOPN, ASTAR, BEAM = 0, 1, 2
 def search_n(
     search: int,
     node: Floats,  # [T, L]
-    edge: Floats,  # [L, L]
-    edge_to: Floats,  # [L, L] edge_to[y, p] = edge[p, y]
+    edge: Floats,  # [stages, L, L]
+    edge_to: Floats,  # [stages, L, L] edge_to[t, y, p] = edge[t, p, y]
     T: int,
     n: int,
     width: int,  # of the beam

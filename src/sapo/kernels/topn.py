@@ -18,7 +18,7 @@ from sapo.kernels.types import Doubles, Floats, Ints
 @kernel
 def top_n(
     best: Floats,  # [T, L] from best_scores
-    edge_to: Floats,  # [L, L] edge_to[y, p] = edge[p, y]
+    edge_to: Floats,  # [stages, L, L] edge_to[t, y, p] = edge[t, p, y]
     T: int,
     n: int,
     margin: float,  # leave out taggings that score this much less than the best one
@@ -28,7 +28,7 @@ def top_n(
 ) -> int:
     """Return how many taggings were found: fewer than n if there are fewer, or if `margin` cuts them off."""
     # Entries below `found` are done; those from `found` up to `waiting` are sidetracks, best first.
-    L = edge_to.shape[0]
+    L = best.shape[1]
     parents = np.empty(n, np.int32)
     positions = np.empty(n, np.int32)
     labels = np.empty(n, np.int32)
@@ -59,12 +59,13 @@ def top_n(
                 paths[k, t] = paths[parent, t]
                 forks[k, t] = False
                 continue
+            step = edge_to[t + 1 if edge_to.shape[0] > 1 else 0]
             choice = 0
-            top = best[t, 0] + edge_to[after, 0]
+            top = best[t, 0] + step[after, 0]
             row[0] = top
             second = -np.float32(np.inf)
             for p in range(1, L):
-                row[p] = best[t, p] + edge_to[after, p]
+                row[p] = best[t, p] + step[after, p]
                 second = max(second, min(row[p], top))
                 if row[p] > top:
                     top = row[p]

@@ -1,4 +1,6 @@
-"""The arrays that kernels take, by dtype. Shapes stand beside each argument."""
+"""The arrays that kernels take, by dtype, and the bundles of them that learners share. Shapes stand beside each."""
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,3 +10,36 @@ Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
+
+
+class Samples(NamedTuple):
+    """The training set: the fields of an EncodedCorpus."""
+
+    offsets: Longs  # [sentences + 1]
+    row_offsets: Longs  # [tokens + 1]
+    rows: Ints
+    values: Floats  # one a row, or none at all where every value is 1
+    gold: Ints  # [tokens] -1 where any tag will do
+    edge_row_offsets: Longs  # [tokens + 1], or [1] where there are no edge features
+    edge_rows: Ints
+    importance: Floats  # [tokens], or none at all where every token counts alike
+
+
+class Part(NamedTuple):
+    """One block of weights with what averaging and L1 need beside it; those are empty where they are not wanted."""
+
+    v: Floats  # [rows, columns]
+    sums: Floats
+    received: Floats
+
+
+class Parts(NamedTuple):
+    """All weights of a learner. The weights are scale * v (see learn/weights.py)."""
+
+    nodes: Part  # [features, labels]
+    edges: Part  # [labels, labels]
+    pairs: Part  # [entries, 1] of edge features: see pair_offsets
+    pair_offsets: Longs  # [edge features + 1] the entries of each edge feature
+    pair_codes: Ints  # [entries] the pair p, y of an entry as p * labels + y, in order
+    with_edges: bool  # whether plain pairs of labels have weights
+    bans: Floats  # [labels + 2, labels] 0 or minus infinity: y after p; then y at the start; then y at the end

@@ -8,7 +8,7 @@ scales so far, so that the sum of all w so far is clock * v - sums, whatever the
 import numpy as np
 
 from sapo.kernels._jit import kernel
-from sapo.kernels.types import Doubles, Floats, Ints, Longs
+from sapo.kernels.types import Doubles, Floats, Ints, Longs, Part, Parts, Samples
 
 # The state of a learner, by index.
 SCALE, CLOCK, STEPS, PENALTY = 0, 1, 2, 3
@@ -21,24 +21,46 @@ SMALLEST_SCALE = 0.05  # below it v would be so large that the average, a differ
 
 
 @kernel
-def update_nodes(
+def update(
     first: int,  # the sentence begins at this token
     T: int,
-    row_offsets: Longs,
-    rows: Ints,
-    values: Floats,
+    samples: Samples,
     oracle: Ints,  # [T]
     paths: Ints,  # [found, T]
     coefficient: Doubles,  # [found]
     found: int,
     mass: float,  # sum of the coefficients
     step: float,
-    weights: Floats,
-    sums: Floats,
+    parts: Parts,
     clock: float,
     delta: Floats,  # [labels] work
 ) -> int:
     """v += step * (mass * F(x, y*) - sum_k coefficient_k * F(x, y_k)); return how many tokens were touched."""
+    touched = update_nodes(first, T, samples, oracle, paths, coefficient, found, mass, step, parts.nodes, clock, delta)
+    if touched > 0 and parts.with_edges:
+        update_edges(first, T, samples.importance, oracle, paths, coefficient, found, mass, step, parts.edges, clock)
+    if touched > 0 and len(parts.pair_codes) > 0:
+        update_pairs(first, T, samples, oracle, paths, coefficient, found, mass, step, parts, clock)
+    return touched
+
+
+@kernel
+def update_nodes(
+    first: int,
+    T: int,
+    samples: Samples,
+    oracle: Ints,
+    paths: Ints,
+    coefficient: Doubles,
+    found: int,
+    mass: float,
+    step: float,
+    nodes: Part,
+    clock: float,
+    delta: Floats,
+) -> int:
+    row_offsets, rows, values = samples.row_offsets, samples.rows, samples.values
+    weights, sums = nodes.v, nodes.sums
     weighted = len(values) > 0
     averaged = len(sums) > 0
     touched = 0
@@ -52,9 +74,10 @@ def update_nodes(
         if agree:
             continue
         touched += 1
+        counts = step * importance_of(first + t, samples.importance)
         labels[0] = oracle[t]
         distinct = 1
-        delta[oracle[t]] = step * mass
+        delta[oracle[t]] = counts * mass
         for k in range(found):
             y = paths[k, t]
             new = True
@@ -65,7 +88,7 @@ def update_nodes(
                 labels[distinct] = y
                 distinct += 1
                 delta[y] = 0.0
-            delta[y] -= step * coefficient[k]
+            delta[y] -= counts * coefficient[k]
         for i in range(row_offsets[first + t], row_offsets[first + t + 1]):
             f = rows[i]
             value = values[i] if weighted else np.float32(1.0)
@@ -78,35 +101,99 @@ def update_nodes(
 
 
 @kernel
+def importance_of(token: int, importance: Floats) -> float:
+    return float(importance[token]) if len(importance) > 0 else 1.0
+
+
+@kernel
+def agree_on_step(t: int, oracle: Ints, paths: Ints, found: int) -> bool:
+    """Whether all candidates have the oracle's pair of labels at t."""
+    for k in range(found):
+        if paths[k, t - 1] != oracle[t - 1] or paths[k, t] != oracle[t]:
+            return False
+    return True
+
+
+@kernel
 def update_edges(
+    first: int,
     T: int,
+    importance: Floats,
     oracle: Ints,
     paths: Ints,
     coefficient: Doubles,
     found: int,
     mass: float,
     step: float,
-    edges: Floats,
-    sums: Floats,
+    edges: Part,
     clock: float,
 ) -> None:
     """The same for the pairs of labels."""
+    weights, sums = edges.v, edges.sums
     averaged = len(sums) > 0
     for t in range(1, T):
-        agree = True
-        for k in range(found):
-            if paths[k, t - 1] != oracle[t - 1] or paths[k, t] != oracle[t]:
-                agree = False
-        if agree:
+        if agree_on_step(t, oracle, paths, found):
             continue
-        edges[oracle[t - 1], oracle[t]] += step * mass
+        counts = step * importance_of(first + t, importance)
+        weights[oracle[t - 1], oracle[t]] += counts * mass
         if averaged:
-            sums[oracle[t - 1], oracle[t]] += step * mass * clock
+            sums[oracle[t - 1], oracle[t]] += counts * mass * clock
         for k in range(found):
-            change = step * coefficient[k]
-            edges[paths[k, t - 1], paths[k, t]] -= change
+            change = counts * coefficient[k]
+            weights[paths[k, t - 1], paths[k, t]] -= change
             if averaged:
                 sums[paths[k, t - 1], paths[k, t]] -= change * clock
+
+
+@kernel
+def update_pairs(
+    first: int,
+    T: int,
+    samples: Samples,
+    oracle: Ints,
+    paths: Ints,
+    coefficient: Doubles,
+    found: int,
+    mass: float,
+    step: float,
+    parts: Parts,
+    clock: float,
+) -> None:
+    """The same for edge features. A pair that a feature was never seen with in training has no weight there."""
+    L = parts.edges.v.shape[0]
+    for t in range(1, T):
+        if agree_on_step(t, oracle, paths, found):
+            continue
+        counts = step * importance_of(first + t, samples.importance)
+        for i in range(samples.edge_row_offsets[first + t], samples.edge_row_offsets[first + t + 1]):
+            e = samples.edge_rows[i]
+            change_pair(e, oracle[t - 1] * L + oracle[t], counts * mass, parts, clock)
+            for k in range(found):
+                change_pair(e, paths[k, t - 1] * L + paths[k, t], -counts * coefficient[k], parts, clock)
+
+
+@kernel
+def find_pair(e: int, code: int, pair_offsets: Longs, pair_codes: Ints) -> int:
+    """The entry of a pair of labels of an edge feature, or -1."""
+    low = pair_offsets[e]
+    end = pair_offsets[e + 1]
+    high = end
+    while low < high:
+        middle = (low + high) // 2
+        if pair_codes[middle] < code:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and pair_codes[low] == code else -1
+
+
+@kernel
+def change_pair(e: int, code: int, change: float, parts: Parts, clock: float) -> None:
+    entry = find_pair(e, code, parts.pair_offsets, parts.pair_codes)
+    if entry >= 0:
+        parts.pairs.v[entry, 0] += change
+        if len(parts.pairs.sums) > 0:
+            parts.pairs.sums[entry, 0] += change * clock
 
 
 @kernel
@@ -133,21 +220,14 @@ def count_updates(touched: int, totals: Doubles) -> None:
 
 
 @kernel
-def end_sample(
-    shrink: float,  # L2: w <- (1 - shrink) * w
-    weights: Floats,
-    edges: Floats,
-    sums: Floats,
-    edge_sums: Floats,
-    state: Doubles,
-) -> None:
-    """Regularise by L2, and let the clock go on."""
+def end_sample(shrink: float, parts: Parts, state: Doubles) -> None:
+    """Regularise by L2, w <- (1 - shrink) * w, and let the clock go on."""
     state[SCALE] *= 1.0 - shrink
     if state[SCALE] < SMALLEST_SCALE:
-        fold_scale(weights, sums, state[SCALE], state[CLOCK])
-        fold_scale(edges, edge_sums, state[SCALE], state[CLOCK])
+        for part in (parts.nodes, parts.edges, parts.pairs):
+            fold_scale(part.v, part.sums, state[SCALE], state[CLOCK])
         state[SCALE] = 1.0
-        if len(sums) > 0:
+        if len(parts.nodes.sums) > 0:
             state[CLOCK] = 0.0
     state[CLOCK] += state[SCALE]
     state[STEPS] += 1
@@ -166,25 +246,24 @@ def fold_scale(weights: Floats, sums: Floats, scale: float, clock: float) -> Non
 
 
 @kernel
-def penalise(
-    first: int,
-    T: int,
-    row_offsets: Longs,
-    rows: Ints,
-    weights: Floats,
-    received: Floats,  # [features, labels] the penalty that each weight has got so far
-    sums: Floats,
-    clock: float,
-    penalty: float,  # the penalty that each weight could have got so far
-) -> None:
-    """L1 by cumulative penalty (Tsuruoka et al. 2009): bring the features of this sentence up to date."""
-    for i in range(row_offsets[first], row_offsets[first + T]):
-        penalise_row(rows[i], weights, received, sums, clock, penalty)
+def penalise(first: int, T: int, samples: Samples, parts: Parts, state: Doubles) -> None:
+    """L1 by cumulative penalty (Tsuruoka et al. 2009): bring the weights of this sentence up to date."""
+    clock, penalty = state[CLOCK], state[PENALTY]
+    nodes, edges, pairs = parts.nodes, parts.edges, parts.pairs
+    for i in range(samples.row_offsets[first], samples.row_offsets[first + T]):
+        penalise_row(samples.rows[i], nodes.v, nodes.received, nodes.sums, clock, penalty)
+    for p in range(edges.v.shape[0]):
+        penalise_row(p, edges.v, edges.received, edges.sums, clock, penalty)
+    if len(parts.pair_codes) > 0:
+        for i in range(samples.edge_row_offsets[first], samples.edge_row_offsets[first + T]):
+            e = samples.edge_rows[i]
+            for entry in range(parts.pair_offsets[e], parts.pair_offsets[e + 1]):
+                penalise_row(entry, pairs.v, pairs.received, pairs.sums, clock, penalty)
 
 
 @kernel
 def penalise_row(f: int, weights: Floats, received: Floats, sums: Floats, clock: float, penalty: float) -> None:
-    """Move each weight towards 0 by what it still owes, and not past it."""
+    """Move each weight towards 0 by what it still owes of the penalty that it could have got, and not past it."""
     averaged = len(sums) > 0
     for y in range(weights.shape[1]):
         before = weights[f, y]

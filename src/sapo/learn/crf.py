@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import crf as kernel
 from sapo.kernels.types import Doubles, Longs
-from sapo.learn.runs import runs_of, shared_arguments
+from sapo.learn.runs import runs_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 
@@ -23,9 +23,8 @@ def crf_pass(
     for samples in runs_of(order):
         kernel.crf_samples(
             samples,
-            *shared_arguments(corpus, weights),
-            weights.received,
-            weights.edge_received,
+            corpus.samples,
+            weights.parts,
             weights.state,
             rate,
             penalty if settings.regulariser == "l2" else 0.0,

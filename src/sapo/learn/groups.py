@@ -13,14 +13,16 @@ from sapo.learn.weights import Weights
 
 
 class Groups:
-    """Which group each feature belongs to; the edges are one more."""
+    """Which group each feature and each entry of an edge feature belongs to; the plain edges are one more."""
 
-    def __init__(self, group_of: Ints, labels: int) -> None:
-        count = int(group_of.max()) + 1 if len(group_of) else 0
+    def __init__(self, group_of: Ints, labels: int, pair_group_of: Ints | None = None) -> None:
+        pair_group_of = np.empty(0, np.int32) if pair_group_of is None else pair_group_of
+        count = max((int(groups.max()) + 1 for groups in (group_of, pair_group_of) if len(groups)), default=0)
         self._group_of = group_of
         self._edge_group = np.full(labels, count, np.int32)
-        sizes = np.append(np.bincount(group_of, minlength=count) * labels, labels * labels)
-        self._roots: Doubles = np.sqrt(sizes)
+        self._pair_group = pair_group_of
+        sizes = np.bincount(group_of, minlength=count) * labels + np.bincount(pair_group_of, minlength=count)
+        self._roots: Doubles = np.sqrt(np.append(sizes, labels * labels))
 
     def shrink(self, weights: Weights, penalty: float) -> None:
         norms = self._norms(weights)
@@ -28,6 +30,7 @@ class Groups:
         clock = weights.state[update.CLOCK]
         kernel.scale_groups(weights.features, self._group_of, factors, weights.sums, clock)
         kernel.scale_groups(weights.edges, self._edge_group, factors, weights.edge_sums, clock)
+        kernel.scale_groups(weights.pair_weights, self._pair_group, factors, weights.pair_sums, clock)
 
     def penalty(self, weights: Weights) -> float:
         return float(self._roots @ self._norms(weights))
@@ -36,4 +39,5 @@ class Groups:
         squares = np.zeros(len(self._roots))
         kernel.add_squares(weights.features, self._group_of, squares)
         kernel.add_squares(weights.edges, self._edge_group, squares)
+        kernel.add_squares(weights.pair_weights, self._pair_group, squares)
         return np.sqrt(squares) * weights.scale

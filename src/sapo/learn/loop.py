@@ -13,7 +13,8 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
 from sapo.evaluate import Scores, score
 from sapo.kernels import update, viterbi
-from sapo.kernels.types import Doubles, Floats, Ints, Longs
+from sapo.kernels.types import Doubles, Ints, Longs
+from sapo.lattice import Parameters
 from sapo.learn.groups import Groups
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
@@ -45,7 +46,7 @@ class State:
 
     weights: Weights
     history: list[PassRecord] = field(default_factory=list)
-    best: tuple[Floats, Floats] | None = None  # true weights of the best pass on dev
+    best: Parameters | None = None  # true weights of the best pass on dev
     best_epoch: int = 0
 
     @property
@@ -60,8 +61,8 @@ class DevSet:
     corpus: EncodedCorpus
     labels: Sequence[str]
 
-    def evaluate(self, weights: Floats, edges: Floats) -> Scores:
-        return score(self.labels, self.corpus.gold, tag(self.corpus, weights, edges), self.corpus.offsets)
+    def evaluate(self, parameters: Parameters) -> Scores:
+        return score(self.labels, self.corpus.gold, tag(self.corpus, parameters), self.corpus.offsets)
 
 
 class Observer(Protocol):
@@ -99,7 +100,7 @@ def learn(
         return "interrupted"
 
 
-def final_weights(state: State) -> tuple[Floats, Floats]:
+def final_weights(state: State) -> Parameters:
     """The best weights on dev, or the last ones where there is no dev set."""
     if state.best is not None:
         return state.best
@@ -107,10 +108,24 @@ def final_weights(state: State) -> tuple[Floats, Floats]:
     return state.weights.final()
 
 
-def tag(corpus: EncodedCorpus, weights: Floats, edges: Floats) -> Ints:
+def tag(corpus: EncodedCorpus, parameters: Parameters) -> Ints:
     """The best label of every token."""
     tags = np.zeros(corpus.tokens, np.int32)
-    viterbi.tag_sentences(corpus.offsets, corpus.row_offsets, corpus.rows, corpus.values, weights, edges, tags)
+    viterbi.tag_sentences(
+        corpus.offsets,
+        corpus.row_offsets,
+        corpus.rows,
+        corpus.values,
+        corpus.edge_row_offsets,
+        corpus.edge_rows,
+        parameters.features,
+        parameters.edges,
+        parameters.pair_weights,
+        parameters.pairs.offsets,
+        parameters.pairs.codes,
+        parameters.bans,
+        tags,
+    )
     return tags
 
 
@@ -159,7 +174,7 @@ def _one_pass(
     value = None
     if dev is not None:
         true_weights = weights.true_weights()
-        value = dev.evaluate(*true_weights).main[1]
+        value = dev.evaluate(true_weights).main[1]
         if value > max((record.dev or 0.0 for record in state.history), default=-math.inf):
             state.best, state.best_epoch = true_weights, epoch
     tokens = max(1.0, totals[update.TOKENS])

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import mira as kernel
 from sapo.kernels.types import Doubles, Longs
-from sapo.learn.runs import runs_of, shared_arguments
+from sapo.learn.runs import runs_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 from sapo.search import SEARCHES
@@ -36,7 +36,8 @@ def _pass(
     for samples in runs_of(order):
         kernel.mira_samples(
             samples,
-            *shared_arguments(corpus, weights),
+            corpus.samples,
+            weights.parts,
             weights.state,
             SEARCHES[settings.search],
             n,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import perceptron as kernel
 from sapo.kernels.types import Doubles, Longs
-from sapo.learn.runs import runs_of, shared_arguments
+from sapo.learn.runs import runs_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 
@@ -21,7 +21,8 @@ def perceptron_pass(
     for samples in runs_of(order):
         kernel.perceptron_samples(
             samples,
-            *shared_arguments(corpus, weights),
+            corpus.samples,
+            weights.parts,
             weights.state,
             1.0,
             totals,

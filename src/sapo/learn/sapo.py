@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import sapo as kernel
 from sapo.kernels.types import Doubles, Longs
-from sapo.learn.runs import runs_of, shared_arguments
+from sapo.learn.runs import runs_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 from sapo.search import SEARCHES
@@ -33,9 +33,8 @@ def sapo_pass(
     for samples in runs_of(order):
         kernel.sapo_samples(
             samples,
-            *shared_arguments(corpus, weights),
-            weights.received,
-            weights.edge_received,
+            corpus.samples,
+            weights.parts,
             weights.state,
             SEARCHES[settings.search],
             settings.n,

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sapo.encode.pairs import Pairs
 from sapo.kernels import score, update
-from sapo.kernels.types import Doubles, Floats
+from sapo.kernels.types import Doubles, Floats, Part, Parts
+from sapo.lattice import Parameters, no_bans
 
 
 def _none() -> Floats:
@@ -27,40 +29,86 @@ class Weights:
     features: Floats  # [features, labels] v
     edges: Floats  # [labels, labels] v
     transitions: bool  # whether the edges are learned
+    pairs: Pairs  # which pairs of labels edge features weigh
+    pair_weights: Floats  # [entries, 1] v
+    bans: Floats  # what is forbidden: see Parameters
     state: Doubles = field(
         default_factory=_begin
     )  # changed by kernels together with v, so that Ctrl-C finds both alike
     sums: Floats = field(default_factory=_none)  # for averaging; empty where nothing is averaged
     edge_sums: Floats = field(default_factory=_none)
+    pair_sums: Floats = field(default_factory=_none)
     received: Floats = field(default_factory=_none)  # for L1; empty otherwise
     edge_received: Floats = field(default_factory=_none)
+    pair_received: Floats = field(default_factory=_none)
 
     @classmethod
     def zeros(
-        cls, features: int, labels: int, *, transitions: bool = True, averaged: bool = False, l1: bool = False
+        cls,
+        features: int,
+        labels: int,
+        *,
+        transitions: bool = True,
+        pairs: Pairs | None = None,
+        bans: Floats | None = None,
+        averaged: bool = False,
+        l1: bool = False,
     ) -> "Weights":
-        weights = cls(np.zeros((features, labels), np.float32), np.zeros((labels, labels), np.float32), transitions)
+        blocks = np.zeros((features, labels), np.float32), np.zeros((labels, labels), np.float32)
+        weights = cls.of(*blocks, transitions=transitions, pairs=pairs, bans=bans)
         weights.prepare(averaged=averaged, l1=l1)
         return weights
+
+    @classmethod
+    def of(
+        cls,
+        features: Floats,
+        edges: Floats,
+        *,
+        transitions: bool = True,
+        pairs: Pairs | None = None,
+        bans: Floats | None = None,
+    ) -> "Weights":
+        """Learning that begins with these weights; those of edge features begin with zero."""
+        pairs = pairs or Pairs.none()
+        entries = np.zeros((len(pairs.codes), 1), np.float32)
+        return cls(features, edges, transitions, pairs, entries, no_bans(len(edges)) if bans is None else bans)
 
     def prepare(self, *, averaged: bool, l1: bool) -> None:
         """Make room for what a learner needs beside the weights."""
         if averaged and not len(self.sums):
-            self.sums, self.edge_sums = np.zeros_like(self.features), np.zeros_like(self.edges)
+            self.sums, self.edge_sums, self.pair_sums = map(np.zeros_like, self._blocks())
         if l1 and not len(self.received):
-            self.received, self.edge_received = np.zeros_like(self.features), np.zeros_like(self.edges)
+            self.received, self.edge_received, self.pair_received = map(np.zeros_like, self._blocks())
+
+    @property
+    def parts(self) -> Parts:
+        """The same arrays as kernels take them."""
+        return Parts(
+            Part(self.features, self.sums, self.received),
+            Part(self.edges, self.edge_sums, self.edge_received),
+            Part(self.pair_weights, self.pair_sums, self.pair_received),
+            self.pairs.offsets,
+            self.pairs.codes,
+            self.transitions,
+            self.bans,
+        )
+
+    def _blocks(self) -> tuple[Floats, Floats, Floats]:
+        return self.features, self.edges, self.pair_weights
 
     def clear(self) -> None:
         """As new: all weights are zero."""
-        for array in (self.features, self.edges, self.sums, self.edge_sums, self.received, self.edge_received):
-            array[:] = 0
+        for part in (self.parts.nodes, self.parts.edges, self.parts.pairs):
+            for array in part:
+                array[:] = 0
         self.state[:] = _begin()
 
     def fold(self) -> None:
         """Make v the true weights; what the weights and their average are stays the same."""
         scale, clock = self.state[update.SCALE], self.state[update.CLOCK]
-        update.fold_scale(self.features, self.sums, scale, clock)
-        update.fold_scale(self.edges, self.edge_sums, scale, clock)
+        for part in (self.parts.nodes, self.parts.edges, self.parts.pairs):
+            update.fold_scale(part.v, part.sums, scale, clock)
         self.state[update.SCALE] = 1.0
         if len(self.sums):
             self.state[update.CLOCK] = 0.0
@@ -69,37 +117,39 @@ class Weights:
     def scale(self) -> float:
         return float(self.state[update.SCALE])
 
-    def true_weights(self) -> tuple[Floats, Floats]:
+    def true_weights(self) -> Parameters:
         """w itself, or its average, in new arrays."""
         if not len(self.sums):
             scale = np.float32(self.scale)
-            return self.features * scale, self.edges * scale
+            return self._parameters(*(block * scale for block in self._blocks()))
         clock, steps = self.state[update.CLOCK], max(1.0, self.state[update.STEPS])
-        pairs = ((self.features, self.sums), (self.edges, self.edge_sums))
-        features, edges = ((v * np.float32(clock) - sums) / np.float32(steps) for v, sums in pairs)
-        return features, edges
+        sums = (self.sums, self.edge_sums, self.pair_sums)
+        averages = ((v * np.float32(clock) - s) / np.float32(steps) for v, s in zip(self._blocks(), sums, strict=True))
+        return self._parameters(*averages)
 
-    def final(self) -> tuple[Floats, Floats]:
+    def final(self) -> Parameters:
         """As `true_weights`, in place where that can be: a copy would be the peak of memory."""
         if len(self.sums):
             return self.true_weights()
         self.fold()
-        return self.features, self.edges
+        return self._parameters(*self._blocks())
+
+    def _parameters(self, features: Floats, edges: Floats, pair_weights: Floats) -> Parameters:
+        return Parameters(features, edges, self.pairs, pair_weights, self.bans)
 
     def pay_penalties(self) -> None:
         """L1: bring every weight up to date, not only those of the last sentences."""
         if len(self.received):
             clock, penalty = self.state[update.CLOCK], self.state[update.PENALTY]
-            update.penalise_all(self.features, self.received, self.sums, clock, penalty)
-            update.penalise_all(self.edges, self.edge_received, self.edge_sums, clock, penalty)
+            for part in (self.parts.nodes, self.parts.edges, self.parts.pairs):
+                update.penalise_all(part.v, part.received, part.sums, clock, penalty)
 
     def w_complexity(self) -> float:
         """Mean |w| over all weights, as the paper plots it."""
-        total = score.absolute_sum(self.features) + score.absolute_sum(self.edges)
-        return self.scale * total / (self.features.size + self.edges.size)
+        return self.absolute_norm() / sum(block.size for block in self._blocks())
 
     def squared_norm(self) -> float:
-        return (score.squared_sum(self.features) + score.squared_sum(self.edges)) * self.scale**2
+        return sum(score.squared_sum(block) for block in self._blocks()) * self.scale**2
 
     def absolute_norm(self) -> float:
-        return (score.absolute_sum(self.features) + score.absolute_sum(self.edges)) * self.scale
+        return sum(score.absolute_sum(block) for block in self._blocks()) * self.scale

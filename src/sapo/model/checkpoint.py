@@ -8,14 +8,15 @@ import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
+from sapo.lattice import Parameters
 from sapo.learn import PassRecord, Settings, State
 from sapo.model.arrayfile import load_arrays, save_arrays
 
 WHAT = "a checkpoint of sapo"
 FREE_TO_CHANGE = {"epochs", "patience", "tolerance"}  # when to stop may be decided anew
 
-
-ARRAYS = ("features", "edges", "state", "sums", "edge_sums", "received", "edge_received")
+BLOCKS = ("features", "edges", "pair_weights")
+ARRAYS = (*BLOCKS, "state", "sums", "edge_sums", "pair_sums", "received", "edge_received", "pair_received")
 
 
 def save_checkpoint(path: str | Path, state: State, settings: Settings, fingerprint: str) -> None:
@@ -28,7 +29,7 @@ def save_checkpoint(path: str | Path, state: State, settings: Settings, fingerpr
     }
     arrays = {name: getattr(state.weights, name) for name in ARRAYS}
     if state.best is not None:
-        arrays.update(best_features=state.best[0], best_edges=state.best[1])
+        arrays.update((f"best_{name}", getattr(state.best, name)) for name in BLOCKS)
     save_arrays(path, header, arrays)
 
 
@@ -48,9 +49,10 @@ def load_checkpoint(path: str | Path, state: State, settings: Settings, fingerpr
             _check_like(arrays[name], mine, name)
             setattr(state.weights, name, arrays[name].copy())
         if "best_features" in arrays:
-            _check_like(arrays["best_features"], state.weights.features, "best_features")
-            _check_like(arrays["best_edges"], state.weights.edges, "best_edges")
-            state.best = arrays["best_features"].copy(), arrays["best_edges"].copy()
+            for name in BLOCKS:
+                _check_like(arrays[f"best_{name}"], getattr(state.weights, name), f"best_{name}")
+            best = {name: arrays[f"best_{name}"].copy() for name in BLOCKS}
+            state.best = Parameters(pairs=state.weights.pairs, bans=state.weights.bans, **best)
         state.history = [PassRecord(**record) for record in header["history"]]
         state.best_epoch = int(header["best_epoch"])
     except (KeyError, TypeError, ValueError) as error:
@@ -67,6 +69,6 @@ def fingerprint(corpus: EncodedCorpus, dev: EncodedCorpus | None, names: list[st
     digest = hashlib.sha256("\n".join(names).encode("utf-8", "surrogatepass"))
     for part in (corpus, dev):
         if part is not None:
-            for array in (part.offsets, part.row_offsets, part.rows, part.values, part.gold):
+            for array in part.samples:
                 digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.pairs import Pairs
 from sapo.encode.ready import FeatureEncoder
+from sapo.encode.strings import array_of, valid_offsets
 from sapo.errors import SapoError
-from sapo.kernels.types import Floats
+from sapo.lattice import Parameters, no_bans
 from sapo.model.arrayfile import load_arrays, save_arrays
 
 FORMAT = 1
@@ -28,8 +30,7 @@ class Model:
 
     labels: tuple[str, ...]
     encoder: Encoder
-    weights: Floats  # [features, labels]
-    edges: Floats  # [labels, labels]
+    parameters: Parameters
     reader: dict[str, Any] = field(default_factory=dict)
     record: dict[str, Any] = field(default_factory=dict)
 
@@ -44,8 +45,7 @@ def save_model(model: Model, path: str | Path) -> None:
         "reader": model.reader,
         "record": model.record,
     }
-    arrays = {"weights": model.weights, "edges": model.edges, **model.encoder.arrays()}
-    save_arrays(path, header, arrays)
+    save_arrays(path, header, {**_parameter_arrays(model.parameters), **model.encoder.arrays()})
 
 
 def load_model(path: str | Path) -> Model:
@@ -63,14 +63,44 @@ def load_model(path: str | Path) -> Model:
         _check_reader(header["reader"])
         _check_record(header["record"])
         encoder = ENCODERS[header["kind"]].from_arrays(header["encoder"], arrays)
-        weights, edges = arrays["weights"], arrays["edges"]
-        if weights.dtype != np.float32 or weights.shape != (encoder.features, len(labels)):
-            raise ValueError("weights")
-        if edges.dtype != np.float32 or edges.shape != (len(labels), len(labels)) or not labels:
-            raise ValueError("edges")
-        return Model(labels, encoder, weights, edges, dict(header["reader"]), dict(header["record"]))
+        parameters = _parameters(arrays, encoder, len(labels))
+        return Model(labels, encoder, parameters, dict(header["reader"]), dict(header["record"]))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, SapoError) as error:
         raise SapoError(f"{path}: not {WHAT}: its parts do not fit together ({error})") from None
+
+
+def _parameter_arrays(parameters: Parameters) -> dict[str, np.ndarray]:
+    """What is not there is left out: a plain model has neither edge features nor anything forbidden."""
+    arrays: dict[str, np.ndarray] = {"weights": parameters.features, "edges": parameters.edges}
+    if len(parameters.pairs.offsets) > 1:
+        arrays["pair.offsets"] = parameters.pairs.offsets
+        arrays["pair.codes"] = parameters.pairs.codes
+        arrays["pair.weights"] = parameters.pair_weights
+    if parameters.bans.any():
+        arrays["bans"] = parameters.bans
+    return arrays
+
+
+def _parameters(arrays: dict[str, np.ndarray], encoder: Encoder, labels: int) -> Parameters:
+    def floats(name: str, *shape: int) -> np.ndarray:
+        if arrays[name].dtype != np.float32 or arrays[name].shape != shape:
+            raise ValueError(name)
+        return arrays[name]
+
+    if not labels:
+        raise ValueError("labels")
+    pairs, pair_weights = Pairs.none(), np.empty((0, 1), np.float32)
+    if encoder.edge_features:
+        codes = array_of(arrays, "pair.codes", np.int32)
+        pairs = Pairs(array_of(arrays, "pair.offsets", np.int64), codes)
+        if not valid_offsets(pairs.offsets, encoder.edge_features, len(codes)):
+            raise ValueError("pair.offsets")
+        if len(codes) and not 0 <= codes.min() <= codes.max() < labels * labels:
+            raise ValueError("pair.codes")
+        pair_weights = floats("pair.weights", len(codes), 1)
+    bans = floats("bans", labels + 2, labels) if "bans" in arrays else no_bans(labels)
+    features, edges = floats("weights", encoder.features, labels), floats("edges", labels, labels)
+    return Parameters(features, edges, pairs, pair_weights, bans)
 
 
 def _distinct_strings(values: Any) -> bool:

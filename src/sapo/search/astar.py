@@ -28,15 +28,14 @@ def astar(lattice: Lattice) -> Iterator[tuple[Ints, float]]:
         yield np.empty(0, np.int32), 0.0
         return
     ahead, row = np.empty((T, L), np.float32), np.empty(L, np.float32)
-    edge_to = np.ascontiguousarray(lattice.edge.T)
-    top_score = astar_kernels.look_ahead(lattice.node, edge_to, T, ahead, row)
+    top_score = astar_kernels.look_ahead(lattice.node, lattice.steps_to, T, ahead, row)
     room = 32 * L
     losses, tree, heap = np.empty(room, np.float64), np.empty((room, 3), np.int32), np.empty(room, np.int32)
     used = waiting = astar_kernels.astar_start(ahead, T, np.inf, losses, tree, heap)
     while waiting > 0:
         paths, scores = np.empty((1, T), np.int32), np.empty(1, np.float64)
         found, waiting, used = astar_kernels.astar_next(
-            ahead, lattice.edge, T, 1, np.inf, top_score, paths, scores, 0, losses, tree, heap, waiting, used, row
+            ahead, lattice.steps, T, 1, np.inf, top_score, paths, scores, 0, losses, tree, heap, waiting, used, row
         )
         if found:
             yield paths[0], float(scores[0])
@@ -60,8 +59,8 @@ def astar_top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> 
     paths, scores = np.empty((n, T), np.int32), np.empty(n, np.float64)
     found = astar_kernels.astar_n(
         lattice.node,
-        lattice.edge,
-        np.ascontiguousarray(lattice.edge.T),
+        lattice.steps,
+        lattice.steps_to,
         T,
         n,
         float(np.log(stop_ratio)),

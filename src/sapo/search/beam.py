@@ -29,5 +29,5 @@ def beam(lattice: Lattice, *, n: int = 5, width: int = 50, stop_ratio: float = n
         return Candidates(np.empty((1, 0), np.int32), np.zeros(1))
     paths, scores = np.empty((n, T), np.int32), np.empty(n, np.float64)
     margin = float(np.log(stop_ratio))
-    found = beam_kernels.beam_n(lattice.node, lattice.edge, T, n, width, margin, paths, scores)
+    found = beam_kernels.beam_n(lattice.node, lattice.steps, T, n, width, margin, paths, scores)
     return Candidates(paths[:found], scores[:found])

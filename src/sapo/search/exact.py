@@ -21,7 +21,7 @@ def viterbi(lattice: Lattice) -> Candidates:
         return _only_the_empty_tagging()
     best, taken = _best_scores(lattice)
     path = np.empty((1, lattice.tokens), np.int32)
-    viterbi_kernels.best_path(best, np.ascontiguousarray(lattice.edge.T), lattice.tokens, path[0])
+    viterbi_kernels.best_path(best, lattice.steps_to, lattice.tokens, path[0])
     score = taken + float(best[-1].max())
     if score == -np.inf:
         return Candidates(path[:0], np.empty(0))
@@ -42,7 +42,7 @@ def top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> Candid
     paths, scores = _room(n, lattice.tokens)
     found = topn.top_n(
         best,
-        np.ascontiguousarray(lattice.edge.T),
+        lattice.steps_to,
         lattice.tokens,
         n,
         float(np.log(stop_ratio)),
@@ -56,7 +56,7 @@ def top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> Candid
 def _best_scores(lattice: Lattice) -> tuple[Floats, float]:
     best = np.empty_like(lattice.node)
     row = np.empty(lattice.labels, np.float32)
-    taken = viterbi_kernels.best_scores(lattice.node, lattice.edge, lattice.tokens, best, row)
+    taken = viterbi_kernels.best_scores(lattice.node, lattice.steps, lattice.tokens, best, row)
     return best, float(taken)
 
 

@@ -1,0 +1,64 @@
+"""Edge features and gold tags in, the pairs of labels that get a weight out.
+
+An edge feature joins an observation with a pair of labels. At 45 labels there are 2,025 pairs, most of which never
+occur together with most words: a weight is kept only for those that training has shown.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sapo.encode.encoded import EncodedCorpus
+from sapo.kernels.types import Ints, Longs
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Edge feature e has the pairs codes[offsets[e]:offsets[e+1]], in order; p followed by y is p * labels + y."""
+
+    offsets: Longs  # [edge features + 1]
+    codes: Ints  # [entries]
+
+    @classmethod
+    def none(cls) -> "Pairs":
+        return cls(np.zeros(1, np.int64), np.empty(0, np.int32))
+
+    @property
+    def owners(self) -> Ints:
+        """[entries] the edge feature of each entry."""
+        return np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))
+
+    def keys(self, labels: int, of: int) -> Longs:
+        """Entries as single numbers, in order; the codes are over `labels`, the numbers over `of` of them."""
+        before, after = np.divmod(self.codes.astype(np.int64), labels)
+        keys: Longs = self.owners.astype(np.int64) * of * of + before * of + after
+        return keys
+
+
+def observed_pairs(corpus: EncodedCorpus, edge_features: int, labels: int) -> Pairs:
+    """The pairs of gold labels that each edge feature was seen with."""
+    if len(corpus.edge_row_offsets) == 1:
+        return Pairs.none()
+    code = np.full(corpus.tokens, -1, np.int64)
+    code[1:] = corpus.gold[:-1].astype(np.int64) * labels + corpus.gold[1:]
+    unknown = corpus.gold < 0
+    code[unknown] = -1
+    code[1:][unknown[:-1]] = -1
+    code[corpus.offsets[:-1][np.diff(corpus.offsets) > 0]] = -1  # nothing stands before a sentence
+    code = np.repeat(code, np.diff(corpus.edge_row_offsets))
+    seen = code >= 0
+    return _of_keys(
+        np.unique(corpus.edge_rows[seen].astype(np.int64) * labels * labels + code[seen]), edge_features, labels
+    )
+
+
+def joined_pairs(old: Pairs, old_labels: int, new: Pairs, labels: int) -> Pairs:
+    """The pairs of both, over the larger set of labels."""
+    keys = np.union1d(old.keys(old_labels, labels), new.keys(labels, labels))
+    return _of_keys(keys, len(new.offsets) - 1, labels)
+
+
+def _of_keys(keys: Longs, edge_features: int, labels: int) -> Pairs:
+    owners, codes = np.divmod(keys, labels * labels)
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(owners, minlength=edge_features))])
+    return Pairs(offsets, codes.astype(np.int32))
