@@ -144,5 +144,5 @@ def test_ctrl_c_while_fetching_leaves_nothing(web: Any, home: Path) -> None:
         assert web.half_sent.wait(60)
         process.send_signal(signal.SIGINT)
         out, told = process.communicate(timeout=60)
-    assert (process.returncode, out, told) == (130, "", "sapo: interrupted\n")
+    assert (process.returncode, out, told.strip()) == (130, "", "sapo: interrupted")
     assert list(home.iterdir()) == []

@@ -114,7 +114,6 @@ CORPORA: Mapping[str, Corpus] = _known(
         terms="CC BY-SA 4.0",
         licence="annotations CC BY-SA 4.0; texts of LDC2012T13, (c) Google, Yahoo!, Univ. of Pennsylvania, authors",
         citation="Silveira et al. (2014), A Gold Standard Dependency Corpus for English",
-        by_hand="release 2.15 or newer of Universal Dependencies, https://universaldependencies.org, has it as well",
     ),
     Corpus(
         name="wsj-sample",
