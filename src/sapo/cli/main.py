@@ -8,6 +8,7 @@ import click
 
 from sapo import __version__
 from sapo.cli.convert import convert_command
+from sapo.cli.data import data_command
 from sapo.cli.demo import demo_command
 from sapo.cli.evaluate import eval_command
 from sapo.cli.inspect import inspect_command
@@ -22,18 +23,18 @@ def app() -> None:
     """Train a tagger, chunker or entity recogniser on your own data in seconds, and use it."""
 
 
-for command in (train_command, tag_command, eval_command, inspect_command, convert_command, demo_command):
+for command in (train_command, tag_command, eval_command, inspect_command, convert_command, data_command, demo_command):
     app.add_command(command)
 
 
-def main() -> None:
-    """Run a command: exit code 2 for a mistake of the user, 130 for Ctrl-C."""
+def main(obj: object = None) -> None:
+    """Run a command: exit code 2 for a mistake of the user, 130 for Ctrl-C. `obj` is what the commands may use."""
     if sys.stdout is None:  # closed by the caller, as in `sapo ... >&-`
         print("sapo: standard output: cannot be written (it is closed)", file=sys.stderr)
         sys.exit(2)
     try:
         try:
-            app(standalone_mode=False)
+            app(standalone_mode=False, obj=obj)
         finally:
             sys.stdout.flush()
     except SapoError as error:

@@ -1,0 +1,142 @@
+"""sapo data: public corpora, what there is, where it is, and fetching it."""
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sapo.cli.options import quiet_option, tell
+from sapo.errors import SapoError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sapo.corpus.fetching import Progress
+    from sapo.corpus.registry import Corpus
+
+    Corpora = Mapping[str, Corpus]
+
+
+@click.group("data")
+@click.pass_context
+def data_command(context: click.Context) -> None:
+    """List and fetch public corpora.
+
+    A corpus in the directory that SAPO_DATA names is used as it is; others are fetched into the cache.
+    """
+    from sapo.corpus.registry import CORPORA
+
+    context.obj = context.obj or CORPORA  # a caller may bring other corpora
+
+
+@data_command.command("list")
+@click.pass_obj
+def list_command(corpora: "Corpora") -> None:
+    """Show the corpora, their licences, and where they are."""
+    from sapo.corpus.places import locate
+
+    rows = [("NAME", "TASK", "TOKENS", "LICENCE", "WHERE")]
+    for corpus in corpora.values():
+        found = locate(corpus)
+        rows.append((corpus.name, corpus.task, f"{corpus.tokens:,}", corpus.terms, found[0] if found else "not here"))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            cell.rjust(w) if i == 2 else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        click.echo("  ".join(cells).rstrip())
+
+
+@data_command.command("path")
+@click.argument("name")
+@click.pass_obj
+def path_command(corpora: "Corpora", name: str) -> None:
+    """Print the directory of a corpus that is here."""
+    from sapo.corpus.places import find_corpus
+
+    directory = find_corpus(name, corpora=corpora)
+    if directory is None:
+        raise SapoError(f"{name}: not on this machine; get it with: sapo data get {name}")
+    click.echo(directory)
+
+
+@data_command.command("get")
+@click.argument("name")
+@click.option("--sha256", "accept", metavar="HEX", multiple=True, help="The checksum of a file that has none here.")
+@click.option("--trust", is_flag=True, help="Take a file that has no checksum here, and keep the one it has now.")
+@click.option("--from", "directory", metavar="DIRECTORY", help="The Penn Treebank that you bought, for wsj.")
+@quiet_option
+@click.pass_obj
+def get_command(
+    corpora: "Corpora", name: str, accept: tuple[str, ...], trust: bool, directory: str | None, quiet: bool
+) -> None:
+    """Fetch a corpus if it is not here, and print its directory.
+
+    sapo data get conll2000, or sapo data get wsj --from treebank_3/parsed/mrg/wsj
+    """
+    from sapo.corpus.fetching import fetch
+    from sapo.corpus.registry import known_corpus
+
+    corpus = known_corpus(name, corpora)
+    for given in accept:
+        if not re.fullmatch("[0-9a-fA-F]{64}", given):
+            raise SapoError(f"--sha256: expected 64 hexadecimal digits, found '{given}'")
+    if directory is not None:
+        where = _bring(corpus, directory, quiet)
+    else:
+        with _progress(quiet) as progress:
+            where = fetch(name, corpora=corpora, accept=accept, trust=trust, progress=progress)
+    if not quiet:
+        tell(f"{name}: {corpus.tokens:,} tokens, columns {' '.join(corpus.columns)}")
+        tell(f"licence: {corpus.licence}")
+        tell(f"cite: {corpus.citation}")
+    click.echo(where)
+
+
+def _bring(corpus: "Corpus", directory: str, quiet: bool) -> Path:
+    from sapo.corpus.treebank import bring_treebank
+
+    if corpus.name != "wsj":
+        raise SapoError(f"--from: is for wsj, which must be bought; {corpus.name} is fetched without it")
+    where, counts = bring_treebank(directory)
+    if not quiet:
+        tell("sentences: " + ", ".join(f"{part} {count:,}" for part, count in counts.items()))
+    return where
+
+
+@contextmanager
+def _progress(quiet: bool) -> "Iterator[Progress | None]":
+    """A bar in a terminal, a line for each download elsewhere, or nothing."""
+    if quiet:
+        yield None
+    elif sys.stderr.isatty():
+        yield from _bar()
+    else:
+        told = set()
+
+        def line(url: str, done: int, of: int) -> None:
+            if url not in told:
+                told.add(url)
+                tell(f"fetching {url}")
+
+        yield line
+
+
+def _bar() -> "Iterator[Progress]":
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks = {}
+
+        def move(url: str, done: int, of: int) -> None:
+            if url not in tasks:
+                tasks[url] = bar.add_task(url.rpartition("/")[2], total=None)
+            bar.update(tasks[url], completed=done, total=of or None)
+
+        yield move
