@@ -1,6 +1,7 @@
-"""How good a tagging is: gold and predicted tags in, scores, a table and a dictionary out; and which of two systems is better."""
+"""How good a tagging is, and which of two is better: gold and predicted tags in, scores, tests, tables out."""
 
 from sapo.evaluate.comparison import Comparison, compare, compare_taggings
+from sapo.evaluate.comparison_table import comparison_json, comparison_text
 from sapo.evaluate.labels import LabelKinds, label_kinds, looks_like_spans
 from sapo.evaluate.scores import Scores, SpanCounts, score
 from sapo.evaluate.sentences import SentenceCounts, span_counts, token_counts
@@ -20,6 +21,8 @@ __all__ = [
     "as_json",
     "compare",
     "compare_taggings",
+    "comparison_json",
+    "comparison_text",
     "conlleval_table",
     "holm",
     "label_kinds",
