@@ -95,7 +95,7 @@ def randomisation_test(
         return large
 
     arrangements = math.prod(n + 1 for n in sizes.tolist())
-    if arrangements <= exact:
+    if arrangements <= max(1, exact):  # 1: there is nothing to swap
         every = np.array(list(itertools.product(*(range(n + 1) for n in sizes.tolist())))).reshape(arrangements, -1)
         p = min(1.0, float(_chances(sizes)[as_large(every)].sum()))
         return Randomisation(difference, p, arrangements, exact=True)
