@@ -111,7 +111,7 @@ def _fitting(file: _TagFile, gold: _TagFile) -> _TagFile:
     if len(unlike):
         at = int(unlike[0])
         raise SapoError(
-            f"{file.name}:{file.lines[at]}: sentence {at + 1} has {sizes[at]} tag{'s' * (sizes[at] != 1)}, but "
+            f"{file.name}:{file.lines[at]}: sentence {at + 1} has {sizes[at]} tag{'s' * bool(sizes[at] != 1)}, but "
             f"{gold_sizes[at]} in gold ({gold.name}:{gold.lines[at]}); both must have the same sentences, "
             "each with an empty line after it"
         )

@@ -6,7 +6,6 @@ difference which of the two gave which output, so swap the outputs of random sen
 difference in F1 becomes as large as it is.
 """
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from sapo.evaluate.sentences import SentenceCounts
 from sapo.evaluate.student import two_sided_p
 
 EXACT = 1 << 12  # look at all swaps where there are no more than these; so always for 12 sentences that differ
-_CELLS = 1 << 20  # random numbers at a time
+_CELLS = 1 << 20  # coins at a time
 _ROUNDING = 1e-12  # differences closer than this are one difference, computed in two ways
 
 
@@ -83,26 +82,23 @@ def randomisation_test(
     _check(a, b, rounds, seed)
     gold = int(a.gold.sum())
     both = np.array([(a.correct + b.correct).sum(), (a.found + b.found).sum()])
-    moves, sizes = _moves(np.column_stack([a.correct - b.correct, a.found - b.found]))
-    observed = np.array([(a.correct - b.correct).sum(), (a.found - b.found).sum()])
-    difference = float(_differences(observed[np.newaxis], both, gold)[0])
+    moves = _moves(np.column_stack([a.correct - b.correct, a.found - b.found]))
+    observed = np.array([[(a.correct - b.correct).sum(), (a.found - b.found).sum()]])
+    difference = float(_differences(observed, both, gold)[0])
 
-    def as_large(swapped: NDArray[np.int64]) -> NDArray[np.bool_]:
-        # of n sentences with the same move, k keep its sign and n - k turn it: together (2k - n) moves
-        large: NDArray[np.bool_] = (
-            np.abs(_differences((2.0 * swapped - sizes) @ moves, both, gold)) >= abs(difference) - _ROUNDING
-        )
+    def as_large(moved: NDArray[np.float64]) -> NDArray[np.bool_]:
+        large: NDArray[np.bool_] = np.abs(_differences(moved, both, gold)) >= abs(difference) - _ROUNDING
         return large
 
+    kinds, sizes = np.unique(moves, axis=0, return_counts=True)
     arrangements = math.prod(n + 1 for n in sizes.tolist())
     if arrangements <= max(1, exact):  # 1: there is nothing to swap
-        every = np.array(list(itertools.product(*(range(n + 1) for n in sizes.tolist())))).reshape(arrangements, -1)
-        p = min(1.0, float(_chances(sizes)[as_large(every)].sum()))
-        return Randomisation(difference, p, arrangements, exact=True)
+        moved, chances = _all_swaps(kinds, sizes)
+        return Randomisation(difference, min(1.0, float(chances[as_large(moved)].sum())), arrangements, exact=True)
     rng = np.random.default_rng(seed)
-    at_once = max(1, _CELLS // len(sizes))
+    at_once = max(1, _CELLS // len(moves))
     count = sum(
-        int(as_large(rng.binomial(sizes, 0.5, (min(at_once, rounds - done), len(sizes)))).sum())
+        int(as_large(_coins(rng, min(at_once, rounds - done), len(moves)) @ moves).sum())
         for done in range(0, rounds, at_once)
     )
     return Randomisation(difference, (count + 1) / (rounds + 1), rounds, exact=False)
@@ -122,25 +118,37 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def _moves(differences: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The distinct differences of sentences, without sign, and how many sentences have each.
+def _moves(differences: NDArray[np.int64]) -> NDArray[np.float64]:
+    """What sentences add to the difference of correct and of found, without its sign: a swap turns it.
 
-    Sentences with the same difference need no coins of their own: how many of them are swapped is binomial. That makes
-    some dozen random numbers a round out of thousands. A swap turns the sign, so d and -d are the same; and so the
-    random numbers do not depend on which system comes first.
+    Without signs the same coins give the same p, whichever system comes first.
     """
     differences = differences[differences.any(axis=1)]
     negative = (differences[:, 0] < 0) | ((differences[:, 0] == 0) & (differences[:, 1] < 0))
-    moves, sizes = np.unique(np.where(negative[:, np.newaxis], -differences, differences), axis=0, return_counts=True)
-    return moves.astype(np.float64), sizes.astype(np.int64)
+    return np.where(negative[:, np.newaxis], -differences, differences).astype(np.float64)
 
 
-def _chances(sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The probability of each arrangement, in the order of itertools.product."""
-    chances = np.ones(1)
-    for n in sizes.tolist():
+def _coins(rng: np.random.Generator, rounds: int, sentences: int) -> NDArray[np.float64]:
+    """1 or -1 for every round and sentence, each from one random bit."""
+    words = rng.integers(0, 1 << 64, (rounds, -(-sentences // 64)), dtype=np.uint64).astype("<u8", copy=False)
+    coins = np.unpackbits(words.view(np.uint8), axis=1, count=sentences).astype(np.float64)
+    coins *= 2
+    coins -= 1
+    return coins
+
+
+def _all_swaps(kinds: NDArray[np.float64], sizes: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """All results that swaps can have, and their probabilities.
+
+    Of n sentences with the same move, k keep the sign and n - k turn it: together (2k - n) moves. Which k these are
+    makes no difference, so there are n + 1 cases instead of 2^n.
+    """
+    moved, chances = np.zeros((1, 2)), np.ones(1)
+    for move, n in zip(kinds, sizes.tolist(), strict=True):
+        steps = np.arange(-n, n + 1, 2)[:, np.newaxis] * move
+        moved = (moved[:, np.newaxis] + steps).reshape(-1, 2)
         chances = np.outer(chances, [math.comb(n, k) / 2**n for k in range(n + 1)]).ravel()
-    return chances
+    return moved, chances
 
 
 def _differences(moved: NDArray[np.float64], both: NDArray[np.int64], gold: int) -> NDArray[np.float64]:
