@@ -1,14 +1,18 @@
-"""A file with gold and predicted tags in, scores out."""
+"""A file with gold and predicted tags in, scores out; files of several systems and gold in, comparisons out."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from sapo.corpus import LABEL, format_of, read_blocks
+from sapo.corpus import LABEL, Block, format_of, read_blocks
 from sapo.corpus.columns import column_index
+from sapo.corpus.files import show_path
 from sapo.encode.strings import StringTable
 from sapo.errors import SapoError
-from sapo.evaluate import Scores, score
+from sapo.evaluate import Comparison, Scores, compare, score
+from sapo.kernels.types import Ints, Longs
 
 
 def score_file(
@@ -35,3 +39,86 @@ def score_file(
     if len(offsets) == 1:
         raise SapoError(f"{path}: holds no sentence")
     return score(table.strings(), np.concatenate(golds), np.concatenate(found), offsets, strict=strict)
+
+
+def compare_files(
+    systems: Sequence[str | Path],
+    gold: str | Path,
+    *,
+    column: str | None = None,
+    gold_column: str | None = None,
+    rounds: int = 10_000,
+    seed: int = 0,
+) -> list[Comparison]:
+    """Compare the first system with each of the others.
+
+    Every file has one tag a line, or is a corpus in any format with the tag in its last column, or in `column`
+    (`gold_column`); a file with a single column has its tags there. All must have the same sentences as gold.
+    """
+    if len(systems) < 2:
+        raise SapoError(f"compare: needs the tags of at least two systems, found {len(systems)}")
+    table = StringTable()
+    gold_tags = _read_tags(gold, gold_column, table)
+    first, *others = (_fitting(_read_tags(path, column, table), gold_tags) for path in systems)
+    labels = table.strings()  # of all systems, so that all are measured by the same score
+    return [
+        compare(labels, gold_tags.tags, first.tags, other.tags, gold_tags.offsets, rounds=rounds, seed=seed)
+        for other in others
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _TagFile:
+    """The tags of a file, and where its sentences stand."""
+
+    name: str
+    tags: Ints
+    offsets: Longs  # [sentences + 1] into the tags
+    lines: Longs  # [sentences], the line of the first token
+
+
+def _read_tags(path: str | Path, column: str | None, table: StringTable) -> _TagFile:
+    tags, sizes, lines = [np.empty(0, np.int32)], [np.zeros(1, np.int64)], [np.empty(0, np.int64)]
+    in_columns = format_of(path) == "columns"
+    for block in read_blocks(path, label=None if in_columns else column):
+        name = LABEL
+        if in_columns and column is not None and len(block.columns) > 1:
+            name = block.columns[column_index(column, None, len(block.columns), block.name)]
+        tags.append(table.add_fields(*block.column(name)))
+        sizes.append(np.diff(block.offsets))
+        lines.append(_first_lines(block))
+    offsets = np.cumsum(np.concatenate(sizes))
+    if len(offsets) == 1:
+        raise SapoError(f"{show_path(path)}: holds no sentence")
+    return _TagFile(show_path(path), np.concatenate(tags), offsets, np.concatenate(lines))
+
+
+def _first_lines(block: Block) -> Longs:
+    """The number of the line in which each sentence begins."""
+    if "lines" in block.extra:
+        return np.array(block.extra["lines"], dtype=np.int64)
+    scanned = block.extra["scanned"]
+    starts = scanned.line_starts[scanned.offsets[:-1]]
+    lines: Longs = scanned.first_line + np.searchsorted(np.flatnonzero(scanned.data == ord("\n")), starts)
+    return lines
+
+
+def _fitting(file: _TagFile, gold: _TagFile) -> _TagFile:
+    """The file as it is, if its sentences are those of gold."""
+    sizes, gold_sizes = np.diff(file.offsets), np.diff(gold.offsets)
+    shared = min(len(sizes), len(gold_sizes))
+    unlike = np.flatnonzero(sizes[:shared] != gold_sizes[:shared])
+    if len(unlike):
+        at = int(unlike[0])
+        raise SapoError(
+            f"{file.name}:{file.lines[at]}: sentence {at + 1} has {sizes[at]} tag{'s' * bool(sizes[at] != 1)}, but "
+            f"{gold_sizes[at]} in gold ({gold.name}:{gold.lines[at]}); both must have the same sentences, "
+            "each with an empty line after it"
+        )
+    if len(sizes) != len(gold_sizes):
+        longer = file if len(sizes) > shared else gold
+        raise SapoError(
+            f"{longer.name}:{longer.lines[shared]}: sentence {shared + 1} is not in "
+            f"{(gold if longer is file else file).name}, which has {shared}; both must have the same sentences"
+        )
+    return file

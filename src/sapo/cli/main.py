@@ -7,6 +7,7 @@ from typing import NoReturn
 import click
 
 from sapo import __version__
+from sapo.cli.compare import compare_command
 from sapo.cli.convert import convert_command
 from sapo.cli.data import data_command
 from sapo.cli.demo import demo_command
@@ -23,7 +24,16 @@ def app() -> None:
     """Train a tagger, chunker or entity recogniser on your own data in seconds, and use it."""
 
 
-for command in (train_command, tag_command, eval_command, inspect_command, convert_command, data_command, demo_command):
+for command in (
+    train_command,
+    tag_command,
+    eval_command,
+    compare_command,
+    inspect_command,
+    convert_command,
+    data_command,
+    demo_command,
+):
     app.add_command(command)
 
 

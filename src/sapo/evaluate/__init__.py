@@ -1,19 +1,36 @@
-"""How good a tagging is: gold and predicted tags in, scores, a table and a dictionary out."""
+"""How good a tagging is, and which of two is better: gold and predicted tags in, scores, tests, tables out."""
 
+from sapo.evaluate.comparison import Comparison, compare, compare_taggings
+from sapo.evaluate.comparison_table import comparison_json, comparison_text
 from sapo.evaluate.labels import LabelKinds, label_kinds, looks_like_spans
 from sapo.evaluate.scores import Scores, SpanCounts, score
+from sapo.evaluate.sentences import SentenceCounts, span_counts, token_counts
+from sapo.evaluate.significance import PairedT, Randomisation, holm, paired_t_test, randomisation_test
 from sapo.evaluate.spans import Spans, spans
 from sapo.evaluate.table import as_json, conlleval_table
 
 __all__ = [
+    "Comparison",
     "LabelKinds",
+    "PairedT",
+    "Randomisation",
     "Scores",
+    "SentenceCounts",
     "SpanCounts",
     "Spans",
     "as_json",
+    "compare",
+    "compare_taggings",
+    "comparison_json",
+    "comparison_text",
     "conlleval_table",
+    "holm",
     "label_kinds",
     "looks_like_spans",
+    "paired_t_test",
+    "randomisation_test",
     "score",
+    "span_counts",
     "spans",
+    "token_counts",
 ]

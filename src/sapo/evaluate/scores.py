@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sapo.errors import SapoError
 from sapo.evaluate.labels import LabelKinds, label_kinds, looks_like_spans
-from sapo.evaluate.spans import Spans, spans
+from sapo.evaluate.spans import Spans, correct_spans, spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +117,7 @@ def score(
 
 def _count_by_type(kinds: LabelKinds, gold: Spans, found: Spans, tokens: int) -> dict[str, SpanCounts]:
     names = kinds.type_names
-    # at most one span begins at a token: write what begins there as one number, 0 for nothing, and compare
-    gold_at = np.zeros(tokens, dtype=np.int64)
-    gold_at[gold.starts] = gold.ends * len(names) + gold.types
-    correct = gold_at[found.starts] == found.ends * len(names) + found.types
-
+    correct = correct_spans(kinds, gold, found, tokens)
     columns = [np.bincount(t, minlength=len(names)).tolist() for t in (gold.types, found.types, found.types[correct])]
     counts = {name: SpanCounts(*row) for name, *row in zip(names, *columns, strict=True)}
     return {name: counts[name] for name in sorted(names) if counts[name].gold or counts[name].found}

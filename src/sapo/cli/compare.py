@@ -1,0 +1,41 @@
+"""sapo compare: the tags of several systems and gold in, which is better, and how sure that is, out."""
+
+import json
+
+import click
+
+from sapo.cli.options import announce_compiling
+
+
+@click.command("compare")
+@click.argument("systems", nargs=-1, required=True, metavar="A B [C ...]")
+@click.argument("gold")
+@click.option("--rounds", default=10_000, show_default=True, type=click.IntRange(1), help="Of the randomisation test.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the randomisation test.")
+@click.option(
+    "--column", metavar="COLUMN", help="The tags of the systems: a column's number or name. Default: the last."
+)
+@click.option("--gold-column", metavar="COLUMN", help="The tags of gold: a column's number or name. Default: the last.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+def compare_command(
+    systems: tuple[str, ...],
+    gold: str,
+    rounds: int,
+    seed: int,
+    column: str | None,
+    gold_column: str | None,
+    as_json: bool,
+) -> None:
+    """Test which of two systems is better.
+
+    sapo compare new.txt old.txt test.txt
+
+    A, B and GOLD have one tag a line and an empty line after each sentence, or are corpora with the tag in the last
+    column. With more than two systems, the first is compared with each of the others.
+    """
+    from sapo.comparing import compare_files
+    from sapo.evaluate import comparison_json, comparison_text
+
+    announce_compiling()
+    found = compare_files(systems, gold, column=column, gold_column=gold_column, rounds=rounds, seed=seed)
+    click.echo(json.dumps(comparison_json(systems, found), indent=2) if as_json else comparison_text(systems, found))

@@ -1,0 +1,173 @@
+"""What two systems did on the same sentences in, the chance that they are equally good and only looked different out.
+
+Two tests. The paired t-test is the paper's: it looks at one number a sentence, the accuracy, also where systems are
+measured by F1. Randomisation (Noreen 1989; Yeh 2000) tests F1 itself: if the systems are equally good, it makes no
+difference which of the two gave which output, so swap the outputs of random sentences and see how often the
+difference in F1 becomes as large as it is.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sapo.errors import SapoError
+from sapo.evaluate.sentences import SentenceCounts
+from sapo.evaluate.student import two_sided_p
+
+EXACT = 1 << 12  # look at all swaps where there are no more than these; so always for 12 sentences that differ
+_CELLS = 1 << 20  # coins at a time
+_ROUNDING = 1e-12  # differences closer than this are one difference, computed in two ways
+
+
+@dataclass(frozen=True, slots=True)
+class PairedT:
+    """The paired t-test. t is infinite where all pairs differ by the same amount."""
+
+    t: float  # above 0 where the first system is better
+    degrees: int  # of freedom: pairs - 1
+    p: float  # two-sided
+
+
+@dataclass(frozen=True, slots=True)
+class Randomisation:
+    """The randomisation test."""
+
+    difference: float  # in F1 or accuracy, above 0 where the first system is better
+    p: float  # two-sided
+    rounds: int  # random swaps, or all that there are
+    exact: bool  # whether these are all that there are
+
+
+def paired_t_test(a: ArrayLike, b: ArrayLike) -> PairedT:
+    """Test whether the mean of a - b is 0; a[i] and b[i] are values of the same sentence.
+
+    >>> result = paired_t_test([0.9, 0.8, 1.0, 0.7], [0.8, 0.8, 0.7, 0.6])
+    >>> round(result.t, 4), result.degrees, round(result.p, 4)
+    (1.9868, 3, 0.1411)
+    """
+    first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    if first.ndim != 1 or first.shape != second.shape:
+        raise SapoError(f"t-test: needs two lists of equal length, found {first.shape} and {second.shape} values")
+    pairs = len(first)
+    if pairs < 2:
+        raise SapoError(f"t-test: needs at least 2 sentences, found {pairs}; an empty line ends a sentence")
+    d = first - second
+    if not np.isfinite(d).all():
+        raise SapoError("t-test: every value must be a finite number")
+    if not d.any():
+        return PairedT(0.0, pairs - 1, 1.0)
+    d /= np.abs(d).max()  # t does not change, and squares of small numbers do not vanish
+    mean, deviation = float(d.mean()), 0.0 if np.ptp(d) == 0 else float(d.std(ddof=1))
+    t = mean / (deviation / math.sqrt(pairs)) if deviation else math.copysign(math.inf, mean)
+    return PairedT(t, pairs - 1, two_sided_p(t, pairs - 1))
+
+
+def randomisation_test(
+    a: SentenceCounts, b: SentenceCounts, *, rounds: int = 10_000, seed: int = 0, exact: int = EXACT
+) -> Randomisation:
+    """Test whether the F1 of a and b is the same; for accuracy give counts of tokens (`token_counts`).
+
+    At random, p = (swaps with a difference as large + 1) / (rounds + 1). Where no more than `exact` swaps can give
+    different results all are looked at instead, each by its probability, and `rounds` and `seed` change nothing.
+
+    >>> gold = np.array([3, 2, 4, 3, 1])
+    >>> a, b = (SentenceCounts(gold, gold, np.array(right)) for right in ([3, 2, 3, 3, 1], [2, 1, 3, 1, 0]))
+    >>> result = randomisation_test(a, b)
+    >>> round(result.difference, 4), result.p, result.exact
+    (0.3846, 0.125, True)
+    """
+    _check(a, b, rounds, seed)
+    gold = int(a.gold.sum())
+    both = np.array([(a.correct + b.correct).sum(), (a.found + b.found).sum()])
+    moves = _moves(np.column_stack([a.correct - b.correct, a.found - b.found]))
+    observed = np.array([[(a.correct - b.correct).sum(), (a.found - b.found).sum()]])
+    difference = float(_differences(observed, both, gold)[0])
+
+    def as_large(moved: NDArray[np.float64]) -> NDArray[np.bool_]:
+        large: NDArray[np.bool_] = np.abs(_differences(moved, both, gold)) >= abs(difference) - _ROUNDING
+        return large
+
+    kinds, sizes = np.unique(moves, axis=0, return_counts=True)
+    arrangements = math.prod(n + 1 for n in sizes.tolist())
+    if arrangements <= max(1, exact):  # 1: there is nothing to swap
+        moved, chances = _all_swaps(kinds, sizes)
+        return Randomisation(difference, min(1.0, float(chances[as_large(moved)].sum())), arrangements, exact=True)
+    rng = np.random.default_rng(seed)
+    at_once = max(1, _CELLS // len(moves))
+    count = sum(
+        int(as_large(_coins(rng, min(at_once, rounds - done), len(moves)) @ moves).sum())
+        for done in range(0, rounds, at_once)
+    )
+    return Randomisation(difference, (count + 1) / (rounds + 1), rounds, exact=False)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Correct p values for being several: Holm's step-down method.
+
+    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03, 0.005])]
+    [0.03, 0.06, 0.06, 0.02]
+    """
+    corrected = [0.0] * len(p_values)
+    largest = 0.0
+    for rank, i in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[i]))
+        corrected[i] = largest
+    return corrected
+
+
+def _moves(differences: NDArray[np.int64]) -> NDArray[np.float64]:
+    """What sentences add to the difference of correct and of found, without its sign: a swap turns it.
+
+    Without signs the same coins give the same p, whichever system comes first.
+    """
+    differences = differences[differences.any(axis=1)]
+    negative = (differences[:, 0] < 0) | ((differences[:, 0] == 0) & (differences[:, 1] < 0))
+    return np.where(negative[:, np.newaxis], -differences, differences).astype(np.float64)
+
+
+def _coins(rng: np.random.Generator, rounds: int, sentences: int) -> NDArray[np.float64]:
+    """1 or -1 for every round and sentence, each from one random bit."""
+    words = rng.integers(0, 1 << 64, (rounds, -(-sentences // 64)), dtype=np.uint64).astype("<u8", copy=False)
+    coins = np.unpackbits(words.view(np.uint8), axis=1, count=sentences).astype(np.float64)
+    coins *= 2
+    coins -= 1
+    return coins
+
+
+def _all_swaps(kinds: NDArray[np.float64], sizes: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """All results that swaps can have, and their probabilities.
+
+    Of n sentences with the same move, k keep the sign and n - k turn it: together (2k - n) moves. Which k these are
+    makes no difference, so there are n + 1 cases instead of 2^n.
+    """
+    moved, chances = np.zeros((1, 2)), np.ones(1)
+    for move, n in zip(kinds, sizes.tolist(), strict=True):
+        steps = np.arange(-n, n + 1, 2)[:, np.newaxis] * move
+        moved = (moved[:, np.newaxis] + steps).reshape(-1, 2)
+        chances = np.outer(chances, [math.comb(n, k) / 2**n for k in range(n + 1)]).ravel()
+    return moved, chances
+
+
+def _differences(moved: NDArray[np.float64], both: NDArray[np.int64], gold: int) -> NDArray[np.float64]:
+    """F1 of the first minus F1 of the second, from how far apart their correct and found are and their sums."""
+    return _f1(both + moved, gold) - _f1(both - moved, gold)
+
+
+def _f1(doubled: NDArray[np.float64], gold: int) -> NDArray[np.float64]:
+    """F1 = 2 correct / (gold + found), from [2 correct, 2 found] in rows."""
+    whole = 2 * gold + doubled[:, 1]
+    return np.divide(2 * doubled[:, 0], whole, out=np.zeros(len(doubled)), where=whole > 0)
+
+
+def _check(a: SentenceCounts, b: SentenceCounts, rounds: int, seed: int) -> None:
+    if len({len(row) for counts in (a, b) for row in (counts.gold, counts.found, counts.correct)}) != 1:
+        raise SapoError("randomisation test: both systems must have counts of the same sentences")
+    if not np.array_equal(a.gold, b.gold):
+        raise SapoError("randomisation test: both systems must have the same counts of gold")
+    if rounds < 1:
+        raise SapoError(f"randomisation test: rounds must be at least 1, found {rounds}")
+    if seed < 0:
+        raise SapoError(f"randomisation test: the seed must be 0 or more, found {seed}")
