@@ -11,6 +11,7 @@ from sapo.cli.convert import convert_command
 from sapo.cli.demo import demo_command
 from sapo.cli.evaluate import eval_command
 from sapo.cli.inspect import inspect_command
+from sapo.cli.pipeline import pipeline_command
 from sapo.cli.tag import tag_command
 from sapo.cli.train import train_command
 from sapo.errors import SapoError
@@ -22,7 +23,15 @@ def app() -> None:
     """Train a tagger, chunker or entity recogniser on your own data in seconds, and use it."""
 
 
-for command in (train_command, tag_command, eval_command, inspect_command, convert_command, demo_command):
+for command in (
+    train_command,
+    tag_command,
+    eval_command,
+    inspect_command,
+    convert_command,
+    pipeline_command,
+    demo_command,
+):
     app.add_command(command)
 
 
