@@ -37,6 +37,9 @@ class Live(Silent):
     def training(self, what: str) -> None:
         self.what = what
 
+    def tagged(self, tokens: int) -> None:
+        self.bar.update(self.task, description=f"{tokens:,} tokens tagged", completed=0.0, visible=True)
+
     def samples(self, epoch: int, done: int, of: int) -> None:
         self.bar.update(self.task, description=f"{self.what}: pass {epoch}", completed=done / of, visible=True)
 

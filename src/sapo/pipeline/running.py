@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from sapo.corpus import LABEL, Block, block_sentences, first_and_all, format_of, read_blocks
+from sapo.corpus import LABEL, Block, block_sentences, format_of, read_blocks
 from sapo.corpus.columns import name_columns
-from sapo.corpus.files import check_writable, write_file
+from sapo.corpus.files import check_writable, show_path, write_file
 from sapo.encode.strings import StringTable
 from sapo.errors import SapoError
 from sapo.kernels.types import Ints
 from sapo.pipeline.lessons import CrossBlock, Lesson, plan, read_lesson, taught
-from sapo.pipeline.overlap import Words
 from sapo.pipeline.steps import ReadyStep, Step, check_names
 from sapo.pipeline.watching import Silent, Watcher
 from sapo.pipeline.widening import sentences_of, widened, with_column
@@ -66,13 +65,13 @@ def run_pipeline(
     for step in steps:
         teachers.append(_teacher(step, have, first.name))
         have.append(step.column)
-    lessons = any(isinstance(teacher, Lesson) for teacher in teachers)
-    if lessons:
-        blocks = iter(held := list(blocks))
-        words = [words for block in held for words in _words(block)]
-    plans = [plan(teacher, words, cross, first.name) if isinstance(teacher, Lesson) else [] for teacher in teachers]
-    # lessons need the whole input; ready models take it block by block, however long it is
-    batches = iter([list(blocks)]) if lessons else ([block] for block in blocks)
+    plans: list[list[CrossBlock]] = [[] for _ in steps]
+    batches: Iterable[list[Block]] = ([block] for block in blocks)  # ready models take any length, piece by piece
+    if any(isinstance(teacher, Lesson) for teacher in teachers):
+        held = list(blocks)  # lessons need to know all of the input
+        words = [sentence.words for block in held for sentence in block_sentences(block)]
+        plans = [plan(teacher, words, cross, first.name) if isinstance(teacher, Lesson) else [] for teacher in teachers]
+        batches = [held]
     sentences = tokens = 0
     with write_file(target) as stream:
         for batch in batches:
@@ -86,8 +85,7 @@ def run_pipeline(
                 stream.write(widened(block))
                 sentences += _count(block)
                 tokens += int(block.offsets[-1])
-            if not lessons:
-                watcher.say(f"{tokens:,} tokens tagged")
+            watcher.tagged(tokens)
     return Report(
         (*have, LABEL) if LABEL in first.columns else tuple(have),
         sentences,
@@ -105,6 +103,8 @@ def _check_options(steps: tuple[Step, ...], cross: int, threads: int, settings: 
         raise SapoError("a pipeline needs a step, such as pos=pos.sapo")
     if not isinstance(cross, Integral) or cross < 0:
         raise SapoError(f"cross must be a number of blocks, 0 or more, not {cross}")
+    if cross and all(isinstance(step, ReadyStep) for step in steps):
+        raise SapoError("cross is for steps that are trained on the spot, and these are all ready models")
     if not isinstance(threads, Integral) or threads < 1:
         raise SapoError(f"threads must be at least 1, not {threads}")
     make_settings({key: value for key, value in settings.items() if (key, value) != ("rate", AUTO)})
@@ -116,9 +116,18 @@ def _read_input(
     chosen = format_of(source, format)
     if chosen != "columns":
         raise SapoError(
-            f"{source}: a pipeline adds columns to a column file, and this is {chosen}; make one with sapo convert"
+            f"{show_path(source)}: a pipeline adds columns to a column file, and this is {chosen}; "
+            "make one with sapo convert"
         )
-    first, blocks = first_and_all(read_blocks(source, format=chosen, labelled=False), str(source))
+    blocks = read_blocks(source, format=chosen, labelled=False)
+    leading = []  # what stands before the first sentence is copied, too
+    for block in blocks:
+        leading.append(block)
+        if _count(block):
+            break
+    else:
+        raise SapoError(f"{show_path(source)}: holds no sentence")
+    first = leading[0]
     count = len(first.columns)
     if columns is not None and len(columns) != count:
         raise SapoError(
@@ -127,7 +136,8 @@ def _read_input(
     names = name_columns(count, None, columns, labelled and count > 1, first.name)
     if LABEL in names[:-1]:
         raise SapoError(f"{first.name}: the gold tag must be the last column, not column {names.index(LABEL)}")
-    return dataclasses.replace(first, columns=names), (dataclasses.replace(block, columns=names) for block in blocks)
+    named = (dataclasses.replace(block, columns=names) for block in itertools.chain(leading, blocks))
+    return dataclasses.replace(first, columns=names), named
 
 
 def _teacher(step: Step, have: Sequence[str], source: str) -> Tagger | Lesson:
@@ -169,10 +179,6 @@ def _tag(
             tags[at][begin : begin + len(ids)] = numbers[ids]
     names = labels.strings()
     return [with_column(block, column, ids, names) for block, ids in zip(blocks, tags, strict=True)]
-
-
-def _words(block: Block) -> Iterator[Words]:
-    return (sentence.words for sentence in block_sentences(block))
 
 
 def _count(block: Block) -> int:

@@ -6,11 +6,13 @@ from sapo.learn import Observer, PassRecord, State
 
 
 class Watcher(Observer, Protocol):
-    """Is told what is done, and what is trained before its passes are shown."""
+    """Is told what is done, what the passes that follow train, and how many tokens are tagged."""
 
     def say(self, message: str) -> None: ...
 
     def training(self, what: str) -> None: ...
+
+    def tagged(self, tokens: int) -> None: ...
 
 
 class Silent:
@@ -20,6 +22,9 @@ class Silent:
         pass
 
     def training(self, what: str) -> None:
+        pass
+
+    def tagged(self, tokens: int) -> None:
         pass
 
     def samples(self, epoch: int, done: int, of: int) -> None:

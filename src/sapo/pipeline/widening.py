@@ -53,6 +53,7 @@ def widened(block: Block) -> bytes:
         text = b"".join(value + separator if gold else separator + value for value in values)
         pieces.append(text.decode("utf-8", "surrogatepass"))
         _check_values(values, scanned.layout.tabs)
+    _check_comments(scanned, len(block.columns), block.name)
     at = scanned.starts[:, -1] if gold else scanned.line_ends
     return splice_tags(scanned.data, at, at, pieces, piece.reshape(-1).astype(np.int32))
 
@@ -63,4 +64,20 @@ def _check_values(values: Sequence[bytes], tabs: bool) -> None:
             raise SapoError(
                 f"the tag {value.decode('utf-8', 'replace')!r} holds a blank and cannot stand in this file"
                 + ("" if tabs else "; separate its columns by TABs")
+            )
+
+
+def _check_comments(scanned: Scanned, columns: int, name: str) -> None:
+    """A line that begins with # is a comment by its number of fields, which the words now have."""
+    whole = scanned.data.tobytes()
+    if b"#" not in whole:
+        return
+    words = set(scanned.line_starts.tolist())
+    for line in re.finditer(rb"^#.*", whole, re.MULTILINE):
+        fields = line[0].rstrip(b"\r").split(b"\t") if scanned.layout.tabs else line[0].split()
+        if line.start() not in words and len(fields) == columns and fields[2:3] != [b"="]:
+            place = scanned.first_line + whole.count(b"\n", 0, line.start())
+            raise SapoError(
+                f"{name}:{place}: the comment {line[0].decode()!r:.60} would be a word among {columns} columns; "
+                "write it as '# key = value'"
             )
