@@ -13,12 +13,16 @@ def test_a_stack_of_a_model_and_training_files_makes_a_file(run: Any, house: Any
     pos.write_text("".join(" ".join(line.split()[:2]) + "\n" if line else "\n" for line in tokens))
     steps = ("--add", f"pos={pos}", "--template", "pos=pos", "--add", f"chunk={house.model}", "--epochs", 3)
 
+    comparing = f"comparing 110 sentences of {pos} with 10 of {words}"
     refused = run("pipeline", words, *steps, ends=2)
     assert refused.stdout == ""
-    assert "sentences overlap with" in refused.stderr
+    first, mistake = refused.stderr.splitlines()
+    assert first == comparing
+    assert "sentences overlap with" in mistake
 
     done = run("pipeline", words, *steps, "--cross", 2, "-o", tmp_path / "out.txt")
-    told = done.stderr.splitlines()
+    first, *told = done.stderr.splitlines()
+    assert first == comparing
     assert [line.split(":")[0] for line in told[:2]] == ["pos, block 1 of 2", "pos, block 2 of 2"]
     assert all("left out because they overlap with the 5 to tag" in line for line in told[:2])
     assert told[2:] == [f"10 sentences with the columns word, pos, chunk, label written to {tmp_path / 'out.txt'}"]

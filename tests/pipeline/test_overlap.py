@@ -1,10 +1,12 @@
 """What overlaps, against the definition written out, and blocks that cover everything once."""
 
 import itertools
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sapo.corpus import read
 from sapo.pipeline import cut, left_out, overlap
 
 # few and short, so that sentences often share something; long ones, so that 40 characters are soon reached
@@ -71,3 +73,15 @@ def test_blocks_cover_all_sentences_once_and_in_order(data: st.DataObject, sente
     blocks = cut(sentences, data.draw(st.integers(1, sentences)))
     assert [number for block in blocks for number in block] == list(range(sentences))
     assert max(map(len, blocks)) - min(map(len, blocks)) <= 1
+
+
+def test_the_sentences_of_genia_are_recognised_in_the_bio_entity_corpus(corpora: Path) -> None:
+    genia = [one.words for part in ("train", "dev", "test") for one in read(corpora / f"genia-pos/{part}.txt.gz")]
+    entity = [one.words for one in read(corpora / "jnlpba/train.txt.gz")]
+    blocks = [entity[part.start : part.stop] for part in cut(len(entity), 10)]
+    texts = ["".join(words[2:] if words[0] in ("TI", "AB") else words) for words in genia]  # without the header
+    for block, left in zip(blocks, left_out(genia, blocks), strict=True):
+        here = {"".join(words) for words in block}
+        same = {number for number, text in enumerate(texts) if text in here}
+        assert same <= set(left)
+        assert len(left) < 1.3 * len(same)

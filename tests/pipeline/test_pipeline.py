@@ -1,5 +1,6 @@
 """Columns are added one on the other, nothing else changes, and no model tags what it saw."""
 
+import functools
 import gzip
 import re
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import sapo
+from sapo.corpus.files import read_chunks
 from sapo.pipeline import ReadyStep, Silent, TrainedStep, parse_step, run_pipeline
 from sapo.tagger import Tagger
 
@@ -156,9 +158,12 @@ def test_equal_seeds_give_equal_files_with_any_number_of_threads(tmp_path: Path)
     assert result("a", seed=1) == result("b", seed=1, threads=2)
 
 
-def test_a_long_input_is_tagged_as_if_in_one_piece(models: Path, tmp_path: Path) -> None:
+def test_an_input_read_in_pieces_is_tagged_as_one(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sapo.corpus.scanner.read_chunks", functools.partial(read_chunks, size=256))
     sentence = [("the", "O"), ("dog", "O"), ("sleeps", "O")]
-    count = 60_000  # more than the reader takes at once
+    count = 100
     source = write(tmp_path / "in.txt", [sentence] * count)
     training = write(tmp_path / "train.txt", [[("a", "X"), ("b", "Y")]] * 2)
     steps = [ReadyStep("pos", models / "pos.sapo"), TrainedStep("t", (training,))]

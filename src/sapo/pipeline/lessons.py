@@ -69,8 +69,9 @@ def cut(sentences: int, blocks: int) -> list[range]:
     return [range(sentences * i // blocks, sentences * (i + 1) // blocks) for i in range(blocks)]
 
 
-def plan(lesson: Lesson, words: Sequence[Words], cross: int, source: str) -> list[CrossBlock]:
+def plan(lesson: Lesson, words: Sequence[Words], cross: int, source: str, watcher: Watcher) -> list[CrossBlock]:
     """The blocks of the input; without `cross` one, with which nothing may overlap."""
+    watcher.say(f"comparing {len(lesson.sentences):,} sentences of {lesson.name} with {len(words):,} of {source}")
     if cross > len(words):
         raise SapoError(f"{source}: has {len(words)} sentences, which cannot be cut into {cross} blocks")
     ranges = cut(len(words), cross or 1)

@@ -70,7 +70,10 @@ def run_pipeline(
     if any(isinstance(teacher, Lesson) for teacher in teachers):
         held = list(blocks)  # lessons need to know all of the input
         words = [sentence.words for block in held for sentence in block_sentences(block)]
-        plans = [plan(teacher, words, cross, first.name) if isinstance(teacher, Lesson) else [] for teacher in teachers]
+        plans = [
+            plan(teacher, words, cross, first.name, watcher) if isinstance(teacher, Lesson) else []
+            for teacher in teachers
+        ]
         batches = [held]
     sentences = tokens = 0
     with write_file(target) as stream:
