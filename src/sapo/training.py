@@ -147,7 +147,7 @@ def prepare(
     blocks, name = _blocks(data, "training data", **reading)
     first, blocks = first_and_all(blocks, name)
     if template is None:
-        template = _default_template(first)
+        template = default_template(first)
     text, source = template_text(template)
     templates = parse_templates(text, first.columns, source)
     kernels.compile_kernels()
@@ -366,7 +366,7 @@ def join_encoded(parts: Sequence[EncodedCorpus]) -> EncodedCorpus:
     )
 
 
-def _default_template(first: Block) -> str:
+def default_template(first: Block) -> str:
     """Chunking where there are parts of speech; else by what the tags look like."""
     if not looks_like_spans(sorted(set(first.strings(LABEL)))):
         return "pos"

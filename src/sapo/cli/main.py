@@ -13,6 +13,7 @@ from sapo.cli.data import data_command
 from sapo.cli.demo import demo_command
 from sapo.cli.evaluate import eval_command
 from sapo.cli.inspect import inspect_command
+from sapo.cli.pipeline import pipeline_command
 from sapo.cli.tag import tag_command
 from sapo.cli.train import train_command
 from sapo.errors import SapoError
@@ -31,6 +32,7 @@ for command in (
     compare_command,
     inspect_command,
     convert_command,
+    pipeline_command,
     data_command,
     demo_command,
 ):

@@ -1,0 +1,105 @@
+"""sapo pipeline: a column file in, the file with the columns of a stack of taggers out."""
+
+from typing import Any
+
+import click
+
+from sapo.cli.options import (
+    announce_compiling,
+    columns_option,
+    format_option,
+    quiet_option,
+    refuse_same_file,
+    split_names,
+    tell,
+)
+from sapo.errors import SapoError
+
+
+@click.command("pipeline")
+@click.argument("input")
+@click.option("--output", "-o", default="-", metavar="FILE", help="Where to write; - for standard output.")
+@click.option(
+    "--add",
+    "steps",
+    multiple=True,
+    required=True,
+    metavar="COLUMN=FILES",
+    help="Add this column: with a model (pos=pos.sapo), or one trained now on labelled files (pos=a.txt,b.txt). "
+    "May be given several times; each step may use the columns of those before it.",
+)
+@click.option(
+    "--cross",
+    type=int,
+    default=0,
+    metavar="K",
+    help="For steps trained now: tag the input in K blocks, each with a model trained without what overlaps with it.",
+)
+@columns_option
+@click.option("--no-label", is_flag=True, help="The last column of the input is no gold tag.")
+@click.option(
+    "--template",
+    "templates",
+    multiple=True,
+    metavar="COLUMN=NAME",
+    help="For a step trained now: chunking, pos, ner, or a template file. Default: by the columns.",
+)
+@click.option("--epochs", "-e", type=int, metavar="N", help="Passes over the training data, at most. Default: 20.")
+@click.option("--seed", default=0, show_default=True, help="Fixes everything that is random.")
+@click.option("--threads", default=1, show_default=True, help="Tag in several threads; the result is the same.")
+@format_option
+@quiet_option
+def pipeline_command(
+    input: str,
+    output: str,
+    steps: tuple[str, ...],
+    cross: int,
+    columns: str | None,
+    no_label: bool,
+    templates: tuple[str, ...],
+    epochs: int | None,
+    seed: int,
+    threads: int,
+    format: str | None,
+    quiet: bool,
+) -> None:
+    """Tag a file with a stack of taggers, each of which adds a column.
+
+    sapo pipeline train.txt -o tagged.txt --add pos=genia.txt --cross 10 --add chunk=chunker.sapo
+
+    INPUT is a column file, zipped or not, or - for standard input. Its last column is the gold tag if it has more than
+    one, and stays last; the new columns stand before it, in the order of --add.
+    """
+    from sapo.cli.watching import make_watcher
+    from sapo.pipeline import TrainedStep, parse_step, run_pipeline
+
+    wanted = dict(_template(text) for text in templates)
+    parsed = [parse_step(text, wanted.pop(text.partition("=")[0].strip(), None)) for text in steps]
+    for column in wanted:
+        raise SapoError(f"--template {column}=...: there is no step '{column}' to use it")
+    files = [path for step in parsed for path in (step.files if isinstance(step, TrainedStep) else [step.model])]
+    refuse_same_file({"the input": input, **{f"the file of a step, {path},": path for path in files}, "-o": output})
+    announce_compiling(quiet)
+    settings: dict[str, Any] = {"seed": seed, **({} if epochs is None else {"epochs": epochs})}
+    with make_watcher(quiet=quiet) as watcher:
+        report = run_pipeline(
+            input,
+            output,
+            parsed,
+            columns=split_names(columns),
+            labelled=not no_label,
+            format=format,
+            cross=cross,
+            threads=threads,
+            watcher=watcher,
+            **settings,
+        )
+    if not quiet:
+        tell(f"{report.sentences:,} sentences with the columns {', '.join(report.columns)} written to {output}")
+
+
+def _template(text: str) -> tuple[str, str]:
+    column, equals, name = text.partition("=")
+    if not equals or not name.strip():
+        raise SapoError(f"--template tells it for a step, as pos=NAME, not '{text}'")
+    return column.strip(), name.strip()

@@ -1,0 +1,57 @@
+"""What a person sees of a pipeline: lines, and in a terminal a bar that moves."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sapo.cli.options import tell
+from sapo.learn import PassRecord, State
+from sapo.pipeline import Silent, Watcher
+
+
+class Lines(Silent):
+    """What is done, for logs and pipes."""
+
+    def say(self, message: str) -> None:
+        tell(message)
+
+
+class Live(Silent):
+    """The same, and below it how far the pass is."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        console = Console(stderr=True, highlight=False)
+        self.bar = Progress(
+            TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console, transient=True
+        )
+        self.task = self.bar.add_task("", total=1.0, visible=False)
+        self.what = ""
+
+    def say(self, message: str) -> None:
+        self.bar.update(self.task, visible=False)
+        self.bar.console.print(message, markup=False, soft_wrap=True)
+
+    def training(self, what: str) -> None:
+        self.what = what
+
+    def tagged(self, tokens: int) -> None:
+        self.bar.update(self.task, description=f"{tokens:,} tokens tagged", completed=0.0, visible=True)
+
+    def samples(self, epoch: int, done: int, of: int) -> None:
+        self.bar.update(self.task, description=f"{self.what}: pass {epoch}", completed=done / of, visible=True)
+
+    def passed(self, record: PassRecord, state: State) -> None:
+        self.bar.update(self.task, completed=1.0)
+
+
+@contextmanager
+def make_watcher(*, quiet: bool) -> Iterator[Watcher]:
+    if quiet or not sys.stderr.isatty():
+        yield Silent() if quiet else Lines()
+    else:
+        live = Live()
+        with live.bar:
+            yield live

@@ -1,0 +1,83 @@
+"""A block of a column file and tags in, the block with one more column out; in the end its bytes."""
+
+import dataclasses
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from sapo.corpus import LABEL, Block
+from sapo.corpus.scanner import Scanned
+from sapo.corpus.splicing import splice_tags
+from sapo.errors import SapoError
+from sapo.kernels.types import Ints
+
+
+def with_column(block: Block, name: str, tags: Ints, labels: Sequence[str]) -> Block:
+    """The block with the column `labels[tags[t]]`; the labels are put behind its bytes, once each."""
+    encoded = [label.encode("utf-8", "surrogatepass") for label in labels]
+    ends = len(block.data) + np.cumsum([len(label) for label in encoded], dtype=np.int32)
+    starts = ends - np.array([len(label) for label in encoded], np.int32)
+    return dataclasses.replace(
+        block,
+        columns=(*block.columns, name),
+        data=np.concatenate([block.data, np.frombuffer(b"".join(encoded), np.uint8)]),
+        starts=np.column_stack([block.starts, starts[tags]]),
+        ends=np.column_stack([block.ends, ends[tags]]),
+    )
+
+
+def sentences_of(block: Block, first: int, last: int) -> Block:
+    """The sentences from `first` to before `last`, to be tagged."""
+    begin, end = int(block.offsets[first]), int(block.offsets[last])
+    return dataclasses.replace(
+        block,
+        starts=block.starts[begin:end],
+        ends=block.ends[begin:end],
+        offsets=block.offsets[first : last + 1] - begin,
+    )
+
+
+def widened(block: Block) -> bytes:
+    """The file's own bytes with the columns that were added: before the gold tag, or else at the end of the line."""
+    scanned: Scanned = block.extra["scanned"]
+    separator = b"\t" if scanned.layout.tabs else b" "
+    gold = LABEL in block.columns
+    own = scanned.layout.columns
+    tuples, piece = np.unique(block.starts[:, own:], axis=0, return_inverse=True)
+    whole = block.data.tobytes()
+    end_of = dict(zip(block.starts[:, own:].ravel().tolist(), block.ends[:, own:].ravel().tolist(), strict=True))
+    pieces = []
+    for row in tuples.tolist():
+        values = [whole[start : end_of[start]] for start in row]
+        text = b"".join(value + separator if gold else separator + value for value in values)
+        pieces.append(text.decode("utf-8", "surrogatepass"))
+        _check_values(values, scanned.layout.tabs)
+    _check_comments(scanned, len(block.columns), block.name)
+    at = scanned.starts[:, -1] if gold else scanned.line_ends
+    return splice_tags(scanned.data, at, at, pieces, piece.reshape(-1).astype(np.int32))
+
+
+def _check_values(values: Sequence[bytes], tabs: bool) -> None:
+    for value in values:
+        if re.search(rb"[\t\r\n]" if tabs else rb"\s", value):
+            raise SapoError(
+                f"the tag {value.decode('utf-8', 'replace')!r} holds a blank and cannot stand in this file"
+                + ("" if tabs else "; separate its columns by TABs")
+            )
+
+
+def _check_comments(scanned: Scanned, columns: int, name: str) -> None:
+    """A line that begins with # is a comment by its number of fields, which the words now have."""
+    whole = scanned.data.tobytes()
+    if b"#" not in whole:
+        return
+    words = set(scanned.line_starts.tolist())
+    for line in re.finditer(rb"^#.*", whole, re.MULTILINE):
+        fields = line[0].rstrip(b"\r").split(b"\t") if scanned.layout.tabs else line[0].split()
+        if line.start() not in words and len(fields) == columns and fields[2:3] != [b"="]:
+            place = scanned.first_line + whole.count(b"\n", 0, line.start())
+            raise SapoError(
+                f"{name}:{place}: the comment {line[0].decode()!r:.60} would be a word among {columns} columns; "
+                "write it as '# key = value'"
+            )

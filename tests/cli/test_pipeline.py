@@ -1,0 +1,49 @@
+"""sapo pipeline as a user runs it."""
+
+from pathlib import Path
+from typing import Any
+
+
+def test_a_stack_of_a_model_and_training_files_makes_a_file(run: Any, house: Any, tmp_path: Path) -> None:
+    words = tmp_path / "words.txt"
+    lines = house.test.read_text().splitlines()
+    words.write_text("".join(f"{line.split()[0]} O\n" if line else "\n" for line in lines))
+    pos = tmp_path / "pos.txt"
+    tokens = house.train.read_text().splitlines() + lines
+    pos.write_text("".join(" ".join(line.split()[:2]) + "\n" if line else "\n" for line in tokens))
+    steps = ("--add", f"pos={pos}", "--template", "pos=pos", "--add", f"chunk={house.model}", "--epochs", 3)
+
+    comparing = f"comparing 110 sentences of {pos} with 10 of {words}"
+    refused = run("pipeline", words, *steps, ends=2)
+    assert refused.stdout == ""
+    first, mistake = refused.stderr.splitlines()
+    assert first == comparing
+    assert "sentences overlap with" in mistake
+
+    done = run("pipeline", words, *steps, "--cross", 2, "-o", tmp_path / "out.txt")
+    first, *told = done.stderr.splitlines()
+    assert first == comparing
+    assert [line.split(":")[0] for line in told[:2]] == ["pos, block 1 of 2", "pos, block 2 of 2"]
+    assert all("left out because they overlap with the 5 to tag" in line for line in told[:2])
+    assert told[2:] == [f"10 sentences with the columns word, pos, chunk, label written to {tmp_path / 'out.txt'}"]
+    found = [line.split() for line in (tmp_path / "out.txt").read_text().splitlines()]
+    assert [row[::3] for row in found] == [line.split() for line in words.read_text().splitlines()]
+    gold = [line.split()[1] for line in lines if line]
+    assert sum(row[1] == tag for row, tag in zip(filter(None, found), gold, strict=True)) > len(gold) / 2
+
+    again = run("pipeline", "-", *steps, "--cross", 2, "-q", input=words.read_bytes())
+    assert again.stderr == ""
+    assert again.stdout == (tmp_path / "out.txt").read_text()
+
+
+def test_mistakes_are_one_line(run: Any, house: Any, tmp_path: Path) -> None:
+    def told(*args: object) -> str:
+        (line,) = run("pipeline", house.test, *args, ends=2).stderr.splitlines()
+        return str(line)
+
+    add = f"--add=c={house.model}"
+    assert told(add, "--template", "x=pos") == "sapo: --template x=...: there is no step 'x' to use it"
+    assert told(add, "--template", "pos") == "sapo: --template tells it for a step, as pos=NAME, not 'pos'"
+    assert told(add, "-o", house.test).endswith("cannot be the input and -o at once; give another name")
+    assert told(add, "-o", house.model).endswith("and -o at once; give another name")
+    assert told("--add=c=no.sapo") == "sapo: no.sapo: no such file"
