@@ -11,6 +11,7 @@ from sapo.cli.convert import convert_command
 from sapo.cli.demo import demo_command
 from sapo.cli.evaluate import eval_command
 from sapo.cli.inspect import inspect_command
+from sapo.cli.report import report_command
 from sapo.cli.tag import tag_command
 from sapo.cli.train import train_command
 from sapo.errors import SapoError
@@ -24,6 +25,7 @@ def app() -> None:
 
 for command in (train_command, tag_command, eval_command, inspect_command, convert_command, demo_command):
     app.add_command(command)
+app.add_command(report_command)
 
 
 def main() -> None:

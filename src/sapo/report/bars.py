@@ -21,8 +21,8 @@ def time_per_pass(tasks: Sequence[Task]) -> Picture | None:
     return _bars(
         "fig4-time",
         "Time per pass",
-        "The paper's figure 4: seconds a pass takes (MIRA-NA: averaged n-best MIRA, MIRA-NN: naive n-best MIRA, MIRA-A: "
-        f"averaged MIRA, MIRA-N: naive MIRA, Perc-A: averaged perceptron, Perc-N: naive perceptron). {_TIME}",
+        "The paper's figure 4: seconds a pass takes (MIRA-NA: averaged n-best MIRA, MIRA-NN: naive n-best MIRA, "
+        f"MIRA-A: averaged MIRA, MIRA-N: naive MIRA, Perc-A: averaged perceptron, Perc-N: naive perceptron). {_TIME}",
         tasks,
         FIGURE_4,
     )

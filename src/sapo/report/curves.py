@@ -34,8 +34,8 @@ def against_search_based(tasks: Sequence[Task]) -> Picture | None:
     return _by_pass(
         "fig2-score-search-based",
         "Score by pass: SAPO, perceptrons and MIRAs",
-        "The paper's figure 2: score on the test set after each pass; for each task the systems that search one tagging, "
-        f"then those that search n. {_BAND}",
+        "The paper's figure 2: score on the test set after each pass; for each task the systems that search one "
+        f"tagging, then those that search n. {_BAND}",
         tasks,
         rows=[("1-best", (SAPO, *ONE_BEST)), ("n-best", (SAPO, *N_BEST))],
         measure=Group.scores,
@@ -49,8 +49,8 @@ def weights_by_pass(tasks: Sequence[Task]) -> Picture | None:
     return _by_pass(
         "fig3-w-complexity",
         "w-complexity by pass: SAPO, perceptrons and MIRAs",
-        "The paper's figure 3: the mean absolute weight after each pass. Averaging does not change the weights that are "
-        f"trained, so that an averaged system may lie on its naive one. {_BAND}",
+        "The paper's figure 3: the mean absolute weight after each pass. Averaging does not change the weights that "
+        f"are trained, so that an averaged system may lie on its naive one. {_BAND}",
         tasks,
         rows=[("1-best", (SAPO, *ONE_BEST)), ("n-best", (SAPO, *N_BEST))],
         measure=Group.w_complexities,

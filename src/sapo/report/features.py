@@ -1,28 +1,35 @@
 """Why our counts of raw features are not the paper's, task by task."""
 
-_SAME_SOURCE = "The paper takes the templates of Tsuruoka et al. (2009) and gives neither windows nor cut-offs; "
-REASONS = {
-    "chunking": _SAME_SOURCE + "ours are those of the CRF++ example, without a cut-off, for all kinds of phrases.",
-    "chunking-np": _SAME_SOURCE
-    + "ours are those of the CRF++ example, without a cut-off; the features do not depend on "
-    "the labels, so that they are as many as for all phrases.",
-    "bioner": _SAME_SOURCE
-    + "the training file at hand is a rebuild (18,546 sentences, the paper has 17,484), and it has "
-    "no columns of parts of speech and chunks for the test set, which the paper's features use.",
-    "pos-xpos": "Another corpus: the paper's sections of the Wall Street Journal (38,219 sentences) are not "
-    "free, ours is "
-    "the English Web Treebank with its Penn tags.",
-    "pos-upos": "Another corpus and other tags: the English Web Treebank with the universal tags.",
-    "pos-wsj": "A small part of the paper's corpus: only a sample of the Wall Street Journal is free.",
+from sapo.report.reading import Run
+
+PAPER_SENTENCES = {
+    "chunking": 8_936,
+    "chunking-np": 8_936,
+    "bioner": 17_484,
+    "pos-xpos": 38_219,
+    "pos-upos": 38_219,
+    "pos-wsj": 38_219,
 }
-ELSEWHERE = "The paper has no such task, or the run does not say how many features it has."
+_TEMPLATES = "The paper takes the templates of Tsuruoka et al. (2009) and tells neither windows nor cut-offs."
+_COLUMNS = "Its columns of parts of speech and chunks are not at hand, so that features of these differ."
+_OTHER_CORPUS = "Another corpus: ours is the English Web Treebank, the paper's the Wall Street Journal."
+REASONS = {
+    "chunking": _TEMPLATES,
+    "chunking-np": f"{_TEMPLATES} Features do not depend on the labels: they are those of all phrases.",
+    "bioner": f"{_TEMPLATES} {_COLUMNS}",
+    "pos-xpos": f"{_OTHER_CORPUS} {_TEMPLATES}",
+    "pos-upos": f"{_OTHER_CORPUS} {_TEMPLATES}",
+    "pos-wsj": _TEMPLATES,
+}
 
 
-def reason(task: str, features: int, paper_features: int | None) -> str:
-    """
-    >>> reason("chunking", 264818, 264818)
-    'The same number.'
-    """
-    if paper_features is None:
-        return ELSEWHERE
-    return "The same number." if features == paper_features else REASONS.get(task, "Another corpus or other templates.")
+def reason(run: Run) -> str:
+    """Why a run has not the paper's number of features; the sizes of the training sets are part of it."""
+    if run.paper_features is None:
+        return "The run does not tell the paper's number."
+    if run.features == run.paper_features:
+        return "The same number."
+    known, theirs = REASONS.get(run.task, "Another corpus or other templates."), PAPER_SENTENCES.get(run.task)
+    if theirs is None or theirs == run.train_sentences:
+        return known
+    return f"{known} Training sentences: {run.train_sentences:,}, in the paper {theirs:,}."

@@ -8,6 +8,15 @@ from sapo.report.curves import against_probabilistic, against_search_based, weig
 from sapo.report.means import Task
 from sapo.report.plotting import Picture
 
+NAMES = (
+    "fig1-score-sapo-crf",
+    "fig2-score-search-based",
+    "fig3-w-complexity",
+    "fig4-time",
+    "fig5-time-neural",
+    "fig6-score-by-n",
+)
+FILE_NAMES = tuple(f"{name}.{ending}" for name in NAMES for ending in ("svg", "png"))
 MAKERS = (
     against_probabilistic,
     against_search_based,

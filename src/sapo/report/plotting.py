@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PLAIN = Style(GREY, "-", "o")
-LOOK: dict[str, Any] = {
+LOOK: Any = {  # of matplotlib's settings
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same on every machine
     "font.size": 9,
     "axes.titlesize": 9.5,
