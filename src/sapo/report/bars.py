@@ -34,28 +34,25 @@ def time_of_neural(tasks: Sequence[Task]) -> Picture | None:
     return _bars(
         "fig5-time-neural",
         "Time per pass: SAPO and neural systems",
-        f"The paper's figure 5: seconds a pass takes, on a logarithmic scale. {_TIME}",
+        f"The paper's figure 5: seconds a pass takes. {_TIME}",
         neural,
         (*NEURAL, SAPO),
-        logarithmic=True,
     )
 
 
-def _bars(
-    name: str, title: str, caption: str, tasks: Sequence[Task], systems: Sequence[str], *, logarithmic: bool = False
-) -> Picture | None:
+def _bars(name: str, title: str, caption: str, tasks: Sequence[Task], systems: Sequence[str]) -> Picture | None:
     panels, most = [], 0
     for task in tasks:
         seconds = {system: task.groups[system].seconds() for system in systems if system in task.groups}
         if set(seconds) - {SAPO}:
-            panels.append(Panel(task.name, partial(_draw_bars, seconds=seconds, logarithmic=logarithmic)))
+            panels.append(Panel(task.name, partial(_draw_bars, seconds=seconds)))
             most = max(most, len(seconds))
     if not panels:
         return None
     return Picture(name, title, caption, tuple(panels), columns=3, panel_height=0.95 + 0.24 * most)
 
 
-def _draw_bars(axes: "Axes", seconds: dict[str, Mean], logarithmic: bool) -> None:
+def _draw_bars(axes: "Axes", seconds: dict[str, Mean]) -> None:
     names = list(seconds)
     for at, system in enumerate(names):
         one, style = seconds[system], style_of(system)
@@ -77,12 +74,7 @@ def _draw_bars(axes: "Axes", seconds: dict[str, Mean], logarithmic: bool) -> Non
             va="center",
             fontsize=8,
         )
-    if logarithmic:
-        axes.set_xscale("log")
-        low = min(one.mean for one in seconds.values())
-        axes.set_xlim(max(low, 1e-9) / 3, 5 * max(one.mean + (one.deviation or 0.0) for one in seconds.values()))
-    else:
-        axes.set_xlim(0, 1.22 * max(one.mean + (one.deviation or 0.0) for one in seconds.values()) or 1.0)
+    axes.set_xlim(0, 1.22 * max(one.mean + (one.deviation or 0.0) for one in seconds.values()) or 1.0)
     axes.set_yticks(range(len(names)), [SHORT.get(system, system) for system in names])
     axes.invert_yaxis()
     axes.tick_params(axis="y", length=0)

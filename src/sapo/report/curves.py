@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 Measure = Callable[[Group], Curve | None]
 _BAND = "Lines are means over seeds, bands one deviation to either side."
+_CUT = "The first passes may begin below the frame, so that the later ones can be told apart."
 
 
 def against_probabilistic(tasks: Sequence[Task]) -> Picture | None:
@@ -20,7 +21,7 @@ def against_probabilistic(tasks: Sequence[Task]) -> Picture | None:
     return _by_pass(
         "fig1-score-sapo-crf",
         "Score by pass: SAPO, CRF and neural systems",
-        f"The paper's figure 1: score on the test set after each pass. {_BAND}",
+        f"The paper's figure 1: score on the test set after each pass. {_BAND} {_CUT}",
         tasks,
         rows=[("", (SAPO, CRF, *NEURAL))],
         measure=Group.scores,
@@ -35,7 +36,7 @@ def against_search_based(tasks: Sequence[Task]) -> Picture | None:
         "fig2-score-search-based",
         "Score by pass: SAPO, perceptrons and MIRAs",
         "The paper's figure 2: score on the test set after each pass; for each task the systems that search one "
-        f"tagging, then those that search n. {_BAND}",
+        f"tagging, then those that search n. {_BAND} {_CUT}",
         tasks,
         rows=[("1-best", (SAPO, *ONE_BEST)), ("n-best", (SAPO, *N_BEST))],
         measure=Group.scores,
@@ -82,14 +83,23 @@ def _by_pass(
             if set(curves) - {SAPO}:
                 present |= set(curves)
                 shown = f"{task.name}, {kind}" if kind else task.name
-                panels.append(Panel(shown, partial(_draw_curves, curves=curves, ylabel=ylabel or task.metric)))
+                draw = partial(_draw_curves, curves=curves, ylabel=ylabel or task.metric, from_zero=ylabel is not None)
+                panels.append(Panel(shown, draw))
     if not panels:
         return None
     order = tuple(dict.fromkeys(system for _, systems in rows for system in systems))
     return Picture(name, title, caption, tuple(panels), columns, legend_order(order, present))
 
 
-def _draw_curves(axes: "Axes", curves: dict[str, Curve], ylabel: str) -> None:
+def _frame(curves: dict[str, Curve]) -> tuple[float, float]:
+    """All but the first quarter of the passes, which climb steeply, with some room around them."""
+    low = min(min(curve.low[len(curve.low) // 4 :]) for curve in curves.values())
+    high = max(max(curve.high) for curve in curves.values())
+    room = 0.06 * (high - low) or 0.5
+    return low - room, high + room
+
+
+def _draw_curves(axes: "Axes", curves: dict[str, Curve], ylabel: str, from_zero: bool) -> None:
     for system, curve in curves.items():
         first = system == SAPO
         axes.plot(
@@ -104,4 +114,8 @@ def _draw_curves(axes: "Axes", curves: dict[str, Curve], ylabel: str) -> None:
     axes.set_xlabel("pass")
     axes.set_ylabel(ylabel)
     axes.ticklabel_format(axis="y", useOffset=False)
+    if from_zero:
+        axes.set_ylim(bottom=0)
+    else:
+        axes.set_ylim(*_frame(curves))
     whole_numbers(axes)

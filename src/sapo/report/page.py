@@ -137,8 +137,8 @@ def _claims(contents: Contents) -> list[Block]:
         Text(
             "Each by a rule that stands with it. The paper gives no thresholds: they are ours, and were chosen when "
             "earlier results of this package on CoNLL-2000 chunking were known, so judge by the numbers too. Where "
-            f"significance counts, p is that of seed 0, below {LEVEL}: of the randomisation test where the score is F1, "
-            "of the t-test where it is accuracy."
+            f"significance counts, p is that of seed 0, below {LEVEL}: of the randomisation test where the score is "
+            "F1, of the t-test where it is accuracy."
         ),
     ]
     titles = {task.name: task.title for task in contents.tasks}

@@ -153,7 +153,8 @@ def inline_svg(svg: bytes, prefix: str, label: str) -> str:
     text = re.sub(r'\bid="', f'id="{prefix}-', text)
     text = re.sub(r'href="#', f'href="#{prefix}-', text)
     text = re.sub(r"url\(#", f"url(#{prefix}-", text)
-    text = re.sub(r'<svg\b([^>]*?)\swidth="[^"]*"', r"<svg\1", text, count=1)
+    # as wide as the page allows, but a single panel is not blown up
+    text = re.sub(r'<svg\b([^>]*?)\swidth="([^"]*)"', r'<svg\1 style="max-width: calc(1.35 * \2)"', text, count=1)
     text = re.sub(r'<svg\b([^>]*?)\sheight="[^"]*"', r"<svg\1", text, count=1)
     return text.replace("<svg", f'<svg role="img" aria-label="{label}"', 1).strip()
 

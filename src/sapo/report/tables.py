@@ -32,7 +32,7 @@ def _score_row(system: str, group: Group) -> tuple[str, ...]:
 
 def _significant(value: Mean) -> str:
     """Three digits that count; the deviation with as many places after the point."""
-    shown = f"{value.mean:.3g}"
+    shown = f"{value.mean:#.3g}".rstrip(".")
     if value.deviation is None:
         return shown
     if "e" in shown:
