@@ -8,7 +8,7 @@ import pytest
 from sapo.report import read_runs
 from sapo.report.means import Task, by_task
 from sapo.report.significance import Significance, against_sapo
-from sapo.report.tables import feature_table, score_table, significance_table, task_numbers
+from sapo.report.tables import data_table, feature_table, score_table, significance_table, task_numbers
 
 from .conftest import MakeRun
 
@@ -90,3 +90,11 @@ def test_the_deciding_p_is_of_the_test_on_the_tasks_metric() -> None:
     assert Significance(1.0, t_p=0.1, randomisation_p=0.2).p("F1") == 0.2
     assert Significance(1.0, t_p=0.1, randomisation_p=0.2).p("accuracy") == 0.1
     assert Significance(1.0, t_p=0.1, randomisation_p=None).p("F1") == 0.1
+
+
+def test_training_sentences_stand_beside_the_papers(make_run: MakeRun, tmp_path: Path) -> None:
+    make_run("chunking", "SAPO", [90.0, 91.0])
+    make_run("chunking", "CRF", [90.0])
+    assert data_table([only_task(tmp_path)]).rows == (
+        ("The task chunking", "100", "8,936", "2,000", "3", "6", "22", "1 to 2"),
+    )

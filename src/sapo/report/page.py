@@ -68,9 +68,9 @@ def _what_was_run(contents: Contents) -> list[Block]:
         Text(
             f"{len(runs)} runs of {len({run.system for run in runs})} systems on {len(contents.tasks)} "
             f"{'task' if len(contents.tasks) == 1 else 'tasks'}; {'seed' if len(seeds) == 1 else 'seeds'} "
-            f"{', '.join(map(str, seeds))}; sapo {', '.join(versions)}. The commands:"
+            f"{', '.join(map(str, seeds))}; sapo {', '.join(versions)}. The commands stand at the end. "
+            "A task with fewer training sentences than the paper's is no repetition of it, only of its method."
         ),
-        Code("\n".join(_commands(contents))),
         data_table(contents.tasks),
     ]
     for tuning in contents.reading.tunings:
@@ -169,9 +169,10 @@ def _again(contents: Contents) -> list[Block]:
     return [
         Heading(2, "How to make it again"),
         Text(
-            "Run the commands above with `SAPO_DATA` set to the directory of the corpora, then write the report from "
+            "Run these commands with `SAPO_DATA` set to the directory of the corpora, then write the report from "
             "the directory of runs. The same runs give the same report; times differ from machine to machine."
         ),
+        Code("\n".join(_commands(contents))),
         Code("pip install 'sapo-nlp[report]'\nsapo report RUNS -o report"),
         Text("`numbers.json` beside this page has every number of the tables, `figures/` the figures as SVG and PNG."),
     ]

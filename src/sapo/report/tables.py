@@ -3,7 +3,7 @@
 from typing import Any
 
 from sapo.report.document import Table
-from sapo.report.features import reason
+from sapo.report.features import PAPER_SENTENCES, reason
 from sapo.report.findings import Significances, say_mean, say_points
 from sapo.report.means import Group, Mean, Task
 from sapo.report.reading import Run, Tuning
@@ -59,14 +59,16 @@ def _p(p: float | None) -> str:
 
 
 def data_table(tasks: list[Task]) -> Table:
-    head = ("task", "train sentences", "tokens", "test sentences", "tokens", "labels", "passes")
+    head = ("task", "train sentences", "in the paper", "tokens", "test sentences", "tokens", "labels", "passes")
     rows = []
     for task in tasks:
         run = task.any_run
-        counts = (run.train_sentences, run.train_tokens, run.test_sentences, run.test_tokens, run.labels)
+        theirs = PAPER_SENTENCES.get(task.name)
+        counts = (run.train_tokens, run.test_sentences, run.test_tokens, run.labels)
         passes = sorted({len(run.passes) for group in task.groups.values() for run in group.runs})
         made = str(passes[0]) if len(passes) == 1 else f"{passes[0]} to {passes[-1]}"
-        rows.append((task.title, *(f"{count:,}" for count in counts), made))
+        in_paper = NONE if theirs is None else f"{theirs:,}"
+        rows.append((task.title, f"{run.train_sentences:,}", in_paper, *(f"{count:,}" for count in counts), made))
     return Table(head, tuple(rows), wrapped=(0,))
 
 
