@@ -74,8 +74,9 @@ def _draw_bars(axes: "Axes", seconds: dict[str, Mean]) -> None:
             va="center",
             fontsize=8,
         )
-    axes.set_xlim(0, 1.22 * max(one.mean + (one.deviation or 0.0) for one in seconds.values()) or 1.0)
+    axes.set_xlim(0, 1.28 * max(one.mean + (one.deviation or 0.0) for one in seconds.values()) or 1.0)
     axes.set_yticks(range(len(names)), [SHORT.get(system, system) for system in names])
+    axes.locator_params(axis="x", nbins=4)
     axes.invert_yaxis()
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
