@@ -14,6 +14,7 @@ from sapo.cli.demo import demo_command
 from sapo.cli.evaluate import eval_command
 from sapo.cli.inspect import inspect_command
 from sapo.cli.pipeline import pipeline_command
+from sapo.cli.report import report_command
 from sapo.cli.tag import tag_command
 from sapo.cli.train import train_command
 from sapo.errors import SapoError
@@ -34,9 +35,11 @@ for command in (
     convert_command,
     pipeline_command,
     data_command,
+    report_command,
     demo_command,
 ):
     app.add_command(command)
+app.add_command(report_command)
 
 
 def main(obj: object = None) -> None:

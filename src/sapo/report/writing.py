@@ -1,0 +1,90 @@
+"""A directory of runs in, the report's files out."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from sapo.corpus.files import write_file
+from sapo.errors import SapoError
+from sapo.report.figures import FILE_NAMES, pictures
+from sapo.report.findings import Significances
+from sapo.report.html import to_html
+from sapo.report.markdown import to_markdown
+from sapo.report.means import Task, by_task
+from sapo.report.page import TITLE, Contents, blocks, verdicts
+from sapo.report.plotting import check_matplotlib, draw
+from sapo.report.reading import THEORY, read_runs
+from sapo.report.significance import Compare, against_sapo, compare_function
+from sapo.report.tables import task_numbers
+from sapo.report.theory import theory_section
+
+
+def write_report(
+    runs: str | Path, target: str | Path, *, compare: Compare | None = None, say: Callable[[str], None] = lambda _: None
+) -> Contents:
+    """Write report.html, report.md, numbers.json and figures/ of a directory of runs into `target`.
+
+    `compare` compares two taggings (by default the library's own); `say` hears what is being done.
+    """
+    check_matplotlib()
+    reading = read_runs(runs)
+    tasks = by_task(reading.runs)
+    where = _directory(Path(target))
+    compare = compare or compare_function()
+    significances = {} if compare is None else {task.name: _compare(task, compare, say) for task in tasks}
+    figures = []
+    for picture in pictures(tasks):
+        say(f"drawing {picture.name}")
+        figures.append(draw(picture))
+    theory = theory_section(Path(runs) / THEORY)
+    contents = Contents(reading, tasks, significances, compare is not None, figures, theory)
+    _write_all(where, contents)
+    return contents
+
+
+def _compare(task: Task, compare: Compare, say: Callable[[str], None]) -> Significances:
+    found = {}
+    say(f"comparing the systems of {task.name} with SAPO")
+    for system, significance in against_sapo(task, compare):
+        found[system] = significance
+        say(f"compared {system} of {task.name}")
+    return found
+
+
+def _directory(target: Path) -> Path:
+    try:
+        (target / "figures").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SapoError(f"{target}: no report can be written there ({error.strerror}); give another -o") from None
+    return target
+
+
+def _write_all(where: Path, contents: Contents) -> None:
+    """Figures first: a page that is there has all that it shows."""
+    drawn = {}
+    for one in contents.figures:
+        drawn[f"{one.picture.name}.svg"] = one.svg
+        drawn[f"{one.picture.name}.png"] = one.png
+    for at, part in enumerate(contents.theory, start=1):
+        if part.figure is not None:
+            drawn[f"theory{at}.svg"] = part.figure.encode("utf-8")
+    for name, data in drawn.items():
+        _write(where / "figures" / name, data)
+    for name in FILE_NAMES:  # a figure of an earlier report that these runs do not give
+        if name not in drawn:
+            (where / "figures" / name).unlink(missing_ok=True)
+    numbers = {
+        "tasks": {task.name: task_numbers(task, contents.significances.get(task.name, {})) for task in contents.tasks},
+        "tuning": {one.task: {"scores": one.scores, "strength": one.strength} for one in contents.reading.tunings},
+        "claims": verdicts(contents),
+        "skipped": {one.path: one.why for one in contents.reading.skipped},
+    }
+    text = json.dumps(numbers, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    _write(where / "numbers.json", text.encode("utf-8"))
+    _write(where / "report.md", to_markdown(blocks(contents)).encode("utf-8"))
+    _write(where / "report.html", to_html(TITLE, blocks(contents)).encode("utf-8"))
+
+
+def _write(path: Path, data: bytes) -> None:
+    with write_file(path) as stream:
+        stream.write(data)
