@@ -66,7 +66,8 @@ def test_features_stand_beside_the_papers_with_the_reason(make_run: MakeRun, tmp
 
 def compare_by_count(gold: list[list[str]], a: list[list[str]], b: list[list[str]]) -> SimpleNamespace:
     right = [sum(x == y for s, t in zip(gold, tags, strict=True) for x, y in zip(s, t, strict=True)) for tags in (a, b)]
-    return SimpleNamespace(difference=right[0] - right[1], t_p=0.04, randomisation_p=float("nan"))
+    t_test, randomisation = SimpleNamespace(p=0.04), SimpleNamespace(p=float("nan"))
+    return SimpleNamespace(difference=(right[0] - right[1]) / 100, t_test=t_test, randomisation=randomisation)
 
 
 def test_every_system_with_fitting_tags_is_compared_with_sapo(make_run: MakeRun, tmp_path: Path) -> None:

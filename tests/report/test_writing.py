@@ -22,7 +22,7 @@ VOID = {"meta", "br", "hr", "img", "link"}
 
 
 def compare(gold: object, a: object, b: object) -> SimpleNamespace:
-    return SimpleNamespace(difference=0.5, t_p=0.02, randomisation_p=0.03)
+    return SimpleNamespace(difference=0.005, t_test=SimpleNamespace(p=0.02), randomisation=SimpleNamespace(p=0.03))
 
 
 class Page(HTMLParser):

@@ -27,7 +27,6 @@ class Contents:
     reading: Reading
     tasks: list[Task]
     significances: dict[str, Significances]
-    compared: bool  # whether the library could compare taggings
     figures: list[Drawn]
     theory: list[TheoryPart]
 
@@ -122,12 +121,7 @@ def _tables(contents: Contents) -> list[Block]:
                 significance_table(task, contents.significances[task.name]),
             ]
     if not any(contents.significances.values()):
-        why = (
-            "no task has the tags of SAPO, seed 0, and of another system"
-            if contents.compared
-            else "this version of sapo cannot compare taggings"
-        )
-        found.append(Text(f"Significance is not known: {why}."))
+        found.append(Text("Significance is not known: no task has the tags of SAPO, seed 0, and of another system."))
     return [*found, Heading(3, "Raw features"), feature_table(contents.tasks)]
 
 

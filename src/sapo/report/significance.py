@@ -3,9 +3,8 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any
 
+from sapo.evaluate import Comparison
 from sapo.report.means import Task
 from sapo.report.reading import Run
 from sapo.report.systems import SAPO
@@ -13,7 +12,7 @@ from sapo.report.tags import fit_together, read_tags
 
 SEED = 0
 LEVEL = 0.05
-Compare = Callable[..., Any]  # (gold, a, b) -> an object with difference, t_p and randomisation_p
+Compare = Callable[[list[list[str]], list[list[str]], list[list[str]]], Comparison]  # gold, ours, theirs
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +28,11 @@ class Significance:
         return self.t_p if metric != "F1" or self.randomisation_p is None else self.randomisation_p
 
 
-def compare_function() -> Compare | None:
-    """The library's comparison of two taggings, if it has one."""
-    return getattr(import_module("sapo.evaluate"), "compare_taggings", None)
-
-
-def from_comparison(comparison: Any) -> Significance:
-    """The one place that knows the names of the comparison's fields."""
+def from_comparison(comparison: Comparison) -> Significance:
     return Significance(
-        difference=float(comparison.difference),
-        t_p=_known(comparison.t_p),
-        randomisation_p=_known(comparison.randomisation_p),
+        difference=100 * comparison.difference,
+        t_p=_known(comparison.t_test.p),
+        randomisation_p=_known(comparison.randomisation.p),
     )
 
 

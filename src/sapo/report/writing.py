@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sapo.corpus.files import write_file
 from sapo.errors import SapoError
+from sapo.evaluate import compare_taggings
 from sapo.report.figures import FILE_NAMES, pictures
 from sapo.report.findings import Significances
 from sapo.report.html import to_html
@@ -14,30 +15,33 @@ from sapo.report.means import Task, by_task
 from sapo.report.page import TITLE, Contents, blocks, verdicts
 from sapo.report.plotting import check_matplotlib, draw
 from sapo.report.reading import THEORY, read_runs
-from sapo.report.significance import Compare, against_sapo, compare_function
+from sapo.report.significance import Compare, against_sapo
 from sapo.report.tables import task_numbers
 from sapo.report.theory import theory_section
 
 
 def write_report(
-    runs: str | Path, target: str | Path, *, compare: Compare | None = None, say: Callable[[str], None] = lambda _: None
+    runs: str | Path,
+    target: str | Path,
+    *,
+    compare: Compare = compare_taggings,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Contents:
     """Write report.html, report.md, numbers.json and figures/ of a directory of runs into `target`.
 
-    `compare` compares two taggings (by default the library's own); `say` hears what is being done.
+    `compare` compares two taggings; `say` hears what is being done.
     """
     check_matplotlib()
     reading = read_runs(runs)
     tasks = by_task(reading.runs)
     where = _directory(Path(target))
-    compare = compare or compare_function()
-    significances = {} if compare is None else {task.name: _compare(task, compare, say) for task in tasks}
+    significances = {task.name: _compare(task, compare, say) for task in tasks}
     figures = []
     for picture in pictures(tasks):
         say(f"drawing {picture.name}")
         figures.append(draw(picture))
     theory = theory_section(Path(runs) / THEORY)
-    contents = Contents(reading, tasks, significances, compare is not None, figures, theory)
+    contents = Contents(reading, tasks, significances, figures, theory)
     _write_all(where, contents)
     return contents
 
