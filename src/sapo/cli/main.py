@@ -10,6 +10,7 @@ from sapo import __version__
 from sapo.cli.convert import convert_command
 from sapo.cli.demo import demo_command
 from sapo.cli.evaluate import eval_command
+from sapo.cli.experiment import experiment_command
 from sapo.cli.inspect import inspect_command
 from sapo.cli.tag import tag_command
 from sapo.cli.train import train_command
@@ -24,6 +25,7 @@ def app() -> None:
 
 for command in (train_command, tag_command, eval_command, inspect_command, convert_command, demo_command):
     app.add_command(command)
+app.add_command(experiment_command)
 
 
 def main() -> None:
