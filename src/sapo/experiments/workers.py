@@ -1,5 +1,7 @@
 """A schedule in, files of runs out, made by several processes."""
 
+import dataclasses
+import itertools
 import multiprocessing
 import signal
 import threading
@@ -8,16 +10,18 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
+from sapo.corpus import read
+from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
 from sapo.experiments.display import Lines
-from sapo.experiments.encoded import TaskData, load_task
+from sapo.experiments.encoded import TaskData, held_out, load_task
 from sapo.experiments.runs import make_run
 from sapo.experiments.schedule import Job, Run, Schedule
 from sapo.experiments.setup import Setup
 from sapo.experiments.systems import SYSTEMS, System
 from sapo.experiments.tasks import TASKS, Task
 from sapo.experiments.tuning import LEARNER, try_strength
-from sapo.training import make_settings, prepare, run
+from sapo.training import make_settings, prepare, run, with_calibrated_rate
 
 REFRESH = 0.5  # seconds
 
@@ -121,8 +125,11 @@ def work_off(schedule: Schedule, setup: Setup, *, jobs: int, display: Lines) -> 
 
 def compile_first(systems: list[System]) -> None:
     """Compile what the systems need, once, before several processes would do it at the same time."""
-    sentence = ([("no", "DT"), ("rain", "NN")], ["B-NP", "I-NP"])
-    prepared = prepare([sentence], dev=[sentence], template="chunking")
+    # the same way as the tasks: from a file over sentences to integers
+    sample = list(itertools.islice(read(sample_path("train"), columns=COLUMNS, label="chunk"), 100))
+    prepared = prepare(sample, template="chunking")
+    prepared = dataclasses.replace(prepared, dev=held_out(prepared, sample[:10]))
+    with_calibrated_rate(prepared, make_settings({}), LEARNER)
     wanted = {(system.learner, str(system.settings.get("search", "topn"))) for system in systems}
     for learner, search in sorted(wanted | {(LEARNER, "topn"), ("sapo", "topn")}):
         outcome = run(prepared, make_settings({"epochs": 1, "search": search}), learner=learner)
