@@ -136,7 +136,7 @@ class Live(Lines):
 
 def duration(seconds: float) -> str:
     """
-    >>> duration(42), duration(150), duration(9000)
+    >>> duration(42), duration(170), duration(9000)
     ('42 s', '3 min', '2.5 h')
     """
     if seconds < 100:

@@ -53,8 +53,8 @@ class Bench:
         self.loaded: tuple[Task, str] | None = None
         self.data: TaskData | None = None
 
-    def do(self, job: Job, strength: float, tell: Callable[[Event], None], task: Task | None = None) -> None:
-        task = task or TASKS[job.task]
+    def do(self, job: Job, strength: float, tell: Callable[[Event], None]) -> None:
+        task = TASKS[job.task]
         data = self._load(task, job.template)
         last = 0.0
 
