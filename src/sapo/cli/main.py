@@ -12,6 +12,7 @@ from sapo.cli.convert import convert_command
 from sapo.cli.data import data_command
 from sapo.cli.demo import demo_command
 from sapo.cli.evaluate import eval_command
+from sapo.cli.experiment import experiment_command
 from sapo.cli.inspect import inspect_command
 from sapo.cli.pipeline import pipeline_command
 from sapo.cli.report import report_command
@@ -35,11 +36,16 @@ for command in (
     convert_command,
     pipeline_command,
     data_command,
+    experiment_command,
     report_command,
     demo_command,
 ):
     app.add_command(command)
+<<<<<<< HEAD
 app.add_command(report_command)
+=======
+app.add_command(experiment_command)
+>>>>>>> experiments
 
 
 def main(obj: object = None) -> None:

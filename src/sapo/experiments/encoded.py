@@ -1,0 +1,82 @@
+"""A task in, its encoded corpora and its start rate out: all that the runs of a task share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sapo.corpus import Sentence, block_from_sentences
+from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.encoder import TemplateEncoder
+from sapo.evaluate import Scores, score
+from sapo.experiments.setup import Setup
+from sapo.experiments.sources import read_task
+from sapo.experiments.tasks import Task
+from sapo.kernels.types import Ints, Longs
+from sapo.learn import DevSet, Settings, State, tag
+from sapo.tagger import label_ids
+from sapo.training import Prepared, prepare, with_calibrated_rate
+
+
+@dataclass(frozen=True, slots=True)
+class TaskData:
+    prepared: Prepared
+    dev: DevSet | None
+    test: DevSet
+    rate: float  # the start rate of CRF and SAPO alike
+
+
+def load_task(task: Task, setup: Setup, template: str) -> TaskData:
+    """Read and encode; the same on every call, so that workers need not talk about it."""
+    sentences = read_task(task, setup)
+    prepared = prepare(sentences.train, template=template)
+    settings = with_calibrated_rate(prepared, Settings(), "crf")
+    dev = None if sentences.dev is None else held_out(prepared, sentences.dev)
+    return TaskData(prepared, dev, held_out(prepared, sentences.test), settings.rate)
+
+
+def held_out(prepared: Prepared, sentences: Sequence[Sentence]) -> DevSet:
+    """Sentences encoded with the features of training."""
+    encoder = prepared.encoder
+    assert isinstance(encoder, TemplateEncoder)  # the tasks have words, not ready-made features
+    labels = list(prepared.labels)
+    block = block_from_sentences(sentences)
+    return DevSet(encoder.session().encode(block, label_ids(block, labels)), labels)
+
+
+def subset(corpus: EncodedCorpus, sentences: Longs) -> EncodedCorpus:
+    """Some sentences of a corpus, in the order given."""
+    tokens = _ranges(corpus.offsets, sentences)
+    rows = _ranges(corpus.row_offsets, tokens)
+    return EncodedCorpus(
+        _offsets(corpus.offsets, sentences),
+        _offsets(corpus.row_offsets, tokens),
+        corpus.rows[rows],
+        corpus.values[rows] if len(corpus.values) else corpus.values,
+        corpus.gold[tokens],
+    )
+
+
+def evaluate(corpora: DevSet, state: State) -> tuple[Ints, Scores]:
+    """The tags that the weights of the last pass give, and how good they are."""
+    corpus = corpora.corpus
+    tags = tag(corpus, *state.weights.true_weights())
+    return tags, score(corpora.labels, corpus.gold, tags, corpus.offsets)
+
+
+def main_score(task: Task, scores: Scores) -> float:
+    """The task's metric, in per cent."""
+    if task.metric == "F1":
+        return 100 * scores.overall.f1 if scores.overall is not None else 0.0
+    return 100 * scores.token_accuracy
+
+
+def _ranges(offsets: Longs, chosen: Longs) -> Longs:
+    """offsets[c] up to offsets[c + 1] for every c that is chosen, one after the other."""
+    sizes = offsets[chosen + 1] - offsets[chosen]
+    begins = np.repeat(offsets[chosen] - np.cumsum(sizes) + sizes, sizes)
+    return np.asarray(begins + np.arange(sizes.sum()), np.int64)
+
+
+def _offsets(offsets: Longs, chosen: Longs) -> Longs:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(offsets[chosen + 1] - offsets[chosen])])

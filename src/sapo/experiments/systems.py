@@ -1,0 +1,68 @@
+"""The systems that are compared, by the paper's names: a name in, a learner and its settings out."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sapo.encode.template import did_you_mean
+from sapo.errors import SapoError
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    name: str
+    learner: str
+    settings: Mapping[str, Any] = field(default_factory=dict)  # that differ from those of all
+    best_template: bool = False  # use the best template of the task, not the paper's
+
+    @property
+    def file_name(self) -> str:
+        return self.name.lower()
+
+
+PAPER = tuple(
+    System(name, learner)
+    for name, learner in (
+        ("SAPO", "sapo"),
+        ("SAPO-Avg", "sapo-avg"),
+        ("CRF", "crf"),
+        ("Perc-Naive", "perceptron"),
+        ("Perc-Avg", "perceptron-avg"),
+        ("MIRA-Naive", "mira"),
+        ("MIRA-Avg", "mira-avg"),
+        ("MIRA-Nbest-Naive", "mira-nbest"),
+        ("MIRA-Nbest-Avg", "mira-nbest-avg"),
+    )
+)
+VARIANTS = (
+    *(System(f"SAPO-n{n}", "sapo", {"n": n}) for n in (1, 2, 10, 20)),
+    System("SAPO-astar", "sapo", {"search": "astar"}),
+    System("SAPO-beam", "sapo", {"search": "beam"}),
+    System("SAPO-best", "sapo", best_template=True),
+)
+SYSTEMS = {system.name: system for system in (*PAPER, *VARIANTS)}
+GROUPS = {
+    "paper": tuple(system.name for system in PAPER),
+    "variants": tuple(system.name for system in VARIANTS),
+    "all": tuple(SYSTEMS),
+}
+
+
+def find_systems(names: Iterable[str]) -> list[System]:
+    """Names of systems and groups (paper, variants, all) as systems, each once; capital letters do not matter.
+
+    >>> [system.name for system in find_systems(["crf", "SAPO"])]
+    ['SAPO', 'CRF']
+    >>> find_systems(["Perc"])
+    Traceback (most recent call last):
+    ...
+    sapo.errors.SapoError: unknown system 'Perc'; did you mean 'Perc-Avg'?
+    """
+    by_lower = {name.lower(): name for name in SYSTEMS}
+    wanted: set[str] = set()
+    for name in names:
+        lower = name.lower()
+        if lower not in by_lower and lower not in GROUPS:
+            raise SapoError(f"unknown system '{name}'{did_you_mean(name, [*SYSTEMS, *GROUPS])}")
+        wanted.update(GROUPS.get(lower) or (by_lower[lower],))
+    return [system for name, system in SYSTEMS.items() if name in wanted]
