@@ -27,8 +27,6 @@ def test_the_small_version_of_every_task_runs_on_the_real_corpora(
 ) -> None:
     setup = Setup(data=corpora, runs=tmp_path, passes=3, tuning_passes=1, small=True)
     task = find(name)
-    if name == "bioner":
-        put_bio_cache(corpora, setup.directory(task) / "cache")
     data = load_task(task, setup, task.template)
     assert (data.prepared.corpus.sentences, data.test.corpus.sentences) == (200, 100)
     for system in ("SAPO", "CRF"):
@@ -36,18 +34,6 @@ def test_the_small_version_of_every_task_runs_on_the_real_corpora(
         assert passes[-1]["token_accuracy"] > 50
         assert 0 < passes[-1]["score"] < 100
     assert 0 < try_strength(task, setup, data, Trial(1.0, 0)) < 100
-
-
-def put_bio_cache(corpora: Path, cache: Path) -> None:
-    """Training sentences, which have parts of speech, also to test on; O stands in for all chunks."""
-    cache.mkdir(parents=True)
-    text = gzip.decompress((corpora / "jnlpba" / "train.pos.txt.gz").read_bytes()).decode()
-    sentences = [
-        "".join("{} {} O {}\n".format(*line.split("\t")) for line in sentence.split("\n")) + "\n"
-        for sentence in text.split("\n\n", 400)[:400]
-    ]
-    (cache / "train.txt").write_text("".join(sentences[:200]))
-    (cache / "test.txt").write_text("".join(sentences[200:]))
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -118,7 +104,7 @@ def test_missing_data_is_one_clear_line(setup: Setup, tmp_path: Path, monkeypatc
     nowhere = dataclasses.replace(setup, data=tmp_path, runs=tmp_path)
     with pytest.raises(SapoError, match=r"conll2000/train.txt.gz: no such file; chunking needs it"):
         read_task(TASKS["chunking"], nowhere)
-    with pytest.raises(SapoError, match=r"cache/train.txt: no such file; bioner needs .* four columns"):
+    with pytest.raises(SapoError, match=r"genia-pos/train.txt.gz: no such file; bioner needs it"):
         read_task(TASKS["bioner"], nowhere)
     monkeypatch.delenv("SAPO_DATA", raising=False)
     with pytest.raises(SapoError, match="SAPO_DATA is not set"):

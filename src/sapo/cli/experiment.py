@@ -96,7 +96,7 @@ def experiment_command(
     if listing:
         print(experiment.listing())
         return
-    experiment.check()
+    experiment.check(tell)
     if force:
         experiment.forget()
     _run(experiment, jobs or os.cpu_count() or 1)

@@ -41,11 +41,6 @@ for command in (
     demo_command,
 ):
     app.add_command(command)
-<<<<<<< HEAD
-app.add_command(report_command)
-=======
-app.add_command(experiment_command)
->>>>>>> experiments
 
 
 def main(obj: object = None) -> None:

@@ -54,13 +54,21 @@ def subset(corpus: EncodedCorpus, sentences: Longs) -> EncodedCorpus:
         corpus.rows[rows],
         corpus.values[rows] if len(corpus.values) else corpus.values,
         corpus.gold[tokens],
+        *_edge_rows(corpus, tokens),
+        corpus.importance[tokens] if len(corpus.importance) else corpus.importance,
     )
+
+
+def _edge_rows(corpus: EncodedCorpus, tokens: Longs) -> tuple[Longs, Ints]:
+    if len(corpus.edge_row_offsets) == 1:
+        return corpus.edge_row_offsets, corpus.edge_rows
+    return _offsets(corpus.edge_row_offsets, tokens), corpus.edge_rows[_ranges(corpus.edge_row_offsets, tokens)]
 
 
 def evaluate(corpora: DevSet, state: State) -> tuple[Ints, Scores]:
     """The tags that the weights of the last pass give, and how good they are."""
     corpus = corpora.corpus
-    tags = tag(corpus, *state.weights.true_weights())
+    tags = tag(corpus, state.weights.true_weights())
     return tags, score(corpora.labels, corpus.gold, tags, corpus.offsets)
 
 

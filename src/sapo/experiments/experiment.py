@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sapo.encode.presets import template_text
 from sapo.errors import SapoError
+from sapo.experiments.biodata import Say
 from sapo.experiments.runfiles import run_path
 from sapo.experiments.runs import run_done
 from sapo.experiments.schedule import Job, Run, Schedule, template_of
@@ -33,15 +34,15 @@ class Experiment:
                 for system in self.systems_of(task):
                     yield task, system, seed
 
-    def check(self) -> None:
-        """Raise where data is missing, or where there is nothing to run."""
+    def check(self, say: Say = lambda message: None) -> None:
+        """Raise where data is missing, or where there is nothing to run; `say` hears what takes long."""
         for task in self.tasks:
             if not self.systems_of(task):
                 names = ", ".join(system.name for system in self.systems)
                 raise SapoError(f"{task.name}: no template better than the paper's is known, so there is no {names}")
             for system in self.systems_of(task):
                 template_text(template_of(task, system) or task.template)
-            check_sources(task, self.setup)
+            check_sources(task, self.setup, say)
 
     def forget(self) -> None:
         """Delete the files of all runs, to make them anew. What was tuned stays."""

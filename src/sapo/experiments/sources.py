@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sapo.corpus import Sentence, read
 from sapo.errors import SapoError
-from sapo.experiments.biodata import tagged_corpora
+from sapo.experiments.biodata import Say, tagged_corpora
 from sapo.experiments.setup import SMALL_TEST, SMALL_TRAIN, Setup
 from sapo.experiments.tasks import Task
 from sapo.experiments.treebank import read_sections
@@ -29,10 +29,11 @@ def has_dev(task: Task, setup: Setup) -> bool:
     return task.dev or uses_treebank(task, setup)
 
 
-def source_files(task: Task, setup: Setup) -> dict[str, Path]:
+def source_files(task: Task, setup: Setup, say: Say = lambda message: None) -> dict[str, Path]:
     """The files of train, dev and test, of which it is made sure that they are there."""
     if task.name == "bioner":
-        train, test = tagged_corpora(setup.data, setup.directory(task) / "cache")
+        first = SMALL_TRAIN if setup.small else None
+        train, test = tagged_corpora(setup.data, setup.directory(task) / "cache", first=first, say=say)
         return {"train": train, "test": test}
     parts = ("train", "dev", "test") if task.dev else ("train", "test")
     files = {part: setup.data / task.directory / f"{part}{task.ending}" for part in parts}
@@ -42,12 +43,12 @@ def source_files(task: Task, setup: Setup) -> dict[str, Path]:
     return files
 
 
-def check_sources(task: Task, setup: Setup) -> None:
-    """Find out before hours of work whether all data is there."""
+def check_sources(task: Task, setup: Setup, say: Say) -> None:
+    """Find out before hours of work whether all data is there; the columns of bioner are made now."""
     if uses_treebank(task, setup) and setup.treebank is not None:
         read_sections(setup.treebank, "test")
     else:
-        source_files(task, setup)
+        source_files(task, setup, say)
 
 
 def read_task(task: Task, setup: Setup) -> Sentences:

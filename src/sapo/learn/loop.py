@@ -210,7 +210,9 @@ def _reason_to_stop(state: State, settings: Settings, dev: DevSet | None) -> str
         return f"all {settings.epochs} passes done"
     if dev is not None and state.epoch - state.best_epoch >= settings.patience:
         return f"no better dev score in {settings.patience} passes"
-    if state.epoch >= 3:  # twice in a row: two passes of a perceptron are often alike by chance
+    if (
+        settings.tolerance > 0 and state.epoch >= 3
+    ):  # twice in a row: two passes of a perceptron are often alike by chance
         objectives = [record.objective for record in state.history[-3:]]
         if all(abs(a - b) <= settings.tolerance * abs(a) for a, b in itertools.pairwise(objectives)):
             return "converged"
