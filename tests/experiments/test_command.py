@@ -106,7 +106,7 @@ def test_a_mistake_is_one_line(args: tuple[str, ...], told: str, tiny: Path, tmp
 def test_ctrl_c_leaves_finished_runs_and_tells_how_to_go_on(tiny: Path, tmp_path: Path) -> None:
     directory = tmp_path / "runs" / "chunking"
     directory.mkdir(parents=True)
-    tuned = {"kind": "end", "strength": 1.0, "how": "4-fold cross-validation", "passes": 8, "small": False}
+    tuned = {"kind": "end", "strength": 1.0, "how": "4-fold cross-validation", "passes": 20, "small": False}
     write_lines(directory / "tuning.jsonl", [tuned])
     args = ["chunking", "--systems", "SAPO,CRF", "--seeds", "1", "--passes", "100000", "--jobs", "1"]
     process = subprocess.Popen(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 )
 @click.option("--seeds", type=click.IntRange(1), help="Runs of each system: seeds 0, 1 ... Default: 3 (small: 1).")
 @click.option("--passes", type=click.IntRange(1), help="Passes of a run. Default: 20 (small: 3).")
-@click.option("--tuning-passes", type=click.IntRange(1), help="Passes of a trial of tuning. Default: 8 (small: 3).")
+@click.option("--tuning-passes", type=click.IntRange(1), help="Passes of a trial of tuning. Default: 20 (small: 3).")
 @click.option(
     "--jobs", type=click.IntRange(1), help="Processes at once. Default: as many as cores; 1 for honest times."
 )

@@ -9,7 +9,7 @@ from sapo.errors import SapoError
 from sapo.experiments.systems import System
 from sapo.experiments.tasks import Task
 
-PASSES, TUNING_PASSES, SEEDS = 20, 8, 3
+PASSES, TUNING_PASSES, SEEDS = 20, 20, 3
 SMALL_PASSES, SMALL_SEEDS = 3, 1
 SMALL_TRAIN, SMALL_TEST = 200, 100  # sentences
 
