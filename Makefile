@@ -39,7 +39,7 @@ bench: $(DONE)
 	$(BIN)/python benchmarks/run.py
 
 docs: $(DONE)
-	$(BIN)/pdoc -o site -d google sapo.training sapo.tagger sapo.online sapo.corpus sapo.encode.template \
+	$(BIN)/pdoc -o site -d google sapo.training sapo.tagger sapo.online sapo.pipeline sapo.corpus sapo.encode.template \
 	  sapo.encode.words sapo.lattice sapo.search sapo.learn sapo.evaluate sapo.model sapo.errors
 	@echo "the reference is in site/index.html"
 
