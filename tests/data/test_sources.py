@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sapo.corpus import sources
+from sapo.corpus import sources, trees
 from sapo.corpus.registry import CORPORA
 from sapo.errors import SapoError
 
@@ -80,10 +80,10 @@ def test_trees_become_words_and_tags_in_the_order_of_the_files() -> None:
     assert sources.treebank_sample(zipped(files), first=1, last=2) == kept
 
 
-@pytest.mark.parametrize("trees", ["( (S (A a) )", "(S (A a) ))"])
-def test_a_tree_with_wrong_brackets_is_an_error(trees: str) -> None:
+@pytest.mark.parametrize("text", ["( (S (A a) )", "(S (A a) ))"])
+def test_a_tree_with_wrong_brackets_is_an_error(text: str) -> None:
     with pytest.raises(SapoError, match=r"tree"):
-        list(sources.tree_sentences(trees))
+        list(trees.tree_sentences(text))
 
 
 def test_what_is_converted_already_stays_as_it_is(corpora: Path) -> None:

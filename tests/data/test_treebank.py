@@ -56,6 +56,6 @@ def test_trees_that_are_there_twice_are_told(bought: Path, home: Path) -> None:
 def test_a_broken_tree_is_told_with_its_file(bought: Path, home: Path) -> None:
     broken = next(bought.rglob("wsj_2001.mrg"))
     broken.write_text("( (S (A a) )")
-    with pytest.raises(SapoError, match=rf"^{broken}: a tree does not end"):
+    with pytest.raises(SapoError, match=rf"^{broken}: ends inside a tree"):
         bring_treebank(bought)
     assert find_corpus("wsj") is None

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from sapo.corpus.treebank import read_sections
+from sapo.corpus.trees import slash_sentences, tree_sentences
 from sapo.errors import SapoError
 from sapo.experiments.setup import Setup
 from sapo.experiments.sources import read_task
 from sapo.experiments.tasks import TASKS
-from sapo.experiments.treebank import read_sections, slash_sentences, tree_sentences
 
 TREES = r"""
 ( (S

@@ -2,15 +2,12 @@
 
 import gzip
 import io
-import re
 import zlib
-from collections.abc import Iterator
 
+from sapo.corpus.trees import tagged_columns
 from sapo.errors import SapoError
 
 LIMIT = 64 << 20  # bytes; no corpus we know is half as large, so more is a mistake or an attack
-
-TREE_PARTS = re.compile(r"\(\s*([^\s()]*)(?:\s+([^\s()]+)\s*\))?|\)")  # (TAG word), or (LABEL, or )
 
 
 def as_it_is(data: bytes) -> bytes:
@@ -89,39 +86,6 @@ def bare_conllu(data: bytes) -> bytes:
         else:
             kept.append(line)
     return b"\n".join(kept)
-
-
-def tree_sentences(text: str) -> Iterator[list[tuple[str, str]]]:
-    """Words and parts of speech of bracketed trees, without traces.
-
-    >>> list(tree_sentences("( (S (NP (NNP Ann)) (VP (VBZ naps) (NP (-NONE- *))) (. .)) )"))
-    [[('Ann', 'NNP'), ('naps', 'VBZ'), ('.', '.')]]
-    """
-    depth, sentence = 0, list[tuple[str, str]]()
-    for part in TREE_PARTS.finditer(text):
-        if part[0] == ")":
-            depth -= 1
-            if depth < 0:
-                raise SapoError("a tree has a bracket too many")
-        elif part[2] is None:
-            depth += 1
-        elif part[1] != "-NONE-":
-            sentence.append((part[2], part[1]))
-        if depth == 0 and sentence:
-            yield sentence
-            sentence = []
-    if depth:
-        raise SapoError("a tree does not end")
-
-
-def tagged_columns(trees: str) -> bytes:
-    r"""Trees in, lines of word and part of speech out.
-
-    >>> tagged_columns("( (S (NNP Ann) (VBZ naps)) )")
-    b'Ann\tNNP\nnaps\tVBZ\n\n'
-    """
-    sentences = ("".join(f"{word}\t{tag}\n" for word, tag in sentence) for sentence in tree_sentences(trees))
-    return "".join(f"{sentence}\n" for sentence in sentences).encode()
 
 
 def treebank_sample(data: bytes, *, first: int, last: int) -> bytes:

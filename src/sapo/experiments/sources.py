@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sapo.corpus import Sentence, read
+from sapo.corpus.treebank import read_sections
 from sapo.errors import SapoError
 from sapo.experiments.biodata import Say, tagged_corpora
 from sapo.experiments.setup import SMALL_TEST, SMALL_TRAIN, Setup
 from sapo.experiments.tasks import Task
-from sapo.experiments.treebank import read_sections
 
 
 @dataclass(frozen=True, slots=True)

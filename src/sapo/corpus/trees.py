@@ -1,38 +1,12 @@
-"""A directory of the Penn Treebank's Wall Street Journal in, tagged sentences of some sections out.
-
-Read are the trees (wsj_0001.mrg) or, where there are none, the tagged files (wsj_0001.pos). Traces are left out.
-"""
+"""Texts of a treebank in, words and tags of its sentences out; traces are left out."""
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
-from sapo.corpus import Sentence
 from sapo.errors import SapoError
 
-SECTIONS = {"train": range(19), "dev": range(19, 22), "test": range(22, 25)}
-NAME = re.compile(r"wsj_(\d\d)\d\d\.(mrg|pos)", re.IGNORECASE)
 TRACE = "-NONE-"
 Tagged = list[tuple[str, str]]
-
-
-def read_sections(directory: Path, part: str) -> list[Sentence]:
-    """The sentences of `part` (train, dev or test), in the order of the files."""
-    files = _files(directory)
-    sections = SECTIONS[part]
-    chosen = [path for section, path in files if section in sections]
-    sentences = [
-        Sentence({"word": tuple(word for word, _ in tagged)}, tuple(tag for _, tag in tagged))
-        for path in chosen
-        for tagged in _read(path)
-    ]
-    if not sentences:
-        have = ", ".join(f"{section:02d}" for section in sorted({section for section, _ in files}))
-        raise SapoError(
-            f"{directory}: no sentences of the {part} sections {sections[0]:02d} to {sections[-1]:02d}; "
-            f"it has the sections {have}"
-        )
-    return sentences
 
 
 def tree_sentences(text: str, name: str = "text") -> Iterator[Tagged]:
@@ -95,26 +69,16 @@ def slash_sentences(text: str, name: str = "text") -> Iterator[Tagged]:
                 tagged.append((word, tag.partition("|")[0] or tag))
 
 
-def _files(directory: Path) -> list[tuple[int, Path]]:
-    if not directory.is_dir():
-        raise SapoError(f"{directory}: no such directory; --treebank needs that of the Wall Street Journal's sections")
-    found: dict[str, dict[str, tuple[int, Path]]] = {"mrg": {}, "pos": {}}
-    for path in sorted(directory.rglob("*")):
-        match = NAME.fullmatch(path.name)
-        if match:
-            found[match.group(2).lower()].setdefault(path.stem.lower(), (int(match.group(1)), path))
-    files = found["mrg"] or found["pos"]
-    if not files:
-        raise SapoError(f"{directory}: has no files such as wsj_0001.mrg or wsj_0001.pos, here or below")
-    return [files[name] for name in sorted(files)]
+def tagged_columns(trees: str, name: str = "text") -> bytes:
+    r"""Trees in, lines of word and part of speech out.
+
+    >>> tagged_columns("( (S (NNP Ann) (VBZ naps)) )")
+    b'Ann\tNNP\nnaps\tVBZ\n\n'
+    """
+    return columns_of(tree_sentences(trees, name))
 
 
-def _read(path: Path) -> Iterator[Tagged]:
-    try:
-        text = path.read_text("utf-8")
-    except OSError as error:
-        raise SapoError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise SapoError(f"{path}: not UTF-8; is this a file of the treebank?") from None
-    sentences = tree_sentences if path.suffix.lower() == ".mrg" else slash_sentences
-    return sentences(text, str(path))
+def columns_of(sentences: Iterator[Tagged]) -> bytes:
+    """One word and tag a line, an empty line after each sentence."""
+    lines = ("".join(f"{word}\t{tag}\n" for word, tag in sentence) + "\n" for sentence in sentences)
+    return "".join(lines).encode()
