@@ -23,9 +23,9 @@ $(DONE): pyproject.toml
 	@touch $@ $(VENV)/.demo
 
 test: lint
-	$(BIN)/pytest
-	SAPO_TEST_KERNELS=checked $(BIN)/pytest tests/kernels tests/search tests/learn
-	SAPO_TEST_KERNELS=interpreted $(BIN)/pytest tests/kernels tests/search tests/learn
+	$(BIN)/pytest -n auto
+	SAPO_TEST_KERNELS=checked $(BIN)/pytest -n auto tests/kernels tests/search tests/learn
+	SAPO_TEST_KERNELS=interpreted $(BIN)/pytest -n auto tests/kernels tests/search tests/learn
 
 lint: $(DONE)
 	$(BIN)/ruff format --check .
