@@ -12,13 +12,22 @@ from sapo.errors import SapoError
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_parses_and_learns_transitions(name: str) -> None:
     text, source = template_text(name)
-    parsed = parse_templates(text, ("word", "pos", "label"), source)
+    parsed = parse_templates(text, ("word", "pos", "chunk", "label"), source)
     assert parsed.transitions
     assert len(parsed.templates) > 10
     assert source == f"preset {name}"
 
 
-@pytest.mark.parametrize(("name", "columns"), [("pos", ("word",)), ("ner", ("word",)), ("chunking", ("word", "pos"))])
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [
+        ("pos", ("word",)),
+        ("pos-paper", ("word",)),
+        ("ner", ("word",)),
+        ("chunking", ("word", "pos")),
+        ("bioner", ("word", "pos", "chunk")),
+    ],
+)
 def test_a_preset_needs_only_the_columns_of_its_task(name: str, columns: tuple[str, ...]) -> None:
     assert parse_templates(template_text(name)[0], (*columns, "label")).columns == columns
 

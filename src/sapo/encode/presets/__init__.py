@@ -6,7 +6,7 @@ from pathlib import Path
 from sapo.encode.template import did_you_mean
 from sapo.errors import SapoError
 
-PRESETS = ("chunking", "pos", "ner")
+PRESETS = ("chunking", "pos", "pos-paper", "ner", "bioner")
 LARGEST = 1 << 20
 
 
