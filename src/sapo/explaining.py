@@ -62,7 +62,7 @@ class Explanation:
     token: int
     tag: str
     rival: str
-    chosen: bool  # whether the model itself gives this tag
+    chosen: str  # the tag that the model gives
     tags: tuple[str, ...]  # the best tagging in which the token has the tag
     rival_tags: tuple[str, ...]  # the best one in which it has the rival
     known: int  # features of the token that the model knows
@@ -129,7 +129,7 @@ def explain(
         token,
         name,
         tagger.labels[rival[token]],
-        bool(free[0][token] == path[token]),
+        tagger.labels[free[0][token]],
         tuple(tagger.labels[label] for label in path),
         tuple(tagger.labels[label] for label in rival),
         sum(part.kind == "feature" for part in parts),

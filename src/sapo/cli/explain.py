@@ -64,7 +64,7 @@ def explain_command(
     announce_compiling(quiet)
     tagger = Tagger.load(model)
     tokens = split_sentence(tagger, sentence or "") if file is None else _from_file(tagger, file, number, format)
-    if not 1 <= token <= max(1, len(tokens)):
+    if tokens and not 1 <= token <= len(tokens):
         shown = " ".join(f"{place}:{_word(one)}" for place, one in enumerate(tokens, 1))
         raise SapoError(f"--token {token}: the sentence has the tokens 1 to {len(tokens)} ({shown:.200})")
     why = explain(tagger, tokens, token - 1, tag=tag, against=against, top=top)
@@ -81,11 +81,15 @@ def split_sentence(tagger: "Tagger", text: str) -> list[Any]:
     """Text as the tokens that this model takes: words, or tuples of columns that stand joined by slashes."""
     from sapo.corpus.tokenise import tokenise
 
-    columns = tagger.columns
-    if not columns:
-        raise SapoError("this model was trained on ready-made features; explain it from Python: sapo.explain")
-    if len(columns) == 1:
+    columns = _columns(tagger)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise SapoError("the sentence is not UTF-8; put it into a file that is, and use --file") from None
+    if columns == ("word",):
         return [text[start:end] for start, end in tokenise(text)]
+    if len(columns) == 1:  # tags or lemmas: $ and PRP$ are to stay whole
+        return list(text.split())
     tokens = []
     for number, piece in enumerate(text.split(), 1):
         values = tuple(piece.rsplit("/", len(columns) - 1))  # a slash in the word itself stays there
@@ -102,9 +106,7 @@ def _from_file(tagger: "Tagger", file: str, number: int, format: str | None) -> 
     """One sentence of a file that is read as `sapo tag` reads it."""
     from sapo.corpus import read
 
-    columns = tagger.columns
-    if not columns:
-        raise SapoError("this model was trained on ready-made features; explain it from Python: sapo.explain")
+    columns = _columns(tagger)
     if number < 1:
         raise SapoError(f"--sentence must be at least 1, not {number}")
     count = 0
@@ -115,6 +117,12 @@ def _from_file(tagger: "Tagger", file: str, number: int, format: str | None) -> 
             values = [sentence.columns[name] for name in columns]
             return values[0] if len(columns) == 1 else list(zip(*values, strict=True))
     raise SapoError(f"{file}: has no sentence {number}; it holds {count}")
+
+
+def _columns(tagger: "Tagger") -> tuple[str, ...]:
+    if not tagger.columns:
+        raise SapoError("this model was trained on ready-made features; explain it from Python, with sapo.explain")
+    return tagger.columns
 
 
 def _word(token: Any) -> str:

@@ -30,8 +30,9 @@ def explanation_text(why: Explanation) -> str:
 
 
 def headline(why: Explanation) -> str:
-    whose = "the model chooses" if why.chosen else "the model does not choose"
-    return f"token {why.token + 1}, {why.words[why.token]}: {why.tag} against {why.rival} ({whose} {why.tag})"
+    return (
+        f"token {why.token + 1}, {why.words[why.token]}: {why.tag} against {why.rival} (the model chooses {why.chosen})"
+    )
 
 
 def strength(why: Explanation) -> str:
