@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sapo.corpus import Sentence, read
     from sapo.errors import SapoError
     from sapo.evaluate import Scores
+    from sapo.explaining import Explanation, explain
     from sapo.learn import Settings
     from sapo.online import Trainer
     from sapo.tagger import Tagger, Tagging
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Explanation": "sapo.explaining",
     "SapoError": "sapo.errors",
     "Scores": "sapo.evaluate",
     "Sentence": "sapo.corpus",
@@ -32,11 +34,13 @@ _HOME = {
     "Tagger": "sapo.tagger",
     "Tagging": "sapo.tagger",
     "Trainer": "sapo.online",
+    "explain": "sapo.explaining",
     "read": "sapo.corpus",
     "train": "sapo.training",
 }
 
 __all__ = [
+    "Explanation",
     "SapoError",
     "Scores",
     "Sentence",
@@ -45,6 +49,7 @@ __all__ = [
     "Tagging",
     "Trainer",
     "__version__",
+    "explain",
     "read",
     "train",
 ]

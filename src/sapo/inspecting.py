@@ -36,7 +36,7 @@ def describe(model: Model, *, top: int = 5, label: str | None = None) -> dict[st
 
 def _strongest_features(model: Model, label: int, top: int) -> list[dict[str, Any]]:
     column = model.parameters.features[:, label]
-    rows = _largest(np.abs(column), top)
+    rows = largest(np.abs(column), top)
     names = model.encoder.feature_names(rows.tolist())
     return [{"feature": name, "weight": round(float(column[row]), 4)} for name, row in zip(names, rows, strict=True)]
 
@@ -49,7 +49,7 @@ def _strongest_transitions(model: Model, top: int) -> list[dict[str, Any]]:
             "to": model.labels[place % len(model.labels)],
             "weight": round(float(flat[place]), 4),
         }
-        for place in _largest(np.abs(flat), top).tolist()
+        for place in largest(np.abs(flat), top).tolist()
     ]
 
 
@@ -57,7 +57,7 @@ def _strongest_edge_features(model: Model, top: int) -> list[dict[str, Any]]:
     pairs, weights = model.parameters.pairs, model.parameters.pair_weights.ravel()
     if not len(weights):
         return []
-    entries = _largest(np.abs(weights), top)
+    entries = largest(np.abs(weights), top)
     names = model.encoder.edge_feature_names(pairs.owners[entries].tolist())
     found = []
     for name, entry in zip(names, entries.tolist(), strict=True):
@@ -67,7 +67,12 @@ def _strongest_edge_features(model: Model, top: int) -> list[dict[str, Any]]:
     return found
 
 
-def _largest(values: Any, top: int) -> Any:
+def largest(values: Any, top: int) -> Any:
+    """The places of the largest values, largest first.
+
+    >>> largest(np.array([1.0, 3.0, 2.0]), 2).tolist()
+    [1, 2]
+    """
     some = np.argpartition(-values, min(top, len(values) - 1))[:top] if top < len(values) else np.arange(len(values))
     return some[np.argsort(-values[some], kind="stable")]
 

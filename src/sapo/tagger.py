@@ -86,8 +86,11 @@ class Tagger:
         The searches topn and astar are exact, beam (of this width) is not.
         """
         _check_search(search, n)
-        corpus = next(self._encoded_batches([tokens]))
-        return self._taggings(self._candidates(corpus, 0, n, search, width))
+        return self._taggings(self._candidates(self.encode(tokens), 0, n, search, width))
+
+    def encode(self, tokens: Sequence[Any]) -> EncodedCorpus:
+        """One sentence as integers: the features that the model knows of each token."""
+        return next(self._encoded_batches([tokens]))
 
     def evaluate(self, path: str | Path, *, strict: bool = False, **reading: Any) -> Scores:
         """Tag a labelled file and compare."""

@@ -13,6 +13,7 @@ from sapo.cli.data import data_command
 from sapo.cli.demo import demo_command
 from sapo.cli.evaluate import eval_command
 from sapo.cli.experiment import experiment_command
+from sapo.cli.explain import explain_command
 from sapo.cli.inspect import inspect_command
 from sapo.cli.pipeline import pipeline_command
 from sapo.cli.report import report_command
@@ -33,6 +34,7 @@ for command in (
     eval_command,
     compare_command,
     inspect_command,
+    explain_command,
     convert_command,
     pipeline_command,
     data_command,

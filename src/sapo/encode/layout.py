@@ -65,19 +65,19 @@ class Layout:
             values.append(self._value_name(index, key & ((1 << bits) - 1)))
             key >>= bits
         if key:
-            raise _damaged()
+            raise damaged()
         return f"{template} = {' & '.join(reversed(values))}" if values else str(template)
 
     def _value_name(self, view: int, value: int) -> str:
         if not 0 < value < self.reserved + len(self.views[view].table):
-            raise _damaged()
+            raise damaged()
         if value >= self.reserved:
             return self.views[view].table[value - self.reserved]
         distance = (value + 1) // 2
         return f"<{distance} before the start>" if value % 2 else f"<{distance} past the end>"
 
 
-def _damaged() -> SapoError:
+def damaged() -> SapoError:
     return SapoError("the model names a value that its vocabulary does not have: it was changed or damaged")
 
 
