@@ -30,8 +30,11 @@ class Pairs:
 
     def keys(self, labels: int, of: int) -> Longs:
         """Entries as single numbers, in order; the codes are over `labels`, the numbers over `of` of them."""
-        before, after = np.divmod(self.codes.astype(np.int64), labels)
-        keys: Longs = self.owners.astype(np.int64) * of * of + before * of + after
+        codes = self.codes.astype(np.int64)
+        if of != labels:
+            before, after = np.divmod(codes, labels)
+            codes = before * of + after
+        keys: Longs = self.owners.astype(np.int64) * of * of + codes
         return keys
 
 
@@ -52,10 +55,14 @@ def observed_pairs(corpus: EncodedCorpus, edge_features: int, labels: int) -> Pa
     )
 
 
-def joined_pairs(old: Pairs, old_labels: int, new: Pairs, labels: int) -> Pairs:
-    """The pairs of both, over the larger set of labels."""
-    keys = np.union1d(old.keys(old_labels, labels), new.keys(labels, labels))
-    return _of_keys(keys, len(new.offsets) - 1, labels)
+def joined_pairs(old: Pairs, old_labels: int, new: Pairs, labels: int) -> tuple[Pairs, Longs]:
+    """The pairs of both, over the larger set of labels; and before which entries of the old the added ones stand."""
+    known, wanted = old.keys(old_labels, labels), new.keys(labels, labels)
+    places = np.searchsorted(known, wanted)
+    there = places < len(known)
+    there[there] = known[places[there]] == wanted[there]
+    places = places[~there]
+    return _of_keys(np.insert(known, places, wanted[~there]), len(new.offsets) - 1, labels), places
 
 
 def _of_keys(keys: Longs, edge_features: int, labels: int) -> Pairs:
