@@ -6,21 +6,25 @@ import numpy as np
 
 from sapo.encode.growable import Growable
 from sapo.encode.pairs import Pairs, joined_pairs
-from sapo.kernels.types import Floats, Ints
+from sapo.kernels import update
+from sapo.kernels.types import Doubles, Floats, Ints
 from sapo.lattice import Parameters, no_bans
 from sapo.learn.weights import Weights
 
 LAG = 1e-4  # that the shown weights may be too large by, relatively, before all of them are brought up to date
 
+FOLDED = 10 * update.SMALLEST_SCALE  # below it a learner, in threads or not, may rewrite all weights
+
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """True weights as they were: those of some features, and all others that learning may change."""
+    """Weights as they were: those of some features, and all others that learning may change."""
 
     rows: Ints
     features: Floats
     edges: Floats
     pair_weights: Floats
+    state: Doubles
 
 
 class GrowingWeights:
@@ -91,16 +95,21 @@ class GrowingWeights:
         parameters = Parameters(features, edges, pairs, old.pair_weights, bans)
         return GrowingWeights(parameters, transitions=self.weights.transitions)
 
-    def backup(self, rows: Ints) -> Backup:
-        weights, scale = self.weights, np.float32(self.weights.scale)
+    def backup(self, rows: Ints, shrinking: float) -> Backup:
+        """What learning from these features may change, if it shrinks all weights by this factor at most."""
+        weights = self.weights
         touched = np.unique(rows)
-        return Backup(touched, weights.features[touched] * scale, weights.edges * scale, weights.pair_weights * scale)
+        if weights.scale * shrinking < FOLDED:
+            touched = np.arange(len(weights.features), dtype=np.int32)
+        blocks = weights.features[touched], weights.edges.copy(), weights.pair_weights.copy()
+        return Backup(touched, *blocks, weights.state.copy())
 
     def restore(self, backup: Backup) -> None:
-        weights, scale = self.weights, np.float32(self.weights.scale)
-        weights.features[backup.rows] = backup.features / scale
-        weights.edges[:] = backup.edges / scale
-        weights.pair_weights[:] = backup.pair_weights / scale
+        weights = self.weights
+        weights.features[backup.rows] = backup.features
+        weights.edges[:] = backup.edges
+        weights.pair_weights[:] = backup.pair_weights
+        weights.state[:] = backup.state
 
     def finite(self, rows: Ints) -> bool:
         """Whether all that learning from these features may have changed are numbers."""

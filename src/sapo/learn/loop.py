@@ -125,6 +125,7 @@ def final_weights(state: State) -> Parameters:
 
 def tag(corpus: EncodedCorpus, parameters: Parameters) -> Ints:
     """The best label of every token."""
+    parameters.check_knows(corpus.rows, corpus.edge_rows)
     tags = np.zeros(corpus.tokens, np.int32)
     viterbi.tag_sentences(
         corpus.offsets,
