@@ -28,13 +28,9 @@ class Pairs:
         """[entries] the edge feature of each entry."""
         return np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))
 
-    def keys(self, labels: int, of: int) -> Longs:
-        """Entries as single numbers, in order; the codes are over `labels`, the numbers over `of` of them."""
-        codes = self.codes.astype(np.int64)
-        if of != labels:
-            before, after = np.divmod(codes, labels)
-            codes = before * of + after
-        keys: Longs = self.owners.astype(np.int64) * of * of + codes
+    def keys(self, labels: int) -> Longs:
+        """Entries as single numbers, in order."""
+        keys: Longs = self.owners.astype(np.int64) * labels * labels + self.codes
         return keys
 
 
@@ -55,9 +51,9 @@ def observed_pairs(corpus: EncodedCorpus, edge_features: int, labels: int) -> Pa
     )
 
 
-def joined_pairs(old: Pairs, old_labels: int, new: Pairs, labels: int) -> tuple[Pairs, Longs]:
-    """The pairs of both, over the larger set of labels; and before which entries of the old the added ones stand."""
-    known, wanted = old.keys(old_labels, labels), new.keys(labels, labels)
+def joined_pairs(old: Pairs, new: Pairs, labels: int) -> tuple[Pairs, Longs]:
+    """The pairs of both, and before which entries of the old ones those that are added stand."""
+    known, wanted = old.keys(labels), new.keys(labels)
     places = np.searchsorted(known, wanted)
     there = places < len(known)
     there[there] = known[places[there]] == wanted[there]

@@ -76,8 +76,7 @@ class GrowingWeights:
 
     def add_pairs(self, observed: Pairs) -> None:
         if len(observed.codes):
-            labels = self.labels
-            self.weights.pairs, places = joined_pairs(self.weights.pairs, labels, observed, labels)
+            self.weights.pairs, places = joined_pairs(self.weights.pairs, observed, self.labels)
             self.weights.pair_weights = np.insert(self.weights.pair_weights, places, 0.0, axis=0)
 
     def with_labels(self, labels: int) -> "GrowingWeights":
