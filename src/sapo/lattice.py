@@ -6,6 +6,7 @@ import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.pairs import Pairs
+from sapo.errors import SapoError
 from sapo.kernels import score
 from sapo.kernels.types import Floats, Ints
 
@@ -33,6 +34,11 @@ class Parameters:
     def blocks(self) -> tuple[Floats, Floats, Floats]:
         """All weights: of features, of pairs of labels, of edge features."""
         return self.features, self.edges, self.pair_weights
+
+    def check_knows(self, rows: Ints, edge_rows: Ints) -> None:
+        """Kernels trust that there is a weight for every feature; an encoder that has grown since knows more."""
+        if rows.max(initial=-1) >= len(self.features) or edge_rows.max(initial=-1) >= len(self.pairs.offsets) - 1:
+            raise SapoError("these weights are older than the features; take the model anew, or work on a snapshot")
 
 
 def no_bans(labels: int) -> Floats:
@@ -78,6 +84,7 @@ def make_lattice(corpus: EncodedCorpus, sentence: int, parameters: Parameters) -
     """The lattice of one sentence of a corpus under these weights."""
     first, last = int(corpus.offsets[sentence]), int(corpus.offsets[sentence + 1])
     T, L = last - first, parameters.labels
+    parameters.check_knows(corpus.rows[corpus.row_offsets[first] : corpus.row_offsets[last]], corpus.edge_rows)
     node = np.empty((T, L), np.float32)
     score.score_nodes(first, last, corpus.row_offsets, corpus.rows, corpus.values, parameters.features, 1.0, node)
     if T:

@@ -20,6 +20,7 @@ from sapo.errors import SapoError
 from sapo.kernels.types import Ints
 
 Token = Sequence[str] | Mapping[str, Any]
+ROOM = 1000  # new features that a growing encoder has room for from the start
 LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -75,6 +76,22 @@ class FeatureEncoder:
         return _encoded(self.names.find(names), values, per_token, per_sentence, gold)
 
 
+class GrowingFeatureEncoder(FeatureEncoder):
+    """A copy of an encoder that learns new features in place. What is known keeps its number."""
+
+    def __init__(self, encoder: FeatureEncoder) -> None:
+        super().__init__(encoder.names.copy(room=ROOM))
+
+    def grow(self, sentences: Iterable[Sequence[Token]], gold: Ints) -> EncodedCorpus:
+        """Add the features of new sentences, and encode these."""
+        names, values, per_token, per_sentence = _flatten(sentences)
+        return _encoded(self.names.add(names), values, per_token, per_sentence, gold)
+
+    def frozen(self) -> FeatureEncoder:
+        """What is known now, in arrays of its own."""
+        return FeatureEncoder(self.names.copy())
+
+
 def build_feature_encoder(
     sentences: Iterable[Sequence[Token]], gold: Ints, *, min_count: int = 1
 ) -> tuple[FeatureEncoder, EncodedCorpus]:
@@ -88,16 +105,6 @@ def build_feature_encoder(
     row_of[order] = np.arange(len(order), dtype=np.int32)
     encoder = FeatureEncoder(StringTable(found[i] for i in order))
     return encoder, _encoded(row_of[first], values, per_token, per_sentence, gold)
-
-
-def grow_feature_encoder(
-    old: FeatureEncoder, sentences: Iterable[Sequence[Token]], gold: Ints
-) -> tuple[FeatureEncoder, EncodedCorpus]:
-    """An encoder that also knows the features of new sentences. What is known keeps its number."""
-    names, values, per_token, per_sentence = _flatten(sentences)
-    table = old.names.copy()
-    rows = table.add(names)
-    return FeatureEncoder(table), _encoded(rows, values, per_token, per_sentence, gold)
 
 
 def _encoded(

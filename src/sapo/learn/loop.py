@@ -4,7 +4,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -38,6 +38,21 @@ class PassRecord:
     accuracy: float  # share of training tokens that were right when they came
     seconds: float
     tokens_per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What the learner itself has counted in one pass."""
+
+    epoch: int
+    rate: float
+    totals: Doubles  # see kernels/update.py
+    seconds: float
+
+    @property
+    def all_right(self) -> bool:
+        """Whether every token was right when it came."""
+        return bool(self.totals[update.CORRECT] == self.totals[update.TOKENS])
 
 
 @dataclass(slots=True)
@@ -110,6 +125,7 @@ def final_weights(state: State) -> Parameters:
 
 def tag(corpus: EncodedCorpus, parameters: Parameters) -> Ints:
     """The best label of every token."""
+    parameters.check_knows(corpus.rows, corpus.edge_rows)
     tags = np.zeros(corpus.tokens, np.int32)
     viterbi.tag_sentences(
         corpus.offsets,
@@ -148,6 +164,28 @@ def _one_pass(
 ) -> PassRecord:
     epoch = state.epoch + 1
     weights = state.weights
+    done = run_pass(learner, corpus, settings, weights, epoch, groups=groups, observers=observers)
+    record = measure(done, corpus, settings, weights, groups)
+    if dev is None:
+        return record
+    true_weights = weights.true_weights()
+    value = dev.evaluate(true_weights).main[1]
+    if value > max((record.dev or 0.0 for record in state.history), default=-math.inf):
+        state.best, state.best_epoch = true_weights, epoch
+    return replace(record, dev=value)
+
+
+def run_pass(
+    learner: LearnerPass,
+    corpus: EncodedCorpus,
+    settings: Settings,
+    weights: Weights,
+    epoch: int,
+    *,
+    groups: Groups | None = None,
+    observers: Sequence[Observer] = (),
+) -> Pass:
+    """Learn from every sentence once. What costs time for all weights, and not for the sentences, is in `measure`."""
     order = draw_order(corpus, settings, epoch)
     rate = settings.rate_of(epoch)
     totals = np.zeros(update.BY_RANK + RANKS)
@@ -163,34 +201,39 @@ def _one_pass(
             observer.samples(epoch, done, corpus.sentences)
         started = time.perf_counter()
     weights.pay_penalties()
+    return Pass(epoch, rate, totals, seconds)
 
+
+def measure(
+    done: Pass, corpus: EncodedCorpus, settings: Settings, weights: Weights, groups: Groups | None = None
+) -> PassRecord:
+    """What a pass and the weights after it have to tell."""
+    totals = done.totals
     objective = float(totals[update.LOSS]) / corpus.sentences + _penalty(weights, settings, groups, corpus.sentences)
     complexity = weights.w_complexity()
     if not (math.isfinite(objective) and math.isfinite(complexity)):
-        raise SapoError(
-            f"pass {epoch}: the weights grew out of all bounds; lower the rate ({settings.rate}) "
-            f"or the strength ({settings.strength})"
-        )
-    value = None
-    if dev is not None:
-        true_weights = weights.true_weights()
-        value = dev.evaluate(true_weights).main[1]
-        if value > max((record.dev or 0.0 for record in state.history), default=-math.inf):
-            state.best, state.best_epoch = true_weights, epoch
+        raise out_of_bounds(done.epoch, settings)
     tokens = max(1.0, totals[update.TOKENS])
     return PassRecord(
-        epoch=epoch,
+        epoch=done.epoch,
         objective=objective,
-        dev=value,
+        dev=None,
         w_complexity=complexity,
-        rate=rate,
+        rate=done.rate,
         updates=int(totals[update.UPDATED_SAMPLES]),
         updated=float(totals[update.UPDATES] / tokens),
         candidates=float(totals[update.CANDIDATES]) / corpus.sentences,
         probabilities=[float(total) / corpus.sentences for total in totals[update.BY_RANK :] if total > 0],
         accuracy=float(totals[update.CORRECT] / tokens),
-        seconds=seconds,
-        tokens_per_second=float(tokens / max(seconds, 1e-9)),
+        seconds=done.seconds,
+        tokens_per_second=float(tokens / max(done.seconds, 1e-9)),
+    )
+
+
+def out_of_bounds(epoch: int, settings: Settings) -> SapoError:
+    return SapoError(
+        f"pass {epoch}: the weights grew out of all bounds; lower the rate ({settings.rate}) "
+        f"or the strength ({settings.strength})"
     )
 
 

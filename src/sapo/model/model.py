@@ -37,6 +37,8 @@ class Model:
 
 def save_model(model: Model, path: str | Path) -> None:
     """The old file at `path` stays until the new one is whole."""
+    if len(model.parameters.features) != model.encoder.features:
+        raise SapoError("this model has weights for other features than its encoder makes; take it anew, then save it")
     header = {
         "format": FORMAT,
         "kind": model.encoder.kind,
