@@ -15,6 +15,7 @@ from sapo import kernels
 from sapo.corpus import LABEL, Block, Sentence, block_from_sentences, format_of, read_blocks
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.ready import FeatureSession
 from sapo.encode.strings import StringTable
 from sapo.encode.template import did_you_mean
 from sapo.errors import SapoError
@@ -161,15 +162,14 @@ class Tagger:
         return self.model.encoder
 
     def _encoded_batches(self, sentences: Iterable[Sequence[Any]]) -> Iterator[EncodedCorpus]:
-        encoder = self.model.encoder
+        session = self.model.encoder.session()
         first = 0
         for batch in _batches(sentences):
             kernels.prepare(sum(len(tokens) for tokens in batch))
-            if isinstance(encoder, TemplateEncoder):
-                block = sentence_block(batch, self.columns, first=first, trained=self._trained_columns())
-                yield encoder.session().encode(block)
+            if isinstance(session, FeatureSession):
+                yield session.encode(batch, first=first)
             else:
-                yield encoder.encode(batch, first=first)
+                yield session.encode(sentence_block(batch, self.columns, first=first, trained=self._trained_columns()))
             first += len(batch)
 
     def _tags(self, corpus: EncodedCorpus) -> Ints:
