@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sapo.corpus import Sentence, read
     from sapo.errors import SapoError
+    from sapo.estimator import SequenceLabeler
     from sapo.evaluate import Scores
     from sapo.learn import Settings
     from sapo.online import Trainer
@@ -28,6 +29,7 @@ _HOME = {
     "SapoError": "sapo.errors",
     "Scores": "sapo.evaluate",
     "Sentence": "sapo.corpus",
+    "SequenceLabeler": "sapo.estimator",
     "Settings": "sapo.learn",
     "Tagger": "sapo.tagger",
     "Tagging": "sapo.tagger",
@@ -40,6 +42,7 @@ __all__ = [
     "SapoError",
     "Scores",
     "Sentence",
+    "SequenceLabeler",
     "Settings",
     "Tagger",
     "Tagging",

@@ -111,7 +111,7 @@ class _OfKey(dict[Any, int]):
     def __missing__(self, value: Any) -> int:
         if isinstance(value, str):
             number = self._entries._plain[f"{self._key}:{''.join([value])}"]
-        elif isinstance(value, float | int | np.floating | np.integer | np.bool_) and abs(value) <= LARGEST:
+        elif isinstance(value, float | int | np.floating | np.integer | np.bool_) and -LARGEST <= value <= LARGEST:
             number = self._entries.new(self._key, float(value))
             if value not in (0, 1):
                 return number  # real numbers seldom come twice: remembering them only costs memory

@@ -12,7 +12,7 @@ from sapo.encode.ready import FeatureEncoder
 from sapo.encode.strings import array_of, valid_offsets
 from sapo.errors import SapoError
 from sapo.lattice import Parameters, no_bans
-from sapo.model.arrayfile import load_arrays, save_arrays
+from sapo.model.arrayfile import load_arrays, pack_arrays, save_arrays, unpack_arrays
 
 FORMAT = 1
 WHAT = "a sapo model"
@@ -37,6 +37,20 @@ class Model:
 
 def save_model(model: Model, path: str | Path) -> None:
     """The old file at `path` stays until the new one is whole."""
+    save_arrays(path, *_parts(model))
+
+
+def model_bytes(model: Model) -> bytes:
+    """What `save_model` writes."""
+    return pack_arrays(*_parts(model))
+
+
+def model_from_bytes(data: bytes) -> Model:
+    """The model of `model_bytes`, checked like that of a file."""
+    return _model("bytes", *unpack_arrays(data, "bytes", WHAT))
+
+
+def _parts(model: Model) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     header = {
         "format": FORMAT,
         "kind": model.encoder.kind,
@@ -45,12 +59,15 @@ def save_model(model: Model, path: str | Path) -> None:
         "reader": model.reader,
         "record": model.record,
     }
-    save_arrays(path, header, {**_parameter_arrays(model.parameters), **model.encoder.arrays()})
+    return header, {**_parameter_arrays(model.parameters), **model.encoder.arrays()}
 
 
 def load_model(path: str | Path) -> Model:
     """Load by memory map; everything that a kernel will use as an index is checked first."""
-    header, arrays = load_arrays(path, WHAT)
+    return _model(path, *load_arrays(path, WHAT))
+
+
+def _model(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Model:
     version = header.get("format")
     if not isinstance(version, int):
         raise SapoError(f"{path}: not {WHAT}: it has no format number")
