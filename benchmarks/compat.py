@@ -51,7 +51,9 @@ def main(chosen: list[str]) -> None:
     X_test, y_test = features_and_chunks(read(data / "test.txt.gz"))
     kernels.compile_kernels()
     sapo.compat.CRF(max_iterations=1).fit(X[:50], y[:50]).predict(X[:50])  # loads the cache
-    print(f"{'algorithm':10} {'system':17} {'fit':>8} {'predict':>8} {'marginals':>9} {'accuracy':>9} {'span F1':>8}")
+    print(
+        f"{'algorithm':10} {'system':17} {'fit':>8} {'predict':>8} {'marginals':>9} {'accuracy':>9} {'span F1':>8} {'weights':>9}"
+    )
     for algorithm in chosen or ARGUMENTS:
         for name, system in SYSTEMS.items():
             crf = system(algorithm=algorithm, all_possible_transitions=True, **ARGUMENTS[algorithm])
@@ -61,7 +63,7 @@ def main(chosen: list[str]) -> None:
             accuracy = sapo.compat.metrics.flat_accuracy_score(y_test, found)
             print(
                 f"{algorithm:10} {name:17} {fit:8.1f} {predict:8.2f} {marginals:9.2f} "
-                f"{100 * accuracy:9.2f} {100 * span_f1(y_test, found):8.2f}",
+                f"{100 * accuracy:9.2f} {100 * span_f1(y_test, found):8.2f} {len(crf.state_features_):9,}",
                 flush=True,
             )
 

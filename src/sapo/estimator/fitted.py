@@ -3,9 +3,9 @@
 A pickle of one holds its parameters and the bytes of its model file.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from sapo.learn import Groups, PassRecord, Settings
 from sapo.model import model_bytes, model_from_bytes
 from sapo.tagger import Tagger, Tagging
 from sapo.training import Outcome, Prepared, run, with_calibrated_rate
+
+R = TypeVar("R")
 
 
 class FittedLabeler(Estimator):
@@ -55,7 +57,8 @@ class FittedLabeler(Estimator):
 
     def predict_nbest(self, X: Any, n: int = 5) -> list[list[Tagging]]:
         """The n best taggings of each sequence, best first, with their probabilities among these n."""
-        return [[self._with_labels(found) for found in self.tagger_.nbest(tokens, n)] for tokens in self._tokens(X)]
+        tagger = self.tagger_
+        return self._one_by_one(X, lambda tokens: [self._with_labels(found) for found in tagger.nbest(tokens, n)])
 
     def evaluate(self, X: Any, y: Any) -> Scores:
         """All scores: tokens, sequences and, where the labels mark spans, spans."""
@@ -110,6 +113,16 @@ class FittedLabeler(Estimator):
 
     def _tokens(self, X: Any) -> list[list[Any]]:
         return token_sequences(X, columns=self._takes_columns())
+
+    def _one_by_one(self, X: Any, work: Callable[[list[Any]], R]) -> list[R]:
+        """What becomes of each sequence; an error names it by its number in X."""
+        found = []
+        for number, tokens in enumerate(self._tokens(X)):
+            try:
+                found.append(work(tokens))
+            except SapoError as error:
+                raise SapoError(f"X[{number}]: {str(error).removeprefix('sentence 0, ')}") from None
+        return found
 
     def _takes_columns(self) -> bool:
         """Whether a token that comes as a list is a row of columns; else it is a list of features."""
