@@ -51,9 +51,8 @@ def main(chosen: list[str]) -> None:
     X_test, y_test = features_and_chunks(read(data / "test.txt.gz"))
     kernels.compile_kernels()
     sapo.compat.CRF(max_iterations=1).fit(X[:50], y[:50]).predict(X[:50])  # loads the cache
-    print(
-        f"{'algorithm':10} {'system':17} {'fit':>8} {'predict':>8} {'marginals':>9} {'accuracy':>9} {'span F1':>8} {'weights':>9}"
-    )
+    header = ("fit", "predict", "marginals", "accuracy", "span F1", "weights")
+    print(f"{'algorithm':10} {'system':17}", *(f"{name:>9}" for name in header))
     for algorithm in chosen or ARGUMENTS:
         for name, system in SYSTEMS.items():
             crf = system(algorithm=algorithm, all_possible_transitions=True, **ARGUMENTS[algorithm])
@@ -61,11 +60,9 @@ def main(chosen: list[str]) -> None:
             predict, found = seconds(lambda crf=crf: crf.predict(X_test))
             marginals, _ = seconds(lambda crf=crf: crf.predict_marginals(X_test))
             accuracy = sapo.compat.metrics.flat_accuracy_score(y_test, found)
-            print(
-                f"{algorithm:10} {name:17} {fit:8.1f} {predict:8.2f} {marginals:9.2f} "
-                f"{100 * accuracy:9.2f} {100 * span_f1(y_test, found):8.2f} {len(crf.state_features_):9,}",
-                flush=True,
-            )
+            figures = f"{fit:9.1f} {predict:9.2f} {marginals:9.2f} {100 * accuracy:9.2f}"
+            f1, weights = 100 * span_f1(y_test, found), len(crf.state_features_)
+            print(f"{algorithm:10} {name:17} {figures} {f1:9.2f} {weights:9,}", flush=True)
 
 
 if __name__ == "__main__":
