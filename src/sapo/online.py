@@ -88,7 +88,8 @@ def continue_training(
             *record.get("continued", []),
             {"sentences": corpus.sentences, "passes": state.epoch, "settings": chosen.as_json(), "stopped": reason},
         ]
-    return Tagger(Model(tuple(table.strings()), encoder, parameters, model.reader, known if record else {}))
+    labels = tuple(table.strings())
+    return Tagger(Model(labels, encoder, parameters, model.reader, known if record else {}, model.temperature))
 
 
 def _grow(tagger: Tagger, data: Source, labels: StringTable, **reading: Any) -> tuple[Encoder, EncodedCorpus]:

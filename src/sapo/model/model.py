@@ -1,5 +1,6 @@
 """All that tagging needs, as one value and as one file."""
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,13 +27,14 @@ ENCODERS: dict[str, type[TemplateEncoder] | type[FeatureEncoder]] = {
 @dataclass(frozen=True, slots=True)
 class Model:
     """Labels, an encoder and its weights. `reader` says how the training file was read, so that others are read alike;
-    `record` says how it was trained."""
+    `record` says how it was trained. Probabilities are those of scores divided by `temperature`."""
 
     labels: tuple[str, ...]
     encoder: Encoder
     parameters: Parameters
     reader: dict[str, Any] = field(default_factory=dict)
     record: dict[str, Any] = field(default_factory=dict)
+    temperature: float = 1.0
 
 
 def save_model(model: Model, path: str | Path) -> None:
@@ -59,6 +61,8 @@ def _parts(model: Model) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "reader": model.reader,
         "record": model.record,
     }
+    if model.temperature != 1.0:  # a model that was never calibrated has the file that it always had
+        header["temperature"] = model.temperature
     return header, {**_parameter_arrays(model.parameters), **model.encoder.arrays()}
 
 
@@ -81,7 +85,8 @@ def _model(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarra
         _check_record(header["record"])
         encoder = ENCODERS[header["kind"]].from_arrays(header["encoder"], arrays)
         parameters = _parameters(arrays, encoder, len(labels))
-        return Model(labels, encoder, parameters, dict(header["reader"]), dict(header["record"]))
+        temperature = _temperature(header.get("temperature", 1.0))
+        return Model(labels, encoder, parameters, dict(header["reader"]), dict(header["record"]), temperature)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, SapoError) as error:
         raise SapoError(f"{path}: not {WHAT}: its parts do not fit together ({error})") from None
 
@@ -118,6 +123,12 @@ def _parameters(arrays: dict[str, np.ndarray], encoder: Encoder, labels: int) ->
     bans = floats("bans", labels + 2, labels) if "bans" in arrays else no_bans(labels)
     features, edges = floats("weights", encoder.features, labels), floats("edges", labels, labels)
     return Parameters(features, edges, pairs, pair_weights, bans)
+
+
+def _temperature(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise ValueError("temperature")
+    return float(value)
 
 
 def _distinct_strings(values: Any) -> bool:
