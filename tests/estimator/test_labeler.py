@@ -80,6 +80,21 @@ def test_marginals_are_sums_over_all_taggings(words: list[list[str]], chunks: li
             assert probability == pytest.approx(share, abs=1e-5)
 
 
+def test_spans_have_the_probability_of_all_taggings_that_have_them(
+    words: list[list[str]], parts: list[list[str]], chunks: list[list[str]]
+) -> None:
+    labeler = SequenceLabeler(epochs=2).fit(words[:6], chunks[:6])
+    sentence = words[9][:3]
+    (spans,) = labeler.predict_spans([sentence])
+    assert [(span.start, span.end, span.type) for span in spans] == [(0, 2, "NP")]
+    (everything,) = labeler.predict_nbest([sentence], n=27)
+    share = sum(t.probability for t in everything if t.tags in (["B-NP", "I-NP", "O"], ["I-NP", "I-NP", "O"]))
+    share += sum(t.probability for t in everything if t.tags in (["B-NP", "I-NP", "B-NP"], ["I-NP", "I-NP", "B-NP"]))
+    assert spans[0].probability == pytest.approx(share, abs=1e-5)
+    with pytest.raises(SapoError, match="these labels mark no spans, as B-X, I-X and O do: DT, NN, VB"):
+        SequenceLabeler(epochs=1).fit(words, parts).predict_spans(words)
+
+
 def test_the_best_of_the_n_best_is_the_prediction(words: list[list[str]], parts: list[list[str]]) -> None:
     labeler = SequenceLabeler(epochs=3).fit(words, parts)
     ranked = labeler.predict_nbest(words[:4], n=3)
@@ -164,7 +179,7 @@ def test_classes_of_the_first_call_are_all_there_are(words: list[list[str]], par
 
 def test_before_fit_every_prediction_is_refused() -> None:
     labeler = SequenceLabeler()
-    for call in (labeler.predict, labeler.predict_marginals, labeler.predict_nbest):
+    for call in (labeler.predict, labeler.predict_marginals, labeler.predict_nbest, labeler.predict_spans):
         with pytest.raises(NotFittedError, match="this SequenceLabeler is not fitted yet; call fit first"):
             call([["a"]])
     with pytest.raises(SapoError, match="not fitted"):

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from sapo.corpus.probable import TaggedSpan
 from sapo.errors import SapoError
 from sapo.estimator.base import Estimator, NotFittedError
-from sapo.estimator.chances import marginal_arrays
 from sapo.estimator.sequences import Label, Pairs, labelled_pairs, token_importance, token_sequences
-from sapo.evaluate import Scores, score
+from sapo.evaluate import Scores, looks_like_spans, score
 from sapo.learn import Groups, PassRecord, Settings
 from sapo.model import model_bytes, model_from_bytes
 from sapo.tagger import Tagger, Tagging
@@ -52,13 +52,20 @@ class FittedLabeler(Estimator):
         unseen = dict.fromkeys(self.classes_, 0.0)
         return [
             [{**unseen, **dict(zip(names, row, strict=True))} for row in sentence.tolist()]
-            for sentence in marginal_arrays(tagger, self._tokens(X))
+            for sentence in tagger.marginal_arrays(self._tokens(X))
         ]
 
     def predict_nbest(self, X: Any, n: int = 5) -> list[list[Tagging]]:
         """The n best taggings of each sequence, best first, with their probabilities among these n."""
         tagger = self.tagger_
         return self._one_by_one(X, lambda tokens: [self._with_labels(found) for found in tagger.nbest(tokens, n)])
+
+    def predict_spans(self, X: Any) -> list[list[TaggedSpan]]:
+        """The spans of each sequence (start, end, type) with their probabilities over all taggings."""
+        tagger = self.tagger_
+        if not looks_like_spans(tagger.labels):
+            raise SapoError(f"these labels mark no spans, as B-X, I-X and O do: {', '.join(tagger.labels)[:60]}")
+        return self._one_by_one(X, tagger.spans)
 
     def evaluate(self, X: Any, y: Any) -> Scores:
         """All scores: tokens, sequences and, where the labels mark spans, spans."""
