@@ -26,9 +26,24 @@ LEARNERS = {
 }
 PASSES = 30  # at most: a pass of a stochastic method does more than an iteration of L-BFGS
 WITHOUT_MEANING = (
-    "num_memories epsilon period delta linesearch max_linesearch calibration_eta calibration_rate calibration_samples "
-    "calibration_candidates calibration_max_trials pa_type c error_sensitive variance gamma trainer_cls"
-).split()
+    "num_memories",
+    "epsilon",
+    "period",
+    "delta",
+    "linesearch",
+    "max_linesearch",
+    "calibration_eta",
+    "calibration_rate",
+    "calibration_samples",
+    "calibration_candidates",
+    "calibration_max_trials",
+    "pa_type",
+    "c",
+    "error_sensitive",
+    "variance",
+    "gamma",
+    "trainer_cls",
+)
 
 
 class CRF(FittedLabeler):
