@@ -105,8 +105,9 @@ class SequenceLabeler(FittedLabeler):
         if "_trainer" not in vars(self):
             self._trainer = Trainer(self._tagger)
         self._trainer.update(pairs)
-        if allowed is None:
-            self.classes_ = self._labels(self.tagger_.labels)
+        # not from the tagger: that is made only when somebody asks for it
+        new = dict.fromkeys(tag for _, tags in pairs for tag in tags)
+        self.classes_ = list(dict.fromkeys([*self.classes_, *self._labels(list(new))]))
         return self
 
     def score(self, X: Any, y: Any) -> float:
