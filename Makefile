@@ -40,7 +40,7 @@ bench: $(DONE)
 
 docs: $(DONE)
 	$(BIN)/pdoc -o site -d google sapo.training sapo.tagger sapo.online sapo.pipeline sapo.corpus sapo.encode.template \
-	  sapo.encode.words sapo.lattice sapo.search sapo.learn sapo.evaluate sapo.model sapo.errors
+	  sapo.encode.words sapo.estimator sapo.compat sapo.lattice sapo.search sapo.learn sapo.evaluate sapo.model sapo.errors
 	@echo "the reference is in site/index.html"
 
 clean:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sapo.corpus import Sentence, read
     from sapo.errors import SapoError
+    from sapo.estimator import SequenceLabeler
     from sapo.evaluate import Scores
     from sapo.explaining import Explanation, explain
     from sapo.learn import Settings
@@ -30,6 +31,7 @@ _HOME = {
     "SapoError": "sapo.errors",
     "Scores": "sapo.evaluate",
     "Sentence": "sapo.corpus",
+    "SequenceLabeler": "sapo.estimator",
     "Settings": "sapo.learn",
     "Tagger": "sapo.tagger",
     "Tagging": "sapo.tagger",
@@ -44,6 +46,7 @@ __all__ = [
     "SapoError",
     "Scores",
     "Sentence",
+    "SequenceLabeler",
     "Settings",
     "Tagger",
     "Tagging",

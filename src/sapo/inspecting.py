@@ -27,6 +27,7 @@ def describe(model: Model, *, top: int = 5, label: str | None = None) -> dict[st
         "columns": list(encoder.columns) if isinstance(encoder, TemplateEncoder) else [],
         "template": encoder.templates.text if isinstance(encoder, TemplateEncoder) else None,
         "reader": model.reader,
+        "temperature": model.temperature,
         "record": model.record,
         "strongest_features": {name: _strongest_features(model, model.labels.index(name), top) for name in chosen},
         "strongest_transitions": _strongest_transitions(model, top * 4),
@@ -89,6 +90,8 @@ def describe_text(description: dict[str, Any]) -> str:
         f"weights   {description['weights']:,}, of which {description['nonzero_weights']:,} are not 0",
         f"columns   {', '.join(description['columns']) or 'ready-made features'}",
     ]
+    if description["temperature"] != 1.0:
+        lines.append(f"calibrated  temperature {description['temperature']:.4g}")
     if record:
         settings = ", ".join(f"{key} {value}" for key, value in record["settings"].items() if value is not None)
         lines += [

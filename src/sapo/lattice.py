@@ -79,6 +79,10 @@ class Lattice:
     def path_score(self, path: "Ints | list[int]") -> float:
         return float(score.path_score(self.node, self.steps, np.asarray(path, np.int32), len(path)))
 
+    def tempered(self, temperature: float) -> "Lattice":
+        """All scores divided by the temperature: the same order of taggings, flatter where it is above 1."""
+        return self if temperature == 1.0 else Lattice(self.node / temperature, self.edge / temperature)
+
 
 def make_lattice(corpus: EncodedCorpus, sentence: int, parameters: Parameters) -> Lattice:
     """The lattice of one sentence of a corpus under these weights."""

@@ -63,6 +63,7 @@ class Trainer:
         self._labels = StringTable(model.labels)
         self._names = model.labels
         self._reader = model.reader
+        self._temperature = model.temperature
         self._record = dict(model.record)
         self._earlier = list(model.record.get("continued", []))
         self._learned: list[dict[str, Any]] = []  # by this trainer; updates with the same settings are one entry
@@ -198,7 +199,7 @@ class Trainer:
         record = dict(self._record)
         if self._learned:
             record["continued"] = [*self._earlier, *self._learned]
-        return Model(self._names, self._encoder, self._weights.shown, self._reader, record)
+        return Model(self._names, self._encoder, self._weights.shown, self._reader, record, self._temperature)
 
 
 def continue_training(tagger: Tagger, data: Source, **how: Any) -> Tagger:

@@ -13,16 +13,20 @@ import numpy as np
 
 from sapo import kernels
 from sapo.corpus import LABEL, Block, Sentence, block_from_sentences, format_of, read_blocks
+from sapo.corpus.probable import RankedTagging, TaggedSpan
+from sapo.corpus.schemes import Span, loose_spans
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.ready import FeatureSession
 from sapo.encode.strings import StringTable
 from sapo.encode.template import did_you_mean
 from sapo.errors import SapoError
 from sapo.evaluate import Scores, score
-from sapo.kernels.types import Ints
+from sapo.kernels.types import Doubles, Ints
 from sapo.lattice import make_lattice
 from sapo.learn import tag as tag_encoded
 from sapo.model import Model, load_model, save_model
+from sapo.probabilities import Distribution, check_span, distribution, span_reading, tempered, top_n_marginals
 from sapo.search import SEARCHES, Candidates, search_n
 
 T = TypeVar("T")
@@ -32,11 +36,12 @@ BATCH = 500  # sentences that are tagged in one go
 
 @dataclass(frozen=True, slots=True)
 class Tagging:
-    """One of the n best taggings. The probability is over these n only, the paper's P_k."""
+    """One of the n best taggings, with two probabilities that must not be mixed up."""
 
     tags: list[str]
-    probability: float
+    probability: float  # over these n only, the paper's P_k
     score: float
+    exact_probability: float  # over all taggings
 
 
 class Tagger:
@@ -81,12 +86,60 @@ class Tagger:
         return result
 
     def nbest(self, tokens: Sequence[Any], n: int = 5, *, search: str = "topn", width: int = 50) -> list[Tagging]:
-        """The n best taggings of a sentence, best first, with their probabilities among these n.
+        """The n best taggings of a sentence, best first, with their probabilities among these n and among all.
 
         The searches topn and astar are exact, beam (of this width) is not.
         """
-        _check_search(search, n)
-        return self._taggings(self._candidates(self.encode(tokens), 0, n, search, width))
+        corpus, candidates = self._top_n(tokens, n, search, width)
+        return [
+            Tagging(self._names(path), probability, value, exact)
+            for path, probability, value, exact in zip(
+                candidates.paths,
+                self._tempered(candidates).probabilities.tolist(),
+                candidates.scores.tolist(),
+                self._distribution(corpus, 0).probabilities(candidates),
+                strict=True,
+            )
+        ]
+
+    def top_n_mass(self, tokens: Sequence[Any], n: int = 5, *, search: str = "topn", width: int = 50) -> float:
+        """How much of the probability of all taggings the n best have: near 1, `nbest` tells nearly all there is."""
+        corpus, candidates = self._top_n(tokens, n, search, width)
+        return self._distribution(corpus, 0).top_n_mass(candidates)
+
+    def marginals(self, tokens: Sequence[Any]) -> list[dict[str, float]]:
+        """For each token the probability of each label, over all taggings: exact."""
+        return self._by_label(self.marginal_arrays([tokens])[0])
+
+    def marginal_arrays(self, sentences: Iterable[Sequence[Any]]) -> list[Doubles]:
+        """The same for many sentences, as arrays [tokens, labels]; the labels are those of `labels`, in their order."""
+        return [
+            self._distribution(corpus, sentence).marginal
+            for corpus in self._encoded_batches(sentences)
+            for sentence in range(corpus.sentences)
+        ]
+
+    def top_n_marginals(
+        self, tokens: Sequence[Any], n: int = 5, *, search: str = "topn", width: int = 50
+    ) -> list[dict[str, float]]:
+        """For each token the probability of each label, over the n best taggings only."""
+        _, candidates = self._top_n(tokens, n, search, width)
+        return self._by_label(top_n_marginals(self._tempered(candidates), len(self.labels)))
+
+    def spans(self, tokens: Sequence[Any]) -> list[TaggedSpan]:
+        """The spans of the best tagging, each with its probability over all taggings: exact."""
+        corpus = self.encode(tokens)
+        return self._spans(corpus, self._tags(corpus))[0]
+
+    def span_probability(self, tokens: Sequence[Any], start: int, end: int, type: str) -> float:
+        """P(exactly the tokens start, ..., end - 1 are a span of this type), over all taggings, chosen or not: exact.
+
+        A tagging has the spans that conlleval reads in it, in whatever scheme, also where it breaks its scheme.
+        """
+        corpus = self.encode(tokens)
+        check_span(start, end, corpus.tokens)
+        found = self._distribution(corpus, 0).span_probabilities(span_reading(self.labels), [Span(start, end, type)])
+        return float(found[0])
 
     def encode(self, tokens: Sequence[Any]) -> EncodedCorpus:
         """One sentence as integers: the features that the model knows of each token."""
@@ -121,32 +174,67 @@ class Tagger:
 
     def tag_blocks(self, blocks: Iterable[Block], *, threads: int = 1) -> Iterator[tuple[Block, Ints]]:
         """Each block with the numbers of its tags, in order. The number of threads does not change the result."""
+        return self._each_block(blocks, self._tags, threads)
+
+    def nbest_blocks(
+        self, blocks: Iterable[Block], n: int, *, search: str = "topn", width: int = 50, threads: int = 1
+    ) -> Iterator[tuple[Block, list[list[RankedTagging]]]]:
+        """Each block with the n best taggings of every sentence, as numbers of tags, and their probabilities."""
+        _check_search(search, n)
+
+        def rank(corpus: EncodedCorpus) -> list[list[RankedTagging]]:
+            ranked = []
+            for sentence in range(corpus.sentences):
+                found = self._candidates(corpus, sentence, n, search, width)
+                shares = self._tempered(found).probabilities.tolist()
+                exact = self._distribution(corpus, sentence).probabilities(found)
+                ranked.append([RankedTagging(*values) for values in zip(found.paths, shares, exact, strict=True)])
+            return ranked
+
+        return self._each_block(blocks, rank, threads)
+
+    def marginal_blocks(
+        self, blocks: Iterable[Block], *, threads: int = 1
+    ) -> Iterator[tuple[Block, tuple[Ints, Doubles]]]:
+        """Each block with its tags, and the exact probabilities of all labels, [tokens, labels]."""
+
+        def both(corpus: EncodedCorpus) -> tuple[Ints, Doubles]:
+            marginal = np.empty((corpus.tokens, len(self.labels)), np.float64)
+            for sentence in range(corpus.sentences):
+                first, last = corpus.offsets[sentence : sentence + 2].tolist()
+                marginal[first:last] = self._distribution(corpus, sentence).marginal
+            return self._tags(corpus), marginal
+
+        return self._each_block(blocks, both, threads)
+
+    def span_blocks(
+        self, blocks: Iterable[Block], *, threads: int = 1
+    ) -> Iterator[tuple[Block, tuple[Ints, list[list[TaggedSpan]]]]]:
+        """Each block with its tags, and the spans of every sentence with their exact probabilities."""
+
+        def both(corpus: EncodedCorpus) -> tuple[Ints, list[list[TaggedSpan]]]:
+            tags = self._tags(corpus)
+            return tags, self._spans(corpus, tags)
+
+        return self._each_block(blocks, both, threads)
+
+    def _each_block(
+        self, blocks: Iterable[Block], work: Callable[[EncodedCorpus], R], threads: int
+    ) -> Iterator[tuple[Block, R]]:
         if threads == 1:
             for block, corpus in self._encoded_blocks(blocks):
-                yield block, self._tags(corpus)
+                yield block, work(corpus)
             return
         encoder = self._template_encoder()
         kernels.compile_kernels()
         sessions = threading.local()
 
-        def work(block: Block) -> tuple[Block, Ints]:
+        def encode_and_work(block: Block) -> tuple[Block, R]:
             if not hasattr(sessions, "mine"):
                 sessions.mine = encoder.session()
-            return block, self._tags(sessions.mine.encode(block))
+            return block, work(sessions.mine.encode(block))
 
-        yield from in_threads(work, blocks, threads)
-
-    def nbest_blocks(
-        self, blocks: Iterable[Block], n: int, *, search: str = "topn", width: int = 50
-    ) -> Iterator[tuple[Block, list[list[tuple[Ints, float]]]]]:
-        """Each block with the n best taggings of every sentence, as numbers of tags, and their probabilities."""
-        _check_search(search, n)
-        for block, corpus in self._encoded_blocks(blocks):
-            ranked = []
-            for sentence in range(corpus.sentences):
-                found = self._candidates(corpus, sentence, n, search, width)
-                ranked.append(list(zip(found.paths, found.probabilities.tolist(), strict=True)))
-            yield block, ranked
+        yield from in_threads(encode_and_work, blocks, threads)
 
     def _encoded_blocks(self, blocks: Iterable[Block]) -> Iterator[tuple[Block, EncodedCorpus]]:
         session = self._template_encoder().session()
@@ -164,15 +252,14 @@ class Tagger:
         return self.model.encoder
 
     def _encoded_batches(self, sentences: Iterable[Sequence[Any]]) -> Iterator[EncodedCorpus]:
-        encoder = self.model.encoder
+        session = self.model.encoder.session()
         first = 0
         for batch in _batches(sentences):
             kernels.prepare(sum(len(tokens) for tokens in batch))
-            if isinstance(encoder, TemplateEncoder):
-                block = sentence_block(batch, self.columns, first=first, trained=self._trained_columns())
-                yield encoder.session().encode(block)
+            if isinstance(session, FeatureSession):
+                yield session.encode(batch, first=first)
             else:
-                yield encoder.encode(batch, first=first)
+                yield session.encode(sentence_block(batch, self.columns, first=first, trained=self._trained_columns()))
             first += len(batch)
 
     def _tags(self, corpus: EncodedCorpus) -> Ints:
@@ -182,13 +269,32 @@ class Tagger:
         lattice = make_lattice(corpus, sentence, self.model.parameters)
         return search_n(search, lattice, n=n, width=width)
 
-    def _taggings(self, candidates: Candidates) -> list[Tagging]:
-        return [
-            Tagging(self._names(path), probability, value)
-            for path, probability, value in zip(
-                candidates.paths, candidates.probabilities.tolist(), candidates.scores.tolist(), strict=True
+    def _top_n(self, tokens: Sequence[Any], n: int, search: str, width: int) -> tuple[EncodedCorpus, Candidates]:
+        _check_search(search, n)
+        corpus = self.encode(tokens)
+        return corpus, self._candidates(corpus, 0, n, search, width)
+
+    def _tempered(self, candidates: Candidates) -> Candidates:
+        return tempered(candidates, self.model.temperature)
+
+    def _distribution(self, corpus: EncodedCorpus, sentence: int) -> Distribution:
+        lattice = make_lattice(corpus, sentence, self.model.parameters)
+        return distribution(lattice.tempered(self.model.temperature))
+
+    def _spans(self, corpus: EncodedCorpus, tags: Ints) -> list[list[TaggedSpan]]:
+        reading = span_reading(self.labels)
+        result = []
+        for sentence in range(corpus.sentences):
+            first, last = corpus.offsets[sentence : sentence + 2].tolist()
+            spans = loose_spans(self._names(tags[first:last]))
+            shares = self._distribution(corpus, sentence).span_probabilities(reading, spans).tolist()
+            result.append(
+                [TaggedSpan(span.start, span.end, span.type, share) for span, share in zip(spans, shares, strict=True)]
             )
-        ]
+        return result
+
+    def _by_label(self, marginal: Doubles) -> list[dict[str, float]]:
+        return [dict(zip(self.labels, row, strict=True)) for row in marginal.tolist()]
 
     def _names(self, tags: Ints) -> list[str]:
         return [self.labels[tag] for tag in tags.tolist()]

@@ -183,8 +183,12 @@ def run(
     observers: Sequence[Observer] = (),
     checkpoint: str | Path | None = None,
     resume: bool = False,
+    groups: Groups | None = None,
 ) -> Outcome:
-    """Learn. With `checkpoint` the state is saved after every pass; `resume` goes on from there."""
+    """Learn. With `checkpoint` the state is saved after every pass; `resume` goes on from there.
+
+    `groups` shrinks the weights after each run of samples, beside the regulariser of the settings.
+    """
     chosen = find_learner(learner)
     if not chosen.regularised:
         settings = dataclasses.replace(settings, regulariser="none", strength=0.0)
@@ -193,7 +197,6 @@ def run(
     l1 = settings.regulariser == "l1"
     weights = prepared.zero_weights(averaged=chosen.averaged, l1=l1)
     state = State(weights)
-    groups = None
     if settings.regulariser == "group-lasso":
         groups = Groups(encoder.groups(), labels, encoder.edge_groups()[weights.pairs.owners])
     watching = list(observers)

@@ -2,11 +2,16 @@
 
 import sys
 import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
 from sapo.cli.options import announce_compiling, format_option, quiet_option, refuse_same_file
 from sapo.errors import SapoError
+
+if TYPE_CHECKING:
+    from sapo.corpus import Block
 
 
 @click.command("tag")
@@ -14,6 +19,8 @@ from sapo.errors import SapoError
 @click.argument("input", default="-")
 @click.option("--output", "-o", default="-", metavar="FILE", help="Where to write; - for standard output.")
 @click.option("--nbest", default=0, help="Give this many taggings of each sentence, best first, with probabilities.")
+@click.option("--marginals", is_flag=True, help="Give the probability of each tag, over all taggings.")
+@click.option("--spans", is_flag=True, help="Give the probability of each span, over all taggings.")
 @click.option(
     "--search",
     default="topn",
@@ -31,6 +38,8 @@ def tag_command(
     input: str,
     output: str,
     nbest: int,
+    marginals: bool,
+    spans: bool,
     search: str,
     width: int,
     threads: int,
@@ -45,6 +54,8 @@ def tag_command(
     MODEL is a file made by sapo train; INPUT is the file to tag, zipped or not, or - for standard input.
 
     Column files get the tag as a further column; CoNLL-U in the place of the label; JSONL as "tags".
+
+    What each probability is over tells docs/probabilities.md.
     """
     from sapo.corpus import FORMATS, format_of
     from sapo.corpus.files import write_file
@@ -52,6 +63,8 @@ def tag_command(
 
     if nbest < 0:
         raise SapoError(f"--nbest must be 0 or more, not {nbest}")
+    if (nbest > 0) + marginals + spans > 1:
+        raise SapoError("--nbest, --marginals and --spans are different outputs; choose one")
     if threads < 1:
         raise SapoError(f"--threads must be at least 1, not {threads}")
     refuse_same_file({"the model": model, "-o": output})
@@ -63,18 +76,26 @@ def tag_command(
             "this model was not trained on CoNLL-U: tell with --label where its tags go (upos, xpos, Chunk)"
         )
     blocks = tagger.read_blocks(input, format=chosen, label=label)
+    writer, labels = FORMATS[chosen], tagger.labels
     ticker = _Ticker(quiet)
+    results: Iterator[tuple[Block, bytes]]
+    if nbest:
+        ranked = tagger.nbest_blocks(blocks, nbest, search=search, width=width, threads=threads)
+        results = ((block, writer.nbest(block, found, labels)) for block, found in ranked)
+    elif marginals:
+        probable = tagger.marginal_blocks(blocks, threads=threads)
+        results = ((block, writer.with_marginals(block, *found, labels)) for block, found in probable)
+    elif spans:
+        bounded = tagger.span_blocks(blocks, threads=threads)
+        results = ((block, writer.with_spans(block, *found, labels)) for block, found in bounded)
+    else:
+        tagged = tagger.tag_blocks(blocks, threads=threads)
+        results = ((block, writer.tagged(block, tags, labels)) for block, tags in tagged)
     with write_file(output) as stream:
-        if nbest:
-            for block, ranked in tagger.nbest_blocks(blocks, nbest, search=search, width=width):
-                stream.write(FORMATS[chosen].nbest(block, ranked, tagger.labels))
-                stream.flush()
-                ticker.add(int(block.offsets[-1]))
-        else:
-            for block, tags in tagger.tag_blocks(blocks, threads=threads):
-                stream.write(FORMATS[chosen].tagged(block, tags, tagger.labels))
-                stream.flush()
-                ticker.add(int(block.offsets[-1]))
+        for block, text in results:
+            stream.write(text)
+            stream.flush()
+            ticker.add(int(block.offsets[-1]))
     ticker.end()
 
 

@@ -1,5 +1,6 @@
 """All that tagging needs, as one value and as one file."""
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from sapo.encode.ready import FeatureEncoder
 from sapo.encode.strings import array_of, valid_offsets
 from sapo.errors import SapoError
 from sapo.lattice import Parameters, no_bans
-from sapo.model.arrayfile import load_arrays, save_arrays
+from sapo.model.arrayfile import load_arrays, pack_arrays, save_arrays, unpack_arrays
 
 FORMAT = 1
 WHAT = "a sapo model"
@@ -26,17 +27,32 @@ ENCODERS: dict[str, type[TemplateEncoder] | type[FeatureEncoder]] = {
 @dataclass(frozen=True, slots=True)
 class Model:
     """Labels, an encoder and its weights. `reader` says how the training file was read, so that others are read alike;
-    `record` says how it was trained."""
+    `record` says how it was trained. Probabilities are those of scores divided by `temperature`."""
 
     labels: tuple[str, ...]
     encoder: Encoder
     parameters: Parameters
     reader: dict[str, Any] = field(default_factory=dict)
     record: dict[str, Any] = field(default_factory=dict)
+    temperature: float = 1.0
 
 
 def save_model(model: Model, path: str | Path) -> None:
     """The old file at `path` stays until the new one is whole."""
+    save_arrays(path, *_parts(model))
+
+
+def model_bytes(model: Model) -> bytes:
+    """What `save_model` writes."""
+    return pack_arrays(*_parts(model))
+
+
+def model_from_bytes(data: bytes) -> Model:
+    """The model of `model_bytes`, checked like that of a file."""
+    return _model("bytes", *unpack_arrays(data, "bytes", WHAT))
+
+
+def _parts(model: Model) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if len(model.parameters.features) != model.encoder.features:
         raise SapoError("this model has weights for other features than its encoder makes; take it anew, then save it")
     header = {
@@ -47,12 +63,17 @@ def save_model(model: Model, path: str | Path) -> None:
         "reader": model.reader,
         "record": model.record,
     }
-    save_arrays(path, header, {**_parameter_arrays(model.parameters), **model.encoder.arrays()})
+    if model.temperature != 1.0:  # a model that was never calibrated has the file that it always had
+        header["temperature"] = model.temperature
+    return header, {**_parameter_arrays(model.parameters), **model.encoder.arrays()}
 
 
 def load_model(path: str | Path) -> Model:
     """Load by memory map; everything that a kernel will use as an index is checked first."""
-    header, arrays = load_arrays(path, WHAT)
+    return _model(path, *load_arrays(path, WHAT))
+
+
+def _model(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Model:
     version = header.get("format")
     if not isinstance(version, int):
         raise SapoError(f"{path}: not {WHAT}: it has no format number")
@@ -66,7 +87,8 @@ def load_model(path: str | Path) -> Model:
         _check_record(header["record"])
         encoder = ENCODERS[header["kind"]].from_arrays(header["encoder"], arrays)
         parameters = _parameters(arrays, encoder, len(labels))
-        return Model(labels, encoder, parameters, dict(header["reader"]), dict(header["record"]))
+        temperature = _temperature(header.get("temperature", 1.0))
+        return Model(labels, encoder, parameters, dict(header["reader"]), dict(header["record"]), temperature)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, SapoError) as error:
         raise SapoError(f"{path}: not {WHAT}: its parts do not fit together ({error})") from None
 
@@ -103,6 +125,12 @@ def _parameters(arrays: dict[str, np.ndarray], encoder: Encoder, labels: int) ->
     bans = floats("bans", labels + 2, labels) if "bans" in arrays else no_bans(labels)
     features, edges = floats("weights", encoder.features, labels), floats("edges", labels, labels)
     return Parameters(features, edges, pairs, pair_weights, bans)
+
+
+def _temperature(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise ValueError("temperature")
+    return float(value)
 
 
 def _distinct_strings(values: Any) -> bool:
