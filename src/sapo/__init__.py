@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sapo.calibrating import calibrate
     from sapo.corpus import Sentence, read
     from sapo.errors import SapoError
     from sapo.evaluate import Scores
@@ -32,6 +33,7 @@ _HOME = {
     "Tagger": "sapo.tagger",
     "Tagging": "sapo.tagger",
     "Trainer": "sapo.online",
+    "calibrate": "sapo.calibrating",
     "read": "sapo.corpus",
     "train": "sapo.training",
 }
@@ -45,6 +47,7 @@ __all__ = [
     "Tagging",
     "Trainer",
     "__version__",
+    "calibrate",
     "read",
     "train",
 ]

@@ -7,6 +7,7 @@ from typing import NoReturn
 import click
 
 from sapo import __version__
+from sapo.cli.calibrate import calibrate_command
 from sapo.cli.compare import compare_command
 from sapo.cli.convert import convert_command
 from sapo.cli.data import data_command
@@ -31,6 +32,7 @@ for command in (
     train_command,
     tag_command,
     eval_command,
+    calibrate_command,
     compare_command,
     inspect_command,
     convert_command,
