@@ -177,15 +177,18 @@ def lowest(function: Callable[[float], float], start: float, *, step: float = ma
     >>> round(lowest(lambda x: (x - 3) ** 2, 0.0), 2)
     3.0
     """
+    start = max(-WIDEST, min(start, WIDEST - step))
     here, there = function(start), function(start + step)
     if there >= here:  # then downhill is the other way
-        start, step, here, there = start + step, -step, there, here
-    a, b = start, start + step  # there < here, or the valley lies between them
+        start, step, there = start + step, -step, here
+    a, b = start, start + step  # from a to b it goes down
     while True:
-        c = b + step
-        if abs(c) > WIDEST:
+        c = max(-WIDEST, min(b + step, WIDEST))
+        if c == b:
             return None
         beyond = function(c)
+        if beyond == there == function((b + c) / 2):  # flat: nothing is left to gain
+            return None
         if beyond >= there:
             break
         a, b, there, step = b, c, beyond, 1.5 * step

@@ -10,7 +10,7 @@ import pytest
 
 import sapo
 
-COMMANDS = ["train", "tag", "eval", "compare", "inspect", "convert", "demo"]
+COMMANDS = ["train", "tag", "eval", "calibrate", "compare", "inspect", "convert", "demo"]
 
 
 def sentences(text: str) -> list[list[list[str]]]:
