@@ -50,7 +50,7 @@ def test_calibration_is_measured_fitted_and_drawn(run: Any, house: Any, tmp_path
     before = run("eval", house.test, "--model", house.model, "--calibration").stdout
     plain = run("eval", house.test, "--model", house.model).stdout
     assert before.startswith(plain + "\ncalibration at temperature 1\n")
-    names = re.findall(r"^ *(\w+, [a-z0-9 ]*?[a-z0-9])\s+\d+ ", before.removeprefix(plain), re.MULTILINE)
+    names = re.findall(r"^ *(\w+, [a-z0-9 ]*?[a-z0-9])\s{2,}\d+ ", before.removeprefix(plain), re.MULTILINE)
     assert names == [
         f"{what}, {over}" for over in ("all taggings", "top 5") for what in ("tokens", "spans", "sentences")
     ]
