@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sapo.calibrating import calibrate
     from sapo.corpus import Sentence, read
     from sapo.errors import SapoError
     from sapo.estimator import SequenceLabeler
@@ -36,6 +37,7 @@ _HOME = {
     "Tagger": "sapo.tagger",
     "Tagging": "sapo.tagger",
     "Trainer": "sapo.online",
+    "calibrate": "sapo.calibrating",
     "explain": "sapo.explaining",
     "read": "sapo.corpus",
     "train": "sapo.training",
@@ -52,6 +54,7 @@ __all__ = [
     "Tagging",
     "Trainer",
     "__version__",
+    "calibrate",
     "explain",
     "read",
     "train",

@@ -23,7 +23,7 @@ from sapo.encode.template import did_you_mean
 from sapo.errors import SapoError
 from sapo.evaluate import Scores, score
 from sapo.kernels.types import Doubles, Ints
-from sapo.lattice import make_lattice
+from sapo.lattice import Lattice, make_lattice
 from sapo.learn import tag as tag_encoded
 from sapo.model import Model, load_model, save_model
 from sapo.probabilities import Distribution, check_span, distribution, span_reading, tempered, top_n_marginals
@@ -144,6 +144,20 @@ class Tagger:
     def encode(self, tokens: Sequence[Any]) -> EncodedCorpus:
         """One sentence as integers: the features that the model knows of each token."""
         return next(self._encoded_batches([tokens]))
+
+    def lattices(self, sentences: Iterable[Sequence[Any]]) -> Iterator[Lattice]:
+        """The scores of each sentence, for `sapo.search` and `sapo.probabilities`."""
+        for corpus in self._encoded_batches(sentences):
+            for sentence in range(corpus.sentences):
+                yield make_lattice(corpus, sentence, self.model.parameters)
+
+    def gold_lattices(self, path: str | Path, **reading: Any) -> Iterator[tuple[Lattice, list[str]]]:
+        """The scores of each sentence of a labelled file, with its gold tags."""
+        for block, corpus in self._encoded_blocks(self.read_blocks(path, labelled=True, **reading)):
+            tags = block.strings(LABEL)
+            for sentence in range(corpus.sentences):
+                first, last = corpus.offsets[sentence : sentence + 2].tolist()
+                yield make_lattice(corpus, sentence, self.model.parameters), tags[first:last]
 
     def evaluate(self, path: str | Path, *, strict: bool = False, **reading: Any) -> Scores:
         """Tag a labelled file and compare."""

@@ -10,7 +10,7 @@ import pytest
 
 import sapo
 
-COMMANDS = ["train", "tag", "eval", "compare", "inspect", "explain", "convert", "demo"]
+COMMANDS = ["train", "tag", "eval", "calibrate", "compare", "inspect", "explain", "convert", "data", "demo"]
 
 
 def sentences(text: str) -> list[list[list[str]]]:

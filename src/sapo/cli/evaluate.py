@@ -5,6 +5,8 @@ import json
 import click
 
 from sapo.cli.options import announce_compiling, format_option, label_option
+from sapo.cli.ticker import Ticker
+from sapo.errors import SapoError
 
 
 @click.command("eval")
@@ -12,6 +14,9 @@ from sapo.cli.options import announce_compiling, format_option, label_option
 @click.option("--model", "-m", metavar="FILE", help="Tag the file with this model first.")
 @click.option("--strict", is_flag=True, help="Count only spans that are well-formed.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+@click.option("--calibration", is_flag=True, help="With --model: tell how far its probabilities can be trusted.")
+@click.option("--nbest", default=5, show_default=True, help="With --calibration: the n of the top-n probabilities.")
+@click.option("--plot", metavar="FILE", help="With --calibration: draw reliability diagrams, as .svg or .png.")
 @click.option("--predicted", default="-1", metavar="COLUMN", help="Without --model: the column of the predicted tags.")
 @format_option
 @label_option
@@ -20,6 +25,9 @@ def eval_command(
     model: str | None,
     strict: bool,
     as_json: bool,
+    calibration: bool,
+    nbest: int,
+    plot: str | None,
     predicted: str,
     format: str | None,
     label: str | None,
@@ -31,15 +39,58 @@ def eval_command(
     INPUT is a labelled file; without --model its last two columns are gold and predicted.
     """
     from sapo.evaluate import as_json as scores_as_json
-    from sapo.evaluate import conlleval_table
+    from sapo.evaluate import conlleval_table, reliability_table
 
+    if calibration:
+        _check_calibration(input, model, nbest, plot)
+    elif plot is not None:
+        raise SapoError("--plot draws what --calibration measures; give both")
     announce_compiling()
+    measured = None
     if model is not None:
         from sapo.tagger import Tagger
 
-        scores = Tagger.load(model).evaluate(input, strict=strict, format=format, label=label)
+        tagger = Tagger.load(model)
+        scores = tagger.evaluate(input, strict=strict, format=format, label=label)
+        if calibration:
+            from sapo.calibrating import measure
+
+            ticker = Ticker()
+            measured = measure(tagger, input, n=nbest, watch=ticker.add, format=format, label=label)
+            ticker.end()
     else:
         from sapo.comparing import score_file
 
         scores = score_file(input, gold=label, predicted=predicted, format=format, strict=strict)
-    click.echo(json.dumps(scores_as_json(scores), indent=2) if as_json else conlleval_table(scores))
+    if plot is not None and measured is not None:
+        from sapo.corpus.files import write_file
+        from sapo.report.reliability import draw_reliability
+
+        with write_file(plot) as stream:
+            stream.write(draw_reliability(measured, "png" if plot.lower().endswith(".png") else "svg"))
+    if as_json:
+        more = {} if measured is None else {"calibration": measured.as_json()}
+        click.echo(json.dumps({**scores_as_json(scores), **more}, indent=2))
+    else:
+        click.echo(conlleval_table(scores))
+        if measured is not None:
+            click.echo(f"\ncalibration at temperature {measured.temperature:.4g}")
+            click.echo(reliability_table(measured.rows()))
+
+
+def _check_calibration(input: str, model: str | None, nbest: int, plot: str | None) -> None:
+    """Before any work is done."""
+    if model is None:
+        raise SapoError("--calibration needs the probabilities of a model; give it with --model")
+    if input == "-":
+        raise SapoError("--calibration reads the file twice; give a file, not standard input")
+    if nbest < 1:
+        raise SapoError(f"--nbest must be at least 1, not {nbest}")
+    if plot is not None:
+        from sapo.corpus.files import check_writable
+        from sapo.report.plotting import check_matplotlib
+
+        if not plot.lower().endswith((".svg", ".png")):
+            raise SapoError(f"{plot}: a diagram is drawn as .svg or .png; give such a name")
+        check_writable(plot)
+        check_matplotlib()

@@ -7,6 +7,7 @@ from typing import NoReturn
 import click
 
 from sapo import __version__
+from sapo.cli.calibrate import calibrate_command
 from sapo.cli.compare import compare_command
 from sapo.cli.convert import convert_command
 from sapo.cli.data import data_command
@@ -34,12 +35,13 @@ for command in (
     eval_command,
     compare_command,
     inspect_command,
-    explain_command,
     convert_command,
     pipeline_command,
     data_command,
     experiment_command,
     report_command,
+    calibrate_command,
+    explain_command,
     demo_command,
 ):
     app.add_command(command)

@@ -1,13 +1,12 @@
 """sapo tag: a model and a file in, the tagged file out, as a stream."""
 
-import sys
-import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from sapo.cli.options import announce_compiling, format_option, quiet_option, refuse_same_file
+from sapo.cli.ticker import Ticker
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def tag_command(
         )
     blocks = tagger.read_blocks(input, format=chosen, label=label)
     writer, labels = FORMATS[chosen], tagger.labels
-    ticker = _Ticker(quiet)
+    ticker = Ticker(quiet)
     results: Iterator[tuple[Block, bytes]]
     if nbest:
         ranked = tagger.nbest_blocks(blocks, nbest, search=search, width=width, threads=threads)
@@ -97,24 +96,3 @@ def tag_command(
             stream.flush()
             ticker.add(int(block.offsets[-1]))
     ticker.end()
-
-
-class _Ticker:
-    """After two seconds, says how far it is; in a terminal only."""
-
-    def __init__(self, quiet: bool) -> None:
-        self.on = not quiet and sys.stderr.isatty()
-        self.tokens = 0
-        self.started = self.told = time.perf_counter()
-
-    def add(self, tokens: int) -> None:
-        self.tokens += tokens
-        now = time.perf_counter()
-        if self.on and now - self.told > 2:
-            self.told = now
-            speed = self.tokens / (now - self.started)
-            print(f"\r{self.tokens:,} tokens, {speed:,.0f} a second ", end="", file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        if self.told > self.started:
-            print(file=sys.stderr)
