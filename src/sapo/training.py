@@ -188,6 +188,8 @@ def run(
     chosen = find_learner(learner)
     if not chosen.regularised:
         settings = dataclasses.replace(settings, regulariser="none", strength=0.0)
+    if settings.n == AUTO and not chosen.n_best:
+        settings = dataclasses.replace(settings, n=Settings().n)  # nobody looks at it
     encoder, corpus = prepared.encoder, prepared.corpus
     labels = len(prepared.labels)
     l1 = settings.regulariser == "l1"
