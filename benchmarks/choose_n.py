@@ -3,7 +3,7 @@
     SAPO_DATA=DIRECTORY python benchmarks/choose_n.py [RUNS]
 
 Chunking, POS tagging (UPOS) and Bio-NER with the templates of `sapo experiment`; each n trained for PASSES passes from
-seeds 0, 1 and 2, calibrated rate, strength 1. Prints the score on the test set after the last pass (mean and all seeds),
+seeds 0, 1 and 2, calibrated rate, strength 1. Prints the score on the test set after the last pass (mean, all seeds),
 the median seconds of a pass, and the n of each pass. One n after the other within a seed, so that a busy machine slows
 all alike. RUNS is the directory of `sapo experiment`, where the columns of Bio-NER are kept (default: runs).
 """
@@ -22,6 +22,7 @@ from sapo.training import run
 
 PASSES, SEEDS = 12, 3
 SIZES: tuple[Any, ...] = (1, 2, 5, "auto", 10, 20)
+HEAD = "| n | score | seeds 0 / 1 / 2 | s a pass | n by pass, seed 0 |\n|--:|--:|--:|--:|:--|"
 NAMES = ("chunking", "pos-upos", "bioner")
 
 
@@ -56,9 +57,7 @@ def main() -> None:
         for seed in range(SEEDS):
             for n in SIZES:
                 found[n].append(measure(task, data, n, seed))
-        print(
-            f"\n{task.title}, {task.metric}\n\n| n | score | seeds 0 / 1 / 2 | s a pass | n by pass, seed 0 |\n|--:|--:|--:|--:|:--|"
-        )
+        print(f"\n{task.title}, {task.metric}\n\n{HEAD}")
         for n, runs in found.items():
             scores = [score for score, _, _ in runs]
             picked = ", ".join(map(str, runs[0][2])) if n == "auto" else ""

@@ -1,6 +1,6 @@
 """A corpus and weights in, the n to train with next out, so that nobody has to choose it.
 
-What a reader wants is the score of a large n at the price of a small one. How far SAPO's update is from the gradient does
+What is wanted is the score of a large n at the price of a small one. How far SAPO's update is from the gradient does
 not tell: at n = 5 it is still nearly as far as the gradient is long, and every doubling of n brings it a little closer,
 without a knee (docs/theory.md), while the score has long stopped growing. What does tell is what the next tagging would
 change. If the n best taggings are joined by the next one, it takes the probability

@@ -4,8 +4,8 @@
     s_z(w)  = sum over Y_n of P_k F(x,y_k) - F(x,y*)          SAPO's update term, equation (5)
     δ_z(w)  = ∇f_z(w) - s_z(w)
 
-Both without the regulariser, which is the same in both. Learners never make these vectors, they change the weights; here
-they are made, in double precision and over the features of the one sentence only, to be looked at.
+Both without the regulariser, which is the same in both. Learners never make these vectors, they change the weights;
+here they are made, in double precision and over the features of the one sentence only, to be looked at.
 """
 
 from collections.abc import Sequence
@@ -56,8 +56,8 @@ def sample_terms(
     lattice = make_lattice(corpus, sentence, parameters)
     gold = oracle_of(corpus, sentence, lattice)
     nodes, pairs, mass, log_z = expectations(lattice, sizes)
-    hard_nodes, hard_pairs = np.zeros(nodes.shape[1:]), np.zeros(pairs.shape[1:])
-    _count(gold, hard_nodes, hard_pairs)
+    hard_nodes, hard_pairs = np.zeros((1, *nodes.shape[1:])), np.zeros((1, *pairs.shape[1:]))
+    _count(gold[np.newaxis], hard_nodes, hard_pairs)
     nodes -= hard_nodes
     pairs -= hard_pairs
     vectors = np.concatenate(
@@ -99,18 +99,17 @@ def expectations(lattice: Lattice, sizes: Sequence[int]) -> tuple[Doubles, Doubl
     mass = np.minimum(1.0, (included * weight).sum(axis=1))
     share = included * weight / (included * weight).sum(axis=1, keepdims=True)
     hard_nodes, hard_pairs = np.zeros((found, T, L)), np.zeros((found, stages, L, L))
-    for k, path in enumerate(candidates.paths):
-        _count(path, hard_nodes[k], hard_pairs[k])
+    _count(candidates.paths, hard_nodes, hard_pairs)
     nodes[1:] = (share @ hard_nodes.reshape(found, -1)).reshape(nodes[1:].shape)
     pairs[1:] = (share @ hard_pairs.reshape(found, -1)).reshape(pairs[1:].shape)
     return nodes, pairs, mass, log_z
 
 
-def _count(path: Ints, nodes: Doubles, pairs: Doubles) -> None:
-    """Add the labels and the pairs of one tagging."""
-    tokens = np.arange(len(path))
-    nodes[tokens, path] += 1.0
-    np.add.at(pairs, (tokens[1:] if len(pairs) > 1 else 0 * tokens[1:], path[:-1], path[1:]), 1.0)
+def _count(paths: Ints, nodes: Doubles, pairs: Doubles) -> None:
+    """Add the labels and the pairs of each tagging."""
+    k, t = np.ogrid[: paths.shape[0], : paths.shape[1]]
+    nodes[k, t, paths] += 1.0
+    np.add.at(pairs, (k, t[:, 1:] * (pairs.shape[1] > 1), paths[:, :-1], paths[:, 1:]), 1.0)
 
 
 def _of_features(corpus: EncodedCorpus, sentence: int, nodes: Doubles) -> Doubles:
