@@ -111,4 +111,4 @@ def _axis(
         step = 10 ** math.floor(math.log10((high - low) / 2))
         step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (step * factor) <= 6)
         ticks = [step * i for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
-    return place, [(tick, f"{tick:.3g}") for tick in ticks]
+    return place, [(tick, f"{tick:,.0f}" if tick >= 1000 else f"{tick:.3g}") for tick in ticks]
