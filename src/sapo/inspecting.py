@@ -78,6 +78,12 @@ def largest(values: Any, top: int) -> Any:
     return some[np.argsort(-values[some], kind="stable")]
 
 
+def _picked(record: dict[str, Any]) -> list[str]:
+    if record["settings"].get("n") != "auto":
+        return []
+    return [f"          n by pass: {', '.join(str(entry['n']) for entry in record['history'] if 'n' in entry)}"]
+
+
 def describe_text(description: dict[str, Any]) -> str:
     """The same for people."""
     record = description["record"]
@@ -98,6 +104,7 @@ def describe_text(description: dict[str, Any]) -> str:
             f"trained   {record['learner']} on {record['sentences']:,} sentences, {record['tokens']:,} tokens",
             f"          {settings}",
             f"          {record['passes']} passes, kept pass {record['kept_pass']}; stopped: {record['stopped']}",
+            *_picked(record),
             "",
             f"pass  objective  {'dev ' + record['score_name']:>12}  w-complexity",
         ]

@@ -27,6 +27,7 @@ from sapo.kernels.types import Floats
 from sapo.learn import Learner, Observer, Settings, State
 from sapo.learn.growing import GrowingWeights
 from sapo.learn.loop import measure, out_of_bounds, run_pass
+from sapo.learn.settings import AUTO
 from sapo.model import Model
 from sapo.tagger import Tagger
 from sapo.training import Source, find_learner, join_encoded, read_pairs, training_blocks
@@ -112,6 +113,8 @@ class Trainer:
         learner = find_learner(name)
         trained = {key: value for key, value in self._record.get("settings", {}).items() if value is not None}
         regulariser = "l2" if learner.regularised else "none"
+        if trained.get("n") == AUTO:  # a handful of sentences is too little to measure it anew
+            trained["n"] = self._record["history"][-1]["n"]
         chosen = Settings(**{**trained, "epochs": PASSES, "regulariser": regulariser, **given})
         if chosen.regulariser not in ("l2", "none"):
             raise SapoError(f"learning that goes on is regularised by l2 or none, not by {chosen.regulariser}")

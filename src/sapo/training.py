@@ -36,12 +36,12 @@ from sapo.learn import (
     final_weights,
     learn,
 )
+from sapo.learn.settings import AUTO
 from sapo.model import Model, fingerprint, load_checkpoint, save_checkpoint
 from sapo.model.model import Encoder
 from sapo.tagger import Tagger, check_sentence, label_ids, sentence_block
 
 Pairs = Iterable[tuple[Sequence[Any], Sequence[str]]]
-AUTO = "auto"
 Source = str | Path | Iterable[Sentence] | Pairs
 
 
@@ -192,6 +192,8 @@ def run(
     chosen = find_learner(learner)
     if not chosen.regularised:
         settings = dataclasses.replace(settings, regulariser="none", strength=0.0)
+    if settings.n == AUTO and not chosen.n_best:
+        settings = dataclasses.replace(settings, n=Settings().n)  # nobody looks at it
     encoder, corpus = prepared.encoder, prepared.corpus
     labels = len(prepared.labels)
     l1 = settings.regulariser == "l1"

@@ -48,7 +48,14 @@ PATH = click.Path(path_type=Path)
     metavar="NAME",
     help="sapo, crf, perceptron, mira or mira-nbest; each with -avg for weights averaged over all steps.",
 )
-@click.option("--n", "-n", default=5, show_default=True, help="Taggings to search for at each step.")
+@click.option(
+    "--n",
+    "-n",
+    default="5",
+    show_default=True,
+    metavar="NUMBER",
+    help="Taggings to search for at each step; auto measures after each pass how many are worth it.",
+)
 @click.option("--strength", default=1.0, show_default=True, help="Strength of the regulariser (lambda).")
 @click.option(
     "--rate",
@@ -140,6 +147,7 @@ def train_command(
 
     if rate != "auto":
         options["rate"] = _number(rate)
+    options["n"] = _whole_number(options["n"])
     settings = Settings(**{name: value for name, value in options.items() if value is not None})
     for path in (output, checkpoint, log):
         if path is not None:
@@ -216,6 +224,13 @@ def _number(rate: str) -> float:
         return float(rate)
     except ValueError:
         raise SapoError(f"rate must be auto or a number, not {rate}") from None
+
+
+def _whole_number(n: str) -> int | str:
+    try:
+        return n if n == "auto" else int(n)
+    except ValueError:
+        raise SapoError(f"n must be at least 1 or 'auto', not {n}") from None
 
 
 def _save(tagger: "Tagger", output: Path) -> None:

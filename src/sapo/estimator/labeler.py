@@ -11,9 +11,10 @@ from sapo.errors import SapoError
 from sapo.estimator.fitted import FittedLabeler
 from sapo.estimator.sequences import Label, Pairs
 from sapo.learn import Settings
+from sapo.learn.settings import AUTO
 from sapo.online import Trainer
 from sapo.tagger import Tagger
-from sapo.training import AUTO, make_settings, prepare
+from sapo.training import make_settings, prepare
 
 
 class SequenceLabeler(FittedLabeler):

@@ -15,11 +15,13 @@ from sapo.evaluate import Scores, score
 from sapo.kernels import update, viterbi
 from sapo.kernels.types import Doubles, Ints, Longs
 from sapo.lattice import Parameters
+from sapo.learn.choose_n import choose_n
 from sapo.learn.groups import Groups
-from sapo.learn.settings import Settings
+from sapo.learn.settings import AUTO, Settings
 from sapo.learn.weights import Weights
 
 RANKS = 10  # candidates whose mean probability is recorded
+MEASUREMENTS = 6  # of n, at most: small n make flat weights, flat weights ask for a larger n, and so on
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class PassRecord:
     dev: float | None  # F1 or accuracy
     w_complexity: float  # mean |w|
     rate: float
+    n: int  # taggings searched for, where the learner does
     updates: int  # samples that changed the weights
     updated: float  # share of tokens whose features were updated
     candidates: float  # mean number of taggings found
@@ -153,6 +156,17 @@ def draw_order(corpus: EncodedCorpus, settings: Settings, epoch: int) -> Longs:
     return rng.permutation(corpus.sentences)
 
 
+def n_of_pass(corpus: EncodedCorpus, settings: Settings, state: State) -> int:
+    """The n of the next pass. For `auto` it is measured before each pass until it stays the same; all that counts is in
+    the state, so that a resumed run goes on alike."""
+    if settings.n != AUTO:
+        return settings.n
+    used = [record.n for record in state.history]
+    if len(used) >= MEASUREMENTS or (len(used) > 1 and used[-1] == used[-2]):
+        return used[-1]
+    return choose_n(corpus, state.weights.current(), seed=settings.seed)
+
+
 def _one_pass(
     learner: LearnerPass,
     corpus: EncodedCorpus,
@@ -164,8 +178,12 @@ def _one_pass(
 ) -> PassRecord:
     epoch = state.epoch + 1
     weights = state.weights
+    started = time.perf_counter()
+    settings = replace(settings, n=n_of_pass(corpus, settings, state))
+    choosing = time.perf_counter() - started
     done = run_pass(learner, corpus, settings, weights, epoch, groups=groups, observers=observers)
     record = measure(done, corpus, settings, weights, groups)
+    record = replace(record, seconds=record.seconds + choosing)
     if dev is None:
         return record
     true_weights = weights.true_weights()
@@ -220,6 +238,7 @@ def measure(
         dev=None,
         w_complexity=complexity,
         rate=done.rate,
+        n=settings.number,
         updates=int(totals[update.UPDATED_SAMPLES]),
         updated=float(totals[update.UPDATES] / tokens),
         candidates=float(totals[update.CANDIDATES]) / corpus.sentences,
