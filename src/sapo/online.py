@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sapo import kernels
+from sapo.conditions import Conditions, Lesson, grown_lesson
 from sapo.encode.building import grow_encoder
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder
@@ -55,9 +56,13 @@ def continue_training(
     label: str | int | None = None,
     columns: Sequence[str] | None = None,
     observers: Sequence[Observer] = (),
+    missing: str | None = None,
     **settings: Any,
 ) -> Tagger:
-    """A new tagger; the old one stays as it is. `settings` are those of `sapo.Settings`."""
+    """A new tagger; the old one stays as it is. `settings` are those of `sapo.Settings`.
+
+    Tag scheme and rules of the model hold for new labels, too; `missing` marks missing tags, as in training.
+    """
     model = tagger.model
     record = model.record
     learner = find_learner(record.get("learner", "sapo"))
@@ -67,11 +72,14 @@ def continue_training(
     regulariser = "l2" if learner.regularised else "none"
     chosen = Settings(**{**trained, "epochs": PASSES, "regulariser": regulariser, **settings})
     kernels.compile_kernels()
-    table = StringTable(model.labels)
+    table = StringTable(model.outer_labels)
     encoder, corpus = _grow(tagger, data, table, format=format, label=label, columns=columns)
+    marks = Conditions(missing=record.get("missing") if missing is None else missing).marks
+    lesson = grown_lesson(model, table.strings(), corpus, marks)
+    corpus = lesson.corpus
     before = int(record.get("sentences", 0))
     share = corpus.sentences / (before + corpus.sentences)
-    weights = _grown_weights(model, encoder, corpus, len(table))
+    weights = _grown_weights(model, encoder, corpus, lesson)
     state = State(weights)
     scaled = dataclasses.replace(chosen, strength=chosen.strength * share)
     reason = ""
@@ -88,7 +96,18 @@ def continue_training(
             *record.get("continued", []),
             {"sentences": corpus.sentences, "passes": state.epoch, "settings": chosen.as_json(), "stopped": reason},
         ]
-    return Tagger(Model(tuple(table.strings()), encoder, parameters, model.reader, known if record else {}))
+    return Tagger(
+        Model(
+            tuple(lesson.labels),
+            encoder,
+            parameters,
+            model.reader,
+            known if record else {},
+            lesson.constraints,
+            lesson.shown,
+            model.bias,
+        )
+    )
 
 
 def _grow(tagger: Tagger, data: Source, labels: StringTable, **reading: Any) -> tuple[Encoder, EncodedCorpus]:
@@ -107,13 +126,13 @@ def _grow(tagger: Tagger, data: Source, labels: StringTable, **reading: Any) -> 
     return grow_feature_encoder(encoder, tokens, gold)
 
 
-def _grown_weights(model: Model, encoder: Encoder, corpus: EncodedCorpus, labels: int) -> Weights:
+def _grown_weights(model: Model, encoder: Encoder, corpus: EncodedCorpus, lesson: Lesson) -> Weights:
     """The old weights in larger arrays; new features, labels and pairs begin with zero."""
-    old = model.parameters
+    old, labels = model.parameters, len(lesson.labels)
     rows, known = old.features.shape
     new_pairs = observed_pairs(corpus, encoder.edge_features, labels)
     pairs = joined_pairs(old.pairs, known, new_pairs, labels) if encoder.edge_features else old.pairs
-    weights = Weights.zeros(encoder.features, labels, transitions=encoder.transitions, pairs=pairs)
+    weights = Weights.zeros(encoder.features, labels, transitions=encoder.transitions, pairs=pairs, bans=lesson.bans)
     weights.features[:rows, :known] = old.features
     weights.edges[:known, :known] = old.edges
     places = np.searchsorted(pairs.keys(labels, labels), old.pairs.keys(known, labels))

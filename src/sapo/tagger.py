@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,11 +16,14 @@ from sapo import kernels
 from sapo.corpus import LABEL, Block, Sentence, block_from_sentences, format_of, read_blocks
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.partial import MISSING, refuse_missing
 from sapo.encode.strings import StringTable
 from sapo.encode.template import did_you_mean
 from sapo.errors import SapoError
 from sapo.evaluate import Scores, score
+from sapo.forcing import Forced, forced_column, forced_lists, line_of_token, with_forced
 from sapo.kernels.types import Ints
+from sapo.labelbias import biased_model, with_label_bias
 from sapo.lattice import make_lattice
 from sapo.learn import tag as tag_encoded
 from sapo.model import Model, load_model, save_model
@@ -50,6 +54,9 @@ class Tagger:
 
     def __init__(self, model: Model) -> None:
         self.model = model
+        self.labels = model.outer_labels
+        self.parameters = with_label_bias(model)  # the weights that tag
+        self._shown = model.shown_places
 
     @classmethod
     def load(cls, path: str | Path) -> "Tagger":
@@ -59,34 +66,55 @@ class Tagger:
         save_model(self.model, path)
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        return self.model.labels
-
-    @property
     def columns(self) -> tuple[str, ...]:
         """What a token must bring: ('word',) means strings, ('word', 'pos') pairs; () means ready-made features."""
         encoder = self.model.encoder
         return tuple(encoder.columns) if isinstance(encoder, TemplateEncoder) else ()
 
-    def tag(self, tokens: Sequence[Any]) -> list[str]:
-        """The tags of one sentence. Its tokens are strings, tuples or features, as in training (or see `columns`)."""
-        return self.tag_many([tokens])[0]
+    def with_bias(self, label: str, value: float) -> "Tagger":
+        """A tagger where each token scores this much more with the label; it has the same weights.
 
-    def tag_many(self, sentences: Iterable[Sequence[Any]]) -> list[list[str]]:
-        """The tags of many sentences; much faster than one at a time."""
+        A bias on O above 0 finds fewer spans, and more of them are right; below 0 it finds more.
+
+        >>> import sapo
+        >>> tagger = sapo.train([(["a", "dog"], ["O", "B-X"])], template="pos", epochs=2)
+        >>> tagger.with_bias("O", 100).tag(["a", "dog"])
+        ['O', 'O']
+        """
+        return Tagger(biased_model(self.model, label, value))
+
+    def tag(self, tokens: Sequence[Any], *, forced: Forced | None = None) -> list[str]:
+        """The tags of one sentence. Its tokens are strings, tuples or features, as in training (or see `columns`).
+
+        `forced` are tags that are known, by the number of the token: {3: "B-NP"}.
+        """
+        return self.tag_many([tokens], forced=None if forced is None else [forced])[0]
+
+    def tag_many(
+        self, sentences: Iterable[Sequence[Any]], *, forced: Sequence[Forced | None] | None = None
+    ) -> list[list[str]]:
+        """The tags of many sentences; much faster than one at a time. `forced` has known tags for each of them."""
         result: list[list[str]] = []
-        for corpus in self._encoded_batches(sentences):
+        for corpus in self._encoded_batches(sentences, forced):
             tags = self._names(self._tags(corpus))
             result.extend(tags[a:b] for a, b in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True))
         return result
 
-    def nbest(self, tokens: Sequence[Any], n: int = 5, *, search: str = "topn", width: int = 50) -> list[Tagging]:
+    def nbest(
+        self,
+        tokens: Sequence[Any],
+        n: int = 5,
+        *,
+        search: str = "topn",
+        width: int = 50,
+        forced: Forced | None = None,
+    ) -> list[Tagging]:
         """The n best taggings of a sentence, best first, with their probabilities among these n.
 
-        The searches topn and astar are exact, beam (of this width) is not.
+        The searches topn and astar are exact, beam (of this width) is not. `forced` are tags that are known.
         """
         _check_search(search, n)
-        corpus = next(self._encoded_batches([tokens]))
+        corpus = next(self._encoded_batches([tokens], None if forced is None else [forced]))
         return self._taggings(self._candidates(corpus, 0, n, search, width))
 
     def evaluate(self, path: str | Path, *, strict: bool = False, **reading: Any) -> Scores:
@@ -100,7 +128,12 @@ class Tagger:
         offsets = np.cumsum(np.concatenate(sizes))
         if len(offsets) == 1:
             raise SapoError(f"{path}: holds no sentence")
+        self.refuse_missing(labels, path)
         return score(labels, np.concatenate(golds), np.concatenate(found), offsets, strict=strict)
+
+    def refuse_missing(self, labels: Sequence[str], path: str | Path) -> None:
+        """The labels of a file that is evaluated must not have the mark of missing tags among them."""
+        refuse_missing(labels, [self.model.record.get("missing", MISSING)], str(path))
 
     def read_blocks(self, path: str | Path, *, labelled: bool = False, **reading: Any) -> Iterator[Block]:
         """Read a file as the training file was read, unless told otherwise."""
@@ -116,10 +149,15 @@ class Tagger:
                     how[key] = trained.get(key)
         return how
 
-    def tag_blocks(self, blocks: Iterable[Block], *, threads: int = 1) -> Iterator[tuple[Block, Ints]]:
-        """Each block with the numbers of its tags, in order. The number of threads does not change the result."""
+    def tag_blocks(
+        self, blocks: Iterable[Block], *, threads: int = 1, forced: str | None = None
+    ) -> Iterator[tuple[Block, Ints]]:
+        """Each block with the numbers of its tags, in order. The number of threads does not change the result.
+
+        `forced` is a column with tags that are known, and '_' where none is.
+        """
         if threads == 1:
-            for block, corpus in self._encoded_blocks(blocks):
+            for block, corpus in self.encoded_blocks(blocks, forced):
                 yield block, self._tags(corpus)
             return
         encoder = self._template_encoder()
@@ -129,27 +167,35 @@ class Tagger:
         def work(block: Block) -> tuple[Block, Ints]:
             if not hasattr(sessions, "mine"):
                 sessions.mine = encoder.session()
-            return block, self._tags(sessions.mine.encode(block))
+            return block, self._tags(self._forced_block(block, sessions.mine.encode(block), forced))
 
         yield from in_threads(work, blocks, threads)
 
     def nbest_blocks(
-        self, blocks: Iterable[Block], n: int, *, search: str = "topn", width: int = 50
+        self, blocks: Iterable[Block], n: int, *, search: str = "topn", width: int = 50, forced: str | None = None
     ) -> Iterator[tuple[Block, list[list[tuple[Ints, float]]]]]:
         """Each block with the n best taggings of every sentence, as numbers of tags, and their probabilities."""
         _check_search(search, n)
-        for block, corpus in self._encoded_blocks(blocks):
+        for block, corpus in self.encoded_blocks(blocks, forced):
             ranked = []
             for sentence in range(corpus.sentences):
                 found = self._candidates(corpus, sentence, n, search, width)
                 ranked.append(list(zip(found.paths, found.probabilities.tolist(), strict=True)))
             yield block, ranked
 
-    def _encoded_blocks(self, blocks: Iterable[Block]) -> Iterator[tuple[Block, EncodedCorpus]]:
+    def encoded_blocks(
+        self, blocks: Iterable[Block], forced: str | None = None
+    ) -> Iterator[tuple[Block, EncodedCorpus]]:
+        """Each block with its features as numbers, and the forced tags of a column."""
         session = self._template_encoder().session()
         for block in blocks:
             kernels.prepare(int(block.offsets[-1]))
-            yield block, session.encode(block)
+            yield block, self._forced_block(block, session.encode(block), forced)
+
+    def _forced_block(self, block: Block, corpus: EncodedCorpus, forced: str | None) -> EncodedCorpus:
+        if forced is None:
+            return corpus
+        return with_forced(corpus, forced_column(block, forced), self.model, partial(line_of_token, block))
 
     def _trained_columns(self) -> list[str]:
         """All columns of the training data, of which the features may need only some."""
@@ -160,7 +206,20 @@ class Tagger:
             raise SapoError("this model was trained on ready-made features and cannot tag a file; use it from Python")
         return self.model.encoder
 
-    def _encoded_batches(self, sentences: Iterable[Sequence[Any]]) -> Iterator[EncodedCorpus]:
+    def _encoded_batches(
+        self, sentences: Iterable[Sequence[Any]], forced: Sequence[Forced | None] | None = None
+    ) -> Iterator[EncodedCorpus]:
+        first = 0
+        for corpus in self._plain_batches(sentences):
+            if forced is not None:
+                tags = forced_lists(forced[first : first + corpus.sentences], corpus.offsets, first)
+                corpus = with_forced(corpus, tags, self.model, partial(_token_number, corpus, first))
+            first += corpus.sentences
+            yield corpus
+        if forced is not None and len(forced) != first:
+            raise SapoError(f"forced tags: there are {len(forced)} for {first} sentences; give one (or None) for each")
+
+    def _plain_batches(self, sentences: Iterable[Sequence[Any]]) -> Iterator[EncodedCorpus]:
         encoder = self.model.encoder
         first = 0
         for batch in _batches(sentences):
@@ -173,11 +232,16 @@ class Tagger:
             first += len(batch)
 
     def _tags(self, corpus: EncodedCorpus) -> Ints:
-        return tag_encoded(corpus, self.model.parameters)
+        return self.as_shown(tag_encoded(corpus, self.parameters))
 
     def _candidates(self, corpus: EncodedCorpus, sentence: int, n: int, search: str, width: int) -> Candidates:
-        lattice = make_lattice(corpus, sentence, self.model.parameters)
-        return search_n(search, lattice, n=n, width=width)
+        lattice = make_lattice(corpus, sentence, self.parameters)
+        found = search_n(search, lattice, n=n, width=width)
+        return Candidates(self.as_shown(found.paths), found.scores)
+
+    def as_shown(self, tags: Ints) -> Ints:
+        """Places in `labels`, of labels as the model learned them."""
+        return tags if self._shown is None else self._shown[tags]
 
     def _taggings(self, candidates: Candidates) -> list[Tagging]:
         return [
@@ -189,6 +253,11 @@ class Tagger:
 
     def _names(self, tags: Ints) -> list[str]:
         return [self.labels[tag] for tag in tags.tolist()]
+
+
+def _token_number(corpus: EncodedCorpus, first: int, token: int) -> str:
+    sentence = int(np.searchsorted(corpus.offsets, token, side="right")) - 1
+    return f"sentence {first + sentence}, token {token - int(corpus.offsets[sentence])}"
 
 
 def in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:

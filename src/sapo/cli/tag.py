@@ -5,6 +5,7 @@ import time
 
 import click
 
+from sapo.cli.conditions import parse_numbers
 from sapo.cli.options import announce_compiling, format_option, quiet_option, refuse_same_file
 from sapo.errors import SapoError
 
@@ -25,6 +26,14 @@ from sapo.errors import SapoError
 @click.option("--threads", default=1, show_default=True, help="Tag in several threads; the result is the same.")
 @format_option
 @click.option("--label", metavar="COLUMN", help="Where the tag goes in CoNLL-U: upos, xpos or a key of FEATS.")
+@click.option("--forced", metavar="COLUMN", help="A column (number or name) with tags that are known, '_' elsewhere.")
+@click.option("--bias-o", type=float, metavar="NUMBER", help="Short for --bias O=NUMBER.")
+@click.option(
+    "--bias",
+    multiple=True,
+    metavar="LABEL=NUMBER",
+    help="Add to the score of a label at every token: O=1 finds fewer spans, O=-1 more (see sapo eval --curve).",
+)
 @quiet_option
 def tag_command(
     model: str,
@@ -36,6 +45,9 @@ def tag_command(
     threads: int,
     format: str | None,
     label: str | None,
+    forced: str | None,
+    bias_o: float | None,
+    bias: tuple[str, ...],
     quiet: bool,
 ) -> None:
     """Tag a file.
@@ -57,6 +69,8 @@ def tag_command(
     refuse_same_file({"the model": model, "-o": output})
     announce_compiling(quiet)
     tagger = Tagger.load(model)
+    for name, value in _biases(bias, bias_o).items():
+        tagger = tagger.with_bias(name, value)
     chosen = format_of(input, format)
     if chosen == "conllu" and label is None and tagger.model.reader.get("format") != "conllu":
         raise SapoError(
@@ -66,16 +80,25 @@ def tag_command(
     ticker = _Ticker(quiet)
     with write_file(output) as stream:
         if nbest:
-            for block, ranked in tagger.nbest_blocks(blocks, nbest, search=search, width=width):
+            for block, ranked in tagger.nbest_blocks(blocks, nbest, search=search, width=width, forced=forced):
                 stream.write(FORMATS[chosen].nbest(block, ranked, tagger.labels))
                 stream.flush()
                 ticker.add(int(block.offsets[-1]))
         else:
-            for block, tags in tagger.tag_blocks(blocks, threads=threads):
+            for block, tags in tagger.tag_blocks(blocks, threads=threads, forced=forced):
                 stream.write(FORMATS[chosen].tagged(block, tags, tagger.labels))
                 stream.flush()
                 ticker.add(int(block.offsets[-1]))
     ticker.end()
+
+
+def _biases(given: tuple[str, ...], on_o: float | None) -> dict[str, float]:
+    biases = parse_numbers(given, "--bias")
+    if on_o is not None:
+        if "O" in biases:
+            raise SapoError("--bias-o and --bias O=... say the same; give one of them")
+        biases["O"] = on_o
+    return biases
 
 
 class _Ticker:
