@@ -15,7 +15,7 @@ from sapo.evaluate import SpanCounts, looks_like_spans, score
 from sapo.learn import tag as tag_encoded
 from sapo.tagger import Tagger, label_ids
 
-BIASES = tuple(step / 2 for step in range(-8, 9))
+BIASES = tuple(step / 2 for step in range(-6, 7))
 OUTSIDE = "O"
 
 
