@@ -99,6 +99,24 @@ def test_new_sentences_that_break_the_scheme_are_learned_all_the_same() -> None:
     assert grown.tagger.model.constraints.exceptions == (("O", "I-VP"),)
 
 
+def test_bans_made_by_hand_are_kept_when_training_goes_on() -> None:
+    model = sapo.train([(["a", "b"], ["X", "Y"])], template="pos", epochs=2).model
+    model.parameters.bans[1, 0] = model.parameters.bans[3, 0] = -np.inf
+    grown = Trainer(Tagger(model))
+    grown.update([(["c"], ["Z"])])
+    expected = np.zeros((5, 3), np.float32)
+    expected[1, 0] = expected[4, 0] = -np.inf
+    np.testing.assert_array_equal(grown.tagger.model.parameters.bans, expected)
+
+
+def test_a_narrow_beam_learns_where_rules_leave_dead_ends() -> None:
+    data: list[Any] = [(["x", "z", "y"], ["X", "Z", "Y"]), (["y", "y"], ["Y", "Y"])]
+    rules = ["end Y", "forbid X Y"]  # with X at the last token but one there is no way on
+    tagger = sapo.train(data, template="pos", rules=rules, search="beam", width=1, epochs=4)
+    assert [tagger.tag(tokens) for tokens, _ in data] == [tags for _, tags in data]
+    assert tagger.nbest(["x", "x", "x"], 1, search="beam", width=1)[0].tags[-1] == "Y"
+
+
 def test_invalid_places_of_the_data_are_allowed_or_mended() -> None:
     odd = [*PAIRS * 4, (["so", "be", "it"], ["O", "I-VP", "B-NP"])]
     allowed = sapo.train(odd, template="pos", epochs=8)

@@ -139,4 +139,7 @@ def grown_lesson(model: Model, labels: Sequence[str], corpus: EncodedCorpus, mar
         exceptions = tuple(dict.fromkeys([*kept.exceptions, *constraints.exceptions]))
         constraints = dataclasses.replace(constraints, exceptions=exceptions)
     bans = bans_of(constraints, learned, shown)
+    if kept == Constraints():  # bans that somebody made by hand
+        old, size = model.parameters.bans, len(known)
+        bans[:size, :size], bans[-2:, :size] = old[:size], old[size:]
     return Lesson(learned, outer, shown, dataclasses.replace(corpus, gold=gold), constraints, bans, [])
