@@ -71,7 +71,7 @@ def measure(
     """
     if n < 1:
         raise SapoError(f"n must be at least 1, not {n}")
-    labels, temperature = tagger.labels, tagger.model.temperature
+    labels, temperature = tagger.model.labels, tagger.model.temperature
     spanned = looks_like_spans(labels)
     exact, over_n = _Answers(), _Answers()
     for lattice, gold in _gold_lattices(tagger, data, **reading):
@@ -133,7 +133,7 @@ def calibrate(tagger: Tagger, dev: Any, *, by: str = "tokens", watch: Watch | No
     sentences = [(lattice, gold) for lattice, gold in _gold_lattices(tagger, dev, **reading) if len(gold)]
     if not sentences:
         raise SapoError("calibration: the data has no tokens; give some labelled sentences")
-    numbers = {label: number for number, label in enumerate(tagger.labels)}
+    numbers = {label: number for number, label in enumerate(tagger.model.labels)}
     loss_of = LOSSES[by]
 
     def loss(log_temperature: float) -> float:
@@ -213,4 +213,4 @@ def _gold_lattices(tagger: Tagger, data: Any, **reading: Any) -> Iterator[tuple[
         yield from tagger.gold_lattices(data, **reading)
         return
     tokens, tags = read_pairs(list(data), "dev data")
-    yield from zip(tagger.lattices(tokens), tags, strict=True)
+    yield from zip(tagger.lattices(tokens), map(tagger.learned_tags, tags), strict=True)

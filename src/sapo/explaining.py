@@ -107,17 +107,17 @@ def explain(
     ('NN', 'DT', True, 3)
     """
     check_sentence(tokens, "the sentence")
-    _check(tagger.labels, tokens, token, against, tag, top)
+    _check(tagger.model.labels, tokens, token, against, tag, top)
     corpus = tagger.encode(tokens)
     lattice = make_lattice(corpus, 0, tagger.model.parameters)
     free = viterbi(lattice).paths
     if not len(free):
         raise SapoError("the model forbids every tagging of this sentence")
-    path = free[0] if tag is None else _best_with(lattice, token, tagger.labels, only=tag)
-    name = tagger.labels[path[token]]
+    path = free[0] if tag is None else _best_with(lattice, token, tagger.model.labels, only=tag)
+    name = tagger.model.labels[path[token]]
     if name == against:
         raise SapoError(f"the tag and its rival are both '{name}'; name two different ones")
-    rival = _best_with(lattice, token, tagger.labels, only=against, never=name)
+    rival = _best_with(lattice, token, tagger.model.labels, only=against, never=name)
     weighed = _Weighed(tagger.model, corpus, path, rival)
     parts = [*weighed.features(token), *weighed.step(token), *weighed.step(token + 1)]
     parts.sort(key=lambda part: -abs(part.difference))
@@ -128,10 +128,10 @@ def explain(
         words,
         token,
         name,
-        tagger.labels[rival[token]],
-        tagger.labels[free[0][token]],
-        tuple(tagger.labels[label] for label in path),
-        tuple(tagger.labels[label] for label in rival),
+        tagger.model.labels[rival[token]],
+        tagger.model.labels[free[0][token]],
+        tuple(tagger.model.labels[label] for label in path),
+        tuple(tagger.model.labels[label] for label in rival),
         sum(part.kind == "feature" for part in parts),
         tuple(shown),
         len(rest),

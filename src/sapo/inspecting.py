@@ -14,12 +14,16 @@ def describe(model: Model, *, top: int = 5, label: str | None = None) -> dict[st
     """Labels, sizes, template, training record, and the strongest features and transitions."""
     if top < 0:
         raise SapoError(f"top must be 0 or more, not {top}")
-    if label is not None and label not in model.labels:
-        raise SapoError(f"the model has no label '{label}'{did_you_mean(label, model.labels)}")
+    shown = model.shown or model.labels
+    chosen = [name for name, outer in zip(model.labels, shown, strict=True) if label in (None, name, outer)]
+    if not chosen:
+        raise SapoError(f"the model has no label '{label}'{did_you_mean(str(label), model.outer_labels)}")
     encoder, blocks = model.encoder, model.parameters.blocks
-    chosen = model.labels if label is None else (label,)
     return {
-        "labels": list(model.labels),
+        "labels": list(model.outer_labels),
+        "learned_as": dict(zip(model.labels, model.shown, strict=True)) if model.shown else {},
+        "constraints": {**model.constraints.as_json(), "forbidden": int(np.count_nonzero(model.parameters.bans < 0))},
+        "bias": dict(model.bias),
         "features": encoder.features,
         "edge_features": encoder.edge_features,
         "weights": sum(block.size for block in blocks),
@@ -84,6 +88,24 @@ def _picked(record: dict[str, Any]) -> list[str]:
     return [f"          n by pass: {', '.join(str(entry['n']) for entry in record['history'] if 'n' in entry)}"]
 
 
+def _constraint_lines(description: dict[str, Any]) -> list[str]:
+    lines = []
+    if description["learned_as"]:
+        pairs = (f"{name} ({shown})" if name != shown else name for name, shown in description["learned_as"].items())
+        lines.append(f"learned   {' '.join(pairs)}")
+    constraints = description["constraints"]
+    if constraints["scheme"] or constraints["rules"]:
+        scheme = f"{constraints['scheme']}; " if constraints["scheme"] else ""
+        lines.append(f"tagging   {scheme}{constraints['forbidden']:,} pairs of labels, starts and ends are forbidden")
+    if constraints["exceptions"]:
+        pairs = (f"{before or 'start'} {after or 'end'}" for before, after in constraints["exceptions"])
+        lines.append(f"          allowed, as training has it: {', '.join(pairs)}")
+    lines += [f"          rule: {rule}" for rule in constraints["rules"]]
+    if description["bias"]:
+        lines.append("bias      " + ", ".join(f"{label} {value:+g}" for label, value in description["bias"].items()))
+    return lines
+
+
 def describe_text(description: dict[str, Any]) -> str:
     """The same for people."""
     record = description["record"]
@@ -95,6 +117,7 @@ def describe_text(description: dict[str, Any]) -> str:
         f"features  {description['features']:,}" + edge_features,
         f"weights   {description['weights']:,}, of which {description['nonzero_weights']:,} are not 0",
         f"columns   {', '.join(description['columns']) or 'ready-made features'}",
+        *_constraint_lines(description),
     ]
     if description["temperature"] != 1.0:
         lines.append(f"calibrated  temperature {description['temperature']:.4g}")

@@ -1,6 +1,6 @@
 """The scores of one sentence: a node for each token and label, an edge for each pair of labels at each step."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,6 +39,17 @@ class Parameters:
         """Kernels trust that there is a weight for every feature; an encoder that has grown since knows more."""
         if rows.max(initial=-1) >= len(self.features) or edge_rows.max(initial=-1) >= len(self.pairs.offsets) - 1:
             raise SapoError("these weights are older than the features; take the model anew, or work on a snapshot")
+
+
+def with_bias(parameters: Parameters, bias: Floats) -> Parameters:
+    """The same weights where every node of label y scores bias[y] more.
+
+    Each token but the first is entered by one edge, and the first by the start: the bias goes with these, so that
+    everything that knows of bans knows of biases.
+    """
+    bans = parameters.bans.copy()
+    bans[:-1] += bias
+    return replace(parameters, bans=bans)
 
 
 def no_bans(labels: int) -> Floats:
@@ -93,6 +104,8 @@ def make_lattice(corpus: EncodedCorpus, sentence: int, parameters: Parameters) -
     score.score_nodes(first, last, corpus.row_offsets, corpus.rows, corpus.values, parameters.features, 1.0, node)
     if T:
         score.ban_ends(node, T, parameters.bans)
+    if len(corpus.token_bans):
+        node += corpus.token_bans[first:last]
     edge = np.empty((score.stages_of(corpus.edge_row_offsets, max(T, 1)), L, L), np.float32)
     score.score_edges(
         first,

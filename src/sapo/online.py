@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sapo import kernels
+from sapo.conditions import Conditions, grown_lesson
 from sapo.corpus import LABEL
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder
@@ -23,7 +22,6 @@ from sapo.encode.ready import GrowingFeatureEncoder
 from sapo.encode.strings import StringTable
 from sapo.errors import SapoError
 from sapo.kernels import update as counts
-from sapo.kernels.types import Floats
 from sapo.learn import Learner, Observer, Settings, State
 from sapo.learn.growing import GrowingWeights
 from sapo.learn.loop import measure, out_of_bounds, run_pass
@@ -61,10 +59,8 @@ class Trainer:
             GrowingEncoder(encoder) if isinstance(encoder, TemplateEncoder) else GrowingFeatureEncoder(encoder)
         )
         self._weights = GrowingWeights(model.parameters, transitions=encoder.transitions)
-        self._labels = StringTable(model.labels)
-        self._names = model.labels
-        self._reader = model.reader
-        self._temperature = model.temperature
+        self._labels = StringTable(model.outer_labels)  # as they are shown
+        self._kept = dataclasses.replace(model, encoder=self._encoder, parameters=self._weights.shown)
         self._record = dict(model.record)
         self._earlier = list(model.record.get("continued", []))
         self._learned: list[dict[str, Any]] = []  # by this trainer; updates with the same settings are one entry
@@ -78,12 +74,14 @@ class Trainer:
         label: str | int | None = None,
         columns: Sequence[str] | None = None,
         observers: Sequence[Observer] = (),
+        missing: str | None = None,
         **settings: Any,
     ) -> None:
         """Learn from sentences with tags, in the form they had in training, or from a file of them.
 
-        `settings` are those of `sapo.Settings`; what is not given is as in training. Where the sentences cannot be read
-        or learned, an error tells why, and the tagger tags as before.
+        `settings` are those of `sapo.Settings`; what is not given is as in training. Tag scheme and rules of the model
+        hold for new labels, too; `missing` marks missing tags, as in training. Where the sentences cannot be read or
+        learned, an error tells why, and the tagger tags as before.
         """
         learner, chosen = self._settings(settings)
         labels = self._labels.copy()
@@ -92,13 +90,22 @@ class Trainer:
         finally:  # the features that were read so far are there: they need weights, if only zeros
             self._weights.add_features(self._encoder.features, self._encoder.edge_features)
             self.tagger.model = self._model()
-        weights = self._weights if len(labels) == self._weights.labels else self._weights.with_labels(len(labels))
-        names = self._names if len(labels) == len(self._names) else tuple(labels.strings())
-        _check_allowed(corpus, weights.weights.bans, names)
-        weights.add_pairs(observed_pairs(corpus, self._encoder.edge_features, len(labels)))
-        passes, reason = self._learn(learner, corpus, chosen, weights, observers)
+        marks = Conditions(missing=self._record.get("missing") if missing is None else missing).marks
+        lesson = grown_lesson(self._kept, labels.strings(), corpus, marks)
+        corpus, count = lesson.corpus, len(lesson.labels)
+        weights = self._weights if count == self._weights.labels else self._weights.with_labels(count)
+        weights.add_pairs(observed_pairs(corpus, self._encoder.edge_features, count))
+        bans, weights.weights.bans = weights.weights.bans, lesson.bans
+        try:
+            passes, reason = self._learn(learner, corpus, chosen, weights, observers)
+        except SapoError:
+            weights.weights.bans = bans
+            raise
         weights.settle()
-        self._weights, self._labels, self._names = weights, labels, names
+        self._weights, self._labels = weights, StringTable(lesson.outer)
+        self._kept = dataclasses.replace(
+            self._kept, labels=tuple(lesson.labels), constraints=lesson.constraints, shown=lesson.shown
+        )
         if self._record:
             self._remember(corpus, passes, chosen, reason)
         self.tagger.model = self._model()
@@ -126,8 +133,8 @@ class Trainer:
         if isinstance(encoder, GrowingEncoder):
             if isinstance(data, str | Path):
                 reading = self.tagger.reading(data, reading)
-            elif self._reader.get("columns"):
-                reading["columns"] = [column for column in self._reader["columns"] if column != LABEL]
+            elif self._kept.reader.get("columns"):
+                reading["columns"] = [column for column in self._kept.reader["columns"] if column != LABEL]
             blocks = training_blocks(data, **reading)
             return join_encoded([encoder.grow(block, labels.add_fields(*block.column(LABEL))) for block in blocks])
         if isinstance(data, str | Path):
@@ -202,7 +209,7 @@ class Trainer:
         record = dict(self._record)
         if self._learned:
             record["continued"] = [*self._earlier, *self._learned]
-        return Model(self._names, self._encoder, self._weights.shown, self._reader, record, self._temperature)
+        return dataclasses.replace(self._kept, parameters=self._weights.shown, record=record)
 
 
 def continue_training(tagger: Tagger, data: Source, **how: Any) -> Tagger:
@@ -210,21 +217,3 @@ def continue_training(tagger: Tagger, data: Source, **how: Any) -> Tagger:
     trainer = Trainer(tagger)
     trainer.update(data, **how)
     return trainer.snapshot()
-
-
-def _check_allowed(corpus: EncodedCorpus, bans: Floats, labels: Sequence[str]) -> None:
-    """A tagging that the model forbids cannot be learned."""
-    if not bans.any():
-        return
-    gold, count = corpus.gold, len(labels)
-    first, last = corpus.offsets[:-1], corpus.offsets[1:] - 1
-    before = np.concatenate([gold[:1], gold[:-1]])
-    before[first] = count
-    forbidden = np.isinf(bans[before, gold])
-    forbidden[last] |= np.isinf(bans[count + 1, gold[last]])
-    if not forbidden.any():
-        return
-    token = int(np.argmax(forbidden))
-    sentence = int(np.searchsorted(corpus.offsets, token, side="right")) - 1
-    place = f"new data: sentence {sentence}, token {token - int(first[sentence])}"
-    raise SapoError(f"{place}: the model forbids the tag '{labels[gold[token]]}' here; correct the tags")

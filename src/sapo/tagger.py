@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,16 +15,19 @@ import numpy as np
 from sapo import kernels
 from sapo.corpus import LABEL, Block, Sentence, block_from_sentences, format_of, read_blocks
 from sapo.corpus.probable import RankedTagging, TaggedSpan
-from sapo.corpus.schemes import Span, loose_spans
+from sapo.corpus.schemes import Span, loose_spans, spans_to_tags
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.partial import MISSING, refuse_missing
 from sapo.encode.ready import FeatureSession
 from sapo.encode.strings import StringTable
 from sapo.encode.template import did_you_mean
 from sapo.errors import SapoError
 from sapo.evaluate import Scores, score
+from sapo.forcing import Forced, forced_column, forced_lists, line_of_token, with_forced
 from sapo.kernels.types import Doubles, Ints
-from sapo.lattice import Lattice, make_lattice
+from sapo.labelbias import biased_model, with_label_bias
+from sapo.lattice import Lattice, Parameters, make_lattice
 from sapo.learn import tag as tag_encoded
 from sapo.model import Model, load_model, save_model
 from sapo.probabilities import Distribution, check_span, distribution, span_reading, tempered, top_n_marginals
@@ -65,7 +69,13 @@ class Tagger:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return self.model.labels
+        """As they are shown; the model may have learned others (see `Model.shown`)."""
+        return self.model.outer_labels
+
+    @property
+    def parameters(self) -> Parameters:
+        """The weights that tag."""
+        return with_label_bias(self.model)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -73,28 +83,47 @@ class Tagger:
         encoder = self.model.encoder
         return tuple(encoder.columns) if isinstance(encoder, TemplateEncoder) else ()
 
-    def tag(self, tokens: Sequence[Any]) -> list[str]:
-        """The tags of one sentence. Its tokens are strings, tuples or features, as in training (or see `columns`)."""
-        return self.tag_many([tokens])[0]
+    def with_bias(self, label: str, value: float) -> "Tagger":
+        """A tagger where each token scores this much more with the label; it has the same weights.
 
-    def tag_many(self, sentences: Iterable[Sequence[Any]]) -> list[list[str]]:
-        """The tags of many sentences; much faster than one at a time."""
+        A bias on O above 0 finds fewer spans, and more of them are right; below 0 it finds more.
+
+        >>> import sapo
+        >>> tagger = sapo.train([(["a", "dog"], ["O", "B-X"])], template="pos", epochs=2)
+        >>> tagger.with_bias("O", 100).tag(["a", "dog"])
+        ['O', 'O']
+        """
+        return Tagger(biased_model(self.model, label, value))
+
+    def tag(self, tokens: Sequence[Any], *, forced: Forced | None = None) -> list[str]:
+        """The tags of one sentence. Its tokens are strings, tuples or features, as in training (or see `columns`).
+
+        `forced` are tags that are known, by the number of the token: {3: "B-NP"}.
+        """
+        return self.tag_many([tokens], forced=None if forced is None else [forced])[0]
+
+    def tag_many(
+        self, sentences: Iterable[Sequence[Any]], *, forced: Sequence[Forced | None] | None = None
+    ) -> list[list[str]]:
+        """The tags of many sentences; much faster than one at a time. `forced` has known tags for each of them."""
         result: list[list[str]] = []
-        for corpus in self._encoded_batches(sentences):
+        for corpus in self._encoded_batches(sentences, forced):
             tags = self._names(self._tags(corpus))
             result.extend(tags[a:b] for a, b in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True))
         return result
 
-    def nbest(self, tokens: Sequence[Any], n: int = 5, *, search: str = "topn", width: int = 50) -> list[Tagging]:
+    def nbest(
+        self, tokens: Sequence[Any], n: int = 5, *, search: str = "topn", width: int = 50, forced: Forced | None = None
+    ) -> list[Tagging]:
         """The n best taggings of a sentence, best first, with their probabilities among these n and among all.
 
-        The searches topn and astar are exact, beam (of this width) is not.
+        The searches topn and astar are exact, beam (of this width) is not. `forced` are tags that are known.
         """
-        corpus, candidates = self._top_n(tokens, n, search, width)
+        corpus, candidates = self._top_n(tokens, n, search, width, forced)
         return [
             Tagging(self._names(path), probability, value, exact)
             for path, probability, value, exact in zip(
-                candidates.paths,
+                self.as_shown(candidates.paths),
                 self._tempered(candidates).probabilities.tolist(),
                 candidates.scores.tolist(),
                 self._distribution(corpus, 0).probabilities(candidates),
@@ -107,14 +136,14 @@ class Tagger:
         corpus, candidates = self._top_n(tokens, n, search, width)
         return self._distribution(corpus, 0).top_n_mass(candidates)
 
-    def marginals(self, tokens: Sequence[Any]) -> list[dict[str, float]]:
-        """For each token the probability of each label, over all taggings: exact."""
-        return self._by_label(self.marginal_arrays([tokens])[0])
+    def marginals(self, tokens: Sequence[Any], *, forced: Forced | None = None) -> list[dict[str, float]]:
+        """For each token the probability of each label, over all taggings, or all that have the forced tags: exact."""
+        return self._by_label(self._shown_marginal(self._distribution(self.encode(tokens, forced=forced), 0).marginal))
 
     def marginal_arrays(self, sentences: Iterable[Sequence[Any]]) -> list[Doubles]:
         """The same for many sentences, as arrays [tokens, labels]; the labels are those of `labels`, in their order."""
         return [
-            self._distribution(corpus, sentence).marginal
+            self._shown_marginal(self._distribution(corpus, sentence).marginal)
             for corpus in self._encoded_batches(sentences)
             for sentence in range(corpus.sentences)
         ]
@@ -124,7 +153,8 @@ class Tagger:
     ) -> list[dict[str, float]]:
         """For each token the probability of each label, over the n best taggings only."""
         _, candidates = self._top_n(tokens, n, search, width)
-        return self._by_label(top_n_marginals(self._tempered(candidates), len(self.labels)))
+        marginal = top_n_marginals(self._tempered(candidates), len(self.model.labels))
+        return self._by_label(self._shown_marginal(marginal))
 
     def spans(self, tokens: Sequence[Any]) -> list[TaggedSpan]:
         """The spans of the best tagging, each with its probability over all taggings: exact."""
@@ -138,26 +168,33 @@ class Tagger:
         """
         corpus = self.encode(tokens)
         check_span(start, end, corpus.tokens)
-        found = self._distribution(corpus, 0).span_probabilities(span_reading(self.labels), [Span(start, end, type)])
-        return float(found[0])
+        reading = span_reading(self.model.labels)
+        return float(self._distribution(corpus, 0).span_probabilities(reading, [Span(start, end, type)])[0])
 
-    def encode(self, tokens: Sequence[Any]) -> EncodedCorpus:
+    def encode(self, tokens: Sequence[Any], *, forced: Forced | None = None) -> EncodedCorpus:
         """One sentence as integers: the features that the model knows of each token."""
-        return next(self._encoded_batches([tokens]))
+        return next(self._encoded_batches([tokens], None if forced is None else [forced]))
 
     def lattices(self, sentences: Iterable[Sequence[Any]]) -> Iterator[Lattice]:
         """The scores of each sentence, for `sapo.search` and `sapo.probabilities`."""
         for corpus in self._encoded_batches(sentences):
             for sentence in range(corpus.sentences):
-                yield make_lattice(corpus, sentence, self.model.parameters)
+                yield make_lattice(corpus, sentence, self.parameters)
 
     def gold_lattices(self, path: str | Path, **reading: Any) -> Iterator[tuple[Lattice, list[str]]]:
-        """The scores of each sentence of a labelled file, with its gold tags."""
-        for block, corpus in self._encoded_blocks(self.read_blocks(path, labelled=True, **reading)):
+        """The scores of each sentence of a labelled file, with its gold tags as the model learns them."""
+        for block, corpus in self.encoded_blocks(self.read_blocks(path, labelled=True, **reading)):
             tags = block.strings(LABEL)
             for sentence in range(corpus.sentences):
                 first, last = corpus.offsets[sentence : sentence + 2].tolist()
-                yield make_lattice(corpus, sentence, self.model.parameters), tags[first:last]
+                yield make_lattice(corpus, sentence, self.parameters), self.learned_tags(tags[first:last])
+
+    def learned_tags(self, tags: Sequence[str]) -> list[str]:
+        """Gold tags in the scheme that the model learned."""
+        scheme = self.model.constraints.scheme
+        if not self.model.shown or scheme is None:
+            return list(tags)
+        return spans_to_tags(loose_spans(tags), len(tags), scheme)
 
     def evaluate(self, path: str | Path, *, strict: bool = False, **reading: Any) -> Scores:
         """Tag a labelled file and compare."""
@@ -170,7 +207,12 @@ class Tagger:
         offsets = np.cumsum(np.concatenate(sizes))
         if len(offsets) == 1:
             raise SapoError(f"{path}: holds no sentence")
+        self.refuse_missing(labels, path)
         return score(labels, np.concatenate(golds), np.concatenate(found), offsets, strict=strict)
+
+    def refuse_missing(self, labels: Sequence[str], path: str | Path) -> None:
+        """The labels of a file that is evaluated must not have the mark of missing tags among them."""
+        refuse_missing(labels, [self.model.record.get("missing", MISSING)], str(path))
 
     def read_blocks(self, path: str | Path, *, labelled: bool = False, **reading: Any) -> Iterator[Block]:
         """Read a file as the training file was read, unless told otherwise."""
@@ -186,12 +228,39 @@ class Tagger:
                     how[key] = trained.get(key)
         return how
 
-    def tag_blocks(self, blocks: Iterable[Block], *, threads: int = 1) -> Iterator[tuple[Block, Ints]]:
-        """Each block with the numbers of its tags, in order. The number of threads does not change the result."""
-        return self._each_block(blocks, self._tags, threads)
+    def tag_blocks(
+        self,
+        blocks: Iterable[Block],
+        *,
+        threads: int = 1,
+        forced: str | None = None,
+        search: str | None = None,
+        width: int = 50,
+    ) -> Iterator[tuple[Block, Ints]]:
+        """Each block with the numbers of its tags, in order. The number of threads does not change the result.
+
+        `forced` is a column with tags that are known, and '_' where none is. The best tagging is found by Viterbi, or
+        by the search of this name (a beam of this width may miss it).
+        """
+        if search is None:
+            return self._each_block(blocks, self._tags, threads, forced)
+        _check_search(search, 1)
+
+        def best(corpus: EncodedCorpus) -> Ints:
+            found = [self._candidates(corpus, i, 1, search, width).paths[0] for i in range(corpus.sentences)]
+            return self.as_shown(np.concatenate([np.empty(0, np.int32), *found]))
+
+        return self._each_block(blocks, best, threads, forced)
 
     def nbest_blocks(
-        self, blocks: Iterable[Block], n: int, *, search: str = "topn", width: int = 50, threads: int = 1
+        self,
+        blocks: Iterable[Block],
+        n: int,
+        *,
+        search: str = "topn",
+        width: int = 50,
+        threads: int = 1,
+        forced: str | None = None,
     ) -> Iterator[tuple[Block, list[list[RankedTagging]]]]:
         """Each block with the n best taggings of every sentence, as numbers of tags, and their probabilities."""
         _check_search(search, n)
@@ -200,15 +269,16 @@ class Tagger:
             ranked = []
             for sentence in range(corpus.sentences):
                 found = self._candidates(corpus, sentence, n, search, width)
+                paths = self.as_shown(found.paths)
                 shares = self._tempered(found).probabilities.tolist()
                 exact = self._distribution(corpus, sentence).probabilities(found)
-                ranked.append([RankedTagging(*values) for values in zip(found.paths, shares, exact, strict=True)])
+                ranked.append([RankedTagging(*values) for values in zip(paths, shares, exact, strict=True)])
             return ranked
 
-        return self._each_block(blocks, rank, threads)
+        return self._each_block(blocks, rank, threads, forced)
 
     def marginal_blocks(
-        self, blocks: Iterable[Block], *, threads: int = 1
+        self, blocks: Iterable[Block], *, threads: int = 1, forced: str | None = None
     ) -> Iterator[tuple[Block, tuple[Ints, Doubles]]]:
         """Each block with its tags, and the exact probabilities of all labels, [tokens, labels]."""
 
@@ -216,13 +286,13 @@ class Tagger:
             marginal = np.empty((corpus.tokens, len(self.labels)), np.float64)
             for sentence in range(corpus.sentences):
                 first, last = corpus.offsets[sentence : sentence + 2].tolist()
-                marginal[first:last] = self._distribution(corpus, sentence).marginal
+                marginal[first:last] = self._shown_marginal(self._distribution(corpus, sentence).marginal)
             return self._tags(corpus), marginal
 
-        return self._each_block(blocks, both, threads)
+        return self._each_block(blocks, both, threads, forced)
 
     def span_blocks(
-        self, blocks: Iterable[Block], *, threads: int = 1
+        self, blocks: Iterable[Block], *, threads: int = 1, forced: str | None = None
     ) -> Iterator[tuple[Block, tuple[Ints, list[list[TaggedSpan]]]]]:
         """Each block with its tags, and the spans of every sentence with their exact probabilities."""
 
@@ -230,13 +300,13 @@ class Tagger:
             tags = self._tags(corpus)
             return tags, self._spans(corpus, tags)
 
-        return self._each_block(blocks, both, threads)
+        return self._each_block(blocks, both, threads, forced)
 
     def _each_block(
-        self, blocks: Iterable[Block], work: Callable[[EncodedCorpus], R], threads: int
+        self, blocks: Iterable[Block], work: Callable[[EncodedCorpus], R], threads: int, forced: str | None
     ) -> Iterator[tuple[Block, R]]:
         if threads == 1:
-            for block, corpus in self._encoded_blocks(blocks):
+            for block, corpus in self.encoded_blocks(blocks, forced):
                 yield block, work(corpus)
             return
         encoder = self._template_encoder()
@@ -246,15 +316,23 @@ class Tagger:
         def encode_and_work(block: Block) -> tuple[Block, R]:
             if not hasattr(sessions, "mine"):
                 sessions.mine = encoder.session()
-            return block, work(sessions.mine.encode(block))
+            return block, work(self._forced_block(block, sessions.mine.encode(block), forced))
 
         yield from in_threads(encode_and_work, blocks, threads)
 
-    def _encoded_blocks(self, blocks: Iterable[Block]) -> Iterator[tuple[Block, EncodedCorpus]]:
+    def encoded_blocks(
+        self, blocks: Iterable[Block], forced: str | None = None
+    ) -> Iterator[tuple[Block, EncodedCorpus]]:
+        """Each block with its features as numbers, and the forced tags of a column."""
         session = self._template_encoder().session()
         for block in blocks:
             kernels.prepare(int(block.offsets[-1]))
-            yield block, session.encode(block)
+            yield block, self._forced_block(block, session.encode(block), forced)
+
+    def _forced_block(self, block: Block, corpus: EncodedCorpus, forced: str | None) -> EncodedCorpus:
+        if forced is None:
+            return corpus
+        return with_forced(corpus, forced_column(block, forced), self.model, partial(line_of_token, block))
 
     def _trained_columns(self) -> list[str]:
         """All columns of the training data, of which the features may need only some."""
@@ -265,7 +343,20 @@ class Tagger:
             raise SapoError("this model was trained on ready-made features and cannot tag a file; use it from Python")
         return self.model.encoder
 
-    def _encoded_batches(self, sentences: Iterable[Sequence[Any]]) -> Iterator[EncodedCorpus]:
+    def _encoded_batches(
+        self, sentences: Iterable[Sequence[Any]], forced: Sequence[Forced | None] | None = None
+    ) -> Iterator[EncodedCorpus]:
+        first = 0
+        for corpus in self._plain_batches(sentences):
+            if forced is not None:
+                tags = forced_lists(forced[first : first + corpus.sentences], corpus.offsets, first)
+                corpus = with_forced(corpus, tags, self.model, partial(_token_number, corpus, first))
+            first += corpus.sentences
+            yield corpus
+        if forced is not None and len(forced) != first:
+            raise SapoError(f"forced tags: there are {len(forced)} for {first} sentences; give one (or None) for each")
+
+    def _plain_batches(self, sentences: Iterable[Sequence[Any]]) -> Iterator[EncodedCorpus]:
         session = self.model.encoder.session()
         first = 0
         for batch in _batches(sentences):
@@ -277,26 +368,42 @@ class Tagger:
             first += len(batch)
 
     def _tags(self, corpus: EncodedCorpus) -> Ints:
-        return tag_encoded(corpus, self.model.parameters)
+        return self.as_shown(tag_encoded(corpus, self.parameters))
 
     def _candidates(self, corpus: EncodedCorpus, sentence: int, n: int, search: str, width: int) -> Candidates:
-        lattice = make_lattice(corpus, sentence, self.model.parameters)
-        return search_n(search, lattice, n=n, width=width)
+        """Of labels as the model learned them; `as_shown` translates."""
+        return search_n(search, make_lattice(corpus, sentence, self.parameters), n=n, width=width)
 
-    def _top_n(self, tokens: Sequence[Any], n: int, search: str, width: int) -> tuple[EncodedCorpus, Candidates]:
+    def as_shown(self, tags: Ints) -> Ints:
+        """Places in `labels`, of labels as the model learned them."""
+        places = self.model.shown_places
+        return tags if places is None else places[tags]
+
+    def _shown_marginal(self, marginal: Doubles) -> Doubles:
+        """Of labels that are shown alike, the sum."""
+        places = self.model.shown_places
+        if places is None:
+            return marginal
+        shown = np.zeros((len(marginal), len(self.labels)))
+        np.add.at(shown.T, places, marginal.T)
+        return shown
+
+    def _top_n(
+        self, tokens: Sequence[Any], n: int, search: str, width: int, forced: Forced | None = None
+    ) -> tuple[EncodedCorpus, Candidates]:
         _check_search(search, n)
-        corpus = self.encode(tokens)
+        corpus = self.encode(tokens, forced=forced)
         return corpus, self._candidates(corpus, 0, n, search, width)
 
     def _tempered(self, candidates: Candidates) -> Candidates:
         return tempered(candidates, self.model.temperature)
 
     def _distribution(self, corpus: EncodedCorpus, sentence: int) -> Distribution:
-        lattice = make_lattice(corpus, sentence, self.model.parameters)
+        lattice = make_lattice(corpus, sentence, self.parameters)
         return distribution(lattice.tempered(self.model.temperature))
 
     def _spans(self, corpus: EncodedCorpus, tags: Ints) -> list[list[TaggedSpan]]:
-        reading = span_reading(self.labels)
+        reading = span_reading(self.model.labels)
         result = []
         for sentence in range(corpus.sentences):
             first, last = corpus.offsets[sentence : sentence + 2].tolist()
@@ -311,7 +418,13 @@ class Tagger:
         return [dict(zip(self.labels, row, strict=True)) for row in marginal.tolist()]
 
     def _names(self, tags: Ints) -> list[str]:
-        return [self.labels[tag] for tag in tags.tolist()]
+        labels = self.labels
+        return [labels[tag] for tag in tags.tolist()]
+
+
+def _token_number(corpus: EncodedCorpus, first: int, token: int) -> str:
+    sentence = int(np.searchsorted(corpus.offsets, token, side="right")) - 1
+    return f"sentence {first + sentence}, token {token - int(corpus.offsets[sentence])}"
 
 
 def in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:

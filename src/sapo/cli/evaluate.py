@@ -1,10 +1,11 @@
 """sapo eval: gold and predicted tags in, the familiar table out."""
 
 import json
+from typing import Any
 
 import click
 
-from sapo.cli.options import announce_compiling, format_option, label_option
+from sapo.cli.options import announce_compiling, format_option, label_option, refuse_same_file
 from sapo.cli.ticker import Ticker
 from sapo.errors import SapoError
 
@@ -16,8 +17,13 @@ from sapo.errors import SapoError
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 @click.option("--calibration", is_flag=True, help="With --model: tell how far its probabilities can be trusted.")
 @click.option("--nbest", default=5, show_default=True, help="With --calibration: the n of the top-n probabilities.")
-@click.option("--plot", metavar="FILE", help="With --calibration: draw reliability diagrams, as .svg or .png.")
 @click.option("--predicted", default="-1", metavar="COLUMN", help="Without --model: the column of the predicted tags.")
+@click.option(
+    "--curve",
+    is_flag=True,
+    help="With --model: precision, recall and F1 by the bias on O (sapo tag --bias-o).",
+)
+@click.option("--plot", metavar="FILE", help="With --curve (.svg) or --calibration (.svg or .png): draw it.")
 @format_option
 @label_option
 def eval_command(
@@ -27,8 +33,9 @@ def eval_command(
     as_json: bool,
     calibration: bool,
     nbest: int,
-    plot: str | None,
     predicted: str,
+    curve: bool,
+    plot: str | None,
     format: str | None,
     label: str | None,
 ) -> None:
@@ -41,11 +48,16 @@ def eval_command(
     from sapo.evaluate import as_json as scores_as_json
     from sapo.evaluate import conlleval_table, reliability_table
 
+    if calibration and curve:
+        raise SapoError("--calibration and --curve are different outputs; choose one")
     if calibration:
         _check_calibration(input, model, nbest, plot)
-    elif plot is not None:
-        raise SapoError("--plot draws what --calibration measures; give both")
+    elif plot is not None and not curve:
+        raise SapoError("--plot draws what --calibration or --curve measures; give one of them")
     announce_compiling()
+    if curve:
+        _curve(input, model, plot, as_json, strict=strict, format=format, label=label)
+        return
     measured = None
     if model is not None:
         from sapo.tagger import Tagger
@@ -94,3 +106,22 @@ def _check_calibration(input: str, model: str | None, nbest: int, plot: str | No
             raise SapoError(f"{plot}: a diagram is drawn as .svg or .png; give such a name")
         check_writable(plot)
         check_matplotlib()
+
+
+def _curve(input: str, model: str | None, plot: str | None, as_json: bool, **how: Any) -> None:
+    from sapo.corpus.files import check_writable, write_file
+    from sapo.operating import curve_json, curve_table, operating_curve
+    from sapo.report.operating import check_matplotlib, draw_curve
+    from sapo.tagger import Tagger
+
+    if model is None:
+        raise SapoError("--curve needs --model FILE")
+    if plot is not None:
+        check_matplotlib()
+        check_writable(plot)
+        refuse_same_file({"the model": model, "the input": input, "--plot": plot})
+    points = operating_curve(Tagger.load(model), input, **how)
+    if plot is not None:
+        with write_file(plot) as stream:
+            stream.write(draw_curve(points))
+    click.echo(json.dumps(curve_json(points), indent=2) if as_json else curve_table(points))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sapo.cli.conditions import parse_numbers
 from sapo.cli.options import announce_compiling, format_option, quiet_option, refuse_same_file
 from sapo.cli.ticker import Ticker
 from sapo.errors import SapoError
@@ -22,15 +23,21 @@ if TYPE_CHECKING:
 @click.option("--spans", is_flag=True, help="Give the probability of each span, over all taggings.")
 @click.option(
     "--search",
-    default="topn",
-    show_default=True,
     metavar="NAME",
-    help="With --nbest: topn, astar (both exact) or beam.",
+    help="topn, astar (both exact) or beam. Default: Viterbi for the best tagging, topn for --nbest.",
 )
 @click.option("--width", default=50, show_default=True, help="Width of the beam.")
 @click.option("--threads", default=1, show_default=True, help="Tag in several threads; the result is the same.")
 @format_option
 @click.option("--label", metavar="COLUMN", help="Where the tag goes in CoNLL-U: upos, xpos or a key of FEATS.")
+@click.option("--forced", metavar="COLUMN", help="A column (number or name) with tags that are known, '_' elsewhere.")
+@click.option("--bias-o", type=float, metavar="NUMBER", help="Short for --bias O=NUMBER.")
+@click.option(
+    "--bias",
+    multiple=True,
+    metavar="LABEL=NUMBER",
+    help="Add to the score of a label at every token: O=1 finds fewer spans, O=-1 more (see sapo eval --curve).",
+)
 @quiet_option
 def tag_command(
     model: str,
@@ -39,11 +46,14 @@ def tag_command(
     nbest: int,
     marginals: bool,
     spans: bool,
-    search: str,
+    search: str | None,
     width: int,
     threads: int,
     format: str | None,
     label: str | None,
+    forced: str | None,
+    bias_o: float | None,
+    bias: tuple[str, ...],
     quiet: bool,
 ) -> None:
     """Tag a file.
@@ -69,6 +79,8 @@ def tag_command(
     refuse_same_file({"the model": model, "-o": output})
     announce_compiling(quiet)
     tagger = Tagger.load(model)
+    for name, value in _biases(bias, bias_o).items():
+        tagger = tagger.with_bias(name, value)
     chosen = format_of(input, format)
     if chosen == "conllu" and label is None and tagger.model.reader.get("format") != "conllu":
         raise SapoError(
@@ -79,16 +91,18 @@ def tag_command(
     ticker = Ticker(quiet)
     results: Iterator[tuple[Block, bytes]]
     if nbest:
-        ranked = tagger.nbest_blocks(blocks, nbest, search=search, width=width, threads=threads)
+        ranked = tagger.nbest_blocks(
+            blocks, nbest, search=search or "topn", width=width, threads=threads, forced=forced
+        )
         results = ((block, writer.nbest(block, found, labels)) for block, found in ranked)
     elif marginals:
-        probable = tagger.marginal_blocks(blocks, threads=threads)
+        probable = tagger.marginal_blocks(blocks, threads=threads, forced=forced)
         results = ((block, writer.with_marginals(block, *found, labels)) for block, found in probable)
     elif spans:
-        bounded = tagger.span_blocks(blocks, threads=threads)
+        bounded = tagger.span_blocks(blocks, threads=threads, forced=forced)
         results = ((block, writer.with_spans(block, *found, labels)) for block, found in bounded)
     else:
-        tagged = tagger.tag_blocks(blocks, threads=threads)
+        tagged = tagger.tag_blocks(blocks, threads=threads, forced=forced, search=search, width=width)
         results = ((block, writer.tagged(block, tags, labels)) for block, tags in tagged)
     with write_file(output) as stream:
         for block, text in results:
@@ -96,3 +110,12 @@ def tag_command(
             stream.flush()
             ticker.add(int(block.offsets[-1]))
     ticker.end()
+
+
+def _biases(given: tuple[str, ...], on_o: float | None) -> dict[str, float]:
+    biases = parse_numbers(given, "--bias")
+    if on_o is not None:
+        if "O" in biases:
+            raise SapoError("--bias-o and --bias O=... say the same; give one of them")
+        biases["O"] = on_o
+    return biases

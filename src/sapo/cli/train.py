@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sapo.cli.conditions import label_conditions, parse_class_weight
 from sapo.cli.options import (
     announce_compiling,
     columns_option,
@@ -114,6 +115,7 @@ PATH = click.Path(path_type=Path)
     type=PATH,
     help="Go on from this model with new sentences: it learns them and keeps the rest.",
 )
+@label_conditions
 @quiet_option
 def train_command(
     train: str,
@@ -130,6 +132,11 @@ def train_command(
     resume: bool,
     log: Path | None,
     continued: Path | None,
+    constraints: bool,
+    rules: Path | None,
+    scheme: str | None,
+    missing: str | None,
+    class_weight: str | None,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -140,6 +147,7 @@ def train_command(
     TRAIN holds labelled sentences: a file, zipped or not, or - for standard input.
     """
     from sapo.cli.progress import JsonLog, make_progress
+    from sapo.conditions import Conditions
     from sapo.corpus.files import check_writable
     from sapo.learn import Observer, Settings
     from sapo.online import PASSES
@@ -159,25 +167,35 @@ def train_command(
         raise SapoError("--resume needs --checkpoint FILE to tell where to go on from")
     inputs = {"the training data": train, "the dev data": dev, "the template": template}
     refuse_same_file({**inputs, "-o": output, "--checkpoint": checkpoint, "--log": log})
+    conditions = Conditions(
+        constraints=constraints,
+        rules=() if rules is None else rules,
+        scheme=scheme,
+        missing=missing,
+        class_weight=None if class_weight is None else parse_class_weight(class_weight),
+    )
     announce_compiling(quiet)
     if continued is not None:
         if dev or template or checkpoint or log:
             raise SapoError("--continue takes neither --dev, --template, --checkpoint nor --log")
+        if rules or scheme or class_weight or not constraints:
+            raise SapoError("--continue takes neither --rules, --scheme, --class-weight nor --no-constraints")
         given = {name: options[name] for name in options if _was_given(name)}
         progress = make_progress(dataclasses.replace(settings, epochs=given.get("epochs", PASSES)), quiet=quiet)
-        reading = {"format": format, "label": label, "columns": split_names(columns)}
+        reading = {"format": format, "label": label, "columns": split_names(columns), "missing": missing}
         _continue(continued, train, output, progress, **reading, **given)
         return
     progress = make_progress(settings, quiet=quiet)
     progress.say(f"reading {train}")
-    prepared = prepare(
-        train, dev=dev, template=template, format=format, label=label, columns=split_names(columns), min_count=min_count
-    )
+    reader: dict[str, Any] = {"format": format, "label": label, "columns": split_names(columns)}
+    prepared = prepare(train, dev=dev, template=template, min_count=min_count, conditions=conditions, **reader)
     corpus = prepared.corpus
     progress.say(
         f"{corpus.sentences:,} sentences, {corpus.tokens:,} tokens, {len(prepared.labels):,} labels, "
         f"{prepared.encoder.features:,} features (template {prepared.template})"
     )
+    for note in prepared.lesson.notes:
+        progress.say(note)
     for unseen in prepared.unseen:
         tell(f"sapo: warning: the label '{unseen}' of the dev data never occurs in the training data")
     if rate == "auto":

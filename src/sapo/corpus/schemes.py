@@ -230,6 +230,31 @@ def recognise_scheme(tag_sequences: Iterable[Sequence[str]]) -> str | None:
     return candidates[0][0] if seen_tag else None
 
 
+def letters_of_scheme(scheme: str) -> frozenset[str]:
+    """The letters that tags of a scheme begin with, 'O' aside.
+
+    >>> sorted(letters_of_scheme("bioes"))
+    ['B', 'E', 'I', 'S']
+    """
+    return _letters_of(scheme).all
+
+
+def may_follow(before: str, after: str, scheme: str) -> bool:
+    """Whether one tag may stand right after another. The borders of a sentence count as 'O'.
+
+    >>> may_follow("B-NP", "I-NP", "iob2"), may_follow("B-VP", "I-NP", "iob2"), may_follow("O", "I-NP", "iob2")
+    (True, False, False)
+    """
+    letters = _letters_of(scheme)
+    letter, _, tag_type = after.partition("-")
+    before_letter, _, before_type = before.partition("-")
+    same_span_possible = before_letter in _STAYS_OPEN and before_type == tag_type
+    goes_on = letter in letters.goes_on
+    if goes_on and not same_span_possible:
+        return False
+    return before_letter not in letters.unfinished or (goes_on and same_span_possible)
+
+
 def char_spans_to_spans(char_spans: Iterable[CharSpan], token_offsets: Sequence[tuple[int, int]]) -> list[Span]:
     """Return one token span for each character span, in the order given; borders must be borders of tokens.
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sapo.conditions import Conditions
 from sapo.corpus import Sentence, block_from_sentences
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder
@@ -29,7 +30,7 @@ class TaskData:
 def load_task(task: Task, setup: Setup, template: str) -> TaskData:
     """Read and encode; the same on every call, so that workers need not talk about it."""
     sentences = read_task(task, setup)
-    prepared = prepare(sentences.train, template=template)
+    prepared = prepare(sentences.train, template=template, conditions=Conditions(constraints=False))  # as in the paper
     settings = with_calibrated_rate(prepared, Settings(), "crf")
     dev = None if sentences.dev is None else held_out(prepared, sentences.dev)
     return TaskData(prepared, dev, held_out(prepared, sentences.test), settings.rate)

@@ -14,11 +14,12 @@ from sapo.errors import SapoError
 from sapo.evaluate import Scores, score
 from sapo.kernels import update, viterbi
 from sapo.kernels.types import Doubles, Ints, Longs
-from sapo.lattice import Parameters
+from sapo.lattice import Parameters, make_lattice
 from sapo.learn.choose_n import choose_n
 from sapo.learn.groups import Groups
 from sapo.learn.settings import AUTO, Settings
 from sapo.learn.weights import Weights
+from sapo.search import viterbi as viterbi_search
 
 RANKS = 10  # candidates whose mean probability is recorded
 MEASUREMENTS = 6  # of n, at most: small n make flat weights, flat weights ask for a larger n, and so on
@@ -74,13 +75,19 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class DevSet:
-    """`labels` begins with the labels of training; gold may hold further ones that were never seen there."""
+    """`labels` begins with the labels of training; gold may hold further ones that were never seen there.
+
+    `shown` tells the place in `labels` of each label that the weights know, where the two differ.
+    """
 
     corpus: EncodedCorpus
     labels: Sequence[str]
+    shown: Ints | None = None  # [labels that the weights know]
 
     def evaluate(self, parameters: Parameters) -> Scores:
-        return score(self.labels, self.corpus.gold, tag(self.corpus, parameters), self.corpus.offsets)
+        tags = tag(self.corpus, parameters)
+        found = tags if self.shown is None else self.shown[tags]
+        return score(self.labels, self.corpus.gold, found, self.corpus.offsets)
 
 
 class Observer(Protocol):
@@ -145,7 +152,17 @@ def tag(corpus: EncodedCorpus, parameters: Parameters) -> Ints:
         parameters.bans,
         tags,
     )
+    if len(corpus.token_bans):
+        _tag_again(corpus, parameters, tags)
     return tags
+
+
+def _tag_again(corpus: EncodedCorpus, parameters: Parameters, tags: Ints) -> None:
+    """The sentences where something is forbidden to some tokens."""
+    bound = np.append(0, np.cumsum((corpus.token_bans < 0).any(axis=1)))
+    for sentence in np.flatnonzero(bound[corpus.offsets[1:]] > bound[corpus.offsets[:-1]]).tolist():
+        first, last = corpus.offsets[sentence : sentence + 2]
+        tags[first:last] = viterbi_search(make_lattice(corpus, sentence, parameters)).paths[0]
 
 
 def draw_order(corpus: EncodedCorpus, settings: Settings, epoch: int) -> Longs:
