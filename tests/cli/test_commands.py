@@ -123,10 +123,10 @@ def test_jsonl_is_tagged_as_jsonl(run: Any, house: Any) -> None:
 
 
 def test_a_jsonl_sentence_without_tokens_is_tagged_among_others(run: Any, house: Any) -> None:
-    records = [{"tokens": []}, {"tokens": ["The"], "pos": ["DT"]}]
+    records = [{"tokens": []}, {"tokens": ["The", "dog"], "pos": ["DT", "NN"]}]
     text = "".join(json.dumps(record) + "\n" for record in records)
     told = run("tag", house.model, "--format", "jsonl", input=text).stdout
-    assert [json.loads(line)["tags"] for line in told.splitlines()] == [[], ["B-NP"]]
+    assert [json.loads(line)["tags"] for line in told.splitlines()] == [[], ["B-NP", "I-NP"]]
 
 
 def test_a_lone_surrogate_of_json_does_not_make_the_output_something_else_than_utf8(run: Any, house: Any) -> None:
