@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sapo import kernels
 from sapo.conditions import Conditions, grown_lesson
 from sapo.corpus import LABEL
@@ -22,6 +24,7 @@ from sapo.encode.ready import GrowingFeatureEncoder
 from sapo.encode.strings import StringTable
 from sapo.errors import SapoError
 from sapo.kernels import update as counts
+from sapo.kernels.types import Floats
 from sapo.learn import Learner, Observer, Settings, State
 from sapo.learn.growing import GrowingWeights
 from sapo.learn.loop import measure, out_of_bounds, run_pass
@@ -93,6 +96,7 @@ class Trainer:
         marks = Conditions(missing=self._record.get("missing") if missing is None else missing).marks
         lesson = grown_lesson(self._kept, labels.strings(), corpus, marks)
         corpus, count = lesson.corpus, len(lesson.labels)
+        _check_allowed(corpus, lesson.bans, lesson.labels)
         weights = self._weights if count == self._weights.labels else self._weights.with_labels(count)
         weights.add_pairs(observed_pairs(corpus, self._encoder.edge_features, count))
         bans, weights.weights.bans = weights.weights.bans, lesson.bans
@@ -104,7 +108,11 @@ class Trainer:
         weights.settle()
         self._weights, self._labels = weights, StringTable(lesson.outer)
         self._kept = dataclasses.replace(
-            self._kept, labels=tuple(lesson.labels), constraints=lesson.constraints, shown=lesson.shown
+            self._kept,
+            labels=tuple(lesson.labels),
+            parameters=weights.shown,
+            constraints=lesson.constraints,
+            shown=lesson.shown,
         )
         if self._record:
             self._remember(corpus, passes, chosen, reason)
@@ -217,3 +225,22 @@ def continue_training(tagger: Tagger, data: Source, **how: Any) -> Tagger:
     trainer = Trainer(tagger)
     trainer.update(data, **how)
     return trainer.snapshot()
+
+
+def _check_allowed(corpus: EncodedCorpus, bans: Floats, labels: Sequence[str]) -> None:
+    """A tagging that the model forbids cannot be learned."""
+    if not bans.any():
+        return
+    gold, count = corpus.gold, len(labels)
+    first, last = corpus.offsets[:-1], corpus.offsets[1:] - 1
+    before = np.concatenate([gold[:1], gold[:-1]])
+    before[first] = count
+    forbidden = np.isinf(bans[before, gold]) & (before >= 0)
+    forbidden[last] |= np.isinf(bans[count + 1, gold[last]])
+    forbidden &= gold >= 0  # a missing tag may be any that fits
+    if not forbidden.any():
+        return
+    token = int(np.argmax(forbidden))
+    sentence = int(np.searchsorted(corpus.offsets, token, side="right")) - 1
+    place = f"new data: sentence {sentence}, token {token - int(first[sentence])}"
+    raise SapoError(f"{place}: the model forbids the tag '{labels[gold[token]]}' here; correct the tags")

@@ -138,7 +138,7 @@ def test_the_curve_is_printed_and_drawn(run: Any, house: Any, tmp_path: Path) ->
         (("tag", "MODEL", "TEST", "--bias", "=2"), "--bias must be LABEL=NUMBER"),
         (("tag", "MODEL", "TEST", "--bias", "Q=2"), "bias: the model has no label 'Q'"),
         (("tag", "MODEL", "TEST", "--bias", "O=1", "--bias-o", "1"), "--bias-o and --bias O=... say the same"),
-        (("eval", "TEST", "--curve"), "--curve and --plot need --model FILE"),
+        (("eval", "TEST", "--curve"), "--curve needs --model FILE"),
     ],
 )
 def test_mistakes(run: Any, house: Any, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
