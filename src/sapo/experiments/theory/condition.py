@@ -81,11 +81,12 @@ def _text(journeys: Sequence[Journey]) -> str:
 def _tags(journeys: Sequence[Journey]) -> list[str]:
     if any(way.accuracy < journey.accuracy for journey in journeys for way in journey.ways if way.n):
         return []
-    return [
+    told = (
         "λ is large here, so that c is: otherwise the theorem would say still less. w* pays for that by tags that are "
-        "wrong in training. SAPO pays less: its probabilities are over few taggings, so that small weights are enough to "
-        "be sure, and the regulariser has less to hold down."
-    ]
+        "wrong in training. SAPO pays less: its probabilities are over few taggings, so that small weights are enough "
+        "to be sure, and the regulariser has less to hold down."
+    )
+    return [told]
 
 
 def _verdict(journey: Journey) -> str:
