@@ -36,7 +36,7 @@ def run_settings(system: System, seed: int, setup: Setup, *, strength: float, ra
     """Every pass is made: neither the test set nor the objective may stop a run early."""
     values = {"epochs": setup.passes, "patience": setup.passes, "tolerance": 0.0, "seed": seed, **system.settings}
     if find_learner(system.learner).regularised:
-        return Settings(**values, strength=strength, rate=rate)
+        return Settings(**{"strength": strength, "rate": rate, **values})
     return Settings(**values, strength=0.0, regulariser="none")
 
 

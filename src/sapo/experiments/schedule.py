@@ -36,8 +36,7 @@ class Job:
         return isinstance(self.what, Run) and LEARNERS[SYSTEMS[self.what.system].learner].regularised
 
 
-def template_of(task: Task, system: System) -> str | None:
-    """None where the task has no template that is better than the paper's."""
+def template_of(task: Task, system: System) -> str:
     return task.best_template if system.best_template else task.template
 
 

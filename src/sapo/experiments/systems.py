@@ -38,7 +38,7 @@ VARIANTS = (
     *(System(f"SAPO-n{n}", "sapo", {"n": n}) for n in (1, 2, 10, 20)),
     System("SAPO-astar", "sapo", {"search": "astar"}),
     System("SAPO-beam", "sapo", {"search": "beam"}),
-    System("SAPO-best", "sapo", best_template=True),
+    System("SAPO-best", "sapo", {"strength": 1.0}, best_template=True),
 )
 SYSTEMS = {system.name: system for system in (*PAPER, *VARIANTS)}
 GROUPS = {
