@@ -9,6 +9,7 @@ from sapo.report import read_runs
 from sapo.report.means import Task, by_task
 from sapo.report.significance import Significance, against_sapo
 from sapo.report.tables import data_table, feature_table, score_table, significance_table, task_numbers
+from sapo.report.timing import with_times_of
 
 from .conftest import MakeRun
 
@@ -99,3 +100,12 @@ def test_training_sentences_stand_beside_the_papers(make_run: MakeRun, tmp_path:
     assert data_table([only_task(tmp_path)]).rows == (
         ("The task chunking", "100", "8,936", "2,000", "3", "6", "22", "1 to 2"),
     )
+
+
+def test_times_come_from_the_runs_that_were_made_for_that(make_run: MakeRun, tmp_path: Path) -> None:
+    make_run("chunking", "SAPO", [90.0, 94.0, 92.0], seconds=[9.0, 1.0, 2.0])
+    make_run("chunking", "CRF", [90.0, 94.0, 92.0], seconds=[9.0, 8.0, 7.0])
+    runs = read_runs(tmp_path / "runs").runs
+    timed = with_times_of(runs, [run for run in runs if run.system == "SAPO"])
+    seconds = {run.system: [one.seconds for one in run.passes] for run in timed}
+    assert seconds == {"SAPO": [2.0, 2.0, 2.0], "CRF": [9.0, 8.0, 7.0]}

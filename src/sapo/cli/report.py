@@ -12,8 +12,14 @@ from sapo.cli.options import quiet_option, tell
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path), metavar="DIR", help="Where to write it. Default: RUNS/report."
 )
+@click.option(
+    "--times",
+    type=click.Path(path_type=Path),
+    metavar="RUNS",
+    help="Take the seconds of passes from these runs, made one at a time (sapo experiment --jobs 1).",
+)
 @quiet_option
-def report_command(runs: Path, output: Path | None, quiet: bool) -> None:
+def report_command(runs: Path, output: Path | None, times: Path | None, quiet: bool) -> None:
     """Report what runs have shown.
 
     sapo report runs -o report
@@ -28,7 +34,7 @@ def report_command(runs: Path, output: Path | None, quiet: bool) -> None:
             tell(f"sapo: {message}")
 
     where = runs / "report" if output is None else output
-    reading = write_report(runs, where, say=say).reading
+    reading = write_report(runs, where, times=times, say=say).reading
     left_out = f", {len(reading.skipped)} files left out (the report names them)" if reading.skipped else ""
     say(f"{len(reading.runs)} runs{left_out}")
     click.echo(where / "report.html")

@@ -29,6 +29,7 @@ class Contents:
     significances: dict[str, Significances]
     figures: list[Drawn]
     theory: list[TheoryPart]
+    timed: bool = False  # whether the times come from runs that were made for that
 
 
 def blocks(contents: Contents) -> list[Block]:
@@ -72,6 +73,8 @@ def _what_was_run(contents: Contents) -> list[Block]:
         ),
         data_table(contents.tasks),
     ]
+    if contents.timed:
+        found.append(Text("Seconds a pass come from runs that were made to be timed, one process at a time."))
     for tuning in contents.reading.tunings:
         found += [
             Text(f"The strengths tried for {tuning.task}, and the one chosen by {tuning.how}:"),

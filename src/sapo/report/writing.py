@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from sapo.corpus.files import write_file
@@ -18,21 +19,26 @@ from sapo.report.reading import THEORY, read_runs
 from sapo.report.significance import Compare, against_sapo
 from sapo.report.tables import task_numbers
 from sapo.report.theory import theory_section
+from sapo.report.timing import with_times_of
 
 
 def write_report(
     runs: str | Path,
     target: str | Path,
     *,
+    times: str | Path | None = None,
     compare: Compare = compare_taggings,
     say: Callable[[str], None] = lambda _: None,
 ) -> Contents:
     """Write report.html, report.md, numbers.json and figures/ of a directory of runs into `target`.
 
-    `compare` compares two taggings; `say` hears what is being done.
+    `times` is a directory of runs that were made to be timed; `compare` compares two taggings; `say` hears what is
+    being done.
     """
     check_matplotlib()
     reading = read_runs(runs)
+    timed = () if times is None else read_runs(times).runs
+    reading = replace(reading, runs=with_times_of(reading.runs, timed))
     tasks = by_task(reading.runs)
     where = _directory(Path(target))
     significances = {task.name: _compare(task, compare, say) for task in tasks}
@@ -41,7 +47,7 @@ def write_report(
         say(f"drawing {picture.name}")
         figures.append(draw(picture))
     theory = theory_section(Path(runs) / THEORY)
-    contents = Contents(reading, tasks, significances, figures, theory)
+    contents = Contents(reading, tasks, significances, figures, theory, timed=bool(timed))
     _write_all(where, contents)
     return contents
 
