@@ -26,31 +26,31 @@ Say = Callable[[str], None]
 class Plan:
     """How large the problem is, and how long SAPO runs."""
 
-    title: str = "whole sentences"
     sentences: int = 100
     tokens: int | None = None  # of a sentence, at most
     strength: float = 10.0  # λ; c is λ / sentences
     rate: float = 0.002  # γ, fixed
     updates: int = 30_000
     moments: int = 10  # at which is measured, besides the beginning
-    sizes: tuple[int, ...] = (1, 2, 5, 20, 100)
+    sizes: tuple[int, ...] = (1, 5, 20, 100)
     seeds: int = 2
 
+    @property
+    def title(self) -> str:
+        what = "whole sentences" if self.tokens is None else f"first {self.tokens} tokens"
+        return f"{what}, λ = {self.strength:g}"
 
-FULL = (Plan(), Plan(title="sentences cut to 3 tokens", tokens=3))
-SMALL = (
-    Plan(sentences=6, strength=2.0, rate=0.01, updates=300, moments=4, sizes=(1, 5), seeds=1),
-    Plan(
-        title="sentences cut to 2 tokens",
-        tokens=2,
-        sentences=6,
-        strength=2.0,
-        rate=0.01,
-        updates=300,
-        moments=4,
-        sizes=(1, 20),
-        seeds=1,
-    ),
+
+# A strong regulariser makes c large, which the bound needs; a weak one is what is used in practice.
+FULL = (
+    Plan(),
+    Plan(tokens=3),
+    Plan(strength=1.0, rate=0.01, updates=60_000, seeds=1),
+    Plan(strength=0.1, rate=0.01, updates=60_000, seeds=1),
+)
+SMALL = tuple(
+    Plan(sentences=6, tokens=tokens, strength=2.0, rate=0.01, updates=300, moments=4, sizes=sizes, seeds=1)
+    for tokens, sizes in ((None, (1, 5)), (2, (1, 20)))
 )
 
 

@@ -76,23 +76,29 @@ def _text(journeys: Sequence[Journey]) -> str:
     ]
     holds = "is nowhere broken" if not broken else f"is broken on {'; '.join(broken)}"
     constants = "; ".join(
-        f"{journey.plan.title}: c = {journey.c:g}, q = {journey.q:.3g}, a_0 = {journey.a_0:.3g}" for journey in journeys
+        f"{journey.plan.title}: c = {journey.c:g}, q = {journey.q:.3g}, a_0 = {journey.a_0:.3g}, "
+        f"{_seeds(journey.plan.seeds)}"
+        for journey in journeys
     )
     gradient = "; ".join(
-        f"{journey.plan.title}: bound {bound_of(journey, journey.ways[-1])[-1]:.3g}, measured "
-        f"{journey.ways[-1].excess[-1]:.2g}"
+        f"{journey.plan.title}: bound {bound_of(journey, journey.ways[-1])[0]:.3g} at the beginning and "
+        f"{bound_of(journey, journey.ways[-1])[-1]:.3g} at the end, measured {journey.ways[-1].excess[-1]:.2g}"
         for journey in journeys
     )
     searched = [(journey, way) for journey in journeys for way in journey.ways if way.n]
     rises = sum(bound_of(journey, way)[-1] > bound_of(journey, way)[0] for journey, way in searched)
     return (
-        f"The same ways as above, mean over {journeys[0].plan.seeds} seeds, beside the bound of the proof: "
+        "The same ways as above, mean over seeds, beside the bound of the proof: "
         "E[f(w_t) - f(w*)] is at most q/2 ((1 - cr)^t (a_0 - a) + a) with a = (2τ + rκ²) / c, where r is the rate. c "
         "is λ / |S|, which is exact: the loss is flat along weights that favour no label. q is the largest eigenvalue "
         "of the Hessian at 0, at w*/2 and at w* (power iteration), κ the largest ‖s_z(w)‖ and τ the largest left side "
         "of (7) that were met: estimates from below, so the bound drawn is the smallest possible. "
         f"{constants}.\n\n"
-        f"The bound {holds}. For the stochastic gradient (n = all, τ = 0) it says something, though little: {gradient} "
-        f"at the end. For {rises} of the {len(searched)} ways with a searched n, τ is so large that the bound rises "
-        "with t: it is true, and empty. SAPO's convergence is seen, but not explained by it."
+        f"The bound {holds}. For the stochastic gradient (n = all, τ = 0): {gradient}. "
+        f"For {rises} of the {len(searched)} ways with a searched n, τ is so large that the bound rises "
+        "with t: it is true, and empty."
     )
+
+
+def _seeds(count: int) -> str:
+    return f"{count} {'seed' if count == 1 else 'seeds'}"
