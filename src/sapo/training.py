@@ -114,7 +114,7 @@ def train(
 
     `data` and `dev` are the path of a file, or sentences in Python: pairs of tokens and tags, where a token is a
     string, a tuple of strings (word, pos, ...), or its features as a list or dictionary. `template` is a preset
-    (chunking, pos, ner) or the path of a template file. `settings` are those of `sapo.Settings`: n, strength, rate ...;
+    (chunking-best, pos-best, ner ...) or the path of a template file. `settings` are those of `sapo.Settings`: n, strength, rate ...;
     where no rate is given it is calibrated on the data.
 
     Taggings keep to the tag scheme of the data (`constraints`) and to `rules`, such as "forbid B-NP B-VP", or a file of
@@ -430,7 +430,9 @@ def join_encoded(parts: Sequence[EncodedCorpus]) -> EncodedCorpus:
 
 
 def default_template(first: Block, marks: Sequence[str] = ()) -> str:
-    """Chunking where there are parts of speech; else by what the tags look like. `marks` are no tags."""
+    """The best preset for these columns and tags. `marks` are no tags."""
     if not looks_like_spans(sorted(set(first.strings(LABEL)) - set(marks))):
-        return "pos"
-    return "chunking" if "pos" in first.columns else "ner"
+        return "pos-best"
+    if "pos" not in first.columns:
+        return "ner"
+    return "bioner-best" if "chunk" in first.columns else "chunking-best"

@@ -42,7 +42,7 @@ def tagged_corpora(
             continue
         genia = tuple(_file(source, cache, "genia-pos", part, first) for part in ("train", "dev", "test"))
         chunks = _file(source, cache, "conll2000", "train", first)
-        steps = (TrainedStep("pos", genia), TrainedStep("chunk", (chunks,)))
+        steps = (TrainedStep("pos", genia, "pos"), TrainedStep("chunk", (chunks,), "chunking"))
         given = _file(source, cache, "jnlpba", name.removesuffix(".txt"), first)
         cache.mkdir(parents=True, exist_ok=True)
         run_pipeline(given, cache / name, steps, cross=BLOCKS[name], epochs=PASSES, watcher=_Telling(say))
