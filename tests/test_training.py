@@ -101,11 +101,12 @@ def test_ready_made_features_have_a_dev_set_too() -> None:
 @pytest.mark.parametrize(
     ("tokens", "tags", "template"),
     [
-        (["a", "b"], ["DT", "NN"], "pos"),
-        ([("a", "DT"), ("b", "NN")], ["X", "Y"], "pos"),
+        (["a", "b"], ["DT", "NN"], "pos-best"),
+        ([("a", "DT"), ("b", "NN")], ["X", "Y"], "pos-best"),
         (["a", "b"], ["B-PER", "O"], "ner"),
-        ([("a", "DT"), ("b", "NN")], ["B-NP", "I-NP"], "chunking"),
-        (["a", "b"], ["O", "O"], "pos"),
+        ([("a", "DT"), ("b", "NN")], ["B-NP", "I-NP"], "chunking-best"),
+        ([("a", "DT", "O"), ("b", "NN", "O")], ["B-X", "I-X"], "bioner-best"),
+        (["a", "b"], ["O", "O"], "pos-best"),
     ],
 )
 def test_the_default_template_is_chosen_by_columns_and_tags(tokens: Any, tags: list[str], template: str) -> None:

@@ -114,8 +114,8 @@ def train(
 
     `data` and `dev` are the path of a file, or sentences in Python: pairs of tokens and tags, where a token is a
     string, a tuple of strings (word, pos, ...), or its features as a list or dictionary. `template` is a preset
-    (chunking-best, pos-best, ner ...) or the path of a template file. `settings` are those of `sapo.Settings`: n, strength, rate ...;
-    where no rate is given it is calibrated on the data.
+    (chunking-best, pos-best, ner ...) or the path of a template file; by default the preset that suits the columns.
+    `settings` are those of `sapo.Settings`: n, strength, rate ...; where no rate is given it is calibrated on the data.
 
     Taggings keep to the tag scheme of the data (`constraints`) and to `rules`, such as "forbid B-NP B-VP", or a file of
     them. `scheme` learns the labels in another scheme (bioes). A tag that is None, or `missing`, may be any tag.

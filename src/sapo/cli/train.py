@@ -35,7 +35,7 @@ PATH = click.Path(path_type=Path)
     "--template",
     "-t",
     metavar="NAME",
-    help="A preset (chunking-best, pos-best, ner ...; see docs/templates.md) or a template file. Default: by the columns.",
+    help="A preset (chunking-best, pos-best, ner ...) or a template file (CRF++ files too). Default: by the columns.",
 )
 @format_option
 @label_option
