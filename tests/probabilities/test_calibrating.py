@@ -25,7 +25,7 @@ WORDS = ["a", "dog", "the", "cat", "go", "new"]
 @pytest.fixture(scope="module")
 def small() -> Tagger:
     pairs = [(["a", "dog"], ["B-X", "I-X"]), (["the", "cat"], ["O", "B-X"]), (["go"], ["O"])]
-    return train(pairs, template="pos", epochs=4)
+    return train(pairs, template="pos", epochs=4, constraints=False)
 
 
 def drawn(tagger: Tagger, temperature: float, sentences: int) -> Pairs:
