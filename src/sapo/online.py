@@ -17,12 +17,13 @@ from sapo.encode.building import grow_encoder
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.pairs import joined_pairs, observed_pairs
-from sapo.encode.ready import grow_feature_encoder
+from sapo.encode.ready import FeatureEncoder, grow_feature_encoder
 from sapo.encode.strings import StringTable
 from sapo.errors import SapoError
 from sapo.learn import Observer, Settings, State, Weights, final_weights, learn
 from sapo.model import Model
 from sapo.model.model import Encoder
+from sapo.neural.options import is_neural
 from sapo.tagger import Tagger
 from sapo.training import Source, find_learner, read_pairs, training_blocks
 
@@ -60,6 +61,8 @@ def continue_training(
     """A new tagger; the old one stays as it is. `settings` are those of `sapo.Settings`."""
     model = tagger.model
     record = model.record
+    if is_neural(record.get("learner", "")):
+        raise SapoError("a network cannot go on with new sentences; train it anew on all of them")
     learner = find_learner(record.get("learner", "sapo"))
     if learner.averaged:  # the sums of the average are not in the model
         learner = find_learner(record["learner"].removesuffix("-avg"))
@@ -102,6 +105,7 @@ def _grow(tagger: Tagger, data: Source, labels: StringTable, **reading: Any) -> 
         return grow_encoder(encoder, training_blocks(data, **reading), labels)
     if isinstance(data, str | Path):
         raise SapoError("this model was trained on ready-made features; give pairs of features and tags, not a file")
+    assert isinstance(encoder, FeatureEncoder)  # networks do not come here
     tokens, tags = read_pairs(list(data), "new data")
     gold = labels.add([tag for sentence in tags for tag in sentence])
     return grow_feature_encoder(encoder, tokens, gold)

@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from sapo import kernels
 from sapo.corpus import LABEL, Block, Sentence, block_from_sentences, format_of, read_blocks
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.ready import FeatureEncoder
 from sapo.encode.strings import StringTable
 from sapo.encode.template import did_you_mean
 from sapo.errors import SapoError
@@ -24,6 +25,9 @@ from sapo.lattice import make_lattice
 from sapo.learn import tag as tag_encoded
 from sapo.model import Model, load_model, save_model
 from sapo.search import SEARCHES, Candidates, search_n
+
+if TYPE_CHECKING:
+    from sapo.neural.encoder import NeuralEncoder
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -66,7 +70,7 @@ class Tagger:
     def columns(self) -> tuple[str, ...]:
         """What a token must bring: ('word',) means strings, ('word', 'pos') pairs; () means ready-made features."""
         encoder = self.model.encoder
-        return tuple(encoder.columns) if isinstance(encoder, TemplateEncoder) else ()
+        return () if isinstance(encoder, FeatureEncoder) else tuple(encoder.columns)
 
     def tag(self, tokens: Sequence[Any]) -> list[str]:
         """The tags of one sentence. Its tokens are strings, tuples or features, as in training (or see `columns`)."""
@@ -122,7 +126,7 @@ class Tagger:
             for block, corpus in self._encoded_blocks(blocks):
                 yield block, self._tags(corpus)
             return
-        encoder = self._template_encoder()
+        encoder = self._text_encoder()
         kernels.compile_kernels()
         sessions = threading.local()
 
@@ -146,7 +150,7 @@ class Tagger:
             yield block, ranked
 
     def _encoded_blocks(self, blocks: Iterable[Block]) -> Iterator[tuple[Block, EncodedCorpus]]:
-        session = self._template_encoder().session()
+        session = self._text_encoder().session()
         for block in blocks:
             kernels.prepare(int(block.offsets[-1]))
             yield block, session.encode(block)
@@ -155,8 +159,8 @@ class Tagger:
         """All columns of the training data, of which the features may need only some."""
         return [column for column in self.model.reader.get("columns") or () if column != LABEL]
 
-    def _template_encoder(self) -> TemplateEncoder:
-        if not isinstance(self.model.encoder, TemplateEncoder):
+    def _text_encoder(self) -> "TemplateEncoder | NeuralEncoder":
+        if isinstance(self.model.encoder, FeatureEncoder):
             raise SapoError("this model was trained on ready-made features and cannot tag a file; use it from Python")
         return self.model.encoder
 
@@ -165,11 +169,11 @@ class Tagger:
         first = 0
         for batch in _batches(sentences):
             kernels.prepare(sum(len(tokens) for tokens in batch))
-            if isinstance(encoder, TemplateEncoder):
+            if isinstance(encoder, FeatureEncoder):
+                yield encoder.encode(batch, first=first)
+            else:
                 block = sentence_block(batch, self.columns, first=first, trained=self._trained_columns())
                 yield encoder.session().encode(block)
-            else:
-                yield encoder.encode(batch, first=first)
             first += len(batch)
 
     def _tags(self, corpus: EncodedCorpus) -> Ints:

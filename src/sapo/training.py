@@ -22,6 +22,7 @@ from sapo.encode.template import did_you_mean, parse_templates
 from sapo.errors import SapoError
 from sapo.evaluate import looks_like_spans
 from sapo.kernels.types import Ints
+from sapo.lattice import Parameters
 from sapo.learn import (
     LEARNERS,
     DevSet,
@@ -38,6 +39,8 @@ from sapo.learn import (
 )
 from sapo.model import Model, fingerprint, load_checkpoint, save_checkpoint
 from sapo.model.model import Encoder
+from sapo.neural.options import LAYERS, OPTION_NAMES, RATE, NeuralOptions, is_neural
+from sapo.neural_training import Texts, run_network
 from sapo.tagger import Tagger, check_sentence, label_ids, sentence_block
 
 Pairs = Iterable[tuple[Sequence[Any], Sequence[str]]]
@@ -66,6 +69,7 @@ class Prepared:
     template: str
     dev: DevSet | None
     unseen: list[str]  # labels that only the dev set has
+    texts: Texts | None = None  # the strings, which only networks need
 
     @property
     def score_name(self) -> str:
@@ -98,20 +102,37 @@ def train(
     `data` and `dev` are the path of a file, or sentences in Python: pairs of tokens and tags, where a token is a
     string, a tuple of strings (word, pos, ...), or its features as a list or dictionary. `template` is a preset
     (chunking, pos, ner) or the path of a template file. `settings` are those of `sapo.Settings`: n, strength, rate ...;
-    where no rate is given it is calibrated on the data.
+    where no rate is given it is calibrated on the data. For the neural learners (bilstm, bilstm-crf, bilstm-sapo,
+    bilstm-perceptron) they are also those of `sapo.neural.options.NeuralOptions`: vectors, chars, features, batch ...
 
     >>> tagger = train([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=3)
     >>> tagger.labels
     ('DT', 'NN')
     """
+    check_learner(learner)
+    options = neural_options(learner, {name: settings.pop(name) for name in OPTION_NAMES & settings.keys()})
     auto = settings.get("rate", AUTO) == AUTO
     chosen = make_settings({key: value for key, value in settings.items() if not (auto and key == "rate")})
     prepared = prepare(
-        data, dev=dev, template=template, format=format, label=label, columns=columns, min_count=min_count
+        data,
+        dev=dev,
+        template=template,
+        format=format,
+        label=label,
+        columns=columns,
+        min_count=min_count,
+        keep_texts=is_neural(learner),
     )
     if auto:
         chosen = with_calibrated_rate(prepared, chosen, learner)
-    return run(prepared, chosen, learner=learner, observers=observers).tagger
+    return run(prepared, chosen, learner=learner, options=options, observers=observers).tagger
+
+
+def neural_options(learner: str, values: dict[str, Any]) -> NeuralOptions:
+    """The options of a network; for another learner there must be none."""
+    if values and not is_neural(learner):
+        raise SapoError(f"{', '.join(sorted(values))}: only for the neural learners ({', '.join(LAYERS)})")
+    return NeuralOptions(**values)
 
 
 def make_settings(values: dict[str, Any]) -> Settings:
@@ -131,8 +152,9 @@ def prepare(
     label: str | int | None = None,
     columns: Sequence[str] | None = None,
     min_count: int = 1,
+    keep_texts: bool = False,
 ) -> Prepared:
-    """Read and encode the corpora of a run."""
+    """Read and encode the corpora of a run. Networks need the texts too."""
     if not isinstance(min_count, Integral) or min_count < 1:
         raise SapoError(f"min_count must be at least 1, not {min_count}")
     if not isinstance(data, str | Path):
@@ -146,6 +168,8 @@ def prepare(
     reading = {"format": format, "label": label, "columns": columns}
     blocks, name = _blocks(data, "training data", **reading)
     first, blocks = first_and_all(blocks, name)
+    kept = tuple(blocks) if keep_texts else ()
+    blocks = iter(kept) if keep_texts else blocks
     if template is None:
         template = default_template(first)
     text, source = template_text(template)
@@ -156,9 +180,12 @@ def prepare(
     labels = table.strings()
     dev_labels = list(labels)
     dev_corpus = None
+    dev_kept: tuple[Block, ...] = ()
     if dev is not None:
         dev_blocks, dev_name = _blocks(dev, "dev data", **{**reading, "columns": columns})
-        dev_corpus = _encode_dev(encoder, first_and_all(dev_blocks, dev_name)[1], dev_labels)
+        dev_blocks = first_and_all(dev_blocks, dev_name)[1]
+        dev_kept = tuple(dev_blocks) if keep_texts else ()
+        dev_corpus = _encode_dev(encoder, dev_kept if keep_texts else dev_blocks, dev_labels)
     reader: dict[str, Any] = {"columns": list(first.columns)}
     if isinstance(data, (str, Path)):
         reader["format"] = format_of(data, format)
@@ -172,6 +199,7 @@ def prepare(
         Path(str(template)).name,
         DevSet(dev_corpus, dev_labels) if dev_corpus is not None else None,
         dev_labels[len(labels) :],
+        Texts(kept, dev_kept) if keep_texts else None,
     )
 
 
@@ -180,11 +208,16 @@ def run(
     settings: Settings,
     *,
     learner: str = "sapo",
+    options: NeuralOptions | None = None,
     observers: Sequence[Observer] = (),
     checkpoint: str | Path | None = None,
     resume: bool = False,
 ) -> Outcome:
     """Learn. With `checkpoint` the state is saved after every pass; `resume` goes on from there."""
+    if is_neural(learner):
+        return _run_neural(
+            prepared, settings, options or NeuralOptions(), learner, observers, checkpoint=checkpoint, resume=resume
+        )
     chosen = find_learner(learner)
     if not chosen.regularised:
         settings = dataclasses.replace(settings, regulariser="none", strength=0.0)
@@ -208,6 +241,46 @@ def run(
         watching.append(_Checkpoint(checkpoint, settings, data))
     reason = learn(chosen.run, corpus, settings, state, dev=prepared.dev, groups=groups, observers=watching)
     parameters = final_weights(state)
+    return _outcome(prepared, settings, learner, reason, state, encoder, parameters)
+
+
+def _run_neural(
+    prepared: Prepared,
+    settings: Settings,
+    options: NeuralOptions,
+    learner: str,
+    observers: Sequence[Observer],
+    **saving: Any,
+) -> Outcome:
+    if prepared.texts is None or not isinstance(prepared.encoder, TemplateEncoder):
+        raise SapoError(f"{learner} reads words and learns features itself; give it words, not ready-made features")
+    settings = dataclasses.replace(settings, regulariser="none", strength=0.0)
+    trained = run_network(
+        prepared.texts,
+        prepared.corpus,
+        prepared.dev,
+        prepared.encoder,
+        len(prepared.labels),
+        settings,
+        options,
+        learner=learner,
+        names=prepared.labels,
+        observers=observers,
+        **saving,
+    )
+    return _outcome(prepared, settings, learner, trained.reason, trained.state, trained.encoder, trained.parameters)
+
+
+def _outcome(
+    prepared: Prepared,
+    settings: Settings,
+    learner: str,
+    reason: str,
+    state: State,
+    encoder: Encoder,
+    parameters: Parameters,
+) -> Outcome:
+    corpus = prepared.corpus
     kept = state.best_epoch or state.epoch
     record = {
         "learner": learner,
@@ -225,14 +298,23 @@ def run(
     return Outcome(Tagger(model), reason, state.history, kept)
 
 
+def check_learner(name: str) -> None:
+    """Raise where there is no learner of this name, neither a linear nor a neural one."""
+    if not is_neural(name):
+        find_learner(name)
+
+
 def find_learner(name: str) -> Learner:
+    """A linear learner."""
     if name not in LEARNERS:
-        raise SapoError(f"unknown learner '{name}'{did_you_mean(str(name), LEARNERS)}")
+        raise SapoError(f"unknown learner '{name}'{did_you_mean(str(name), [*LEARNERS, *LAYERS])}")
     return LEARNERS[name]
 
 
 def with_calibrated_rate(prepared: Prepared, settings: Settings, learner: str) -> Settings:
-    """The settings with a start rate that suits the data, for learners that have a rate."""
+    """The settings with a start rate that suits the data, for learners that have a rate; that of networks is fixed."""
+    if is_neural(learner):
+        return dataclasses.replace(settings, rate=RATE)
     if not find_learner(learner).regularised:
         return settings
     return dataclasses.replace(settings, rate=calibrate(prepared.corpus, prepared.zero_weights(), settings.seed))

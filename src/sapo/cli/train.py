@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sapo.cli.neural import network_options, take_network_options
 from sapo.cli.options import (
     announce_compiling,
     columns_option,
@@ -46,7 +47,8 @@ PATH = click.Path(path_type=Path)
     default="sapo",
     show_default=True,
     metavar="NAME",
-    help="sapo, crf, perceptron, mira or mira-nbest; each with -avg for weights averaged over all steps.",
+    help="sapo, crf, perceptron, mira or mira-nbest; each with -avg for weights averaged over all steps. "
+    "Networks: bilstm, bilstm-crf, bilstm-sapo, bilstm-perceptron.",
 )
 @click.option("--n", "-n", default=5, show_default=True, help="Taggings to search for at each step.")
 @click.option("--strength", default=1.0, show_default=True, help="Strength of the regulariser (lambda).")
@@ -107,6 +109,7 @@ PATH = click.Path(path_type=Path)
     type=PATH,
     help="Go on from this model with new sentences: it learns them and keeps the rest.",
 )
+@network_options
 @quiet_option
 def train_command(
     train: str,
@@ -135,21 +138,25 @@ def train_command(
     from sapo.cli.progress import JsonLog, make_progress
     from sapo.corpus.files import check_writable
     from sapo.learn import Observer, Settings
+    from sapo.neural.options import is_neural, need_torch
     from sapo.online import PASSES
-    from sapo.training import find_learner, prepare, run, with_calibrated_rate
+    from sapo.training import check_learner, neural_options, prepare, run, with_calibrated_rate
 
+    check_learner(learner)
+    network = neural_options(learner, take_network_options(options))
+    if is_neural(learner):
+        need_torch()
     if rate != "auto":
         options["rate"] = _number(rate)
     settings = Settings(**{name: value for name, value in options.items() if value is not None})
     for path in (output, checkpoint, log):
         if path is not None:
             check_writable(path)
-    find_learner(learner)
     if str(output) == "-":
         raise SapoError("a model cannot go to standard output; give the name of a file with -o")
     if resume and checkpoint is None:
         raise SapoError("--resume needs --checkpoint FILE to tell where to go on from")
-    inputs = {"the training data": train, "the dev data": dev, "the template": template}
+    inputs = {"the training data": train, "the dev data": dev, "the template": template, "--vectors": network.vectors}
     refuse_same_file({**inputs, "-o": output, "--checkpoint": checkpoint, "--log": log})
     announce_compiling(quiet)
     if continued is not None:
@@ -163,7 +170,14 @@ def train_command(
     progress = make_progress(settings, quiet=quiet)
     progress.say(f"reading {train}")
     prepared = prepare(
-        train, dev=dev, template=template, format=format, label=label, columns=split_names(columns), min_count=min_count
+        train,
+        dev=dev,
+        template=template,
+        format=format,
+        label=label,
+        columns=split_names(columns),
+        min_count=min_count,
+        keep_texts=is_neural(learner),
     )
     corpus = prepared.corpus
     progress.say(
@@ -174,7 +188,7 @@ def train_command(
         tell(f"sapo: warning: the label '{unseen}' of the dev data never occurs in the training data")
     if rate == "auto":
         settings = with_calibrated_rate(prepared, settings, learner)
-        progress.say(f"start rate {settings.rate} (calibrated)")
+        progress.say(f"start rate {settings.rate} ({'of Adam' if is_neural(learner) else 'calibrated'})")
     observers: list[Observer] = [progress]
     if log is not None:
         observers.append(JsonLog(log, settings, prepared, append=resume))
@@ -183,6 +197,7 @@ def train_command(
             prepared,
             settings,
             learner=learner,
+            options=network,
             observers=observers,
             checkpoint=checkpoint,
             resume=resume,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -13,10 +13,15 @@ from sapo.encode.strings import array_of, valid_offsets
 from sapo.errors import SapoError
 from sapo.lattice import Parameters, no_bans
 from sapo.model.arrayfile import load_arrays, save_arrays
+from sapo.neural.options import need_torch
+
+if TYPE_CHECKING:
+    from sapo.neural.encoder import NeuralEncoder
 
 FORMAT = 1
 WHAT = "a sapo model"
-Encoder = TemplateEncoder | FeatureEncoder
+NEURAL = "neural"  # the kind of a network, which is loaded only where there is one
+Encoder: TypeAlias = "TemplateEncoder | FeatureEncoder | NeuralEncoder"
 ENCODERS: dict[str, type[TemplateEncoder] | type[FeatureEncoder]] = {
     TemplateEncoder.kind: TemplateEncoder,
     FeatureEncoder.kind: FeatureEncoder,
@@ -56,17 +61,27 @@ def load_model(path: str | Path) -> Model:
         raise SapoError(f"{path}: not {WHAT}: it has no format number")
     if version > FORMAT:
         raise SapoError(f"{path}: has format {version}, this sapo reads up to {FORMAT}; install a newer sapo")
+    if header.get("kind") == NEURAL:
+        need_torch()
     try:
         labels = tuple(header["labels"])
         if not isinstance(header["labels"], list) or not _distinct_strings(labels):
             raise ValueError("labels")
         _check_reader(header["reader"])
         _check_record(header["record"])
-        encoder = ENCODERS[header["kind"]].from_arrays(header["encoder"], arrays)
+        encoder = _encoder_class(header["kind"]).from_arrays(header["encoder"], arrays)
         parameters = _parameters(arrays, encoder, len(labels))
         return Model(labels, encoder, parameters, dict(header["reader"]), dict(header["record"]))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, SapoError) as error:
         raise SapoError(f"{path}: not {WHAT}: its parts do not fit together ({error})") from None
+
+
+def _encoder_class(kind: str) -> Any:
+    if kind == NEURAL:
+        from sapo.neural.encoder import NeuralEncoder
+
+        return NeuralEncoder
+    return ENCODERS[kind]
 
 
 def _parameter_arrays(parameters: Parameters) -> dict[str, np.ndarray]:
