@@ -19,7 +19,7 @@ class Adam:
     def __init__(self, network: Network, clip: float) -> None:
         sparse = [module.weight for module in network.modules() if getattr(module, "sparse", False)]
         rest = [p for p in network.parameters() if p.requires_grad and all(p is not table for table in sparse)]
-        self.parts: list[torch.optim.Optimizer] = [torch.optim.Adam(rest), torch.optim.SparseAdam(sparse)]
+        self.parts: list[torch.optim.Optimizer] = [torch.optim.Adam(rest, fused=True), torch.optim.SparseAdam(sparse)]
         self.learned = [*rest, *sparse]
         self.clip = clip
 
@@ -98,15 +98,15 @@ def network_pass(
     golden = torch.from_numpy(gold.astype(np.int64))
     sequence = list(batches_of(inputs, order, network.options.batch, shuffle=numbers))
     network.train()
-    for sentences in sequence:
-        batch = make_batch(inputs, sentences, chars=network.chars is not None)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(numbers.integers(1 << 62)))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(numbers.integers(1 << 62)))
+        for sentences in sequence:
+            batch = make_batch(inputs, sentences, chars=network.chars is not None)
             mine = golden[torch.from_numpy(batch.tokens)]
             loss, emissions = network(batch, mine)
-        adam.step(loss)
-        _count(network, batch.lengths, emissions.detach(), batch.padded(mine), loss.detach().item(), totals)
-        yield len(sentences)
+            adam.step(loss)
+            _count(network, batch.lengths, emissions.detach(), batch.padded(mine), loss.detach().item(), totals)
+            yield len(sentences)
 
 
 def _count(network: Network, lengths: Tensor, emissions: Tensor, gold: Tensor, loss: float, totals: Doubles) -> None:
