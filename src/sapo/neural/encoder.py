@@ -129,11 +129,10 @@ class NeuralEncoder:
         labels = header["labels"]
         if not (isinstance(labels, int) and labels > 0):
             raise ValueError("labels")
-        # room that the file does not fill is not made: its word table tells that it is what it says
-        table = arrays[f"{PREFIX}words.weight"]
-        if table.shape != (len(vocabulary.words) + 1, options.word_size):
-            raise ValueError("words")
-        network = make_network(vocabulary, options, labels, header["learner"])
+        with torch.device("meta"):  # room is made only when all arrays are known to fit
+            network = make_network(vocabulary, options, labels, header["learner"])
+        check_state(network, arrays, PREFIX)
+        network.to_empty(device="cpu")
         load_state(network, arrays, PREFIX)
         return cls(vocabulary, network, header["learner"])
 
@@ -174,11 +173,17 @@ def state_arrays(network: Network, prefix: str) -> dict[str, np.ndarray]:
     return {prefix + name: value.detach().numpy().copy() for name, value in network.state_dict().items()}
 
 
+def check_state(network: Network, arrays: Mapping[str, np.ndarray], prefix: str) -> None:
+    """Raise ValueError or KeyError where the arrays do not fit."""
+    for name, value in network.state_dict().items():
+        array = arrays[prefix + name]
+        if array.shape != tuple(value.shape) or array.dtype != np.float32:
+            raise ValueError(name)
+
+
 def load_state(network: Network, arrays: Mapping[str, np.ndarray], prefix: str) -> None:
     """Take the weights of a file. Raise ValueError or KeyError where they do not fit."""
+    check_state(network, arrays, prefix)
     with torch.no_grad():
         for name, value in network.state_dict().items():
-            array = arrays[prefix + name]
-            if array.shape != tuple(value.shape) or array.dtype != np.float32:
-                raise ValueError(name)
-            value.copy_(torch.from_numpy(array.copy()))
+            value.copy_(torch.from_numpy(arrays[prefix + name].copy()))
