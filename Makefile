@@ -23,9 +23,9 @@ $(DONE): pyproject.toml
 	@touch $@ $(VENV)/.demo
 
 test: lint
-	$(BIN)/pytest
-	SAPO_TEST_KERNELS=checked $(BIN)/pytest tests/kernels tests/search tests/learn
-	SAPO_TEST_KERNELS=interpreted $(BIN)/pytest tests/kernels tests/search tests/learn
+	$(BIN)/pytest -n auto
+	SAPO_TEST_KERNELS=checked $(BIN)/pytest -n auto tests/kernels tests/search tests/learn
+	SAPO_TEST_KERNELS=interpreted $(BIN)/pytest -n auto tests/kernels tests/search tests/learn
 
 lint: $(DONE)
 	$(BIN)/ruff format --check .
@@ -40,7 +40,7 @@ bench: $(DONE)
 
 docs: $(DONE)
 	$(BIN)/pdoc -o site -d google sapo.training sapo.tagger sapo.online sapo.pipeline sapo.corpus sapo.encode.template \
-	  sapo.encode.words sapo.lattice sapo.search sapo.learn sapo.evaluate sapo.model sapo.errors
+	  sapo.encode.words sapo.estimator sapo.compat sapo.lattice sapo.search sapo.learn sapo.evaluate sapo.model sapo.errors
 	@echo "the reference is in site/index.html"
 
 clean:

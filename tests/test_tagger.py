@@ -125,7 +125,7 @@ def test_an_empty_sentence_has_one_empty_tagging(small: Tagger, ready: Tagger) -
     for tagger in (small, ready):
         assert tagger.tag([]) == []
         assert tagger.tag_many([[], []]) == [[], []]
-        assert tagger.nbest([], 3) == [Tagging([], 1.0, 0.0)]
+        assert tagger.nbest([], 3) == [Tagging([], 1.0, 0.0, 1.0)]
 
 
 def test_columns_say_what_a_token_must_bring(tagger: Tagger, small: Tagger, ready: Tagger) -> None:

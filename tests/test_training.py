@@ -333,7 +333,7 @@ def test_options_that_do_not_go_together_are_told(pairs: Pairs, file: Path) -> N
         train(pairs, epoch=3)
     with pytest.raises(SapoError, match="unknown learner 'spo'; did you mean 'sapo'"):
         train(pairs, learner="spo")
-    with pytest.raises(SapoError, match="n must be at least 1, not 0"):
+    with pytest.raises(SapoError, match="n must be at least 1 or 'auto', not 0"):
         train(pairs, n=0)
     with pytest.raises(SapoError, match="no template 'chunkin'"):
         train(pairs, template="chunkin")

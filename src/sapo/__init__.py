@@ -14,9 +14,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sapo.calibrating import calibrate
     from sapo.corpus import Sentence, read
     from sapo.errors import SapoError
+    from sapo.estimator import SequenceLabeler
     from sapo.evaluate import Scores
+    from sapo.explaining import Explanation, explain
     from sapo.learn import Settings
     from sapo.online import Trainer
     from sapo.tagger import Tagger, Tagging
@@ -25,26 +28,34 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Explanation": "sapo.explaining",
     "SapoError": "sapo.errors",
     "Scores": "sapo.evaluate",
     "Sentence": "sapo.corpus",
+    "SequenceLabeler": "sapo.estimator",
     "Settings": "sapo.learn",
     "Tagger": "sapo.tagger",
     "Tagging": "sapo.tagger",
     "Trainer": "sapo.online",
+    "calibrate": "sapo.calibrating",
+    "explain": "sapo.explaining",
     "read": "sapo.corpus",
     "train": "sapo.training",
 }
 
 __all__ = [
+    "Explanation",
     "SapoError",
     "Scores",
     "Sentence",
+    "SequenceLabeler",
     "Settings",
     "Tagger",
     "Tagging",
     "Trainer",
     "__version__",
+    "calibrate",
+    "explain",
     "read",
     "train",
 ]

@@ -15,14 +15,18 @@ def describe(model: Model, *, top: int = 5, label: str | None = None) -> dict[st
     """Labels, sizes, template, training record, and the strongest features and transitions."""
     if top < 0:
         raise SapoError(f"top must be 0 or more, not {top}")
-    if label is not None and label not in model.labels:
-        raise SapoError(f"the model has no label '{label}'{did_you_mean(label, model.labels)}")
+    shown = model.shown or model.labels
+    chosen = [name for name, outer in zip(model.labels, shown, strict=True) if label in (None, name, outer)]
+    if not chosen:
+        raise SapoError(f"the model has no label '{label}'{did_you_mean(str(label), model.outer_labels)}")
     encoder, blocks = model.encoder, model.parameters.blocks
     neural = None if isinstance(encoder, TemplateEncoder | FeatureEncoder) else encoder.description()
-    chosen = model.labels if label is None else (label,)
-    chosen = chosen if neural is None else ()  # what single features do in a network cannot be told
+    chosen = chosen if neural is None else []  # what single features do in a network cannot be told
     return {
-        "labels": list(model.labels),
+        "labels": list(model.outer_labels),
+        "learned_as": dict(zip(model.labels, model.shown, strict=True)) if model.shown else {},
+        "constraints": {**model.constraints.as_json(), "forbidden": int(np.count_nonzero(model.parameters.bans < 0))},
+        "bias": dict(model.bias),
         "features": encoder.features,
         "edge_features": encoder.edge_features,
         "weights": sum(block.size for block in blocks) if neural is None else neural["weights"],
@@ -30,6 +34,7 @@ def describe(model: Model, *, top: int = 5, label: str | None = None) -> dict[st
         "columns": [] if isinstance(encoder, FeatureEncoder) else list(encoder.columns),
         "template": encoder.templates.text if isinstance(encoder, TemplateEncoder) else None,
         "reader": model.reader,
+        "temperature": model.temperature,
         "record": model.record,
         "network": neural,
         "strongest_features": {name: _strongest_features(model, model.labels.index(name), top) for name in chosen},
@@ -40,7 +45,7 @@ def describe(model: Model, *, top: int = 5, label: str | None = None) -> dict[st
 
 def _strongest_features(model: Model, label: int, top: int) -> list[dict[str, Any]]:
     column = model.parameters.features[:, label]
-    rows = _largest(np.abs(column), top)
+    rows = largest(np.abs(column), top)
     names = model.encoder.feature_names(rows.tolist())
     return [{"feature": name, "weight": round(float(column[row]), 4)} for name, row in zip(names, rows, strict=True)]
 
@@ -53,7 +58,7 @@ def _strongest_transitions(model: Model, top: int) -> list[dict[str, Any]]:
             "to": model.labels[place % len(model.labels)],
             "weight": round(float(flat[place]), 4),
         }
-        for place in _largest(np.abs(flat), top).tolist()
+        for place in largest(np.abs(flat), top).tolist()
     ]
 
 
@@ -61,7 +66,7 @@ def _strongest_edge_features(model: Model, top: int) -> list[dict[str, Any]]:
     pairs, weights = model.parameters.pairs, model.parameters.pair_weights.ravel()
     if not len(weights):
         return []
-    entries = _largest(np.abs(weights), top)
+    entries = largest(np.abs(weights), top)
     names = model.encoder.edge_feature_names(pairs.owners[entries].tolist())
     found = []
     for name, entry in zip(names, entries.tolist(), strict=True):
@@ -84,9 +89,38 @@ def _network_lines(network: dict[str, Any]) -> list[str]:
     return [f"network   {network['words']:,} words; {told}", f"weights   {network['weights']:,}"]
 
 
-def _largest(values: Any, top: int) -> Any:
+def largest(values: Any, top: int) -> Any:
+    """The places of the largest values, largest first.
+
+    >>> largest(np.array([1.0, 3.0, 2.0]), 2).tolist()
+    [1, 2]
+    """
     some = np.argpartition(-values, min(top, len(values) - 1))[:top] if top < len(values) else np.arange(len(values))
     return some[np.argsort(-values[some], kind="stable")]
+
+
+def _picked(record: dict[str, Any]) -> list[str]:
+    if record["settings"].get("n") != "auto":
+        return []
+    return [f"          n by pass: {', '.join(str(entry['n']) for entry in record['history'] if 'n' in entry)}"]
+
+
+def _constraint_lines(description: dict[str, Any]) -> list[str]:
+    lines = []
+    if description["learned_as"]:
+        pairs = (f"{name} ({shown})" if name != shown else name for name, shown in description["learned_as"].items())
+        lines.append(f"learned   {' '.join(pairs)}")
+    constraints = description["constraints"]
+    if constraints["scheme"] or constraints["rules"]:
+        scheme = f"{constraints['scheme']}; " if constraints["scheme"] else ""
+        lines.append(f"tagging   {scheme}{constraints['forbidden']:,} pairs of labels, starts and ends are forbidden")
+    if constraints["exceptions"]:
+        pairs = (f"{before or 'start'} {after or 'end'}" for before, after in constraints["exceptions"])
+        lines.append(f"          allowed, as training has it: {', '.join(pairs)}")
+    lines += [f"          rule: {rule}" for rule in constraints["rules"]]
+    if description["bias"]:
+        lines.append("bias      " + ", ".join(f"{label} {value:+g}" for label, value in description["bias"].items()))
+    return lines
 
 
 def describe_text(description: dict[str, Any]) -> str:
@@ -98,13 +132,17 @@ def describe_text(description: dict[str, Any]) -> str:
         f"labels    {len(description['labels'])}: {' '.join(description['labels'])}",
         *(_network_lines(description["network"]) if description["network"] else _linear_lines(description)),
         f"columns   {', '.join(description['columns']) or 'ready-made features'}",
+        *_constraint_lines(description),
     ]
+    if description["temperature"] != 1.0:
+        lines.append(f"calibrated  temperature {description['temperature']:.4g}")
     if record:
         settings = ", ".join(f"{key} {value}" for key, value in record["settings"].items() if value is not None)
         lines += [
             f"trained   {record['learner']} on {record['sentences']:,} sentences, {record['tokens']:,} tokens",
             f"          {settings}",
             f"          {record['passes']} passes, kept pass {record['kept_pass']}; stopped: {record['stopped']}",
+            *_picked(record),
             "",
             f"pass  objective  {'dev ' + record['score_name']:>12}  w-complexity",
         ]

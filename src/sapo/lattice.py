@@ -1,11 +1,12 @@
 """The scores of one sentence: a node for each token and label, an edge for each pair of labels at each step."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.pairs import Pairs
+from sapo.errors import SapoError
 from sapo.kernels import score
 from sapo.kernels.types import Floats, Ints
 
@@ -33,6 +34,22 @@ class Parameters:
     def blocks(self) -> tuple[Floats, Floats, Floats]:
         """All weights: of features, of pairs of labels, of edge features."""
         return self.features, self.edges, self.pair_weights
+
+    def check_knows(self, rows: Ints, edge_rows: Ints) -> None:
+        """Kernels trust that there is a weight for every feature; an encoder that has grown since knows more."""
+        if rows.max(initial=-1) >= len(self.features) or edge_rows.max(initial=-1) >= len(self.pairs.offsets) - 1:
+            raise SapoError("these weights are older than the features; take the model anew, or work on a snapshot")
+
+
+def with_bias(parameters: Parameters, bias: Floats) -> Parameters:
+    """The same weights where every node of label y scores bias[y] more.
+
+    Each token but the first is entered by one edge, and the first by the start: the bias goes with these, so that
+    everything that knows of bans knows of biases.
+    """
+    bans = parameters.bans.copy()
+    bans[:-1] += bias
+    return replace(parameters, bans=bans)
 
 
 def no_bans(labels: int) -> Floats:
@@ -73,15 +90,22 @@ class Lattice:
     def path_score(self, path: "Ints | list[int]") -> float:
         return float(score.path_score(self.node, self.steps, np.asarray(path, np.int32), len(path)))
 
+    def tempered(self, temperature: float) -> "Lattice":
+        """All scores divided by the temperature: the same order of taggings, flatter where it is above 1."""
+        return self if temperature == 1.0 else Lattice(self.node / temperature, self.edge / temperature)
+
 
 def make_lattice(corpus: EncodedCorpus, sentence: int, parameters: Parameters) -> Lattice:
     """The lattice of one sentence of a corpus under these weights."""
     first, last = int(corpus.offsets[sentence]), int(corpus.offsets[sentence + 1])
     T, L = last - first, parameters.labels
+    parameters.check_knows(corpus.rows[corpus.row_offsets[first] : corpus.row_offsets[last]], corpus.edge_rows)
     node = np.empty((T, L), np.float32)
     score.score_nodes(first, last, corpus.row_offsets, corpus.rows, corpus.values, parameters.features, 1.0, node)
     if T:
         score.ban_ends(node, T, parameters.bans)
+    if len(corpus.token_bans):
+        node += corpus.token_bans[first:last]
     edge = np.empty((score.stages_of(corpus.edge_row_offsets, max(T, 1)), L, L), np.float32)
     score.score_edges(
         first,

@@ -5,6 +5,7 @@ it and to the tagger as an encoder with the identity for weights (see neural/enc
 runs, not when it is imported.
 """
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
@@ -20,10 +21,10 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.pairs import Pairs
 from sapo.errors import SapoError
-from sapo.evaluate import Scores, score
-from sapo.kernels.types import Doubles, Longs
-from sapo.lattice import Parameters, no_bans
-from sapo.learn import DevSet, Observer, PassRecord, Settings, State, Weights, learn, tag
+from sapo.evaluate import Scores
+from sapo.kernels.types import Doubles, Floats, Longs
+from sapo.lattice import Parameters
+from sapo.learn import DevSet, Observer, PassRecord, Settings, State, Weights, learn
 from sapo.model import fingerprint
 from sapo.model.arrayfile import load_arrays, save_arrays
 from sapo.model.checkpoint import WHAT, check_same_run, checkpoint_header, take_history
@@ -60,7 +61,7 @@ class NetworkWeights(Weights):
 
     __slots__ = ("encoder",)
 
-    def __init__(self, encoder: "NeuralEncoder") -> None:
+    def __init__(self, encoder: "NeuralEncoder", bans: Floats) -> None:
         labels = encoder.features
         super().__init__(
             np.eye(labels, dtype=np.float32),
@@ -68,12 +69,12 @@ class NetworkWeights(Weights):
             encoder.transitions,
             Pairs.none(),
             np.empty((0, 1), np.float32),
-            no_bans(labels),
+            bans,
         )
         self.encoder = encoder
 
     def true_weights(self) -> Parameters:
-        return self.encoder.parameters()
+        return dataclasses.replace(self.encoder.parameters(), bans=self.bans)
 
     def w_complexity(self) -> float:
         return self.encoder.network.w_complexity()
@@ -85,7 +86,7 @@ class NetworkWeights(Weights):
         return self.encoder.encode_inputs(read_all(self.encoder.vocabulary, blocks), corpus.gold)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkDevSet(DevSet):
     """Sentences that are scored anew by the network whenever they are evaluated."""
 
@@ -93,8 +94,8 @@ class NetworkDevSet(DevSet):
     encoder: "NeuralEncoder"
 
     def evaluate(self, parameters: Parameters) -> Scores:
-        found = tag(self.encoder.encode_inputs(self.inputs), parameters)
-        return score(self.labels, self.corpus.gold, found, self.corpus.offsets)
+        seen = self.encoder.encode_inputs(self.inputs, self.corpus.gold)
+        return DevSet(seen, self.labels, self.shown).evaluate(parameters)
 
 
 def run_network(
@@ -108,12 +109,13 @@ def run_network(
     *,
     learner: str,
     names: list[str],
+    bans: Floats,
     observers: Sequence[Observer] = (),
     checkpoint: str | Path | None = None,
     resume: bool = False,
 ) -> Trained:
     """Learn. `corpus` and `dev` bring the tags, `templates` the columns to read and the features; `names` tell this run
-    from others in a checkpoint."""
+    from others in a checkpoint. The network learns as if nothing were forbidden; taggings keep to `bans`."""
     need_torch()
     from sapo.neural.encoder import load_state, state_arrays
     from sapo.neural.inputs import read_all
@@ -123,10 +125,12 @@ def run_network(
     network, vocabulary = encoder.network, encoder.vocabulary
     inputs = read_all(vocabulary, texts.train)
     adam = Adam(network, options.clip)
-    state = State(NetworkWeights(encoder))
+    state = State(NetworkWeights(encoder, bans))
     watched = None
     if dev is not None:
-        watched = NetworkDevSet(dev.corpus, dev.labels, read_all(vocabulary, texts.dev), encoder)
+        watched = NetworkDevSet(
+            dev.corpus, dev.labels, dev.shown, inputs=read_all(vocabulary, texts.dev), encoder=encoder
+        )
     best = _Best(encoder)
     watching: list[Observer] = [best, *observers]
     if checkpoint is not None:
@@ -148,21 +152,21 @@ def run_network(
         reason = learn(learner_pass, corpus, settings, state, dev=watched, observers=watching)
     if best.arrays:
         load_state(network, best.arrays, "")
-    return Trained(encoder, encoder.parameters(), reason, state)
+    return Trained(encoder, state.weights.true_weights(), reason, state)
 
 
 def _begin(
     texts: Texts, templates: TemplateEncoder, labels: int, settings: Settings, options: NeuralOptions, learner: str
 ) -> "NeuralEncoder":
     """A network that has not learned yet, with the word vectors where there are some."""
-    import dataclasses
-
     import torch
 
     from sapo.neural.encoder import NeuralEncoder, make_network
     from sapo.neural.inputs import Vocabulary, plain_word
     from sapo.neural.vectors import read_vectors
 
+    if isinstance(settings.n, str):
+        raise SapoError(f"{learner} cannot measure how many taggings are worth it; give n a number, not {settings.n}")
     vectors = None if options.vectors is None else read_vectors(options.vectors)
     if vectors is not None:
         options = dataclasses.replace(options, word_size=vectors.size)
@@ -256,6 +260,6 @@ class _Checkpoint:
             }
             take_history(state, header)
             if self.best.arrays:
-                state.best = self.encoder.parameters()
+                state.best = state.weights.true_weights()
         except (KeyError, TypeError, ValueError) as error:
             raise SapoError(f"{self.path}: not {WHAT}: {error}") from None

@@ -1,7 +1,7 @@
 """A corpus in, a tagger out: read, encode, learn."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from sapo import kernels
+from sapo.conditions import Conditions, Lesson, make_lesson
 from sapo.corpus import LABEL, Block, Sentence, block_from_sentences, first_and_all, format_of, read_blocks
 from sapo.encode.building import build_encoder
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.pairs import observed_pairs
+from sapo.encode.partial import MISSING, refuse_missing
 from sapo.encode.presets import template_text
 from sapo.encode.ready import build_feature_encoder
 from sapo.encode.strings import StringTable
@@ -37,6 +39,7 @@ from sapo.learn import (
     final_weights,
     learn,
 )
+from sapo.learn.settings import AUTO
 from sapo.model import Model, fingerprint, load_checkpoint, save_checkpoint
 from sapo.model.model import Encoder
 from sapo.neural.options import LAYERS, OPTION_NAMES, RATE, NeuralOptions, is_neural
@@ -44,7 +47,7 @@ from sapo.neural_training import Texts, run_network
 from sapo.tagger import Tagger, check_sentence, label_ids, sentence_block
 
 Pairs = Iterable[tuple[Sequence[Any], Sequence[str]]]
-AUTO = "auto"
+DEFAULT = Conditions()
 Source = str | Path | Iterable[Sentence] | Pairs
 
 
@@ -69,6 +72,8 @@ class Prepared:
     template: str
     dev: DevSet | None
     unseen: list[str]  # labels that only the dev set has
+    lesson: Lesson
+    missing: str | None = None  # the mark of a missing tag
     texts: Texts | None = None  # the strings, which only networks need
 
     @property
@@ -80,7 +85,13 @@ class Prepared:
         encoder, labels = self.encoder, len(self.labels)
         pairs = observed_pairs(self.corpus, encoder.edge_features, labels)
         return Weights.zeros(
-            encoder.features, labels, transitions=encoder.transitions, pairs=pairs, averaged=averaged, l1=l1
+            encoder.features,
+            labels,
+            transitions=encoder.transitions,
+            pairs=pairs,
+            bans=self.lesson.bans,
+            averaged=averaged,
+            l1=l1,
         )
 
 
@@ -95,6 +106,12 @@ def train(
     min_count: int = 1,
     learner: str = "sapo",
     observers: Sequence[Observer] = (),
+    constraints: bool = True,
+    rules: Sequence[str] | str | Path = (),
+    scheme: str | None = None,
+    missing: str | None = None,
+    sample_weight: Sequence[float] | None = None,
+    class_weight: Mapping[str, float] | str | None = None,
     **settings: Any,
 ) -> Tagger:
     """Train a tagger.
@@ -105,6 +122,10 @@ def train(
     where no rate is given it is calibrated on the data. For the neural learners (bilstm, bilstm-crf, bilstm-sapo,
     bilstm-perceptron) they are also those of `sapo.neural.options.NeuralOptions`: vectors, chars, features, batch ...
 
+    Taggings keep to the tag scheme of the data (`constraints`) and to `rules`, such as "forbid B-NP B-VP", or a file of
+    them. `scheme` learns the labels in another scheme (bioes). A tag that is None, or `missing`, may be any tag.
+    `sample_weight` has a weight for each sentence, `class_weight` for each label, or is "balanced".
+
     >>> tagger = train([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=3)
     >>> tagger.labels
     ('DT', 'NN')
@@ -113,15 +134,23 @@ def train(
     options = neural_options(learner, {name: settings.pop(name) for name in OPTION_NAMES & settings.keys()})
     auto = settings.get("rate", AUTO) == AUTO
     chosen = make_settings({key: value for key, value in settings.items() if not (auto and key == "rate")})
+    conditions = Conditions(
+        constraints=constraints,
+        rules=rules,
+        scheme=scheme,
+        missing=missing,
+        sample_weight=sample_weight,
+        class_weight=class_weight,
+    )
+    reading: dict[str, Any] = {"format": format, "label": label, "columns": columns}
     prepared = prepare(
         data,
         dev=dev,
         template=template,
-        format=format,
-        label=label,
-        columns=columns,
         min_count=min_count,
+        conditions=conditions,
         keep_texts=is_neural(learner),
+        **reading,
     )
     if auto:
         chosen = with_calibrated_rate(prepared, chosen, learner)
@@ -152,6 +181,7 @@ def prepare(
     label: str | int | None = None,
     columns: Sequence[str] | None = None,
     min_count: int = 1,
+    conditions: Conditions = DEFAULT,
     keep_texts: bool = False,
 ) -> Prepared:
     """Read and encode the corpora of a run. Networks need the texts too."""
@@ -162,7 +192,7 @@ def prepare(
             raise SapoError(f"training data: expected a path or sentences, found {data!r:.40}")
         listed: list[Any] = list(data)
         if listed and not isinstance(listed[0], Sentence) and _ready_made(listed):
-            return _prepare_features(listed, dev, template, min_count)
+            return _prepare_features(listed, dev, template, min_count, conditions)
         data = listed
     label = None if label is None else str(label)
     reading = {"format": format, "label": label, "columns": columns}
@@ -171,21 +201,23 @@ def prepare(
     kept = tuple(blocks) if keep_texts else ()
     blocks = iter(kept) if keep_texts else blocks
     if template is None:
-        template = default_template(first)
+        template = default_template(first, conditions.marks)
     text, source = template_text(template)
     templates = parse_templates(text, first.columns, source)
     kernels.compile_kernels()
     table = StringTable()
     encoder, corpus = build_encoder(blocks, templates, table, min_count=min_count)
-    labels = table.strings()
-    dev_labels = list(labels)
-    dev_corpus = None
+    lesson = make_lesson(table.strings(), corpus, conditions)
+    dev_labels = list(lesson.outer)
+    dev_set = None
     dev_kept: tuple[Block, ...] = ()
     if dev is not None:
         dev_blocks, dev_name = _blocks(dev, "dev data", **{**reading, "columns": columns})
         dev_blocks = first_and_all(dev_blocks, dev_name)[1]
         dev_kept = tuple(dev_blocks) if keep_texts else ()
         dev_corpus = _encode_dev(encoder, dev_kept if keep_texts else dev_blocks, dev_labels)
+        refuse_missing(dev_labels, conditions.marks, dev_name)
+        dev_set = DevSet(dev_corpus, dev_labels, lesson.shown_places)
     reader: dict[str, Any] = {"columns": list(first.columns)}
     if isinstance(data, (str, Path)):
         reader["format"] = format_of(data, format)
@@ -193,12 +225,14 @@ def prepare(
             reader = {"format": reader["format"], "label": label}
     return Prepared(
         encoder,
-        corpus,
-        labels,
+        lesson.corpus,
+        lesson.labels,
         reader,
         Path(str(template)).name,
-        DevSet(dev_corpus, dev_labels) if dev_corpus is not None else None,
-        dev_labels[len(labels) :],
+        dev_set,
+        dev_labels[len(lesson.outer) :],
+        lesson,
+        conditions.missing,
         Texts(kept, dev_kept) if keep_texts else None,
     )
 
@@ -212,8 +246,12 @@ def run(
     observers: Sequence[Observer] = (),
     checkpoint: str | Path | None = None,
     resume: bool = False,
+    groups: Groups | None = None,
 ) -> Outcome:
-    """Learn. With `checkpoint` the state is saved after every pass; `resume` goes on from there."""
+    """Learn. With `checkpoint` the state is saved after every pass; `resume` goes on from there.
+
+    `groups` shrinks the weights after each run of samples, beside the regulariser of the settings.
+    """
     if is_neural(learner):
         return _run_neural(
             prepared, settings, options or NeuralOptions(), learner, observers, checkpoint=checkpoint, resume=resume
@@ -221,12 +259,13 @@ def run(
     chosen = find_learner(learner)
     if not chosen.regularised:
         settings = dataclasses.replace(settings, regulariser="none", strength=0.0)
+    if settings.n == AUTO and not chosen.n_best:
+        settings = dataclasses.replace(settings, n=Settings().n)  # nobody looks at it
     encoder, corpus = prepared.encoder, prepared.corpus
     labels = len(prepared.labels)
     l1 = settings.regulariser == "l1"
     weights = prepared.zero_weights(averaged=chosen.averaged, l1=l1)
     state = State(weights)
-    groups = None
     if settings.regulariser == "group-lasso":
         groups = Groups(encoder.groups(), labels, encoder.edge_groups()[weights.pairs.owners])
     watching = list(observers)
@@ -234,7 +273,7 @@ def run(
         data = fingerprint(
             corpus,
             prepared.dev.corpus if prepared.dev else None,
-            [learner, f"transitions {encoder.transitions}", *prepared.labels],
+            [learner, f"transitions {encoder.transitions}", *prepared.labels, str(prepared.lesson.constraints)],
         )
         if resume and Path(checkpoint).exists():
             load_checkpoint(checkpoint, state, settings, data)
@@ -254,6 +293,7 @@ def _run_neural(
 ) -> Outcome:
     if prepared.texts is None or not isinstance(prepared.encoder, TemplateEncoder):
         raise SapoError(f"{learner} reads words and learns features itself; give it words, not ready-made features")
+    _check_for_network(prepared, learner)
     settings = dataclasses.replace(settings, regulariser="none", strength=0.0)
     trained = run_network(
         prepared.texts,
@@ -264,11 +304,20 @@ def _run_neural(
         settings,
         options,
         learner=learner,
-        names=prepared.labels,
+        names=[*prepared.labels, str(prepared.lesson.constraints)],
+        bans=prepared.lesson.bans,
         observers=observers,
         **saving,
     )
     return _outcome(prepared, settings, learner, trained.reason, trained.state, trained.encoder, trained.parameters)
+
+
+def _check_for_network(prepared: Prepared, learner: str) -> None:
+    """Raise where something is asked for that only the linear learners can do."""
+    if (prepared.corpus.gold < 0).any():
+        raise SapoError(f"{learner} needs every tag of the training data; leave out sentences where one is missing")
+    if len(prepared.corpus.importance):
+        raise SapoError(f"{learner} takes all tokens alike; leave out the weights of sentences and classes")
 
 
 def _outcome(
@@ -294,7 +343,18 @@ def _outcome(
         "score_name": prepared.score_name,
         "history": [_without_time(entry) for entry in state.history],
     }
-    model = Model(tuple(prepared.labels), encoder, parameters, prepared.reader, record)
+    if prepared.missing is not None:
+        record["missing"] = prepared.missing
+    lesson = prepared.lesson
+    model = Model(
+        tuple(prepared.labels),
+        encoder,
+        parameters,
+        prepared.reader,
+        record,
+        constraints=lesson.constraints,
+        shown=lesson.shown,
+    )
     return Outcome(Tagger(model), reason, state.history, kept)
 
 
@@ -380,7 +440,7 @@ def _without_empty(blocks: Iterator[Block]) -> Iterator[Block]:
 
 
 def read_pairs(listed: Sequence[Any], what: str) -> tuple[list[Any], list[Sequence[str]]]:
-    """Check that these are pairs of as many tokens as tags, and none is empty."""
+    """Check that these are pairs of as many tokens as tags, and none is empty. A tag that is None is missing."""
     for number, pair in enumerate(listed):
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
             raise SapoError(f"{what}: sentence {number} must be a pair of tokens and tags, found {pair!r:.60}")
@@ -392,9 +452,9 @@ def read_pairs(listed: Sequence[Any], what: str) -> tuple[list[Any], list[Sequen
         if not len(tokens):
             raise SapoError(f"{what}: sentence {number} has no tokens; leave it out")
         for tag in tags:
-            if not isinstance(tag, str):
-                raise SapoError(f"{what}: sentence {number} has the tag {tag!r}; tags are strings")
-    return [tokens for tokens, _ in listed], [tags for _, tags in listed]
+            if tag is not None and not isinstance(tag, str):
+                raise SapoError(f"{what}: sentence {number} has the tag {tag!r}; tags are strings, or None if missing")
+    return [tokens for tokens, _ in listed], [[MISSING if tag is None else tag for tag in tags] for _, tags in listed]
 
 
 def _ready_made(listed: Sequence[Any]) -> bool:
@@ -403,7 +463,9 @@ def _ready_made(listed: Sequence[Any]) -> bool:
     return isinstance(tokens[0][0], (dict, list))
 
 
-def _prepare_features(listed: list[Any], dev: Source | None, template: str | Path | None, min_count: int) -> Prepared:
+def _prepare_features(
+    listed: list[Any], dev: Source | None, template: str | Path | None, min_count: int, conditions: Conditions
+) -> Prepared:
     if template is not None:
         raise SapoError("a template makes features of words; leave it out where the features are made already")
     tokens, tags = read_pairs(listed, "training data")
@@ -411,17 +473,29 @@ def _prepare_features(listed: list[Any], dev: Source | None, template: str | Pat
     table = StringTable()
     gold = table.add([tag for sentence in tags for tag in sentence])
     encoder, corpus = build_feature_encoder(tokens, gold, min_count=min_count)
-    labels = table.strings()
+    lesson = make_lesson(table.strings(), corpus, conditions)
     dev_set = None
     unseen: list[str] = []
     if dev is not None:
         if isinstance(dev, (str, Path)):
             raise SapoError("dev data must be pairs of features and tags, like the training data, not a file")
         dev_tokens, dev_tags = read_pairs(list(dev), "dev data")
-        dev_gold = table.add([tag for sentence in dev_tags for tag in sentence])
-        unseen = table.strings(len(labels))
-        dev_set = DevSet(encoder.encode(dev_tokens, dev_gold), table.strings())
-    return Prepared(encoder, corpus, labels, {}, "ready-made features", dev_set, unseen)
+        dev_table = StringTable(lesson.outer)
+        dev_gold = dev_table.add([tag for sentence in dev_tags for tag in sentence])
+        unseen = dev_table.strings(len(lesson.outer))
+        refuse_missing(unseen, conditions.marks, "dev data")
+        dev_set = DevSet(encoder.encode(dev_tokens, dev_gold), dev_table.strings(), lesson.shown_places)
+    return Prepared(
+        encoder,
+        lesson.corpus,
+        lesson.labels,
+        {},
+        "ready-made features",
+        dev_set,
+        unseen,
+        lesson,
+        conditions.missing,
+    )
 
 
 def _encode_dev(encoder: TemplateEncoder, blocks: Iterable[Block], labels: list[str]) -> EncodedCorpus:
@@ -448,8 +522,8 @@ def join_encoded(parts: Sequence[EncodedCorpus]) -> EncodedCorpus:
     )
 
 
-def default_template(first: Block) -> str:
-    """Chunking where there are parts of speech; else by what the tags look like."""
-    if not looks_like_spans(sorted(set(first.strings(LABEL)))):
+def default_template(first: Block, marks: Sequence[str] = ()) -> str:
+    """Chunking where there are parts of speech; else by what the tags look like. `marks` are no tags."""
+    if not looks_like_spans(sorted(set(first.strings(LABEL)) - set(marks))):
         return "pos"
     return "chunking" if "pos" in first.columns else "ner"

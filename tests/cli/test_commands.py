@@ -10,7 +10,7 @@ import pytest
 
 import sapo
 
-COMMANDS = ["train", "tag", "eval", "compare", "inspect", "convert", "demo"]
+COMMANDS = ["train", "tag", "eval", "calibrate", "compare", "inspect", "explain", "convert", "data", "demo"]
 
 
 def sentences(text: str) -> list[list[list[str]]]:
@@ -109,7 +109,7 @@ def test_nbest_gives_ranked_taggings_with_probabilities(run: Any, house: Any) ->
     assert shares[:3] == sorted(shares[:3], reverse=True)
     assert sum(shares[:3]) == pytest.approx(1, abs=1e-5)
     found = sapo.Tagger.load(house.model).nbest([("The", "DT"), ("cat", "NN")], 3)
-    assert [[line.split()[2] for line in block.splitlines()[2:]] for block in blocks[:3]] == [one.tags for one in found]
+    assert [[line.split()[2] for line in block.splitlines()[4:]] for block in blocks[:3]] == [one.tags for one in found]
 
 
 def test_jsonl_is_tagged_as_jsonl(run: Any, house: Any) -> None:
@@ -117,15 +117,16 @@ def test_jsonl_is_tagged_as_jsonl(run: Any, house: Any) -> None:
     plain = json.loads(run("tag", house.model, "--format", "jsonl", input=json.dumps(record)).stdout)
     assert plain == {**record, "tags": ["B-NP", "I-NP"]}
     ranked = json.loads(run("tag", house.model, "--format", "jsonl", "--nbest", 2, input=json.dumps(record)).stdout)
-    assert [set(one) for one in ranked.pop("nbest")] == [{"tags", "probability"}] * 2
+    assert [set(one) for one in ranked.pop("nbest")] == [{"tags", "probability", "exact_probability"}] * 2
+    assert 0 < ranked.pop("top_n_mass") <= 1
     assert ranked == plain
 
 
 def test_a_jsonl_sentence_without_tokens_is_tagged_among_others(run: Any, house: Any) -> None:
-    records = [{"tokens": []}, {"tokens": ["The"], "pos": ["DT"]}]
+    records = [{"tokens": []}, {"tokens": ["The", "dog"], "pos": ["DT", "NN"]}]
     text = "".join(json.dumps(record) + "\n" for record in records)
     told = run("tag", house.model, "--format", "jsonl", input=text).stdout
-    assert [json.loads(line)["tags"] for line in told.splitlines()] == [[], ["B-NP"]]
+    assert [json.loads(line)["tags"] for line in told.splitlines()] == [[], ["B-NP", "I-NP"]]
 
 
 def test_a_lone_surrogate_of_json_does_not_make_the_output_something_else_than_utf8(run: Any, house: Any) -> None:

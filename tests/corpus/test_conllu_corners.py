@@ -9,6 +9,7 @@ import pytest
 from sapo.corpus import Sentence, read, read_blocks
 from sapo.corpus.conllu import nbest, write_sentence
 from sapo.corpus.converting import convert
+from sapo.corpus.probable import RankedTagging
 from sapo.errors import SapoError
 
 MakeFile = Callable[[bytes | str, str], Path]
@@ -52,9 +53,9 @@ def test_an_empty_node_behind_the_last_word_stays_with_its_sentence_in_n_best_ou
     first = row("1", "a") + row("1.1", "x") + "\n"
     second = "# text = b\n" + row("1", "b") + "\n"
     (block,) = read_blocks(make_file(first + second, "a.conllu"))
-    one = np.zeros(1, np.int32)
-    head = "# tagging = 1\n# probability = 1.000000\n"
-    assert nbest(block, [[(one, 1.0)], [(one, 1.0)]], ["X"]).decode() == head + first + head + second
+    one = RankedTagging(np.zeros(1, np.int32), 1.0, 1.0)
+    head = "# tagging = 1\n# probability = 1.000000\n# exact_probability = 1.000000\n# top_n_mass = 1.000000\n"
+    assert nbest(block, [[one], [one]], ["X"]).decode() == head + first + head + second
 
 
 @pytest.mark.parametrize("feats", ["Number=Sing|Case=Nom", "Foo|Number=Sing", "Foo", "case=Nom|Abc=1|Number=Sing"])

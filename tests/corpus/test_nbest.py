@@ -10,17 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapo.corpus import FORMATS, Block, Sentence, read, read_blocks
-from sapo.kernels.types import Ints
+from sapo.corpus.probable import RankedTagging
 
 MakeFile = Callable[[bytes | str, str], Path]
-Ranked = list[tuple[Ints, float]]
+Ranked = list[RankedTagging]
 
 LABELS = ["N", "V", "Ä"]
 
 
 def ranked(*taggings: tuple[str, float]) -> Ranked:
-    """Taggings as 'N V N' with their probabilities."""
-    return [(np.array([LABELS.index(tag) for tag in tags.split()], np.int32), value) for tags, value in taggings]
+    """Taggings as 'N V N' with their probabilities among these; among all taggings they have half of it."""
+    return [one_of_n([LABELS.index(tag) for tag in tags.split()], value) for tags, value in taggings]
+
+
+def one_of_n(tags: list[int], probability: float) -> RankedTagging:
+    return RankedTagging(np.array(tags, np.int32), probability, probability / 2)
 
 
 def only_block(path: Path) -> Block:
@@ -38,18 +42,24 @@ def test_column_files_give_each_sentence_once_for_each_tagging(make_file: MakeFi
     expected = """\
 # tagging = 1
 # probability = 0.750000
+# exact_probability = 0.375000
+# top_n_mass = 0.500000
 # sent_id = 1
 Anna|NNP|N
 sings|VBZ|V
 
 # tagging = 2
 # probability = 0.250000
+# exact_probability = 0.125000
+# top_n_mass = 0.500000
 # sent_id = 1
 Anna|NNP|N
 sings|VBZ|N
 
 # tagging = 1
 # probability = 1.000000
+# exact_probability = 0.500000
+# top_n_mass = 0.500000
 # sent_id = 2
 Hush|UH|Ä
 
@@ -79,11 +89,11 @@ def test_conllu_gives_each_sentence_with_all_its_lines_once_for_each_tagging(mak
     block = only_block(make_file(CONLLU + second, "a.conllu"))
     taggings = [ranked(("N V", 0.75), ("N N", 0.25)), ranked(("V Ä", 1.0))]
     assert FORMATS["conllu"].nbest(block, taggings, LABELS).decode() == (
-        "# tagging = 1\n# probability = 0.750000\n"
+        "# tagging = 1\n# probability = 0.750000\n# exact_probability = 0.375000\n# top_n_mass = 0.500000\n"
         + CONLLU.replace("<1>", "N").replace("<2>", "V")
-        + "# tagging = 2\n# probability = 0.250000\n"
+        + "# tagging = 2\n# probability = 0.250000\n# exact_probability = 0.125000\n# top_n_mass = 0.500000\n"
         + CONLLU.replace("<1>", "N").replace("<2>", "N")
-        + "# tagging = 1\n# probability = 1.000000\n"
+        + "# tagging = 1\n# probability = 1.000000\n# exact_probability = 0.500000\n# top_n_mass = 0.500000\n"
         + second.replace("<1>", "V").replace("<2>", "Ä")
     )
 
@@ -96,24 +106,35 @@ def test_jsonl_gives_each_record_once_with_all_its_taggings(make_file: MakeFile)
         {
             **records[0],
             "tags": ["N", "V"],
-            "nbest": [{"tags": ["N", "V"], "probability": 0.75}, {"tags": ["N", "N"], "probability": 0.25}],
+            "nbest": [
+                {"tags": ["N", "V"], "probability": 0.75, "exact_probability": 0.375},
+                {"tags": ["N", "N"], "probability": 0.25, "exact_probability": 0.125},
+            ],
+            "top_n_mass": 0.5,
         },
-        {**records[1], "tokens": ["Hush"], "tags": ["Ä"], "nbest": [{"tags": ["Ä"], "probability": 1.0}]},
+        {
+            **records[1],
+            "tokens": ["Hush"],
+            "tags": ["Ä"],
+            "nbest": [{"tags": ["Ä"], "probability": 1.0, "exact_probability": 0.5}],
+            "top_n_mass": 0.5,
+        },
     ]
 
 
 def test_jsonl_of_text_gets_the_spans_of_the_best_tagging(make_file: MakeFile) -> None:
     path = make_file('{"text": "Anna sings"}\n', "a.jsonl")
-    taggings = [[(np.array([1, 0], np.int32), 0.9), (np.array([0, 0], np.int32), 0.1)]]
+    taggings = [[one_of_n([1, 0], 0.9), one_of_n([0, 0], 0.1)]]
     record = json.loads(FORMATS["jsonl"].nbest(only_block(path), taggings, ["O", "B-PER"]))
     assert record["spans"] == [{"start": 0, "end": 4, "label": "PER"}]
 
 
 def test_an_empty_sentence_of_jsonl_has_one_empty_tagging(make_file: MakeFile) -> None:
     path = make_file('{"tokens": []}\n', "a.jsonl")
-    taggings: list[Ranked] = [[(np.array([], np.int32), 1.0)]]
+    taggings = [[one_of_n([], 1.0)]]
     record = json.loads(FORMATS["jsonl"].nbest(only_block(path), taggings, LABELS))
-    assert record == {"tokens": [], "tags": [], "nbest": [{"tags": [], "probability": 1.0}]}
+    assert record["nbest"] == [{"tags": [], "probability": 1.0, "exact_probability": 0.5}]
+    assert (record["tokens"], record["tags"]) == ([], [])
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -140,7 +161,7 @@ def tagged_corpora(draw: st.DrawFn) -> tuple[list[Sentence], list[Ranked]]:
         sentences.append(Sentence({f"c{i}" if i else "word": column for i, column in enumerate(columns)}))
         tags = st.lists(st.integers(0, 2), min_size=length, max_size=length)
         paths = draw(st.lists(tags, min_size=1, max_size=3))
-        taggings.append([(np.array(path, np.int32), 1 / len(paths)) for path in paths])
+        taggings.append([one_of_n(path, 1 / len(paths)) for path in paths])
     return sentences, taggings
 
 
@@ -156,8 +177,8 @@ def test_the_n_best_taggings_can_be_read_as_sentences_in_their_order(
     (block,) = read_blocks(path, format=format, labelled=False)
     result = make_file(FORMATS[format].nbest(block, taggings, LABELS), "out.dat")
     expected = [
-        (sentence.words, tuple(LABELS[tag] for tag in tags))
+        (sentence.words, tuple(LABELS[tag] for tag in tagging.tags))
         for sentence, ranked in zip(sentences, taggings, strict=True)
-        for tags, _ in ranked
+        for tagging in ranked
     ]
     assert [(found.words, found.tags) for found in read(result, format=format)] == expected

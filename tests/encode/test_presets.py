@@ -23,9 +23,12 @@ def test_every_preset_parses_and_learns_transitions(name: str) -> None:
     [
         ("pos", ("word",)),
         ("pos-paper", ("word",)),
+        ("pos-best", ("word",)),
         ("ner", ("word",)),
         ("chunking", ("word", "pos")),
+        ("chunking-best", ("word", "pos")),
         ("bioner", ("word", "pos", "chunk")),
+        ("bioner-best", ("word", "pos", "chunk")),
     ],
 )
 def test_a_preset_needs_only_the_columns_of_its_task(name: str, columns: tuple[str, ...]) -> None:

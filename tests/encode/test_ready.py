@@ -1,6 +1,8 @@
 """Features that are made already: all forms of a token, real values, and what is refused."""
 
 import itertools
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -42,10 +44,10 @@ def of_token(token: Any) -> dict[str, float]:
         ({}, {}),
         ({"word": "the"}, {"word:the": 1}),
         ({"word": ""}, {"word:": 1}),
-        ({"upper": True, "digit": False}, {"upper": 1, "digit": 0}),
-        ({"length": 3, "score": -0.25, "zero": 0}, {"length": 3, "score": -0.25, "zero": 0}),
+        ({"upper": True, "digit": False}, {"upper": 1}),
+        ({"length": 3, "score": -0.25, "zero": 0}, {"length": 3, "score": -0.25}),
         ({"a": np.float32(0.5), "b": np.int64(2)}, {"a": 0.5, "b": 2}),
-        ({"upper": np.True_, "digit": np.False_}, {"upper": 1, "digit": 0}),
+        ({"upper": np.True_, "digit": np.False_}, {"upper": 1}),
         ({"word": {"lower": "the", "length": 3}}, {"word:lower:the": 1, "word:length": 3}),
         ({"a": {"b": {"c": "d", "e": 0.5}}}, {"a:b:c:d": 1, "a:b:e": 0.5}),
         ({"seen": ["a", "b"]}, {"seen:a": 1, "seen:b": 1}),
@@ -70,7 +72,8 @@ def test_a_token_may_have_many_forms(token: Any, expected: dict[str, float]) -> 
 )
 def test_names_and_values_come_out_as_they_went_in(sentences: list[list[dict[str, float]]]) -> None:
     encoder, corpus = build_feature_encoder(sentences, gold(sentences))
-    assert features(encoder, corpus) == [token for sentence in sentences for token in sentence]
+    not_zero = [{name: value for name, value in token.items() if value} for sentence in sentences for token in sentence]
+    assert features(encoder, corpus) == not_zero
     assert corpus.offsets.tolist() == list(itertools.accumulate(map(len, sentences), initial=0))
 
 
@@ -78,6 +81,53 @@ def test_where_all_values_are_1_none_are_stored() -> None:
     assert len(build_feature_encoder([[["a", "b"]]], gold([[[]]]))[1].values) == 0
     assert len(build_feature_encoder([[{"a": 1.0, "b": True}]], gold([[[]]]))[1].values) == 0
     assert len(build_feature_encoder([[{"a": 1.0, "b": 2.0}]], gold([[[]]]))[1].values) == 2
+
+
+def test_a_feature_of_value_0_has_a_number_but_no_place_in_the_corpus() -> None:
+    encoder, corpus = build_feature_encoder([[{"upper": False}, {"upper": 0.0}, {"word": "a"}]], gold([[1, 2, 3]]))
+    assert encoder.feature_names(range(encoder.features)) == ["upper", "word:a"]
+    assert corpus.row_offsets.tolist() == [0, 0, 0, 1]
+
+
+class Word(str):
+    """Shows itself otherwise than it is, as members of an Enum of strings do."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "shown"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"),
+    [
+        ([{"a": True}, {"a": 1}, {"a": 1.0}, {"a": np.True_}, {"a": Fraction(1)}, {"a": Decimal(1)}], {"a": 1}),
+        ([{"a": "b"}, {"a": Word("b")}, ["a:b"], ("a:b",), {"a": ["b"]}, {Word("a"): "b"}], {"a:b": 1}),
+        ([{"a:b": "c"}, {"a": "b:c"}, {"a": {"b": "c"}}], {"a:b:c": 1}),
+        ([{"a": 0.5}, {"a": np.float32(0.5)}, {"a": Fraction(1, 2)}, {"a": Decimal("0.5")}], {"a": 0.5}),
+    ],
+)
+def test_what_means_the_same_is_the_same_feature_whatever_came_before(
+    tokens: list[Any], expected: dict[str, float]
+) -> None:
+    for order in itertools.permutations(tokens, 3):
+        encoder, corpus = build_feature_encoder([list(order)], gold([list(order)]))
+        assert features(encoder, corpus) == [expected] * 3
+        assert encoder.features == 1
+
+
+def test_a_number_as_a_key_is_not_taken_for_an_equal_one() -> None:
+    sentence: list[Any] = [{1: "x"}, {True: "x"}, {1.0: "x"}]
+    encoder, corpus = build_feature_encoder([sentence], gold([sentence]))
+    assert features(encoder, corpus) == [{"1:x": 1}, {"True:x": 1}, {"1.0:x": 1}]
+
+
+def test_a_session_that_forgets_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder, _ = build_feature_encoder([[{"a": "x", "b": 2.0}]], gold([[1]]))
+    monkeypatch.setattr("sapo.encode.ready.REMEMBERED", 1)
+    session = encoder.session()
+    for _ in range(3):
+        assert features(encoder, session.encode([[{"a": "x", "b": 3.0, "new": "z"}]])) == [{"a:x": 1, "b": 3}]
 
 
 def test_unknown_features_are_left_out_and_the_others_keep_their_values() -> None:

@@ -90,7 +90,6 @@ def test_the_list_tells_what_is_done(made: Path, tiny: Path) -> None:
     [
         (("chunkin",), "unknown task 'chunkin'; did you mean 'chunking'?"),
         (("chunking", "--systems", "SAPPO"), "unknown system 'SAPPO'; did you mean 'SAPO'?"),
-        (("chunking", "--systems", "SAPO-best"), "chunking: no template better than the paper's"),
         (("bioner", "--systems", "SAPO"), "bioner"),
         (("chunking", "--treebank", "x"), "--treebank is for the task pos-wsj"),
     ],

@@ -17,7 +17,7 @@ from sapo.experiments.tasks import TASKS
 KEYS = {
     "run": "kind task title metric system learner seed command template settings features paper_features labels "
     "train_sentences train_tokens test_sentences test_tokens version",
-    "pass": "kind epoch score token_accuracy objective w_complexity rate updates updated candidates probabilities "
+    "pass": "kind epoch score token_accuracy objective w_complexity rate n updates updated candidates probabilities "
     "accuracy seconds tokens_per_second",
     "end": "kind passes seconds interrupted",
 }

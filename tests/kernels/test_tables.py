@@ -157,3 +157,18 @@ def test_a_table_with_one_empty_slot_left_still_finds_and_misses(size: int) -> N
     assert np.count_nonzero(slots) == size - 1
     assert [slots[tables.find_key(int(key), keys, slots, 0, size - 1)] - 1 for key in keys] == list(range(size - 1))
     assert slots[tables.find_key(99, keys, slots, 0, size - 1)] == 0
+
+
+@given(st.lists(st.integers(0, 40), max_size=60), st.lists(st.integers(0, 40), max_size=60), st.booleans())
+def test_keys_that_are_added_equal_a_dictionary(before: list[int], after: list[int], direct: bool) -> None:
+    keys, slots = np.zeros(128, np.int64), np.zeros(256, np.int32)
+    base, size, known, count = 64, 128, {}, 0
+    for wanted in (before, after):
+        count = tables.add_keys(np.array(wanted, np.int64), keys, count, direct, slots, base, size)
+        for key in wanted:
+            known.setdefault(key, len(known))
+    assert keys[:count].tolist() == list(known)
+    assert not slots[:base].any()
+    assert not slots[base + size :].any()
+    for key in range(41):
+        assert tables.find_row(key, direct, keys, slots, base, size) == known.get(key, -1)

@@ -16,8 +16,8 @@ from sapo.learn import Settings
 @pytest.mark.parametrize(
     ("name", "value", "rule"),
     [
-        ("n", 0, "at least 1"),
-        ("n", -3, "at least 1"),
+        ("n", 0, "at least 1 or 'auto'"),
+        ("n", -3, "at least 1 or 'auto'"),
         ("strength", -0.1, "0 or more"),
         ("strength", math.inf, "0 or more"),
         ("strength", math.nan, "0 or more"),

@@ -1,5 +1,6 @@
 """A model saved and loaded is the same model, and equal models are equal files."""
 
+import dataclasses
 import resource
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,8 @@ from sapo.encode.strings import StringTable
 from sapo.encode.template import parse_templates
 from sapo.errors import SapoError
 from sapo.lattice import Parameters
-from sapo.model import Model, load_model, save_model
+from sapo.model import Model, load_model, model_bytes, model_from_bytes, save_model
+from sapo.model.arrayfile import load_arrays
 from sapo.tagger import Tagger
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
@@ -173,3 +175,36 @@ def test_a_path_that_cannot_be_written_is_told(model: Model, tmp_path: Path, nam
     with pytest.raises(SapoError, match="cannot be written"):
         save_model(model, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_bytes_of_a_model_are_those_of_its_file_and_are_checked_alike(tmp_path: Path) -> None:
+    encoder, _ = build_feature_encoder([[["a", "b"]]], np.zeros(1, np.int32))
+    model = Model(("X", "Y"), encoder, random_weights(np.random.default_rng(0), 2, 2), {}, RECORD)
+    save_model(model, tmp_path / "model.sapo")
+    data = model_bytes(model)
+    assert data == (tmp_path / "model.sapo").read_bytes()
+    back = model_from_bytes(data)
+    assert back.labels == model.labels
+    assert (back.parameters.features == model.parameters.features).all()
+    for bad in (b"", data[:-1], data[:-1] + bytes([data[-1] ^ 1])):
+        with pytest.raises(SapoError, match="bytes: not a sapo model"):
+            model_from_bytes(bad)
+
+
+def test_a_temperature_is_saved_and_loaded(model: Model, tmp_path: Path) -> None:
+    save_model(dataclasses.replace(model, temperature=1.75), tmp_path / "warm.sapo")
+    assert load_model(tmp_path / "warm.sapo").temperature == 1.75
+
+
+def test_a_file_of_an_older_sapo_without_a_temperature_has_1(model: Model, path: Path) -> None:
+    header, _ = load_arrays(path, "a file")
+    assert set(header) == {"format", "kind", "labels", "encoder", "reader", "record"}  # as it always was
+    assert load_model(path).temperature == 1.0
+    words = ["the", "hen"]
+    assert Tagger(load_model(path)).marginals(words) == Tagger(model).marginals(words)
+
+
+@pytest.mark.parametrize("value", [0, -1.0, "1", None, True, [1.0]])
+def test_a_temperature_that_is_none_is_refused(change: Callable[..., Path], value: object) -> None:
+    with pytest.raises(SapoError, match=r"its parts do not fit together \(temperature\)"):
+        load_model(change(temperature=value))

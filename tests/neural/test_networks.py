@@ -1,6 +1,8 @@
 """The neural systems from training to tagging: like the linear ones, and the same from run to run."""
 
+import dataclasses
 import sys
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,11 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import sapo  # noqa: E402
+from sapo.changes import changes  # noqa: E402
 from sapo.errors import SapoError  # noqa: E402
+from sapo.explaining import explain  # noqa: E402
 from sapo.inspecting import describe  # noqa: E402
-from sapo.lattice import make_lattice  # noqa: E402
+from sapo.lattice import make_lattice, no_bans  # noqa: E402
 from sapo.learn import Settings  # noqa: E402
 from sapo.neural.batches import make_batch  # noqa: E402
 from sapo.neural.options import LAYERS, NeuralOptions  # noqa: E402
@@ -85,8 +89,9 @@ def test_the_lattice_of_a_tagger_is_that_of_the_last_layer(tagger: sapo.Tagger) 
     with torch.no_grad():
         emissions = batch.padded(network.emissions(batch))
         ranked = network.layer.decode(emissions, n=3)
+    free = dataclasses.replace(tagger.model.parameters, bans=no_bans(len(tagger.labels)))
     for place, sentence in enumerate(batch.sentences.tolist()):
-        lattice = make_lattice(encoded, sentence, tagger.model.parameters)
+        lattice = make_lattice(encoded, sentence, free)
         for one in ranked[place]:
             assert lattice.path_score(one.tags) == pytest.approx(one.score, abs=1e-4)
 
@@ -179,6 +184,42 @@ def test_word_vectors_are_begun_with_and_known_beyond_the_training_data(tmp_path
     assert str(tmp_path).encode() not in (tmp_path / "model").read_bytes()  # only the name of the file
 
 
+def in_scheme(tags: tuple[str, ...]) -> bool:
+    return all(tag != "I-NP" or before.endswith("-NP") for before, tag in pairwise(("O", *tags)))
+
+
+def test_taggings_of_a_network_keep_to_the_tag_scheme(tagger: sapo.Tagger, tmp_path: Path) -> None:
+    assert tagger.model.constraints.scheme == "iob2"
+    tagger.save(tmp_path / "model")
+    for each in (tagger, sapo.Tagger.load(tmp_path / "model")):
+        taggings = [ranked.tags for ranked in each.nbest(SENTENCE, 1000)]
+        assert sorted(taggings) == sorted(list(tags) for tags in product(each.labels, repeat=4) if in_scheme(tags))
+    assert len(train(constraints=False, epochs=1).nbest(SENTENCE, 1000)) == 4**4
+
+
+def test_a_network_can_learn_another_scheme_than_it_shows() -> None:
+    tagger = train(scheme="bioes", dev=PAIRS)
+    assert "E-NP" in tagger.model.labels
+    assert set(tagger.labels) == {"B-NP", "I-NP", "B-VP", "O"}
+    assert tagger.tag(SENTENCE) == PAIRS[0][1]
+    assert tagger.model.record["history"][-1]["dev"] == 1.0
+
+
+def test_a_network_has_probabilities_forced_tags_and_biases(tagger: sapo.Tagger) -> None:
+    marginals = tagger.marginals(SENTENCE)
+    assert [sum(row.values()) for row in marginals] == pytest.approx([1.0] * 4)
+    assert sum(ranked.exact_probability for ranked in tagger.nbest(SENTENCE, 1000)) == pytest.approx(1.0)
+    assert [(span.start, span.end, span.type) for span in tagger.spans(SENTENCE)] == [(0, 2, "NP"), (2, 3, "VP")]
+    assert tagger.tag(SENTENCE, forced={2: "O"})[2] == "O"
+    assert tagger.with_bias("O", 1000).tag(SENTENCE) == ["O"] * 4
+
+
+def test_a_network_can_be_the_learner_of_the_estimator() -> None:
+    labeler = sapo.SequenceLabeler(learner="bilstm-sapo", template="chunking", epochs=2)
+    labeler.fit([tokens for tokens, _ in PAIRS], [tags for _, tags in PAIRS])
+    assert labeler.tagger_.model.encoder.kind == "neural"
+
+
 def test_a_network_is_described(tagger: sapo.Tagger) -> None:
     told = describe(tagger.model, top=1)
     assert told["network"]["options"]["hidden"] == 8
@@ -195,7 +236,12 @@ def test_mistakes_are_told_in_one_line(tagger: sapo.Tagger, tmp_path: Path) -> N
         (lambda: train(batch=0), "batch must be a whole number, at least 1, not 0"),
         (lambda: train("bilstm-crff"), "unknown learner 'bilstm-crff'; did you mean 'bilstm-crf'"),
         (lambda: train(vectors=tmp_path / "none"), "none: no such file"),
-        (lambda: sapo.Trainer(tagger).update(PAIRS), "a network cannot go on with new sentences"),
+        (lambda: sapo.Trainer(tagger).update(PAIRS), "this model is a network: it cannot go on with new sentences"),
+        (lambda: explain(tagger, SENTENCE, 0), "this model is a network: .* cannot be explained"),
+        (lambda: changes(tagger.model, tagger.model), "this model is a network: it has no features to compare"),
+        (lambda: train(n="auto"), "bilstm-sapo cannot measure how many taggings are worth it"),
+        (lambda: train(missing="O"), "bilstm-sapo needs every tag of the training data"),
+        (lambda: train(class_weight={"O": 2.0}), "bilstm-sapo takes all tokens alike"),
     ):
         with pytest.raises(SapoError, match=message):
             wrong()

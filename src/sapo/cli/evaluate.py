@@ -1,10 +1,13 @@
 """sapo eval: gold and predicted tags in, the familiar table out."""
 
 import json
+from typing import Any
 
 import click
 
-from sapo.cli.options import announce_compiling, format_option, label_option
+from sapo.cli.options import announce_compiling, format_option, label_option, refuse_same_file
+from sapo.cli.ticker import Ticker
+from sapo.errors import SapoError
 
 
 @click.command("eval")
@@ -12,7 +15,15 @@ from sapo.cli.options import announce_compiling, format_option, label_option
 @click.option("--model", "-m", metavar="FILE", help="Tag the file with this model first.")
 @click.option("--strict", is_flag=True, help="Count only spans that are well-formed.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+@click.option("--calibration", is_flag=True, help="With --model: tell how far its probabilities can be trusted.")
+@click.option("--nbest", default=5, show_default=True, help="With --calibration: the n of the top-n probabilities.")
 @click.option("--predicted", default="-1", metavar="COLUMN", help="Without --model: the column of the predicted tags.")
+@click.option(
+    "--curve",
+    is_flag=True,
+    help="With --model: precision, recall and F1 by the bias on O (sapo tag --bias-o).",
+)
+@click.option("--plot", metavar="FILE", help="With --curve (.svg) or --calibration (.svg or .png): draw it.")
 @format_option
 @label_option
 def eval_command(
@@ -20,7 +31,11 @@ def eval_command(
     model: str | None,
     strict: bool,
     as_json: bool,
+    calibration: bool,
+    nbest: int,
     predicted: str,
+    curve: bool,
+    plot: str | None,
     format: str | None,
     label: str | None,
 ) -> None:
@@ -31,15 +46,82 @@ def eval_command(
     INPUT is a labelled file; without --model its last two columns are gold and predicted.
     """
     from sapo.evaluate import as_json as scores_as_json
-    from sapo.evaluate import conlleval_table
+    from sapo.evaluate import conlleval_table, reliability_table
 
+    if calibration and curve:
+        raise SapoError("--calibration and --curve are different outputs; choose one")
+    if calibration:
+        _check_calibration(input, model, nbest, plot)
+    elif plot is not None and not curve:
+        raise SapoError("--plot draws what --calibration or --curve measures; give one of them")
     announce_compiling()
+    if curve:
+        _curve(input, model, plot, as_json, strict=strict, format=format, label=label)
+        return
+    measured = None
     if model is not None:
         from sapo.tagger import Tagger
 
-        scores = Tagger.load(model).evaluate(input, strict=strict, format=format, label=label)
+        tagger = Tagger.load(model)
+        scores = tagger.evaluate(input, strict=strict, format=format, label=label)
+        if calibration:
+            from sapo.calibrating import measure
+
+            ticker = Ticker()
+            measured = measure(tagger, input, n=nbest, watch=ticker.add, format=format, label=label)
+            ticker.end()
     else:
         from sapo.comparing import score_file
 
         scores = score_file(input, gold=label, predicted=predicted, format=format, strict=strict)
-    click.echo(json.dumps(scores_as_json(scores), indent=2) if as_json else conlleval_table(scores))
+    if plot is not None and measured is not None:
+        from sapo.corpus.files import write_file
+        from sapo.report.reliability import draw_reliability
+
+        with write_file(plot) as stream:
+            stream.write(draw_reliability(measured, "png" if plot.lower().endswith(".png") else "svg"))
+    if as_json:
+        more = {} if measured is None else {"calibration": measured.as_json()}
+        click.echo(json.dumps({**scores_as_json(scores), **more}, indent=2))
+    else:
+        click.echo(conlleval_table(scores))
+        if measured is not None:
+            click.echo(f"\ncalibration at temperature {measured.temperature:.4g}")
+            click.echo(reliability_table(measured.rows()))
+
+
+def _check_calibration(input: str, model: str | None, nbest: int, plot: str | None) -> None:
+    """Before any work is done."""
+    if model is None:
+        raise SapoError("--calibration needs the probabilities of a model; give it with --model")
+    if input == "-":
+        raise SapoError("--calibration reads the file twice; give a file, not standard input")
+    if nbest < 1:
+        raise SapoError(f"--nbest must be at least 1, not {nbest}")
+    if plot is not None:
+        from sapo.corpus.files import check_writable
+        from sapo.report.plotting import check_matplotlib
+
+        if not plot.lower().endswith((".svg", ".png")):
+            raise SapoError(f"{plot}: a diagram is drawn as .svg or .png; give such a name")
+        check_writable(plot)
+        check_matplotlib()
+
+
+def _curve(input: str, model: str | None, plot: str | None, as_json: bool, **how: Any) -> None:
+    from sapo.corpus.files import check_writable, write_file
+    from sapo.operating import curve_json, curve_table, operating_curve
+    from sapo.report.operating import check_matplotlib, draw_curve
+    from sapo.tagger import Tagger
+
+    if model is None:
+        raise SapoError("--curve needs --model FILE")
+    if plot is not None:
+        check_matplotlib()
+        check_writable(plot)
+        refuse_same_file({"the model": model, "the input": input, "--plot": plot})
+    points = operating_curve(Tagger.load(model), input, **how)
+    if plot is not None:
+        with write_file(plot) as stream:
+            stream.write(draw_curve(points))
+    click.echo(json.dumps(curve_json(points), indent=2) if as_json else curve_table(points))

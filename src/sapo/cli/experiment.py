@@ -13,6 +13,9 @@ from sapo.errors import SapoError
 
 if TYPE_CHECKING:
     from sapo.experiments.experiment import Experiment
+    from sapo.experiments.setup import Setup
+
+THEORY = "theory"
 
 
 @click.command("experiment")
@@ -62,7 +65,8 @@ def experiment_command(
 
     sapo experiment chunking
 
-    TASK is chunking, chunking-np, bioner, pos-xpos, pos-upos or pos-wsj; pos is the last three, all is all. The
+    TASK is chunking, chunking-np, bioner, pos-xpos, pos-upos or pos-wsj; pos is the last three, all is all of these;
+    theory measures what the paper's analysis speaks of (only --runs, --small, --force and --list count). The
     environment variable SAPO_DATA names the directory of the corpora. Stopped with Ctrl-C, the same command goes on:
     finished runs are not made again.
     """
@@ -78,12 +82,13 @@ def experiment_command(
     from sapo.experiments.systems import find_systems
     from sapo.experiments.tasks import find_tasks
 
-    chosen = find_tasks(tasks)
+    others = [name for name in tasks if name != THEORY]
+    chosen = find_tasks(others)
     wanted = find_systems(split_names(systems) or [])
     if treebank is not None and all(task.name != "pos-wsj" for task in chosen):
         raise SapoError("--treebank is for the task pos-wsj, which is not among those to run")
     setup = Setup(
-        data=data_directory(needed=treebank is None or len(chosen) > 1),
+        data=data_directory(needed=treebank is None or len(chosen) > 1 or THEORY in tasks),
         runs=runs or Path("runs-small" if small else "runs"),
         passes=passes or (SMALL_PASSES if small else PASSES),
         tuning_passes=tuning_passes or (SMALL_PASSES if small else TUNING_PASSES),
@@ -92,15 +97,42 @@ def experiment_command(
     )
     from sapo.experiments.experiment import Experiment
 
-    experiment = Experiment(chosen, wanted, seeds or (SMALL_SEEDS if small else SEEDS), setup)
+    if others:
+        experiment = Experiment(chosen, wanted, seeds or (SMALL_SEEDS if small else SEEDS), setup)
+        if listing:
+            print(experiment.listing())
+        else:
+            experiment.check(tell)
+            if force:
+                experiment.forget()
+            _run(experiment, jobs or os.cpu_count() or 1)
+            print(experiment.table())
+    if THEORY in tasks:
+        _theory(setup, force=force, listing=listing)
+
+
+def _theory(setup: "Setup", *, force: bool, listing: bool) -> None:
+    from sapo.experiments.theory import PARTS, forget, left, make_parts
+
     if listing:
-        print(experiment.listing())
+        waiting = left(setup)
+        print("theory: " + ", ".join(f"{name} {'to do' if name in waiting else 'done'}" for name in PARTS))
         return
-    experiment.check(tell)
     if force:
-        experiment.forget()
-    _run(experiment, jobs or os.cpu_count() or 1)
-    print(experiment.table())
+        forget(setup)
+    if not left(setup):
+        tell("all parts of the theory are done; --force makes them anew")
+    announce_compiling()
+    try:
+        for path in make_parts(setup, tell):
+            print(path)
+    except KeyboardInterrupt:
+        tell(f"sapo: interrupted; go on with: {_same_command()}")
+        sys.exit(130)
+
+
+def _same_command() -> str:
+    return shlex.join(["sapo", *(word for word in sys.argv[1:] if word != "--force")])
 
 
 def _run(experiment: "Experiment", jobs: int) -> None:
@@ -128,6 +160,5 @@ def _run(experiment: "Experiment", jobs: int) -> None:
         with display.running():
             work_off(schedule, experiment.setup, jobs=jobs, display=display)
     except KeyboardInterrupt:
-        same = shlex.join(["sapo", *(word for word in sys.argv[1:] if word != "--force")])
-        tell(f"sapo: interrupted; {display.done} of {of} runs are done; go on with: {same}")
+        tell(f"sapo: interrupted; {display.done} of {of} runs are done; go on with: {_same_command()}")
         sys.exit(130)

@@ -1,4 +1,4 @@
-"""sapo inspect: a model file in, what is in it out."""
+"""sapo inspect: a model file in, what is in it out; or two, what changed from one to the other."""
 
 import json
 from pathlib import Path
@@ -8,17 +8,31 @@ import click
 
 @click.command("inspect")
 @click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "--against", metavar="OLD", type=click.Path(path_type=Path), help="Tell what changed from this model to MODEL."
+)
 @click.option("--top", default=5, show_default=True, help="How many of the strongest features to show for each label.")
 @click.option("--label", metavar="NAME", help="Show the features of this label only.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
-def inspect_command(model: Path, top: int, label: str | None, as_json: bool) -> None:
+def inspect_command(model: Path, against: Path | None, top: int, label: str | None, as_json: bool) -> None:
     """Look into a model.
 
     Labels, templates, sizes, how it was trained, its strongest features and transitions.
+
+    With --against what changed since another model: labels, features, weights, settings.
     """
+    from sapo.changes import changes
     from sapo.inspecting import describe, describe_text
     from sapo.model import load_model
+    from sapo.report.changed import changes_text
 
-    description = describe(load_model(model), top=top, label=label)
-    description = {"file": str(model), "megabytes": round(model.stat().st_size / 1e6, 2), **description}
-    click.echo(json.dumps(description, indent=2, ensure_ascii=False) if as_json else describe_text(description))
+    if against is not None:
+        told = changes(load_model(against), load_model(model), top=top, label=label)
+        told = {"file": str(model), "old_file": str(against), **told}
+    else:
+        told = describe(load_model(model), top=top, label=label)
+        told = {"file": str(model), "megabytes": round(model.stat().st_size / 1e6, 2), **told}
+    if as_json:
+        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+    else:
+        click.echo(describe_text(told) if against is None else changes_text(told))

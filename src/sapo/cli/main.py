@@ -7,12 +7,14 @@ from typing import NoReturn
 import click
 
 from sapo import __version__
+from sapo.cli.calibrate import calibrate_command
 from sapo.cli.compare import compare_command
 from sapo.cli.convert import convert_command
 from sapo.cli.data import data_command
 from sapo.cli.demo import demo_command
 from sapo.cli.evaluate import eval_command
 from sapo.cli.experiment import experiment_command
+from sapo.cli.explain import explain_command
 from sapo.cli.inspect import inspect_command
 from sapo.cli.pipeline import pipeline_command
 from sapo.cli.report import report_command
@@ -38,6 +40,8 @@ for command in (
     data_command,
     experiment_command,
     report_command,
+    calibrate_command,
+    explain_command,
     demo_command,
 ):
     app.add_command(command)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sapo.cli.conditions import label_conditions, parse_class_weight
 from sapo.cli.neural import network_options, take_network_options
 from sapo.cli.options import (
     announce_compiling,
@@ -50,7 +51,14 @@ PATH = click.Path(path_type=Path)
     help="sapo, crf, perceptron, mira or mira-nbest; each with -avg for weights averaged over all steps. "
     "Networks: bilstm, bilstm-crf, bilstm-sapo, bilstm-perceptron.",
 )
-@click.option("--n", "-n", default=5, show_default=True, help="Taggings to search for at each step.")
+@click.option(
+    "--n",
+    "-n",
+    default="5",
+    show_default=True,
+    metavar="NUMBER",
+    help="Taggings to search for at each step; auto measures after each pass how many are worth it.",
+)
 @click.option("--strength", default=1.0, show_default=True, help="Strength of the regulariser (lambda).")
 @click.option(
     "--rate",
@@ -109,6 +117,7 @@ PATH = click.Path(path_type=Path)
     type=PATH,
     help="Go on from this model with new sentences: it learns them and keeps the rest.",
 )
+@label_conditions
 @network_options
 @quiet_option
 def train_command(
@@ -126,6 +135,11 @@ def train_command(
     resume: bool,
     log: Path | None,
     continued: Path | None,
+    constraints: bool,
+    rules: Path | None,
+    scheme: str | None,
+    missing: str | None,
+    class_weight: str | None,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -136,6 +150,7 @@ def train_command(
     TRAIN holds labelled sentences: a file, zipped or not, or - for standard input.
     """
     from sapo.cli.progress import JsonLog, make_progress
+    from sapo.conditions import Conditions
     from sapo.corpus.files import check_writable
     from sapo.learn import Observer, Settings
     from sapo.neural.options import is_neural, need_torch
@@ -148,6 +163,7 @@ def train_command(
         need_torch()
     if rate != "auto":
         options["rate"] = _number(rate)
+    options["n"] = _whole_number(options["n"])
     settings = Settings(**{name: value for name, value in options.items() if value is not None})
     for path in (output, checkpoint, log):
         if path is not None:
@@ -158,32 +174,43 @@ def train_command(
         raise SapoError("--resume needs --checkpoint FILE to tell where to go on from")
     inputs = {"the training data": train, "the dev data": dev, "the template": template, "--vectors": network.vectors}
     refuse_same_file({**inputs, "-o": output, "--checkpoint": checkpoint, "--log": log})
+    conditions = Conditions(
+        constraints=constraints,
+        rules=() if rules is None else rules,
+        scheme=scheme,
+        missing=missing,
+        class_weight=None if class_weight is None else parse_class_weight(class_weight),
+    )
     announce_compiling(quiet)
     if continued is not None:
         if dev or template or checkpoint or log:
             raise SapoError("--continue takes neither --dev, --template, --checkpoint nor --log")
+        if rules or scheme or class_weight or not constraints:
+            raise SapoError("--continue takes neither --rules, --scheme, --class-weight nor --no-constraints")
         given = {name: options[name] for name in options if _was_given(name)}
         progress = make_progress(dataclasses.replace(settings, epochs=given.get("epochs", PASSES)), quiet=quiet)
-        reading = {"format": format, "label": label, "columns": split_names(columns)}
+        reading = {"format": format, "label": label, "columns": split_names(columns), "missing": missing}
         _continue(continued, train, output, progress, **reading, **given)
         return
     progress = make_progress(settings, quiet=quiet)
     progress.say(f"reading {train}")
+    reader: dict[str, Any] = {"format": format, "label": label, "columns": split_names(columns)}
     prepared = prepare(
         train,
         dev=dev,
         template=template,
-        format=format,
-        label=label,
-        columns=split_names(columns),
         min_count=min_count,
+        conditions=conditions,
         keep_texts=is_neural(learner),
+        **reader,
     )
     corpus = prepared.corpus
     progress.say(
         f"{corpus.sentences:,} sentences, {corpus.tokens:,} tokens, {len(prepared.labels):,} labels, "
         f"{prepared.encoder.features:,} features (template {prepared.template})"
     )
+    for note in prepared.lesson.notes:
+        progress.say(note)
     for unseen in prepared.unseen:
         tell(f"sapo: warning: the label '{unseen}' of the dev data never occurs in the training data")
     if rate == "auto":
@@ -231,6 +258,13 @@ def _number(rate: str) -> float:
         return float(rate)
     except ValueError:
         raise SapoError(f"rate must be auto or a number, not {rate}") from None
+
+
+def _whole_number(n: str) -> int | str:
+    try:
+        return n if n == "auto" else int(n)
+    except ValueError:
+        raise SapoError(f"n must be at least 1 or 'auto', not {n}") from None
 
 
 def _save(tagger: "Tagger", output: Path) -> None:

@@ -5,12 +5,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sapo.corpus.blocks import LABEL, Block, Sentence
 from sapo.corpus.files import show_path
+from sapo.corpus.probable import RankedTagging, TaggedSpan, span_notes, tag_notes
 from sapo.corpus.scanner import Scanned, scan_file
 from sapo.corpus.splicing import nbest_lines, splice_tags
 from sapo.errors import SapoError
-from sapo.kernels.types import Ints
+from sapo.kernels.types import Doubles, Ints
 
 USUAL_NAMES = ("word", "pos", "chunk")
 
@@ -81,9 +84,26 @@ def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
     return splice_tags(scanned.data, scanned.line_ends, scanned.line_ends, pieces, tags)
 
 
-def nbest(block: Block, taggings: Sequence[Sequence[tuple[Ints, float]]], labels: Sequence[str]) -> bytes:
+def nbest(block: Block, taggings: Sequence[Sequence[RankedTagging]], labels: Sequence[str]) -> bytes:
     """The ranked taggings of each sentence, best first, with their probabilities."""
     return nbest_lines(block, taggings, labels, tagged)
+
+
+def with_marginals(block: Block, tags: Ints, marginal: Doubles, labels: Sequence[str]) -> bytes:
+    """The block as it came, with the tag and its probability as two further columns."""
+    return _with_notes(block, tags, tag_notes(tags, marginal), labels)
+
+
+def with_spans(block: Block, tags: Ints, spans: Sequence[Sequence[TaggedSpan]], labels: Sequence[str]) -> bytes:
+    """The block as it came, with the tag and the probability of its span, or '_', as two further columns."""
+    return _with_notes(block, tags, span_notes(spans, block.offsets), labels)
+
+
+def _with_notes(block: Block, tags: Ints, notes: Sequence[str], labels: Sequence[str]) -> bytes:
+    scanned: Scanned = block.extra["scanned"]
+    separator = "\t" if scanned.layout.tabs else " "
+    pieces = [f"{separator}{labels[tag]}{separator}{note}" for tag, note in zip(tags.tolist(), notes, strict=True)]
+    return splice_tags(scanned.data, scanned.line_ends, scanned.line_ends, pieces, np.arange(len(tags), dtype=np.int32))
 
 
 def write_sentence(sentence: Sentence, **_: Any) -> str:

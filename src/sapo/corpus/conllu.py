@@ -9,14 +9,15 @@ import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block, Sentence, block_sentences
 from sapo.corpus.files import show_path
+from sapo.corpus.probable import NONE, RankedTagging, TaggedSpan, span_notes, tag_notes
 from sapo.corpus.scanner import Layout, Scanned, scan_file, sentence_regions
 from sapo.corpus.splicing import nbest_lines, splice_tags
 from sapo.errors import SapoError
-from sapo.kernels.types import Ints
+from sapo.kernels.types import Doubles, Ints
 
 COLUMNS = ("id", "word", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 FEATS = COLUMNS.index("feats")
-NONE = "_"
+MISC = COLUMNS.index("misc")
 TEXT = "# text = "
 TARGETS = ("upos", "xpos", "lemma", "deprel", "misc")
 FEATS_KEY = r"[A-Z]\w*(\[\w+\])?"
@@ -72,19 +73,53 @@ def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
     label: int | str = block.extra["label"]
     if isinstance(label, int):
         return splice_tags(scanned.data, scanned.starts[:, label], scanned.ends[:, label], labels, tags)
-    whole = scanned.data.tobytes()
     pieces: dict[str, int] = {}
-    piece = np.empty(len(tags), np.int32)
-    places = zip(scanned.starts[:, FEATS].tolist(), scanned.ends[:, FEATS].tolist(), strict=True)
-    for token, (a, b) in enumerate(places):
-        feats = _with_feature(whole[a:b].decode(), label, labels[tags[token]])
-        piece[token] = pieces.setdefault(feats, len(pieces))
+    feats = _feats_with_tags(scanned, label, tags, labels)
+    piece = np.array([pieces.setdefault(value, len(pieces)) for value in feats], np.int32)
     return splice_tags(scanned.data, scanned.starts[:, FEATS], scanned.ends[:, FEATS], list(pieces), piece)
 
 
-def nbest(block: Block, taggings: Sequence[Sequence[tuple[Ints, float]]], labels: Sequence[str]) -> bytes:
+def _feats_with_tags(scanned: Scanned, label: str, tags: Ints, labels: Sequence[str]) -> Iterator[str]:
+    whole = scanned.data.tobytes()
+    places = zip(scanned.starts[:, FEATS].tolist(), scanned.ends[:, FEATS].tolist(), strict=True)
+    for tag, (a, b) in zip(tags.tolist(), places, strict=True):
+        yield _with_feature(whole[a:b].decode(), label, labels[tag])
+
+
+def nbest(block: Block, taggings: Sequence[Sequence[RankedTagging]], labels: Sequence[str]) -> bytes:
     """The ranked taggings of each sentence, best first, with their probabilities."""
     return nbest_lines(block, taggings, labels, tagged)
+
+
+def with_marginals(block: Block, tags: Ints, marginal: Doubles, labels: Sequence[str]) -> bytes:
+    """As `tagged`, with the probability of each tag in MISC."""
+    return _with_notes(block, tags, "TagProbability", tag_notes(tags, marginal), labels)
+
+
+def with_spans(block: Block, tags: Ints, spans: Sequence[Sequence[TaggedSpan]], labels: Sequence[str]) -> bytes:
+    """As `tagged`, with the probability of the span that a token is in in MISC."""
+    return _with_notes(block, tags, "SpanProbability", span_notes(spans, block.offsets), labels)
+
+
+def _with_notes(block: Block, tags: Ints, key: str, notes: Sequence[str], labels: Sequence[str]) -> bytes:
+    """The line is cut from the label to its end: between them nothing changes."""
+    scanned: Scanned = block.extra["scanned"]
+    label: int | str = block.extra["label"]
+    if label == MISC:
+        raise SapoError("the label is MISC, where the probability goes; tag into another column with --label")
+    whole = scanned.data.tobytes()
+    at = label if isinstance(label, int) else FEATS
+    if isinstance(label, int):
+        new: Iterator[str] = (labels[tag] for tag in tags.tolist())
+    else:
+        new = _feats_with_tags(scanned, label, tags, labels)
+    pieces = []
+    for value, note, starts, ends in zip(new, notes, scanned.starts, scanned.ends, strict=True):
+        between = whole[ends[at] : starts[MISC]].decode()
+        misc = _with_feature(whole[starts[MISC] : ends[MISC]].decode(), key, note)
+        pieces.append(f"{value}{between}{misc}")
+    each = np.arange(len(pieces), dtype=np.int32)
+    return splice_tags(scanned.data, scanned.starts[:, at], scanned.ends[:, MISC], pieces, each)
 
 
 def _with_feature(feats: str, key: str, value: str) -> str:

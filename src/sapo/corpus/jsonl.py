@@ -12,16 +12,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sapo.corpus.blocks import LABEL, Block, Sentence, block_from_sentences
 from sapo.corpus.files import check_utf8, read_chunks, show_path
+from sapo.corpus.probable import RankedTagging, TaggedSpan, top_n_mass
 from sapo.corpus.scanner import BOM
-from sapo.corpus.schemes import CharSpan, char_spans_to_spans, loose_spans, spans_to_char_spans, spans_to_tags
+from sapo.corpus.schemes import CharSpan, Span, char_spans_to_spans, loose_spans, spans_to_char_spans, spans_to_tags
 from sapo.corpus.tokenise import tokenise
 from sapo.errors import SapoError
-from sapo.kernels.types import Ints
+from sapo.kernels.types import Doubles, Ints
 
 SENTENCES = 500  # in a block
 LONGEST_LINE = 1 << 26
+LEAST = 0.001  # marginals below it are left out
 
 
 def read_blocks(
@@ -154,23 +158,67 @@ def _block(batch: list[tuple[dict[str, Any], Sentence]], name: str, lines: list[
 
 def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
     """Each record as it came, with `tags`; and with `spans` where it came as text."""
-    lines = []
+    return "".join(json_line(record) for record, _, _ in _tagged_records(block, tags, labels)).encode()
+
+
+def _tagged_records(
+    block: Block, tags: Ints, labels: Sequence[str]
+) -> Iterator[tuple[dict[str, Any], Sentence, slice]]:
+    """Each record with its tags, its sentence, and where its tokens stand in the block."""
     for (record, sentence), begin, end in zip(
         block.extra["records"], block.offsets[:-1].tolist(), block.offsets[1:].tolist(), strict=True
     ):
         names = [labels[tag] for tag in tags[begin:end].tolist()]
-        lines.append(json_line(with_tags(record, sentence, names)))
-    return "".join(lines).encode()
+        yield with_tags(record, sentence, names), sentence, slice(begin, end)
 
 
-def nbest(block: Block, taggings: Sequence[Sequence[tuple[Ints, float]]], labels: Sequence[str]) -> bytes:
+def nbest(block: Block, taggings: Sequence[Sequence[RankedTagging]], labels: Sequence[str]) -> bytes:
     """Each record as `tagged` gives it, with all taggings and their probabilities under `nbest`."""
     lines = []
     for (record, sentence), ranked in zip(block.extra["records"], taggings, strict=True):
-        named = [([labels[tag] for tag in tags.tolist()], probability) for tags, probability in ranked]
-        result = with_tags(record, sentence, named[0][0] if named else [])
-        result["nbest"] = [{"tags": tags, "probability": round(probability, 6)} for tags, probability in named]
+        named = [[labels[tag] for tag in tagging.tags.tolist()] for tagging in ranked]
+        result = with_tags(record, sentence, named[0] if named else [])
+        result["nbest"] = [
+            {
+                "tags": tags,
+                "probability": round(tagging.probability, 6),
+                "exact_probability": round(tagging.exact_probability, 6),
+            }
+            for tags, tagging in zip(named, ranked, strict=True)
+        ]
+        result["top_n_mass"] = round(top_n_mass(ranked), 6)
         lines.append(json_line(result))
+    return "".join(lines).encode()
+
+
+def with_marginals(block: Block, tags: Ints, marginal: Doubles, labels: Sequence[str]) -> bytes:
+    """Each record as `tagged` gives it, with the probable labels of each token under `marginals`, best first."""
+    lines = []
+    for record, _, tokens in _tagged_records(block, tags, labels):
+        record["marginals"] = [
+            {labels[y]: round(float(row[y]), 6) for y in np.argsort(-row, kind="stable").tolist() if row[y] > LEAST}
+            for row in marginal[tokens]
+        ]
+        lines.append(json_line(record))
+    return "".join(lines).encode()
+
+
+def with_spans(block: Block, tags: Ints, spans: Sequence[Sequence[TaggedSpan]], labels: Sequence[str]) -> bytes:
+    """Each record as `tagged` gives it, with `token_spans`; `spans` of text, in characters, have probabilities too."""
+    lines = []
+    for (record, sentence, _), found in zip(_tagged_records(block, tags, labels), spans, strict=True):
+        shares = [round(span.probability, 6) for span in found]
+        record["token_spans"] = [
+            {"start": span.start, "end": span.end, "label": span.type, "probability": share}
+            for span, share in zip(found, shares, strict=True)
+        ]
+        if sentence.offsets is not None:
+            plain = [Span(span.start, span.end, span.type) for span in found]
+            record["spans"] = [
+                {"start": span.start, "end": span.end, "label": span.type, "probability": share}
+                for span, share in zip(spans_to_char_spans(plain, sentence.offsets), shares, strict=True)
+            ]
+        lines.append(json_line(record))
     return "".join(lines).encode()
 
 

@@ -177,18 +177,35 @@ def loose_spans(tags: Sequence[str]) -> list[Span]:
 Span(start=5, end=6, type='NP')]
     """
     spans: list[Span] = []
-    goes_on = False
+    before = "O"
     for position, tag in enumerate(tags):
-        letter, _, kind = tag.partition("-")
-        if not kind:
-            goes_on = False
-            continue
-        if goes_on and letter not in "BSU" and spans[-1].type == kind:
+        kind = type_of(tag)
+        if joined(before, tag):
             spans[-1] = Span(spans[-1].start, position + 1, kind)
-        else:
+        elif kind:
             spans.append(Span(position, position + 1, kind))
-        goes_on = letter not in "ESLU"
+        before = tag
     return spans
+
+
+def joined(before: str, tag: str) -> bool:
+    """Whether a tag goes on with the span of the tag before it; read as conlleval reads them, in every scheme.
+
+    >>> joined("B-NP", "I-NP"), joined("I-NP", "B-NP"), joined("E-NP", "I-NP"), joined("I-NP", "I-VP")
+    (True, False, False, False)
+    """
+    letter_before, _, kind_before = before.partition("-")
+    letter, _, kind = tag.partition("-")
+    return bool(kind) and kind == kind_before and letter_before not in "ESLU" and letter not in "BSU"
+
+
+def type_of(tag: str) -> str:
+    """The type of the span that a tag belongs to; nothing for O.
+
+    >>> type_of("B-cell-type"), type_of("O")
+    ('cell-type', '')
+    """
+    return tag.partition("-")[2]
 
 
 def recognise_scheme(tag_sequences: Iterable[Sequence[str]]) -> str | None:
@@ -211,6 +228,31 @@ def recognise_scheme(tag_sequences: Iterable[Sequence[str]]) -> str | None:
         if not candidates:
             return None
     return candidates[0][0] if seen_tag else None
+
+
+def letters_of_scheme(scheme: str) -> frozenset[str]:
+    """The letters that tags of a scheme begin with, 'O' aside.
+
+    >>> sorted(letters_of_scheme("bioes"))
+    ['B', 'E', 'I', 'S']
+    """
+    return _letters_of(scheme).all
+
+
+def may_follow(before: str, after: str, scheme: str) -> bool:
+    """Whether one tag may stand right after another. The borders of a sentence count as 'O'.
+
+    >>> may_follow("B-NP", "I-NP", "iob2"), may_follow("B-VP", "I-NP", "iob2"), may_follow("O", "I-NP", "iob2")
+    (True, False, False)
+    """
+    letters = _letters_of(scheme)
+    letter, _, tag_type = after.partition("-")
+    before_letter, _, before_type = before.partition("-")
+    same_span_possible = before_letter in _STAYS_OPEN and before_type == tag_type
+    goes_on = letter in letters.goes_on
+    if goes_on and not same_span_possible:
+        return False
+    return before_letter not in letters.unfinished or (goes_on and same_span_possible)
 
 
 def char_spans_to_spans(char_spans: Iterable[CharSpan], token_offsets: Sequence[tuple[int, int]]) -> list[Span]:

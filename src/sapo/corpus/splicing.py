@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sapo.corpus.blocks import Block
+from sapo.corpus.probable import RankedTagging, show, top_n_mass
 from sapo.corpus.scanner import Scanned, sentence_regions
 from sapo.kernels import scan
 from sapo.kernels.types import Bytes, Ints
@@ -57,16 +58,23 @@ def one_sentence(block: Block, sentence: int, region: tuple[int, int]) -> Block:
 
 def nbest_lines(
     block: Block,
-    taggings: Sequence[Sequence[tuple[Ints, float]]],
+    taggings: Sequence[Sequence[RankedTagging]],
     labels: Sequence[str],
     tagged: Callable[[Block, Ints, Sequence[str]], bytes],
 ) -> bytes:
-    """Every sentence once for each of its taggings, with rank and probability as comments."""
+    """Every sentence once for each of its taggings, with rank and probabilities as comments."""
     parts = []
     regions = sentence_regions(block.extra["scanned"])
     for sentence, ranked in enumerate(taggings):
         alone = one_sentence(block, sentence, regions[sentence])
-        for rank, (tags, probability) in enumerate(ranked, 1):
-            parts.append(f"# tagging = {rank}\n# probability = {probability:.6f}\n".encode())
-            parts.append(tagged(alone, tags, labels) + b"\n\n")
+        mass = show(top_n_mass(ranked))
+        for rank, tagging in enumerate(ranked, 1):
+            notes = {
+                "tagging": rank,
+                "probability": show(tagging.probability),
+                "exact_probability": show(tagging.exact_probability),
+                "top_n_mass": mass,
+            }
+            parts.append("".join(f"# {key} = {value}\n" for key, value in notes.items()).encode())
+            parts.append(tagged(alone, tagging.tags, labels) + b"\n\n")
     return b"".join(parts)

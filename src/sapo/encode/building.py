@@ -1,6 +1,6 @@
-"""Training blocks in, an encoder and the encoded corpus out; or an encoder and new blocks in, a larger one out."""
+"""Training blocks in, an encoder and the encoded corpus out."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -26,38 +26,8 @@ def build_encoder(
     found = _count_features(layout, ids, offsets, min_count)
     known = _most_frequent_first(found[: layout.node_tables], 0)
     edges = _most_frequent_first(found[layout.node_tables :], layout.node_tables)
-    encoder = TemplateEncoder(templates, columns, views, known[0], edges[0], *_make_tables(layout, known, edges))
+    encoder = TemplateEncoder(templates, columns, views, known[0], edges[0], *make_tables(layout, known, edges))
     return encoder, encoder.session().encode_ids(ids, offsets, gold)
-
-
-def grow_encoder(
-    old: TemplateEncoder, blocks: Iterable[Block], labels: StringTable
-) -> tuple[TemplateEncoder, EncodedCorpus]:
-    """An encoder that also knows the strings and features of new blocks. What is known keeps its number."""
-    columns = {name: table.copy() for name, table in old.columns.items()}
-    ids, offsets, gold = _read(blocks, columns, labels)
-    views = tuple(view.grown(columns[view.view.column]) for view in old.views)
-    layout = Layout(old.templates, views)
-    found = _count_features(layout, ids, offsets, 1)
-    known = _with_new(found[: layout.node_tables], 0, old.layout, layout, old.keys, old.groups())
-    edges = _with_new(
-        found[layout.node_tables :], layout.node_tables, old.layout, layout, old.edge_keys, old.edge_groups()
-    )
-    encoder = TemplateEncoder(old.templates, columns, views, known[0], edges[0], *_make_tables(layout, known, edges))
-    return encoder, encoder.session().encode_ids(ids, offsets, gold)
-
-
-def _with_new(
-    found: list[tuple[Longs, Ints]], first_table: int, old: Layout, new: Layout, keys: Longs, owner: Ints
-) -> tuple[Longs, Ints]:
-    """The keys and tables of the old features, and after them those of features that are new."""
-    keys = _rekey(old, new, keys, owner)
-    unseen = []
-    for table, (candidates, counts) in enumerate(found, first_table):
-        unknown = ~np.isin(candidates, keys[owner == table])
-        unseen.append((candidates[unknown], counts[unknown]))
-    new_keys, new_owner = _most_frequent_first(unseen, first_table)
-    return np.concatenate([keys, new_keys]), np.concatenate([owner, new_owner])
 
 
 def _read(
@@ -79,31 +49,35 @@ def _count_features(
     layout: Layout, ids: Mapping[str, Ints], offsets: Longs, min_count: int
 ) -> list[tuple[Longs, Ints]]:
     """For each table, the keys that occur often enough, and how often."""
-    values, set_offsets, set_members = view_values(layout, ids, int(offsets[-1]), {})
-    found: list[tuple[Longs, Ints]] = []
-    for table in range(len(layout.tables)):
-        wanted = []
-        for template in np.flatnonzero(layout.template_table == table).tolist():
-            first, last = layout.template_offsets[template : template + 2].tolist()
-            most = many_keys(layout.many_view[template], values, set_offsets)
-            keys = np.empty(most + int(offsets[-1]), np.int64)
-            written = features.template_keys(
-                first,
-                last,
-                max(0, int(layout.template_shift[template])),
-                offsets,
-                layout.template_atoms,
-                layout.atom_view,
-                layout.atom_offset,
-                layout.atom_bits,
-                values,
-                set_offsets,
-                set_members,
-                keys,
-            )
-            wanted.append(keys[:written])
-        found.append(_distinct(np.concatenate(wanted), min_count))
-    return found
+    values = view_values(layout, ids, int(offsets[-1]), {})
+    return [_distinct(table_keys(layout, table, offsets, *values), min_count) for table in range(len(layout.tables))]
+
+
+def table_keys(
+    layout: Layout, table: int, offsets: Longs, values: Ints, set_offsets: Longs, set_members: Ints
+) -> Longs:
+    """All keys that the templates of one table make, as often as they occur."""
+    wanted = []
+    for template in np.flatnonzero(layout.template_table == table).tolist():
+        first, last = layout.template_offsets[template : template + 2].tolist()
+        most = many_keys(layout.many_view[template], values, set_offsets)
+        keys = np.empty(most + int(offsets[-1]), np.int64)
+        written = features.template_keys(
+            first,
+            last,
+            max(0, int(layout.template_shift[template])),
+            offsets,
+            layout.template_atoms,
+            layout.atom_view,
+            layout.atom_offset,
+            layout.atom_bits,
+            values,
+            set_offsets,
+            set_members,
+            keys,
+        )
+        wanted.append(keys[:written])
+    return np.concatenate(wanted)
 
 
 def _most_frequent_first(found: list[tuple[Longs, Ints]], first_table: int) -> tuple[Longs, Ints]:
@@ -116,12 +90,18 @@ def _most_frequent_first(found: list[tuple[Longs, Ints]], first_table: int) -> t
     return np.concatenate([keys for keys, _ in found])[order], owner[order]
 
 
-def _make_tables(layout: Layout, nodes: tuple[Longs, Ints], edges: tuple[Longs, Ints]) -> tuple[Ints, Longs]:
-    """The slots of all tables, one after the other, and where each begins. Features are given as keys and tables."""
+def make_tables(
+    layout: Layout, nodes: tuple[Longs, Ints], edges: tuple[Longs, Ints], room: Sequence[int] | None = None
+) -> tuple[Ints, Longs]:
+    """The slots of all tables, one after the other, and where each begins. Features are given as keys and tables.
+
+    With `room`, a hashed table has slots for so many features more.
+    """
     kinds = [nodes if table < layout.node_tables else edges for table in range(len(layout.tables))]
     rows_of = [np.flatnonzero(owner == table).astype(np.int32) for table, (_, owner) in enumerate(kinds)]
     direct = [layout.direct_size(table) for table in range(len(rows_of))]
-    sizes = [size or power_of_two(2 * len(rows)) for size, rows in zip(direct, rows_of, strict=True)]
+    more = room or [0] * len(rows_of)
+    sizes = [size or power_of_two(2 * (len(rows) + new)) for size, rows, new in zip(direct, rows_of, more, strict=True)]
     slot_offsets = np.cumsum([0, *sizes], dtype=np.int64)
     slots = np.zeros(slot_offsets[-1], np.int32)
     for table, rows in enumerate(rows_of):
@@ -134,8 +114,8 @@ def _make_tables(layout: Layout, nodes: tuple[Longs, Ints], edges: tuple[Longs, 
     return slots, slot_offsets
 
 
-def _rekey(old: Layout, new: Layout, keys: Longs, owner: Ints) -> Longs:
-    """The same values joined with the bits of a larger vocabulary."""
+def rekey(old: Layout, new: Layout, keys: Longs, owner: Ints) -> Longs:
+    """The same values joined with the bits of a larger or smaller layout."""
     result = np.zeros_like(keys)
     for table, template in enumerate(old.tables):
         mine = owner == table

@@ -27,6 +27,9 @@ class EncodedCorpus:
     edge_row_offsets: Longs = field(default_factory=lambda: np.zeros(1, np.int64))  # [tokens + 1]; [1] where none
     edge_rows: Ints = field(default_factory=_no_ints)  # the edge features of each token
     importance: Floats = field(default_factory=_no_floats)  # [tokens]; empty where every token counts alike
+    token_bans: Floats = field(
+        default_factory=lambda: np.empty((0, 0), np.float32)
+    )  # [tokens, labels] 0 or minus infinity, in tagging; empty where no token has a forced tag
 
     @property
     def sentences(self) -> int:

@@ -1,6 +1,6 @@
 """Templates and vocabularies in, the arrays that kernels take out."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -13,9 +13,15 @@ KEY_BITS = 63
 
 
 class Layout:
-    """The templates as arrays for the kernels."""
+    """The templates as arrays for the kernels.
 
-    def __init__(self, templates: TemplateSet, views: tuple[ViewValues, ...]) -> None:
+    Without `view_bits` a value of a view gets as many bits, and a direct table as many slots, as the view needs now;
+    with them, there is room for all values of so many bits.
+    """
+
+    def __init__(
+        self, templates: TemplateSet, views: tuple[ViewValues, ...], view_bits: Sequence[int] | None = None
+    ) -> None:
         self.number = number = {view.view: i for i, view in enumerate(views)}
         atoms = list(dict.fromkeys(atom for template in templates.templates for atom in template.atoms))
         reach = max((abs(atom.offset) for atom in atoms), default=0)
@@ -27,7 +33,8 @@ class Layout:
         self.views = views
         self.atom_view = np.array([number[atom.view] for atom in atoms], np.int32)
         self.atom_offset = np.array([atom.offset for atom in atoms], np.int32)
-        self.view_bits = [(self.reserved + len(view.table)).bit_length() for view in views]
+        self.roomy = view_bits is not None
+        self.view_bits = list(self.bits_for(len(view.table) for view in views) if view_bits is None else view_bits)
         self.atom_bits = np.array([self.view_bits[number[atom.view]] for atom in atoms], np.int32)
         place = {atom: i for i, atom in enumerate(atoms)}
         sizes = [len(template.atoms) for template in templates.templates]
@@ -49,12 +56,19 @@ class Layout:
                     "leave one of its parts out"
                 )
 
+    def bits_for(self, sizes: Iterable[int]) -> list[int]:
+        """How many bits the values of each view take if it has so many of them."""
+        return [(self.reserved + size).bit_length() for size in sizes]
+
     def direct_size(self, table: int) -> int | None:
         """How large the table of a template with at most one atom is; None for hashed tables."""
         atoms = self.tables[table].atoms
         if len(atoms) > 1:
             return None
-        return self.reserved + len(self.views[self.number[atoms[0].view]].table) if atoms else 1
+        if not atoms:
+            return 1
+        view = self.number[atoms[0].view]
+        return 1 << self.view_bits[view] if self.roomy else self.reserved + len(self.views[view].table)
 
     def feature_name(self, table: int, key: int) -> str:
         template = self.tables[table]
@@ -65,19 +79,19 @@ class Layout:
             values.append(self._value_name(index, key & ((1 << bits) - 1)))
             key >>= bits
         if key:
-            raise _damaged()
+            raise damaged()
         return f"{template} = {' & '.join(reversed(values))}" if values else str(template)
 
     def _value_name(self, view: int, value: int) -> str:
         if not 0 < value < self.reserved + len(self.views[view].table):
-            raise _damaged()
+            raise damaged()
         if value >= self.reserved:
             return self.views[view].table[value - self.reserved]
         distance = (value + 1) // 2
         return f"<{distance} before the start>" if value % 2 else f"<{distance} past the end>"
 
 
-def _damaged() -> SapoError:
+def damaged() -> SapoError:
     return SapoError("the model names a value that its vocabulary does not have: it was changed or damaged")
 
 

@@ -28,10 +28,9 @@ class Pairs:
         """[entries] the edge feature of each entry."""
         return np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))
 
-    def keys(self, labels: int, of: int) -> Longs:
-        """Entries as single numbers, in order; the codes are over `labels`, the numbers over `of` of them."""
-        before, after = np.divmod(self.codes.astype(np.int64), labels)
-        keys: Longs = self.owners.astype(np.int64) * of * of + before * of + after
+    def keys(self, labels: int) -> Longs:
+        """Entries as single numbers, in order."""
+        keys: Longs = self.owners.astype(np.int64) * labels * labels + self.codes
         return keys
 
 
@@ -52,10 +51,14 @@ def observed_pairs(corpus: EncodedCorpus, edge_features: int, labels: int) -> Pa
     )
 
 
-def joined_pairs(old: Pairs, old_labels: int, new: Pairs, labels: int) -> Pairs:
-    """The pairs of both, over the larger set of labels."""
-    keys = np.union1d(old.keys(old_labels, labels), new.keys(labels, labels))
-    return _of_keys(keys, len(new.offsets) - 1, labels)
+def joined_pairs(old: Pairs, new: Pairs, labels: int) -> tuple[Pairs, Longs]:
+    """The pairs of both, and before which entries of the old ones those that are added stand."""
+    known, wanted = old.keys(labels), new.keys(labels)
+    places = np.searchsorted(known, wanted)
+    there = places < len(known)
+    there[there] = known[places[there]] == wanted[there]
+    places = places[~there]
+    return _of_keys(np.insert(known, places, wanted[~there]), len(new.offsets) - 1, labels), places
 
 
 def _of_keys(keys: Longs, edge_features: int, labels: int) -> Pairs:

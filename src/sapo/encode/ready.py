@@ -4,23 +4,23 @@
     {"word": "the", "upper": False, "length": 3}     'word:the' 1, 'upper' 0, 'length' 3
     {"word": {"lower": "the"}, "seen": ["a", "b"]}   'word:lower:the', 'seen:a', 'seen:b'
 
-The dictionaries mean what they mean to python-crfsuite.
+The dictionaries mean what they mean to python-crfsuite. A feature of value 0 has its number, but no place in the
+encoded corpus: it adds nothing to any score.
 """
 
-import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.entries import Entries, Token
 from sapo.encode.strings import StringTable
-from sapo.errors import SapoError
-from sapo.kernels.types import Ints
+from sapo.kernels.types import Floats, Ints
 
-Token = Sequence[str] | Mapping[str, Any]
-LARGEST = float(np.finfo(np.float32).max)
+ROOM = 1000  # new features that a growing encoder has room for from the start
+REMEMBERED = 1_000_000  # entries that a session keeps
 
 
 class FeatureEncoder:
@@ -67,103 +67,90 @@ class FeatureEncoder:
     def from_arrays(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "FeatureEncoder":
         return cls(StringTable.from_arrays(arrays, "names"))
 
+    def session(self) -> "FeatureSession":
+        return FeatureSession(self)
+
     def encode(
         self, sentences: Iterable[Sequence[Token]], gold: Ints | None = None, *, first: int = 0
     ) -> EncodedCorpus:
         """Unknown features are left out. `first` is the number of the first sentence, for messages."""
-        names, values, per_token, per_sentence = _flatten(sentences, first)
-        return _encoded(self.names.find(names), values, per_token, per_sentence, gold)
+        return self.session().encode(sentences, gold, first=first)
+
+
+class FeatureSession:
+    """Encodes batch after batch and looks every feature up but once; not to be shared between threads."""
+
+    def __init__(self, encoder: FeatureEncoder) -> None:
+        self._names = encoder.names
+        self._begin()
+
+    def _begin(self) -> None:
+        self._entries = Entries()
+        self._rows: Ints = np.empty(0, np.int32)  # [entries] of the feature, -1 where it is unknown
+        self._values: Floats = np.empty(0, np.float32)  # [entries]
+
+    def encode(
+        self, sentences: Iterable[Sequence[Token]], gold: Ints | None = None, *, first: int = 0
+    ) -> EncodedCorpus:
+        if len(self._entries.names) > REMEMBERED:
+            self._begin()
+        numbers, per_token, per_sentence = self._entries.read(sentences, first)
+        known = len(self._rows)
+        self._rows = np.concatenate([self._rows, self._names.find(self._entries.names[known:])])
+        self._values = np.concatenate([self._values, np.array(self._entries.values[known:], np.float32)])
+        return _encoded(self._rows[numbers], self._values[numbers], per_token, per_sentence, gold)
+
+
+class GrowingFeatureEncoder(FeatureEncoder):
+    """A copy of an encoder that learns new features in place. What is known keeps its number."""
+
+    def __init__(self, encoder: FeatureEncoder) -> None:
+        super().__init__(encoder.names.copy(room=ROOM))
+
+    def grow(self, sentences: Iterable[Sequence[Token]], gold: Ints) -> EncodedCorpus:
+        """Add the features of new sentences, and encode these."""
+        entries = Entries()
+        numbers, per_token, per_sentence = entries.read(sentences)
+        rows = self.names.add(entries.names)
+        values = np.array(entries.values, np.float32)
+        return _encoded(rows[numbers], values[numbers], per_token, per_sentence, gold)
+
+    def frozen(self) -> FeatureEncoder:
+        """What is known now, in arrays of its own."""
+        return FeatureEncoder(self.names.copy())
 
 
 def build_feature_encoder(
     sentences: Iterable[Sequence[Token]], gold: Ints, *, min_count: int = 1
 ) -> tuple[FeatureEncoder, EncodedCorpus]:
     """Number the features that occur often enough, the most frequent first."""
-    names, values, per_token, per_sentence = _flatten(sentences)
+    entries = Entries()
+    numbers, per_token, per_sentence = entries.read(sentences)
     found = StringTable()
-    first = found.add(names)
-    counts = np.bincount(first, minlength=len(found))
-    order = [i for i in np.argsort(-counts, kind="stable").tolist() if counts[i] >= min_count]
-    row_of = np.full(len(found) + 1, -1, np.int32)
+    feature = found.add(entries.names)  # several entries are one feature where their values differ
+    counts = np.bincount(feature[numbers], minlength=len(found))
+    order = np.argsort(-counts, kind="stable")
+    order = order[counts[order] >= min_count]
+    row_of = np.full(len(found), -1, np.int32)
     row_of[order] = np.arange(len(order), dtype=np.int32)
-    encoder = FeatureEncoder(StringTable(found[i] for i in order))
-    return encoder, _encoded(row_of[first], values, per_token, per_sentence, gold)
-
-
-def grow_feature_encoder(
-    old: FeatureEncoder, sentences: Iterable[Sequence[Token]], gold: Ints
-) -> tuple[FeatureEncoder, EncodedCorpus]:
-    """An encoder that also knows the features of new sentences. What is known keeps its number."""
-    names, values, per_token, per_sentence = _flatten(sentences)
-    table = old.names.copy()
-    rows = table.add(names)
-    return FeatureEncoder(table), _encoded(rows, values, per_token, per_sentence, gold)
+    name = np.empty(len(found), np.int64)
+    name[feature] = np.arange(len(feature))
+    encoder = FeatureEncoder(StringTable(entries.names[entry] for entry in name[order].tolist()))
+    values = np.array(entries.values, np.float32)
+    return encoder, _encoded(row_of[feature][numbers], values[numbers], per_token, per_sentence, gold)
 
 
 def _encoded(
-    rows: Ints, values: list[float], per_token: list[int], per_sentence: list[int], gold: Ints | None
+    rows: Ints, values: Floats, per_token: list[int], per_sentence: list[int], gold: Ints | None
 ) -> EncodedCorpus:
-    known = rows >= 0
-    owner = np.repeat(np.arange(len(per_token)), per_token)[known]
-    kept = np.bincount(owner, minlength=len(per_token))
-    weights = np.array(values, np.float32)[known]
+    kept = (rows >= 0) & (values != 0)
+    kept_so_far = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
+    ends = np.cumsum([0, *per_token], dtype=np.int64)
+    values = values[kept]
     return EncodedCorpus(
         np.cumsum([0, *per_sentence], dtype=np.int64),
-        np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)]),
-        rows[known],
-        np.empty(0, np.float32) if (weights == 1).all() else weights,
+        kept_so_far[ends],
+        rows[kept],
+        np.empty(0, np.float32) if (values == 1).all() else values,
         np.empty(0, np.int32) if gold is None else gold,
     )
-
-
-def _flatten(
-    sentences: Iterable[Sequence[Token]], first: int = 0
-) -> tuple[list[str], list[float], list[int], list[int]]:
-    names: list[str] = []
-    values: list[float] = []
-    per_token: list[int] = []
-    per_sentence: list[int] = []
-    for number, sentence in enumerate(sentences, first):
-        for position, token in enumerate(sentence):
-            before = len(names)
-            for name, value in _pairs(token, f"sentence {number}, token {position}"):
-                names.append(name)
-                values.append(value)
-            per_token.append(len(names) - before)
-        per_sentence.append(len(sentence))
-    return names, values, per_token, per_sentence
-
-
-def _pairs(token: Token, place: str) -> Iterator[tuple[str, float]]:
-    if isinstance(token, Mapping):
-        for key, value in token.items():
-            yield from _pair(str(key), value, place)
-    elif isinstance(token, str) or not isinstance(token, Iterable):
-        raise SapoError(f"{place}: expected a list or dictionary of features, found {token!r:.60}")
-    else:
-        for name in token:
-            if not isinstance(name, str):
-                raise SapoError(f"{place}: expected the name of a feature, found {name!r}")
-            yield name, 1.0
-
-
-def _pair(key: str, value: Any, place: str) -> Iterator[tuple[str, float]]:
-    if isinstance(value, str):
-        yield f"{key}:{value}", 1.0
-    elif isinstance(value, bool | int | float | np.number | np.bool_):
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if not abs(number) <= LARGEST:  # NaN too
-            raise SapoError(f"{place}: feature {key!r} is {number}; values must be finite and fit single precision")
-        yield key, number
-    elif isinstance(value, Mapping):
-        for inner, deeper in value.items():
-            for name, number in _pair(str(inner), deeper, place):
-                yield f"{key}:{name}", number
-    elif isinstance(value, (list, tuple, set, frozenset)):
-        for item in sorted(value, key=str) if isinstance(value, (set, frozenset)) else value:
-            yield f"{key}:{item}", 1.0
-    else:
-        raise SapoError(f"{place}: feature {key!r} has the value {value!r}; use a string, a number or true/false")

@@ -29,11 +29,12 @@ class StringTable:
     def __len__(self) -> int:
         return self._count
 
-    def copy(self) -> "StringTable":
-        """A table of its own that can grow, also where this one is read-only."""
+    def copy(self, *, room: int = 0) -> "StringTable":
+        """A table of its own that can grow, also where this one is read-only; with room for so many more strings."""
         table = StringTable.__new__(StringTable)
         table._blob, table._offsets, table._slots = self._blob.copy(), self._offsets.copy(), self._slots.copy()
         table._count = self._count
+        table._make_room(room, room)
         return table
 
     def __getitem__(self, index: int) -> str:

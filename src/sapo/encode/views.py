@@ -31,19 +31,6 @@ class ViewValues:
         offsets, members = _numbers(view, words.strings(), table, grow=True)
         return cls(view, table, offsets, members)
 
-    def grown(self, words: StringTable) -> "ViewValues":
-        """The same for a vocabulary that begins with the old one."""
-        if self.offsets is None or self.members is None:
-            return ViewValues(self.view, words, None, None)
-        table = self.table.copy()
-        offsets, members = _numbers(self.view, words.strings(len(self.offsets) - 1), table, grow=True)
-        return ViewValues(
-            self.view,
-            table,
-            np.concatenate([self.offsets, self.offsets[-1] + offsets[1:]]),
-            np.concatenate([self.members, members]),
-        )
-
     def of_new_words(self, words: Sequence[str]) -> tuple[Longs, Ints]:
         """Offsets and members for words that were not seen in training; unknown strings are left out."""
         if self.offsets is None:

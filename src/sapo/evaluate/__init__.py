@@ -1,5 +1,6 @@
 """How good a tagging is, and which of two is better: gold and predicted tags in, scores, tests, tables out."""
 
+from sapo.evaluate.calibration import Reliability, reliability, reliability_table
 from sapo.evaluate.comparison import Comparison, compare, compare_taggings
 from sapo.evaluate.comparison_table import comparison_json, comparison_text
 from sapo.evaluate.labels import LabelKinds, label_kinds, looks_like_spans
@@ -14,6 +15,7 @@ __all__ = [
     "LabelKinds",
     "PairedT",
     "Randomisation",
+    "Reliability",
     "Scores",
     "SentenceCounts",
     "SpanCounts",
@@ -29,6 +31,8 @@ __all__ = [
     "looks_like_spans",
     "paired_t_test",
     "randomisation_test",
+    "reliability",
+    "reliability_table",
     "score",
     "span_counts",
     "spans",

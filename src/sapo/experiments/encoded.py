@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sapo.conditions import Conditions
 from sapo.corpus import Block, Sentence, block_from_sentences
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder
@@ -31,20 +32,28 @@ class TaskData:
 def load_task(task: Task, setup: Setup, template: str) -> TaskData:
     """Read and encode; the same on every call, so that workers need not talk about it."""
     sentences = read_task(task, setup)
-    prepared = prepare(sentences.train, template=template, keep_texts=True)
+    prepared = prepare(sentences.train, template=template, conditions=conditions_of(task, template), keep_texts=True)
     settings = with_calibrated_rate(prepared, Settings(), "crf")
     dev = None if sentences.dev is None else held_out(prepared, sentences.dev)
     test = block_from_sentences(sentences.test)
     return TaskData(prepared, dev, held_out(prepared, sentences.test), settings.rate, test)
 
 
+def conditions_of(task: Task, template: str) -> Conditions:
+    """The paper knows of no constraints; with our best features spans are learned as BIOES."""
+    if template != task.best_template:
+        return Conditions(constraints=False)
+    return Conditions(scheme="bioes" if task.metric == "F1" else None)
+
+
 def held_out(prepared: Prepared, sentences: Sequence[Sentence]) -> DevSet:
     """Sentences encoded with the features of training."""
     encoder = prepared.encoder
     assert isinstance(encoder, TemplateEncoder)  # the tasks have words, not ready-made features
-    labels = list(prepared.labels)
+    labels = list(prepared.lesson.outer)
     block = block_from_sentences(sentences)
-    return DevSet(encoder.session().encode(block, label_ids(block, labels)), labels)
+    corpus = encoder.session().encode(block, label_ids(block, labels))
+    return DevSet(corpus, labels, prepared.lesson.shown_places)
 
 
 def subset(corpus: EncodedCorpus, sentences: Longs) -> EncodedCorpus:
@@ -74,6 +83,7 @@ def evaluate(corpora: DevSet, state: State, text: Block | None = None) -> tuple[
     if isinstance(state.weights, NetworkWeights) and text is not None:
         corpus = state.weights.encode([text], corpus)
     tags = tag(corpus, state.weights.true_weights())
+    tags = tags if corpora.shown is None else corpora.shown[tags]
     return tags, score(corpora.labels, corpus.gold, tags, corpus.offsets)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sapo.encode.presets import template_text
-from sapo.errors import SapoError
 from sapo.experiments.biodata import Say
 from sapo.experiments.runfiles import run_path
 from sapo.experiments.runs import run_done
@@ -25,26 +24,20 @@ class Experiment:
     seeds: int
     setup: Setup
 
-    def systems_of(self, task: Task) -> list[System]:
-        return [system for system in self.systems if template_of(task, system) is not None]
-
     def runs(self) -> Iterator[tuple[Task, System, int]]:
         """All runs; the first seed of every system comes first, so that there is soon something to look at."""
         for task in self.tasks:
             for seed in range(self.seeds):
-                for system in self.systems_of(task):
+                for system in self.systems:
                     yield task, system, seed
 
     def check(self, say: Say = lambda message: None) -> None:
-        """Raise where data is missing, or where there is nothing to run; `say` hears what takes long."""
+        """Raise where data is missing; `say` hears what takes long."""
         if any(is_neural(system.learner) for system in self.systems):
             need_torch()
         for task in self.tasks:
-            if not self.systems_of(task):
-                names = ", ".join(system.name for system in self.systems)
-                raise SapoError(f"{task.name}: no template better than the paper's is known, so there is no {names}")
-            for system in self.systems_of(task):
-                template_text(template_of(task, system) or task.template)
+            for system in self.systems:
+                template_text(template_of(task, system))
             check_sources(task, self.setup, say)
 
     def forget(self) -> None:
@@ -57,7 +50,7 @@ class Experiment:
     def left(self) -> list[Job]:
         """The runs that are not finished."""
         return [
-            Job(task.name, template_of(task, system) or task.template, Run(system.name, seed))
+            Job(task.name, template_of(task, system), Run(system.name, seed))
             for task, system, seed in self.runs()
             if not run_done(task, system, seed, self.setup)
         ]
@@ -74,7 +67,7 @@ class Experiment:
             tuning = Tuning(task, self.setup)
             state = f"strength {tuning.strength:g}" if tuning.strength else f"{len(tuning.trials())} trials to do"
             lines.append(f"{task.name}: {task.title}; tuning by {tuning.how}: {state}")
-            for system in self.systems_of(task):
+            for system in self.systems:
                 seeds = {seed: (task.name, Run(system.name, seed)) in left for seed in range(self.seeds)}
                 done = " ".join(str(seed) for seed, missing in seeds.items() if not missing) or "-"
                 todo = " ".join(str(seed) for seed, missing in seeds.items() if missing) or "-"
@@ -90,7 +83,7 @@ class Experiment:
                     system.name,
                     [run_path(self.setup.directory(task), system.name, seed) for seed in range(self.seeds)],
                 )
-                for system in self.systems_of(task)
+                for system in self.systems
             ]
             parts.append(summary_table(task.title, task.metric, files))
         return "\n\n".join(parts)

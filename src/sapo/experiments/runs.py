@@ -39,7 +39,7 @@ def run_settings(system: System, seed: int, setup: Setup, *, strength: float, ra
     if is_neural(system.learner):
         return Settings(**{"rate": RATE, **values}, strength=0.0, regulariser="none")
     if find_learner(system.learner).regularised:
-        return Settings(**values, strength=strength, rate=rate)
+        return Settings(**{"strength": strength, "rate": rate, **values})
     return Settings(**values, strength=0.0, regulariser="none")
 
 

@@ -40,8 +40,7 @@ class Job:
         return not is_neural(learner) and LEARNERS[learner].regularised
 
 
-def template_of(task: Task, system: System) -> str | None:
-    """None where the task has no template that is better than the paper's."""
+def template_of(task: Task, system: System) -> str:
     return task.best_template if system.best_template else task.template
 
 

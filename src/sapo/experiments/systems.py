@@ -40,7 +40,7 @@ VARIANTS = (
     *(System(f"SAPO-n{n}", "sapo", {"n": n}) for n in (1, 2, 10, 20)),
     System("SAPO-astar", "sapo", {"search": "astar"}),
     System("SAPO-beam", "sapo", {"search": "beam"}),
-    System("SAPO-best", "sapo", best_template=True),
+    System("SAPO-best", "sapo", {"strength": 1.0}, best_template=True),
 )
 _NETWORKS = (("Bi-LSTM", "bilstm"), ("Bi-LSTM-CRF", "bilstm-crf"), ("Bi-LSTM-SAPO", "bilstm-sapo"))
 NEURAL = tuple(System(name, learner) for name, learner in _NETWORKS)

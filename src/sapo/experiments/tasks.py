@@ -15,7 +15,8 @@ class Task:
     title: str
     directory: str
     metric: str  # F1 or accuracy
-    template: str
+    template: str  # the paper's features
+    best_template: str  # of SAPO-best
     paper_features: int
     columns: tuple[str, ...]  # of those of the file that features may look at
     file_columns: tuple[str, ...] | None = None  # None: the format tells
@@ -23,10 +24,15 @@ class Task:
     label: str | None = None
     dev: bool = False
     only: str | None = None  # keep only spans of this type
-    best_template: str | None = None  # of SAPO-best; None where the paper's is the best we know
 
 
-_POS = {"metric": "accuracy", "template": "pos-paper", "paper_features": 393_741, "columns": ("word",)}
+_POS = {
+    "metric": "accuracy",
+    "template": "pos-paper",
+    "best_template": "pos-best",
+    "paper_features": 393_741,
+    "columns": ("word",),
+}
 _EWT = {"directory": "ud-ewt", "ending": ".conllu.gz", "dev": True}
 _CONLL = {
     "directory": "conll2000",
@@ -35,6 +41,7 @@ _CONLL = {
     "paper_features": 264_818,
     "columns": ("word", "pos"),
     "file_columns": ("word", "pos", "label"),
+    "best_template": "chunking-best",
 }
 
 
@@ -59,16 +66,16 @@ TASKS = {
             paper_features=403_192,
             columns=("word", "pos", "chunk"),
             file_columns=("word", "pos", "chunk", "label"),
+            best_template="bioner-best",
         ),
-        _task(_POS, _EWT, name="pos-xpos", title="POS-Tag (UD English EWT, XPOS)", label="xpos", best_template="pos"),
-        _task(_POS, _EWT, name="pos-upos", title="POS-Tag (UD English EWT, UPOS)", label="upos", best_template="pos"),
+        _task(_POS, _EWT, name="pos-xpos", title="POS-Tag (UD English EWT, XPOS)", label="xpos"),
+        _task(_POS, _EWT, name="pos-upos", title="POS-Tag (UD English EWT, UPOS)", label="upos"),
         _task(
             _POS,
             name="pos-wsj",
             title="POS-Tag (Penn Treebank, WSJ)",
             directory="wsj-sample",
             file_columns=("word", "label"),
-            best_template="pos",
         ),
     )
 }

@@ -119,7 +119,7 @@ def log_sum(row: Doubles) -> float:
 
 
 @kernel
-def forward_backward(
+def forward_backward_scaled(
     node: Floats,  # [T, L]
     edge: Floats,  # [stages, L, L]
     T: int,
@@ -127,15 +127,15 @@ def forward_backward(
     beta: Doubles,  # [T, L] work
     marginal: Doubles,  # [T, L] out: P(y_t = y | x) over all taggings
     pairs: Doubles,  # [stages, L, L] out: expected number of each pair of labels, over all steps or at each
-) -> float:
-    """Return log Z, the log of the sum of exp(score) over all taggings; minus infinity where all are forbidden.
+) -> tuple[bool, float]:
+    """Return whether it could be done, and log Z.
 
     Each row is divided by its sum, so that no sentence is too long; node scores are taken relative to the best of
-    their row and edge scores to the best of their step, so that none is too large. Where scores are so far apart that
-    products of their exponentials would vanish, `forward_backward_log` does it, which is slower.
+    their row and edge scores to the best of their step, so that none is too large. It cannot be done where scores are
+    so far apart that products of their exponentials would vanish.
     """
     if not row_spread(node, T) + 2.0 * step_spread(edge, T) <= WIDEST:
-        return forward_backward_log(node, edge, T, alpha, beta, marginal, pairs)
+        return False, 0.0
     L = node.shape[1]
     many = edge.shape[0] > 1
     stages = T if many else 1
@@ -159,7 +159,7 @@ def forward_backward(
         for y in range(L):
             top = max(top, float(node[t, y]))
         if top == -np.inf:
-            return -np.inf
+            return True, -np.inf
         for y in range(L):
             weight[t, y] = math.exp(float(node[t, y]) - top)
             alpha[t, y] = 1.0 if t == 0 else 0.0
@@ -176,13 +176,13 @@ def forward_backward(
             alpha[t, y] *= weight[t, y]
             total += alpha[t, y]
         if not total > 0.0:
-            return -np.inf
+            return True, -np.inf
         faint = False
         for y in range(L):
             alpha[t, y] /= total
             faint |= 0.0 < alpha[t, y] < SMALLEST
         if faint:  # where much is forbidden a detour may lose more and more, and still win in the end
-            return forward_backward_log(node, edge, T, alpha, beta, marginal, pairs)
+            return False, 0.0
         divisor[t] = total
         log_z += top + math.log(total)
 
@@ -206,4 +206,41 @@ def forward_backward(
                 expected[p, y] += a * reach
             beta[t, p] = total
             marginal[t, p] = a * total
+    return True, log_z
+
+
+@kernel
+def forward_backward(
+    node: Floats,  # [T, L]
+    edge: Floats,  # [stages, L, L]
+    T: int,
+    alpha: Doubles,  # [T, L] work
+    beta: Doubles,  # [T, L] work
+    marginal: Doubles,  # [T, L] out: P(y_t = y | x) over all taggings
+    pairs: Doubles,  # [stages, L, L] out: expected number of each pair of labels, over all steps or at each
+) -> float:
+    """Return log Z, the log of the sum of exp(score) over all taggings; minus infinity where all are forbidden."""
+    done, log_z = forward_backward_scaled(node, edge, T, alpha, beta, marginal, pairs)
+    return log_z if done else forward_backward_log(node, edge, T, alpha, beta, marginal, pairs)
+
+
+@kernel
+def forward_backward_logs(
+    node: Floats,  # [T, L]
+    edge: Floats,  # [stages, L, L]
+    T: int,
+    alpha: Doubles,  # [T, L] out: log of what leads to each node, itself counted; each row up to a constant
+    beta: Doubles,  # [T, L] out: log of what follows each node; each row up to a constant
+    marginal: Doubles,  # [T, L] out
+    pairs: Doubles,  # [stages, L, L] out
+) -> float:
+    """The same for those who go on from alpha and beta."""
+    done, log_z = forward_backward_scaled(node, edge, T, alpha, beta, marginal, pairs)
+    if not done:
+        return forward_backward_log(node, edge, T, alpha, beta, marginal, pairs)
+    if log_z > -np.inf:
+        for t in range(T):
+            for y in range(node.shape[1]):
+                alpha[t, y] = math.log(alpha[t, y]) if alpha[t, y] > 0.0 else -np.inf
+                beta[t, y] = math.log(beta[t, y]) if beta[t, y] > 0.0 else -np.inf
     return log_z

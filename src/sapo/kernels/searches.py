@@ -29,7 +29,9 @@ def search_n(
     if search == ASTAR:
         return astar_n(node, edge, edge_to, T, n, margin, paths, scores, row)
     if search == BEAM:
-        return beam_n(node, edge, T, n, width, margin, paths, scores)
+        found = beam_n(node, edge, T, n, width, margin, paths, scores)
+        if found > 0:
+            return found  # else all that the beam held ran into what is forbidden: search exactly
     taken = best_scores(node, edge, T, best, row)
     found = top_n(best, edge_to, T, n, margin, paths, scores, row)
     for k in range(found):

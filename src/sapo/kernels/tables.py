@@ -147,3 +147,23 @@ def insert_rows(rows: Ints, keys: Longs, slots: Ints, base: int, mask: int) -> N
     """Put feature rows into one table; `keys[row]` is the key of a row."""
     for row in rows:
         slots[find_key(keys[row], keys, slots, base, mask)] = row + 1
+
+
+@kernel
+def add_keys(
+    wanted: Longs,  # [occurrences]
+    keys: Longs,  # with room, keys[row] is the key of a row
+    count: int,  # rows so far
+    direct: bool,
+    slots: Ints,  # with room
+    base: int,
+    size: int,
+) -> int:
+    """Give a row to each key that has none in this table, in the order they come; return the new number of rows."""
+    for key in wanted:
+        slot = base + key if direct else find_key(key, keys, slots, base, size - 1)
+        if slots[slot] == 0:
+            keys[count] = key
+            count += 1
+            slots[slot] = count
+    return count

@@ -10,6 +10,7 @@ Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 
 class Samples(NamedTuple):

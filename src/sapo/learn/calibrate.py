@@ -26,7 +26,7 @@ def calibrate(corpus: EncodedCorpus, weights: Weights, seed: int) -> float:
     """The start rate for this corpus; `weights` are fresh ones, and are left as they were: all zero."""
     rng = np.random.default_rng(seed)
     sample = rng.permutation(corpus.sentences)[:SENTENCES]
-    target = TARGET * math.log(TRIAL.n)
+    target = TARGET * math.log(TRIAL.number)
     above: tuple[float, float] | None = None  # the last rate that was too large, and its loss
     rate = LARGEST
     while True:

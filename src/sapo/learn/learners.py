@@ -13,22 +13,23 @@ from sapo.learn.threads import threaded
 @dataclass(frozen=True, slots=True)
 class Learner:
     """One pass over the samples; whether the result is the average over all steps; whether it has a rate and a
-    regulariser."""
+    regulariser; whether it searches n taggings."""
 
     run: Callable[..., Iterator[int]]
     averaged: bool = False
     regularised: bool = True
+    n_best: bool = False
 
 
 LEARNERS = {
-    "sapo": Learner(threaded(sapo_pass)),
-    "sapo-avg": Learner(threaded(sapo_pass), averaged=True),
+    "sapo": Learner(threaded(sapo_pass), n_best=True),
+    "sapo-avg": Learner(threaded(sapo_pass), averaged=True, n_best=True),
     "crf": Learner(threaded(crf_pass)),
     "crf-avg": Learner(threaded(crf_pass), averaged=True),
     "perceptron": Learner(threaded(perceptron_pass), regularised=False),
     "perceptron-avg": Learner(threaded(perceptron_pass), averaged=True, regularised=False),
     "mira": Learner(threaded(mira_pass), regularised=False),
     "mira-avg": Learner(threaded(mira_pass), averaged=True, regularised=False),
-    "mira-nbest": Learner(threaded(mira_nbest_pass), regularised=False),
-    "mira-nbest-avg": Learner(threaded(mira_nbest_pass), averaged=True, regularised=False),
+    "mira-nbest": Learner(threaded(mira_nbest_pass), regularised=False, n_best=True),
+    "mira-nbest-avg": Learner(threaded(mira_nbest_pass), averaged=True, regularised=False, n_best=True),
 }

@@ -4,7 +4,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -14,12 +14,15 @@ from sapo.errors import SapoError
 from sapo.evaluate import Scores, score
 from sapo.kernels import update, viterbi
 from sapo.kernels.types import Doubles, Ints, Longs
-from sapo.lattice import Parameters
+from sapo.lattice import Parameters, make_lattice
+from sapo.learn.choose_n import choose_n
 from sapo.learn.groups import Groups
-from sapo.learn.settings import Settings
+from sapo.learn.settings import AUTO, Settings
 from sapo.learn.weights import Weights
+from sapo.search import viterbi as viterbi_search
 
 RANKS = 10  # candidates whose mean probability is recorded
+MEASUREMENTS = 6  # of n, at most: small n make flat weights, flat weights ask for a larger n, and so on
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,7 @@ class PassRecord:
     dev: float | None  # F1 or accuracy
     w_complexity: float  # mean |w|
     rate: float
+    n: int  # taggings searched for, where the learner does
     updates: int  # samples that changed the weights
     updated: float  # share of tokens whose features were updated
     candidates: float  # mean number of taggings found
@@ -38,6 +42,21 @@ class PassRecord:
     accuracy: float  # share of training tokens that were right when they came
     seconds: float
     tokens_per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What the learner itself has counted in one pass."""
+
+    epoch: int
+    rate: float
+    totals: Doubles  # see kernels/update.py
+    seconds: float
+
+    @property
+    def all_right(self) -> bool:
+        """Whether every token was right when it came."""
+        return bool(self.totals[update.CORRECT] == self.totals[update.TOKENS])
 
 
 @dataclass(slots=True)
@@ -56,13 +75,19 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class DevSet:
-    """`labels` begins with the labels of training; gold may hold further ones that were never seen there."""
+    """`labels` begins with the labels of training; gold may hold further ones that were never seen there.
+
+    `shown` tells the place in `labels` of each label that the weights know, where the two differ.
+    """
 
     corpus: EncodedCorpus
     labels: Sequence[str]
+    shown: Ints | None = None  # [labels that the weights know]
 
     def evaluate(self, parameters: Parameters) -> Scores:
-        return score(self.labels, self.corpus.gold, tag(self.corpus, parameters), self.corpus.offsets)
+        tags = tag(self.corpus, parameters)
+        found = tags if self.shown is None else self.shown[tags]
+        return score(self.labels, self.corpus.gold, found, self.corpus.offsets)
 
 
 class Observer(Protocol):
@@ -110,6 +135,7 @@ def final_weights(state: State) -> Parameters:
 
 def tag(corpus: EncodedCorpus, parameters: Parameters) -> Ints:
     """The best label of every token."""
+    parameters.check_knows(corpus.rows, corpus.edge_rows)
     tags = np.zeros(corpus.tokens, np.int32)
     viterbi.tag_sentences(
         corpus.offsets,
@@ -126,7 +152,17 @@ def tag(corpus: EncodedCorpus, parameters: Parameters) -> Ints:
         parameters.bans,
         tags,
     )
+    if len(corpus.token_bans):
+        _tag_again(corpus, parameters, tags)
     return tags
+
+
+def _tag_again(corpus: EncodedCorpus, parameters: Parameters, tags: Ints) -> None:
+    """The sentences where something is forbidden to some tokens."""
+    bound = np.append(0, np.cumsum((corpus.token_bans < 0).any(axis=1)))
+    for sentence in np.flatnonzero(bound[corpus.offsets[1:]] > bound[corpus.offsets[:-1]]).tolist():
+        first, last = corpus.offsets[sentence : sentence + 2]
+        tags[first:last] = viterbi_search(make_lattice(corpus, sentence, parameters)).paths[0]
 
 
 def draw_order(corpus: EncodedCorpus, settings: Settings, epoch: int) -> Longs:
@@ -135,6 +171,17 @@ def draw_order(corpus: EncodedCorpus, settings: Settings, epoch: int) -> Longs:
     if settings.order == "draw":
         return rng.integers(corpus.sentences, size=corpus.sentences)
     return rng.permutation(corpus.sentences)
+
+
+def n_of_pass(corpus: EncodedCorpus, settings: Settings, state: State) -> int:
+    """The n of the next pass. For `auto` it is measured before each pass until it stays the same; all that counts is in
+    the state, so that a resumed run goes on alike."""
+    if settings.n != AUTO:
+        return settings.n
+    used = [record.n for record in state.history]
+    if len(used) >= MEASUREMENTS or (len(used) > 1 and used[-1] == used[-2]):
+        return used[-1]
+    return choose_n(corpus, state.weights.current(), seed=settings.seed)
 
 
 def _one_pass(
@@ -148,6 +195,32 @@ def _one_pass(
 ) -> PassRecord:
     epoch = state.epoch + 1
     weights = state.weights
+    started = time.perf_counter()
+    settings = replace(settings, n=n_of_pass(corpus, settings, state))
+    choosing = time.perf_counter() - started
+    done = run_pass(learner, corpus, settings, weights, epoch, groups=groups, observers=observers)
+    record = measure(done, corpus, settings, weights, groups)
+    record = replace(record, seconds=record.seconds + choosing)
+    if dev is None:
+        return record
+    true_weights = weights.true_weights()
+    value = dev.evaluate(true_weights).main[1]
+    if value > max((record.dev or 0.0 for record in state.history), default=-math.inf):
+        state.best, state.best_epoch = true_weights, epoch
+    return replace(record, dev=value)
+
+
+def run_pass(
+    learner: LearnerPass,
+    corpus: EncodedCorpus,
+    settings: Settings,
+    weights: Weights,
+    epoch: int,
+    *,
+    groups: Groups | None = None,
+    observers: Sequence[Observer] = (),
+) -> Pass:
+    """Learn from every sentence once. What costs time for all weights, and not for the sentences, is in `measure`."""
     order = draw_order(corpus, settings, epoch)
     rate = settings.rate_of(epoch)
     totals = np.zeros(update.BY_RANK + RANKS)
@@ -163,34 +236,40 @@ def _one_pass(
             observer.samples(epoch, done, corpus.sentences)
         started = time.perf_counter()
     weights.pay_penalties()
+    return Pass(epoch, rate, totals, seconds)
 
+
+def measure(
+    done: Pass, corpus: EncodedCorpus, settings: Settings, weights: Weights, groups: Groups | None = None
+) -> PassRecord:
+    """What a pass and the weights after it have to tell."""
+    totals = done.totals
     objective = float(totals[update.LOSS]) / corpus.sentences + _penalty(weights, settings, groups, corpus.sentences)
     complexity = weights.w_complexity()
     if not (math.isfinite(objective) and math.isfinite(complexity)):
-        raise SapoError(
-            f"pass {epoch}: the weights grew out of all bounds; lower the rate ({settings.rate}) "
-            f"or the strength ({settings.strength})"
-        )
-    value = None
-    if dev is not None:
-        true_weights = weights.true_weights()
-        value = dev.evaluate(true_weights).main[1]
-        if value > max((record.dev or 0.0 for record in state.history), default=-math.inf):
-            state.best, state.best_epoch = true_weights, epoch
+        raise out_of_bounds(done.epoch, settings)
     tokens = max(1.0, totals[update.TOKENS])
     return PassRecord(
-        epoch=epoch,
+        epoch=done.epoch,
         objective=objective,
-        dev=value,
+        dev=None,
         w_complexity=complexity,
-        rate=rate,
+        rate=done.rate,
+        n=settings.number,
         updates=int(totals[update.UPDATED_SAMPLES]),
         updated=float(totals[update.UPDATES] / tokens),
         candidates=float(totals[update.CANDIDATES]) / corpus.sentences,
         probabilities=[float(total) / corpus.sentences for total in totals[update.BY_RANK :] if total > 0],
         accuracy=float(totals[update.CORRECT] / tokens),
-        seconds=seconds,
-        tokens_per_second=float(tokens / max(seconds, 1e-9)),
+        seconds=done.seconds,
+        tokens_per_second=float(tokens / max(done.seconds, 1e-9)),
+    )
+
+
+def out_of_bounds(epoch: int, settings: Settings) -> SapoError:
+    return SapoError(
+        f"pass {epoch}: the weights grew out of all bounds; lower the rate ({settings.rate}) "
+        f"or the strength ({settings.strength})"
     )
 
 

@@ -27,7 +27,7 @@ def mira_pass(
 def mira_nbest_pass(
     weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
 ) -> Iterator[int]:
-    return _pass(weights, corpus, order, settings.n, settings, totals)
+    return _pass(weights, corpus, order, settings.number, settings, totals)
 
 
 def _pass(

@@ -37,7 +37,7 @@ def sapo_pass(
             weights.parts,
             weights.state,
             SEARCHES[settings.search],
-            settings.n,
+            settings.number,
             settings.width,
             math.log(settings.stop_ratio),
             rate,

@@ -4,10 +4,11 @@ import dataclasses
 import math
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal
 
 from sapo.errors import SapoError
 
+AUTO: Literal["auto"] = "auto"
 CHOICES = {
     "search": ("topn", "astar", "beam"),
     "regulariser": ("l2", "l1", "group-lasso", "none"),
@@ -23,10 +24,10 @@ class Settings:
     >>> Settings(n=0)
     Traceback (most recent call last):
     ...
-    sapo.errors.SapoError: n must be at least 1, not 0
+    sapo.errors.SapoError: n must be at least 1 or 'auto', not 0
     """
 
-    n: int = 5  # taggings to search for
+    n: int | Literal["auto"] = 5  # taggings to search for; auto: as many as training shows to be worth it
     strength: float = 1.0  # lambda of the regulariser
     rate: float = 0.1  # gamma of the first pass
     decay: float = 0.9  # of the rate; see `schedule`
@@ -44,7 +45,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, rule, low, high in (
-            ("n", "at least 1", 1, math.inf),
+            ("n", "at least 1 or 'auto'", 1, math.inf),
             ("epochs", "at least 1", 1, math.inf),
             ("patience", "at least 1", 1, math.inf),
             ("width", "at least 1", 1, math.inf),
@@ -57,6 +58,8 @@ class Settings:
             ("tolerance", "a number, 0 or more", 0.0, math.inf),
         ):
             value = getattr(self, name)
+            if name == "n" and isinstance(value, str) and value == AUTO:
+                continue
             whole = isinstance(low, int)
             if whole and not isinstance(value, Integral):
                 rule = f"a whole number, {rule}"
@@ -68,6 +71,12 @@ class Settings:
     def _check(self, name: str, rule: str, holds: bool) -> None:
         if not holds:
             raise SapoError(f"{name} must be {rule}, not {getattr(self, name)}")
+
+    @property
+    def number(self) -> int:
+        """n where it is settled; for `auto` the loop settles it before each pass."""
+        assert self.n != AUTO
+        return self.n
 
     def rate_of(self, epoch: int) -> float:
         """The rate of a pass; the first is 1.
@@ -83,7 +92,9 @@ class Settings:
 
     def as_json(self) -> dict[str, Any]:
         """Plain numbers, whatever kinds were given."""
-        values = {field.name: _plain(field.type, getattr(self, field.name)) for field in dataclasses.fields(self)}
+        kinds = {field.name: field.type for field in dataclasses.fields(self)}
+        kinds["n"] = str if self.n == AUTO else int
+        values = {name: _plain(kind, getattr(self, name)) for name, kind in kinds.items()}
         return {key: None if value == math.inf else value for key, value in values.items()}
 
 

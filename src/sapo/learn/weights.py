@@ -117,11 +117,15 @@ class Weights:
     def scale(self) -> float:
         return float(self.state[update.SCALE])
 
+    def current(self) -> Parameters:
+        """w itself, in new arrays, also where the average is what counts in the end."""
+        scale = np.float32(self.scale)
+        return self._parameters(*(block * scale for block in self._blocks()))
+
     def true_weights(self) -> Parameters:
         """w itself, or its average, in new arrays."""
         if not len(self.sums):
-            scale = np.float32(self.scale)
-            return self._parameters(*(block * scale for block in self._blocks()))
+            return self.current()
         clock, steps = self.state[update.CLOCK], max(1.0, self.state[update.STEPS])
         sums = (self.sums, self.edge_sums, self.pair_sums)
         averages = ((v * np.float32(clock) - s) / np.float32(steps) for v, s in zip(self._blocks(), sums, strict=True))

@@ -1,4 +1,4 @@
-"""Arrays and a JSON header in, one safetensors file out; and back, by memory map, without trusting the file."""
+"""Arrays and a JSON header in, one safetensors file (or its bytes) out; and back, by memory map, without trust."""
 
 import hashlib
 import json
@@ -17,31 +17,42 @@ from sapo.errors import SapoError
 
 KEY = "sapo"  # one key only: the order of several is not fixed, and two equal runs must give equal files
 LONGEST_HEADER = 1 << 26
+SHORTEST = 10  # bytes: the length of the header, and an empty header
 DTYPES = {"U8": np.uint8, "I32": np.int32, "I64": np.int64, "F32": np.float32, "F64": np.float64}
 
 
 def save_arrays(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
     """Write beside the target and move into place: there is never half a file."""
-    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    text = json.dumps({"checksum": _checksum(header, whole), "header": header}, ensure_ascii=False, allow_nan=False)
     target = Path(path)
     if is_special(target):
         with write_file(target) as stream:
-            stream.write(safetensors.numpy.save(whole, metadata={KEY: text}))
+            stream.write(pack_arrays(header, arrays))
         return
+    whole, metadata = _parts(header, arrays)
     with replace_file(target) as part:
         try:
-            safetensors.numpy.save_file(whole, part, metadata={KEY: text})
+            safetensors.numpy.save_file(whole, part, metadata=metadata)
         except safetensors.SafetensorError as error:
             raise SapoError(f"{target}: cannot be written ({error}); what was there before is unchanged") from None
+
+
+def pack_arrays(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
+    """The bytes of such a file."""
+    whole, metadata = _parts(header, arrays)
+    return safetensors.numpy.save(whole, metadata=metadata)
+
+
+def _parts(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    text = json.dumps({"checksum": _checksum(header, whole), "header": header}, ensure_ascii=False, allow_nan=False)
+    return whole, {KEY: text}
 
 
 def load_arrays(path: str | Path, what: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Header and read-only arrays of a file; `what` it should be is for messages."""
     try:
         with Path(path).open("rb") as stream:
-            size = stream.seek(0, 2)
-            if size < 10:
+            if stream.seek(0, 2) < SHORTEST:
                 raise _bad(path, what, "it is too short")
             data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
@@ -50,9 +61,16 @@ def load_arrays(path: str | Path, what: str) -> tuple[dict[str, Any], dict[str, 
         raise SapoError(f"{path}: is a directory, not {what}") from None
     except OSError as error:
         raise SapoError(f"{path}: cannot be read ({error.strerror or error})") from None
+    return unpack_arrays(data, path, what)
+
+
+def unpack_arrays(data: bytes | mmap.mmap, path: str | Path, what: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The same from the bytes of a file; where they come from is for messages."""
+    if len(data) < SHORTEST:
+        raise _bad(path, what, "it is too short")
     try:
         length = int.from_bytes(data[:8], "little")
-        if not 2 <= length <= min(size - 8, LONGEST_HEADER) or data[8:9] != b"{":
+        if not 2 <= length <= min(len(data) - 8, LONGEST_HEADER) or data[8:9] != b"{":
             raise _bad(path, what, "it begins like some other file, or its end is missing")
         table = json.loads(data[8 : 8 + length])
         outer = json.loads(table.pop("__metadata__")[KEY])
@@ -68,7 +86,7 @@ def load_arrays(path: str | Path, what: str) -> tuple[dict[str, Any], dict[str, 
     return header, arrays
 
 
-def _array(data: mmap.mmap, start: int, entry: Mapping[str, Any]) -> np.ndarray:
+def _array(data: bytes | mmap.mmap, start: int, entry: Mapping[str, Any]) -> np.ndarray:
     dtype = np.dtype(DTYPES[entry["dtype"]])
     shape = [int(size) for size in entry["shape"]]
     begin, end = (int(offset) for offset in entry["data_offsets"])

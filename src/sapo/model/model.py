@@ -1,18 +1,22 @@
 """All that tagging needs, as one value and as one file."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from sapo.constraints import Constraints
 from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.pairs import Pairs
 from sapo.encode.ready import FeatureEncoder
 from sapo.encode.strings import array_of, valid_offsets
 from sapo.errors import SapoError
+from sapo.kernels.types import Ints
 from sapo.lattice import Parameters, no_bans
-from sapo.model.arrayfile import load_arrays, save_arrays
+from sapo.model.arrayfile import load_arrays, pack_arrays, save_arrays, unpack_arrays
 from sapo.neural.options import need_torch
 
 if TYPE_CHECKING:
@@ -31,18 +35,60 @@ ENCODERS: dict[str, type[TemplateEncoder] | type[FeatureEncoder]] = {
 @dataclass(frozen=True, slots=True)
 class Model:
     """Labels, an encoder and its weights. `reader` says how the training file was read, so that others are read alike;
-    `record` says how it was trained."""
+    `record` says how it was trained. Probabilities are those of scores divided by `temperature`."""
 
     labels: tuple[str, ...]
     encoder: Encoder
     parameters: Parameters
     reader: dict[str, Any] = field(default_factory=dict)
     record: dict[str, Any] = field(default_factory=dict)
+    temperature: float = 1.0
+    constraints: Constraints = field(default_factory=Constraints)  # what the bans of the parameters come from
+    shown: tuple[str, ...] = ()  # the name by which each label is shown; empty where it is its own
+    bias: dict[str, float] = field(default_factory=dict)  # what labels, by the names shown, score more in tagging
+
+    @property
+    def outer_labels(self) -> tuple[str, ...]:
+        """The labels as they are shown, each once."""
+        return tuple(dict.fromkeys(self.shown)) if self.shown else self.labels
+
+    @property
+    def shown_places(self) -> Ints | None:
+        """The place in `outer_labels` of each label; None where both are the same."""
+        return shown_places(self.shown, self.outer_labels)
+
+
+def shown_places(shown: Sequence[str], outer: Sequence[str]) -> Ints | None:
+    place = {name: number for number, name in enumerate(outer)}
+    return np.array([place[name] for name in shown], np.int32) if shown else None
+
+
+def linear_encoder(model: Model, cannot: str) -> TemplateEncoder | FeatureEncoder:
+    """The encoder of a linear model. For a network the error says what it cannot do."""
+    if isinstance(model.encoder, TemplateEncoder | FeatureEncoder):
+        return model.encoder
+    raise SapoError(f"this model is a network: {cannot}")
 
 
 def save_model(model: Model, path: str | Path) -> None:
     """The old file at `path` stays until the new one is whole."""
-    header = {
+    save_arrays(path, *_parts(model))
+
+
+def model_bytes(model: Model) -> bytes:
+    """What `save_model` writes."""
+    return pack_arrays(*_parts(model))
+
+
+def model_from_bytes(data: bytes) -> Model:
+    """The model of `model_bytes`, checked like that of a file."""
+    return _model("bytes", *unpack_arrays(data, "bytes", WHAT))
+
+
+def _parts(model: Model) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    if len(model.parameters.features) != model.encoder.features:
+        raise SapoError("this model has weights for other features than its encoder makes; take it anew, then save it")
+    header: dict[str, Any] = {
         "format": FORMAT,
         "kind": model.encoder.kind,
         "labels": list(model.labels),
@@ -50,12 +96,23 @@ def save_model(model: Model, path: str | Path) -> None:
         "reader": model.reader,
         "record": model.record,
     }
-    save_arrays(path, header, {**_parameter_arrays(model.parameters), **model.encoder.arrays()})
+    if model.temperature != 1.0:  # a model that was never calibrated has the file that it always had
+        header["temperature"] = model.temperature
+    if model.constraints != Constraints():
+        header["constraints"] = model.constraints.as_json()
+    if model.shown:
+        header["shown"] = list(model.shown)
+    if model.bias:
+        header["bias"] = dict(model.bias)
+    return header, {**_parameter_arrays(model.parameters), **model.encoder.arrays()}
 
 
 def load_model(path: str | Path) -> Model:
     """Load by memory map; everything that a kernel will use as an index is checked first."""
-    header, arrays = load_arrays(path, WHAT)
+    return _model(path, *load_arrays(path, WHAT))
+
+
+def _model(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Model:
     version = header.get("format")
     if not isinstance(version, int):
         raise SapoError(f"{path}: not {WHAT}: it has no format number")
@@ -71,7 +128,12 @@ def load_model(path: str | Path) -> Model:
         _check_record(header["record"])
         encoder = _encoder_class(header["kind"]).from_arrays(header["encoder"], arrays)
         parameters = _parameters(arrays, encoder, len(labels))
-        return Model(labels, encoder, parameters, dict(header["reader"]), dict(header["record"]))
+        constraints = Constraints.from_json(header["constraints"]) if "constraints" in header else Constraints()
+        shown = _shown(header.get("shown", []), labels)
+        bias = _bias(header.get("bias", {}), shown or labels)
+        reader, record = dict(header["reader"]), dict(header["record"])
+        temperature = _temperature(header.get("temperature", 1.0))
+        return Model(labels, encoder, parameters, reader, record, temperature, constraints, shown, bias)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, SapoError) as error:
         raise SapoError(f"{path}: not {WHAT}: its parts do not fit together ({error})") from None
 
@@ -118,8 +180,28 @@ def _parameters(arrays: dict[str, np.ndarray], encoder: Encoder, labels: int) ->
     return Parameters(features, edges, pairs, pair_weights, bans)
 
 
+def _temperature(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise ValueError("temperature")
+    return float(value)
+
+
 def _distinct_strings(values: Any) -> bool:
     return all(isinstance(value, str) for value in values) and len(set(values)) == len(values)
+
+
+def _shown(shown: Any, labels: Sequence[str]) -> tuple[str, ...]:
+    if not isinstance(shown, list) or not all(isinstance(name, str) for name in shown):
+        raise ValueError("shown")
+    if len(shown) not in (0, len(labels)):
+        raise ValueError("shown")
+    return tuple(shown)
+
+
+def _bias(bias: Any, labels: Sequence[str]) -> dict[str, float]:
+    if not isinstance(bias, dict) or not all(name in labels and math.isfinite(value) for name, value in bias.items()):
+        raise ValueError("bias")
+    return bias
 
 
 def _check_reader(reader: dict[str, Any]) -> None:

@@ -16,12 +16,13 @@ from sapo.corpus.files import check_writable, show_path, write_file
 from sapo.encode.strings import StringTable
 from sapo.errors import SapoError
 from sapo.kernels.types import Ints
+from sapo.learn.settings import AUTO
 from sapo.pipeline.lessons import CrossBlock, Lesson, plan, read_lesson, taught
 from sapo.pipeline.steps import ReadyStep, Step, check_names
 from sapo.pipeline.watching import Silent, Watcher
 from sapo.pipeline.widening import sentences_of, widened, with_column
 from sapo.tagger import Tagger
-from sapo.training import AUTO, make_settings
+from sapo.training import make_settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,12 @@ SIGNS = {Verdict.AGREES: "✓", Verdict.IN_PART: "◐", Verdict.DISAGREES: "✗"
 
 
 def to_html(title: str, blocks: Iterable[Block]) -> str:
-    style = files("sapo.report").joinpath("page.css").read_text("utf-8")
-    body = "\n".join(map(_block, blocks))
+    return whole_page(title, "\n".join(map(_block, blocks)))
+
+
+def whole_page(title: str, body: str, more_style: str = "") -> str:
+    """The body, which is HTML already, in the look of all pages."""
+    style = files("sapo.report").joinpath("page.css").read_text("utf-8") + more_style
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

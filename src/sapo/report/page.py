@@ -86,7 +86,8 @@ def _what_was_run(contents: Contents) -> list[Block]:
 
 
 def _commands(contents: Contents) -> list[str]:
-    return list(dict.fromkeys(run.command for run in sorted(contents.reading.runs, key=lambda run: run.path)))
+    runs = [run.command for run in sorted(contents.reading.runs, key=lambda run: run.path)]
+    return list(dict.fromkeys([*runs, *(part.command for part in contents.theory if part.command is not None)]))
 
 
 def _figures(contents: Contents) -> list[Block]:
@@ -152,7 +153,9 @@ def _claims(contents: Contents) -> list[Block]:
 def _theory(contents: Contents) -> list[Block]:
     found: list[Block] = [Heading(2, "Theory")] if contents.theory else []
     for at, part in enumerate(contents.theory, start=1):
-        found += [Heading(3, part.title), Text(part.text)]
+        found += [Heading(3, part.title), *(Text(text) for text in part.text.split("\n\n"))]
+        if part.table is not None:
+            found.append(part.table)
         if part.figure is not None:
             svg = part.figure.encode("utf-8")
             found.append(FigureBlock(f"theory{at}", part.title, "", svg, svg))

@@ -75,7 +75,7 @@ def check_matplotlib() -> None:
     try:
         import matplotlib as _  # noqa: F401
     except ImportError:
-        raise SapoError("the report needs matplotlib for its figures; pip install 'sapo-nlp[report]'") from None
+        raise SapoError("figures need matplotlib; pip install 'sapo-nlp[report]'") from None
 
 
 def style_of(system: str) -> Style:
@@ -85,13 +85,13 @@ def style_of(system: str) -> Style:
 def draw(picture: Picture) -> Drawn:
     return Drawn(
         picture,
-        svg=_save(picture, picture.columns, "svg"),
-        png=_save(picture, picture.columns, "png"),
-        narrow_svg=_save(picture, 1, "svg"),
+        svg=save(picture, picture.columns, "svg"),
+        png=save(picture, picture.columns, "png"),
+        narrow_svg=save(picture, 1, "svg"),
     )
 
 
-def _save(picture: Picture, most_columns: int, format: str) -> bytes:
+def save(picture: Picture, most_columns: int, format: str) -> bytes:
     from matplotlib import rc_context
 
     with rc_context({**LOOK, "svg.hashsalt": f"{picture.name}-{most_columns}"}):

@@ -74,7 +74,8 @@ def _write_all(where: Path, contents: Contents) -> None:
             drawn[f"theory{at}.svg"] = part.figure.encode("utf-8")
     for name, data in drawn.items():
         _write(where / "figures" / name, data)
-    for name in FILE_NAMES:  # a figure of an earlier report that these runs do not give
+    stale = [path.name for path in (where / "figures").glob("theory*.svg")]
+    for name in (*FILE_NAMES, *stale):  # a figure of an earlier report that these runs do not give
         if name not in drawn:
             (where / "figures" / name).unlink(missing_ok=True)
     numbers = {

@@ -13,6 +13,7 @@ SEARCHES = {"topn": searches.TOPN, "astar": searches.ASTAR, "beam": searches.BEA
 
 
 def search_n(name: str, lattice: Lattice, *, n: int, width: int = 50) -> Candidates:
-    """The n best taggings by the search of this name."""
+    """The n best taggings by the search of this name. A beam that runs into what is forbidden is not the last word."""
     exact: dict[str, Callable[..., Candidates]] = {"topn": top_n, "astar": astar_top_n}
-    return beam(lattice, n=n, width=width) if name == "beam" else exact[name](lattice, n=n)
+    found = beam(lattice, n=n, width=width) if name == "beam" else exact[name](lattice, n=n)
+    return found if len(found) else top_n(lattice, n=n)

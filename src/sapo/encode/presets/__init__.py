@@ -6,7 +6,7 @@ from pathlib import Path
 from sapo.encode.template import did_you_mean
 from sapo.errors import SapoError
 
-PRESETS = ("chunking", "pos", "pos-paper", "ner", "bioner")
+PRESETS = ("chunking", "chunking-best", "pos", "pos-paper", "pos-best", "ner", "bioner", "bioner-best")
 LARGEST = 1 << 20
 
 

@@ -1,0 +1,125 @@
+"""What constraints cost and bring: invalid taggings, F1, and time, with and without, on real test sets.
+
+    SAPO_DATA=DIRECTORY python benchmarks/constraints.py [--passes 10] [--seeds 0 1 2] [--repeats 8] [--missing]
+
+Times are of this process's CPU, of the first four passes and of tagging the test set, in turn with and without
+constraints; of several repeats the least counts, which other work on the machine has disturbed least.
+"""
+
+import argparse
+import dataclasses
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from sapo.conditions import Conditions
+from sapo.constraints import scheme_bans, transition_counts
+from sapo.learn import LEARNERS, Settings, Weights, tag
+from sapo.learn.loop import draw_order
+from sapo.training import Prepared, prepare, run, with_calibrated_rate
+
+PASSES, TAGGINGS = 4, 5  # that are timed in each repeat
+TASKS = {"conll2000": "chunking", "jnlpba": "ner"}
+VARIANTS = {
+    "without": Conditions(constraints=False),
+    "with": Conditions(),
+    "scheme bioes": Conditions(scheme="bioes"),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--passes", type=int, default=10)
+    parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
+    parser.add_argument("--repeats", type=int, default=8)
+    parser.add_argument("--missing", action="store_true", help="only: what tags that are missing cost")
+    arguments = parser.parse_args()
+    if arguments.missing:
+        missing_tags()
+        return
+    for name, template in TASKS.items():
+        directory = Path(os.environ["SAPO_DATA"]) / name
+        train, test = directory / "train.txt.gz", directory / "test.txt.gz"
+        all_prepared = {
+            variant: prepare(train, dev=test, template=template, conditions=conditions)
+            for variant, conditions in VARIANTS.items()
+        }
+        for learner in ("sapo", "crf", "perceptron"):
+            times(name, learner, all_prepared["without"], all_prepared["with"], arguments.repeats)
+        for variant, prepared in all_prepared.items():
+            for seed in arguments.seeds:
+                quality(name, variant, prepared, seed, arguments.passes)
+
+
+def quality(name: str, variant: str, prepared: Prepared, seed: int, passes: int) -> None:
+    """F1 on the test set, and how many of its sentences have an invalid tagging."""
+    settings = with_calibrated_rate(prepared, Settings(seed=seed, epochs=passes, tolerance=0.0), "sapo")
+    test = prepared.dev
+    assert test is not None
+    tagger = run(dataclasses.replace(prepared, dev=None), settings).tagger
+    found = tagger.as_shown(tag(test.corpus, tagger.parameters))
+    offsets, labels = test.corpus.offsets, list(tagger.labels)
+    invalid = sum(
+        bool(transition_counts(found[a:b], np.array([0, b - a]), len(labels))[scheme_bans(labels, "iob2") < 0].any())
+        for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
+    )
+    f1 = test.evaluate(tagger.parameters).main[1]
+    print(f"{name} {variant} seed {seed}: F1 {100 * f1:.2f}, invalid {invalid} of {len(offsets) - 1}", flush=True)
+
+
+def missing_tags() -> None:
+    """F1 on CoNLL-2000 where a share of the training tags is taken away, after five passes, seed 0."""
+    directory = Path(os.environ["SAPO_DATA"]) / "conll2000"
+    full = prepare(directory / "train.txt.gz", dev=directory / "test.txt.gz", template="chunking")
+    test, rng = full.dev, np.random.default_rng(0)
+    assert test is not None
+    for share in (0.0, 0.3, 0.7):
+        gold = np.where(rng.random(full.corpus.tokens) < share, -1, full.corpus.gold).astype(np.int32)
+        partly = dataclasses.replace(full, corpus=dataclasses.replace(full.corpus, gold=gold), dev=None)
+        for learner in ("sapo", "crf"):
+            settings = with_calibrated_rate(partly, Settings(epochs=5, tolerance=0.0), learner)
+            f1 = test.evaluate(run(partly, settings, learner=learner).tagger.parameters).main[1]
+            print(f"conll2000 {learner}, {share:.0%} of the tags missing: F1 {100 * f1:.2f}", flush=True)
+
+
+def times(name: str, learner: str, free: Prepared, bound: Prepared, repeats: int) -> None:
+    """CPU seconds of the first passes and of tagging the test set, in turn; the least of all repeats counts."""
+    both = {"without": free, "with": bound}
+    settings = with_calibrated_rate(bound, Settings(), learner)
+    passes = {variant: np.full(PASSES, np.inf) for variant in both}
+    taggings = {variant: np.full(1, np.inf) for variant in both}
+    for _ in range(repeats):
+        weights = {variant: prepared.zero_weights() for variant, prepared in both.items()}
+        for epoch in range(PASSES):
+            for variant, prepared in both.items():
+                seconds = _cpu(partial(_learn, learner, prepared, weights[variant], settings, epoch + 1))
+                passes[variant][epoch] = min(seconds, passes[variant][epoch])
+        for _ in range(TAGGINGS):
+            for variant, prepared in both.items():
+                assert prepared.dev is not None
+                seconds = _cpu(partial(tag, prepared.dev.corpus, weights[variant].true_weights()))
+                taggings[variant] = np.minimum(taggings[variant], seconds)
+    for what, found in (("passes", passes), ("tagging", taggings)):
+        least = {variant: float(seconds.sum()) for variant, seconds in found.items()}
+        told = f"{least['without']:.3f} s without, {least['with']:.3f} s with, x{least['with'] / least['without']:.3f}"
+        print(f"{name} {learner} {what}: {told}", flush=True)
+
+
+def _learn(learner: str, prepared: Prepared, weights: Weights, settings: Settings, epoch: int) -> None:
+    order = draw_order(prepared.corpus, settings, epoch)
+    for _ in LEARNERS[learner].run(weights, prepared.corpus, order, settings.rate_of(epoch), settings, np.zeros(20)):
+        pass
+
+
+def _cpu(work: Callable[[], object]) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+if __name__ == "__main__":
+    main()

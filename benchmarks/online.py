@@ -1,0 +1,82 @@
+"""Learning from one corrected sentence at a time, beside tagging one.
+
+    SAPO_DATA=DIRECTORY python benchmarks/online.py
+
+A model of the CoNLL-2000 training set, chunking preset, default settings, seed 0; then sentences of the test set one
+after the other, each with its true tags: tag it, learn from it, tag it again. Then the same for sentences that bring a
+label that is new. Beside the time on the clock stands that of the processor, which other programs on the machine do not
+lengthen so much.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import sapo
+from sapo.corpus import block_sentences, read_blocks
+
+SENTENCES = 200
+NEW_LABELS = 10
+
+
+def main() -> None:
+    corpora = Path(os.environ["SAPO_DATA"]) / "conll2000"
+    tagger = sapo.train(corpora / "train.txt.gz", template="chunking")
+    sentences = [
+        (list(zip(*sentence.columns.values(), strict=True)), list(sentence.tags or ()))
+        for block in read_blocks(corpora / "test.txt.gz")
+        for sentence in block_sentences(block)
+    ]
+    sentences = [(tokens, tags) for tokens, tags in sentences if tokens][: SENTENCES + NEW_LABELS + 1]
+    (warm, warm_tags), *sentences = sentences  # the first one loads the kernels
+
+    made, trainer = timed(lambda: sapo.Trainer(tagger))
+    trainer.update([(warm, warm_tags)])
+    trainer.tagger.tag(warm)
+    features = trainer.tagger.model.encoder.features
+    learning, wrong_before, wrong_after = [], 0, 0
+    for tokens, tags in sentences[:SENTENCES]:
+        wrong_before += trainer.tagger.tag(tokens) != tags
+        learning.append(timed(lambda pair=(tokens, tags): trainer.update([pair]))[0])
+        wrong_after += trainer.tagger.tag(tokens) != tags
+    features = trainer.tagger.model.encoder.features - features
+    tagging: dict[str, list[tuple[float, float]]] = {"before": [], "after": []}
+    for _ in range(3):  # in turn, each with a warm cache
+        for name, one in (("before", tagger), ("after", trainer.tagger)):
+            tagging[name] += [timed(lambda tokens=tokens, one=one: one.tag(tokens))[0] for tokens, _ in sentences]
+    labels = []
+    for number, (tokens, tags) in enumerate(sentences[SENTENCES:]):
+        labels.append(timed(lambda pair=(tokens, [f"B-{number}", *tags[1:]]): trainer.update([pair]))[0])
+    frozen, _ = timed(trainer.snapshot)
+
+    print(
+        f"{SENTENCES} sentences, {features:,} new features; {wrong_before} were wrong, {wrong_after} after learning\n"
+    )
+    print("| ms | median | worst | processor, median | worst |")
+    print("|---|--:|--:|--:|--:|")
+    row("learning from a sentence", learning)
+    row("learning from a sentence with a new label", labels)
+    row("tagging a sentence, the tagger as trained", tagging["before"])
+    row("tagging a sentence, the tagger after all updates", tagging["after"])
+    row("making a Trainer", [made])
+    row("a snapshot", [frozen])
+
+
+def timed(work: Callable[[], Any]) -> tuple[tuple[float, float], Any]:
+    """Milliseconds on the clock and of the processor, and what came of it."""
+    clock, processor = time.perf_counter(), time.process_time()
+    result = work()
+    return (1e3 * (time.perf_counter() - clock), 1e3 * (time.process_time() - processor)), result
+
+
+def row(what: str, times: list[tuple[float, float]]) -> None:
+    median, worst = np.median(times, axis=0), np.max(times, axis=0)
+    print(f"| {what} | {median[0]:.2f} | {worst[0]:.2f} | {median[1]:.2f} | {worst[1]:.2f} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""sapo calibrate: a model and a labelled file in, the model with a temperature out."""
+
+import click
+
+from sapo.cli.options import announce_compiling, format_option, label_option, quiet_option, tell
+from sapo.cli.ticker import Ticker
+
+
+@click.command("calibrate")
+@click.argument("model")
+@click.argument("dev")
+@click.option("--output", "-o", metavar="FILE", help="Where to save the model. Default: in its place.")
+@click.option(
+    "--by",
+    type=click.Choice(["tokens", "sequence"]),
+    default="tokens",
+    show_default=True,
+    help="What must be likely: each gold tag, or the gold tagging.",
+)
+@format_option
+@label_option
+@quiet_option
+def calibrate_command(
+    model: str, dev: str, output: str | None, by: str, format: str | None, label: str | None, quiet: bool
+) -> None:
+    """Make the probabilities of a model trustworthy.
+
+    sapo calibrate chunk.sapo dev.txt
+
+    DEV is a labelled file that was not trained on. The temperature under which its tags are likeliest is stored in
+    the model: all probabilities change, the tags do not. sapo eval --calibration tells how good they are.
+    """
+    from sapo.calibrating import calibrate
+    from sapo.corpus.files import check_writable
+    from sapo.tagger import Tagger
+
+    target = output or model
+    check_writable(target)
+    announce_compiling(quiet)
+    tagger = Tagger.load(model)
+    losses: dict[float, float] = {}
+    ticker = Ticker(quiet)
+
+    def watch(temperature: float, loss: float) -> None:
+        losses[temperature] = loss
+        ticker.tell(f"temperature {temperature:.4g}, loss a sentence {loss:.4f}")
+
+    calibrated = calibrate(tagger, dev, by=by, watch=watch, format=format, label=label)
+    ticker.end()
+    calibrated.save(target)
+    if not quiet:
+        first = next(iter(losses))
+        tell(f"temperature {first:.4g} -> {calibrated.model.temperature:.4g}")
+        tell(f"loss a sentence {losses[first]:.4f} -> {min(losses.values()):.4f}")
+        tell(f"saved {target}")

@@ -1,0 +1,65 @@
+"""Options of `sapo train` about labels: what may follow what, how they are learned, and what they weigh."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sapo.errors import SapoError
+
+_OPTIONS = (
+    click.option(
+        "--constraints/--no-constraints",
+        default=True,
+        show_default=True,
+        help="Keep to the tag scheme (IOB2, BIOES ...) of the training data, in learning and in tagging.",
+    ),
+    click.option(
+        "--rules",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Rules, one a line: 'forbid A B' (B after A), 'allow A B', 'start A ...', 'end A ...'; * for anything.",
+    ),
+    click.option(
+        "--scheme",
+        metavar="NAME",
+        help="Learn the labels in this scheme (bioes, bilou, iob2); tags come out in the scheme of the training data.",
+    ),
+    click.option("--missing", metavar="MARK", help="How a missing tag is written, as '_': any tag may be there."),
+    click.option(
+        "--class-weight",
+        metavar="WEIGHTS",
+        help="How much tokens with a label count, as B-X=2,I-X=2; or balanced: the rarer a label, the more.",
+    ),
+)
+
+
+def label_conditions(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command these options."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def parse_class_weight(text: str) -> dict[str, float] | str:
+    """
+    >>> parse_class_weight("B-X=2,O=0.5")
+    {'B-X': 2.0, 'O': 0.5}
+    """
+    return text if "=" not in text else parse_numbers([text], "--class-weight")
+
+
+def parse_numbers(texts: list[str] | tuple[str, ...], option: str) -> dict[str, float]:
+    """LABEL=NUMBER, separated by commas or in several texts; a label may hold '=' itself."""
+    numbers = {}
+    for text in texts:
+        for part in text.split(","):
+            label, equals, number = part.strip().rpartition("=")
+            try:
+                numbers[label] = float(number)
+            except ValueError:
+                equals = ""
+            if not equals or not label:
+                raise SapoError(f"{option} must be LABEL=NUMBER, as O=0.5, not '{part}'")
+    return numbers

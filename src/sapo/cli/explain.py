@@ -1,0 +1,129 @@
+"""sapo explain: a model, a sentence and a token in, why it has its tag out."""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sapo.cli.options import announce_compiling, format_option, quiet_option, refuse_same_file, tell
+from sapo.errors import SapoError
+
+if TYPE_CHECKING:
+    from sapo.tagger import Tagger
+
+
+@click.command("explain")
+@click.argument("model")
+@click.argument("sentence", required=False)
+@click.option("--token", type=int, required=True, metavar="NUMBER", help="Which token; the first is 1.")
+@click.option("--tag", metavar="NAME", help="Why this tag? Default: the one that the model chooses.")
+@click.option("--against", metavar="NAME", help="Why not this tag? Default: the strongest rival.")
+@click.option("--top", default=15, show_default=True, help="How many contributions to show; the others are summed.")
+@click.option("--file", metavar="FILE", help="Take the sentence from a file; - for standard input.")
+@click.option("--sentence", "number", default=1, show_default=True, help="With --file: which sentence; the first is 1.")
+@format_option
+@click.option("--html", metavar="PAGE", help="Write a page with bars, too.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs; its tokens count from 0.")
+@quiet_option
+def explain_command(
+    model: str,
+    sentence: str | None,
+    token: int,
+    tag: str | None,
+    against: str | None,
+    top: int,
+    file: str | None,
+    number: int,
+    format: str | None,
+    html: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Why does a token have its tag?
+
+    sapo explain pos.sapo "The cat sleeps" --token 3
+
+    Shows what each feature and transition adds for the tag and against its strongest rival; together they are the
+    difference between the scores of the two taggings.
+
+    SENTENCE is split into words and punctuation. A model that looks at several columns takes them joined by slashes,
+    with blanks between the tokens: "The/DT cat/NN".
+    """
+    from sapo.corpus.files import check_writable, write_file
+    from sapo.explaining import explain
+    from sapo.report.explained import explanation_text
+    from sapo.report.explained_page import explanation_page
+    from sapo.tagger import Tagger
+
+    if (sentence is None) == (file is None):
+        raise SapoError("give either a sentence or --file, not both" if file else "give a sentence, or --file FILE")
+    refuse_same_file({"the model": model, "--file": file, "--html": html})
+    if html is not None:
+        check_writable(html)
+    announce_compiling(quiet)
+    tagger = Tagger.load(model)
+    tokens = split_sentence(tagger, sentence or "") if file is None else _from_file(tagger, file, number, format)
+    if tokens and not 1 <= token <= len(tokens):
+        shown = " ".join(f"{place}:{_word(one)}" for place, one in enumerate(tokens, 1))
+        raise SapoError(f"--token {token}: the sentence has the tokens 1 to {len(tokens)} ({shown:.200})")
+    why = explain(tagger, tokens, token - 1, tag=tag, against=against, top=top)
+    if html is not None:
+        with write_file(html) as stream:
+            stream.write(explanation_page(why).encode("utf-8", "replace"))
+        if not quiet:
+            tell(f"wrote {html}")
+    if html != "-":
+        click.echo(json.dumps(why.as_dict(), indent=2, ensure_ascii=False) if as_json else explanation_text(why))
+
+
+def split_sentence(tagger: "Tagger", text: str) -> list[Any]:
+    """Text as the tokens that this model takes: words, or tuples of columns that stand joined by slashes."""
+    from sapo.corpus.tokenise import tokenise
+
+    columns = _columns(tagger)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise SapoError("the sentence is not UTF-8; put it into a file that is, and use --file") from None
+    if columns == ("word",):
+        return [text[start:end] for start, end in tokenise(text)]
+    if len(columns) == 1:  # tags or lemmas: $ and PRP$ are to stay whole
+        return list(text.split())
+    tokens = []
+    for number, piece in enumerate(text.split(), 1):
+        values = tuple(piece.rsplit("/", len(columns) - 1))  # a slash in the word itself stays there
+        if len(values) < len(columns) or not all(values):
+            raise SapoError(
+                f"token {number}: this model needs {'/'.join(columns)}, found '{piece}'; "
+                "join the columns by slashes, or use --file"
+            )
+        tokens.append(values)
+    return tokens
+
+
+def _from_file(tagger: "Tagger", file: str, number: int, format: str | None) -> Sequence[Any]:
+    """One sentence of a file that is read as `sapo tag` reads it."""
+    from sapo.corpus import read
+
+    columns = _columns(tagger)
+    if number < 1:
+        raise SapoError(f"--sentence must be at least 1, not {number}")
+    count = 0
+    for count, sentence in enumerate(read(file, labelled=False, **tagger.reading(file, {"format": format})), 1):
+        if count == number:
+            if missing := [name for name in columns if name not in sentence.columns]:
+                raise SapoError(f"{file}: has no column '{missing[0]}', which the features need")
+            values = [sentence.columns[name] for name in columns]
+            return values[0] if len(columns) == 1 else list(zip(*values, strict=True))
+    raise SapoError(f"{file}: has no sentence {number}; it holds {count}")
+
+
+def _columns(tagger: "Tagger") -> tuple[str, ...]:
+    if not tagger.columns:
+        raise SapoError("this model was trained on ready-made features; explain it from Python, with sapo.explain")
+    return tagger.columns
+
+
+def _word(token: Any) -> str:
+    return token if isinstance(token, str) else str(token[0])

@@ -1,0 +1,75 @@
+"""Sequences of true and predicted labels in, scores of scikit-learn over all tokens out.
+
+These are scores of tokens. For F1 of spans see `sapo.SequenceLabeler.score` and `sapo eval`.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Any
+
+from sapo.errors import SapoError
+
+Sequences = Sequence[Sequence[Any]]
+
+
+def flat_accuracy_score(y_true: Sequences, y_pred: Sequences) -> float:
+    """The part of the tokens with the true label.
+
+    >>> flat_accuracy_score([["O", "B"], ["O"]], [["O", "O"], ["O"]]).__round__(2)
+    0.67
+    """
+    return float(_flat("accuracy_score", y_true, y_pred))
+
+
+def flat_precision_score(y_true: Sequences, y_pred: Sequences, **options: Any) -> Any:
+    """`sklearn.metrics.precision_score` over all tokens."""
+    return _flat("precision_score", y_true, y_pred, **options)
+
+
+def flat_recall_score(y_true: Sequences, y_pred: Sequences, **options: Any) -> Any:
+    """`sklearn.metrics.recall_score` over all tokens."""
+    return _flat("recall_score", y_true, y_pred, **options)
+
+
+def flat_f1_score(y_true: Sequences, y_pred: Sequences, **options: Any) -> Any:
+    """`sklearn.metrics.f1_score` over all tokens."""
+    return _flat("f1_score", y_true, y_pred, **options)
+
+
+def flat_fbeta_score(y_true: Sequences, y_pred: Sequences, beta: float, **options: Any) -> Any:
+    """`sklearn.metrics.fbeta_score` over all tokens."""
+    return _flat("fbeta_score", y_true, y_pred, beta=beta, **options)
+
+
+def flat_classification_report(y_true: Sequences, y_pred: Sequences, labels: Any = None, **options: Any) -> Any:
+    """`sklearn.metrics.classification_report` over all tokens."""
+    return _flat("classification_report", y_true, y_pred, labels=labels, **options)
+
+
+def sequence_accuracy_score(y_true: Sequences, y_pred: Sequences) -> float:
+    """The part of the sequences with all labels right; 0 where there are none.
+
+    >>> sequence_accuracy_score([["O", "B"], ["O"]], [["O", "O"], ["O"]])
+    0.5
+    """
+    right = sum(list(a) == list(b) for a, b in zip(y_true, y_pred, strict=True))
+    return right / len(y_true) if len(y_true) else 0.0
+
+
+def _flat(name: str, y_true: Sequences, y_pred: Sequences, **options: Any) -> Any:
+    if len(y_true) != len(y_pred):
+        raise SapoError(f"y_true has {len(y_true)} sequences, but y_pred has {len(y_pred)}")
+    for number, (a, b) in enumerate(zip(y_true, y_pred, strict=True)):
+        if len(a) != len(b):
+            raise SapoError(f"y_true[{number}] has {len(a)} labels, but y_pred[{number}] has {len(b)}")
+    flat = list(chain.from_iterable(y_true)), list(chain.from_iterable(y_pred))
+    return sklearn_metric(name)(*flat, **options)
+
+
+def sklearn_metric(name: str) -> Callable[..., Any]:
+    try:
+        from sklearn import metrics
+    except ImportError:
+        raise SapoError("these metrics are those of scikit-learn; pip install 'sapo-nlp[sklearn]'") from None
+    found: Callable[..., Any] = getattr(metrics, name)
+    return found

@@ -1,0 +1,74 @@
+"""Gold tags in the scheme of a file in, the same spans in the scheme that a model learns out.
+
+A model may learn more letters than the file has: that B-NP ends right away (S-NP) or goes on is worth knowing. The way
+back goes label by label, S-NP is shown as B-NP and E-NP as I-NP, and for valid taggings it is one to one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sapo.errors import SapoError
+from sapo.kernels.types import Ints, Longs
+
+# scheme -> the letters of a first, inner, last and only token
+LETTERS = {"iob2": "BIIB", "bioes": "BIES", "bilou": "BILU"}
+SHOWN = {"B": "B", "I": "I", "E": "I", "S": "B", "L": "I", "U": "B"}
+
+
+@dataclass(frozen=True, slots=True)
+class InnerLabels:
+    """Labels as a model learns them, the gold tags in them, and the name by which each is shown."""
+
+    labels: list[str]
+    gold: Ints
+    shown: tuple[str, ...]  # one a label
+    mended: int  # tags of spans that began with I-
+
+
+def shown_name(label: str) -> str:
+    """
+    >>> shown_name("S-NP"), shown_name("E-NP"), shown_name("O")
+    ('B-NP', 'I-NP', 'O')
+    """
+    letter, dash, kind = label.partition("-")
+    return SHOWN[letter] + dash + kind if dash else label
+
+
+def learn_as(
+    scheme: str, labels: Sequence[str], gold: Ints, offsets: Longs, *, known: Sequence[str] = ()
+) -> InnerLabels:
+    """Write IOB2 tags in another scheme. A span that begins with I- is read as conlleval does, as if it were B-.
+
+    `known` are labels that come first in the new list.
+
+    >>> learn_as("bioes", ["O", "B-NP", "I-NP"], np.array([1, 2, 0, 1], np.int32), np.array([0, 4])).labels
+    ['B-NP', 'E-NP', 'O', 'S-NP']
+    """
+    if scheme not in LETTERS:
+        raise SapoError(f"scheme must be one of {', '.join(LETTERS)}, not {scheme}")
+    parts = [label.partition("-") for label in labels]
+    for label, (letter, _, kind) in zip(labels, parts, strict=True):
+        if label != "O" and (letter not in ("B", "I") or not kind):
+            raise SapoError(f"scheme {scheme}: tags must be IOB2, that is O, B-TYPE and I-TYPE, and there is '{label}'")
+    if (gold < 0).any():
+        raise SapoError(f"scheme {scheme}: needs every tag of the data, and some are missing; leave the scheme out")
+    types = list(dict.fromkeys(kind for _, _, kind in parts))
+    type_of = np.array([types.index(kind) for _, _, kind in parts])[gold]
+    inside = np.array([bool(kind) for _, _, kind in parts])[gold]
+    with_i = np.array([letter == "I" for letter, _, _ in parts])[gold]
+    goes_on = with_i.copy()  # a token that goes on with the span of the token before it
+    goes_on[1:] &= inside[:-1] & (type_of[1:] == type_of[:-1])
+    goes_on[offsets[:-1][np.diff(offsets) > 0]] = False
+    has_next = np.append(goes_on[1:], False)
+    place = np.where(goes_on, np.where(has_next, 1, 2), np.where(has_next, 0, 3))  # in the letters of the scheme
+    codes = np.where(inside, 1 + 4 * type_of + place, 0)
+    number = {label: i for i, label in enumerate(known)}
+    inner_of = np.zeros(4 * len(types) + 1, np.int32)
+    found, first = np.unique(codes, return_index=True)
+    for code in found[np.argsort(first)].tolist():  # in the order they come
+        name = f"{LETTERS[scheme][(code - 1) % 4]}-{types[(code - 1) // 4]}" if code else "O"
+        inner_of[code] = number.setdefault(name, len(number))
+    mended = int(np.count_nonzero(with_i & ~goes_on))
+    return InnerLabels(list(number), inner_of[codes], tuple(map(shown_name, number)), mended)

@@ -1,0 +1,60 @@
+"""What taggers find with probabilities, as the formats write it: ranked taggings and spans; and how numbers look."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sapo.kernels.types import Doubles, Ints, Longs
+
+NONE = "_"  # where a token is in no span
+
+
+@dataclass(frozen=True, slots=True)
+class RankedTagging:
+    """One of the n best taggings of a sentence, as numbers of labels."""
+
+    tags: Ints
+    probability: float  # over these n
+    exact_probability: float  # over all taggings
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedSpan:
+    """Tokens start, ..., end - 1 are a span of this type, with this probability over all taggings."""
+
+    start: int
+    end: int
+    type: str
+    probability: float
+
+
+def top_n_mass(ranked: Sequence[RankedTagging]) -> float:
+    """How much of the probability of all taggings these have."""
+    return min(sum(tagging.exact_probability for tagging in ranked), 1.0)
+
+
+def show(probability: float) -> str:
+    """
+    >>> show(1 / 3)
+    '0.333333'
+    """
+    return f"{probability:.6f}"
+
+
+def tag_notes(tags: Ints, marginal: Doubles) -> list[str]:
+    """The probability of each token's tag."""
+    return [show(probability) for probability in marginal[np.arange(len(tags)), tags].tolist()]
+
+
+def span_notes(spans: Sequence[Sequence[TaggedSpan]], offsets: Longs) -> list[str]:
+    """At each token the probability of the span that it is in.
+
+    >>> span_notes([[TaggedSpan(1, 3, "NP", 0.5)]], np.array([0, 3]))
+    ['_', '0.500000', '0.500000']
+    """
+    notes = [NONE] * int(offsets[-1])
+    for first, found in zip(offsets[:-1].tolist(), spans, strict=True):
+        for span in found:
+            notes[first + span.start : first + span.end] = [show(span.probability)] * (span.end - span.start)
+    return notes

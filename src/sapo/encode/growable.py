@@ -1,0 +1,47 @@
+"""Rows in, an array that takes more of them without a copy each time out."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Growable:
+    """The first `count` rows of a larger array; rows that are added begin with zero.
+
+    >>> numbers = Growable(np.array([3, 4]))
+    >>> numbers.append(np.array([5]))
+    >>> numbers.add(1)
+    >>> numbers.used.tolist()
+    [3, 4, 5, 0]
+    """
+
+    def __init__(self, rows: NDArray[Any]) -> None:
+        self.count = 0
+        self.whole: NDArray[Any] = np.zeros((_with_room(len(rows)), *rows.shape[1:]), rows.dtype)
+        self.append(rows)
+
+    @property
+    def used(self) -> Any:
+        """What is there so far, not a copy. It stays where it is until there is no room left."""
+        return self.whole[: self.count]
+
+    def append(self, rows: NDArray[Any]) -> None:
+        self.reserve(len(rows))
+        self.whole[self.count : self.count + len(rows)] = rows
+        self.count += len(rows)
+
+    def add(self, rows: int) -> None:
+        self.reserve(rows)
+        self.count += rows
+
+    def reserve(self, rows: int) -> None:
+        """Make room for so many more, by a constant factor, so that a row costs the same however many there are."""
+        if self.count + rows > len(self.whole):
+            larger = np.zeros((_with_room(self.count + rows), *self.whole.shape[1:]), self.whole.dtype)
+            larger[: self.count] = self.used
+            self.whole = larger
+
+
+def _with_room(rows: int) -> int:
+    return rows + rows // 8 + 256

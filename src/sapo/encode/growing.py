@@ -1,0 +1,163 @@
+"""An encoder and new blocks in, the same encoder with their strings and features added in place out.
+
+A growing encoder has spare room in everything: string tables, values of views, keys and slots, and a spare bit for each
+value in a key. Adding a sentence therefore costs what the sentence costs, whatever the size of the encoder. When room
+runs out, the slots are made anew (and the keys joined anew where bits are short): seldom, and the less often the larger
+they are.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sapo.corpus.blocks import Block
+from sapo.encode.building import make_tables, rekey, table_keys
+from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.encoder import TemplateEncoder, fields_of
+from sapo.encode.growable import Growable
+from sapo.encode.layout import Layout, view_values
+from sapo.encode.strings import StringTable
+from sapo.encode.views import ViewValues
+from sapo.errors import SapoError
+from sapo.kernels import tables
+from sapo.kernels.types import Ints, Longs
+
+ROOM = 1000  # strings, and features of a template, that there is room for from the start
+
+
+class _View:
+    """The values of one view, in arrays that grow."""
+
+    def __init__(self, values: ViewValues, columns: dict[str, StringTable]) -> None:
+        self.view = values.view
+        self.stored = values.offsets is not None  # else the values are the words of the column
+        self.table = values.table.copy(room=ROOM) if self.stored else columns[self.view.column]
+        self._offsets = Growable(np.zeros(0, np.int64) if values.offsets is None else values.offsets)
+        self._members = Growable(np.zeros(0, np.int32) if values.members is None else values.members)
+
+    def values(self) -> ViewValues:
+        if not self.stored:
+            return ViewValues(self.view, self.table, None, None)
+        return ViewValues(self.view, self.table, self._offsets.used, self._members.used)
+
+    def unknown(self, words: Sequence[str]) -> int:
+        """How many values the view would get with these new words."""
+        if not self.stored:
+            return len(words)
+        found = {value for word in words for value in self.view.apply(word)}
+        return int((self.table.find(list(found)) < 0).sum()) if found else 0
+
+    def add(self, words: Sequence[str]) -> None:
+        if self.stored and words:
+            lists = [self.view.apply(word) for word in words]
+            ends = self._offsets.used[-1] + np.cumsum([len(values) for values in lists])
+            self._members.append(self.table.add([value for values in lists for value in values]))
+            self._offsets.append(ends)
+
+
+class GrowingEncoder(TemplateEncoder):
+    """A copy of an encoder that learns new strings and features in place. What is known keeps its number."""
+
+    def __init__(self, encoder: TemplateEncoder) -> None:
+        columns = {name: table.copy(room=ROOM) for name, table in encoder.columns.items()}
+        self._views = [_View(view, columns) for view in encoder.views]
+        views = tuple(view.values() for view in self._views)
+        super().__init__(
+            encoder.templates,
+            columns,
+            views,
+            encoder.keys,
+            encoder.edge_keys,
+            encoder.slots,
+            encoder.slot_offsets,
+        )
+        self.layout = encoder.layout  # as the keys are; the other encoder may have spare bits too
+        self._lay_out([len(view.table) for view in views])
+
+    def grow(self, block: Block, gold: Ints) -> EncodedCorpus:
+        """Add the strings and features of a block, and encode it. Where there cannot be room, nothing changes."""
+        new_words = {name: self._new_words(block, name) for name in self.columns}
+        if any(new_words.values()):
+            sizes = [len(view.table) + view.unknown(new_words[view.view.column]) for view in self._views]
+            needed = self.layout.bits_for(sizes)
+            if any(bits > room for bits, room in zip(needed, self.layout.view_bits, strict=True)):
+                self._lay_out(sizes)
+        ids = {name: table.add_fields(*fields_of(block, name)) for name, table in self.columns.items()}
+        for view in self._views:
+            view.add(new_words[view.view.column])
+        self.views = self.layout.views = tuple(view.values() for view in self._views)
+        self._add_features(ids, block.offsets)
+        return self.session().encode_ids(ids, block.offsets, gold)
+
+    def frozen(self) -> TemplateEncoder:
+        """What is known now, as an encoder without spare room, in arrays of its own."""
+        columns = {name: table.copy() for name, table in self.columns.items()}
+        views = []
+        for view in self.views:
+            if view.offsets is None or view.members is None:
+                views.append(ViewValues(view.view, columns[view.view.column], None, None))
+            else:
+                views.append(ViewValues(view.view, view.table.copy(), view.offsets.copy(), view.members.copy()))
+        layout = Layout(self.templates, tuple(views))
+        nodes, edges = self._features_in(layout)
+        slots = make_tables(layout, nodes, edges)
+        return TemplateEncoder(self.templates, columns, tuple(views), nodes[0], edges[0], *slots)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return self.frozen().arrays()
+
+    def _new_words(self, block: Block, name: str) -> list[str]:
+        """The words of a column that are not known yet, in the order in which they would be added."""
+        data, starts, ends = fields_of(block, name)
+        unknown = np.flatnonzero(self.columns[name].find_fields(data, starts, ends) < 0)
+        if not len(unknown):
+            return []
+        new = StringTable()
+        new.add_fields(data, starts[unknown], ends[unknown])
+        return new.strings()
+
+    def _lay_out(self, sizes: Sequence[int]) -> None:
+        """Join all keys anew, so that views have room for as many values, and then some."""
+        needed = self.layout.bits_for(sizes)
+        try:
+            layout = Layout(self.templates, self.views, [bits + 1 for bits in needed])
+        except SapoError:  # no bit to spare
+            layout = Layout(self.templates, self.views, needed)
+        nodes, edges = self._features_in(layout)
+        self._keys, self._edge_keys = Growable(nodes[0]), Growable(edges[0])
+        self.keys, self.edge_keys = self._keys.used, self._edge_keys.used
+        self.layout = layout
+        self._make_slots((self.keys, nodes[1]), (self.edge_keys, edges[1]), [0] * len(layout.tables))
+
+    def _features_in(self, layout: Layout) -> tuple[tuple[Longs, Ints], tuple[Longs, Ints]]:
+        """Keys under another layout, and tables, of all features and of all edge features."""
+        nodes, edges = self.groups(), self.edge_groups()
+        return (
+            (rekey(self.layout, layout, self.keys, nodes), nodes),
+            (rekey(self.layout, layout, self.edge_keys, edges), edges),
+        )
+
+    def _make_slots(self, nodes: tuple[Longs, Ints], edges: tuple[Longs, Ints], wanted: Sequence[int]) -> None:
+        """Slots for all features, for those that are wanted, and for some more."""
+        count = len(self.layout.tables)
+        self._used = np.bincount(nodes[1], minlength=count) + np.bincount(edges[1], minlength=count)
+        room = [new + used // 8 + ROOM for new, used in zip(wanted, self._used.tolist(), strict=True)]
+        self.slots, self.slot_offsets = make_tables(self.layout, nodes, edges, room)
+
+    def _add_features(self, ids: dict[str, Ints], offsets: Longs) -> None:
+        layout = self.layout
+        values = view_values(layout, ids, int(offsets[-1]), {})
+        wanted = [table_keys(layout, table, offsets, *values) for table in range(len(layout.tables))]
+        most = [len(keys) for keys in wanted]
+        direct = [layout.direct_size(table) is not None for table in range(len(most))]
+        full = 2 * (self._used + most) > np.diff(self.slot_offsets)
+        if (full & ~np.array(direct, bool)).any():
+            self._make_slots((self.keys, self.groups()), (self.edge_keys, self.edge_groups()), most)
+        for table, keys in enumerate(wanted):
+            rows = self._keys if table < layout.node_tables else self._edge_keys
+            rows.reserve(len(keys))
+            before = rows.count
+            base, end = self.slot_offsets[table : table + 2].tolist()
+            rows.count = tables.add_keys(keys, rows.whole, before, direct[table], self.slots, base, end - base)
+            self._used[table] += rows.count - before
+        self.keys, self.edge_keys = self._keys.used, self._edge_keys.used

@@ -1,0 +1,113 @@
+"""Sequences in any container in, plain lists out; or an error that names the sequence and the value.
+
+Lists and tuples, generators, numpy arrays, list columns of pandas, polars and Arrow, columns of Hugging Face datasets:
+all are iterated, and none of these libraries is loaded.
+"""
+
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from sapo.errors import SapoError
+from sapo.kernels.types import Floats
+
+Label = str | int
+Pairs = list[tuple[list[Any], list[str]]]
+TO_LIST = ("to_pylist", "as_py", "to_list", "tolist")  # of Arrow, of its scalars, of pandas and polars, of numpy
+
+
+def plain_sequences(values: Any, name: str) -> list[list[Any]]:
+    """Each sequence as a list.
+
+    >>> plain_sequences((sentence.split() for sentence in ["no rain", "sun"]), "X")
+    [['no', 'rain'], ['sun']]
+    >>> plain_sequences(["no", "rain"], "X")
+    Traceback (most recent call last):
+    ...
+    sapo.errors.SapoError: X[0] must be a sequence, not 'no'; one sentence alone is [sentence]
+    """
+    if hasattr(values, "columns"):  # iterates over names
+        raise SapoError(f"{name} is a table; give the column that holds the sequences, one of {list(values.columns)}")
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+        raise SapoError(f"{name} must hold sequences, not {values!r:.60}")
+    return [_listed(sequence, f"{name}[{number}]") for number, sequence in enumerate(values)]
+
+
+def _listed(sequence: Any, place: str) -> list[Any]:
+    if type(sequence) is list:
+        return sequence
+    for method in TO_LIST:
+        if hasattr(sequence, method):
+            sequence = getattr(sequence, method)()
+            break
+    if isinstance(sequence, Mapping):
+        raise SapoError(f"{place} must be a sequence, not a row or the features of one token: {sequence!r:.60}")
+    if isinstance(sequence, str | bytes) or not isinstance(sequence, Iterable):
+        raise SapoError(f"{place} must be a sequence, not {sequence!r:.60}; one sentence alone is [sentence]")
+    return list(sequence)
+
+
+def token_sequences(X: Any, *, name: str = "X", columns: bool = False) -> list[list[Any]]:
+    """Sequences of tokens. Tokens that come as lists are features, or columns where there is a template."""
+    found = plain_sequences(X, name)
+    first: Any = next((sequence[0] for sequence in found if sequence), None)
+    if hasattr(first, "tolist"):  # rows of arrays
+        found = [[token.tolist() if hasattr(token, "tolist") else token for token in tokens] for tokens in found]
+        first = first.tolist()
+    if columns and isinstance(first, list):
+        return [[tuple(token) if isinstance(token, list) else token for token in tokens] for tokens in found]
+    return found
+
+
+def labelled_pairs(
+    X: Any, y: Any, *, columns: bool = False, names: tuple[str, str] = ("X", "y")
+) -> tuple[Pairs, type[Label]]:
+    """Tokens with their labels as strings, and whether the labels came as strings or as whole numbers."""
+    if y is None:
+        raise SapoError(f"{names[1]} is missing; give the labels of each sequence")
+    tokens = token_sequences(X, name=names[0], columns=columns)
+    labels = plain_sequences(y, names[1])
+    if len(tokens) != len(labels):
+        raise SapoError(f"{names[0]} has {len(tokens)} sequences, but {names[1]} has {len(labels)}")
+    if not tokens:
+        raise SapoError(f"{names[0]} holds no sequence")
+    for number, (sequence, own) in enumerate(zip(tokens, labels, strict=True)):
+        if not sequence:
+            raise SapoError(f"{names[0]}[{number}] is empty; leave it out")
+        if len(sequence) != len(own):
+            raise SapoError(
+                f"{names[0]}[{number}] has {len(sequence)} tokens, but {names[1]}[{number}] has {len(own)} labels"
+            )
+    kind, as_strings = _label_strings(labels, names[1])
+    return list(zip(tokens, as_strings, strict=True)), kind
+
+
+def _label_strings(labels: list[list[Any]], name: str) -> tuple[type[Label], list[list[str]]]:
+    kinds = set(map(type, chain.from_iterable(labels)))
+    if kinds == {str}:
+        return str, labels
+    kind = int if isinstance(labels[0][0], Integral) else str
+    for number, sequence in enumerate(labels):
+        for place, label in enumerate(sequence):
+            if isinstance(label, bool | np.bool_) or not isinstance(label, Integral if kind is int else str):
+                rule = "must be a string, or a whole number in all places"
+                raise SapoError(f"{name}[{number}][{place}]: a label {rule}, not {label!r}")
+    if kind is int:
+        return int, [[str(int(label)) for label in sequence] for sequence in labels]
+    return str, [list(map(str, sequence)) for sequence in labels]
+
+
+def token_importance(sample_weight: Any, lengths: list[int]) -> Floats:
+    """[tokens] the weight of its sequence."""
+    weights = list(sample_weight)
+    if len(weights) != len(lengths):
+        raise SapoError(f"sample_weight has {len(weights)} weights for {len(lengths)} sequences; give one for each")
+    for number, weight in enumerate(weights):
+        if not (isinstance(weight, Real | np.number) and 0 <= float(weight) < float("inf")):
+            raise SapoError(f"sample_weight[{number}] must be a finite number, 0 or more, not {weight!r}")
+    if not any(weights):
+        raise SapoError("sample_weight is 0 everywhere; nothing would be learned")
+    return np.repeat(np.array(weights, np.float32), lengths)

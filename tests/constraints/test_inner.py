@@ -1,0 +1,63 @@
+"""Labels that are learned in another scheme than they are written in: there and back again."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from sapo.constraints import learn_as
+from sapo.constraints.inner import shown_name
+from sapo.corpus.schemes import convert_tags, loose_spans, spans_to_tags
+from sapo.errors import SapoError
+
+LABELS = ["O", "B-X", "I-X", "B-Y-Z", "I-Y-Z"]
+
+
+def sentences(seed: int, *, valid: bool) -> list[list[str]]:
+    rng = np.random.default_rng(seed)
+    raw = [[LABELS[i] for i in rng.integers(5, size=rng.integers(1, 7))] for _ in range(20)]
+    return [spans_to_tags(loose_spans(tags), len(tags), "iob2") for tags in raw] if valid else raw
+
+
+def convert(scheme: str, listed: list[list[str]]) -> list[list[str]]:
+    gold = np.array([LABELS.index(tag) for tags in listed for tag in tags], np.int32)
+    offsets = np.cumsum([0, *map(len, listed)])
+    inner = learn_as(scheme, LABELS, gold, offsets)
+    names = [inner.labels[tag] for tag in inner.gold.tolist()]
+    assert inner.shown == tuple(map(shown_name, inner.labels))
+    return [names[a:b] for a, b in itertools.pairwise(offsets)]
+
+
+@pytest.mark.parametrize("scheme", ["bioes", "bilou", "iob2"])
+@pytest.mark.parametrize("seed", range(5))
+def test_valid_tags_are_converted_as_by_their_spans_and_back_label_by_label(scheme: str, seed: int) -> None:
+    listed = sentences(seed, valid=True)
+    inner = convert(scheme, listed)
+    assert inner == [convert_tags(tags, "iob2", scheme) for tags in listed]
+    assert [[shown_name(tag) for tag in tags] for tags in inner] == listed
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_spans_that_begin_with_i_are_read_as_conlleval_reads_them(seed: int) -> None:
+    listed = sentences(seed, valid=False)
+    assert convert("bioes", listed) == [spans_to_tags(loose_spans(tags), len(tags), "bioes") for tags in listed]
+
+
+def test_known_labels_keep_their_places() -> None:
+    inner = learn_as("bioes", LABELS, np.array([3, 0], np.int32), np.array([0, 2]), known=["O", "S-X"])
+    assert inner.labels == ["O", "S-X", "S-Y-Z"]
+    assert inner.gold.tolist() == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "labels", "gold", "message"),
+    [
+        ("iob1", LABELS, [0], "scheme must be one of iob2, bioes, bilou, not iob1"),
+        ("bioes", ["NN"], [0], "tags must be IOB2, that is O, B-TYPE and I-TYPE, and there is 'NN'"),
+        ("bioes", ["O", "S-X"], [1], "and there is 'S-X'"),
+        ("bioes", LABELS, [-1], "needs every tag of the data, and some are missing"),
+    ],
+)
+def test_what_cannot_be_shown_again_is_refused(scheme: str, labels: list[str], gold: list[int], message: str) -> None:
+    with pytest.raises(SapoError, match=message):
+        learn_as(scheme, labels, np.array(gold, np.int32), np.array([0, len(gold)]))

@@ -1,0 +1,106 @@
+"""s_z(w) and ∇f_z(w) as vectors: beside the steps of the learners, finite differences and all taggings."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.pairs import Pairs, observed_pairs
+from sapo.learn import LEARNERS, Settings, Weights
+from sapo.learn.terms import sample_terms
+
+ALL = 3**4
+
+
+def nonzero(change: Any) -> list[float]:
+    """What a step changes, in some order."""
+    flat = np.concatenate([np.ravel(block) for block in change])
+    return sorted(flat[np.abs(flat) > 1e-5].tolist())
+
+
+def step(learner: str, weights: Weights, corpus: EncodedCorpus, sentence: int, n: int) -> list[float]:
+    before = weights.current().blocks
+    settings = Settings(n=n, strength=0.0, regulariser="none")
+    list(LEARNERS[learner].run(weights, corpus, np.array([sentence]), 1.0, settings, np.zeros(8)))
+    return nonzero([after - old for after, old in zip(weights.current().blocks, before, strict=True)])
+
+
+@pytest.mark.parametrize("values", [True, False])
+@pytest.mark.parametrize("transitions", [True, False])
+def test_the_terms_are_what_the_learners_do(tiny: Any, values: bool, transitions: bool) -> None:
+    corpus = tiny.corpus(3, values=values)
+    for sentence in range(corpus.sentences):
+        weights = tiny.weights(3, corpus, transitions=transitions)
+        terms = sample_terms(corpus, sentence, weights.current(), (1, 2, 7), transitions=transitions)
+        assert step("crf", weights, corpus, sentence, 1) == pytest.approx(nonzero([-terms.gradient]), abs=1e-5)
+        for at, n in enumerate((1, 2, 7)):
+            weights = tiny.weights(3, corpus, transitions=transitions)
+            assert step("sapo", weights, corpus, sentence, n) == pytest.approx(nonzero([-terms.updates[at]]), abs=1e-5)
+
+
+def with_edge_features(corpus: EncodedCorpus) -> tuple[EncodedCorpus, Pairs]:
+    rows = np.arange(corpus.tokens, dtype=np.int32) % 2
+    edged = EncodedCorpus(
+        corpus.offsets,
+        corpus.row_offsets,
+        corpus.rows,
+        gold=corpus.gold,
+        edge_row_offsets=np.arange(corpus.tokens + 1),
+        edge_rows=rows,
+    )
+    return edged, observed_pairs(edged, 2, 3)
+
+
+def test_edge_features_count_too(tiny: Any) -> None:
+    corpus, pairs = with_edge_features(tiny.corpus(4))
+
+    def weights() -> Weights:
+        plain = tiny.weights(4, corpus)
+        made = Weights.of(plain.features, plain.edges, pairs=pairs)
+        made.pair_weights[:] = np.random.default_rng(0).normal(size=made.pair_weights.shape)
+        return made
+
+    for sentence in range(corpus.sentences):
+        terms = sample_terms(corpus, sentence, weights().current(), (3,))
+        assert step("crf", weights(), corpus, sentence, 1) == pytest.approx(nonzero([-terms.gradient]), abs=1e-5)
+        assert step("sapo", weights(), corpus, sentence, 3) == pytest.approx(nonzero([-terms.updates[0]]), abs=1e-5)
+
+
+def test_with_all_taggings_the_update_is_the_gradient(tiny: Any) -> None:
+    corpus = tiny.corpus(5)
+    for sentence in range(corpus.sentences):
+        terms = sample_terms(corpus, sentence, tiny.weights(5, corpus).current(), (1, ALL))
+        assert terms.distances[1] == pytest.approx(0.0, abs=1e-5)
+        assert terms.cosines[1] == pytest.approx(1.0)
+        assert terms.mass[1] == pytest.approx(1.0)
+        assert terms.mass[0] < 1.0 < 1.0 + terms.distances[0]
+
+
+def test_the_mean_distance_falls_with_n(tiny: Any) -> None:
+    """For one sentence it may rise; in the mean over many it falls."""
+    corpus = tiny.corpus(6, lengths=(4,) * 60)
+    sizes = (1, 2, 5, 10, 20, 50, ALL)
+    parameters = tiny.weights(6, corpus).current()
+    terms = [sample_terms(corpus, sentence, parameters, sizes) for sentence in range(corpus.sentences)]
+    mean = np.mean([one.distances / one.length for one in terms], axis=0)
+    assert (np.diff(mean) < 0).all()
+
+
+def test_the_distance_is_at_most_twice_the_missing_mass_times_the_longest_feature_vector(tiny: Any) -> None:
+    corpus = tiny.corpus(7)
+    parameters = tiny.weights(7, corpus).current()
+    literal = tiny.literal(corpus, tiny.weights(7, corpus))
+    for sentence in range(corpus.sentences):
+        _, vectors = literal.table(sentence)
+        terms = sample_terms(corpus, sentence, parameters, (1, 2, 5))
+        assert (terms.distances <= 2 * (1 - terms.mass) * np.linalg.norm(vectors, axis=1).max() + 1e-6).all()
+
+
+def test_the_loss_is_the_logarithm_of_the_oracles_probability(tiny: Any) -> None:
+    corpus = tiny.corpus(8)
+    literal = tiny.literal(corpus, tiny.weights(8, corpus))
+    paths, vectors = literal.table(2)
+    scores = vectors @ literal.flat
+    expected = np.log(np.exp(scores).sum()) - scores[paths.index(literal.oracle(2))]
+    assert sample_terms(corpus, 2, tiny.weights(8, corpus).current(), (1,)).loss == pytest.approx(expected, abs=1e-4)
