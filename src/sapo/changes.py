@@ -14,6 +14,7 @@ from sapo.errors import SapoError
 from sapo.inspecting import largest
 from sapo.kernels.types import Floats, Ints, Longs
 from sapo.model import Model
+from sapo.model.model import linear_encoder
 
 CONDITIONS = ("learner", "template", "sentences", "tokens", "passes", "kept_pass")  # of a training record
 
@@ -28,8 +29,8 @@ def changes(old: Model, new: Model, *, top: int = 5, label: str | None = None) -
     common = [name for name in old.labels if name in new.labels]
     if label is not None and label not in common:
         raise SapoError(f"'{label}' is not a label of both models; common: {', '.join(common) or 'none'}")
-    matched = matching_features(old.encoder, new.encoder)
-    edge_matched = matching_edge_features(old.encoder, new.encoder)
+    mine, theirs = (linear_encoder(model, "it has no features to compare with another model's") for model in (old, new))
+    matched, edge_matched = matching_features(mine, theirs), matching_edge_features(mine, theirs)
     return {
         "labels": {
             "common": common,

@@ -19,6 +19,7 @@ from sapo.errors import SapoError
 from sapo.kernels.types import Ints
 from sapo.lattice import Lattice, make_lattice
 from sapo.model import Model
+from sapo.model.model import linear_encoder
 from sapo.search import viterbi
 from sapo.tagger import Tagger, check_sentence
 
@@ -106,6 +107,7 @@ def explain(
     >>> why.tag, why.rival, why.difference > 0, len(why.contributions)
     ('NN', 'DT', True, 3)
     """
+    linear_encoder(tagger.model, "its scores are no sums of weights of features, and cannot be explained")
     check_sentence(tokens, "the sentence")
     _check(tagger.model.labels, tokens, token, against, tag, top)
     corpus = tagger.encode(tokens)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.ready import FeatureEncoder
 from sapo.encode.template import did_you_mean
 from sapo.errors import SapoError
 from sapo.model import Model
@@ -19,6 +20,8 @@ def describe(model: Model, *, top: int = 5, label: str | None = None) -> dict[st
     if not chosen:
         raise SapoError(f"the model has no label '{label}'{did_you_mean(str(label), model.outer_labels)}")
     encoder, blocks = model.encoder, model.parameters.blocks
+    neural = None if isinstance(encoder, TemplateEncoder | FeatureEncoder) else encoder.description()
+    chosen = chosen if neural is None else []  # what single features do in a network cannot be told
     return {
         "labels": list(model.outer_labels),
         "learned_as": dict(zip(model.labels, model.shown, strict=True)) if model.shown else {},
@@ -26,13 +29,14 @@ def describe(model: Model, *, top: int = 5, label: str | None = None) -> dict[st
         "bias": dict(model.bias),
         "features": encoder.features,
         "edge_features": encoder.edge_features,
-        "weights": sum(block.size for block in blocks),
-        "nonzero_weights": sum(int(np.count_nonzero(block)) for block in blocks),
-        "columns": list(encoder.columns) if isinstance(encoder, TemplateEncoder) else [],
+        "weights": sum(block.size for block in blocks) if neural is None else neural["weights"],
+        "nonzero_weights": sum(int(np.count_nonzero(block)) for block in blocks) if neural is None else None,
+        "columns": [] if isinstance(encoder, FeatureEncoder) else list(encoder.columns),
         "template": encoder.templates.text if isinstance(encoder, TemplateEncoder) else None,
         "reader": model.reader,
         "temperature": model.temperature,
         "record": model.record,
+        "network": neural,
         "strongest_features": {name: _strongest_features(model, model.labels.index(name), top) for name in chosen},
         "strongest_transitions": _strongest_transitions(model, top * 4),
         "strongest_edge_features": _strongest_edge_features(model, top * 4),
@@ -72,6 +76,19 @@ def _strongest_edge_features(model: Model, top: int) -> list[dict[str, Any]]:
     return found
 
 
+def _linear_lines(description: dict[str, Any]) -> list[str]:
+    edge_features = f" and {description['edge_features']:,} edge features" if description["edge_features"] else ""
+    return [
+        f"features  {description['features']:,}" + edge_features,
+        f"weights   {description['weights']:,}, of which {description['nonzero_weights']:,} are not 0",
+    ]
+
+
+def _network_lines(network: dict[str, Any]) -> list[str]:
+    told = ", ".join(f"{key} {value}" for key, value in network["options"].items() if value is not None)
+    return [f"network   {network['words']:,} words; {told}", f"weights   {network['weights']:,}"]
+
+
 def largest(values: Any, top: int) -> Any:
     """The places of the largest values, largest first.
 
@@ -109,13 +126,11 @@ def _constraint_lines(description: dict[str, Any]) -> list[str]:
 def describe_text(description: dict[str, Any]) -> str:
     """The same for people."""
     record = description["record"]
-    edge_features = f" and {description['edge_features']:,} edge features" if description["edge_features"] else ""
     lines = [
         f"{description['file']}  {description['megabytes']} MB",
         "",
         f"labels    {len(description['labels'])}: {' '.join(description['labels'])}",
-        f"features  {description['features']:,}" + edge_features,
-        f"weights   {description['weights']:,}, of which {description['nonzero_weights']:,} are not 0",
+        *(_network_lines(description["network"]) if description["network"] else _linear_lines(description)),
         f"columns   {', '.join(description['columns']) or 'ready-made features'}",
         *_constraint_lines(description),
     ]
@@ -136,7 +151,7 @@ def describe_text(description: dict[str, Any]) -> str:
             lines.append(f"{entry['epoch']:4d}  {entry['objective']:9.4f}  {dev}  {entry['w_complexity']:.6f}")
     if description["template"]:
         lines += ["", "template", *("  " + line for line in description["template"].strip().splitlines())]
-    lines += ["", "strongest features"]
+    lines += ["", "strongest features"] if description["strongest_features"] else []
     for label, features in description["strongest_features"].items():
         lines += [f"  {label}", *(f"    {entry['weight']:+8.4f}  {entry['feature']}" for entry in features)]
     lines += ["", "strongest transitions"]

@@ -30,6 +30,7 @@ from sapo.learn.growing import GrowingWeights
 from sapo.learn.loop import measure, out_of_bounds, run_pass
 from sapo.learn.settings import AUTO
 from sapo.model import Model
+from sapo.model.model import linear_encoder
 from sapo.tagger import Tagger
 from sapo.training import Source, find_learner, join_encoded, read_pairs, training_blocks
 
@@ -55,9 +56,9 @@ class Trainer:
     """
 
     def __init__(self, tagger: Tagger) -> None:
-        kernels.compile_kernels()
         model = tagger.model
-        encoder = model.encoder
+        encoder = linear_encoder(model, "it cannot go on with new sentences; train it anew on all of them")
+        kernels.compile_kernels()
         self._encoder: GrowingEncoder | GrowingFeatureEncoder = (
             GrowingEncoder(encoder) if isinstance(encoder, TemplateEncoder) else GrowingFeatureEncoder(encoder)
         )

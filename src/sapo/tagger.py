@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from sapo.corpus.schemes import Span, loose_spans, spans_to_tags
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.partial import MISSING, refuse_missing
-from sapo.encode.ready import FeatureSession
+from sapo.encode.ready import FeatureEncoder, FeatureSession
 from sapo.encode.strings import StringTable
 from sapo.encode.template import did_you_mean
 from sapo.errors import SapoError
@@ -32,6 +32,9 @@ from sapo.learn import tag as tag_encoded
 from sapo.model import Model, load_model, save_model
 from sapo.probabilities import Distribution, check_span, distribution, span_reading, tempered, top_n_marginals
 from sapo.search import SEARCHES, Candidates, search_n
+
+if TYPE_CHECKING:
+    from sapo.neural.encoder import NeuralEncoder
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -81,7 +84,7 @@ class Tagger:
     def columns(self) -> tuple[str, ...]:
         """What a token must bring: ('word',) means strings, ('word', 'pos') pairs; () means ready-made features."""
         encoder = self.model.encoder
-        return tuple(encoder.columns) if isinstance(encoder, TemplateEncoder) else ()
+        return () if isinstance(encoder, FeatureEncoder) else tuple(encoder.columns)
 
     def with_bias(self, label: str, value: float) -> "Tagger":
         """A tagger where each token scores this much more with the label; it has the same weights.
@@ -309,7 +312,7 @@ class Tagger:
             for block, corpus in self.encoded_blocks(blocks, forced):
                 yield block, work(corpus)
             return
-        encoder = self._template_encoder()
+        encoder = self._text_encoder()
         kernels.compile_kernels()
         sessions = threading.local()
 
@@ -324,7 +327,7 @@ class Tagger:
         self, blocks: Iterable[Block], forced: str | None = None
     ) -> Iterator[tuple[Block, EncodedCorpus]]:
         """Each block with its features as numbers, and the forced tags of a column."""
-        session = self._template_encoder().session()
+        session = self._text_encoder().session()
         for block in blocks:
             kernels.prepare(int(block.offsets[-1]))
             yield block, self._forced_block(block, session.encode(block), forced)
@@ -338,8 +341,8 @@ class Tagger:
         """All columns of the training data, of which the features may need only some."""
         return [column for column in self.model.reader.get("columns") or () if column != LABEL]
 
-    def _template_encoder(self) -> TemplateEncoder:
-        if not isinstance(self.model.encoder, TemplateEncoder):
+    def _text_encoder(self) -> "TemplateEncoder | NeuralEncoder":
+        if isinstance(self.model.encoder, FeatureEncoder):
             raise SapoError("this model was trained on ready-made features and cannot tag a file; use it from Python")
         return self.model.encoder
 

@@ -24,6 +24,7 @@ from sapo.encode.template import did_you_mean, parse_templates
 from sapo.errors import SapoError
 from sapo.evaluate import looks_like_spans
 from sapo.kernels.types import Ints
+from sapo.lattice import Parameters
 from sapo.learn import (
     LEARNERS,
     DevSet,
@@ -41,6 +42,8 @@ from sapo.learn import (
 from sapo.learn.settings import AUTO
 from sapo.model import Model, fingerprint, load_checkpoint, save_checkpoint
 from sapo.model.model import Encoder
+from sapo.neural.options import LAYERS, OPTION_NAMES, RATE, NeuralOptions, is_neural
+from sapo.neural_training import Texts, run_network
 from sapo.tagger import Tagger, check_sentence, label_ids, sentence_block
 
 Pairs = Iterable[tuple[Sequence[Any], Sequence[str]]]
@@ -71,6 +74,7 @@ class Prepared:
     unseen: list[str]  # labels that only the dev set has
     lesson: Lesson
     missing: str | None = None  # the mark of a missing tag
+    texts: Texts | None = None  # the strings, which only networks need
 
     @property
     def score_name(self) -> str:
@@ -116,6 +120,8 @@ def train(
     string, a tuple of strings (word, pos, ...), or its features as a list or dictionary. `template` is a preset
     (chunking-best, pos-best, ner ...) or the path of a template file; by default the preset that suits the columns.
     `settings` are those of `sapo.Settings`: n, strength, rate ...; where no rate is given it is calibrated on the data.
+    For the neural learners (bilstm, bilstm-crf, bilstm-sapo, bilstm-perceptron) they are also those of
+    `sapo.neural.options.NeuralOptions`: vectors, chars, features, batch ...
 
     Taggings keep to the tag scheme of the data (`constraints`) and to `rules`, such as "forbid B-NP B-VP", or a file of
     them. `scheme` learns the labels in another scheme (bioes). A tag that is None, or `missing`, may be any tag.
@@ -125,6 +131,8 @@ def train(
     >>> tagger.labels
     ('DT', 'NN')
     """
+    check_learner(learner)
+    options = neural_options(learner, {name: settings.pop(name) for name in OPTION_NAMES & settings.keys()})
     auto = settings.get("rate", AUTO) == AUTO
     chosen = make_settings({key: value for key, value in settings.items() if not (auto and key == "rate")})
     conditions = Conditions(
@@ -136,10 +144,25 @@ def train(
         class_weight=class_weight,
     )
     reading: dict[str, Any] = {"format": format, "label": label, "columns": columns}
-    prepared = prepare(data, dev=dev, template=template, min_count=min_count, conditions=conditions, **reading)
+    prepared = prepare(
+        data,
+        dev=dev,
+        template=template,
+        min_count=min_count,
+        conditions=conditions,
+        keep_texts=is_neural(learner),
+        **reading,
+    )
     if auto:
         chosen = with_calibrated_rate(prepared, chosen, learner)
-    return run(prepared, chosen, learner=learner, observers=observers).tagger
+    return run(prepared, chosen, learner=learner, options=options, observers=observers).tagger
+
+
+def neural_options(learner: str, values: dict[str, Any]) -> NeuralOptions:
+    """The options of a network; for another learner there must be none."""
+    if values and not is_neural(learner):
+        raise SapoError(f"{', '.join(sorted(values))}: only for the neural learners ({', '.join(LAYERS)})")
+    return NeuralOptions(**values)
 
 
 def make_settings(values: dict[str, Any]) -> Settings:
@@ -160,8 +183,9 @@ def prepare(
     columns: Sequence[str] | None = None,
     min_count: int = 1,
     conditions: Conditions = DEFAULT,
+    keep_texts: bool = False,
 ) -> Prepared:
-    """Read and encode the corpora of a run."""
+    """Read and encode the corpora of a run. Networks need the texts too."""
     if not isinstance(min_count, Integral) or min_count < 1:
         raise SapoError(f"min_count must be at least 1, not {min_count}")
     if not isinstance(data, str | Path):
@@ -175,6 +199,8 @@ def prepare(
     reading = {"format": format, "label": label, "columns": columns}
     blocks, name = _blocks(data, "training data", **reading)
     first, blocks = first_and_all(blocks, name)
+    kept = tuple(blocks) if keep_texts else ()
+    blocks = iter(kept) if keep_texts else blocks
     if template is None:
         template = default_template(first, conditions.marks)
     text, source = template_text(template)
@@ -185,9 +211,12 @@ def prepare(
     lesson = make_lesson(table.strings(), corpus, conditions)
     dev_labels = list(lesson.outer)
     dev_set = None
+    dev_kept: tuple[Block, ...] = ()
     if dev is not None:
         dev_blocks, dev_name = _blocks(dev, "dev data", **{**reading, "columns": columns})
-        dev_corpus = _encode_dev(encoder, first_and_all(dev_blocks, dev_name)[1], dev_labels)
+        dev_blocks = first_and_all(dev_blocks, dev_name)[1]
+        dev_kept = tuple(dev_blocks) if keep_texts else ()
+        dev_corpus = _encode_dev(encoder, dev_kept if keep_texts else dev_blocks, dev_labels)
         refuse_missing(dev_labels, conditions.marks, dev_name)
         dev_set = DevSet(dev_corpus, dev_labels, lesson.shown_places)
     reader: dict[str, Any] = {"columns": list(first.columns)}
@@ -205,6 +234,7 @@ def prepare(
         dev_labels[len(lesson.outer) :],
         lesson,
         conditions.missing,
+        Texts(kept, dev_kept) if keep_texts else None,
     )
 
 
@@ -213,6 +243,7 @@ def run(
     settings: Settings,
     *,
     learner: str = "sapo",
+    options: NeuralOptions | None = None,
     observers: Sequence[Observer] = (),
     checkpoint: str | Path | None = None,
     resume: bool = False,
@@ -222,6 +253,10 @@ def run(
 
     `groups` shrinks the weights after each run of samples, beside the regulariser of the settings.
     """
+    if is_neural(learner):
+        return _run_neural(
+            prepared, settings, options or NeuralOptions(), learner, observers, checkpoint=checkpoint, resume=resume
+        )
     chosen = find_learner(learner)
     if not chosen.regularised:
         settings = dataclasses.replace(settings, regulariser="none", strength=0.0)
@@ -246,6 +281,56 @@ def run(
         watching.append(_Checkpoint(checkpoint, settings, data))
     reason = learn(chosen.run, corpus, settings, state, dev=prepared.dev, groups=groups, observers=watching)
     parameters = final_weights(state)
+    return _outcome(prepared, settings, learner, reason, state, encoder, parameters)
+
+
+def _run_neural(
+    prepared: Prepared,
+    settings: Settings,
+    options: NeuralOptions,
+    learner: str,
+    observers: Sequence[Observer],
+    **saving: Any,
+) -> Outcome:
+    if prepared.texts is None or not isinstance(prepared.encoder, TemplateEncoder):
+        raise SapoError(f"{learner} reads words and learns features itself; give it words, not ready-made features")
+    _check_for_network(prepared, learner)
+    settings = dataclasses.replace(settings, regulariser="none", strength=0.0)
+    trained = run_network(
+        prepared.texts,
+        prepared.corpus,
+        prepared.dev,
+        prepared.encoder,
+        len(prepared.labels),
+        settings,
+        options,
+        learner=learner,
+        names=[*prepared.labels, str(prepared.lesson.constraints)],
+        bans=prepared.lesson.bans,
+        observers=observers,
+        **saving,
+    )
+    return _outcome(prepared, settings, learner, trained.reason, trained.state, trained.encoder, trained.parameters)
+
+
+def _check_for_network(prepared: Prepared, learner: str) -> None:
+    """Raise where something is asked for that only the linear learners can do."""
+    if (prepared.corpus.gold < 0).any():
+        raise SapoError(f"{learner} needs every tag of the training data; leave out sentences where one is missing")
+    if len(prepared.corpus.importance):
+        raise SapoError(f"{learner} takes all tokens alike; leave out the weights of sentences and classes")
+
+
+def _outcome(
+    prepared: Prepared,
+    settings: Settings,
+    learner: str,
+    reason: str,
+    state: State,
+    encoder: Encoder,
+    parameters: Parameters,
+) -> Outcome:
+    corpus = prepared.corpus
     kept = state.best_epoch or state.epoch
     record = {
         "learner": learner,
@@ -274,14 +359,23 @@ def run(
     return Outcome(Tagger(model), reason, state.history, kept)
 
 
+def check_learner(name: str) -> None:
+    """Raise where there is no learner of this name, neither a linear nor a neural one."""
+    if not is_neural(name):
+        find_learner(name)
+
+
 def find_learner(name: str) -> Learner:
+    """A linear learner."""
     if name not in LEARNERS:
-        raise SapoError(f"unknown learner '{name}'{did_you_mean(str(name), LEARNERS)}")
+        raise SapoError(f"unknown learner '{name}'{did_you_mean(str(name), [*LEARNERS, *LAYERS])}")
     return LEARNERS[name]
 
 
 def with_calibrated_rate(prepared: Prepared, settings: Settings, learner: str) -> Settings:
-    """The settings with a start rate that suits the data, for learners that have a rate."""
+    """The settings with a start rate that suits the data, for learners that have a rate; that of networks is fixed."""
+    if is_neural(learner):
+        return dataclasses.replace(settings, rate=RATE)
     if not find_learner(learner).regularised:
         return settings
     return dataclasses.replace(settings, rate=calibrate(prepared.corpus, prepared.zero_weights(), settings.seed))

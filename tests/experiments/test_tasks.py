@@ -116,7 +116,8 @@ def test_groups_of_tasks_and_systems() -> None:
     assert [task.name for task in find_tasks(["all"])] == list(TASKS)
     assert find_systems(["paper"]) == list(PAPER)
     assert [system.name for system in find_systems(["sapo-N10", "Perc-avg"])] == ["Perc-Avg", "SAPO-n10"]
-    assert len(find_systems(["all"])) == len(SYSTEMS)
+    assert len(find_systems(["all", "neural", "neural-b1"])) == len(SYSTEMS)
+    assert not any(system.learner.startswith("bilstm") for system in find_systems(["all"]))
 
 
 def test_gold_labels_that_training_lacks_count_as_wrong(setup: Setup) -> None:

@@ -55,7 +55,7 @@ class Quiet:
         dev = f"  dev {self.score_name} {100 * record.dev:.2f}" if record.dev is not None else ""
         line = (
             f"pass {record.epoch:2d}/{self.settings.epochs}  objective {record.objective:.4f}{dev}"
-            f"  w-complexity {record.w_complexity:.4g}  {record.tokens_per_second / 1e6:.2f}M tokens/s"
+            f"  w-complexity {record.w_complexity:.4g}  {_speed(record.tokens_per_second)} tokens/s"
         )
         if wide:
             line += f"  {record.seconds:.2f} s  updates {record.updates:,}"
@@ -64,6 +64,14 @@ class Quiet:
             if record.probabilities:
                 line += "  P " + " ".join(f"{probability:.2f}" for probability in record.probabilities[:5])
         return line
+
+
+def _speed(tokens: float) -> str:
+    """
+    >>> _speed(1_234_567.0), _speed(12_345.0)
+    ('1.23M', '12k')
+    """
+    return f"{tokens / 1e6:.2f}M" if tokens >= 1e5 else f"{tokens / 1e3:.0f}k"
 
 
 class Lines(Quiet):

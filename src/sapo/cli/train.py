@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sapo.cli.conditions import label_conditions, parse_class_weight
+from sapo.cli.neural import network_options, take_network_options
 from sapo.cli.options import (
     announce_compiling,
     columns_option,
@@ -47,7 +48,8 @@ PATH = click.Path(path_type=Path)
     default="sapo",
     show_default=True,
     metavar="NAME",
-    help="sapo, crf, perceptron, mira or mira-nbest; each with -avg for weights averaged over all steps.",
+    help="sapo, crf, perceptron, mira or mira-nbest; each with -avg for weights averaged over all steps. "
+    "Networks: bilstm, bilstm-crf, bilstm-sapo, bilstm-perceptron.",
 )
 @click.option(
     "--n",
@@ -116,6 +118,7 @@ PATH = click.Path(path_type=Path)
     help="Go on from this model with new sentences: it learns them and keeps the rest.",
 )
 @label_conditions
+@network_options
 @quiet_option
 def train_command(
     train: str,
@@ -150,9 +153,14 @@ def train_command(
     from sapo.conditions import Conditions
     from sapo.corpus.files import check_writable
     from sapo.learn import Observer, Settings
+    from sapo.neural.options import is_neural, need_torch
     from sapo.online import PASSES
-    from sapo.training import find_learner, prepare, run, with_calibrated_rate
+    from sapo.training import check_learner, neural_options, prepare, run, with_calibrated_rate
 
+    check_learner(learner)
+    network = neural_options(learner, take_network_options(options))
+    if is_neural(learner):
+        need_torch()
     if rate != "auto":
         options["rate"] = _number(rate)
     options["n"] = _whole_number(options["n"])
@@ -160,12 +168,11 @@ def train_command(
     for path in (output, checkpoint, log):
         if path is not None:
             check_writable(path)
-    find_learner(learner)
     if str(output) == "-":
         raise SapoError("a model cannot go to standard output; give the name of a file with -o")
     if resume and checkpoint is None:
         raise SapoError("--resume needs --checkpoint FILE to tell where to go on from")
-    inputs = {"the training data": train, "the dev data": dev, "the template": template}
+    inputs = {"the training data": train, "the dev data": dev, "the template": template, "--vectors": network.vectors}
     refuse_same_file({**inputs, "-o": output, "--checkpoint": checkpoint, "--log": log})
     conditions = Conditions(
         constraints=constraints,
@@ -188,7 +195,15 @@ def train_command(
     progress = make_progress(settings, quiet=quiet)
     progress.say(f"reading {train}")
     reader: dict[str, Any] = {"format": format, "label": label, "columns": split_names(columns)}
-    prepared = prepare(train, dev=dev, template=template, min_count=min_count, conditions=conditions, **reader)
+    prepared = prepare(
+        train,
+        dev=dev,
+        template=template,
+        min_count=min_count,
+        conditions=conditions,
+        keep_texts=is_neural(learner),
+        **reader,
+    )
     corpus = prepared.corpus
     progress.say(
         f"{corpus.sentences:,} sentences, {corpus.tokens:,} tokens, {len(prepared.labels):,} labels, "
@@ -200,7 +215,7 @@ def train_command(
         tell(f"sapo: warning: the label '{unseen}' of the dev data never occurs in the training data")
     if rate == "auto":
         settings = with_calibrated_rate(prepared, settings, learner)
-        progress.say(f"start rate {settings.rate} (calibrated)")
+        progress.say(f"start rate {settings.rate} ({'of Adam' if is_neural(learner) else 'calibrated'})")
     observers: list[Observer] = [progress]
     if log is not None:
         observers.append(JsonLog(log, settings, prepared, append=resume))
@@ -209,6 +224,7 @@ def train_command(
             prepared,
             settings,
             learner=learner,
+            options=network,
             observers=observers,
             checkpoint=checkpoint,
             resume=resume,

@@ -12,6 +12,7 @@ from sapo.estimator.fitted import FittedLabeler
 from sapo.estimator.sequences import Label, Pairs
 from sapo.learn import Settings
 from sapo.learn.settings import AUTO
+from sapo.neural.options import is_neural
 from sapo.online import Trainer
 from sapo.tagger import Tagger
 from sapo.training import make_settings, prepare
@@ -121,7 +122,14 @@ class SequenceLabeler(FittedLabeler):
         return self._trainer.tagger if "_trainer" in vars(self) else super().tagger_
 
     def _fit_pairs(self, pairs: Pairs, kind: type[Label], dev: Pairs | None, sample_weight: Any) -> None:
-        prepared = prepare(pairs, dev=dev, template=self.template, columns=self.columns, min_count=self.min_count)
+        prepared = prepare(
+            pairs,
+            dev=dev,
+            template=self.template,
+            columns=self.columns,
+            min_count=self.min_count,
+            keep_texts=is_neural(self.learner),
+        )
         calibrated = isinstance(self.rate, str) and self.rate == AUTO
         outcome = self._train(
             prepared, self._settings(calibrated), self.learner, calibrated=calibrated, sample_weight=sample_weight

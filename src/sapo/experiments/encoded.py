@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sapo.conditions import Conditions
-from sapo.corpus import Sentence, block_from_sentences
+from sapo.corpus import Block, Sentence, block_from_sentences
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder
 from sapo.evaluate import Scores, score
@@ -15,6 +15,7 @@ from sapo.experiments.sources import read_task
 from sapo.experiments.tasks import Task
 from sapo.kernels.types import Ints, Longs
 from sapo.learn import DevSet, Settings, State, tag
+from sapo.neural_training import NetworkWeights
 from sapo.tagger import label_ids
 from sapo.training import Prepared, prepare, with_calibrated_rate
 
@@ -25,15 +26,17 @@ class TaskData:
     dev: DevSet | None
     test: DevSet
     rate: float  # the start rate of CRF and SAPO alike
+    test_text: Block  # networks read the words themselves
 
 
 def load_task(task: Task, setup: Setup, template: str) -> TaskData:
     """Read and encode; the same on every call, so that workers need not talk about it."""
     sentences = read_task(task, setup)
-    prepared = prepare(sentences.train, template=template, conditions=conditions_of(task, template))
+    prepared = prepare(sentences.train, template=template, conditions=conditions_of(task, template), keep_texts=True)
     settings = with_calibrated_rate(prepared, Settings(), "crf")
     dev = None if sentences.dev is None else held_out(prepared, sentences.dev)
-    return TaskData(prepared, dev, held_out(prepared, sentences.test), settings.rate)
+    test = block_from_sentences(sentences.test)
+    return TaskData(prepared, dev, held_out(prepared, sentences.test), settings.rate, test)
 
 
 def conditions_of(task: Task, template: str) -> Conditions:
@@ -74,9 +77,11 @@ def _edge_rows(corpus: EncodedCorpus, tokens: Longs) -> tuple[Longs, Ints]:
     return _offsets(corpus.edge_row_offsets, tokens), corpus.edge_rows[_ranges(corpus.edge_row_offsets, tokens)]
 
 
-def evaluate(corpora: DevSet, state: State) -> tuple[Ints, Scores]:
-    """The tags that the weights of the last pass give, and how good they are."""
+def evaluate(corpora: DevSet, state: State, text: Block | None = None) -> tuple[Ints, Scores]:
+    """The tags that the weights of the last pass give, and how good they are. A network needs the text."""
     corpus = corpora.corpus
+    if isinstance(state.weights, NetworkWeights) and text is not None:
+        corpus = state.weights.encode([text], corpus)
     tags = tag(corpus, state.weights.true_weights())
     tags = tags if corpora.shown is None else corpora.shown[tags]
     return tags, score(corpora.labels, corpus.gold, tags, corpus.offsets)

@@ -14,6 +14,7 @@ from sapo.experiments.summary import summary_table
 from sapo.experiments.systems import System
 from sapo.experiments.tasks import Task
 from sapo.experiments.tuning import Tuning
+from sapo.neural.options import is_neural, need_torch
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class Experiment:
 
     def check(self, say: Say = lambda message: None) -> None:
         """Raise where data is missing; `say` hears what takes long."""
+        if any(is_neural(system.learner) for system in self.systems):
+            need_torch()
         for task in self.tasks:
             for system in self.systems:
                 template_text(template_of(task, system))

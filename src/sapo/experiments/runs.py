@@ -13,7 +13,8 @@ from sapo.experiments.systems import System
 from sapo.experiments.tasks import Task
 from sapo.kernels.types import Ints
 from sapo.learn import PassRecord, Settings, State
-from sapo.training import find_learner, run
+from sapo.neural.options import RATE, is_neural
+from sapo.training import find_learner, neural_options, run
 
 Watcher = Callable[[int, float], None]  # gets the pass and its score
 
@@ -35,6 +36,8 @@ def run_done(task: Task, system: System, seed: int, setup: Setup) -> bool:
 def run_settings(system: System, seed: int, setup: Setup, *, strength: float, rate: float) -> Settings:
     """Every pass is made: neither the test set nor the objective may stop a run early."""
     values = {"epochs": setup.passes, "patience": setup.passes, "tolerance": 0.0, "seed": seed, **system.settings}
+    if is_neural(system.learner):
+        return Settings(**{"rate": RATE, **values}, strength=0.0, regulariser="none")
     if find_learner(system.learner).regularised:
         return Settings(**{"strength": strength, "rate": rate, **values})
     return Settings(**values, strength=0.0, regulariser="none")
@@ -61,7 +64,9 @@ def make_run(
     append_line(path, _first_line(task, system, settings, setup, data))
     log = _Log(task, data, path, watch)
     # no dev set: the test set is only looked at, and the weights of the last pass count
-    run(dataclasses.replace(data.prepared, dev=None), settings, learner=system.learner, observers=[log])
+    prepared = dataclasses.replace(data.prepared, dev=None)
+    options = neural_options(system.learner, dict(system.options))
+    run(prepared, settings, learner=system.learner, options=options, observers=[log])
     assert log.tags is not None  # there is at least one pass
     write_tags(path.with_suffix(".tags"), test.labels, log.tags, test.corpus.offsets)
     append_line(path, {"kind": "end", "passes": log.passes, "seconds": log.seconds, "interrupted": False})
@@ -88,12 +93,16 @@ class _Log:
         pass
 
     def passed(self, record: PassRecord, state: State) -> None:
-        self.tags, scores = evaluate(self.data.test, state)
+        self.tags, scores = evaluate(self.data.test, state, self.data.test_text)
         score = main_score(self.task, scores)
         append_line(self.path, pass_line(record, score, 100 * scores.token_accuracy))
         self.passes = record.epoch
         self.seconds += record.seconds
         self.watch(record.epoch, score)
+
+
+def _network_settings(system: System) -> Line:
+    return neural_options(system.learner, dict(system.options)).as_json() if is_neural(system.learner) else {}
 
 
 def _first_line(task: Task, system: System, settings: Settings, setup: Setup, data: TaskData) -> Line:
@@ -108,7 +117,7 @@ def _first_line(task: Task, system: System, settings: Settings, setup: Setup, da
         "seed": settings.seed,
         "command": setup.command(task, system, settings.seed),
         "template": prepared.template,
-        "settings": settings.as_json(),
+        "settings": {**settings.as_json(), **_network_settings(system)},
         "features": prepared.encoder.features,
         "paper_features": task.paper_features,
         "labels": len(prepared.labels),

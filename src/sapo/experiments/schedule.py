@@ -11,6 +11,7 @@ from sapo.experiments.systems import SYSTEMS, System
 from sapo.experiments.tasks import Task
 from sapo.experiments.tuning import Trial, Tuning
 from sapo.learn import LEARNERS
+from sapo.neural.options import is_neural
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,10 @@ class Job:
 
     @property
     def needs_strength(self) -> bool:
-        return isinstance(self.what, Run) and LEARNERS[SYSTEMS[self.what.system].learner].regularised
+        if not isinstance(self.what, Run):
+            return False
+        learner = SYSTEMS[self.what.system].learner
+        return not is_neural(learner) and LEARNERS[learner].regularised
 
 
 def template_of(task: Task, system: System) -> str:

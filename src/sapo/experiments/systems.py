@@ -6,6 +6,7 @@ from typing import Any
 
 from sapo.encode.template import did_you_mean
 from sapo.errors import SapoError
+from sapo.neural.options import RATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +15,7 @@ class System:
     learner: str
     settings: Mapping[str, Any] = field(default_factory=dict)  # that differ from those of all
     best_template: bool = False  # use the best template of the task, not the paper's
+    options: Mapping[str, Any] = field(default_factory=dict)  # of a network
 
     @property
     def file_name(self) -> str:
@@ -40,16 +42,25 @@ VARIANTS = (
     System("SAPO-beam", "sapo", {"search": "beam"}),
     System("SAPO-best", "sapo", {"strength": 1.0}, best_template=True),
 )
-SYSTEMS = {system.name: system for system in (*PAPER, *VARIANTS)}
+_NETWORKS = (("Bi-LSTM", "bilstm"), ("Bi-LSTM-CRF", "bilstm-crf"), ("Bi-LSTM-SAPO", "bilstm-sapo"))
+NEURAL = tuple(System(name, learner) for name, learner in _NETWORKS)
+# one sentence a step, as in the paper; more steps need a smaller rate
+ONE_BY_ONE = tuple(
+    System(f"{name}-b1", learner, {"rate": RATE / 2}, options={"batch": 1}) for name, learner in _NETWORKS
+)
+SYSTEMS = {system.name: system for system in (*PAPER, *VARIANTS, *NEURAL, *ONE_BY_ONE)}
 GROUPS = {
     "paper": tuple(system.name for system in PAPER),
     "variants": tuple(system.name for system in VARIANTS),
-    "all": tuple(SYSTEMS),
+    "all": tuple(system.name for system in (*PAPER, *VARIANTS)),  # not the networks, which take a hundred times as long
+    "neural": tuple(system.name for system in NEURAL),
+    "neural-b1": tuple(system.name for system in ONE_BY_ONE),
 }
 
 
 def find_systems(names: Iterable[str]) -> list[System]:
-    """Names of systems and groups (paper, variants, all) as systems, each once; capital letters do not matter.
+    """Names of systems and groups (paper, variants, all, neural, neural-b1) as systems, each once; capital letters do
+    not matter.
 
     >>> [system.name for system in find_systems(["crf", "SAPO"])]
     ['SAPO', 'CRF']

@@ -21,6 +21,7 @@ from sapo.experiments.setup import Setup
 from sapo.experiments.systems import SYSTEMS, System
 from sapo.experiments.tasks import TASKS, Task
 from sapo.experiments.tuning import LEARNER, try_strength
+from sapo.neural.options import is_neural
 from sapo.training import make_settings, prepare, run, with_calibrated_rate
 
 REFRESH = 0.5  # seconds
@@ -127,12 +128,14 @@ def compile_first(systems: list[System]) -> None:
     """Compile what the systems need, once, before several processes would do it at the same time."""
     # the same way as the tasks: from a file over sentences to integers
     sample = list(itertools.islice(read(sample_path("train"), columns=COLUMNS, label="chunk"), 100))
-    prepared = prepare(sample, template="chunking")
+    prepared = prepare(sample, template="chunking", keep_texts=True)
     prepared = dataclasses.replace(prepared, dev=held_out(prepared, sample[:10]))
     with_calibrated_rate(prepared, make_settings({}), LEARNER)
     wanted = {(system.learner, str(system.settings.get("search", "topn"))) for system in systems}
     for learner, search in sorted(wanted | {(LEARNER, "topn"), ("sapo", "topn")}):
-        outcome = run(prepared, make_settings({"epochs": 1, "search": search}), learner=learner)
+        # the held-out sentences have no text here, and tagging them compiles the same for all learners
+        data = dataclasses.replace(prepared, dev=None) if is_neural(learner) else prepared
+        outcome = run(data, make_settings({"epochs": 1, "search": search}), learner=learner)
         if outcome.reason == "interrupted":
             raise KeyboardInterrupt
 

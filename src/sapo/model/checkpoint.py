@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,30 +21,45 @@ ARRAYS = (*BLOCKS, "state", "sums", "edge_sums", "pair_sums", "received", "edge_
 
 
 def save_checkpoint(path: str | Path, state: State, settings: Settings, fingerprint: str) -> None:
-    header = {
-        "format": 1,
-        "fingerprint": fingerprint,
-        "settings": settings.as_json(),
-        "best_epoch": state.best_epoch,
-        "history": [dataclasses.asdict(record) for record in state.history],
-    }
+    header = checkpoint_header(state, settings, fingerprint)
     arrays = {name: getattr(state.weights, name) for name in ARRAYS}
     if state.best is not None:
         arrays.update((f"best_{name}", getattr(state.best, name)) for name in BLOCKS)
     save_arrays(path, header, arrays)
 
 
+def checkpoint_header(state: State, settings: Settings, fingerprint: str) -> dict[str, Any]:
+    """All of a checkpoint that is not arrays."""
+    return {
+        "format": 1,
+        "fingerprint": fingerprint,
+        "settings": settings.as_json(),
+        "best_epoch": state.best_epoch,
+        "history": [dataclasses.asdict(record) for record in state.history],
+    }
+
+
+def check_same_run(path: str | Path, header: dict[str, Any], settings: Settings, fingerprint: str) -> None:
+    """Raise where a checkpoint is not of this run."""
+    then, now = dict(header["settings"]), settings.as_json()
+    if header["fingerprint"] != fingerprint:
+        raise SapoError(f"{path}: was made with other data, templates or learner; leave --resume out to begin anew")
+    changed = [key for key in now if key not in FREE_TO_CHANGE and then.get(key) != now[key]]
+    if changed:
+        told = ", ".join(f"{key} {then.get(key)} (now {now[key]})" for key in changed)
+        raise SapoError(f"{path}: was made with {told}; give the same settings, or leave --resume out")
+
+
+def take_history(state: State, header: dict[str, Any]) -> None:
+    state.history = [PassRecord(**record) for record in header["history"]]
+    state.best_epoch = int(header["best_epoch"])
+
+
 def load_checkpoint(path: str | Path, state: State, settings: Settings, fingerprint: str) -> None:
     """Bring a fresh state to where a run with the same data and settings stood."""
     header, arrays = load_arrays(path, WHAT)
     try:
-        then, now = dict(header["settings"]), settings.as_json()
-        if header["fingerprint"] != fingerprint:
-            raise SapoError(f"{path}: was made with other data, templates or learner; leave --resume out to begin anew")
-        changed = [key for key in now if key not in FREE_TO_CHANGE and then.get(key) != now[key]]
-        if changed:
-            told = ", ".join(f"{key} {then.get(key)} (now {now[key]})" for key in changed)
-            raise SapoError(f"{path}: was made with {told}; give the same settings, or leave --resume out")
+        check_same_run(path, header, settings, fingerprint)
         for name in ARRAYS:
             mine = getattr(state.weights, name)
             _check_like(arrays[name], mine, name)
@@ -53,8 +69,7 @@ def load_checkpoint(path: str | Path, state: State, settings: Settings, fingerpr
                 _check_like(arrays[f"best_{name}"], getattr(state.weights, name), f"best_{name}")
             best = {name: arrays[f"best_{name}"].copy() for name in BLOCKS}
             state.best = Parameters(pairs=state.weights.pairs, bans=state.weights.bans, **best)
-        state.history = [PassRecord(**record) for record in header["history"]]
-        state.best_epoch = int(header["best_epoch"])
+        take_history(state, header)
     except (KeyError, TypeError, ValueError) as error:
         raise SapoError(f"{path}: not {WHAT}: {error}") from None
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -17,10 +17,15 @@ from sapo.errors import SapoError
 from sapo.kernels.types import Ints
 from sapo.lattice import Parameters, no_bans
 from sapo.model.arrayfile import load_arrays, pack_arrays, save_arrays, unpack_arrays
+from sapo.neural.options import need_torch
+
+if TYPE_CHECKING:
+    from sapo.neural.encoder import NeuralEncoder
 
 FORMAT = 1
 WHAT = "a sapo model"
-Encoder = TemplateEncoder | FeatureEncoder
+NEURAL = "neural"  # the kind of a network, which is loaded only where there is one
+Encoder: TypeAlias = "TemplateEncoder | FeatureEncoder | NeuralEncoder"
 ENCODERS: dict[str, type[TemplateEncoder] | type[FeatureEncoder]] = {
     TemplateEncoder.kind: TemplateEncoder,
     FeatureEncoder.kind: FeatureEncoder,
@@ -56,6 +61,13 @@ class Model:
 def shown_places(shown: Sequence[str], outer: Sequence[str]) -> Ints | None:
     place = {name: number for number, name in enumerate(outer)}
     return np.array([place[name] for name in shown], np.int32) if shown else None
+
+
+def linear_encoder(model: Model, cannot: str) -> TemplateEncoder | FeatureEncoder:
+    """The encoder of a linear model. For a network the error says what it cannot do."""
+    if isinstance(model.encoder, TemplateEncoder | FeatureEncoder):
+        return model.encoder
+    raise SapoError(f"this model is a network: {cannot}")
 
 
 def save_model(model: Model, path: str | Path) -> None:
@@ -106,13 +118,15 @@ def _model(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarra
         raise SapoError(f"{path}: not {WHAT}: it has no format number")
     if version > FORMAT:
         raise SapoError(f"{path}: has format {version}, this sapo reads up to {FORMAT}; install a newer sapo")
+    if header.get("kind") == NEURAL:
+        need_torch()
     try:
         labels = tuple(header["labels"])
         if not isinstance(header["labels"], list) or not _distinct_strings(labels):
             raise ValueError("labels")
         _check_reader(header["reader"])
         _check_record(header["record"])
-        encoder = ENCODERS[header["kind"]].from_arrays(header["encoder"], arrays)
+        encoder = _encoder_class(header["kind"]).from_arrays(header["encoder"], arrays)
         parameters = _parameters(arrays, encoder, len(labels))
         constraints = Constraints.from_json(header["constraints"]) if "constraints" in header else Constraints()
         shown = _shown(header.get("shown", []), labels)
@@ -122,6 +136,14 @@ def _model(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarra
         return Model(labels, encoder, parameters, reader, record, temperature, constraints, shown, bias)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, SapoError) as error:
         raise SapoError(f"{path}: not {WHAT}: its parts do not fit together ({error})") from None
+
+
+def _encoder_class(kind: str) -> Any:
+    if kind == NEURAL:
+        from sapo.neural.encoder import NeuralEncoder
+
+        return NeuralEncoder
+    return ENCODERS[kind]
 
 
 def _parameter_arrays(parameters: Parameters) -> dict[str, np.ndarray]:

@@ -13,6 +13,7 @@ SEARCHES = ("SAPO-astar", "SAPO-beam")
 
 ORDER = (
     *(SAPO, "SAPO-Avg", "SAPO-best", CRF, *ONE_BEST, *N_BEST, *NEURAL),
+    *(f"{name}-b1" for name in NEURAL),
     *("SAPO-n1", "SAPO-n2", "SAPO-n10", "SAPO-n20", *SEARCHES),
 )
 

@@ -1,0 +1,29 @@
+"""Options of sapo train that are for networks only."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option("--vectors", metavar="FILE", help="Networks: word vectors to begin with, as text or as word2vec's."),
+    click.option("--chars", metavar="NAME", help="Networks: read characters by none (default), cnn or lstm."),
+    click.option("--features", is_flag=True, default=None, help="Networks: the template's features as further inputs."),
+    click.option("--batch", type=int, help="Networks: sentences in a batch; the paper has 1. Default: 32."),
+    click.option("--hidden", type=int, help="Networks: size of the LSTM in each direction. Default: 100."),
+    click.option("--dropout", type=float, help="Networks: share of what is left out in training. Default: 0.5."),
+)
+NAMES = ("vectors", "chars", "features", "batch", "hidden", "dropout")
+
+
+def network_options(command: F) -> F:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def take_network_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Those that were given, taken out of all options."""
+    return {name: value for name in NAMES if (value := options.pop(name)) is not None}

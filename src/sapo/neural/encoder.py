@@ -1,0 +1,189 @@
+"""Blocks of text in, an encoded corpus out whose features are the scores of a network.
+
+A token has one feature for each label, whose value is the emission of the label; the score of the start is added to the
+first token's, that of the end to the last one's. With the identity as weights and the transitions as edges, the lattice
+of a sentence is that of the network's last layer. So all that works on a lattice, works with a network too.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from sapo.corpus import Block
+from sapo.encode.encoded import EncodedCorpus
+from sapo.kernels.types import Floats, Ints
+from sapo.lattice import Parameters
+from sapo.neural.batches import batches_of, make_batch
+from sapo.neural.inputs import Inputs, Reader, Vocabulary
+from sapo.neural.network import Network, Sizes
+from sapo.neural.options import LAYERS, NeuralOptions
+
+SENTENCES = 64  # that are scored at once
+PREFIX = "network."
+
+
+class NeuralEncoder:
+    """A network with its vocabulary."""
+
+    kind = "neural"
+
+    def __init__(self, vocabulary: Vocabulary, network: Network, learner: str) -> None:
+        self.vocabulary = vocabulary
+        self.network = network
+        self.learner = learner
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.vocabulary.columns
+
+    @property
+    def features(self) -> int:
+        return self.network.sizes.labels
+
+    @property
+    def edge_features(self) -> int:
+        return 0
+
+    @property
+    def transitions(self) -> bool:
+        return LAYERS[self.learner] != "softmax"
+
+    def description(self) -> dict[str, Any]:
+        """For people."""
+        learned = [parameter.numel() for parameter in self.network.parameters() if parameter.requires_grad]
+        return {
+            "words": len(self.vocabulary.words),
+            "weights": sum(learned),
+            "options": self.network.options.as_json(),
+        }
+
+    def feature_names(self, rows: Iterable[int]) -> list[str]:
+        return [f"score of label {row}" for row in rows]
+
+    def edge_feature_names(self, rows: Iterable[int]) -> list[str]:
+        return []
+
+    def groups(self) -> Ints:
+        return np.arange(self.features, dtype=np.int32)
+
+    def edge_groups(self) -> Ints:
+        return np.empty(0, np.int32)
+
+    def session(self) -> "NeuralSession":
+        return NeuralSession(self)
+
+    def parameters(self) -> Parameters:
+        """What turns the encoded corpus into lattices."""
+        edges = self.network.layer.transitions.detach().numpy().astype(np.float32)
+        return Parameters.plain(np.eye(self.features, dtype=np.float32), edges)
+
+    def encode_inputs(self, inputs: Inputs, gold: Ints | None = None) -> EncodedCorpus:
+        tokens, labels = int(inputs.offsets[-1]), self.features
+        return EncodedCorpus(
+            inputs.offsets,
+            np.arange(tokens + 1, dtype=np.int64) * labels,
+            np.tile(np.arange(labels, dtype=np.int32), tokens),
+            self._nodes(inputs).ravel(),
+            np.empty(0, np.int32) if gold is None else gold,
+        )
+
+    def _nodes(self, inputs: Inputs) -> Floats:
+        """[tokens, labels]"""
+        network = self.network
+        found = np.empty((int(inputs.offsets[-1]), self.features), np.float32)
+        was_training = network.training
+        network.eval()
+        try:
+            with torch.no_grad():
+                for sentences in batches_of(inputs, np.arange(inputs.sentences), SENTENCES):
+                    batch = make_batch(inputs, sentences, chars=network.chars is not None)
+                    found[batch.tokens] = network.emissions(batch).numpy()
+        finally:
+            network.train(was_training)
+        full = inputs.lengths > 0
+        found[inputs.offsets[:-1][full]] += network.layer.start.detach().numpy()
+        found[inputs.offsets[1:][full] - 1] += network.layer.end.detach().numpy()
+        return found
+
+    def header(self) -> dict[str, Any]:
+        """What is not an array, for a model file."""
+        sizes = self.network.sizes
+        return {
+            "learner": self.learner,
+            "labels": sizes.labels,
+            "options": self.network.options.as_json(),
+            "vocabulary": self.vocabulary.header(),
+        }
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {**self.vocabulary.arrays(), **state_arrays(self.network, PREFIX)}
+
+    @classmethod
+    def from_arrays(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "NeuralEncoder":
+        """The encoder of a model file. Raise ValueError, TypeError or KeyError where its parts do not fit together."""
+        vocabulary = Vocabulary.from_arrays(header["vocabulary"], arrays)
+        options = NeuralOptions(**header["options"])
+        labels = header["labels"]
+        if not (isinstance(labels, int) and labels > 0):
+            raise ValueError("labels")
+        with torch.device("meta"):  # room is made only when all arrays are known to fit
+            network = make_network(vocabulary, options, labels, header["learner"])
+        check_state(network, arrays, PREFIX)
+        network.to_empty(device="cpu")
+        load_state(network, arrays, PREFIX)
+        return cls(vocabulary, network, header["learner"])
+
+
+class NeuralSession:
+    """Encodes block after block; not to be shared between threads."""
+
+    def __init__(self, encoder: NeuralEncoder) -> None:
+        self._encoder = encoder
+        self._reader: Reader = encoder.vocabulary.session()
+
+    def encode(self, block: Block, gold: Ints | None = None) -> EncodedCorpus:
+        return self._encoder.encode_inputs(self._reader.read(block), gold)
+
+
+def make_network(
+    vocabulary: Vocabulary,
+    options: NeuralOptions,
+    labels: int,
+    learner: str,
+    *,
+    n: int = 5,
+    stop_ratio: float = math.inf,
+) -> Network:
+    """A network of the right size, with random weights."""
+    sizes = Sizes(
+        labels=labels,
+        words=len(vocabulary.words),
+        columns=tuple(len(table) for table in vocabulary.values.values()),
+        chars=len(vocabulary.chars),
+        features=0 if vocabulary.features is None else vocabulary.features.features,
+    )
+    return Network(sizes, options, layer=LAYERS[learner], n=n, stop_ratio=stop_ratio)
+
+
+def state_arrays(network: Network, prefix: str) -> dict[str, np.ndarray]:
+    """All weights by name, as arrays of their own."""
+    return {prefix + name: value.detach().numpy().copy() for name, value in network.state_dict().items()}
+
+
+def check_state(network: Network, arrays: Mapping[str, np.ndarray], prefix: str) -> None:
+    """Raise ValueError or KeyError where the arrays do not fit."""
+    for name, value in network.state_dict().items():
+        array = arrays[prefix + name]
+        if array.shape != tuple(value.shape) or array.dtype != np.float32:
+            raise ValueError(name)
+
+
+def load_state(network: Network, arrays: Mapping[str, np.ndarray], prefix: str) -> None:
+    """Take the weights of a file. Raise ValueError or KeyError where they do not fit."""
+    check_state(network, arrays, prefix)
+    with torch.no_grad():
+        for name, value in network.state_dict().items():
+            value.copy_(torch.from_numpy(arrays[prefix + name].copy()))

@@ -1,0 +1,226 @@
+"""Blocks of text in, the integers that a network reads out: words, capitals, characters, further columns, features."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sapo.corpus import Block
+from sapo.encode.encoder import TemplateEncoder, fields_of
+from sapo.encode.strings import StringTable
+from sapo.kernels.types import Ints, Longs
+
+UNKNOWN = 0  # the number of all that was never seen
+CAPITALS = 5  # kinds of spelling
+REMEMBERED = 100_000  # words of a stream
+_DIGITS = re.compile(r"\d")
+
+
+def plain_word(word: str) -> str:
+    """As word vectors know it: in small letters, every digit a 0.
+
+    >>> plain_word("Room-12")
+    'room-00'
+    """
+    return _DIGITS.sub("0", word.lower())
+
+
+def capitals(word: str) -> int:
+    """What small letters hide.
+
+    >>> [capitals(word) for word in ("the", "The", "THE", "iPod", "12")]
+    [0, 1, 2, 3, 4]
+    """
+    if not any(letter.isalpha() for letter in word):
+        return 4
+    if word == word.lower():
+        return 0
+    if word == word.upper():
+        return 2
+    return 1 if word[:1].isupper() and word[1:] == word[1:].lower() else 3
+
+
+def word_column_of(columns: Sequence[str]) -> str:
+    return "word" if "word" in columns else columns[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Sentence s has the tokens offsets[s] up to offsets[s+1]."""
+
+    offsets: Longs  # [sentences + 1]
+    words: Longs  # [tokens]
+    capitals: Longs  # [tokens]
+    columns: Longs  # [tokens, further columns]
+    forms: Longs  # [tokens] which spelling a token has
+    char_offsets: Longs  # [spellings + 1]
+    chars: Longs  # the characters of each spelling
+    row_offsets: Longs  # [tokens + 1] features of the template
+    rows: Longs
+
+    @property
+    def sentences(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> Longs:
+        return np.diff(self.offsets)
+
+
+class Vocabulary:
+    """What training has shown. `columns` are those that are read; 'word' has the words, or else the first one."""
+
+    def __init__(
+        self,
+        columns: Sequence[str],
+        words: StringTable,
+        values: Mapping[str, StringTable],
+        chars: StringTable,
+        features: TemplateEncoder | None,
+    ) -> None:
+        self.columns = tuple(columns)
+        self.word_column = word_column_of(columns)
+        self.words = words
+        self.values = dict(values)  # of the further columns
+        self.chars = chars
+        self.features = features  # None: features are no inputs
+
+    @classmethod
+    def of_blocks(
+        cls,
+        blocks: Iterable[Block],
+        columns: Sequence[str],
+        *,
+        vectors: Iterable[str] = (),
+        features: TemplateEncoder | None = None,
+    ) -> "Vocabulary":
+        """All that the blocks hold, and the words of `vectors`."""
+        word_column = word_column_of(columns)
+        words, chars = StringTable(), StringTable()
+        values = {name: StringTable() for name in columns if name != word_column}
+        spellings = StringTable()
+        for block in blocks:
+            spellings.add_fields(*fields_of(block, word_column))
+            for name, table in values.items():
+                table.add_fields(*fields_of(block, name))
+        strings = spellings.strings()
+        words.add([plain_word(word) for word in strings])
+        words.add([plain_word(word) for word in vectors])
+        chars.add([letter for word in strings for letter in word])
+        return cls(columns, words, values, chars, features)
+
+    def session(self, remembered: float = REMEMBERED) -> "Reader":
+        return Reader(self, remembered)
+
+    def header(self) -> dict[str, Any]:
+        """What is not an array, for a model file."""
+        return {
+            "columns": list(self.columns),
+            "features": None if self.features is None else self.features.header(),
+        }
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        tables = {"words": self.words, "chars": self.chars}
+        tables.update((f"values.{name}", table) for name, table in self.values.items())
+        arrays = {f"{name}.{key}": array for name, table in tables.items() for key, array in table.arrays().items()}
+        if self.features is not None:
+            arrays.update(self.features.arrays())
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "Vocabulary":
+        """Raise ValueError or KeyError where the arrays do not fit together."""
+        columns = header["columns"]
+        if not (isinstance(columns, list) and columns and all(isinstance(name, str) for name in columns)):
+            raise ValueError("columns")
+        features = header["features"]
+        return cls(
+            columns,
+            StringTable.from_arrays(arrays, "words"),
+            {
+                name: StringTable.from_arrays(arrays, f"values.{name}")
+                for name in columns
+                if name != word_column_of(columns)
+            },
+            StringTable.from_arrays(arrays, "chars"),
+            None if features is None else TemplateEncoder.from_arrays(features, arrays),
+        )
+
+
+class Reader:
+    """Reads block after block, and every spelling once, unless there are more than it can remember; not to be shared
+    between threads."""
+
+    def __init__(self, vocabulary: Vocabulary, remembered: float) -> None:
+        self._vocabulary = vocabulary
+        self._remembered = remembered
+        self._features = None if vocabulary.features is None else vocabulary.features.session()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._spellings = StringTable()
+        self._words = np.empty(0, np.int64)  # of each spelling
+        self._capitals = np.empty(0, np.int64)
+        self._chars = np.empty(0, np.int64)
+        self._char_offsets = np.zeros(1, np.int64)
+
+    def read(self, block: Block) -> Inputs:
+        vocabulary = self._vocabulary
+        if len(self._spellings) > self._remembered:
+            self._forget()
+        forms = self._spellings.add_fields(*fields_of(block, vocabulary.word_column)).astype(np.int64)
+        self._learn(self._spellings.strings(len(self._words)))
+        further = [table.find_fields(*fields_of(block, name)) for name, table in vocabulary.values.items()]
+        row_offsets, rows = np.zeros(1, np.int64), np.empty(0, np.int64)
+        if self._features is not None:
+            encoded = self._features.encode(block)
+            row_offsets, rows = encoded.row_offsets, encoded.rows.astype(np.int64)
+        return Inputs(
+            block.offsets,
+            self._words[forms],
+            self._capitals[forms],
+            np.stack(further, axis=1).astype(np.int64) + 1 if further else np.empty((len(forms), 0), np.int64),
+            forms,
+            self._char_offsets,
+            self._chars,
+            row_offsets,
+            rows,
+        )
+
+    def _learn(self, new: list[str]) -> None:
+        """Numbers begin with 1: unknown is 0."""
+        if not new:
+            return
+        vocabulary = self._vocabulary
+        words: Ints = vocabulary.words.find([plain_word(word) for word in new])
+        chars: Ints = vocabulary.chars.find([letter for word in new for letter in word])
+        self._words = np.concatenate([self._words, words.astype(np.int64) + 1])
+        self._capitals = np.concatenate([self._capitals, np.array([capitals(word) for word in new], np.int64)])
+        self._chars = np.concatenate([self._chars, chars.astype(np.int64) + 1])
+        ends = self._char_offsets[-1] + np.cumsum([len(word) for word in new], dtype=np.int64)
+        self._char_offsets = np.concatenate([self._char_offsets, ends])
+
+
+def read_all(vocabulary: Vocabulary, blocks: Iterable[Block]) -> Inputs:
+    """All blocks as one."""
+    reader = vocabulary.session(math.inf)
+    parts = [reader.read(block) for block in blocks]
+
+    def ends(arrays: Iterable[Longs]) -> Longs:
+        return np.cumsum(np.concatenate([np.zeros(1, np.int64), *map(np.diff, arrays)]))
+
+    last = parts[-1]  # its spellings are those of all
+    return Inputs(
+        ends(part.offsets for part in parts),
+        np.concatenate([part.words for part in parts]),
+        np.concatenate([part.capitals for part in parts]),
+        np.concatenate([part.columns for part in parts]),
+        np.concatenate([part.forms for part in parts]),
+        last.char_offsets,
+        last.chars,
+        ends(part.row_offsets for part in parts),
+        np.concatenate([part.rows for part in parts]),
+    )

@@ -1,0 +1,258 @@
+"""Emissions in, a loss or taggings out: layers on one interface, to be put on top of any network.
+
+    layer = SapoLayer(labels=9, n=5)
+    loss = layer(emissions, tags, mask)        # emissions [B, T, L], tags [B, T], mask bool [B, T]
+    taggings = layer.decode(emissions, mask)   # a list of tags for each sentence
+
+A tagging scores the sum of its emissions and of the transitions between its tags, the start and the end included. The
+layers differ in what the score of the oracle (the gold tagging) is measured against: the paper's top-n, all taggings,
+or the best one.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from sapo.errors import SapoError
+from sapo.neural.topn import Found, top_n
+
+REDUCTIONS = ("sum", "mean", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One of the n best taggings. The probability is over these n only, the paper's P_k."""
+
+    tags: list[int]
+    score: float
+    probability: float
+
+
+class TopNLoss(nn.Module):
+    """-score(oracle) + log of the sum of exp(score) over the top-n: what Algorithm 1 of the paper goes down on.
+
+    The gradient flows through the scores alone; which taggings are the top-n is taken as given. Where the oracle is not
+    among them, the formula stands as it is in the paper: the normaliser is over the top-n only, without the oracle.
+
+    >>> loss = TopNLoss()
+    >>> round(loss(torch.tensor([1.0]), torch.tensor([[2.0, 1.0]])).item(), 4)
+    1.3133
+    """
+
+    def __init__(self, reduction: str = "sum") -> None:
+        super().__init__()
+        self.reduction = _check_reduction(reduction)
+
+    def forward(
+        self,
+        oracle: Tensor,  # [B] scores
+        candidates: Tensor,  # [B, n] scores
+        valid: Tensor | None = None,  # bool[B, n] where there are fewer than n
+    ) -> Tensor:
+        if valid is not None:
+            candidates = candidates.masked_fill(~valid, -math.inf)
+        return _reduced(torch.logsumexp(candidates, dim=1) - oracle, self.reduction)
+
+
+class SequenceLayer(nn.Module):
+    """What the layers have in common: transitions, scores, and decoding."""
+
+    def __init__(self, labels: int, *, reduction: str = "sum") -> None:
+        super().__init__()
+        if labels < 1:
+            raise SapoError(f"labels must be at least 1, not {labels}")
+        self.labels = labels
+        self.reduction = _check_reduction(reduction)
+        self.transitions = nn.Parameter(torch.empty(labels, labels))  # [p, y]: y after p
+        self.start = nn.Parameter(torch.empty(labels))
+        self.end = nn.Parameter(torch.empty(labels))
+        for parameter in self.parameters():
+            nn.init.uniform_(parameter, -0.1, 0.1)
+
+    def forward(self, emissions: Tensor, tags: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The loss of a batch: of each sentence, or their sum or mean. Sentences are padded at their end."""
+        lengths = self._lengths(emissions, tags, mask)
+        return _reduced(self.losses(self.nodes(emissions, lengths), tags, lengths), self.reduction)
+
+    def losses(self, nodes: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
+        """The loss of each sentence."""
+        raise NotImplementedError
+
+    @torch.no_grad()
+    def decode(self, emissions: Tensor, mask: Tensor | None = None, n: int = 1) -> list[list[int]] | list[list[Ranked]]:
+        """The best tagging of each sentence; with n > 1 its n best taggings, best first, with their probabilities."""
+        if n < 1:
+            raise SapoError(f"n must be at least 1, not {n}")
+        lengths = self._lengths(emissions, None, mask)
+        nodes = self.nodes(emissions, lengths)
+        found = top_n(nodes, self.transitions, lengths, n)
+        sizes = lengths.tolist()
+        if n == 1:
+            return [path[0][:size] for path, size in zip(found.paths.tolist(), sizes, strict=True)]
+        scores = self.score_found(nodes, found, lengths)
+        shares = torch.softmax(scores, dim=1)
+        rows = zip(*(part.tolist() for part in (found.paths, scores, shares, found.valid)), sizes, strict=True)
+        return [
+            [
+                Ranked(path[:size], score, share)
+                for path, score, share, real in zip(paths, row, weights, there, strict=True)
+                if real
+            ]
+            for paths, row, weights, there, size in rows
+        ]
+
+    def nodes(self, emissions: Tensor, lengths: Tensor) -> Tensor:
+        """The emissions with start and end taken in, so that only nodes and edges are left."""
+        T = emissions.shape[1]
+        if T == 0:
+            return emissions
+        place = torch.arange(T, device=emissions.device)
+        last = (place == (lengths - 1).unsqueeze(1)).unsqueeze(2)
+        first = (place == 0).view(1, T, 1)
+        return emissions + first * self.start + last * self.end
+
+    def score_paths(self, nodes: Tensor, paths: Tensor, lengths: Tensor) -> Tensor:
+        """[B, n] the scores of taggings, paths int64[B, n, T]; with a gradient."""
+        T = nodes.shape[1]
+        inside = torch.arange(T, device=nodes.device) < lengths.unsqueeze(1)  # [B, T]
+        values = nodes.gather(2, paths.transpose(1, 2))  # [B, T, n]
+        scores = (values * inside.unsqueeze(2)).sum(1)
+        if T > 1:
+            pairs = paths[:, :, :-1] * self.labels + paths[:, :, 1:]
+            steps = self.transitions.flatten().index_select(0, pairs.flatten()).view(pairs.shape)
+            scores = scores + (steps * inside[:, 1:].unsqueeze(1)).sum(2)
+        return scores
+
+    def score_found(self, nodes: Tensor, found: Found, lengths: Tensor) -> Tensor:
+        """[B, n] the scores of candidates, minus infinity where there is none."""
+        return self.score_paths(nodes, found.paths, lengths).masked_fill(~found.valid, -math.inf)
+
+    def score(self, emissions: Tensor, tags: Tensor, mask: Tensor | None = None) -> Tensor:
+        """[B] the score of one tagging for each sentence."""
+        lengths = self._lengths(emissions, tags, mask)
+        return self._oracle(self.nodes(emissions, lengths), tags, lengths)
+
+    def _oracle(self, nodes: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
+        inside = torch.arange(tags.shape[1], device=tags.device) < lengths.unsqueeze(1)
+        return self.score_paths(nodes, (tags * inside).unsqueeze(1), lengths).squeeze(1)
+
+    def _lengths(self, emissions: Tensor, tags: Tensor | None, mask: Tensor | None) -> Tensor:
+        """Check what is given, and count the tokens of each sentence."""
+        if emissions.dim() != 3 or emissions.shape[2] != self.labels:
+            raise SapoError(f"emissions must be [batch, tokens, {self.labels} labels], not {list(emissions.shape)}")
+        shape = emissions.shape[:2]
+        if mask is None:
+            mask = torch.ones(shape, dtype=torch.bool, device=emissions.device)
+        if mask.shape != shape or mask.dtype != torch.bool:
+            raise SapoError(f"the mask must be bool {list(shape)}, not {mask.dtype} {list(mask.shape)}")
+        lengths = mask.sum(1)
+        if not torch.equal(mask, torch.arange(shape[1], device=mask.device) < lengths.unsqueeze(1)):
+            raise SapoError("the mask must be true for the tokens of a sentence and false behind them, without gaps")
+        if tags is not None:
+            if tags.shape != shape or tags.dtype != torch.int64:
+                raise SapoError(f"tags must be int64 {list(shape)}, not {tags.dtype} {list(tags.shape)}")
+            wrong = mask & ((tags < 0) | (tags >= self.labels))
+            if wrong.any():
+                raise SapoError(f"tags must be from 0 to {self.labels - 1}, found {tags[wrong][0].item()}")
+        return lengths
+
+    def extra_repr(self) -> str:
+        return f"labels={self.labels}"
+
+
+class SapoLayer(SequenceLayer):
+    """SAPO: the top-n taggings are searched, and the oracle is measured against them (see `TopNLoss`).
+
+    With n = 1 this is the structured perceptron, with n = all taggings a CRF. `stop_ratio` leaves out candidates that
+    are this many times less probable than the best.
+
+    >>> layer = SapoLayer(labels=3, n=2)
+    >>> emissions = torch.eye(3)[None] * 5
+    >>> layer.decode(emissions)
+    [[0, 1, 2]]
+    >>> bool(layer(emissions, torch.tensor([[0, 1, 2]])) < layer(emissions, torch.tensor([[0, 1, 1]])))
+    True
+    """
+
+    def __init__(self, labels: int, *, n: int = 5, stop_ratio: float = math.inf, reduction: str = "sum") -> None:
+        super().__init__(labels, reduction=reduction)
+        if n < 1:
+            raise SapoError(f"n must be at least 1, not {n}")
+        if not stop_ratio >= 1:
+            raise SapoError(f"stop_ratio must be at least 1, not {stop_ratio}")
+        self.n = n
+        self.stop_ratio = stop_ratio
+        self.loss = TopNLoss("none")
+
+    def losses(self, nodes: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
+        scores = self.score_found(nodes, top_n(nodes, self.transitions, lengths, self.n), lengths)
+        if self.stop_ratio < math.inf:
+            scores = scores.masked_fill(scores < scores[:, :1] - math.log(self.stop_ratio), -math.inf)
+        return self.loss(self._oracle(nodes, tags, lengths), scores)
+
+    def extra_repr(self) -> str:
+        return f"labels={self.labels}, n={self.n}"
+
+
+class PerceptronLayer(SapoLayer):
+    """The structured perceptron: the oracle is measured against the best tagging alone."""
+
+    def __init__(self, labels: int, *, reduction: str = "sum") -> None:
+        super().__init__(labels, n=1, reduction=reduction)
+
+
+class CrfLayer(SequenceLayer):
+    """A CRF: the oracle is measured against all taggings, by the forward algorithm."""
+
+    def losses(self, nodes: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
+        return self.log_normaliser(nodes, lengths) - self._oracle(nodes, tags, lengths)
+
+    def log_normaliser(self, nodes: Tensor, lengths: Tensor) -> Tensor:
+        """[B] the log of the sum of exp(score) over all taggings."""
+        B, T, _ = nodes.shape
+        if T == 0:
+            return nodes.sum((1, 2))
+        forward = nodes[:, 0]
+        for t in range(1, T):
+            # forward'[y] = node[t,y] + log of the sum over p of exp(forward[p] + edge[p,y])
+            onwards = torch.logsumexp(forward.unsqueeze(2) + self.transitions, dim=1) + nodes[:, t]
+            forward = torch.where((t < lengths).unsqueeze(1), onwards, forward)
+        return torch.where(lengths > 0, torch.logsumexp(forward, dim=1), forward.new_zeros(B))
+
+
+class SoftmaxLayer(SequenceLayer):
+    """No structure: every token by itself. There are transitions, so that it decodes as the others do, but they are 0
+    and are not learned."""
+
+    def __init__(self, labels: int, *, reduction: str = "sum") -> None:
+        super().__init__(labels, reduction=reduction)
+        for parameter in self.parameters():
+            parameter.requires_grad_(False).zero_()
+
+    def losses(self, nodes: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
+        inside = torch.arange(tags.shape[1], device=tags.device) < lengths.unsqueeze(1)
+        losses = functional.cross_entropy(nodes.flatten(0, 1), (tags * inside).flatten(), reduction="none")
+        return (losses.view(tags.shape) * inside).sum(1)
+
+
+def make_layer(kind: str, labels: int, *, n: int = 5, stop_ratio: float = math.inf) -> SequenceLayer:
+    """The last layer of a system (see options.LAYERS), whose loss is the mean over the sentences."""
+    if kind == "sapo":
+        return SapoLayer(labels, n=n, stop_ratio=stop_ratio, reduction="mean")
+    simple = {"crf": CrfLayer, "perceptron": PerceptronLayer, "softmax": SoftmaxLayer}
+    return simple[kind](labels, reduction="mean")
+
+
+def _check_reduction(reduction: str) -> str:
+    if reduction not in REDUCTIONS:
+        raise SapoError(f"reduction must be one of {', '.join(REDUCTIONS)}, not {reduction}")
+    return reduction
+
+
+def _reduced(losses: Tensor, reduction: str) -> Tensor:
+    if reduction == "sum":
+        return losses.sum()
+    return losses.mean() if reduction == "mean" else losses

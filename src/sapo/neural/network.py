@@ -1,0 +1,137 @@
+"""A batch in, emissions out: embeddings, a bidirectional LSTM, a linear layer; and the last layer, which has the loss.
+
+words, capitals, columns, characters, features ──▶ BiLSTM ──▶ linear ──▶ emissions [B, T, L] ──▶ last layer
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence
+
+from sapo.kernels.types import Floats
+from sapo.neural.batches import Batch
+from sapo.neural.inputs import CAPITALS, UNKNOWN
+from sapo.neural.layers import SequenceLayer, make_layer
+from sapo.neural.options import NeuralOptions
+
+CAPITAL_SIZE = 5
+FILTER = 3  # characters that the CNN sees at once
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How many of each there are; the unknown one is not counted."""
+
+    labels: int
+    words: int
+    columns: tuple[int, ...]
+    chars: int
+    features: int
+
+
+class Network(nn.Module):
+    """One of the systems. What is random is drawn from PyTorch's generator."""
+
+    def __init__(
+        self, sizes: Sizes, options: NeuralOptions, *, layer: str, n: int = 5, stop_ratio: float = math.inf
+    ) -> None:
+        super().__init__()
+        self.sizes, self.options = sizes, options
+        # only the rows of a batch have a gradient, and the others are not touched: with large vocabularies that is fast
+        self.words = nn.Embedding(sizes.words + 1, options.word_size, sparse=True)
+        self.capitals = nn.Embedding(CAPITALS, CAPITAL_SIZE)
+        self.columns = nn.ModuleList(nn.Embedding(size + 1, options.column_size) for size in sizes.columns)
+        width = options.word_size + CAPITAL_SIZE + options.column_size * len(sizes.columns)
+        for table in (self.words, self.capitals, *self.columns):
+            _spread(table.weight, table.embedding_dim)
+        self.chars: nn.Module | None = None
+        if options.chars != "none":
+            reader = CharacterCnn if options.chars == "cnn" else CharacterLstm
+            self.chars = reader(sizes.chars, options.char_size)
+            width += 2 * options.char_size
+        self.features: nn.EmbeddingBag | None = None
+        if options.features:
+            self.features = nn.EmbeddingBag(max(1, sizes.features), options.feature_size, mode="sum", sparse=True)
+            nn.init.uniform_(self.features.weight, -0.05, 0.05)
+            width += options.feature_size
+        self.dropout = nn.Dropout(options.dropout)
+        self.lstm = nn.LSTM(
+            width,
+            options.hidden,
+            options.depth,
+            bidirectional=True,
+            dropout=options.dropout if options.depth > 1 else 0.0,
+        )
+        self.linear = nn.Linear(2 * options.hidden, sizes.labels)
+        self.layer: SequenceLayer = make_layer(layer, sizes.labels, n=n, stop_ratio=stop_ratio)
+
+    def use_vectors(self, numbers: Tensor, vectors: Floats) -> None:
+        """Begin with these vectors for the words of these numbers, brought to the spread that random ones have."""
+        with torch.no_grad():
+            given = torch.from_numpy(vectors)
+            deviation = float(given.std()) or 1.0
+            self.words.weight[numbers] = given / deviation * math.sqrt(1 / self.options.word_size)
+
+    def emissions(self, batch: Batch) -> Tensor:
+        """[tokens, L] in the order of the batch."""
+        words = batch.words
+        if self.training and self.options.word_dropout:
+            words = words.masked_fill(torch.rand(words.shape) < self.options.word_dropout, UNKNOWN)
+        parts = [self.words(words), self.capitals(batch.capitals)]
+        parts += [table(batch.columns[:, place]) for place, table in enumerate(self.columns)]
+        if self.chars is not None:
+            parts.append(self.chars(batch.chars)[batch.forms])
+        if self.features is not None:
+            parts.append(self.features(batch.rows, batch.row_offsets))
+        seen = self.dropout(torch.cat(parts, dim=1))
+        if not len(seen):
+            return seen.new_zeros((0, self.sizes.labels))
+        read, _ = self.lstm(PackedSequence(seen, batch.sizes))
+        return self.linear(self.dropout(read.data))
+
+    def forward(self, batch: Batch, gold: Tensor) -> tuple[Tensor, Tensor]:
+        """The loss of a batch, and the emissions [B, T, L] that it came from. `gold` int64[tokens]."""
+        emissions = batch.padded(self.emissions(batch))
+        mask = torch.arange(batch.shape[1]) < batch.lengths.unsqueeze(1)
+        return self.layer(emissions, batch.padded(gold), mask), emissions
+
+    def w_complexity(self) -> float:
+        """Mean |w| over all weights."""
+        total = sum(float(parameter.detach().abs().sum(dtype=torch.float64)) for parameter in self.parameters())
+        return total / sum(parameter.numel() for parameter in self.parameters())
+
+
+class CharacterCnn(nn.Module):
+    """Filters over the characters of a word, and the largest answer of each."""
+
+    def __init__(self, chars: int, size: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(chars + 2, size, padding_idx=0)
+        self.filters = nn.Conv1d(size, 2 * size, FILTER, padding=FILTER // 2)
+
+    def forward(self, chars: Tensor) -> Tensor:
+        answers = self.filters(self.table(chars + 1).transpose(1, 2))
+        return answers.masked_fill((chars < 0).unsqueeze(1), -math.inf).amax(2).clamp(min=-1e4)
+
+
+class CharacterLstm(nn.Module):
+    """The ends of an LSTM that reads a word in both directions."""
+
+    def __init__(self, chars: int, size: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(chars + 1, size)
+        self.lstm = nn.LSTM(size, size, bidirectional=True, batch_first=True)
+
+    def forward(self, chars: Tensor) -> Tensor:
+        lengths = (chars >= 0).sum(1).clamp(min=1)
+        seen = self.table(chars.clamp(min=0))
+        packed = nn.utils.rnn.pack_padded_sequence(seen, lengths, batch_first=True, enforce_sorted=False)
+        ends = self.lstm(packed)[1][0]
+        return torch.cat([ends[0], ends[1]], dim=1)
+
+
+def _spread(weight: Tensor, size: int) -> None:
+    """Uniform, with the variance 1 / size: the vector of a word has the length 1, more or less."""
+    nn.init.uniform_(weight, -math.sqrt(3 / size), math.sqrt(3 / size))

@@ -1,0 +1,84 @@
+"""The neural systems by name, and how their networks are made: every option once. Knows no PyTorch."""
+
+import dataclasses
+from dataclasses import dataclass
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+from sapo.errors import SapoError
+
+LAYERS = {
+    "bilstm": "softmax",
+    "bilstm-crf": "crf",
+    "bilstm-sapo": "sapo",
+    "bilstm-perceptron": "perceptron",
+}  # the last layer of each system
+CHARS = ("none", "cnn", "lstm")
+RATE = 0.002  # of Adam, where none is given
+
+
+def is_neural(learner: str) -> bool:
+    """
+    >>> is_neural("bilstm-sapo"), is_neural("sapo")
+    (True, False)
+    """
+    return learner in LAYERS
+
+
+def need_torch() -> None:
+    """Raise, in words that help, where PyTorch is not installed."""
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        raise SapoError(
+            "the neural systems need PyTorch, which is not here; install it: pip install 'sapo-nlp[neural]'"
+        ) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeuralOptions:
+    """The shape of a network, and how its batches are made.
+
+    >>> NeuralOptions(dropout=1.5)
+    Traceback (most recent call last):
+    ...
+    sapo.errors.SapoError: dropout must be a number from 0 up to, but not, 1, not 1.5
+    """
+
+    vectors: str | Path | None = None  # a file of word vectors
+    word_size: int = 50  # of the vector of a word; that of the file, where there is one
+    column_size: int = 20  # of the vector of a value of a further column, such as the part of speech
+    chars: str = "none"  # how characters are read
+    char_size: int = 25
+    features: bool = False  # the features of the template as further inputs
+    feature_size: int = 50
+    hidden: int = 100  # of the LSTM, in each direction
+    depth: int = 1  # LSTMs on top of each other
+    dropout: float = 0.5
+    word_dropout: float = 0.05  # share of the words that are taken for unknown, so that the unknown word is learned
+    batch: int = 32  # sentences; the paper has 1
+    clip: float = 5.0  # the largest norm of a gradient
+
+    def __post_init__(self) -> None:
+        for name in ("word_size", "column_size", "char_size", "feature_size", "hidden", "depth", "batch"):
+            value = getattr(self, name)
+            whole = isinstance(value, Integral) and not isinstance(value, bool)
+            self._check(name, "a whole number, at least 1", whole and value >= 1)
+        for name in ("dropout", "word_dropout"):
+            value = getattr(self, name)
+            self._check(name, "a number from 0 up to, but not, 1", isinstance(value, int | float) and 0 <= value < 1)
+        self._check("clip", "a number more than 0", isinstance(self.clip, int | float) and self.clip > 0)
+        self._check("chars", f"one of {', '.join(CHARS)}", self.chars in CHARS)
+
+    def _check(self, name: str, rule: str, holds: bool) -> None:
+        if not holds:
+            raise SapoError(f"{name} must be {rule}, not {getattr(self, name)}")
+
+    def as_json(self) -> dict[str, Any]:
+        """For model files, which do not tell where the vectors lay."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {**values, "vectors": None if self.vectors is None else Path(self.vectors).name}
+
+
+OPTION_NAMES = frozenset(field.name for field in dataclasses.fields(NeuralOptions))

@@ -1,0 +1,130 @@
+"""A file of word vectors in; words and a matrix out.
+
+Read are the text form (a word and its numbers a line, with or without a first line that tells how many there are and
+how wide they are) and the binary form of word2vec, both plain or zipped with gzip.
+"""
+
+import gzip
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sapo.errors import SapoError
+from sapo.kernels.types import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    words: list[str]
+    matrix: Floats  # [words, size]
+
+    @property
+    def size(self) -> int:
+        return int(self.matrix.shape[1])
+
+
+def read_vectors(path: str | Path) -> Vectors:
+    """The vectors of a file, or one line that says what is wrong, and where."""
+    data = _read(path)
+    if not data.strip():
+        raise SapoError(f"{path}: the file of word vectors is empty")
+    first, _, rest = data.partition(b"\n")
+    header = _header(first)
+    if header is None:
+        return _from_text(data, path, 1, None)
+    # a line of text is never without its numbers in decimals, and binary numbers are hardly ever all text
+    if b"\x00" in rest[: 1 << 16] or not _is_text(rest[: 1 << 16]):
+        return _from_binary(rest, path, *header)
+    return _from_text(rest, path, 2, header)
+
+
+def _read(path: str | Path) -> bytes:
+    try:
+        data = Path(path).read_bytes()
+        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    except FileNotFoundError:
+        raise SapoError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise SapoError(f"{path}: is a directory, not a file of word vectors") from None
+    except (OSError, EOFError) as error:
+        raise SapoError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+
+
+def _header(line: bytes) -> tuple[int, int] | None:
+    """How many, and how wide: two whole numbers and nothing else."""
+    parts = line.split()
+    return (int(parts[0]), int(parts[1])) if len(parts) == 2 and all(part.isdigit() for part in parts) else None
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data[: data.rfind(b"\n") + 1].decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return b"\n" in data
+
+
+def _from_text(data: bytes, path: str | Path, first_line: int, header: tuple[int, int] | None) -> Vectors:
+    words: list[str] = []
+    rows: list[Floats] = []
+    width = None if header is None else header[1]
+    for number, line in enumerate(data.split(b"\n"), first_line):
+        fields = line.split()
+        if not fields:
+            continue
+        place = f"{path}:{number}"
+        if width is None:
+            width = len(fields) - 1
+        # from the right: a word may have blanks in it
+        if len(fields) <= width or width == 0:
+            raise SapoError(f"{place}: expected a word and {width or 'some'} numbers, found {len(fields) - 1} numbers")
+        try:
+            word = b" ".join(fields[:-width]).decode("utf-8")
+            row = np.array([float(field) for field in fields[-width:]], np.float32)
+            if len(fields) > width + 1:  # more numbers than the lines before, or a word with blanks?
+                _refuse_number(fields[-width - 1], place, width)
+        except ValueError:
+            raise SapoError(f"{place}: expected a word and {width} numbers, found {_shown(line)}") from None
+        if not np.isfinite(row).all():
+            raise SapoError(f"{place}: the vector of {word!r} has a value that is no finite number")
+        words.append(word)
+        rows.append(row)
+    if not rows:
+        raise SapoError(f"{path}: the file of word vectors is empty")
+    if header is not None and header[0] != len(words):
+        raise SapoError(f"{path}:1: tells of {header[0]:,} vectors, but {len(words):,} follow; the file may be cut off")
+    return Vectors(words, np.stack(rows))
+
+
+def _refuse_number(field: bytes, place: str, width: int) -> None:
+    try:
+        float(field)
+    except ValueError:
+        return
+    raise SapoError(f"{place}: expected {width} numbers, found more")
+
+
+def _from_binary(data: bytes, path: str | Path, count: int, width: int) -> Vectors:
+    size = 4 * width
+    if width == 0 or count * (size + 2) > len(data) + 1:
+        raise SapoError(f"{path}:1: tells of {count:,} vectors of {width} numbers, but the file ends before that")
+    words: list[str] = []
+    matrix = np.empty((count, width), np.float32)
+    at = 0
+    for number in range(count):
+        space = data.find(b" ", at)
+        if space < 0 or space + 1 + size > len(data):
+            raise SapoError(f"{path}: vector {number + 1} of {count:,}: the file ends before it does")
+        word = data[at:space].lstrip(b"\n").decode("utf-8", "replace")
+        matrix[number] = np.frombuffer(data, "<f4", width, space + 1)
+        if not math.isfinite(float(matrix[number].sum())) and not np.isfinite(matrix[number]).all():
+            raise SapoError(f"{path}: vector {number + 1}, of {word!r}: a value is no finite number")
+        words.append(word)
+        at = space + 1 + size
+    return Vectors(words, matrix)
+
+
+def _shown(line: bytes) -> str:
+    return repr(line.decode("utf-8", "replace"))[:40]
