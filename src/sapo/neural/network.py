@@ -3,8 +3,8 @@
     words, capitals, columns, characters, features ──▶ BiLSTM ──▶ linear ──▶ emissions [B, T, L] ──▶ last layer
 
 The loss of the top-n has a way out that the loss of all taggings has not: where all scores shrink to nothing, it is
-only log n, whatever the tags, and that of the perceptron 0. A linear learner does not find it, since it begins there and
-moves away; a network does, in its first pass, and stays there: its scores are then nearly noise. So SAPO and the
+only log n, whatever the tags, and that of the perceptron 0. A linear learner does not go there, since it begins there
+and moves away; a network does, in its first pass, and stays: its scores are then nearly noise. So SAPO and the
 perceptron have the cross-entropy of the tokens beside their own loss, with a weight of `token_loss`, which holds the
 scores up. With a weight of 0 the loss is the paper's alone.
 """
