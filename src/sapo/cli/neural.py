@@ -14,8 +14,13 @@ _OPTIONS = (
     click.option("--batch", type=int, help="Networks: sentences in a batch; the paper has 1. Default: 32."),
     click.option("--hidden", type=int, help="Networks: size of the LSTM in each direction. Default: 100."),
     click.option("--dropout", type=float, help="Networks: share of what is left out in training. Default: 0.5."),
+    click.option(
+        "--token-loss",
+        type=float,
+        help="bilstm-sapo, bilstm-perceptron: weight of the tokens' cross-entropy beside the loss. Default: 0.1.",
+    ),
 )
-NAMES = ("vectors", "chars", "features", "batch", "hidden", "dropout")
+NAMES = ("vectors", "chars", "features", "batch", "hidden", "dropout", "token_loss")
 
 
 def network_options(command: F) -> F:

@@ -1,6 +1,12 @@
 """A batch in, emissions out: embeddings, a bidirectional LSTM, a linear layer; and the last layer, which has the loss.
 
-words, capitals, columns, characters, features ──▶ BiLSTM ──▶ linear ──▶ emissions [B, T, L] ──▶ last layer
+    words, capitals, columns, characters, features ──▶ BiLSTM ──▶ linear ──▶ emissions [B, T, L] ──▶ last layer
+
+The loss of the top-n has a way out that the loss of all taggings has not: where all scores shrink to nothing, it is
+only log n, whatever the tags, and that of the perceptron 0. A linear learner does not go there, since it begins there
+and moves away; a network does, in its first pass, and stays: its scores are then nearly noise. So SAPO and the
+perceptron have the cross-entropy of the tokens beside their own loss, with a weight of `token_loss`, which holds the
+scores up. With a weight of 0 the loss is the paper's alone.
 """
 
 import math
@@ -8,13 +14,14 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence
 
 from sapo.kernels.types import Floats
 from sapo.neural.batches import Batch
 from sapo.neural.inputs import CAPITALS, UNKNOWN
 from sapo.neural.layers import SequenceLayer, make_layer
-from sapo.neural.options import NeuralOptions
+from sapo.neural.options import ANCHORED, NeuralOptions
 
 CAPITAL_SIZE = 5
 FILTER = 3  # characters that the CNN sees at once
@@ -65,6 +72,7 @@ class Network(nn.Module):
             dropout=options.dropout if options.depth > 1 else 0.0,
         )
         self.linear = nn.Linear(2 * options.hidden, sizes.labels)
+        self.token_loss = options.token_loss if layer in ANCHORED else 0.0
         self.layer: SequenceLayer = make_layer(layer, sizes.labels, n=n, stop_ratio=stop_ratio)
 
     def use_vectors(self, numbers: Tensor, vectors: Floats) -> None:
@@ -93,9 +101,13 @@ class Network(nn.Module):
 
     def forward(self, batch: Batch, gold: Tensor) -> tuple[Tensor, Tensor]:
         """The loss of a batch, and the emissions [B, T, L] that it came from. `gold` int64[tokens]."""
-        emissions = batch.padded(self.emissions(batch))
+        flat = self.emissions(batch)
+        emissions = batch.padded(flat)
         mask = torch.arange(batch.shape[1]) < batch.lengths.unsqueeze(1)
-        return self.layer(emissions, batch.padded(gold), mask), emissions
+        loss = self.layer(emissions, batch.padded(gold), mask)
+        if self.token_loss:
+            loss = loss + self.token_loss * functional.cross_entropy(flat, gold, reduction="sum") / len(batch.lengths)
+        return loss, emissions
 
     def w_complexity(self) -> float:
         """Mean |w| over all weights."""
