@@ -277,3 +277,15 @@ def test_a_token_may_bring_all_columns_of_training() -> None:
     tagger = train([([("a", "X"), ("dog", "Y")], ["D", "N"])], template="pos", epochs=2)
     assert tagger.columns == ("word",)
     assert tagger.tag([("a", "X"), ("dog", "Y")]) == tagger.tag(["a", "dog"])
+
+
+def test_the_best_tagging_may_be_found_by_any_search(tagger: Tagger) -> None:
+    def found(**how: Any) -> list[int]:
+        blocks = sapo.corpus.read_blocks(sample_path("test"), columns=COLUMNS, label="chunk")
+        return [tag for _, tags in tagger.tag_blocks(blocks, **how) for tag in tags.tolist()]
+
+    best = found()
+    assert found(search="topn") == found(search="astar") == found(search="beam", width=2000) == best
+    assert found(search="beam", width=1) != best
+    with pytest.raises(SapoError, match="unknown search 'bean'; did you mean 'beam'"):
+        found(search="bean")
