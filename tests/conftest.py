@@ -3,9 +3,14 @@
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from sapo import kernels
+
+# The first call of a kernel may have to compile it.
+hypothesis.settings.register_profile("sapo", deadline=None)
+hypothesis.settings.load_profile("sapo")
 
 MODE = os.environ.get("SAPO_TEST_KERNELS", "compiled")
 
