@@ -38,6 +38,8 @@ def score_file(
     offsets = np.cumsum(np.concatenate(sizes))
     if len(offsets) == 1:
         raise SapoError(f"{path}: holds no sentence")
+    if not np.isin(np.concatenate(found), np.concatenate(golds)).any():
+        raise SapoError(f"{path}: gold and predicted tags have none in common; tag the file first, or give --model")
     return score(table.strings(), np.concatenate(golds), np.concatenate(found), offsets, strict=strict)
 
 

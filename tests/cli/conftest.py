@@ -15,7 +15,7 @@ import sapo
 from sapo.corpus.sample import COLUMNS, sample_path
 
 COMMAND = [sys.executable, "-c", "from sapo.cli import main; main()"]
-COMPILING = "sapo: compiling for this machine"
+COMPILING = "sapo: compiling what this command needs"
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sapo.corpus.places import cache_directory
 from sapo.errors import SapoError
 from sapo.experiments.encoded import evaluate, held_out, load_task, subset
 from sapo.experiments.runfiles import read_lines
@@ -107,8 +108,11 @@ def test_missing_data_is_one_clear_line(setup: Setup, tmp_path: Path, monkeypatc
     with pytest.raises(SapoError, match=r"genia-pos/train.txt.gz: no such file; bioner needs it"):
         read_task(TASKS["bioner"], nowhere)
     monkeypatch.delenv("SAPO_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with pytest.raises(SapoError, match="SAPO_DATA is not set"):
         data_directory()
+    cache_directory().mkdir(parents=True)  # as sapo data get makes it
+    assert data_directory() == cache_directory()
 
 
 def test_groups_of_tasks_and_systems() -> None:

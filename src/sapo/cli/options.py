@@ -48,4 +48,4 @@ def announce_compiling(quiet: bool = False) -> None:
     from sapo import kernels
 
     if not quiet:
-        kernels.on_first_compile(lambda: tell("sapo: compiling for this machine, once; this takes up to a minute"))
+        kernels.on_first_compile(lambda: tell("sapo: compiling what this command needs, once; this may take a minute"))

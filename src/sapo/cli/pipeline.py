@@ -42,7 +42,7 @@ from sapo.errors import SapoError
     "templates",
     multiple=True,
     metavar="COLUMN=NAME",
-    help="For a step trained now: chunking, pos, ner, or a template file. Default: by the columns.",
+    help="For a step trained now: a preset (chunking-best ...) or a template file. Default: by the columns.",
 )
 @click.option("--epochs", "-e", type=int, metavar="N", help="Passes over the training data, at most. Default: 20.")
 @click.option("--seed", default=0, show_default=True, help="Fixes everything that is random.")

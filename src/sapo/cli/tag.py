@@ -74,6 +74,8 @@ def tag_command(
         raise SapoError(f"--nbest must be 0 or more, not {nbest}")
     if (nbest > 0) + marginals + spans > 1:
         raise SapoError("--nbest, --marginals and --spans are different outputs; choose one")
+    if search is not None and (marginals or spans):
+        raise SapoError("--search is for the best tagging and for --nbest; --marginals and --spans take none")
     if threads < 1:
         raise SapoError(f"--threads must be at least 1, not {threads}")
     refuse_same_file({"the model": model, "-o": output})

@@ -57,7 +57,7 @@ PATH = click.Path(path_type=Path)
     default="5",
     show_default=True,
     metavar="NUMBER",
-    help="Taggings to search for at each step; auto measures after each pass how many are worth it.",
+    help="Taggings to search for at each step; auto measures before each pass how many are worth it.",
 )
 @click.option("--strength", default=1.0, show_default=True, help="Strength of the regulariser (lambda).")
 @click.option(

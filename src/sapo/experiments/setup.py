@@ -5,6 +5,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+from sapo.corpus.places import cache_directory
 from sapo.errors import SapoError
 from sapo.experiments.systems import System
 from sapo.experiments.tasks import Task
@@ -39,12 +40,13 @@ class Setup:
 
 
 def data_directory(*, needed: bool = True) -> Path:
-    """SAPO_DATA; where it is not needed, it may be missing."""
-    value = os.environ.get("SAPO_DATA")
+    """SAPO_DATA, or the cache of `sapo data get`; where it is not needed, it may be missing."""
+    cache = cache_directory()
+    value = os.environ.get("SAPO_DATA") or (str(cache) if cache.is_dir() else "")
     if not needed:
         return Path(value or ".").absolute()
     if not value:
-        raise SapoError("SAPO_DATA is not set; set it to the directory of the corpora (see docs/experiments.md)")
+        raise SapoError("SAPO_DATA is not set; set it to the directory of the corpora, or use sapo data get")
     if not Path(value).is_dir():
         raise SapoError(f"SAPO_DATA is {value}, which is no directory")
     return Path(value).absolute()

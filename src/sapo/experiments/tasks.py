@@ -79,7 +79,8 @@ TASKS = {
         ),
     )
 }
-GROUPS = {"pos": ("pos-xpos", "pos-upos", "pos-wsj"), "all": tuple(TASKS)}
+GROUPS: dict[str, tuple[str, ...]] = {"pos": ("pos-xpos", "pos-upos", "pos-wsj"), "all": tuple(TASKS)}
+KNOWN = (*TASKS, *GROUPS, "theory")  # the last is no task with runs, but a name of the command
 
 
 def find_tasks(names: Iterable[str]) -> list[Task]:
@@ -95,6 +96,6 @@ def find_tasks(names: Iterable[str]) -> list[Task]:
     wanted: set[str] = set()
     for name in names:
         if name not in TASKS and name not in GROUPS:
-            raise SapoError(f"unknown task '{name}'{did_you_mean(name, [*TASKS, *GROUPS])}")
+            raise SapoError(f"unknown task '{name}'{did_you_mean(name, KNOWN)}")
         wanted.update(GROUPS.get(name, (name,)))
     return [task for name, task in TASKS.items() if name in wanted]
