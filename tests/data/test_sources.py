@@ -55,6 +55,16 @@ def test_a_file_of_a_tar_archive_is_found_in_any_folder() -> None:
         (partial(sources.tar_member, name="train.txt"), gzip.compress(b"no archive")),
         (partial(sources.treebank_sample, first=1, last=1), zipped({"treebank/combined/wsj_0001.mrg": "((S (A a)"})),
     ],
+    ids=[
+        "no zip",
+        "other zip",
+        "cut zip",
+        "no tar",
+        "other tar",
+        "cut tar",
+        "no tar inside",
+        "broken tree",
+    ],  # not bytes
 )
 def test_a_broken_or_foreign_archive_is_told(convert: partial[bytes], data: bytes) -> None:
     with pytest.raises(SapoError, match=r"archive|tree"):
