@@ -73,6 +73,8 @@ def measure(
         raise SapoError(f"n must be at least 1, not {n}")
     labels, temperature = tagger.model.labels, tagger.model.temperature
     spanned = looks_like_spans(labels)
+    shown = dict(zip(labels, tagger.model.shown or labels, strict=True))  # tokens are judged by what people see
+    alike = np.array([[shown[one] == shown[other] for other in labels] for one in labels], np.float64)
     exact, over_n = _Answers(), _Answers()
     for lattice, gold in _gold_lattices(tagger, data, **reading):
         if watch is not None:
@@ -82,10 +84,10 @@ def measure(
             continue
         whole, path = distribution(lattice.tempered(temperature)), found.paths[0]
         names = [labels[tag] for tag in path.tolist()]
-        right = [one == other for one, other in zip(names, gold, strict=True)]
+        right = [shown[one] == shown.get(other, other) for one, other in zip(names, gold, strict=True)]
         tokens = np.arange(len(path))
-        exact.add("tokens", whole.marginal[tokens, path].tolist(), right)
-        over_n.add("tokens", top_n_marginals(found, len(labels))[tokens, path].tolist(), right)
+        exact.add("tokens", (whole.marginal @ alike)[tokens, path].tolist(), right)
+        over_n.add("tokens", (top_n_marginals(found, len(labels)) @ alike)[tokens, path].tolist(), right)
         if spanned:
             spans, true = loose_spans(names), set(loose_spans(gold))
             right_spans = [span in true for span in spans]

@@ -193,3 +193,12 @@ def test_a_file_and_its_sentences_give_the_same(tmp_path: Path) -> None:
     told: list[int] = []
     measure(warm, path, watch=told.append)
     assert told == [len(tags) for _, tags in pairs[100:]]
+
+
+def test_tokens_of_a_model_that_learns_bioes_are_judged_by_the_tags_it_shows() -> None:
+    pairs = [(["a", "big", "dog"], ["B-X", "I-X", "I-X"]), (["go"], ["O"]), (["a", "cat"], ["B-X", "I-X"])] * 5
+    tagger = train(pairs, template="pos", epochs=2, scheme="bioes")
+    wanted = [(["a", "big", "big", "dog"], ["B-X", "I-X", "O", "B-X"])]
+    shown = tagger.tag(wanted[0][0])
+    right = sum(one == other for one, other in zip(shown, wanted[0][1], strict=True)) / 4
+    assert measure(tagger, wanted).exact["tokens"].accuracy == pytest.approx(right)
