@@ -1,4 +1,4 @@
-"""The two searches for a batch side by side, and a step of each last layer: Markdown tables.
+"""The two searches and the two normalisers for a batch side by side, and a step of each last layer: Markdown tables.
 
     python benchmarks/neural_topn.py
 
@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from sapo.neural import CrfLayer, PerceptronLayer, SapoLayer, SoftmaxLayer, kernel_top_n, torch_top_n
+from sapo.neural.normaliser import kernel_log_normaliser, torch_log_normaliser
 
 TOKENS, LABELS, N = 25, 22, 5
 BATCHES = (1, 32, 256)
@@ -60,6 +61,17 @@ def search(find: Callable[[Tensor, Tensor, Tensor, int], object]) -> Callable[[i
     return make
 
 
+def normaliser(find: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Callable[[int], Callable[[], object]]:
+    """With its gradient."""
+
+    def make(batch: int) -> Callable[[], object]:
+        nodes, edges = (scores.requires_grad_() for scores in lattices(batch))
+        lengths = torch.full((batch,), TOKENS)
+        return lambda: find(nodes, edges, lengths).sum().backward()
+
+    return make
+
+
 def step(layer: torch.nn.Module) -> Callable[[int], Callable[[], object]]:
     def make(batch: int) -> Callable[[], object]:
         emissions = lattices(batch)[0].requires_grad_()
@@ -72,6 +84,8 @@ def step(layer: torch.nn.Module) -> Callable[[int], Callable[[], object]]:
 def main() -> None:
     torch.set_num_threads(1)
     table(f"search, n = {N}", {"kernel": search(kernel_top_n), "PyTorch": search(torch_top_n)})
+    ways = {"kernel": kernel_log_normaliser, "PyTorch": torch_log_normaliser}
+    table("normaliser of a CRF and its gradient", {name: normaliser(find) for name, find in ways.items()})
     layers = {
         "softmax": SoftmaxLayer(LABELS),
         "perceptron": PerceptronLayer(LABELS),

@@ -17,7 +17,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sapo.errors import SapoError
-from sapo.neural.topn import Found, top_n
+from sapo.neural.normaliser import log_normaliser
+from sapo.neural.topn import top_n
 
 REDUCTIONS = ("sum", "mean", "none")
 
@@ -92,7 +93,7 @@ class SequenceLayer(nn.Module):
         sizes = lengths.tolist()
         if n == 1:
             return [path[0][:size] for path, size in zip(found.paths.tolist(), sizes, strict=True)]
-        scores = self.score_found(nodes, found, lengths)
+        scores = self.score_paths(nodes, found.paths, lengths).masked_fill(~found.valid, -math.inf)
         shares = torch.softmax(scores, dim=1)
         rows = zip(*(part.tolist() for part in (found.paths, scores, shares, found.valid)), sizes, strict=True)
         return [
@@ -125,10 +126,6 @@ class SequenceLayer(nn.Module):
             steps = self.transitions.flatten().index_select(0, pairs.flatten()).view(pairs.shape)
             scores = scores + (steps * inside[:, 1:].unsqueeze(1)).sum(2)
         return scores
-
-    def score_found(self, nodes: Tensor, found: Found, lengths: Tensor) -> Tensor:
-        """[B, n] the scores of candidates, minus infinity where there is none."""
-        return self.score_paths(nodes, found.paths, lengths).masked_fill(~found.valid, -math.inf)
 
     def score(self, emissions: Tensor, tags: Tensor, mask: Tensor | None = None) -> Tensor:
         """[B] the score of one tagging for each sentence."""
@@ -188,10 +185,15 @@ class SapoLayer(SequenceLayer):
         self.loss = TopNLoss("none")
 
     def losses(self, nodes: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
-        scores = self.score_found(nodes, top_n(nodes, self.transitions, lengths, self.n), lengths)
+        found = top_n(nodes, self.transitions, lengths, self.n)
+        inside = torch.arange(tags.shape[1], device=tags.device) < lengths.unsqueeze(1)
+        # the oracle beside the candidates: all are scored at once
+        paths = torch.cat([(tags * inside).unsqueeze(1), found.paths], dim=1)
+        oracle, scores = self.score_paths(nodes, paths, lengths).split([1, self.n], dim=1)
+        scores = scores.masked_fill(~found.valid, -math.inf)
         if self.stop_ratio < math.inf:
             scores = scores.masked_fill(scores < scores[:, :1] - math.log(self.stop_ratio), -math.inf)
-        return self.loss(self._oracle(nodes, tags, lengths), scores)
+        return self.loss(oracle.squeeze(1), scores)
 
     def extra_repr(self) -> str:
         return f"labels={self.labels}, n={self.n}"
@@ -208,19 +210,7 @@ class CrfLayer(SequenceLayer):
     """A CRF: the oracle is measured against all taggings, by the forward algorithm."""
 
     def losses(self, nodes: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
-        return self.log_normaliser(nodes, lengths) - self._oracle(nodes, tags, lengths)
-
-    def log_normaliser(self, nodes: Tensor, lengths: Tensor) -> Tensor:
-        """[B] the log of the sum of exp(score) over all taggings."""
-        B, T, _ = nodes.shape
-        if T == 0:
-            return nodes.sum((1, 2))
-        forward = nodes[:, 0]
-        for t in range(1, T):
-            # forward'[y] = node[t,y] + log of the sum over p of exp(forward[p] + edge[p,y])
-            onwards = torch.logsumexp(forward.unsqueeze(2) + self.transitions, dim=1) + nodes[:, t]
-            forward = torch.where((t < lengths).unsqueeze(1), onwards, forward)
-        return torch.where(lengths > 0, torch.logsumexp(forward, dim=1), forward.new_zeros(B))
+        return log_normaliser(nodes, self.transitions, lengths) - self._oracle(nodes, tags, lengths)
 
 
 class SoftmaxLayer(SequenceLayer):

@@ -1,0 +1,67 @@
+"""Scores of a batch in, the log of the sum of exp(score) over all taggings out, with its gradient.
+
+Two ways to the same. The kernel takes one sentence after the other; the gradient, which it finds on its way, is the
+marginals of tokens and pairs. It is the faster one on a CPU (see benchmarks/neural_topn.py). The other is the forward
+algorithm in PyTorch for all sentences at once, as in pytorch-crf; its gradient is autograd's.
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from sapo import kernels
+from sapo.kernels import batch
+
+
+def log_normaliser(nodes: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
+    """By the faster way: on a CPU the kernel, elsewhere PyTorch.
+
+    >>> log_normaliser(torch.zeros(1, 3, 2), torch.zeros(2, 2), torch.tensor([3])).exp().round()
+    tensor([8.])
+    """
+    return (kernel_log_normaliser if nodes.device.type == "cpu" else torch_log_normaliser)(nodes, edges, lengths)
+
+
+def kernel_log_normaliser(
+    nodes: Tensor,  # [B, T, L] padded behind each sentence
+    edges: Tensor,  # [L, L] edges[p, y]: y after p
+    lengths: Tensor,  # int64[B]
+) -> Tensor:
+    """[B], by forward-backward (see kernels/forward.py)."""
+    return _Normaliser.apply(nodes, edges, lengths)
+
+
+class _Normaliser(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, nodes: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
+        kernels.compile_kernels()
+        precision: Any = np.float64 if nodes.dtype == torch.float64 else np.float32
+        node = np.ascontiguousarray(nodes.detach().cpu().numpy(), precision)
+        edge = np.ascontiguousarray(edges.detach().cpu().numpy(), precision)[np.newaxis]
+        log_z = np.empty(len(node), np.float64)
+        marginals, pairs = np.zeros_like(node), np.zeros((len(node), *edge.shape[1:]), precision)
+        batch.normalise_batch(node, edge, lengths.cpu().numpy().astype(np.int64), log_z, marginals, pairs)
+        ctx.save_for_backward(torch.from_numpy(marginals).to(nodes), torch.from_numpy(pairs).to(edges))
+        return torch.from_numpy(log_z).to(nodes)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
+        marginals, pairs = ctx.saved_tensors
+        return marginals * grad.view(-1, 1, 1), torch.tensordot(grad, pairs, 1), None
+
+
+def torch_log_normaliser(nodes: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
+    """As `kernel_log_normaliser`, for all sentences of the batch at once."""
+    B, T, _ = nodes.shape
+    if T == 0:
+        return nodes.sum((1, 2))
+    forward = nodes[:, 0]
+    for t in range(1, T):
+        # forward'[y] = node[t,y] + log of the sum over p of exp(forward[p] + edge[p,y])
+        onwards = torch.logsumexp(forward.unsqueeze(2) + edges, dim=1) + nodes[:, t]
+        forward = torch.where((t < lengths).unsqueeze(1), onwards, forward)
+    return torch.where(lengths > 0, torch.logsumexp(forward, dim=1), forward.new_zeros(B))
