@@ -120,7 +120,7 @@ def test_groups_of_tasks_and_systems() -> None:
     assert [task.name for task in find_tasks(["all"])] == list(TASKS)
     assert find_systems(["paper"]) == list(PAPER)
     assert [system.name for system in find_systems(["sapo-N10", "Perc-avg"])] == ["Perc-Avg", "SAPO-n10"]
-    assert len(find_systems(["all", "neural", "neural-b1"])) == len(SYSTEMS)
+    assert len(find_systems(["all", "neural", "neural-b1", "neural-variants"])) == len(SYSTEMS)
     assert not any(system.learner.startswith("bilstm") for system in find_systems(["all"]))
 
 

@@ -31,7 +31,7 @@ THEORY = "theory"
     default="paper",
     show_default=True,
     metavar="A,B",
-    help="Names of systems (SAPO, CRF, Perc-Avg ...), or paper, variants, all; neural, neural-b1.",
+    help="Names of systems (SAPO, CRF, Perc-Avg ...), or paper, variants, all; neural, neural-b1, neural-variants.",
 )
 @click.option("--seeds", type=click.IntRange(1), help="Runs of each system: seeds 0, 1 ... Default: 3 (small: 1).")
 @click.option("--passes", type=click.IntRange(1), help="Passes of a run. Default: 20 (small: 3).")

@@ -17,7 +17,8 @@ _OPTIONS = (
     click.option(
         "--token-loss",
         type=float,
-        help="bilstm-sapo, bilstm-perceptron: weight of the tokens' cross-entropy beside the loss. Default: 0.1.",
+        help="Networks: weight of the tokens' cross-entropy beside the loss. Default: 0.1 for bilstm-sapo, "
+        "bilstm-perceptron; else 0.",
     ),
 )
 NAMES = ("vectors", "chars", "features", "batch", "hidden", "dropout", "token_loss")

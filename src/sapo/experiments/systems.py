@@ -48,19 +48,26 @@ NEURAL = tuple(System(name, learner) for name, learner in _NETWORKS)
 ONE_BY_ONE = tuple(
     System(f"{name}-b1", learner, {"rate": RATE / 2}, options={"batch": 1}) for name, learner in _NETWORKS
 )
-SYSTEMS = {system.name: system for system in (*PAPER, *VARIANTS, *NEURAL, *ONE_BY_ONE)}
+# what else can be in the inputs and in the loss of a network
+NEURAL_VARIANTS = (
+    System("Bi-LSTM-Perc", "bilstm-perceptron"),
+    System("Bi-LSTM-CRF-tokens", "bilstm-crf", options={"token_loss": 0.1}),
+    System("Bi-LSTM-SAPO-plain", "bilstm-sapo", options={"token_loss": 0.0}),
+    *(System(f"{name}-features", learner, options={"features": True}) for name, learner in _NETWORKS),
+)
+SYSTEMS = {system.name: system for system in (*PAPER, *VARIANTS, *NEURAL, *ONE_BY_ONE, *NEURAL_VARIANTS)}
 GROUPS = {
     "paper": tuple(system.name for system in PAPER),
     "variants": tuple(system.name for system in VARIANTS),
     "all": tuple(system.name for system in (*PAPER, *VARIANTS)),  # not the networks, which take a hundred times as long
     "neural": tuple(system.name for system in NEURAL),
     "neural-b1": tuple(system.name for system in ONE_BY_ONE),
+    "neural-variants": tuple(system.name for system in NEURAL_VARIANTS),
 }
 
 
 def find_systems(names: Iterable[str]) -> list[System]:
-    """Names of systems and groups (paper, variants, all, neural, neural-b1) as systems, each once; capital letters do
-    not matter.
+    """Names of systems and of groups (see GROUPS) as systems, each once; capital letters do not matter.
 
     >>> [system.name for system in find_systems(["crf", "SAPO"])]
     ['SAPO', 'CRF']

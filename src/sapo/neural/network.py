@@ -21,7 +21,7 @@ from sapo.kernels.types import Floats
 from sapo.neural.batches import Batch
 from sapo.neural.inputs import CAPITALS, UNKNOWN
 from sapo.neural.layers import SequenceLayer, make_layer
-from sapo.neural.options import ANCHORED, NeuralOptions
+from sapo.neural.options import NeuralOptions
 
 CAPITAL_SIZE = 5
 FILTER = 3  # characters that the CNN sees at once
@@ -72,7 +72,7 @@ class Network(nn.Module):
             dropout=options.dropout if options.depth > 1 else 0.0,
         )
         self.linear = nn.Linear(2 * options.hidden, sizes.labels)
-        self.token_loss = options.token_loss if layer in ANCHORED else 0.0
+        self.token_loss = options.token_loss_of(layer)
         self.layer: SequenceLayer = make_layer(layer, sizes.labels, n=n, stop_ratio=stop_ratio)
 
     def use_vectors(self, numbers: Tensor, vectors: Floats) -> None:

@@ -14,7 +14,7 @@ LAYERS = {
     "bilstm-sapo": "sapo",
     "bilstm-perceptron": "perceptron",
 }  # the last layer of each system
-ANCHORED = ("sapo", "perceptron")  # layers that need a token loss beside their own: see network.py
+TOKEN_LOSS = {"sapo": 0.1, "perceptron": 0.1}  # layers that need a token loss beside their own: see network.py
 CHARS = ("none", "cnn", "lstm")
 RATE = 0.002  # of Adam, where none is given
 
@@ -60,7 +60,7 @@ class NeuralOptions:
     word_dropout: float = 0.05  # share of the words that are taken for unknown, so that the unknown word is learned
     batch: int = 32  # sentences; the paper has 1
     clip: float = 5.0  # the largest norm of a gradient
-    token_loss: float = 0.1  # weight of the tokens' cross-entropy beside the loss of SAPO and of the perceptron
+    token_loss: float | None = None  # weight of the tokens' cross-entropy beside the loss; None: see TOKEN_LOSS
 
     def __post_init__(self) -> None:
         for name in ("word_size", "column_size", "char_size", "feature_size", "hidden", "depth", "batch"):
@@ -70,10 +70,17 @@ class NeuralOptions:
         for name in ("dropout", "word_dropout"):
             value = getattr(self, name)
             self._check(name, "a number from 0 up to, but not, 1", isinstance(value, int | float) and 0 <= value < 1)
-        token_loss = self.token_loss
+        token_loss = 0.0 if self.token_loss is None else self.token_loss
         self._check("token_loss", "a number, 0 or more", isinstance(token_loss, int | float) and 0 <= token_loss < 1e9)
         self._check("clip", "a number more than 0", isinstance(self.clip, int | float) and self.clip > 0)
         self._check("chars", f"one of {', '.join(CHARS)}", self.chars in CHARS)
+
+    def token_loss_of(self, layer: str) -> float:
+        """
+        >>> NeuralOptions().token_loss_of("sapo"), NeuralOptions().token_loss_of("crf")
+        (0.1, 0.0)
+        """
+        return TOKEN_LOSS.get(layer, 0.0) if self.token_loss is None else self.token_loss
 
     def _check(self, name: str, rule: str, holds: bool) -> None:
         if not holds:

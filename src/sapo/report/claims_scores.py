@@ -15,14 +15,14 @@ from sapo.report.findings import (
     worst,
 )
 from sapo.report.means import Task
-from sapo.report.systems import BY_N, CRF, N_BEST, NEURAL, ONE_BEST, SAPO, SEARCHES
+from sapo.report.systems import BY_N, CRF, N_BEST, NEURAL, ONE_BEST, ONE_BY_ONE, SAPO, SEARCHES
 
 
 def as_good_as_crf(task: Task, significances: Significances) -> Finding:
     """SAPO's mean score of the last pass is not below the CRF's (and the Bi-LSTMs', where they were run)."""
     if absent := missing(task, (SAPO, CRF)):
         return absent
-    rivals = [CRF, *(system for system in NEURAL[:2] if system in task.groups)]
+    rivals = [CRF, *(system for system in (*NEURAL[:2], *ONE_BY_ONE[:2]) if system in task.groups)]
     numbers = {system: _ahead(task, system) for system in rivals}
     says = [
         f"{_against(task, system)}, {say_p(_p(task, system, significances))}"

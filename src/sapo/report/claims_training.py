@@ -2,7 +2,7 @@
 
 from sapo.report.findings import MARGIN, Finding, Significances, Verdict, listed, missing, say_percent, unknown
 from sapo.report.means import LAST_PASSES, Group, Task
-from sapo.report.systems import CRF, N_BEST, NEURAL, ONE_BEST, PERCEPTRON, SAPO
+from sapo.report.systems import CRF, N_BEST, NEURAL, ONE_BEST, ONE_BY_ONE, PERCEPTRON, SAPO
 
 FEWEST_PASSES = 2 * LAST_PASSES
 FLAT = 0.10  # growth of the weights from the middle pass to the last
@@ -15,7 +15,9 @@ def converges(task: Task, significances: Significances) -> Finding:
     """SAPO and CRF settle, the others do not."""
     if absent := missing(task, (SAPO, CRF)):
         return absent
-    systems = [system for system in (SAPO, CRF, *ONE_BEST, *N_BEST, *NEURAL[:2]) if system in task.groups]
+    systems = [
+        system for system in (SAPO, CRF, *ONE_BEST, *N_BEST, *NEURAL[:2], *ONE_BY_ONE[:2]) if system in task.groups
+    ]
     if len(systems) == 2:
         return unknown(task, "No finished run of a system that should not converge.")
     if short := [system for system in systems if task.groups[system].passes < FEWEST_PASSES]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sapo.report.means import Curve, Group, Task
 from sapo.report.plotting import Panel, Picture, legend_order, line_look, mark_every, style_of, whole_numbers
-from sapo.report.systems import CRF, N_BEST, NEURAL, ONE_BEST, SAPO
+from sapo.report.systems import CRF, N_BEST, NEURAL, ONE_BEST, ONE_BY_ONE, SAPO
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,9 +21,10 @@ def against_probabilistic(tasks: Sequence[Task]) -> Picture | None:
     return _by_pass(
         "fig1-score-sapo-crf",
         "Score by pass: SAPO, CRF and neural systems",
-        f"The paper's figure 1: score on the test set after each pass. {_BAND} {_CUT}",
+        "The paper's figure 1: score on the test set after each pass. Networks learn from a batch of sentences a step, "
+        f"in the panels of their own (-b1) from one sentence, as in the paper. {_BAND} {_CUT}",
         tasks,
-        rows=[("", (SAPO, CRF, *NEURAL))],
+        rows=[("", (SAPO, CRF, *NEURAL)), ("one sentence a step", (SAPO, *ONE_BY_ONE))],
         measure=Group.scores,
         ylabel=None,
         columns=3,

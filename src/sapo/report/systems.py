@@ -8,12 +8,12 @@ PERCEPTRON = "Perc-Naive"
 ONE_BEST = ("Perc-Naive", "Perc-Avg", "MIRA-Naive", "MIRA-Avg")
 N_BEST = ("MIRA-Nbest-Naive", "MIRA-Nbest-Avg")
 NEURAL = ("Bi-LSTM", "Bi-LSTM-CRF", "Bi-LSTM-SAPO")
+ONE_BY_ONE = tuple(f"{name}-b1" for name in NEURAL)  # one sentence a step, as in the paper
 BY_N = {1: "SAPO-n1", 2: "SAPO-n2", 5: SAPO, 10: "SAPO-n10", 20: "SAPO-n20"}
 SEARCHES = ("SAPO-astar", "SAPO-beam")
 
 ORDER = (
-    *(SAPO, "SAPO-Avg", "SAPO-best", CRF, *ONE_BEST, *N_BEST, *NEURAL),
-    *(f"{name}-b1" for name in NEURAL),
+    *(SAPO, "SAPO-Avg", "SAPO-best", CRF, *ONE_BEST, *N_BEST, *NEURAL, *ONE_BY_ONE),
     *("SAPO-n1", "SAPO-n2", "SAPO-n10", "SAPO-n20", *SEARCHES),
 )
 
@@ -54,6 +54,9 @@ STYLES = {
     "Bi-LSTM": Style(PURPLE, "-.", "<"),
     "Bi-LSTM-CRF": Style(BLACK, "--", ">"),
     "Bi-LSTM-SAPO": Style(GREY, "-", "*"),
+    "Bi-LSTM-b1": Style(PURPLE, "-.", "<", "////"),
+    "Bi-LSTM-CRF-b1": Style(BLACK, "--", ">", "////"),
+    "Bi-LSTM-SAPO-b1": Style(GREY, "-", "*", "////"),
 }
 
 
