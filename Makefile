@@ -3,8 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DONE := $(VENV)/.installed
+# What the tests of networks are run with; `make NETWORKS= test` leaves them out.
+NETWORKS ?= torch==2.13.0 transformers
+# Tests of what is compiled: run in three modes, each by one process, so that nothing is compiled twice.
+KERNEL_TESTS := tests/kernels tests/search tests/learn
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench docs clean compiled checked interpreted
 
 demo: $(VENV)/.demo
 	@$(BIN)/sapo demo
@@ -19,19 +23,22 @@ $(VENV)/.demo: pyproject.toml
 $(DONE): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing sapo and its development tools into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' $(NETWORKS)
 	@touch $@ $(VENV)/.demo
 
-test: lint
-	$(BIN)/pytest -n auto
-	SAPO_TEST_KERNELS=checked $(BIN)/pytest -n auto tests/kernels tests/search tests/learn
-	SAPO_TEST_KERNELS=interpreted $(BIN)/pytest -n auto tests/kernels tests/search tests/learn
+test: $(DONE)
+	@$(MAKE) --no-print-directory --output-sync -j2 lint compiled
+	$(BIN)/pytest -n auto $(KERNEL_TESTS:%=--ignore=%)
+	@$(MAKE) --no-print-directory --output-sync -j2 checked interpreted
+
+compiled checked interpreted: $(DONE)
+	SAPO_TEST_KERNELS=$@ $(BIN)/pytest $(KERNEL_TESTS)
 
 lint: $(DONE)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --verbose | tail -n 3
+	$(BIN)/lint-imports
 
 bench: $(DONE)
 	@test -n "$(SAPO_DATA)" || { echo "set SAPO_DATA to the directory of the corpora"; exit 2; }
