@@ -12,10 +12,10 @@ import pytest
 import sapo
 from sapo import Tagger, Trainer
 from sapo.corpus.sample import COLUMNS, sample_path
+from sapo.corpus.tokens import sentence_block
 from sapo.encode.encoder import TemplateEncoder
 from sapo.errors import SapoError
 from sapo.online import continue_training
-from sapo.tagger import sentence_block
 
 OLD = [(["a", "dog", "sleeps"], ["DT", "NN", "VBZ"]), (["the", "cat", "sings"], ["DT", "NN", "VBZ"])] * 4
 NEW = [(["Wow", ",", "zebra", "jump"], ["UH", ",", "NNS", "VBP"])]

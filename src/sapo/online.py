@@ -16,7 +16,7 @@ import numpy as np
 from sapo import kernels
 from sapo.conditions import Conditions, grown_lesson
 from sapo.corpus import LABEL
-from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.encoded import EncodedCorpus, join_encoded
 from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.growing import GrowingEncoder
 from sapo.encode.pairs import observed_pairs
@@ -32,7 +32,7 @@ from sapo.learn.settings import AUTO
 from sapo.model import Model
 from sapo.model.model import linear_encoder
 from sapo.tagger import Tagger
-from sapo.training import Source, find_learner, join_encoded, read_pairs, training_blocks
+from sapo.training import Source, find_learner, read_pairs, training_blocks
 
 PASSES = 10
 

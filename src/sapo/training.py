@@ -12,18 +12,18 @@ import numpy as np
 from sapo import kernels
 from sapo.conditions import Conditions, Lesson, make_lesson
 from sapo.corpus import LABEL, Block, Sentence, block_from_sentences, first_and_all, format_of, read_blocks
+from sapo.corpus.tokens import check_sentence, sentence_block
 from sapo.encode.building import build_encoder
-from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.encoded import EncodedCorpus, join_encoded
 from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.pairs import observed_pairs
 from sapo.encode.partial import MISSING, refuse_missing
 from sapo.encode.presets import template_text
 from sapo.encode.ready import build_feature_encoder
-from sapo.encode.strings import StringTable
+from sapo.encode.strings import StringTable, label_ids
 from sapo.encode.template import did_you_mean, parse_templates
 from sapo.errors import SapoError
 from sapo.evaluate import looks_like_spans
-from sapo.kernels.types import Ints
 from sapo.lattice import Parameters
 from sapo.learn import (
     LEARNERS,
@@ -44,7 +44,7 @@ from sapo.model import Model, fingerprint, load_checkpoint, save_checkpoint
 from sapo.model.model import Encoder
 from sapo.neural.options import LAYERS, OPTION_NAMES, RATE, NeuralOptions, is_neural
 from sapo.neural_training import Texts, run_network
-from sapo.tagger import Tagger, check_sentence, label_ids, sentence_block
+from sapo.tagger import Tagger
 
 Pairs = Iterable[tuple[Sequence[Any], Sequence[str]]]
 DEFAULT = Conditions()
@@ -503,24 +503,6 @@ def _encode_dev(encoder: TemplateEncoder, blocks: Iterable[Block], labels: list[
     session = encoder.session()
     parts = [session.encode(block, label_ids(block, labels)) for block in blocks]
     return join_encoded(parts)
-
-
-def join_encoded(parts: Sequence[EncodedCorpus]) -> EncodedCorpus:
-    """Several encoded blocks as one corpus."""
-
-    def ends(arrays: list[Any]) -> Any:
-        return np.cumsum(np.concatenate([np.zeros(1, np.int64), *map(np.diff, arrays)]))
-
-    gold: Ints = np.concatenate([part.gold for part in parts])
-    return EncodedCorpus(
-        ends([part.offsets for part in parts]),
-        ends([part.row_offsets for part in parts]),
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate([part.values for part in parts]),
-        gold,
-        ends([part.edge_row_offsets for part in parts]),
-        np.concatenate([part.edge_rows for part in parts]),
-    )
 
 
 def default_template(first: Block, marks: Sequence[str] = ()) -> str:
