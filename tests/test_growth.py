@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import sapo
 from sapo import Tagger, Trainer
+from sapo.choosing import find_learner
 from sapo.corpus.tokens import sentence_block
 from sapo.encode import growing
 from sapo.encode.building import build_encoder
@@ -33,7 +34,6 @@ from sapo.learn import Settings, State, Weights, final_weights, learn
 from sapo.learn import growing as growing_weights
 from sapo.online import PASSES, continue_training
 from sapo.search import search_n
-from sapo.training import find_learner
 
 Example = tuple[list[Any], list[str]]
 

@@ -149,13 +149,15 @@ def train_command(
 
     TRAIN holds labelled sentences: a file, zipped or not, or - for standard input.
     """
+    from sapo.choosing import check_learner, neural_options, with_calibrated_rate
     from sapo.cli.progress import JsonLog, make_progress
     from sapo.conditions import Conditions
     from sapo.corpus.files import check_writable
     from sapo.learn import Observer, Settings
     from sapo.neural.options import is_neural, need_torch
     from sapo.online import PASSES
-    from sapo.training import check_learner, neural_options, prepare, run, with_calibrated_rate
+    from sapo.preparing import prepare
+    from sapo.training import run
 
     check_learner(learner)
     network = neural_options(learner, take_network_options(options))
