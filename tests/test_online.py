@@ -67,6 +67,16 @@ def test_growing_alone_changes_no_score(tagger: Tagger) -> None:
         assert after.score == pytest.approx(before.score, abs=1e-5)
 
 
+def test_the_live_tagger_goes_on_with_a_file_by_what_was_learned_meanwhile(tagger: Tagger) -> None:
+    trainer = Trainer(tagger)
+    block = sentence_block([NEW[0][0]], ["word"])
+    stream = trainer.tagger.tag_blocks([block, block])
+    next(stream)
+    trainer.update(NEW)  # words, features and labels are new
+    _, tags = next(stream)
+    assert [trainer.tagger.labels[tag] for tag in tags] == NEW[0][1]
+
+
 def test_new_sentences_are_learned_at_once_and_old_ones_are_kept(tagger: Tagger) -> None:
     trainer = Trainer(tagger)
     trainer.update(NEW)
