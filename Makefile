@@ -46,8 +46,9 @@ bench: $(DONE)
 	$(BIN)/python benchmarks/run.py
 
 docs: $(DONE)
-	$(BIN)/pdoc -o site -d google sapo.training sapo.tagger sapo.online sapo.pipeline sapo.corpus sapo.encode.template \
-	  sapo.encode.words sapo.estimator sapo.compat sapo.lattice sapo.search sapo.learn sapo.evaluate sapo.model sapo.errors
+	$(BIN)/pdoc -o site -d google sapo.training sapo.preparing sapo.choosing sapo.tagger sapo.file_tagger sapo.online \
+	  sapo.pipeline sapo.corpus sapo.encode.template sapo.encode.words sapo.estimator sapo.compat sapo.lattice sapo.search \
+	  sapo.learn sapo.evaluate sapo.model sapo.errors
 	@echo "the reference is in site/index.html"
 
 clean:

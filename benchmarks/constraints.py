@@ -16,11 +16,13 @@ from pathlib import Path
 
 import numpy as np
 
+from sapo.choosing import with_calibrated_rate
 from sapo.conditions import Conditions
 from sapo.constraints import scheme_bans, transition_counts
 from sapo.learn import LEARNERS, Settings, Weights, tag
 from sapo.learn.loop import draw_order
-from sapo.training import Prepared, prepare, run, with_calibrated_rate
+from sapo.preparing import Prepared, prepare
+from sapo.training import run
 
 PASSES, TAGGINGS = 4, 5  # that are timed in each repeat
 TASKS = {"conll2000": "chunking", "jnlpba": "ner"}

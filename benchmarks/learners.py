@@ -11,8 +11,10 @@ import statistics
 import sys
 from pathlib import Path
 
+from sapo.choosing import make_settings, with_calibrated_rate
 from sapo.learn import LEARNERS, PassRecord
-from sapo.training import make_settings, prepare, run, with_calibrated_rate
+from sapo.preparing import prepare
+from sapo.training import run
 
 PASSES = 20
 

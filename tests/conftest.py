@@ -1,6 +1,7 @@
 """How the kernels run in the tests: SAPO_TEST_KERNELS is compiled (the default), checked or interpreted."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
@@ -11,6 +12,8 @@ from sapo import kernels
 # The first call of a kernel may have to compile it.
 hypothesis.settings.register_profile("sapo", deadline=None)
 hypothesis.settings.load_profile("sapo")
+
+pytest.register_assert_rewrite("slow_trainer")  # so that what it asserts is told as in a test
 
 MODE = os.environ.get("SAPO_TEST_KERNELS", "compiled")
 
@@ -32,3 +35,16 @@ def corpora() -> Path:
     if "SAPO_DATA" not in os.environ:
         pytest.skip("SAPO_DATA is not set: no real corpora here")
     return Path(os.environ["SAPO_DATA"])
+
+
+@pytest.fixture(scope="session")
+def kernel_mode() -> str:
+    """compiled, checked or interpreted."""
+    return MODE
+
+
+@pytest.fixture(scope="session")
+def kernels_stay_as_they_are(kernel_mode: str) -> Iterator[None]:
+    """Nothing may compile the kernels on the way."""
+    yield
+    assert kernels.compiled() == (kernel_mode != "interpreted")

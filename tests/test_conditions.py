@@ -13,7 +13,7 @@ from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.corpus.schemes import convert_tags, recognise_scheme, tags_to_spans
 from sapo.learn import LEARNERS
 from sapo.operating import operating_curve
-from sapo.training import prepare
+from sapo.preparing import prepare
 
 READING: dict[str, Any] = {"columns": COLUMNS, "label": "chunk", "template": "chunking"}
 PAIRS: list[Any] = [

@@ -12,10 +12,10 @@ import pytest
 import sapo
 from sapo import Tagger, Trainer
 from sapo.corpus.sample import COLUMNS, sample_path
+from sapo.corpus.tokens import sentence_block
 from sapo.encode.encoder import TemplateEncoder
 from sapo.errors import SapoError
 from sapo.online import continue_training
-from sapo.tagger import sentence_block
 
 OLD = [(["a", "dog", "sleeps"], ["DT", "NN", "VBZ"]), (["the", "cat", "sings"], ["DT", "NN", "VBZ"])] * 4
 NEW = [(["Wow", ",", "zebra", "jump"], ["UH", ",", "NNS", "VBP"])]
@@ -65,6 +65,16 @@ def test_growing_alone_changes_no_score(tagger: Tagger) -> None:
         before, after = tagger.nbest(tokens, 1)[0], grown.nbest(tokens, 1)[0]
         assert before.tags == after.tags
         assert after.score == pytest.approx(before.score, abs=1e-5)
+
+
+def test_the_live_tagger_goes_on_with_a_file_by_what_was_learned_meanwhile(tagger: Tagger) -> None:
+    trainer = Trainer(tagger)
+    block = sentence_block([NEW[0][0]], ["word"])
+    stream = trainer.tagger.tag_blocks([block, block])
+    next(stream)
+    trainer.update(NEW)  # words, features and labels are new
+    _, tags = next(stream)
+    assert [trainer.tagger.labels[tag] for tag in tags] == NEW[0][1]
 
 
 def test_new_sentences_are_learned_at_once_and_old_ones_are_kept(tagger: Tagger) -> None:

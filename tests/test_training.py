@@ -13,10 +13,12 @@ import pytest
 
 import sapo
 from sapo import Sentence, Tagger, read
+from sapo.choosing import make_settings
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
 from sapo.learn import PassRecord, State
-from sapo.training import Outcome, make_settings, prepare, run, train
+from sapo.preparing import prepare
+from sapo.training import Outcome, run, train
 
 Pairs = list[tuple[list[tuple[str, str]], tuple[str, ...]]]
 

@@ -18,11 +18,11 @@ from sapo.encode.template import did_you_mean
 from sapo.errors import SapoError
 from sapo.evaluate import looks_like_spans
 from sapo.evaluate.calibration import BINS, Reliability, reliability
+from sapo.labelled import read_pairs
 from sapo.lattice import Lattice
 from sapo.probabilities import distribution, span_reading, tempered, top_n_marginals, top_n_spans
 from sapo.search import top_n
 from sapo.tagger import Tagger
-from sapo.training import read_pairs
 
 LEAST = -745.0  # log of the smallest number: what a forbidden tag counts, at every temperature
 WIDEST = 20 * math.log(2)  # temperatures from 2^-20 to 2^20

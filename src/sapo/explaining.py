@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from sapo.corpus.tokens import check_sentence
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.template import did_you_mean
 from sapo.errors import SapoError
@@ -21,7 +22,7 @@ from sapo.lattice import Lattice, make_lattice
 from sapo.model import Model
 from sapo.model.model import linear_encoder
 from sapo.search import viterbi
-from sapo.tagger import Tagger, check_sentence
+from sapo.tagger import Tagger
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from numbers import Integral
 
 import numpy as np
@@ -17,6 +18,19 @@ from sapo.model import Model
 
 OPEN = "_"  # in a column of forced tags: this token may be anything
 Forced = Mapping[int, str]  # a token's number in its sentence, and its tag
+
+
+def force_block(corpus: EncodedCorpus, block: Block, column: str, model: Model) -> EncodedCorpus:
+    """A block of a file, encoded, whose tokens have the tags of a column wherever there is one."""
+    return with_forced(corpus, forced_column(block, column), model, partial(line_of_token, block))
+
+
+def force_sentences(
+    corpus: EncodedCorpus, forced: Sequence[Forced | None], model: Model, *, first: int = 0
+) -> EncodedCorpus:
+    """Sentences of Python, encoded, with the tags of a mapping a sentence; `first` is the number of the first one."""
+    tags = forced_lists(forced, corpus.offsets, first)
+    return with_forced(corpus, tags, model, partial(token_number, corpus, first))
 
 
 def forced_column(block: Block, column: str) -> list[str | None]:
@@ -52,6 +66,12 @@ def line_of_token(block: Block, token: int) -> str:
     sentence = int(np.searchsorted(block.offsets, token, side="right")) - 1
     lines = block.extra.get("lines")  # of JSONL, where a sentence is a line
     return f"{block.name}:{lines[sentence]}" if lines else block.name
+
+
+def token_number(corpus: EncodedCorpus, first: int, token: int) -> str:
+    """Where a token of Python sentences stands, for messages."""
+    sentence = int(np.searchsorted(corpus.offsets, token, side="right")) - 1
+    return f"sentence {first + sentence}, token {token - int(corpus.offsets[sentence])}"
 
 
 def with_forced(

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from sapo import kernels
+from sapo.choosing import find_learner
 from sapo.conditions import Conditions, grown_lesson
 from sapo.corpus import LABEL
-from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.encoded import EncodedCorpus, join_encoded
 from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.growing import GrowingEncoder
 from sapo.encode.pairs import observed_pairs
@@ -25,6 +26,7 @@ from sapo.encode.strings import StringTable
 from sapo.errors import SapoError
 from sapo.kernels import update as counts
 from sapo.kernels.types import Floats
+from sapo.labelled import Source, read_labelled, read_pairs
 from sapo.learn import Learner, Observer, Settings, State
 from sapo.learn.growing import GrowingWeights
 from sapo.learn.loop import measure, out_of_bounds, run_pass
@@ -32,7 +34,6 @@ from sapo.learn.settings import AUTO
 from sapo.model import Model
 from sapo.model.model import linear_encoder
 from sapo.tagger import Tagger
-from sapo.training import Source, find_learner, join_encoded, read_pairs, training_blocks
 
 PASSES = 10
 
@@ -144,7 +145,7 @@ class Trainer:
                 reading = self.tagger.reading(data, reading)
             elif self._kept.reader.get("columns"):
                 reading["columns"] = [column for column in self._kept.reader["columns"] if column != LABEL]
-            blocks = training_blocks(data, **reading)
+            blocks = read_labelled(data, "new data", **reading).blocks
             return join_encoded([encoder.grow(block, labels.add_fields(*block.column(LABEL))) for block in blocks])
         if isinstance(data, str | Path):
             raise SapoError(

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from sapo.encode.strings import label_ids
 from sapo.errors import SapoError
 from sapo.evaluate import SpanCounts, looks_like_spans, score
 from sapo.learn import tag as tag_encoded
-from sapo.tagger import Tagger, label_ids
+from sapo.tagger import Tagger
 
 BIASES = tuple(step / 2 for step in range(-6, 7))
 OUTSIDE = "O"

@@ -1,7 +1,7 @@
 """Text in, features out: against the slow and obvious way, through both doors, in one block or in many."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from sapo import kernels
 from sapo.corpus import Block, Sentence, block_from_sentences, read_blocks
+from sapo.corpus.tokens import sentence_block
 from sapo.encode.building import build_encoder
-from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.encoded import EncodedCorpus, join_encoded
 from sapo.encode.presets import template_text
 from sapo.encode.strings import StringTable
 from sapo.encode.template import parse_templates
 from sapo.errors import SapoError
-from sapo.tagger import sentence_block
 
 COLUMNS = ("word", "pos", "label")
 LINES = [
@@ -49,17 +49,6 @@ FIELDS = st.text(
 def texts(draw: st.DrawFn, words: st.SearchStrategy[str] = WORDS, min_size: int = 1) -> list[Sentence]:
     rows = draw(st.lists(st.lists(st.tuples(words, TAGS), min_size=1, max_size=5), min_size=min_size, max_size=5))
     return [Sentence({"word": tuple(w for w, _ in row), "pos": tuple(t for _, t in row)}) for row in rows]
-
-
-def join_encoded(parts: Iterable[EncodedCorpus]) -> EncodedCorpus:
-    listed = list(parts)
-
-    def joined(name: str) -> np.ndarray:
-        sizes = [np.diff(getattr(part, name)) for part in listed]
-        return np.cumsum(np.concatenate([np.zeros(1, np.int64), *sizes]))
-
-    rows = np.concatenate([part.rows for part in listed])
-    return EncodedCorpus(joined("offsets"), joined("row_offsets"), rows)
 
 
 def same(one: EncodedCorpus, other: EncodedCorpus) -> bool:
@@ -151,7 +140,10 @@ def test_a_file_and_python_strings_give_the_same_features(
         assert same(corpus, corpus_of_two)
         assert one.feature_names(range(one.features)) == two.feature_names(range(two.features))
         session = one.session()
-        assert same(join_encoded(map(session.encode, from_file(other))), two.session().encode(from_python(other)))
+        assert same(
+            join_encoded([session.encode(block) for block in from_file(other)]),
+            two.session().encode(from_python(other)),
+        )
 
     check()
 

@@ -19,7 +19,8 @@ from sapo.experiments.systems import PAPER, SYSTEMS, find_systems
 from sapo.experiments.tasks import TASKS, find_tasks
 from sapo.experiments.tuning import Trial, try_strength
 from sapo.learn import Settings
-from sapo.training import prepare, run
+from sapo.preparing import prepare
+from sapo.training import run
 
 
 @pytest.mark.parametrize("name", TASKS)

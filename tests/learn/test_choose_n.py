@@ -10,8 +10,9 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.lattice import Parameters
 from sapo.learn import LEARNERS, Settings, State, Weights, learn
 from sapo.learn.choose_n import FIRST, SHARE, SIZES, choose_n, next_shares
+from sapo.preparing import prepare
 from sapo.tagger import Tagger
-from sapo.training import prepare, run, train
+from sapo.training import run, train
 
 RNG = np.random.default_rng(0)
 

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from sapo import training
 from sapo.kernels import update as totals_of
 from sapo.kernels.types import Doubles, Ints
 from sapo.learn import LEARNERS, Groups, Settings, State, Weights, final_weights, learn, runs, sapo_pass
+from sapo.preparing import prepare
+from sapo.training import run
 
 LABELS = 3
 
@@ -157,8 +158,8 @@ def test_a_large_strength_drops_whole_templates_and_keeps_the_one_that_tells_the
         pairs.append(([(word, f"x{rng.integers(5)}") for word in words], [tags[word] for word in words]))
     template = tmp_path / "template"
     template.write_text("word[0]\npos[0]\npos[-1]\nlabel[-1]\n")
-    prepared = training.prepare(pairs, template=template)
-    outcome = training.run(
+    prepared = prepare(pairs, template=template)
+    outcome = run(
         prepared,
         Settings(regulariser="group-lasso", strength=1.0, epochs=10, rate=0.1, tolerance=0.0),
         learner=learner,

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo import Tagger, training
+from sapo import Tagger
 from sapo.kernels import score, searches
 from sapo.kernels.types import Floats
 from sapo.learn import LEARNERS, DevSet, Settings, State, Weights, final_weights, learn, tag
+from sapo.preparing import prepare
 from sapo.search import SEARCHES
+from sapo.training import run
 
 ORDER = [0, 2, 1, 3, 2, 0, 3, 1]
 NAMES = ["sapo", "crf", "perceptron", "mira", "mira-nbest"]
@@ -119,9 +121,9 @@ def test_every_learner_trains_saves_and_tags(name: str, tmp_path: Path) -> None:
     ]
     template = tmp_path / "template"
     template.write_text("word[0]\nsuffix(word, 1)\nlabel[-1]\n")
-    prepared = training.prepare(pairs, dev=pairs, template=template)
+    prepared = prepare(pairs, dev=pairs, template=template)
     assert isinstance(prepared.dev, DevSet)
-    outcome = training.run(prepared, Settings(epochs=8, rate=0.5, seed=1), learner=name)
+    outcome = run(prepared, Settings(epochs=8, rate=0.5, seed=1), learner=name)
     path = tmp_path / "model"
     outcome.tagger.save(path)
     loaded = Tagger.load(path)

@@ -20,7 +20,8 @@ from sapo.lattice import make_lattice, no_bans  # noqa: E402
 from sapo.learn import Settings  # noqa: E402
 from sapo.neural.batches import make_batch  # noqa: E402
 from sapo.neural.options import LAYERS, NeuralOptions  # noqa: E402
-from sapo.training import prepare, run  # noqa: E402
+from sapo.preparing import prepare  # noqa: E402
+from sapo.training import run  # noqa: E402
 
 SMALL: dict[str, Any] = {"word_size": 8, "column_size": 4, "hidden": 8, "char_size": 4, "feature_size": 4, "batch": 4}
 NOUNS, VERBS = ("cat", "dog", "emu", "fox"), ("sleeps", "sings", "hops")

@@ -1,26 +1,17 @@
 """Searches are refereed by enumeration of all taggings, and run in the mode of SAPO_TEST_KERNELS to the end."""
 
 import math
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise, product
 
 import pytest
 
-from sapo import kernels
 from sapo.lattice import Lattice
 
 
-@pytest.fixture(scope="session")
-def kernel_mode() -> str:
-    """compiled, checked or interpreted."""
-    return os.environ.get("SAPO_TEST_KERNELS", "compiled")
-
-
 @pytest.fixture(scope="session", autouse=True)
-def _kernels_stay_as_they_are(kernel_mode: str) -> Iterator[None]:
-    yield
-    assert kernels.compiled() == (kernel_mode != "interpreted")
+def _to_the_end(kernels_stay_as_they_are: None) -> None:
+    """All tests of this directory run in one mode."""
 
 
 @pytest.fixture(scope="session")

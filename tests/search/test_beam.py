@@ -1,42 +1,21 @@
 """Beam search against a plain twin that sorts, and, with a wide beam, against exact top-n."""
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lattice_strategies import Enumerate, exact_lattices, lattices, random_lattice
 from sapo.errors import SapoError
 from sapo.lattice import Lattice
 from sapo.search import top_n
 from sapo.search.beam import beam
 
-Enumerate = Callable[[Lattice], dict[tuple[int, ...], float]]
-
-SMALL_WHOLE = st.integers(-2, 2).map(float)  # many ties, and every sum is exact
-WHOLE_OR_FORBIDDEN = st.one_of(SMALL_WHOLE, SMALL_WHOLE, SMALL_WHOLE, st.just(-math.inf))
-MOSTLY_FORBIDDEN = st.one_of(SMALL_WHOLE, st.just(-math.inf))
-
-
-@st.composite
-def lattices(draw: st.DrawFn, scores: st.SearchStrategy[float]) -> Lattice:
-    tokens, labels = draw(st.integers(1, 5)), draw(st.integers(1, 4))
-    node = draw(st.lists(scores, min_size=tokens * labels, max_size=tokens * labels))
-    edge = draw(st.lists(scores, min_size=labels * labels, max_size=labels * labels))
-    return Lattice(np.array(node, np.float32).reshape(tokens, labels), np.array(edge, np.float32).reshape(labels, -1))
-
-
-EXACT = st.one_of(lattices(SMALL_WHOLE), lattices(WHOLE_OR_FORBIDDEN), lattices(MOSTLY_FORBIDDEN))
+EXACT = exact_lattices()
 N = st.integers(1, 40)
 WIDTH = st.integers(1, 20)
-
-
-def random_lattice(tokens: int, labels: int, seed: int = 0) -> Lattice:
-    rng = np.random.default_rng(seed)
-    node, edge = 3 * rng.normal(size=(tokens, labels)), rng.normal(size=(labels, labels))
-    return Lattice(node.astype(np.float32), edge.astype(np.float32))
 
 
 def plain_beam(lattice: Lattice, n: int, width: int) -> list[tuple[float, list[int]]]:

@@ -1,7 +1,6 @@
 """Viterbi and top-n against the enumeration of all taggings."""
 
 import math
-from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -9,26 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lattice_strategies import REAL, Enumerate, exact_lattices, lattices
 from sapo.lattice import Lattice
 from sapo.search import top_n, viterbi
 
-Enumerate = Callable[[Lattice], dict[tuple[int, ...], float]]
-
-SMALL_WHOLE = st.integers(-2, 2).map(float)  # many ties, and every sum is exact
-WHOLE_OR_FORBIDDEN = st.one_of(SMALL_WHOLE, SMALL_WHOLE, SMALL_WHOLE, st.just(-math.inf))
-MOSTLY_FORBIDDEN = st.one_of(SMALL_WHOLE, st.just(-math.inf))
-REAL = st.floats(-10, 10, width=32)
-
-
-@st.composite
-def lattices(draw: st.DrawFn, scores: st.SearchStrategy[float]) -> Lattice:
-    tokens, labels = draw(st.integers(1, 5)), draw(st.integers(1, 4))
-    node = draw(st.lists(scores, min_size=tokens * labels, max_size=tokens * labels))
-    edge = draw(st.lists(scores, min_size=labels * labels, max_size=labels * labels))
-    return Lattice(np.array(node, np.float32).reshape(tokens, labels), np.array(edge, np.float32).reshape(labels, -1))
-
-
-EXACT = st.one_of(lattices(SMALL_WHOLE), lattices(WHOLE_OR_FORBIDDEN), lattices(MOSTLY_FORBIDDEN))
+EXACT = exact_lattices()
 N = st.integers(1, 40)
 
 

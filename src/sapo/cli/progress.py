@@ -13,7 +13,7 @@ from sapo.errors import SapoError
 from sapo.learn import PassRecord, Settings, State
 
 if TYPE_CHECKING:
-    from sapo.training import Prepared
+    from sapo.preparing import Prepared
 
 
 WIDE = 140  # columns of a terminal that has room for all that is measured

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sapo.cli.conditions import label_conditions, parse_class_weight
+from sapo.cli.learning import learning_options, parse_n, parse_rate
 from sapo.cli.neural import network_options, take_network_options
 from sapo.cli.options import (
     announce_compiling,
@@ -51,63 +52,7 @@ PATH = click.Path(path_type=Path)
     help="sapo, crf, perceptron, mira or mira-nbest; each with -avg for weights averaged over all steps. "
     "Networks: bilstm, bilstm-crf, bilstm-sapo, bilstm-perceptron.",
 )
-@click.option(
-    "--n",
-    "-n",
-    default="5",
-    show_default=True,
-    metavar="NUMBER",
-    help="Taggings to search for at each step; auto measures before each pass how many are worth it.",
-)
-@click.option("--strength", default=1.0, show_default=True, help="Strength of the regulariser (lambda).")
-@click.option(
-    "--rate",
-    default="auto",
-    show_default=True,
-    metavar="NUMBER",
-    help="Learning rate of the first pass; auto calibrates it on the data.",
-)
-@click.option(
-    "--schedule",
-    default="exponential",
-    show_default=True,
-    metavar="NAME",
-    help="How the rate falls: exponential (by --decay a pass), inverse (time) or fixed.",
-)
-@click.option("--decay", default=0.9, show_default=True, help="How fast the rate falls.")
-@click.option(
-    "--regulariser",
-    default="l2",
-    show_default=True,
-    metavar="NAME",
-    help="l2, l1 (sparse), group-lasso (by template) or none.",
-)
-@click.option(
-    "--search",
-    default="topn",
-    show_default=True,
-    metavar="NAME",
-    help="How to search: topn, astar (both exact) or beam.",
-)
-@click.option("--width", default=50, show_default=True, help="Width of the beam.")
-@click.option(
-    "--order",
-    default="shuffle",
-    show_default=True,
-    metavar="NAME",
-    help="shuffle the sentences before each pass, or draw with replacement.",
-)
-@click.option("--stop-ratio", type=float, help="Leave out taggings this many times less probable than the best.")
-@click.option("--epochs", "-e", default=20, show_default=True, help="Passes over the training data, at most.")
-@click.option("--patience", default=5, show_default=True, help="Passes without a better dev score before stopping.")
-@click.option("--tolerance", default=1e-3, show_default=True, help="Stop when the objective changes less, relatively.")
-@click.option(
-    "--threads",
-    default=1,
-    show_default=True,
-    help="Learn in several threads at once: faster, and not the same from run to run.",
-)
-@click.option("--seed", default=0, show_default=True, help="Fixes everything that is random.")
+@learning_options
 @click.option("--checkpoint", type=PATH, help="Save the state of training here after each pass.")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint, if it is there.")
 @click.option("--log", type=PATH, help="Write a line of JSON for each pass here.")
@@ -149,21 +94,23 @@ def train_command(
 
     TRAIN holds labelled sentences: a file, zipped or not, or - for standard input.
     """
+    from sapo.choosing import check_learner, neural_options, with_calibrated_rate
     from sapo.cli.progress import JsonLog, make_progress
     from sapo.conditions import Conditions
     from sapo.corpus.files import check_writable
     from sapo.learn import Observer, Settings
     from sapo.neural.options import is_neural, need_torch
     from sapo.online import PASSES
-    from sapo.training import check_learner, neural_options, prepare, run, with_calibrated_rate
+    from sapo.preparing import prepare
+    from sapo.training import run
 
     check_learner(learner)
     network = neural_options(learner, take_network_options(options))
     if is_neural(learner):
         need_torch()
     if rate != "auto":
-        options["rate"] = _number(rate)
-    options["n"] = _whole_number(options["n"])
+        options["rate"] = parse_rate(rate)
+    options["n"] = parse_n(options["n"])
     settings = Settings(**{name: value for name, value in options.items() if value is not None})
     for path in (output, checkpoint, log):
         if path is not None:
@@ -251,20 +198,6 @@ def _continue(model: Path, data: str, output: Path, progress: "Quiet", **how: An
         tagger = continue_training(tagger, data, observers=[progress], **how)
     _save(tagger, output)
     progress.say(f"saved {output} ({output.stat().st_size / 1e6:.1f} MB)")
-
-
-def _number(rate: str) -> float:
-    try:
-        return float(rate)
-    except ValueError:
-        raise SapoError(f"rate must be auto or a number, not {rate}") from None
-
-
-def _whole_number(n: str) -> int | str:
-    try:
-        return n if n == "auto" else int(n)
-    except ValueError:
-        raise SapoError(f"n must be at least 1 or 'auto', not {n}") from None
 
 
 def _save(tagger: "Tagger", output: Path) -> None:

@@ -14,7 +14,7 @@ from sapo.estimator.fitted import FittedLabeler
 from sapo.estimator.sequences import Label, Pairs
 from sapo.learn import Settings
 from sapo.model import model_bytes
-from sapo.training import prepare
+from sapo.preparing import prepare
 
 # By algorithm: the learner, and what is not the same.
 LEARNERS = {

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block, Sentence, block_from_sentences
+from sapo.corpus.char_spans import CharSpan, char_spans_to_spans, spans_to_char_spans
 from sapo.corpus.files import check_utf8, read_chunks, show_path
 from sapo.corpus.probable import RankedTagging, TaggedSpan, top_n_mass
 from sapo.corpus.scanner import BOM
-from sapo.corpus.schemes import CharSpan, Span, char_spans_to_spans, loose_spans, spans_to_char_spans, spans_to_tags
+from sapo.corpus.schemes import Span, loose_spans, spans_to_tags
 from sapo.corpus.tokenise import tokenise
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Ints

@@ -1,5 +1,6 @@
 """What a learner sees of a corpus: integers in flat arrays."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -52,3 +53,21 @@ class EncodedCorpus:
             self.edge_rows,
             self.importance,
         )
+
+
+def join_encoded(parts: Sequence[EncodedCorpus]) -> EncodedCorpus:
+    """Several encoded blocks as one corpus."""
+
+    def ends(arrays: list[Longs]) -> Longs:
+        return np.cumsum(np.concatenate([np.zeros(1, np.int64), *map(np.diff, arrays)]))
+
+    gold: Ints = np.concatenate([part.gold for part in parts])
+    return EncodedCorpus(
+        ends([part.offsets for part in parts]),
+        ends([part.row_offsets for part in parts]),
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.values for part in parts]),
+        gold,
+        ends([part.edge_row_offsets for part in parts]),
+        np.concatenate([part.edge_rows for part in parts]),
+    )

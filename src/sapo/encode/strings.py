@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from sapo.corpus.blocks import LABEL, Block
 from sapo.kernels import tables
 from sapo.kernels.types import Bytes, Ints, Longs
 
@@ -107,6 +108,14 @@ class StringTable:
         table._blob, table._offsets, table._slots = blob, offsets, slots
         table._count = len(offsets) - 1
         return table
+
+
+def label_ids(block: Block, labels: list[str]) -> Ints:
+    """The numbers of a block's labels; labels that are new are added to the list."""
+    table = StringTable(labels)
+    ids = table.add_fields(*block.column(LABEL))
+    labels.extend(table.strings(len(labels)))
+    return ids
 
 
 def fields(strings: Sequence[str]) -> tuple[Bytes, Ints, Ints]:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from sapo.choosing import with_calibrated_rate
 from sapo.corpus.probable import TaggedSpan
 from sapo.errors import SapoError
 from sapo.estimator.base import Estimator, NotFittedError
@@ -16,8 +17,9 @@ from sapo.estimator.sequences import Label, Pairs, labelled_pairs, token_importa
 from sapo.evaluate import Scores, looks_like_spans, score
 from sapo.learn import Groups, PassRecord, Settings
 from sapo.model import model_bytes, model_from_bytes
+from sapo.preparing import Prepared
 from sapo.tagger import Tagger, Tagging
-from sapo.training import Outcome, Prepared, run, with_calibrated_rate
+from sapo.training import Outcome, run
 
 R = TypeVar("R")
 

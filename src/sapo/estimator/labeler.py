@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from sapo.choosing import make_settings
 from sapo.errors import SapoError
 from sapo.estimator.fitted import FittedLabeler
 from sapo.estimator.sequences import Label, Pairs
@@ -14,8 +15,8 @@ from sapo.learn import Settings
 from sapo.learn.settings import AUTO
 from sapo.neural.options import is_neural
 from sapo.online import Trainer
+from sapo.preparing import prepare
 from sapo.tagger import Tagger
-from sapo.training import make_settings, prepare
 
 
 class SequenceLabeler(FittedLabeler):

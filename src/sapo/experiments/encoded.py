@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sapo.choosing import with_calibrated_rate
 from sapo.conditions import Conditions
 from sapo.corpus import Block, Sentence, block_from_sentences
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.strings import label_ids
 from sapo.evaluate import Scores, score
 from sapo.experiments.setup import Setup
 from sapo.experiments.sources import read_task
@@ -16,8 +18,7 @@ from sapo.experiments.tasks import Task
 from sapo.kernels.types import Ints, Longs
 from sapo.learn import DevSet, Settings, State, tag
 from sapo.neural_training import NetworkWeights
-from sapo.tagger import label_ids
-from sapo.training import Prepared, prepare, with_calibrated_rate
+from sapo.preparing import Prepared, prepare
 
 
 @dataclass(frozen=True, slots=True)

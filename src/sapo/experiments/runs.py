@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sapo import __version__
+from sapo.choosing import find_learner, neural_options
 from sapo.errors import SapoError
 from sapo.experiments.encoded import TaskData, evaluate, main_score
 from sapo.experiments.runfiles import Line, append_line, is_finished, read_lines, run_path, write_tags
@@ -14,7 +15,7 @@ from sapo.experiments.tasks import Task
 from sapo.kernels.types import Ints
 from sapo.learn import PassRecord, Settings, State
 from sapo.neural.options import RATE, is_neural
-from sapo.training import find_learner, neural_options, run
+from sapo.training import run
 
 Watcher = Callable[[int, float], None]  # gets the pass and its score
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
+from sapo.choosing import make_settings, with_calibrated_rate
 from sapo.corpus import read
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
@@ -22,7 +23,8 @@ from sapo.experiments.systems import SYSTEMS, System
 from sapo.experiments.tasks import TASKS, Task
 from sapo.experiments.tuning import LEARNER, try_strength
 from sapo.neural.options import is_neural
-from sapo.training import make_settings, prepare, run, with_calibrated_rate
+from sapo.preparing import prepare
+from sapo.training import run
 
 REFRESH = 0.5  # seconds
 

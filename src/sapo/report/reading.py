@@ -13,6 +13,8 @@ MOST_BYTES = 16 << 20
 MOST_FILES = 10_000
 THEORY = "theory"
 TUNING = "tuning.jsonl"
+TEXTS = ("task", "title", "metric", "system", "command", "template", "version")  # of a run's first line
+COUNTS = ("seed", "features", "labels", "train_sentences", "train_tokens", "test_sentences", "test_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,22 +125,10 @@ def _run(path: Path) -> Run:
     passes = tuple(_pass(line, epoch) for epoch, line in enumerate(lines[1:-1], start=1))
     if not passes:
         raise _DamagedError("holds no pass")
+    told: dict[str, Any] = {key: _text(header, key) for key in TEXTS} | {key: _count(header, key) for key in COUNTS}
     run = Run(
-        task=_text(header, "task"),
-        title=_text(header, "title"),
-        metric=_text(header, "metric"),
-        system=_text(header, "system"),
-        seed=_count(header, "seed"),
-        command=_text(header, "command"),
-        template=_text(header, "template"),
-        version=_text(header, "version"),
-        features=_count(header, "features"),
+        **told,
         paper_features=None if header.get("paper_features") is None else _count(header, "paper_features"),
-        labels=_count(header, "labels"),
-        train_sentences=_count(header, "train_sentences"),
-        train_tokens=_count(header, "train_tokens"),
-        test_sentences=_count(header, "test_sentences"),
-        test_tokens=_count(header, "test_tokens"),
         settings=_dictionary(header, "settings"),
         passes=passes,
         path=path,

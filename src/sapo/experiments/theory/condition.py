@@ -1,59 +1,28 @@
 """SAPO's ways in, the part of the report on equation (7) out: whether n is large enough for Theorem 1."""
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from sapo.experiments.theory.convergence import Journey, Way
-from sapo.experiments.theory.svg import Line, Panel, figure
-
-
-def name_of(way: Way) -> str:
-    return f"n = {way.n}" if way.n else "n = all"
+from sapo.experiments.theory.convergence import Journey
+from sapo.experiments.theory.section import name_of, section
+from sapo.experiments.theory.svg import Line, Panel
 
 
 def condition(journeys: Sequence[Journey]) -> dict[str, Any]:
-    return {
-        "title": "Equation (7): is the approximation close enough?",
-        "text": _text(journeys),
-        "table": {
-            "head": ["problem", "n", "τ", "smallest ε promised", "f(w_t) - f(w*) at the end", "tags right, %"],
-            "words": 1,
-            "rows": [row for journey in journeys for row in _rows(journey)],
-        },
-        "figure": figure(
-            [
-                Panel(
-                    journey.plan.title,
-                    "updates t",
-                    "left side of (7)",
-                    [Line(name_of(way), way.t, way.error, at, at) for at, way in enumerate(journey.ways)],
-                    log_x=True,
-                )
-                for journey in journeys
-            ],
-            "The left side of equation (7) along SAPO's way",
-        ),
-        "journeys": [dump(journey) for journey in journeys],
-    }
+    return section(
+        journeys,
+        title="Equation (7): is the approximation close enough?",
+        text=_text(journeys),
+        head=["problem", "n", "τ", "smallest ε promised", "f(w_t) - f(w*) at the end", "tags right, %"],
+        rows=_rows,
+        panel=_panel,
+        caption="The left side of equation (7) along SAPO's way",
+    )
 
 
-def dump(journey: Journey) -> dict[str, Any]:
-    """All numbers of a journey but the weights."""
-    return {
-        "title": journey.plan.title,
-        "plan": dataclasses.asdict(journey.plan),
-        "c": journey.c,
-        "q": journey.q,
-        "a_0": journey.a_0,
-        "optimum": {
-            "value": journey.optimum.value,
-            "gradient_norm": journey.optimum.gradient_norm,
-            "iterations": journey.optimum.iterations,
-            "accuracy": journey.accuracy,
-        },
-        "ways": [{**dataclasses.asdict(way), "tau": journey.constants(way).tau} for way in journey.ways],
-    }
+def _panel(journey: Journey) -> Panel:
+    lines = [Line(name_of(way), way.t, way.error, at, at) for at, way in enumerate(journey.ways)]
+    return Panel(journey.plan.title, "updates t", "left side of (7)", lines, log_x=True)
 
 
 def _rows(journey: Journey) -> list[list[str]]:

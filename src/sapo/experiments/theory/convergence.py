@@ -16,7 +16,7 @@ from sapo.experiments.theory.optimum import Optimum, largest_curvature, minimise
 from sapo.experiments.theory.problem import Problem
 from sapo.kernels.types import Doubles
 from sapo.learn import LEARNERS, Settings, Weights, tag
-from sapo.training import prepare
+from sapo.preparing import prepare
 
 FEATURES = "pos[-1]\npos\npos[1]\nlabel[-1]\n"
 Say = Callable[[str], None]

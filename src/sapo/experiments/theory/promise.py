@@ -4,34 +4,30 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from sapo.experiments.theory.condition import dump, name_of
 from sapo.experiments.theory.convergence import Journey, Way
-from sapo.experiments.theory.svg import Line, Panel, figure
+from sapo.experiments.theory.section import name_of, section
+from sapo.experiments.theory.svg import Line, Panel
 
 
 def promise(journeys: Sequence[Journey]) -> dict[str, Any]:
-    return {
-        "title": "Theorem 1: the bound beside the measured way",
-        "text": _text(journeys),
-        "table": {
-            "head": ["problem", "n", "κ", "bound at the end", "measured", "t of the theorem for half of f(0) - f(w*)"],
-            "words": 1,
-            "rows": [row for journey in journeys for row in _rows(journey)],
-        },
-        "figure": figure(
-            [
-                Panel(journey.plan.title, "updates t", "f(w_t) - f(w*)", _lines(journey), log_x=True, log_y=True)
-                for journey in journeys
-            ],
-            "The distance from the optimum and the bound of Theorem 1",
-        ),
-        "bounds": [
+    return section(
+        journeys,
+        title="Theorem 1: the bound beside the measured way",
+        text=_text(journeys),
+        head=["problem", "n", "κ", "bound at the end", "measured", "t of the theorem for half of f(0) - f(w*)"],
+        rows=_rows,
+        panel=_panel,
+        caption="The distance from the optimum and the bound of Theorem 1",
+        bounds=[
             {"problem": journey.plan.title, "n": way.n, "t": way.t, "bound": bound_of(journey, way)}
             for journey in journeys
             for way in journey.ways
         ],
-        "journeys": [dump(journey) for journey in journeys],
-    }
+    )
+
+
+def _panel(journey: Journey) -> Panel:
+    return Panel(journey.plan.title, "updates t", "f(w_t) - f(w*)", _lines(journey), log_x=True, log_y=True)
 
 
 def bound_of(journey: Journey, way: Way) -> list[float]:

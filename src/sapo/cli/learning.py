@@ -1,0 +1,83 @@
+"""Options of `sapo train` that become `Settings`: how far to search, how fast to learn, when to stop."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from sapo.errors import SapoError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _option(*names: str, default: Any, help: str, metavar: str | None = None) -> Callable[[Any], Any]:
+    return click.option(*names, default=default, show_default=True, metavar=metavar, help=help)
+
+
+_OPTIONS = (
+    _option(
+        "--n",
+        "-n",
+        default="5",
+        metavar="NUMBER",
+        help="Taggings to search for at each step; auto measures before each pass how many are worth it.",
+    ),
+    _option("--strength", default=1.0, help="Strength of the regulariser (lambda)."),
+    _option(
+        "--rate",
+        default="auto",
+        metavar="NUMBER",
+        help="Learning rate of the first pass; auto calibrates it on the data.",
+    ),
+    _option(
+        "--schedule",
+        default="exponential",
+        metavar="NAME",
+        help="How the rate falls: exponential (by --decay a pass), inverse (time) or fixed.",
+    ),
+    _option("--decay", default=0.9, help="How fast the rate falls."),
+    _option("--regulariser", default="l2", metavar="NAME", help="l2, l1 (sparse), group-lasso (by template) or none."),
+    _option("--search", default="topn", metavar="NAME", help="How to search: topn, astar (both exact) or beam."),
+    _option("--width", default=50, help="Width of the beam."),
+    _option(
+        "--order",
+        default="shuffle",
+        metavar="NAME",
+        help="shuffle the sentences before each pass, or draw with replacement.",
+    ),
+    click.option("--stop-ratio", type=float, help="Leave out taggings this many times less probable than the best."),
+    _option("--epochs", "-e", default=20, help="Passes over the training data, at most."),
+    _option("--patience", default=5, help="Passes without a better dev score before stopping."),
+    _option("--tolerance", default=1e-3, help="Stop when the objective changes less, relatively."),
+    _option("--threads", default=1, help="Learn in several threads at once: faster, and not the same from run to run."),
+    _option("--seed", default=0, help="Fixes everything that is random."),
+)
+
+
+def learning_options(command: F) -> F:
+    """Give a command these options."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def parse_rate(rate: str) -> float:
+    """
+    >>> parse_rate("0.05")
+    0.05
+    """
+    try:
+        return float(rate)
+    except ValueError:
+        raise SapoError(f"rate must be auto or a number, not {rate}") from None
+
+
+def parse_n(n: str) -> int | str:
+    """
+    >>> parse_n("5"), parse_n("auto")
+    (5, 'auto')
+    """
+    try:
+        return n if n == "auto" else int(n)
+    except ValueError:
+        raise SapoError(f"n must be at least 1 or 'auto', not {n}") from None

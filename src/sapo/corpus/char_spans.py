@@ -1,0 +1,94 @@
+"""Spans of characters in, spans of tokens out, and back; their borders must be borders of tokens."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sapo.corpus.schemes import Span, check_token_span
+from sapo.errors import SapoError
+
+
+@dataclass(frozen=True, slots=True)
+class CharSpan:
+    """Characters start, ..., end - 1 of a text belong together and are of this type.
+
+    >>> text, span = "He saw Mary Ann", CharSpan(7, 15, "PER")
+    >>> text[span.start:span.end]
+    'Mary Ann'
+    """
+
+    start: int
+    end: int
+    type: str
+
+
+def char_spans_to_spans(char_spans: Iterable[CharSpan], token_offsets: Sequence[tuple[int, int]]) -> list[Span]:
+    """Return one token span for each character span, in the order given; borders must be borders of tokens.
+
+    >>> char_spans_to_spans([CharSpan(7, 15, "PER")], [(0, 2), (3, 6), (7, 11), (12, 15)])
+    [Span(start=2, end=4, type='PER')]
+    >>> char_spans_to_spans([CharSpan(8, 15, "PER")], [(0, 2), (3, 6), (7, 11), (12, 15)])
+    Traceback (most recent call last):
+    ...
+    sapo.errors.SapoError: character span 8:15 'PER' does not begin where a token begins; \
+the nearest is token 2 at 7:11: move the span or split the token
+    """
+    _check_offsets(token_offsets)
+    token_beginning_at = {start: token for token, (start, _) in enumerate(token_offsets)}
+    token_ending_at = {end: token for token, (_, end) in enumerate(token_offsets)}
+    spans = []
+    for span in char_spans:
+        if span.start >= span.end:
+            raise SapoError(f"character span {_show(span)} holds no character; its end must lie after its start")
+        if span.start not in token_beginning_at:
+            raise SapoError(_off_border(span, "begin", span.start, token_offsets))
+        if span.end not in token_ending_at:
+            raise SapoError(_off_border(span, "end", span.end, token_offsets))
+        spans.append(Span(token_beginning_at[span.start], token_ending_at[span.end] + 1, span.type))
+    return spans
+
+
+def spans_to_char_spans(spans: Iterable[Span], token_offsets: Sequence[tuple[int, int]]) -> list[CharSpan]:
+    """Return one character span for each token span, in the order given.
+
+    >>> spans_to_char_spans([Span(2, 4, "PER")], [(0, 2), (3, 6), (7, 11), (12, 15)])
+    [CharSpan(start=7, end=15, type='PER')]
+    """
+    _check_offsets(token_offsets)
+    char_spans = []
+    for span in spans:
+        check_token_span(span, len(token_offsets))
+        char_spans.append(CharSpan(token_offsets[span.start][0], token_offsets[span.end - 1][1], span.type))
+    return char_spans
+
+
+def _check_offsets(token_offsets: Sequence[tuple[int, int]]) -> None:
+    previous_end = 0
+    for token, (start, end) in enumerate(token_offsets):
+        if not previous_end <= start < end:
+            raise SapoError(
+                f"token {token}: offsets {start}:{end} are empty or begin before {previous_end}; "
+                "list tokens in text order, each with one character or more"
+            )
+        previous_end = end
+
+
+def _off_border(span: CharSpan, verb: str, border: int, token_offsets: Sequence[tuple[int, int]]) -> str:
+    if not token_offsets:
+        return (
+            f"character span {_show(span)} does not {verb} where a token {verb}s; the text has no tokens: drop the span"
+        )
+
+    def distance(token: int) -> int:
+        start, end = token_offsets[token]
+        return max(start - border, border - end, 0)
+
+    nearest = min(range(len(token_offsets)), key=distance)
+    start, end = token_offsets[nearest]
+    return (
+        f"character span {_show(span)} does not {verb} where a token {verb}s; "
+        f"the nearest is token {nearest} at {start}:{end}: move the span or split the token"
+    )
+
+
+def _show(span: CharSpan) -> str:
+    return f"{span.start}:{span.end} {span.type!r}"

@@ -1,0 +1,51 @@
+"""Sentences as Python lists of tokens in, a block as readers give it out."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sapo.corpus.blocks import Block, Sentence, block_from_sentences
+from sapo.errors import SapoError
+
+
+def sentence_block(
+    sentences: Sequence[Sequence[Any]],
+    columns: Sequence[str],
+    tags: Sequence[Any] = (),
+    *,
+    first: int = 0,
+    trained: Sequence[str] = (),
+) -> Block:
+    """Sentences of strings (one column) or tuples (several) as a block; `first` is the number of the first of them.
+
+    A token may also bring all columns of the training data, `trained`.
+
+    >>> sentence_block([["a", "dog"]], ["word"], [["DT", "NN"]]).columns
+    ('word', 'label')
+    """
+    listed = []
+    for number, tokens in enumerate(sentences):
+        place = f"sentence {first + number}"
+        rows = [_row(token, columns, trained, f"{place}, token {position}") for position, token in enumerate(tokens)]
+        values = zip(*rows, strict=True) if rows else [() for _ in columns]
+        listed.append(
+            Sentence(dict(zip(columns, map(tuple, values), strict=True)), tuple(tags[number]) if tags else None)
+        )
+    return block_from_sentences(listed, "input")
+
+
+def check_sentence(tokens: Any, place: str) -> None:
+    """Raise where this is no list; a string is one too, but of letters."""
+    if isinstance(tokens, str):
+        raise SapoError(f"{place}: expected a list of tokens, found the string {tokens[:40]!r}; split it first")
+    if not isinstance(tokens, Sequence):
+        raise SapoError(f"{place}: expected a list of tokens, found {tokens!r:.40}")
+
+
+def _row(token: Any, columns: Sequence[str], trained: Sequence[str], place: str) -> tuple[str, ...]:
+    row = (token,) if isinstance(token, str) else tuple(token) if isinstance(token, (tuple, list)) else ()
+    if len(row) == len(trained) != len(columns):
+        row = tuple(value for value, column in zip(row, trained, strict=True) if column in columns)
+    if len(row) != len(columns) or not all(isinstance(value, str) for value in row):
+        wanted = "a string" if len(columns) == 1 else f"({', '.join(columns)}), {len(columns)} strings"
+        raise SapoError(f"{place}: expected {wanted}, found {token!r:.60}")
+    return row

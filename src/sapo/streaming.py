@@ -1,0 +1,109 @@
+"""A model and what it shall tag in, its features as numbers out, some hundred sentences at a time.
+
+Sentences come from Python (`encoded_batches`) or from files (`encoded_blocks`; `each_block` works on them in threads).
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sapo import kernels
+from sapo.corpus import LABEL, Block
+from sapo.corpus.tokens import check_sentence, sentence_block
+from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.ready import FeatureEncoder, FeatureSession
+from sapo.errors import SapoError
+from sapo.model import Model
+
+if TYPE_CHECKING:
+    from sapo.neural.encoder import NeuralEncoder
+
+T = TypeVar("T")
+R = TypeVar("R")
+BATCH = 500  # sentences that are tagged in one go
+
+
+def columns_of(model: Model) -> tuple[str, ...]:
+    """What a token must bring; nothing where the features are ready-made."""
+    encoder = model.encoder
+    return () if isinstance(encoder, FeatureEncoder) else tuple(encoder.columns)
+
+
+def encoded_batches(model: Model, sentences: Iterable[Sequence[Any]]) -> Iterator[EncodedCorpus]:
+    """Sentences of Python: lists of strings, tuples or features, as the model takes them."""
+    session = model.encoder.session()
+    # all columns of the training data, of which the features may need only some
+    trained = [column for column in model.reader.get("columns") or () if column != LABEL]
+    first = 0
+    for batch in _batches(sentences):
+        kernels.prepare(sum(len(tokens) for tokens in batch))
+        if isinstance(session, FeatureSession):
+            yield session.encode(batch, first=first)
+        else:
+            yield session.encode(sentence_block(batch, columns_of(model), first=first, trained=trained))
+        first += len(batch)
+
+
+def encoded_blocks(model: Model, blocks: Iterable[Block]) -> Iterator[tuple[Block, EncodedCorpus]]:
+    """Each block of a file with its features."""
+    session = _text_encoder(model).session()
+    for block in blocks:
+        kernels.prepare(int(block.offsets[-1]))
+        yield block, session.encode(block)
+
+
+def each_block(
+    model: Model, blocks: Iterable[Block], work: Callable[[Block, EncodedCorpus], R], threads: int
+) -> Iterator[tuple[Block, R]]:
+    """Each block with what the work makes of its features, in order. The number of threads does not change it."""
+    if threads == 1:
+        for block, corpus in encoded_blocks(model, blocks):
+            yield block, work(block, corpus)
+        return
+    encoder = _text_encoder(model)
+    kernels.compile_kernels()
+    sessions = threading.local()
+
+    def encode_and_work(block: Block) -> tuple[Block, R]:
+        if not hasattr(sessions, "mine"):
+            sessions.mine = encoder.session()
+        return block, work(block, sessions.mine.encode(block))
+
+    yield from in_threads(encode_and_work, blocks, threads)
+
+
+def in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:
+    """The results in the order of the items, of which only a few are held at a time.
+
+    >>> list(in_threads(abs, [-1, -2], 2))
+    [1, 2]
+    """
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[R]] = deque()
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > 2 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _text_encoder(model: Model) -> "TemplateEncoder | NeuralEncoder":
+    if isinstance(model.encoder, FeatureEncoder):
+        raise SapoError("this model was trained on ready-made features and cannot tag a file; use it from Python")
+    return model.encoder
+
+
+def _batches(sentences: Iterable[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
+    batch: list[Sequence[Any]] = []
+    for number, sentence in enumerate(sentences):
+        check_sentence(sentence, f"sentence {number}")
+        batch.append(sentence)
+        if len(batch) == BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
