@@ -185,11 +185,12 @@ def train_command(
     if continued is not None:
         if dev or template or checkpoint or log:
             raise SapoError("--continue takes neither --dev, --template, --checkpoint nor --log")
-        if rules or scheme or class_weight or not constraints:
-            raise SapoError("--continue takes neither --rules, --scheme, --class-weight nor --no-constraints")
+        if rules or scheme or not constraints:
+            raise SapoError("--continue takes neither --rules, --scheme nor --no-constraints: those of the model hold")
         given = {name: options[name] for name in options if _was_given(name)}
         progress = make_progress(dataclasses.replace(settings, epochs=given.get("epochs", PASSES)), quiet=quiet)
         reading = {"format": format, "label": label, "columns": split_names(columns), "missing": missing}
+        given["class_weight"] = conditions.class_weight
         _continue(continued, train, output, progress, **reading, **given)
         return
     progress = make_progress(settings, quiet=quiet)
