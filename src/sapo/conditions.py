@@ -89,7 +89,10 @@ def _in_scheme(
         return labels, (), gold, []
     if found is None or found[0] != "iob2":
         told = f"is {found[0]}" if found else "follows no scheme"
-        raise SapoError(f"scheme {scheme}: the training data must have IOB2 tags, and it {told}; see sapo convert")
+        raise SapoError(
+            f"scheme {scheme}: the training data must have IOB2 tags, and it {told}; "
+            "convert it first: sapo convert IN OUT --scheme iob2"
+        )
     inner = learn_as(scheme, labels, gold, corpus.offsets)
     notes = []
     if inner.mended:
