@@ -151,7 +151,7 @@ def train_command(
     """
     from sapo.cli.progress import JsonLog, make_progress
     from sapo.conditions import Conditions
-    from sapo.corpus.files import check_writable
+    from sapo.corpus.files import check_readable, check_writable
     from sapo.learn import Observer, Settings
     from sapo.neural.options import is_neural, need_torch
     from sapo.online import PASSES
@@ -174,6 +174,9 @@ def train_command(
         raise SapoError("--resume needs --checkpoint FILE to tell where to go on from")
     inputs = {"the training data": train, "the dev data": dev, "the template": template, "--vectors": network.vectors}
     refuse_same_file({**inputs, "-o": output, "--checkpoint": checkpoint, "--log": log})
+    for source in (train, dev, rules, continued):
+        if source is not None:
+            check_readable(source)
     conditions = Conditions(
         constraints=constraints,
         rules=() if rules is None else rules,
