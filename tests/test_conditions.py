@@ -183,7 +183,7 @@ def test_data_in_bioes_is_learned_as_it_is() -> None:
         (PAIRS, {"scheme": "bioes", "constraints": False}, "a scheme needs constraints"),
         ([(["a"], ["NN"])], {"scheme": "bioes"}, "must have IOB2 tags, and it follows no scheme"),
         ([(["a", "b"], ["I-X", "B-X"])], {"scheme": "bioes"}, "must have IOB2 tags, and it is iob1"),
-        ([(["a", "b"], ["B-X", None])], {"scheme": "bioes"}, "some are missing"),
+        ([(["a", "b"], ["B-X", None])], {"scheme": "bioes"}, "too many tags are missing"),
         ([(["a", "b"], [None, None])], {}, "training data: every tag is missing"),
         (PAIRS, {"sample_weight": [1, 2]}, "sample_weight has 2 weights, but there are 3 sentences"),
         (PAIRS, {"sample_weight": [1, -2, 1]}, "sample_weight of sentence 1 must be a number from 0 to"),

@@ -23,6 +23,7 @@ from sapo.explaining import Explanation, explain
 from sapo.lattice import Parameters, make_lattice, no_bans
 from sapo.model import Model
 from sapo.report.explained import explanation_text
+from sapo.report.explained_page import explanation_page
 from sapo.tagger import Tagger
 
 TEMPLATE = "word[-1]\nword[0]\nsubstrings(word, 2)\nlabel[-1]\nlabel[-1] & word[0]\nlabel[-1] & word[1]\n"
@@ -75,9 +76,12 @@ def ready_tagger(seed: int) -> Tagger:
 
 def scores_of_all(tagger: Tagger, tokens: list[Any]) -> dict[tuple[str, ...], float]:
     """Every tagging that is allowed, with its score."""
-    lattice = make_lattice(tagger.encode(tokens), 0, tagger.model.parameters)
-    paths = itertools.product(range(len(tagger.labels)), repeat=len(tokens))
-    scores = {tuple(tagger.labels[y] for y in path): lattice.path_score(list(path)) for path in paths}
+    lattice = make_lattice(tagger.encode(tokens), 0, tagger.parameters)
+    shown = tagger.model.shown or tagger.model.labels
+    scores: dict[tuple[str, ...], float] = {}
+    for path in itertools.product(range(len(shown)), repeat=len(tokens)):
+        tags = tuple(shown[y] for y in path)  # where several taggings are shown alike, the best of them counts
+        scores[tags] = max(lattice.path_score(list(path)), scores.get(tags, -math.inf))
     return {tags: score for tags, score in scores.items() if score > -math.inf}
 
 
@@ -230,3 +234,60 @@ def test_a_forbidden_tag_and_a_single_label_cannot_be_explained() -> None:
     alone = Tagger(Model(("X",), encoder, Parameters.plain(features[:, :1], edges[:1, :1])))
     with pytest.raises(SapoError, match="only the label 'X'"):
         explain(alone, [["a"]], 0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 1000), tokens=sentences, place=st.integers(0, 4), bias=st.sampled_from([-2.0, 0.5, 30.0]))
+def test_a_bias_of_the_model_is_told_and_counted(seed: int, tokens: list[str], place: int, bias: float) -> None:
+    tagger = template_tagger(seed).with_bias("X", bias)
+    token = place % len(tokens)
+    if len({tags[token] for tags in scores_of_all(tagger, tokens)}) == 1:
+        return
+    why = explain(tagger, tokens, token, top=99)
+    check_sums(why, tagger, tokens)
+    assert list(why.tags) == tagger.tag(tokens)
+    told = [part.difference for part in why.contributions if part.kind == "bias"]
+    assert told == ([bias * ((why.tag == "X") - (why.rival == "X"))] if "X" in (why.tag, why.rival) else [])
+    assert ("bias X, against" in explanation_text(why)) == (why.tag == "X")
+
+
+def bioes_tagger(seed: int) -> Tagger:
+    """Learns O, B-X, I-X, E-X, S-X by chance, in no scheme, and shows O, B-X, I-X."""
+    rng = np.random.default_rng(seed)
+    learned, shown = ("O", "B-X", "I-X", "E-X", "S-X"), ("O", "B-X", "I-X", "I-X", "B-X")
+    parameters = Parameters.plain(dyadic(rng, 3, 5), dyadic(rng, 5, 5))
+    return Tagger(Model(learned, FeatureEncoder(StringTable(["a", "b", "size"])), parameters, shown=shown))
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 1000), tokens=st.lists(ready_tokens, min_size=1, max_size=4), place=st.integers(0, 3))
+def test_a_model_that_learns_other_labels_is_explained_by_those_it_shows(
+    seed: int, tokens: list[Any], place: int
+) -> None:
+    tagger = bioes_tagger(seed).with_bias("B-X", 0.25)
+    for tag, against in itertools.permutations(["O", "B-X", "I-X"], 2):
+        why = explain(tagger, tokens, place % len(tokens), tag=tag, against=against, top=1)
+        assert (why.tag, why.rival) == (tag, against)
+        check_sums(why, tagger, tokens)
+    why = explain(tagger, tokens, place % len(tokens))
+    assert list(why.tags) == tagger.tag(tokens)
+    assert why.tag != why.rival
+
+
+def test_what_the_model_learned_stands_in_brackets() -> None:
+    pairs = [(["a", "dog"], ["B-X", "I-X"]), (["go"], ["O"]), (["cat"], ["B-X"]), (["the", "old", "dog"], ["O"] * 3)]
+    tagger = sapo.train(pairs, template="pos", scheme="bioes")
+    why = explain(tagger, ["cat"], 0, against="O")
+    assert (why.tag, why.learned, why.rival, why.rival_learned) == ("B-X", ("S-X",), "O", ("O",))
+    text, page = explanation_text(why), explanation_page(why)
+    assert "In brackets: the label that the model learned" in text
+    assert "difference  B-X [S-X]          O" in text
+    assert text.splitlines()[0] == "token 1, cat: B-X against O (the model chooses B-X)"
+    assert "for B-X [S-X]" in page
+    steps = [part.name for part in explain(tagger, ["a", "dog"], 0, against="O", top=99).contributions]
+    assert "B-X -> I-X [E-X], against O -> O" in steps
+    with pytest.raises(SapoError, match="the model has no label 'S-X'"):
+        explain(tagger, ["cat"], 0, tag="S-X")
+    plain = explain(sapo.train(pairs, template="pos"), ["cat"], 0)
+    assert plain.learned == ()
+    assert "brackets" not in explanation_text(plain)

@@ -135,3 +135,21 @@ def test_the_command_goes_on_from_a_model(tmp_path: Path) -> None:
     tagger = Tagger.load(tmp_path / "n.sapo")
     assert "B-PLANET" in tagger.labels
     assert tagger.tag(["Quxley", "is", "cold"])[0] == "B-PLANET"
+
+
+@pytest.mark.parametrize(
+    ("weights", "wanted"),
+    [({"class_weight": {"A": 0}}, "B"), ({"class_weight": {"B": 0}}, "A"), ({"sample_weight": [0, 1]}, "B")],
+)
+def test_what_weighs_nothing_teaches_nothing(weights: dict[str, Any], wanted: str) -> None:
+    tagger = sapo.train([(["x"], ["A"]), (["y"], ["B"])], template="pos")
+    grown = continue_training(tagger, [(["z"], ["A"]), (["z"], ["B"])], epochs=1, **weights)
+    assert grown.tag(["z"]) == [wanted]
+
+
+def test_weights_of_labels_that_are_not_there_are_refused() -> None:
+    trainer = sapo.Trainer(sapo.train([(["x"], ["A"]), (["y"], ["B"])], template="pos"))
+    with pytest.raises(SapoError, match="class_weight: no label is 'C'; known: A, B"):
+        trainer.update([(["z"], ["A"])], class_weight={"C": 2})
+    trainer.update([(["z"], ["C"])], class_weight={"C": 2})
+    assert trainer.tagger.tag(["z"]) == ["C"]

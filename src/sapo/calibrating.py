@@ -1,7 +1,8 @@
 """A tagger and a labelled file in; out come how far its probabilities can be trusted, or a tagger that is calibrated.
 
 A temperature divides all scores. It changes no tag, only how sure the tagger says it is: above 1 less, below 1 more.
-It is fitted on sentences that were not trained on, by the likelihood of their gold tags.
+It is fitted on sentences that were not trained on, by the likelihood of their gold tags. A model that learns
+other labels than it shows (`Model.shown`) is judged by those that it shows.
 """
 
 import dataclasses
@@ -13,13 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from sapo.constraints.inner import shown_name
 from sapo.corpus.schemes import loose_spans
 from sapo.encode.template import did_you_mean
 from sapo.errors import SapoError
 from sapo.evaluate import looks_like_spans
 from sapo.evaluate.calibration import BINS, Reliability, reliability
+from sapo.kernels.types import Doubles
 from sapo.labelled import read_pairs
 from sapo.lattice import Lattice
+from sapo.model import Model
 from sapo.probabilities import distribution, span_reading, tempered, top_n_marginals, top_n_spans
 from sapo.search import top_n
 from sapo.tagger import Tagger
@@ -84,7 +88,8 @@ def measure(
             continue
         whole, path = distribution(lattice.tempered(temperature)), found.paths[0]
         names = [labels[tag] for tag in path.tolist()]
-        right = [shown[one] == shown.get(other, other) for one, other in zip(names, gold, strict=True)]
+        seen = _as_shown(gold, tagger.model)
+        right = [shown[one] == other for one, other in zip(names, seen, strict=True)]
         tokens = np.arange(len(path))
         exact.add("tokens", (whole.marginal @ alike)[tokens, path].tolist(), right)
         over_n.add("tokens", (top_n_marginals(found, len(labels)) @ alike)[tokens, path].tolist(), right)
@@ -135,12 +140,11 @@ def calibrate(tagger: Tagger, dev: Any, *, by: str = "tokens", watch: Watch | No
     sentences = [(lattice, gold) for lattice, gold in _gold_lattices(tagger, dev, **reading) if len(gold)]
     if not sentences:
         raise SapoError("calibration: the data has no tokens; give some labelled sentences")
-    numbers = {label: number for number, label in enumerate(tagger.model.labels)}
     loss_of = LOSSES[by]
 
     def loss(log_temperature: float) -> float:
         temperature = math.exp(log_temperature)
-        total = sum(loss_of(lattice.tempered(temperature), gold, numbers) for lattice, gold in sentences)
+        total = sum(loss_of(lattice.tempered(temperature), gold, tagger.model) for lattice, gold in sentences)
         if watch is not None:
             watch(temperature, total / len(sentences))
         return total
@@ -155,15 +159,17 @@ def calibrate(tagger: Tagger, dev: Any, *, by: str = "tokens", watch: Watch | No
     return Tagger(dataclasses.replace(tagger.model, temperature=temperature))
 
 
-def _token_loss(lattice: Lattice, gold: Sequence[str], numbers: dict[str, int]) -> float:
+def _token_loss(lattice: Lattice, gold: Sequence[str], model: Model) -> float:
     """Minus the log of the product of the gold tags' marginals; tags that the model does not know are left out."""
-    logs = distribution(lattice).log_marginal()
-    known = [(position, numbers[tag]) for position, tag in enumerate(gold) if tag in numbers]
+    logs = _shown_logs(distribution(lattice).log_marginal(), model)
+    numbers = _numbers(model.outer_labels)
+    known = [(position, numbers[tag]) for position, tag in enumerate(_as_shown(gold, model)) if tag in numbers]
     return -sum(max(float(logs[position, tag]), LEAST) for position, tag in known)
 
 
-def _sequence_loss(lattice: Lattice, gold: Sequence[str], numbers: dict[str, int]) -> float:
+def _sequence_loss(lattice: Lattice, gold: Sequence[str], model: Model) -> float:
     """Minus the log of the gold tagging's probability; a tagging that the model cannot give is left out."""
+    numbers = _numbers(model.labels)  # a valid tagging is shown for one learned tagging alone
     if any(tag not in numbers for tag in gold):
         return 0.0
     score = lattice.path_score([numbers[tag] for tag in gold])
@@ -171,6 +177,24 @@ def _sequence_loss(lattice: Lattice, gold: Sequence[str], numbers: dict[str, int
 
 
 LOSSES = {"tokens": _token_loss, "sequence": _sequence_loss}
+
+
+def _numbers(labels: Sequence[str]) -> dict[str, int]:
+    return {label: number for number, label in enumerate(labels)}
+
+
+def _as_shown(gold: Sequence[str], model: Model) -> Sequence[str]:
+    """Learned tags by the names that people see, also those that the model has never met."""
+    return [shown_name(tag) for tag in gold] if model.shown else gold
+
+
+def _shown_logs(logs: Doubles, model: Model) -> Doubles:
+    """Logarithms of marginals, [tokens, outer labels]: of labels that are shown alike, that of the sum."""
+    if model.shown_places is None:
+        return logs
+    shown = np.full((len(logs), len(model.outer_labels)), -np.inf)
+    np.logaddexp.at(shown.T, model.shown_places, logs.T)
+    return shown
 
 
 def lowest(function: Callable[[float], float], start: float, *, step: float = math.log(2)) -> float | None:

@@ -1,6 +1,6 @@
 """A file with gold and predicted tags in, scores out; files of several systems and gold in, comparisons out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,8 +51,9 @@ def compare_files(
     gold_column: str | None = None,
     rounds: int = 10_000,
     seed: int = 0,
+    watch: Callable[[int], None] | None = None,
 ) -> list[Comparison]:
-    """Compare the first system with each of the others.
+    """Compare the first system with each of the others. `watch` is told now and then how many rounds are done.
 
     Every file has one tag a line, or is a corpus in any format with the tag in its last column, or in `column`
     (`gold_column`); a file with a single column has its tags there. All must have the same sentences as gold.
@@ -64,7 +65,9 @@ def compare_files(
     first, *others = (_fitting(_read_tags(path, column, table), gold_tags) for path in systems)
     labels = table.strings()  # of all systems, so that all are measured by the same score
     return [
-        compare(labels, gold_tags.tags, first.tags, other.tags, gold_tags.offsets, rounds=rounds, seed=seed)
+        compare(
+            labels, gold_tags.tags, first.tags, other.tags, gold_tags.offsets, rounds=rounds, seed=seed, watch=watch
+        )
         for other in others
     ]
 

@@ -89,7 +89,10 @@ def _in_scheme(
         return labels, (), gold, []
     if found is None or found[0] != "iob2":
         told = f"is {found[0]}" if found else "follows no scheme"
-        raise SapoError(f"scheme {scheme}: the training data must have IOB2 tags, and it {told}; see sapo convert")
+        raise SapoError(
+            f"scheme {scheme}: the training data must have IOB2 tags, and it {told}; "
+            "convert it first: sapo convert IN OUT --scheme iob2"
+        )
     inner = learn_as(scheme, labels, gold, corpus.offsets)
     notes = []
     if inner.mended:
@@ -98,7 +101,15 @@ def _in_scheme(
     return inner.labels, inner.shown, inner.gold, notes
 
 
-def grown_lesson(model: Model, labels: Sequence[str], corpus: EncodedCorpus, marks: Sequence[str]) -> Lesson:
+def grown_lesson(
+    model: Model,
+    labels: Sequence[str],
+    corpus: EncodedCorpus,
+    marks: Sequence[str],
+    *,
+    sample_weight: Sequence[float] | None = None,
+    class_weight: Mapping[str, float] | str | None = None,
+) -> Lesson:
     """New sentences for a model that is there. `labels` begins with those that the model shows.
 
     The model's scheme and rules hold for labels that are new, and what the new sentences have is allowed by the scheme.
@@ -111,6 +122,9 @@ def grown_lesson(model: Model, labels: Sequence[str], corpus: EncodedCorpus, mar
                 f"{what}: '{mark}' is a label of the model and cannot mark a missing tag; choose another mark"
             )
     outer, gold = open_missing(labels, corpus.gold, marks, what)
+    importance = importance_of_tokens(
+        outer, gold, corpus.offsets, sample_weight=sample_weight, class_weight=class_weight
+    )
     learned, shown = list(outer), tuple[str, ...]()
     if model.shown:
         assert kept.scheme is not None
@@ -142,4 +156,5 @@ def grown_lesson(model: Model, labels: Sequence[str], corpus: EncodedCorpus, mar
     if kept == Constraints():  # bans that somebody made by hand
         old, size = model.parameters.bans, len(known)
         bans[:size, :size], bans[-2:, :size] = old[:size], old[size:]
-    return Lesson(learned, outer, shown, dataclasses.replace(corpus, gold=gold), constraints, bans, [])
+    corpus = dataclasses.replace(corpus, gold=gold, importance=importance)
+    return Lesson(learned, outer, shown, corpus, constraints, bans, [])

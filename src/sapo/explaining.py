@@ -4,6 +4,9 @@ The score of a tagging is a sum of weights, so the difference between two taggin
 against each other: the best one in which the token has the tag, and the best one in which it has the rival's. Every
 weight that the two do not share is told: those of the token one by one, those of other tokens that get another tag as
 well in one sum a token. Together they are the difference, and nothing is left out.
+
+Tags are those that the model shows. Weights belong to labels as it learned them; where that is another one, it stands
+behind the tag in brackets: B-NP [S-NP].
 """
 
 import math
@@ -27,9 +30,9 @@ from sapo.tagger import Tagger
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one feature, transition or edge feature adds for the tag, and what for the rival."""
+    """What one feature, transition, edge feature or the bias of a label adds for the tag, and what for the rival."""
 
-    kind: str  # feature, transition or edge feature
+    kind: str  # feature, transition, edge feature or bias
     name: str
     value: float  # of the feature: 1, or how often it is there; ready-made ones bring their own
     weight: float  # for the tag
@@ -50,10 +53,13 @@ class Elsewhere:
     rival: str
     features: float
     transitions: float  # with edge features; of the step away from the explained token
+    bias: float = 0.0
+    learned: str = ""  # the label that the model learned for the tag
+    rival_learned: str = ""
 
     @property
     def difference(self) -> float:
-        return self.features + self.transitions
+        return self.features + self.transitions + self.bias
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,8 @@ class Explanation:
     others_difference: float  # and what they add
     elsewhere: tuple[Elsewhere, ...]
     difference: float  # between the scores of the two taggings: the sum of all that is told here
+    learned: tuple[str, ...] = ()  # the tagging in the labels that the model learned; empty where they are the same
+    rival_learned: tuple[str, ...] = ()
 
     @property
     def ratio(self) -> float:
@@ -110,38 +118,51 @@ def explain(
     """
     linear_encoder(tagger.model, "its scores are no sums of weights of features, and cannot be explained")
     check_sentence(tokens, "the sentence")
-    _check(tagger.model.labels, tokens, token, against, tag, top)
+    model = tagger.model
+    _check(model.outer_labels, tokens, token, against, tag, top)
     corpus = tagger.encode(tokens)
-    lattice = make_lattice(corpus, 0, tagger.model.parameters)
+    lattice = make_lattice(corpus, 0, tagger.parameters)
+    shown = model.shown or model.labels
     free = viterbi(lattice).paths
     if not len(free):
         raise SapoError("the model forbids every tagging of this sentence")
-    path = free[0] if tag is None else _best_with(lattice, token, tagger.model.labels, only=tag)
-    name = tagger.model.labels[path[token]]
+    path = free[0] if tag is None else _best_with(lattice, token, shown, only=tag)
+    name = shown[path[token]]
     if name == against:
         raise SapoError(f"the tag and its rival are both '{name}'; name two different ones")
-    rival = _best_with(lattice, token, tagger.model.labels, only=against, never=name)
-    weighed = _Weighed(tagger.model, corpus, path, rival)
-    parts = [*weighed.features(token), *weighed.step(token), *weighed.step(token + 1)]
+    rival = _best_with(lattice, token, shown, only=against, never=name)
+    weighed = _Weighed(model, corpus, path, rival)
+    parts = [*weighed.features(token), *weighed.bias(token), *weighed.step(token), *weighed.step(token + 1)]
     parts.sort(key=lambda part: -abs(part.difference))
     words = tuple(_word(one, number, bool(tagger.columns)) for number, one in enumerate(tokens))
     elsewhere = tuple(weighed.elsewhere(token, words))
-    shown, rest = parts[:top], [part.difference for part in parts[top:]]
+    rest = [part.difference for part in parts[top:]]
     return Explanation(
         words,
         token,
         name,
-        tagger.model.labels[rival[token]],
-        tagger.model.labels[free[0][token]],
-        tuple(tagger.model.labels[label] for label in path),
-        tuple(tagger.model.labels[label] for label in rival),
+        shown[rival[token]],
+        shown[free[0][token]],
+        tuple(shown[label] for label in path),
+        tuple(shown[label] for label in rival),
         sum(part.kind == "feature" for part in parts),
-        tuple(shown),
+        tuple(parts[:top]),
         len(rest),
         math.fsum(rest),
         elsewhere,
         math.fsum([*(part.difference for part in parts), *(one.difference for one in elsewhere)]),
+        tuple(model.labels[label] for label in path) if model.shown else (),
+        tuple(model.labels[label] for label in rival) if model.shown else (),
     )
+
+
+def full_name(shown: str, learned: str) -> str:
+    """How to name a label that has two names.
+
+    >>> full_name("B-NP", "S-NP"), full_name("I-NP", "I-NP")
+    ('B-NP [S-NP]', 'I-NP')
+    """
+    return shown if learned in ("", shown) else f"{shown} [{learned}]"
 
 
 class _Weighed:
@@ -149,6 +170,7 @@ class _Weighed:
 
     def __init__(self, model: Model, corpus: EncodedCorpus, path: Ints, rival: Ints) -> None:
         self.model, self.corpus, self.path, self.rival = model, corpus, path.tolist(), rival.tolist()
+        self.shown = model.shown or model.labels
 
     def features(self, token: int) -> list[Contribution]:
         """A feature that is there several times counts once, with the sum of its values."""
@@ -163,6 +185,12 @@ class _Weighed:
             Contribution("feature", name, value, weight, other)
             for name, value, (weight, other) in zip(names, values.tolist(), weights.tolist(), strict=True)
         ]
+
+    def bias(self, token: int) -> list[Contribution]:
+        """What the model has for or against the two tags everywhere."""
+        tag, rival = (self.shown[path[token]] for path in (self.path, self.rival))
+        mine, theirs = (float(np.float32(self.model.bias.get(name, 0.0))) for name in (tag, rival))
+        return [Contribution("bias", f"{tag}, against {rival}", 1.0, mine, theirs)] if mine != theirs else []
 
     def step(self, token: int) -> list[Contribution]:
         """The transition into a token and its edge features; nothing leads into the first token or past the last."""
@@ -198,17 +226,25 @@ class _Weighed:
             step = self.step(other if other < token else other + 1) if other != token else []
             if other == token or (self.path[other] == self.rival[other] and not step):
                 continue
+            mine, theirs = self.path[other], self.rival[other]
             yield Elsewhere(
                 other,
                 words[other],
-                self.model.labels[self.path[other]],
-                self.model.labels[self.rival[other]],
-                math.fsum(part.difference for part in self.features(other)),
-                math.fsum(part.difference for part in step),
+                self.shown[mine],
+                self.shown[theirs],
+                _sum(self.features(other)),
+                _sum(step),
+                _sum(self.bias(other)),
+                self.model.labels[mine],
+                self.model.labels[theirs],
             )
 
     def _arrow(self, step: tuple[int, ...]) -> str:
-        return " -> ".join(self.model.labels[label] for label in step)
+        return " -> ".join(full_name(self.shown[label], self.model.labels[label]) for label in step)
+
+
+def _sum(parts: Iterable[Contribution]) -> float:
+    return math.fsum(part.difference for part in parts)
 
 
 def _best_with(

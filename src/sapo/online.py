@@ -7,7 +7,7 @@ the new sentences were added to the old ones.
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,13 +80,16 @@ class Trainer:
         columns: Sequence[str] | None = None,
         observers: Sequence[Observer] = (),
         missing: str | None = None,
+        sample_weight: Sequence[float] | None = None,
+        class_weight: Mapping[str, float] | str | None = None,
         **settings: Any,
     ) -> None:
         """Learn from sentences with tags, in the form they had in training, or from a file of them.
 
         `settings` are those of `sapo.Settings`; what is not given is as in training. Tag scheme and rules of the model
-        hold for new labels, too; `missing` marks missing tags, as in training. Where the sentences cannot be read or
-        learned, an error tells why, and the tagger tags as before.
+        hold for new labels, too; `missing` marks missing tags, as in training. `sample_weight` has a weight for each of
+        the new sentences, `class_weight` for each label, or is "balanced" by their labels. Where the sentences cannot
+        be read or learned, an error tells why, and the tagger tags as before.
         """
         learner, chosen = self._settings(settings)
         labels = self._labels.copy()
@@ -96,7 +99,9 @@ class Trainer:
             self._weights.add_features(self._encoder.features, self._encoder.edge_features)
             self.tagger.model = self._model()
         marks = Conditions(missing=self._record.get("missing") if missing is None else missing).marks
-        lesson = grown_lesson(self._kept, labels.strings(), corpus, marks)
+        lesson = grown_lesson(
+            self._kept, labels.strings(), corpus, marks, sample_weight=sample_weight, class_weight=class_weight
+        )
         corpus, count = lesson.corpus, len(lesson.labels)
         _check_allowed(corpus, lesson.bans, lesson.labels)
         weights = self._weights if count == self._weights.labels else self._weights.with_labels(count)

@@ -141,11 +141,6 @@ def test_what_cannot_be_written_is_found_before_anything_is_read(
     assert refused("train", "missing.txt", "-q", *options).startswith(complaint)
 
 
-def test_progress_comes_before_the_one_line(run: Any, tmp_path: Path) -> None:
-    done = run("train", "missing.txt", "-o", "new.sapo", ends=2, cwd=tmp_path)
-    assert done.stderr == "reading missing.txt\nsapo: missing.txt: no such file\n"
-
-
 @pytest.fixture(scope="session")
 def bad_models(house: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     room = tmp_path_factory.mktemp("models")
@@ -272,3 +267,12 @@ def test_a_model_that_cannot_be_saved_in_its_place_is_saved_elsewhere(run: Any, 
     assert line.endswith(f"the model was saved as {refuge} instead")
     told = run("inspect", refuge).stdout
     assert "100 sentences" in told
+
+
+def test_files_that_are_not_there_are_told_before_anything_is_read(run: Any, house: Any, tmp_path: Path) -> None:
+    train = ("train", "-o", tmp_path / "m.sapo")
+    assert run(*train, "missing.txt", ends=2).stderr == "sapo: missing.txt: no such file\n"
+    assert run(*train, tmp_path, ends=2).stderr == f"sapo: {tmp_path}: is a directory, not a file\n"
+    assert run(*train, house.train, "--dev", "dev.txt", ends=2).stderr == "sapo: dev.txt: no such file\n"
+    assert run(*train, house.train, "--rules", "r.txt", ends=2).stderr == "sapo: r.txt: no such file\n"
+    assert run(*train, "new.txt", "--continue", house.model, ends=2).stderr == "sapo: new.txt: no such file\n"

@@ -200,3 +200,32 @@ def test_the_demo_trains_three_taggers_and_shows_them(run: Any) -> None:
     assert len(re.findall(r"(?:accuracy|F1) +\d\d\.\d on its held-out part", told)) == 3
     assert told.count("the three best taggings") == 2
     assert "B-PER" in told
+
+
+@pytest.mark.parametrize(
+    ("args", "line"),
+    [
+        (
+            ["train", "--templte", "pos"],
+            "sapo train: no such option --templte; did you mean --template? See sapo train --help",
+        ),
+        (["train", "--qqqq"], "sapo train: no such option --qqqq; see sapo train --help"),
+        (["trian", "x"], "sapo: no such command 'trian'"),
+        (["train", "-o", "m"], "sapo train: missing argument 'TRAIN'; see sapo train --help"),
+        (["train", "x"], "sapo train: missing option '--output' / '-o'; see sapo train --help"),
+        (["eval", "x", "y", "z"], "sapo eval: got unexpected extra arguments (y z); see sapo eval --help"),
+        (["calibrate", "m", "d", "--by", "x"], "sapo calibrate: invalid value for '--by': 'x' is not one of"),
+        (
+            ["compare", "a", "b", "c", "--rounds", "0"],
+            "sapo compare: invalid value for '--rounds': 0 is not in the range",
+        ),
+        (["train", "x", "-o", "m", "--strength"], "sapo train: option '--strength' requires an argument; see"),
+        (["data", "get"], "sapo data get: missing argument 'NAME'; see sapo data get --help"),
+    ],
+)
+def test_mistakes_in_the_command_line_are_one_line_that_names_the_help(run: Any, args: list[str], line: str) -> None:
+    told = run(*args, ends=2)
+    assert told.stderr.startswith(line)
+    assert told.stderr.count("\n") == 1
+    assert "--help" in told.stderr
+    assert told.stdout == ""

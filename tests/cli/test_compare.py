@@ -4,7 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+
+from sapo.cli.compare import compare_command
 
 GOLD = "The DT B-NP\ncat NN I-NP\nsleeps VBZ B-VP\n\nIt PRP B-NP\npurrs VBZ B-VP\n"
 GOOD = "B-NP\nI-NP\nB-VP\n\nB-NP\nO\n"
@@ -126,7 +129,7 @@ def test_the_place_is_right_in_long_files_too(run: Any, room: Path) -> None:
         (("gold.txt", "bad.tags", "gold.txt", "--column", "lemma"), "gold.txt: there is no column 'lemma'; "),
         (("good.tags", "bad.tags", "gold.txt", "--rounds", "0"), "0 is not in the range x>=1"),
         (("good.tags", "bad.tags", "gold.txt", "--seed", "-1"), "-1 is not in the range x>=0"),
-        (("good.tags",), "Missing argument"),
+        (("good.tags",), "missing argument"),
     ],
 )
 def test_mistakes_in_the_call_are_told(run: Any, room: Path, args: tuple[str, ...], complaint: str) -> None:
@@ -141,3 +144,15 @@ def test_a_file_without_empty_lines_is_one_sentence_and_that_is_told(run: Any, r
         (room / name).write_text(text.replace("\n\n", "\n"))
     done = run("compare", "good.tags", "bad.tags", "gold.txt", ends=2, cwd=room)
     assert done.stderr == "sapo: t-test: needs at least 2 sentences, found 1; an empty line ends a sentence\n"
+
+
+def test_a_long_test_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    told: list[str] = []
+    monkeypatch.setattr("sapo.cli.ticker.Ticker.tell", lambda _, message: told.append(message))
+    rng = np.random.default_rng(1)
+    for name in ("a", "b", "gold"):
+        tags = rng.choice(["A", "B", "C"], (400, 6))
+        (tmp_path / name).write_text("\n\n".join("\n".join(sentence) for sentence in tags) + "\n")
+    compare_command.main([str(tmp_path / name) for name in ("a", "b", "gold")], standalone_mode=False)
+    assert len(told) > 1
+    assert told[-1] == "randomisation test: 10,000 of 10,000 rounds"

@@ -65,6 +65,8 @@ def test_missing_tags_of_a_file_may_be_any(run: Any, house: Any, tmp_path: Path)
     model = tmp_path / "m.sapo"
     run("train", partly, "-o", model, "--missing", "_", *EPOCHS)
     assert "_" not in Tagger.load(model).labels
+    run("train", partly, "-o", tmp_path / "b.sapo", "--missing", "_", "--scheme", "bioes", *EPOCHS)
+    assert run("tag", tmp_path / "b.sapo", house.test, "-q").stdout.count("B-NP")
     told = run("train", house.train, "-o", model, "--missing", "_", "--dev", partly, *EPOCHS, ends=2).stderr
     assert told.startswith(f"sapo: {partly}: some tags are missing ('_')")
     run("train", "--continue", model, partly, "-o", tmp_path / "n.sapo", "--missing", "_", "--epochs", "1")
@@ -74,6 +76,9 @@ def test_missing_tags_of_a_file_may_be_any(run: Any, house: Any, tmp_path: Path)
 @pytest.mark.parametrize("weights", ["balanced", "B-NP=2,O=0.5"])
 def test_class_weights_are_taken(run: Any, house: Any, tmp_path: Path, weights: str) -> None:
     run("train", house.train, "-o", tmp_path / "m.sapo", "--class-weight", weights, *EPOCHS)
+    run("train", "--continue", house.model, house.test, "-o", tmp_path / "n.sapo", "--class-weight", weights)
+    run("train", "--continue", house.model, house.test, "-o", tmp_path / "o.sapo")
+    assert (tmp_path / "n.sapo").read_bytes() != (tmp_path / "o.sapo").read_bytes()
     plain, weighted = Tagger.load(house.model).model, Tagger.load(tmp_path / "m.sapo").model
     assert (plain.parameters.features != weighted.parameters.features).any()
 

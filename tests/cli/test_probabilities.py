@@ -98,4 +98,6 @@ def test_mistakes_of_the_user_are_one_line(run: Any, house: Any, args: list[str]
 
 def test_calibration_from_a_pipe_is_refused(run: Any, house: Any) -> None:
     done = run("eval", "-", "-m", house.model, "--calibration", ends=2, input=TEXT)
-    assert done.stderr == "sapo: --calibration reads the file twice; give a file, not standard input\n"
+    assert (
+        done.stderr == "sapo: --calibration reads the file twice; save standard input to a file first, and give that\n"
+    )

@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import itertools
 import math
 from typing import Any
 
@@ -24,7 +25,7 @@ def test_the_defaults_are_those_of_the_settings_and_of_train() -> None:
             assert parameters[field.name].default == field.default, field.name
     trained = inspect.signature(sapo.train).parameters
     assert parameters["rate"].default == "auto"
-    for name in ("template", "columns", "min_count", "learner"):
+    for name in trained.keys() & parameters.keys() | {"constraints", "rules", "scheme", "missing", "class_weight"}:
         assert parameters[name].default == trained[name].default
 
 
@@ -145,6 +146,62 @@ def test_a_sequence_of_weight_0_teaches_nothing_and_a_heavy_one_wins() -> None:
 def test_bad_weights_are_named(weights: Any, complaint: str) -> None:
     with pytest.raises(SapoError, match=complaint):
         SequenceLabeler().fit([["a"], ["b"]], [["A"], ["B"]], sample_weight=weights)
+
+
+def test_class_weights_decide_and_multiply_with_those_of_samples() -> None:
+    X, y = [["it"]] * 2, [["A"], ["B"]]
+
+    def chosen(class_weight: Any, sample_weight: Any = None, labels: Any = y) -> Any:
+        labeler = SequenceLabeler(template="pos", epochs=10, class_weight=class_weight)
+        return labeler.fit(X, labels, sample_weight=sample_weight).predict([["it"]])[0][0]
+
+    assert (chosen({"A": 5, "B": 0.5}), chosen({"A": 0.5, "B": 5})) == ("A", "B")
+    assert (chosen({"A": 0.1}), chosen({"A": 0.1}, [1, 0.001])) == ("B", "A")
+    assert chosen({1: 0.5, np.int64(2): 5}, labels=[[1], [2]]) == 2
+    with pytest.raises(SapoError, match="class_weight: no label is 'C'; known: A, B"):
+        chosen({"C": 2})
+    with pytest.raises(SapoError, match="class_weight must be 'balanced' or a weight for labels, not 'even'"):
+        chosen("even")
+
+
+def test_conditions_are_those_of_train(words: list[list[str]], chunks: list[list[str]]) -> None:
+    how: dict[str, Any] = {"rules": ["forbid O O"], "scheme": "bioes", "class_weight": "balanced"}
+    free = [pair for pair in zip(words, chunks, strict=True) if ("O", "O") not in itertools.pairwise(pair[1])]
+    X, y = ([list(one) for one in some] for some in zip(*free, strict=True))
+    labeler = SequenceLabeler(template="pos", epochs=3, **how).fit(X, y)
+    tagger = sapo.train(free, template="pos", epochs=3, **how)
+    assert (labeler.tagger_.model.parameters.features == tagger.model.parameters.features).all()
+    assert labeler.tagger_.model.constraints == tagger.model.constraints
+    assert any(label.startswith("E-") for label in labeler.tagger_.model.labels)
+    assert set(labeler.classes_) == {label for tags in y for label in tags}
+    loose = SequenceLabeler(template="pos", epochs=1, constraints=False).fit(X, y)
+    assert not loose.tagger_.model.parameters.bans.any()
+
+
+@pytest.mark.parametrize(("labels", "mark"), [(["A", "B", "?"], "?"), ([0, 1, -1], -1)])
+def test_a_label_may_be_missing(labels: list[Any], mark: Any) -> None:
+    first, second, _ = labels
+    X, y = [["a", "b"], ["b", "c"]], [[first, second], [mark, first]]
+    labeler = SequenceLabeler(template="pos", epochs=5, missing=mark).fit(X, y)
+    assert labeler.classes_ == [first, second]
+    assert labeler.predict(X[:1]) == y[:1]
+    with pytest.raises(SapoError, match="y: some tags are missing"):
+        labeler.score(X, y)
+    labeler.partial_fit([["d", "b"]], [[second, mark]])
+    assert labeler.classes_ == list(labeler._labels(labeler.tagger_.labels)) == [first, second]
+    named = SequenceLabeler(template="pos", missing=mark).partial_fit(X, y, classes=[first, second])
+    assert named.classes_ == [first, second]
+
+
+def test_partial_fit_weighs_the_labels_that_are_there() -> None:
+    labeler = SequenceLabeler(template="pos", epochs=5, class_weight={"A": 1, "C": 0})
+    labeler.partial_fit([["x"], ["y"]], [["A"], ["B"]])
+    labeler.partial_fit([["z"], ["z"]], [["B"], ["C"]])
+    assert labeler.predict([["z"]]) == [["B"]]
+    labeler.partial_fit([["v"], ["v"]], [["A"], ["B"]], sample_weight=[0, 1])
+    assert labeler.predict([["v"]]) == [["B"]]
+    with pytest.raises(SapoError, match="class_weight='balanced' needs all sequences at once"):
+        SequenceLabeler(class_weight="balanced").partial_fit([["x"]], [["A"]])
 
 
 def test_partial_fit_goes_on_and_knows_new_labels(words: list[list[str]], parts: list[list[str]]) -> None:

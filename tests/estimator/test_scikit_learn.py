@@ -26,6 +26,10 @@ def test_it_is_an_estimator_that_can_be_cloned_and_changed() -> None:
     assert copy.set_params(strength=2.0, n=3).strength == 2.0
     with pytest.raises(ValueError, match="Invalid parameter 'strenght'"):
         copy.set_params(strenght=1)
+    weighed = SequenceLabeler(
+        class_weight={"A": 2.0}, rules=["forbid A B"], scheme="bioes", constraints=True, missing="?"
+    )
+    assert base.clone(weighed).get_params() == weighed.get_params()
     assert repr(SequenceLabeler(n=3)) == "SequenceLabeler(n=3)"
     assert "SequenceLabeler" in labeler._repr_html_()
 
@@ -74,6 +78,12 @@ def test_randomized_search(words: Any, chunks: Any) -> None:
         SequenceLabeler(epochs=3), {"n": [1, 2, 5], "decay": [0.8, 0.9, 1.0]}, n_iter=3, cv=2, random_state=0
     )
     assert search.fit(words, chunks).best_params_.keys() == {"n", "decay"}
+
+
+def test_conditions_are_searched_over_like_other_parameters(words: Any, chunks: Any) -> None:
+    grid = {"scheme": [None, "bioes"], "class_weight": [None, "balanced", {"O": 0.5}]}
+    search = model_selection.GridSearchCV(SequenceLabeler(epochs=2), grid, cv=2, error_score="raise")
+    assert len(search.fit(words, chunks).cv_results_["params"]) == 6
 
 
 def lower(X: list[list[str]]) -> list[list[str]]:

@@ -207,3 +207,14 @@ def test_what_does_not_fit_is_told() -> None:
         paired_t_test([1], [1])
     with pytest.raises(SapoError, match="finite"):
         paired_t_test([1, math.nan], [1, 2])
+
+
+def test_who_watches_is_told_of_all_rounds_and_changes_nothing() -> None:
+    rng = np.random.default_rng(5)
+    gold = rng.integers(1, 30, 300)
+    a, b = (SentenceCounts(gold, gold, rng.integers(0, gold + 1)) for _ in range(2))
+    told: list[int] = []
+    assert randomisation_test(a, b, rounds=9_000, watch=told.append) == randomisation_test(a, b, rounds=9_000)
+    assert len(told) > 1
+    assert told == sorted(set(told))
+    assert told[-1] == 9_000

@@ -50,12 +50,11 @@ def test_the_temperature_of_the_data_is_found(small: Tagger, by: str, temperatur
 @pytest.mark.parametrize("by", LOSSES)
 def test_nearby_temperatures_are_worse(small: Tagger, by: str) -> None:
     pairs = drawn(small, 1.5, 40)
-    numbers = {label: number for number, label in enumerate(small.labels)}
 
     def loss(temperature: float) -> float:
         lattices = small.lattices(words for words, _ in pairs)
         return sum(
-            LOSSES[by](lattice.tempered(temperature), gold, numbers)
+            LOSSES[by](lattice.tempered(temperature), gold, small.model)
             for lattice, (_, gold) in zip(lattices, pairs, strict=True)
         )
 
@@ -202,3 +201,33 @@ def test_tokens_of_a_model_that_learns_bioes_are_judged_by_the_tags_it_shows() -
     shown = tagger.tag(wanted[0][0])
     right = sum(one == other for one, other in zip(shown, wanted[0][1], strict=True)) / 4
     assert measure(tagger, wanted).exact["tokens"].accuracy == pytest.approx(right)
+
+
+def test_a_model_that_learns_bioes_is_calibrated_by_the_tags_it_shows() -> None:
+    pairs = [(["a", "big", "dog"], ["B-X", "I-X", "I-X"]), (["go"], ["O"]), (["dog"], ["B-X"])] * 5
+    tagger = train(pairs, template="pos", epochs=2, scheme="bioes")
+    dev = [(["a", "big", "cat"], ["B-X", "I-X", "I-X"]), (["a", "go"], ["B-X", "I-X"]), (["go", "dog"], ["O", "B-X"])]
+    assert tagger.model.labels != tagger.labels
+
+    def loss(temperature: float) -> float:
+        warm = Tagger(dataclasses.replace(tagger.model, temperature=temperature))
+        shares = [(warm.marginals(words), tags) for words, tags in dev]
+        return -sum(
+            math.log(of_token[tag]) for marginals, tags in shares for of_token, tag in zip(marginals, tags, strict=True)
+        )
+
+    tried: dict[float, float] = {}
+    best = calibrate(tagger, dev, watch=lambda temperature, each: tried.update({temperature: each}))
+    for temperature, each in tried.items():
+        if 0.01 < temperature < 100:  # beyond, probabilities are too small for a number
+            assert each == pytest.approx(loss(temperature) / len(dev), rel=1e-4)
+    assert loss(best.model.temperature) == pytest.approx(min(map(loss, tried)), rel=1e-5)
+
+
+def test_a_gold_tag_that_is_learned_in_two_ways_and_met_in_one_is_not_left_out() -> None:
+    tagger = train([(["a", "dog"], ["B-X", "I-X"]), (["go"], ["O"])] * 3, template="pos", epochs=2, scheme="bioes")
+    assert "S-X" not in tagger.model.labels
+    ((lattice, gold),) = zip(tagger.lattices([["a"]]), [tagger.learned_tags(["B-X"])], strict=True)
+    assert gold == ["S-X"]
+    assert LOSSES["tokens"](lattice, gold, tagger.model) > 0
+    assert measure(tagger, [(["a", "dog"], ["B-X", "B-X"])]).exact["tokens"].accuracy == 0.5

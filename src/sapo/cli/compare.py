@@ -5,6 +5,7 @@ import json
 import click
 
 from sapo.cli.options import announce_compiling
+from sapo.cli.ticker import Ticker
 
 
 @click.command("compare")
@@ -37,5 +38,11 @@ def compare_command(
     from sapo.evaluate import comparison_json, comparison_text
 
     announce_compiling()
-    found = compare_files(systems, gold, column=column, gold_column=gold_column, rounds=rounds, seed=seed)
+    ticker = Ticker()
+
+    def watch(done: int) -> None:
+        ticker.tell(f"randomisation test: {done:,} of {rounds:,} rounds")
+
+    found = compare_files(systems, gold, column=column, gold_column=gold_column, rounds=rounds, seed=seed, watch=watch)
+    ticker.end()
     click.echo(json.dumps(comparison_json(systems, found), indent=2) if as_json else comparison_text(systems, found))

@@ -95,7 +95,7 @@ def _check_calibration(input: str, model: str | None, nbest: int, plot: str | No
     if model is None:
         raise SapoError("--calibration needs the probabilities of a model; give it with --model")
     if input == "-":
-        raise SapoError("--calibration reads the file twice; give a file, not standard input")
+        raise SapoError("--calibration reads the file twice; save standard input to a file first, and give that")
     if nbest < 1:
         raise SapoError(f"--nbest must be at least 1, not {nbest}")
     if plot is not None:

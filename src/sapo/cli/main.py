@@ -16,6 +16,7 @@ from sapo.cli.evaluate import eval_command
 from sapo.cli.experiment import experiment_command
 from sapo.cli.explain import explain_command
 from sapo.cli.inspect import inspect_command
+from sapo.cli.mistakes import usage_line
 from sapo.cli.pipeline import pipeline_command
 from sapo.cli.report import report_command
 from sapo.cli.tag import tag_command
@@ -23,7 +24,7 @@ from sapo.cli.train import train_command
 from sapo.errors import SapoError
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("sapo", context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="sapo %(version)s")
 def app() -> None:
     """Train a tagger, chunker or entity recogniser on your own data in seconds, and use it."""
@@ -54,7 +55,7 @@ def main(obj: object = None) -> None:
         sys.exit(2)
     try:
         try:
-            app(standalone_mode=False, obj=obj)
+            app(prog_name="sapo", standalone_mode=False, obj=obj)
         finally:
             sys.stdout.flush()
     except SapoError as error:
@@ -64,8 +65,12 @@ def main(obj: object = None) -> None:
     except OSError as error:
         _leave(f"standard output: cannot be written ({error.strerror or error})", 2)
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        # `sapo` alone asks for help; older versions of click have no error of this name
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()
+        else:
+            print(usage_line(error, app, sys.argv[1:]), file=sys.stderr)
+        sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
         _leave("interrupted", 130)
     except MemoryError:

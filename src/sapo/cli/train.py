@@ -97,7 +97,7 @@ def train_command(
     from sapo.choosing import check_learner, neural_options, with_calibrated_rate
     from sapo.cli.progress import JsonLog, make_progress
     from sapo.conditions import Conditions
-    from sapo.corpus.files import check_writable
+    from sapo.corpus.files import check_readable, check_writable
     from sapo.learn import Observer, Settings
     from sapo.neural.options import is_neural, need_torch
     from sapo.online import PASSES
@@ -121,6 +121,9 @@ def train_command(
         raise SapoError("--resume needs --checkpoint FILE to tell where to go on from")
     inputs = {"the training data": train, "the dev data": dev, "the template": template, "--vectors": network.vectors}
     refuse_same_file({**inputs, "-o": output, "--checkpoint": checkpoint, "--log": log})
+    for source in (train, dev, rules, continued):
+        if source is not None:
+            check_readable(source)
     conditions = Conditions(
         constraints=constraints,
         rules=() if rules is None else rules,
@@ -132,11 +135,12 @@ def train_command(
     if continued is not None:
         if dev or template or checkpoint or log:
             raise SapoError("--continue takes neither --dev, --template, --checkpoint nor --log")
-        if rules or scheme or class_weight or not constraints:
-            raise SapoError("--continue takes neither --rules, --scheme, --class-weight nor --no-constraints")
+        if rules or scheme or not constraints:
+            raise SapoError("--continue takes neither --rules, --scheme nor --no-constraints: those of the model hold")
         given = {name: options[name] for name in options if _was_given(name)}
         progress = make_progress(dataclasses.replace(settings, epochs=given.get("epochs", PASSES)), quiet=quiet)
         reading = {"format": format, "label": label, "columns": split_names(columns), "missing": missing}
+        given["class_weight"] = conditions.class_weight
         _continue(continued, train, output, progress, **reading, **given)
         return
     progress = make_progress(settings, quiet=quiet)

@@ -41,6 +41,9 @@ def learn_as(
 ) -> InnerLabels:
     """Write IOB2 tags in another scheme. A span that begins with I- is read as conlleval does, as if it were B-.
 
+    A missing tag (-1) stays missing. Where one follows a token of a span, nobody knows whether the span ends there: if
+    the scheme tells these two apart, the tag of that token is missing, too, and both are among the labels.
+
     `known` are labels that come first in the new list.
 
     >>> learn_as("bioes", ["O", "B-NP", "I-NP"], np.array([1, 2, 0, 1], np.int32), np.array([0, 4])).labels
@@ -52,23 +55,35 @@ def learn_as(
     for label, (letter, _, kind) in zip(labels, parts, strict=True):
         if label != "O" and (letter not in ("B", "I") or not kind):
             raise SapoError(f"scheme {scheme}: tags must be IOB2, that is O, B-TYPE and I-TYPE, and there is '{label}'")
-    if (gold < 0).any():
-        raise SapoError(f"scheme {scheme}: needs every tag of the data, and some are missing; leave the scheme out")
     types = list(dict.fromkeys(kind for _, _, kind in parts))
     type_of = np.array([types.index(kind) for _, _, kind in parts])[gold]
-    inside = np.array([bool(kind) for _, _, kind in parts])[gold]
-    with_i = np.array([letter == "I" for letter, _, _ in parts])[gold]
+    told = gold >= 0
+    inside = told & np.array([bool(kind) for _, _, kind in parts])[gold]
+    with_i = told & np.array([letter == "I" for letter, _, _ in parts])[gold]
     goes_on = with_i.copy()  # a token that goes on with the span of the token before it
-    goes_on[1:] &= inside[:-1] & (type_of[1:] == type_of[:-1])
-    goes_on[offsets[:-1][np.diff(offsets) > 0]] = False
+    goes_on[1:] &= ~told[:-1] | (inside[:-1] & (type_of[1:] == type_of[:-1]))
+    first = offsets[:-1][np.diff(offsets) > 0]
+    goes_on[first] = False
     has_next = np.append(goes_on[1:], False)
+    open_end = np.append(~told[1:], False)  # what follows in the sentence is missing
+    open_end[first - 1] = False
+    letters = LETTERS[scheme]
+    told &= ~(inside & open_end & np.where(goes_on, letters[1] != letters[2], letters[0] != letters[3]))
+    if not told.any():
+        raise SapoError(f"scheme {scheme}: too many tags are missing, no other can be learned; leave the scheme out")
     place = np.where(goes_on, np.where(has_next, 1, 2), np.where(has_next, 0, 3))  # in the letters of the scheme
     codes = np.where(inside, 1 + 4 * type_of + place, 0)
     number = {label: i for i, label in enumerate(known)}
     inner_of = np.zeros(4 * len(types) + 1, np.int32)
-    found, first = np.unique(codes, return_index=True)
-    for code in found[np.argsort(first)].tolist():  # in the order they come
-        name = f"{LETTERS[scheme][(code - 1) % 4]}-{types[(code - 1) // 4]}" if code else "O"
+    found, at = np.unique(codes[told], return_index=True)
+    for code in found[np.argsort(at)].tolist():  # in the order they come
+        name = f"{letters[(code - 1) % 4]}-{types[(code - 1) // 4]}" if code else "O"
         inner_of[code] = number.setdefault(name, len(number))
+    if not told.all():  # a gap may need a label that stands nowhere else
+        names = [f"{letter}-{kind}" for kind in types if kind for letter in letters]
+        for name in names:
+            if shown_name(name) in labels:
+                number.setdefault(name, len(number))
     mended = int(np.count_nonzero(with_i & ~goes_on))
-    return InnerLabels(list(number), inner_of[codes], tuple(map(shown_name, number)), mended)
+    inner = np.where(told, inner_of[codes], np.int32(-1))
+    return InnerLabels(list(number), inner, tuple(map(shown_name, number)), mended)

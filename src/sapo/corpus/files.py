@@ -52,6 +52,19 @@ def _chunks(stream: IO[bytes], size: int, *, whole: bool = False) -> Iterator[by
         yield chunk
 
 
+def check_readable(path: str | Path) -> None:
+    """Raise at once where there is no such file, before anything is said or done; '-' is standard input."""
+    if str(path) == "-":
+        return
+    try:
+        if stat.S_ISDIR(Path(path).stat().st_mode):
+            raise SapoError(f"{path}: is a directory, not a file")
+    except FileNotFoundError:
+        raise SapoError(f"{path}: no such file") from None
+    except (OSError, ValueError) as error:
+        raise SapoError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+
+
 def check_utf8(data: bytes, name: str, first_line: int) -> None:
     """Raise with file, line and byte where the data is not UTF-8."""
     try:

@@ -76,6 +76,7 @@ class FittedLabeler(Estimator):
         self._check_kind(kind)
         labels = {name: number for number, name in enumerate(tagger.labels)}
         gold = [labels.setdefault(tag, len(labels)) for _, tags in pairs for tag in tags]
+        tagger.refuse_missing(list(labels), "y")
         found = [labels[tag] for tags in tagger.tag_many([tokens for tokens, _ in pairs]) for tag in tags]
         offsets = np.cumsum([0, *(len(tags) for _, tags in pairs)], dtype=np.int64)
         return score(list(labels), np.array(gold, np.int32), np.array(found, np.int32), offsets)
@@ -92,6 +93,8 @@ class FittedLabeler(Estimator):
     ) -> Outcome:
         if sample_weight is not None:
             importance = token_importance(sample_weight, np.diff(prepared.corpus.offsets).tolist())
+            if len(prepared.corpus.importance):  # of classes
+                importance = importance * prepared.corpus.importance
             prepared = replace(prepared, corpus=replace(prepared.corpus, importance=importance))
         if calibrated:
             settings = with_calibrated_rate(prepared, settings, learner)

@@ -1,13 +1,15 @@
 """Sequences and labels in, a fitted estimator out."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from sapo.choosing import make_settings
+from sapo.conditions import Conditions
+from sapo.encode.importance import BALANCED
 from sapo.errors import SapoError
 from sapo.estimator.fitted import FittedLabeler
 from sapo.estimator.sequences import Label, Pairs
@@ -25,6 +27,10 @@ class SequenceLabeler(FittedLabeler):
     The parameters are those of `sapo.train`: `template` makes features of words (a preset or a file), `columns` names
     the columns of tokens that are tuples, `learner` and the others are as in `sapo.Settings`; a rate of 'auto' is
     calibrated on the data. `random_state` is a whole number, or a generator of numpy from which one is drawn.
+
+    Taggings keep to the tag scheme of the data (`constraints`) and to `rules`; `scheme` learns the labels in another
+    scheme; the label `missing` stands for one that is not known. `class_weight` is 'balanced', or has a weight for some
+    of the labels: the others have 1.
 
     A token is a string, a tuple of columns (word, pos, ...), or its features as a dictionary or a list.
 
@@ -57,6 +63,11 @@ class SequenceLabeler(FittedLabeler):
         order: str = "shuffle",
         threads: int = 1,
         random_state: Any = 0,
+        constraints: bool = True,
+        rules: Sequence[str] | str | Path = (),
+        scheme: str | None = None,
+        missing: Label | None = None,
+        class_weight: Mapping[Label, float] | str | None = None,
     ) -> None:
         self.template = template
         self.columns = columns
@@ -77,6 +88,11 @@ class SequenceLabeler(FittedLabeler):
         self.order = order
         self.threads = threads
         self.random_state = random_state
+        self.constraints = constraints
+        self.rules = rules
+        self.scheme = scheme
+        self.missing = missing
+        self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None, sample_weight: Any = None) -> Self:
         """Train anew. With a dev set training stops when it gets no better there, and the best pass is kept.
@@ -85,19 +101,21 @@ class SequenceLabeler(FittedLabeler):
         """
         self._forget()
         pairs, kind = self._pairs(X, y)
-        self._fit_pairs(pairs, kind, self._dev_pairs(X_dev, y_dev, kind), sample_weight)
+        self._fit_pairs(pairs, kind, self._dev_pairs(X_dev, y_dev, kind), sample_weight, self._conditions())
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Iterable[Label] | None = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Iterable[Label] | None = None, sample_weight: Any = None) -> Self:
         """Learn from some more sequences; what is known already is kept. The first call trains, as `fit` does.
 
         Labels may be new in any call. Where the first call names all `classes`, others are refused.
         """
+        if isinstance(self.class_weight, str) and self.class_weight == BALANCED:
+            raise SapoError("class_weight='balanced' needs all sequences at once; call fit, or give weights by label")
         if "_tagger" not in vars(self):
             pairs, kind = self._pairs(X, y)
             allowed = None if classes is None else list(classes)
             self._check_classes(pairs, kind, allowed)
-            self._fit_pairs(pairs, kind, None, None)
+            self._fit_pairs(pairs, kind, None, sample_weight, self._conditions(_tags_of(pairs)))
             if allowed is not None:
                 self._allowed, self.classes_ = allowed, allowed
             return self
@@ -107,9 +125,11 @@ class SequenceLabeler(FittedLabeler):
         self._check_classes(pairs, kind, allowed)
         if "_trainer" not in vars(self):
             self._trainer = Trainer(self._tagger)
-        self._trainer.update(pairs)
+        new = _tags_of(pairs)
+        weights = self._conditions([*map(str, self.classes_), *new]).class_weight
+        self._trainer.update(pairs, sample_weight=sample_weight, class_weight=weights)
         # not from the tagger: that is made only when somebody asks for it
-        new = dict.fromkeys(tag for _, tags in pairs for tag in tags)
+        new.pop(str(self.missing), None)
         self.classes_ = list(dict.fromkeys([*self.classes_, *self._labels(list(new))]))
         return self
 
@@ -122,13 +142,16 @@ class SequenceLabeler(FittedLabeler):
         """The trained `sapo.Tagger`."""
         return self._trainer.tagger if "_trainer" in vars(self) else super().tagger_
 
-    def _fit_pairs(self, pairs: Pairs, kind: type[Label], dev: Pairs | None, sample_weight: Any) -> None:
+    def _fit_pairs(
+        self, pairs: Pairs, kind: type[Label], dev: Pairs | None, sample_weight: Any, conditions: Conditions
+    ) -> None:
         prepared = prepare(
             pairs,
             dev=dev,
             template=self.template,
             columns=self.columns,
             min_count=self.min_count,
+            conditions=conditions,
             keep_texts=is_neural(self.learner),
         )
         calibrated = isinstance(self.rate, str) and self.rate == AUTO
@@ -136,6 +159,19 @@ class SequenceLabeler(FittedLabeler):
             prepared, self._settings(calibrated), self.learner, calibrated=calibrated, sample_weight=sample_weight
         )
         self._keep(outcome.tagger, kind, outcome.history)
+
+    def _conditions(self, met: Collection[str] | None = None) -> Conditions:
+        """Labels are strings inside, whatever they came as. With `met`, weights of labels that may come later wait."""
+        weights: Any = self.class_weight
+        if isinstance(weights, Mapping):
+            weights = {str(label): weight for label, weight in weights.items() if met is None or str(label) in met}
+        return Conditions(
+            constraints=self.constraints,
+            rules=self.rules,
+            scheme=self.scheme,
+            missing=None if self.missing is None else str(self.missing),
+            class_weight=weights,
+        )
 
     def _settings(self, calibrated: bool) -> Settings:
         names = [name for name in self.get_params(deep=False) if name in Settings.__dataclass_fields__]
@@ -149,11 +185,10 @@ class SequenceLabeler(FittedLabeler):
         for name in ("_tagger", "_trainer", "_allowed"):
             vars(self).pop(name, None)
 
-    @staticmethod
-    def _check_classes(pairs: Pairs, kind: type[Label], allowed: list[Label] | None) -> None:
+    def _check_classes(self, pairs: Pairs, kind: type[Label], allowed: list[Label] | None) -> None:
         if allowed is None:
             return
-        names = {str(label) for label in allowed}
+        names = {str(label) for label in (*allowed, self.missing)}
         for number, (_, tags) in enumerate(pairs):
             for place, tag in enumerate(tags):
                 if tag not in names:
@@ -170,6 +205,11 @@ class SequenceLabeler(FittedLabeler):
         tags = super().__sklearn_tags__()
         tags.non_deterministic = self.threads != 1
         return tags
+
+
+def _tags_of(pairs: Pairs) -> dict[str, None]:
+    """Each once, in the order they come."""
+    return dict.fromkeys(tag for _, tags in pairs for tag in tags)
 
 
 def _seed(random_state: Any) -> Any:

@@ -1,6 +1,6 @@
 """Gold tags and the tags of two systems in, everything that tells which system is better out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,8 +74,12 @@ def compare(
     *,
     rounds: int = 10_000,
     seed: int = 0,
+    watch: Callable[[int], None] | None = None,
 ) -> Comparison:
-    """As `compare_taggings`, for tags that are places in `labels`, sentence after sentence, as for `score`."""
+    """As `compare_taggings`, for tags that are places in `labels`, sentence after sentence, as for `score`.
+
+    `watch` is told now and then how many rounds are done.
+    """
     a_scores, b_scores = score(labels, gold, a, offsets), score(labels, gold, b, offsets)
     offsets = np.unique(offsets)  # an empty sentence has no accuracy, and nothing to swap
     a_tokens, b_tokens = token_counts(gold, a, offsets), token_counts(gold, b, offsets)
@@ -89,7 +93,7 @@ def compare(
         a_wins=int(np.count_nonzero(a_tokens.correct > b_tokens.correct)),
         b_wins=int(np.count_nonzero(b_tokens.correct > a_tokens.correct)),
         t_test=paired_t_test(_accuracies(a_tokens), _accuracies(b_tokens)),
-        randomisation=randomisation_test(a_main, b_main, rounds=rounds, seed=seed),
+        randomisation=randomisation_test(a_main, b_main, rounds=rounds, seed=seed, watch=watch),
     )
 
 

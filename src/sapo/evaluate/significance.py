@@ -7,7 +7,7 @@ difference in F1 becomes as large as it is.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,12 +66,19 @@ def paired_t_test(a: ArrayLike, b: ArrayLike) -> PairedT:
 
 
 def randomisation_test(
-    a: SentenceCounts, b: SentenceCounts, *, rounds: int = 10_000, seed: int = 0, exact: int = EXACT
+    a: SentenceCounts,
+    b: SentenceCounts,
+    *,
+    rounds: int = 10_000,
+    seed: int = 0,
+    exact: int = EXACT,
+    watch: Callable[[int], None] | None = None,
 ) -> Randomisation:
     """Test whether the F1 of a and b is the same; for accuracy give counts of tokens (`token_counts`).
 
     At random, p = (swaps with a difference as large + 1) / (rounds + 1). Where no more than `exact` swaps can give
     different results all are looked at instead, each by its probability, and `rounds` and `seed` change nothing.
+    `watch` is told now and then how many rounds are done.
 
     >>> gold = np.array([3, 2, 4, 3, 1])
     >>> a, b = (SentenceCounts(gold, gold, np.array(right)) for right in ([3, 2, 3, 3, 1], [2, 1, 3, 1, 0]))
@@ -97,10 +104,11 @@ def randomisation_test(
         return Randomisation(difference, min(1.0, float(chances[as_large(moved)].sum())), arrangements, exact=True)
     rng = np.random.default_rng(seed)
     at_once = max(1, _CELLS // len(moves))
-    count = sum(
-        int(as_large(_coins(rng, min(at_once, rounds - done), len(moves)) @ moves).sum())
-        for done in range(0, rounds, at_once)
-    )
+    count = 0
+    for done in range(0, rounds, at_once):
+        count += int(as_large(_coins(rng, min(at_once, rounds - done), len(moves)) @ moves).sum())
+        if watch is not None:
+            watch(min(done + at_once, rounds))
     return Randomisation(difference, (count + 1) / (rounds + 1), rounds, exact=False)
 
 

@@ -2,18 +2,18 @@
 
 import math
 
-from sapo.explaining import Explanation
+from sapo.explaining import Elsewhere, Explanation, full_name
 
 AROUND = 4  # tokens shown on each side
-KINDS = {"feature": "", "transition": "transition ", "edge feature": "edge feature "}
+KINDS = {"feature": "", "transition": "transition ", "edge feature": "edge feature ", "bias": "bias "}
 
 
 def explanation_text(why: Explanation) -> str:
-    tag, rival = why.tag, why.rival
+    tag, rival = weighed_labels(why)
     wide = max(8, len(tag), len(rival))
     lines = [headline(why), strength(why), "", *_taggings(why), ""]
-    if unknown := nothing_known(why):
-        lines += [unknown, ""]
+    for note in (brackets(why), nothing_known(why)):
+        lines += [note, ""] if note else []
     lines.append(f"{'difference':>10}  {tag:>{wide}}  {rival:>{wide}}")
     for part in why.contributions:
         weights = f"{part.weight:+{wide}.4f}  {part.rival_weight:+{wide}.4f}"
@@ -23,10 +23,9 @@ def explanation_text(why: Explanation) -> str:
         lines.append(f"{why.others_difference:+10.4f}{blank}  {others(why.others)}")
     for one in why.elsewhere:
         lines.append(
-            f"{one.difference:+10.4f}{blank}  token {one.token + 1}, {one.word}: {one.tag}, against {one.rival} "
-            f"(features {one.features:+.4f}, transitions {one.transitions:+.4f})"
+            f"{one.difference:+10.4f}{blank}  token {one.token + 1}, {one.word}: {both_labels(one)} ({sums(one)})"
         )
-    return "\n".join([*lines, f"{why.difference:+10.4f}{blank}  the sum: {tag} against {rival}"])
+    return "\n".join([*lines, f"{why.difference:+10.4f}{blank}  the sum: {why.tag} against {why.rival}"])
 
 
 def headline(why: Explanation) -> str:
@@ -41,6 +40,28 @@ def strength(why: Explanation) -> str:
     ratio = f"e^{size:.1f}" if size > 14 else f"{math.exp(size):,.0f}" if size > 3 else f"{math.exp(size):.1f}"
     first, second = (why.tag, why.rival) if why.difference >= 0 else (why.rival, why.tag)
     return f"score {why.difference:+.4f}: the tagging with {first} is {ratio} times as probable as that with {second}"
+
+
+def weighed_labels(why: Explanation) -> tuple[str, str]:
+    """Whose weights stand in the lines: the tag and its rival, and what the model learned them as."""
+    if not why.learned:
+        return why.tag, why.rival
+    return full_name(why.tag, why.learned[why.token]), full_name(why.rival, why.rival_learned[why.token])
+
+
+def brackets(why: Explanation) -> str:
+    """What brackets mean, where there may be some."""
+    return "In brackets: the label that the model learned, where it shows another." if why.learned else ""
+
+
+def both_labels(one: Elsewhere) -> str:
+    return f"{full_name(one.tag, one.learned)}, against {full_name(one.rival, one.rival_learned)}"
+
+
+def sums(one: Elsewhere, digits: int = 4) -> str:
+    """What the two taggings differ by at another token."""
+    bias = f", bias {one.bias:+.{digits}f}" if one.bias else ""
+    return f"features {one.features:+.{digits}f}, transitions {one.transitions:+.{digits}f}{bias}"
 
 
 def nothing_known(why: Explanation) -> str:

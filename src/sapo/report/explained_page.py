@@ -4,10 +4,21 @@ from html import escape
 from importlib.resources import files
 
 from sapo.explaining import Explanation
-from sapo.report.explained import headline, nothing_known, others, shown_tokens, strength, times
+from sapo.report.explained import (
+    both_labels,
+    brackets,
+    headline,
+    nothing_known,
+    others,
+    shown_tokens,
+    strength,
+    sums,
+    times,
+    weighed_labels,
+)
 from sapo.report.html import whole_page
 
-KINDS = {"feature": "", "transition": "transition", "edge feature": "edge feature"}
+KINDS = {"feature": "", "transition": "transition", "edge feature": "edge feature", "bias": "bias"}
 
 
 def explanation_page(why: Explanation) -> str:
@@ -21,6 +32,8 @@ def explanation_page(why: Explanation) -> str:
     ]
     if unknown := nothing_known(why):
         parts.append(f"<p><strong>{escape(unknown)}</strong></p>")
+    if note := brackets(why):
+        parts.append(f'<p class="soft">{escape(note)}</p>')
     parts += [_legend(why), _bars(why)]
     parts.append(
         '<p class="soft">Each number is a value times the difference of its two weights. Together they are exactly the '
@@ -46,9 +59,10 @@ def _sentence(why: Explanation) -> str:
 
 
 def _legend(why: Explanation) -> str:
+    tag, rival = weighed_labels(why)
     return (
-        f'<p class="legend"><span class="against">◀ for {escape(why.rival)}</span>'
-        f'<span class="for">for {escape(why.tag)} ▶</span></p>'
+        f'<p class="legend"><span class="against">◀ for {escape(rival)}</span>'
+        f'<span class="for">for {escape(tag)} ▶</span></p>'
     )
 
 
@@ -65,8 +79,7 @@ def _bars(why: Explanation) -> str:
     if why.others:
         rows.append((why.others_difference, "", others(why.others), ""))
     for one in why.elsewhere:
-        detail = f"features {one.features:+.3f}, transitions {one.transitions:+.3f}"
-        rows.append((one.difference, f"token {one.token + 1}", f"{one.word}: {one.tag}, against {one.rival}", detail))
+        rows.append((one.difference, f"token {one.token + 1}", f"{one.word}: {both_labels(one)}", sums(one, 3)))
     longest = max((abs(row[0]) for row in rows), default=0.0) or 1.0
     bars = "\n".join(_bar(*row, longest) for row in rows)
     total = f'<li class="sum"><span class="name">the sum</span><span class="value">{why.difference:+.4f}</span></li>'
