@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sapo.encode import strings
 from sapo.encode.strings import StringTable, power_of_two, valid_slots
+from sapo.errors import SapoError
 
 
 def from_arrays(arrays: Mapping[str, np.ndarray]) -> StringTable:
@@ -86,3 +88,10 @@ def test_slots_are_a_power_of_two_and_never_full() -> None:
     assert valid_slots(np.array([0, 1], np.int32), 1)
     assert not valid_slots(np.array([1, 1], np.int32), 1)
     assert not valid_slots(np.array([0, 1, 0], np.int32), 1)
+
+
+def test_more_bytes_than_their_places_can_count_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strings, "MOST_BYTES", 5)
+    table = StringTable(["abc", "de"])
+    with pytest.raises(SapoError, match="6 bytes of strings at once are more than 5; give fewer sentences"):
+        table.find(["abc", "def"])

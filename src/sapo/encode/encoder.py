@@ -218,8 +218,7 @@ class Session:
         return row_offsets, rows[:written]
 
     def _values(self, ids: Mapping[str, Ints], tokens: int) -> tuple[Ints, Longs, Ints]:
-        new_words = {name: table.strings() for name, table in self._new.items()}
-        return view_values(self._encoder.layout, ids, tokens, new_words)
+        return view_values(self._encoder.layout, ids, tokens, self._new)
 
 
 def fields_of(block: Block, name: str) -> tuple[Bytes, Ints, Ints]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from sapo.encode.strings import StringTable
 from sapo.encode.template import Template, TemplateSet, View
 from sapo.encode.views import ViewValues
 from sapo.errors import SapoError
@@ -96,7 +97,7 @@ def damaged() -> SapoError:
 
 
 def view_values(
-    layout: Layout, ids: Mapping[str, Ints], tokens: int, new_words: Mapping[str, list[str]]
+    layout: Layout, ids: Mapping[str, Ints], tokens: int, new_words: Mapping[str, StringTable]
 ) -> tuple[Ints, Longs, Ints]:
     """The value of each view at each token, and the sets of the many-valued ones."""
     values = np.zeros((len(layout.views), tokens), np.int32)
@@ -113,7 +114,7 @@ def view_values(
         if view.view.column not in distinct:
             distinct[view.view.column] = np.unique(column, return_inverse=True)
         words, place = distinct[view.view.column]
-        offsets, members = _select(view, words, new_words.get(view.view.column, []))
+        offsets, members = _select(view, words, new_words.get(view.view.column))
         if view.view.many:
             values[number] = -1 - (sets + place)
             all_offsets.append(members_before + offsets[1:])
@@ -128,7 +129,7 @@ def view_values(
     return values, np.concatenate(all_offsets), np.concatenate(all_members)
 
 
-def _select(view: ViewValues, words: Ints, new_words: list[str]) -> tuple[Longs, Ints]:
+def _select(view: ViewValues, words: Ints, new_words: StringTable | None) -> tuple[Longs, Ints]:
     """Offsets and members of the given words; those past the known ones are in `new_words`."""
     assert view.offsets is not None
     assert view.members is not None
@@ -138,7 +139,7 @@ def _select(view: ViewValues, words: Ints, new_words: list[str]) -> tuple[Longs,
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
     places = np.arange(offsets[-1]) + np.repeat(view.offsets[known] - offsets[:-1], sizes)
     members = view.members[places]
-    if len(new):
+    if len(new) and new_words is not None:
         new_offsets, new_members = view.of_new_words([new_words[i - count] for i in new.tolist()])
         offsets = np.concatenate([offsets, offsets[-1] + new_offsets[1:]])
         members = np.concatenate([members, new_members])

@@ -6,8 +6,11 @@ from typing import Any
 import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block
+from sapo.errors import SapoError
 from sapo.kernels import tables
 from sapo.kernels.types import Bytes, Ints, Longs
+
+MOST_BYTES = 2**31 - 1  # of strings that are looked up at once: places in them are 32-bit numbers
 
 
 class StringTable:
@@ -121,9 +124,11 @@ def label_ids(block: Block, labels: list[str]) -> Ints:
 def fields(strings: Sequence[str]) -> tuple[Bytes, Ints, Ints]:
     """Strings as one run of bytes with the start and end of each."""
     encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
-    ends = np.cumsum([len(piece) for piece in encoded], dtype=np.int64).astype(np.int32)
-    starts = np.concatenate([np.zeros(1, np.int32), ends])[:-1]
-    return np.frombuffer(b"".join(encoded), np.uint8), starts, ends
+    ends = np.cumsum([len(piece) for piece in encoded], dtype=np.int64)
+    if len(ends) and ends[-1] > MOST_BYTES:
+        raise SapoError(f"{ends[-1]:,} bytes of strings at once are more than {MOST_BYTES:,}; give fewer sentences")
+    starts = np.concatenate([np.zeros(1, np.int64), ends])[:-1]
+    return np.frombuffer(b"".join(encoded), np.uint8), starts.astype(np.int32), ends.astype(np.int32)
 
 
 def power_of_two(at_least: int) -> int:
