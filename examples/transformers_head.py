@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 import sapo
 from sapo.corpus.sample import COLUMNS, sample_path
-from sapo.neural import SapoLayer
+from sapo.neural import Ranked, SapoLayer, SoftmaxLayer
 
 Pieces = tuple[Tensor, Tensor, Tensor]  # input_ids, attention_mask, and which pieces begin a word
 
@@ -38,6 +38,7 @@ class SapoTagger(nn.Module):
         self.encoder = encoder
         self.linear = nn.Linear(hidden, labels)
         self.layer = SapoLayer(labels, n=n, reduction="mean")
+        self.tokens = SoftmaxLayer(labels, reduction="mean")  # a little of its loss holds the scores up: docs/neural.md
 
     def emissions(self, input_ids: Tensor, attention_mask: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
         """[B, words, L], and the mask of the words."""
@@ -51,13 +52,19 @@ class SapoTagger(nn.Module):
     def forward(self, input_ids: Tensor, attention_mask: Tensor, first: Tensor, tags: Tensor) -> Tensor:
         """The loss; tags int64[B, words]."""
         emissions, mask = self.emissions(input_ids, attention_mask, first)
-        return self.layer(emissions, tags, mask)
+        return self.layer(emissions, tags, mask) + 0.1 * self.tokens(emissions, tags, mask)
 
     @torch.no_grad()
-    def tag(self, input_ids: Tensor, attention_mask: Tensor, first: Tensor, n: int = 1) -> list[Any]:
-        """The tags of each sentence, or its n best taggings with their probabilities."""
+    def tag(self, input_ids: Tensor, attention_mask: Tensor, first: Tensor) -> list[list[int]]:
+        """The tags of each sentence."""
         self.eval()
-        return self.layer.decode(*self.emissions(input_ids, attention_mask, first), n=n)
+        return self.layer.decode(*self.emissions(input_ids, attention_mask, first))
+
+    @torch.no_grad()
+    def nbest(self, input_ids: Tensor, attention_mask: Tensor, first: Tensor, n: int = 5) -> list[list[Ranked]]:
+        """The n best taggings of each sentence, with their probabilities."""
+        self.eval()
+        return self.layer.nbest(*self.emissions(input_ids, attention_mask, first), n)
 
 
 def pieces_of(tokenizer: Any, sentences: Sequence[Sequence[str]]) -> Pieces:
@@ -69,6 +76,8 @@ def pieces_of(tokenizer: Any, sentences: Sequence[Sequence[str]]) -> Pieces:
         for place, word in enumerate(found.word_ids(row)):
             if word is not None and word != seen:
                 first[row, place], seen = True, word
+        if int(first[row].sum()) != len(sentences[row]):
+            raise SystemExit(f"sentence {row}: the tokenizer leaves a word without a piece: {' '.join(sentences[row])}")
     return found["input_ids"], found["attention_mask"], first
 
 
@@ -162,7 +171,7 @@ def main() -> None:
     right = sum(a == b for tags, (_, gold) in zip(found, pairs, strict=True) for a, b in zip(tags, gold, strict=True))
     print(f"accuracy on the training sentences: {100 * right / sum(len(gold) for _, gold in pairs):.1f} %")
     words = pairs[0][0]
-    for one in model.tag(*pieces_of(tokenizer, [words]), n=3)[0]:
+    for one in model.nbest(*pieces_of(tokenizer, [words]), 3)[0]:
         print(f"{one.probability:.3f}", *(f"{word}/{labels[tag]}" for word, tag in zip(words, one.tags, strict=True)))
 
 

@@ -1,6 +1,7 @@
 """What a user says about learning in, settings out: the learner, the options of its network, a rate for the data."""
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 from sapo.encode.template import did_you_mean
@@ -30,11 +31,12 @@ def neural_options(learner: str, values: dict[str, Any]) -> NeuralOptions:
     return NeuralOptions(**values)
 
 
-def make_settings(values: dict[str, Any]) -> Settings:
+def make_settings(values: dict[str, Any], *, others: Iterable[str] = ()) -> Settings:
+    """Settings of these values; `others` are names that somebody may have meant, but that are no settings."""
     known = [field.name for field in dataclasses.fields(Settings)]
     for name in values:
         if name not in known:
-            raise SapoError(f"unknown setting '{name}'{did_you_mean(name, known)}")
+            raise SapoError(f"unknown setting '{name}'{did_you_mean(name, [*known, *others])}")
     return Settings(**values)
 
 

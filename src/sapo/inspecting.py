@@ -38,7 +38,7 @@ def describe(model: Model, *, top: int = 5, label: str | None = None) -> dict[st
         "record": model.record,
         "network": neural,
         "strongest_features": {name: _strongest_features(model, model.labels.index(name), top) for name in chosen},
-        "strongest_transitions": _strongest_transitions(model, top * 4),
+        "strongest_transitions": _strongest_transitions(model, top * 4) if model.encoder.transitions else [],
         "strongest_edge_features": _strongest_edge_features(model, top * 4),
     }
 
@@ -154,7 +154,7 @@ def describe_text(description: dict[str, Any]) -> str:
     lines += ["", "strongest features"] if description["strongest_features"] else []
     for label, features in description["strongest_features"].items():
         lines += [f"  {label}", *(f"    {entry['weight']:+8.4f}  {entry['feature']}" for entry in features)]
-    lines += ["", "strongest transitions"]
+    lines += ["", "strongest transitions"] if description["strongest_transitions"] else []
     lines += [
         f"    {entry['weight']:+8.4f}  {entry['from']} -> {entry['to']}"
         for entry in description["strongest_transitions"]

@@ -9,7 +9,6 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -120,7 +119,9 @@ def run_network(
     from sapo.neural.encoder import load_state, state_arrays
     from sapo.neural.inputs import read_all
     from sapo.neural.passes import Adam, network_pass
+    from sapo.neural.threads import threads
 
+    options = options.settled(learner, corpus.sentences)
     encoder = _begin(texts, templates, labels, settings, options, learner)
     network, vocabulary = encoder.network, encoder.vocabulary
     inputs = read_all(vocabulary, texts.train)
@@ -134,10 +135,12 @@ def run_network(
     best = _Best(encoder)
     watching: list[Observer] = [best, *observers]
     if checkpoint is not None:
-        told = json.dumps(encoder.header(), sort_keys=True)
-        seen = hashlib.sha256(inputs.words.tobytes() + state_arrays(network, "")["words.weight"].tobytes()).hexdigest()
-        same = fingerprint(corpus, dev.corpus if dev else None, [learner, told, seen, *names])
-        keeper = _Checkpoint(checkpoint, settings, same, encoder, adam, best)
+        told = json.dumps(vocabulary.header(), sort_keys=True)
+        seen = hashlib.sha256(inputs.words.tobytes())
+        if options.vectors is not None:
+            seen.update(state_arrays(network, "")["words.weight"].tobytes())
+        same = fingerprint(corpus, dev.corpus if dev else None, [learner, told, seen.hexdigest(), *names])
+        keeper = _Checkpoint(checkpoint, {**settings.as_json(), **options.as_json()}, same, encoder, adam, best)
         if resume and Path(checkpoint).exists():
             keeper.load(state)
         watching.append(keeper)
@@ -148,10 +151,12 @@ def run_network(
         seed = (settings.seed, state.epoch + 1)
         return network_pass(network, adam, inputs, corpus.gold, order, rate=rate, seed=seed, totals=totals)
 
-    with _threads(settings.threads):
+    with threads(settings.threads):
         reason = learn(learner_pass, corpus, settings, state, dev=watched, observers=watching)
     if best.arrays:
         load_state(network, best.arrays, "")
+        state.best_epoch = best.epoch  # one that was stopped while it kept a better pass still has the one before
+    network.eval()
     return Trained(encoder, state.weights.true_weights(), reason, state)
 
 
@@ -187,24 +192,12 @@ def _begin(
     return NeuralEncoder(vocabulary, network, learner)
 
 
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    """PyTorch computes with so many threads; afterwards with as many as before."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
 class _Best:
     """Keeps the weights of the best pass on the dev set."""
 
     def __init__(self, encoder: "NeuralEncoder") -> None:
         self.encoder = encoder
+        self.epoch = 0
         self.arrays: Arrays = {}
 
     def samples(self, epoch: int, done: int, of: int) -> None:
@@ -214,7 +207,7 @@ class _Best:
         from sapo.neural.encoder import state_arrays
 
         if state.best_epoch == record.epoch:
-            self.arrays = state_arrays(self.encoder.network, "")
+            self.epoch, self.arrays = record.epoch, state_arrays(self.encoder.network, "")
 
 
 class _Checkpoint:
@@ -223,7 +216,7 @@ class _Checkpoint:
     def __init__(
         self,
         path: str | Path,
-        settings: Settings,
+        settings: dict[str, Any],
         fingerprint: str,
         encoder: "NeuralEncoder",
         adam: "Adam",
@@ -259,6 +252,7 @@ class _Checkpoint:
                 name.removeprefix("best."): array.copy() for name, array in arrays.items() if name.startswith("best.")
             }
             take_history(state, header)
+            self.best.epoch = state.best_epoch
             if self.best.arrays:
                 state.best = state.weights.true_weights()
         except (KeyError, TypeError, ValueError) as error:

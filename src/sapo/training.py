@@ -71,7 +71,10 @@ def train(
     check_learner(learner)
     options = neural_options(learner, {name: settings.pop(name) for name in OPTION_NAMES & settings.keys()})
     auto = settings.get("rate", AUTO) == AUTO
-    chosen = make_settings({key: value for key, value in settings.items() if not (auto and key == "rate")})
+    chosen = make_settings(
+        {key: value for key, value in settings.items() if not (auto and key == "rate")},
+        others=sorted(OPTION_NAMES) if is_neural(learner) else (),
+    )
     conditions = Conditions(
         constraints=constraints,
         rules=rules,

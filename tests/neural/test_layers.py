@@ -58,7 +58,7 @@ def test_the_gradient_is_what_the_candidates_expect_less_the_oracle() -> None:
     emissions, tags = make(layer, 7, batch=1)
     layer(emissions, tags).backward()
     expected = -torch.nn.functional.one_hot(tags[0], L).double()
-    for ranked in layer.decode(emissions, n=3)[0]:
+    for ranked in layer.nbest(emissions, n=3)[0]:
         expected += ranked.probability * torch.nn.functional.one_hot(torch.tensor(ranked.tags), L)
     torch.testing.assert_close(emissions.grad[0], expected)
 
@@ -153,7 +153,7 @@ def test_what_is_in_the_padding_does_not_matter() -> None:
 def test_the_n_best_come_with_scores_and_probabilities_best_first() -> None:
     layer = CrfLayer(L)
     emissions, _ = make(layer, 8, batch=1)
-    ranked = layer.decode(emissions, n=ALL + 5)[0]
+    ranked = layer.nbest(emissions, n=ALL + 5)[0]
     assert len(ranked) == ALL
     assert sum(one.probability for one in ranked) == pytest.approx(1)
     assert [one.score for one in ranked] == sorted((one.score for one in ranked), reverse=True)
@@ -185,6 +185,53 @@ def test_the_top_n_loss_leaves_out_what_is_not_there() -> None:
     torch.testing.assert_close(loss(oracle, scores, torch.tensor([[True, False]])), torch.tensor([1.0]))
 
 
+@pytest.mark.parametrize("layer", [SapoLayer(L, n=4), CrfLayer(L), PerceptronLayer(L)])
+def test_what_is_forbidden_is_not_chosen_and_spoils_nothing(layer: torch.nn.Module) -> None:
+    emissions, tags = make(layer, 12, batch=3)
+    tags = tags.clamp(min=1)
+    with torch.no_grad():
+        layer.start[0] = layer.end[0] = layer.transitions[0, 0] = layer.transitions[2, 0] = -torch.inf
+        emissions[:, :, 0] += 5  # tempting
+    mask = torch.arange(T) < torch.tensor([[T], [2], [1]])
+    loss = layer(emissions, tags, mask)
+    assert torch.isfinite(loss)
+    assert all(torch.isfinite(grad).all() for grad in torch.autograd.grad(loss, [emissions, *layer.parameters()]))
+    for ranked, size in zip(layer.nbest(emissions, mask, n=6), (T, 2, 1), strict=True):
+        assert ranked[0].tags in layer.decode(emissions, mask)
+        for one in ranked:
+            assert one.tags[0] != 0
+            assert one.tags[-1] != 0
+            assert not {(0, 0), (2, 0)} & set(pairwise(one.tags))
+            assert np.isfinite(one.score)
+        assert len(ranked) == min(6, {T: 6, 2: 4, 1: 2}[size])
+
+
+@pytest.mark.parametrize("layer", [SapoLayer(L, n=4), CrfLayer(L), PerceptronLayer(L), SoftmaxLayer(L)])
+def test_padding_may_hold_anything(layer: torch.nn.Module) -> None:
+    emissions, tags = make(layer, 13)
+    mask = torch.tensor([[True] * T, [True] * 2 + [False] * 2])
+    spoilt = emissions.detach().clone()
+    spoilt[~mask] = torch.nan
+    torch.testing.assert_close(layer(spoilt, tags, mask), layer(emissions, tags, mask))
+    assert layer.decode(spoilt, mask) == layer.decode(emissions, mask)
+
+
+@pytest.mark.parametrize("layer", [SapoLayer(L, n=4), CrfLayer(L)])
+def test_half_precision_is_taken(layer: torch.nn.Module) -> None:
+    emissions, tags = make(layer, 14)
+    exact = layer(emissions, tags)
+    rough = layer.to(torch.bfloat16)(emissions.to(torch.bfloat16), tags)
+    assert rough.dtype == torch.bfloat16
+    assert rough.item() == pytest.approx(exact.item(), rel=0.1)
+
+
+def test_the_candidates_are_counted() -> None:
+    layer = SapoLayer(L, n=ALL * 2)
+    emissions, tags = make(layer, 15)
+    layer(emissions, tags)
+    assert layer.candidates == 2 * ALL
+
+
 def test_wrong_arguments_are_told_in_one_line() -> None:
     layer = SapoLayer(L)
     emissions, tags = torch.zeros(1, 2, L), torch.zeros(1, 2, dtype=torch.int64)
@@ -202,7 +249,7 @@ def test_wrong_arguments_are_told_in_one_line() -> None:
         (lambda: SapoLayer(L, n=0), "n must be at least 1"),
         (lambda: SapoLayer(L, stop_ratio=0.5), "stop_ratio must be at least 1"),
         (lambda: CrfLayer(L, reduction="max"), "reduction must be one of sum, mean, none, not max"),
-        (lambda: layer.decode(emissions, n=0), "n must be at least 1"),
+        (lambda: layer.nbest(emissions, n=0), "n must be at least 1"),
     ):
         with pytest.raises(SapoError, match=message):
             make_wrong()

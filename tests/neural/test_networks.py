@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tiny_network import PAIRS, SENTENCE, SMALL, train
+
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import sapo  # noqa: E402
@@ -22,20 +24,6 @@ from sapo.neural.batches import make_batch  # noqa: E402
 from sapo.neural.options import LAYERS, NeuralOptions  # noqa: E402
 from sapo.preparing import prepare  # noqa: E402
 from sapo.training import run  # noqa: E402
-
-SMALL: dict[str, Any] = {"word_size": 8, "column_size": 4, "hidden": 8, "char_size": 4, "feature_size": 4, "batch": 4}
-NOUNS, VERBS = ("cat", "dog", "emu", "fox"), ("sleeps", "sings", "hops")
-PAIRS = [
-    ([("The", "DT"), (noun, "NN"), (verb, "VBZ"), (".", ".")], ["B-NP", "I-NP", "B-VP", "O"])
-    for noun in NOUNS
-    for verb in VERBS
-]
-SENTENCE = PAIRS[0][0]
-
-
-def train(learner: str = "bilstm-sapo", **more: Any) -> sapo.Tagger:
-    given = {"epochs": 12, "rate": 0.02, "dropout": 0.1, "tolerance": 0.0, **SMALL, **more}
-    return sapo.train(PAIRS, template="chunking", learner=learner, **given)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +90,7 @@ def test_the_lattice_of_a_tagger_is_that_of_the_last_layer(tagger: sapo.Tagger) 
     network = encoder.network.eval()
     with torch.no_grad():
         emissions = batch.padded(network.emissions(batch))
-        ranked = network.layer.decode(emissions, n=3)
+        ranked = network.layer.nbest(emissions, n=3)
     free = dataclasses.replace(tagger.model.parameters, bans=no_bans(len(tagger.labels)))
     for place, sentence in enumerate(batch.sentences.tolist()):
         lattice = make_lattice(encoded, sentence, free)

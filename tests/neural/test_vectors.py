@@ -17,6 +17,16 @@ def binary(*pairs: tuple[str, list[float]]) -> bytes:
     return header + b"".join(word.encode() + b" " + np.array(values, "<f4").tobytes() + b"\n" for word, values in pairs)
 
 
+def damaged(zipped: bytes) -> bytes:
+    middle = len(zipped) // 2
+    return zipped[:middle] + bytes([zipped[middle] ^ 0xFF]) + zipped[middle + 1 :]
+
+
+def narrower(content: bytes) -> bytes:
+    """The header tells of fewer numbers than there are."""
+    return content.replace(b"2 3\n", b"2 2\n", 1)
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -24,9 +34,11 @@ def binary(*pairs: tuple[str, list[float]]) -> bytes:
         b"2 3\n" + LINES.encode(),
         gzip.compress(LINES.encode()),
         LINES.replace(" ", "\t").replace("\n", "\r\n").encode(),
+        b"2 3\n" + LINES.strip().encode(),
         binary(("the", [0.5, -1, 2]), ("cat", [1, 2, 0.3])),
+        binary(("the", [0.5, -1, 2]), ("cat", [1, 2, 0.3])).replace(b"\ncat", b"cat")[:-1],
     ],
-    ids=["text", "with a header", "zipped", "tabs", "binary"],
+    ids=["text", "with a header", "zipped", "tabs", "without a last newline", "binary", "binary without newlines"],
 )
 def test_every_form_gives_the_same_vectors(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "vectors"
@@ -60,6 +72,11 @@ def test_a_word_may_have_blanks(tmp_path: Path) -> None:
         (binary(("the", [1, 2]))[:-6], ":1: tells of 1 vectors of 2 numbers, but the file ends before that"),
         (binary(("the", [1, float("nan")])), ": vector 1, of 'the': a value is no finite number"),
         (b"\x1f\x8bcut off", ": cannot be read"),
+        (damaged(gzip.compress(LINES.encode() * 99)), ": cannot be read"),
+        ("2 2\nthe 1 2\ncafé 1 2\n".encode("latin-1"), ":3: expected a word and 2 numbers, found 'caf"),
+        ("2 2\ncafé 1 2\nthe 1 2\n".encode("latin-1"), ":2: expected a word and 2 numbers, found 'caf"),
+        (narrower(binary(("the", [1, 2, 3]), ("cat", [1, 2, 3]))), ": vector 2 of 2: "),
+        (binary(("the", [1, 2])) + b"cat \x00\x00\x00\x00", ":1: tells of 1 vectors of 2 numbers, but more follows"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, content: bytes, message: str) -> None:

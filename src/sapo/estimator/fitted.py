@@ -17,6 +17,7 @@ from sapo.estimator.sequences import Label, Pairs, labelled_pairs, token_importa
 from sapo.evaluate import Scores, looks_like_spans, score
 from sapo.learn import Groups, PassRecord, Settings
 from sapo.model import model_bytes, model_from_bytes
+from sapo.neural.options import NeuralOptions
 from sapo.preparing import Prepared
 from sapo.tagger import Tagger, Tagging
 from sapo.training import Outcome, run
@@ -90,6 +91,7 @@ class FittedLabeler(Estimator):
         calibrated: bool,
         sample_weight: Any = None,
         groups: Groups | None = None,
+        options: NeuralOptions | None = None,
     ) -> Outcome:
         if sample_weight is not None:
             importance = token_importance(sample_weight, np.diff(prepared.corpus.offsets).tolist())
@@ -98,7 +100,7 @@ class FittedLabeler(Estimator):
             prepared = replace(prepared, corpus=replace(prepared.corpus, importance=importance))
         if calibrated:
             settings = with_calibrated_rate(prepared, settings, learner)
-        outcome = run(prepared, settings, learner=learner, groups=groups)
+        outcome = run(prepared, settings, learner=learner, options=options, groups=groups)
         if outcome.reason == "interrupted":  # a search over parameters must not take this for a result
             raise KeyboardInterrupt
         return outcome

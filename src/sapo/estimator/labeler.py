@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from sapo.choosing import make_settings
+from sapo.choosing import make_settings, neural_options
 from sapo.conditions import Conditions
 from sapo.encode.importance import BALANCED
 from sapo.errors import SapoError
@@ -30,7 +30,8 @@ class SequenceLabeler(FittedLabeler):
 
     Taggings keep to the tag scheme of the data (`constraints`) and to `rules`; `scheme` learns the labels in another
     scheme; the label `missing` stands for one that is not known. `class_weight` is 'balanced', or has a weight for some
-    of the labels: the others have 1.
+    of the labels: the others have 1. `network` has the options of a neural learner, such as
+    {"batch": 8} (see `sapo.neural.options`).
 
     A token is a string, a tuple of columns (word, pos, ...), or its features as a dictionary or a list.
 
@@ -68,6 +69,7 @@ class SequenceLabeler(FittedLabeler):
         scheme: str | None = None,
         missing: Label | None = None,
         class_weight: Mapping[Label, float] | str | None = None,
+        network: Mapping[str, Any] | None = None,
     ) -> None:
         self.template = template
         self.columns = columns
@@ -93,6 +95,7 @@ class SequenceLabeler(FittedLabeler):
         self.scheme = scheme
         self.missing = missing
         self.class_weight = class_weight
+        self.network = network
 
     def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None, sample_weight: Any = None) -> Self:
         """Train anew. With a dev set training stops when it gets no better there, and the best pass is kept.
@@ -156,7 +159,12 @@ class SequenceLabeler(FittedLabeler):
         )
         calibrated = isinstance(self.rate, str) and self.rate == AUTO
         outcome = self._train(
-            prepared, self._settings(calibrated), self.learner, calibrated=calibrated, sample_weight=sample_weight
+            prepared,
+            self._settings(calibrated),
+            self.learner,
+            calibrated=calibrated,
+            sample_weight=sample_weight,
+            options=neural_options(self.learner, dict(self.network or {})),
         )
         self._keep(outcome.tagger, kind, outcome.history)
 

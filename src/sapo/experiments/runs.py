@@ -102,8 +102,10 @@ class _Log:
         self.watch(record.epoch, score)
 
 
-def _network_settings(system: System) -> Line:
-    return neural_options(system.learner, dict(system.options)).as_json() if is_neural(system.learner) else {}
+def _network_settings(system: System, sentences: int) -> Line:
+    if not is_neural(system.learner):
+        return {}
+    return neural_options(system.learner, dict(system.options)).settled(system.learner, sentences).as_json()
 
 
 def _first_line(task: Task, system: System, settings: Settings, setup: Setup, data: TaskData) -> Line:
@@ -118,7 +120,7 @@ def _first_line(task: Task, system: System, settings: Settings, setup: Setup, da
         "seed": settings.seed,
         "command": setup.command(task, system, settings.seed),
         "template": prepared.template,
-        "settings": {**settings.as_json(), **_network_settings(system)},
+        "settings": {**settings.as_json(), **_network_settings(system, prepared.corpus.sentences)},
         "features": prepared.encoder.features,
         "paper_features": task.paper_features,
         "labels": len(prepared.labels),

@@ -21,27 +21,27 @@ ARRAYS = (*BLOCKS, "state", "sums", "edge_sums", "pair_sums", "received", "edge_
 
 
 def save_checkpoint(path: str | Path, state: State, settings: Settings, fingerprint: str) -> None:
-    header = checkpoint_header(state, settings, fingerprint)
+    header = checkpoint_header(state, settings.as_json(), fingerprint)
     arrays = {name: getattr(state.weights, name) for name in ARRAYS}
     if state.best is not None:
         arrays.update((f"best_{name}", getattr(state.best, name)) for name in BLOCKS)
     save_arrays(path, header, arrays)
 
 
-def checkpoint_header(state: State, settings: Settings, fingerprint: str) -> dict[str, Any]:
+def checkpoint_header(state: State, settings: dict[str, Any], fingerprint: str) -> dict[str, Any]:
     """All of a checkpoint that is not arrays."""
     return {
         "format": 1,
         "fingerprint": fingerprint,
-        "settings": settings.as_json(),
+        "settings": settings,
         "best_epoch": state.best_epoch,
         "history": [dataclasses.asdict(record) for record in state.history],
     }
 
 
-def check_same_run(path: str | Path, header: dict[str, Any], settings: Settings, fingerprint: str) -> None:
-    """Raise where a checkpoint is not of this run."""
-    then, now = dict(header["settings"]), settings.as_json()
+def check_same_run(path: str | Path, header: dict[str, Any], now: dict[str, Any], fingerprint: str) -> None:
+    """Raise where a checkpoint is not of this run, which has the settings `now`."""
+    then = dict(header["settings"])
     if header["fingerprint"] != fingerprint:
         raise SapoError(f"{path}: was made with other data, templates or learner; leave --resume out to begin anew")
     changed = [key for key in now if key not in FREE_TO_CHANGE and then.get(key) != now[key]]
@@ -59,7 +59,7 @@ def load_checkpoint(path: str | Path, state: State, settings: Settings, fingerpr
     """Bring a fresh state to where a run with the same data and settings stood."""
     header, arrays = load_arrays(path, WHAT)
     try:
-        check_same_run(path, header, settings, fingerprint)
+        check_same_run(path, header, settings.as_json(), fingerprint)
         for name in ARRAYS:
             mine = getattr(state.weights, name)
             _check_like(arrays[name], mine, name)

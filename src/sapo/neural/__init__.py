@@ -9,12 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sapo.neural.layers import CrfLayer, PerceptronLayer, SapoLayer, SoftmaxLayer, TopNLoss
+    from sapo.neural.layers import CrfLayer, PerceptronLayer, Ranked, SapoLayer, SoftmaxLayer, TopNLoss
     from sapo.neural.topn import kernel_top_n, top_n, torch_top_n
 
 _HOME = {
     "CrfLayer": "sapo.neural.layers",
     "PerceptronLayer": "sapo.neural.layers",
+    "Ranked": "sapo.neural.layers",
     "SapoLayer": "sapo.neural.layers",
     "SoftmaxLayer": "sapo.neural.layers",
     "TopNLoss": "sapo.neural.layers",
@@ -26,6 +27,7 @@ _HOME = {
 __all__ = [
     "CrfLayer",
     "PerceptronLayer",
+    "Ranked",
     "SapoLayer",
     "SoftmaxLayer",
     "TopNLoss",

@@ -20,6 +20,7 @@ from sapo.neural.batches import batches_of, make_batch
 from sapo.neural.inputs import Inputs, Reader, Vocabulary
 from sapo.neural.network import Network, Sizes
 from sapo.neural.options import LAYERS, NeuralOptions
+from sapo.neural.threads import one_thread
 
 SENTENCES = 64  # that are scored at once
 PREFIX = "network."
@@ -94,15 +95,11 @@ class NeuralEncoder:
         """[tokens, labels]"""
         network = self.network
         found = np.empty((int(inputs.offsets[-1]), self.features), np.float32)
-        was_training = network.training
-        network.eval()
-        try:
-            with torch.no_grad():
-                for sentences in batches_of(inputs, np.arange(inputs.sentences), SENTENCES):
-                    batch = make_batch(inputs, sentences, chars=network.chars is not None)
-                    found[batch.tokens] = network.emissions(batch).numpy()
-        finally:
-            network.train(was_training)
+        network.eval()  # and so it stays, for others may tag at the same time; a pass of training begins with train()
+        with torch.no_grad(), one_thread():
+            for sentences in batches_of(inputs, np.arange(inputs.sentences), SENTENCES):
+                batch = make_batch(inputs, sentences, chars=network.chars is not None)
+                found[batch.tokens] = network.emissions(batch).numpy()
         full = inputs.lengths > 0
         found[inputs.offsets[:-1][full]] += network.layer.start.detach().numpy()
         found[inputs.offsets[1:][full] - 1] += network.layer.end.detach().numpy()
@@ -134,6 +131,7 @@ class NeuralEncoder:
         check_state(network, arrays, PREFIX)
         network.to_empty(device="cpu")
         load_state(network, arrays, PREFIX)
+        network.eval()
         return cls(vocabulary, network, header["learner"])
 
 

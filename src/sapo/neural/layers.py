@@ -3,6 +3,7 @@
     layer = SapoLayer(labels=9, n=5)
     loss = layer(emissions, tags, mask)        # emissions [B, T, L], tags [B, T], mask bool [B, T]
     taggings = layer.decode(emissions, mask)   # a list of tags for each sentence
+    ranked = layer.nbest(emissions, mask, 3)   # its 3 best taggings, with scores and probabilities
 
 A tagging scores the sum of its emissions and of the transitions between its tags, the start and the end included. The
 layers differ in what the score of the oracle (the gold tagging) is measured against: the paper's top-n, all taggings,
@@ -83,19 +84,23 @@ class SequenceLayer(nn.Module):
         raise NotImplementedError
 
     @torch.no_grad()
-    def decode(self, emissions: Tensor, mask: Tensor | None = None, n: int = 1) -> list[list[int]] | list[list[Ranked]]:
-        """The best tagging of each sentence; with n > 1 its n best taggings, best first, with their probabilities."""
+    def decode(self, emissions: Tensor, mask: Tensor | None = None) -> list[list[int]]:
+        """The best tagging of each sentence."""
+        lengths = self._lengths(emissions, None, mask)
+        found = top_n(self.nodes(emissions, lengths), self.transitions, lengths, 1)
+        return [path[0][:size] for path, size in zip(found.paths.tolist(), lengths.tolist(), strict=True)]
+
+    @torch.no_grad()
+    def nbest(self, emissions: Tensor, mask: Tensor | None = None, n: int = 5) -> list[list[Ranked]]:
+        """The n best taggings of each sentence, best first, with their scores and probabilities."""
         if n < 1:
             raise SapoError(f"n must be at least 1, not {n}")
         lengths = self._lengths(emissions, None, mask)
         nodes = self.nodes(emissions, lengths)
         found = top_n(nodes, self.transitions, lengths, n)
-        sizes = lengths.tolist()
-        if n == 1:
-            return [path[0][:size] for path, size in zip(found.paths.tolist(), sizes, strict=True)]
         scores = self.score_paths(nodes, found.paths, lengths).masked_fill(~found.valid, -math.inf)
         shares = torch.softmax(scores, dim=1)
-        rows = zip(*(part.tolist() for part in (found.paths, scores, shares, found.valid)), sizes, strict=True)
+        rows = zip(*(part.tolist() for part in (found.paths, scores, shares, found.valid, lengths)), strict=True)
         return [
             [
                 Ranked(path[:size], score, share)
@@ -107,24 +112,25 @@ class SequenceLayer(nn.Module):
 
     def nodes(self, emissions: Tensor, lengths: Tensor) -> Tensor:
         """The emissions with start and end taken in, so that only nodes and edges are left."""
-        T = emissions.shape[1]
-        if T == 0:
-            return emissions
-        place = torch.arange(T, device=emissions.device)
-        last = (place == (lengths - 1).unsqueeze(1)).unsqueeze(2)
-        first = (place == 0).view(1, T, 1)
-        return emissions + first * self.start + last * self.end
+        # chosen, not multiplied by 0 and 1: what is forbidden is minus infinity, and padding may hold anything
+        zero = emissions.new_zeros(())
+        place = torch.arange(emissions.shape[1], device=emissions.device)
+        ends = lengths.unsqueeze(1)
+        nodes = torch.where((place < ends).unsqueeze(2), emissions, zero)
+        nodes = nodes + torch.where(((place == 0) & (place < ends)).unsqueeze(2), self.start, zero)
+        return nodes + torch.where((place == ends - 1).unsqueeze(2), self.end, zero)
 
     def score_paths(self, nodes: Tensor, paths: Tensor, lengths: Tensor) -> Tensor:
         """[B, n] the scores of taggings, paths int64[B, n, T]; with a gradient."""
         T = nodes.shape[1]
         inside = torch.arange(T, device=nodes.device) < lengths.unsqueeze(1)  # [B, T]
         values = nodes.gather(2, paths.transpose(1, 2))  # [B, T, n]
-        scores = (values * inside.unsqueeze(2)).sum(1)
+        zero = values.new_zeros(())
+        scores = torch.where(inside.unsqueeze(2), values, zero).sum(1)
         if T > 1:
             pairs = paths[:, :, :-1] * self.labels + paths[:, :, 1:]
             steps = self.transitions.flatten().index_select(0, pairs.flatten()).view(pairs.shape)
-            scores = scores + (steps * inside[:, 1:].unsqueeze(1)).sum(2)
+            scores = scores + torch.where(inside[:, 1:].unsqueeze(1), steps, zero).sum(2)
         return scores
 
     def score(self, emissions: Tensor, tags: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -182,6 +188,7 @@ class SapoLayer(SequenceLayer):
             raise SapoError(f"stop_ratio must be at least 1, not {stop_ratio}")
         self.n = n
         self.stop_ratio = stop_ratio
+        self.candidates = 0  # that the last batch was measured against
         self.loss = TopNLoss("none")
 
     def losses(self, nodes: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
@@ -193,6 +200,7 @@ class SapoLayer(SequenceLayer):
         scores = scores.masked_fill(~found.valid, -math.inf)
         if self.stop_ratio < math.inf:
             scores = scores.masked_fill(scores < scores[:, :1] - math.log(self.stop_ratio), -math.inf)
+        self.candidates = int((scores > -math.inf).sum())
         return self.loss(oracle.squeeze(1), scores)
 
     def extra_repr(self) -> str:

@@ -72,19 +72,21 @@ class Network(nn.Module):
             dropout=options.dropout if options.depth > 1 else 0.0,
         )
         self.linear = nn.Linear(2 * options.hidden, sizes.labels)
-        self.token_loss = options.token_loss_of(layer)
+        self.token_loss = options.token_loss or 0.0
         self.layer: SequenceLayer = make_layer(layer, sizes.labels, n=n, stop_ratio=stop_ratio)
 
     def use_vectors(self, numbers: Tensor, vectors: Floats) -> None:
         """Begin with these vectors for the words of these numbers, brought to the spread that random ones have."""
         with torch.no_grad():
             given = torch.from_numpy(vectors)
-            deviation = float(given.std()) or 1.0
+            deviation = float(given.std(correction=0)) or 1.0
             self.words.weight[numbers] = given / deviation * math.sqrt(1 / self.options.word_size)
 
     def emissions(self, batch: Batch) -> Tensor:
         """[tokens, L] in the order of the batch."""
         words = batch.words
+        if not len(words):
+            return self.linear.weight.new_zeros((0, self.sizes.labels))
         if self.training and self.options.word_dropout:
             words = words.masked_fill(torch.rand(words.shape) < self.options.word_dropout, UNKNOWN)
         parts = [self.words(words), self.capitals(batch.capitals)]
@@ -94,8 +96,6 @@ class Network(nn.Module):
         if self.features is not None:
             parts.append(self.features(batch.rows, batch.row_offsets))
         seen = self.dropout(torch.cat(parts, dim=1))
-        if not len(seen):
-            return seen.new_zeros((0, self.sizes.labels))
         read, _ = self.lstm(PackedSequence(seen, batch.sizes))
         return self.linear(self.dropout(read.data))
 
@@ -125,7 +125,8 @@ class CharacterCnn(nn.Module):
 
     def forward(self, chars: Tensor) -> Tensor:
         answers = self.filters(self.table(chars + 1).transpose(1, 2))
-        return answers.masked_fill((chars < 0).unsqueeze(1), -math.inf).amax(2).clamp(min=-1e4)
+        largest = answers.masked_fill((chars < 0).unsqueeze(1), -math.inf).amax(2)
+        return torch.where((chars >= 0).any(1, keepdim=True), largest, 0.0)  # a word may be empty
 
 
 class CharacterLstm(nn.Module):

@@ -14,6 +14,7 @@ from torch.autograd.function import once_differentiable
 
 from sapo import kernels
 from sapo.kernels import batch
+from sapo.neural.topn import as_numpy
 
 
 def log_normaliser(nodes: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
@@ -39,8 +40,8 @@ class _Normaliser(torch.autograd.Function):
     def forward(ctx: Any, nodes: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
         kernels.compile_kernels()
         precision: Any = np.float64 if nodes.dtype == torch.float64 else np.float32
-        node = np.ascontiguousarray(nodes.detach().cpu().numpy(), precision)
-        edge = np.ascontiguousarray(edges.detach().cpu().numpy(), precision)[np.newaxis]
+        node = np.ascontiguousarray(as_numpy(nodes), precision)
+        edge = np.ascontiguousarray(as_numpy(edges), precision)[np.newaxis]
         log_z = np.empty(len(node), np.float64)
         marginals, pairs = np.zeros_like(node), np.zeros((len(node), *edge.shape[1:]), precision)
         batch.normalise_batch(node, edge, lengths.cpu().numpy().astype(np.int64), log_z, marginals, pairs)

@@ -1,8 +1,9 @@
 """The neural systems by name, and how their networks are made: every option once. Knows no PyTorch."""
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ LAYERS = {
 TOKEN_LOSS = {"sapo": 0.1, "perceptron": 0.1}  # layers that need a token loss beside their own: see network.py
 CHARS = ("none", "cnn", "lstm")
 RATE = 0.002  # of Adam, where none is given
+BATCH = 32  # sentences in a step,
+STEPS = 50  # if a pass then has at least so many steps: with fewer, little data is not learned in some 20 passes
 
 
 def is_neural(learner: str) -> bool:
@@ -58,29 +61,41 @@ class NeuralOptions:
     depth: int = 1  # LSTMs on top of each other
     dropout: float = 0.5
     word_dropout: float = 0.05  # share of the words that are taken for unknown, so that the unknown word is learned
-    batch: int = 32  # sentences; the paper has 1
+    batch: int | None = None  # sentences in a step; the paper has 1. None: 32, or fewer where there is little data
     clip: float = 5.0  # the largest norm of a gradient
     token_loss: float | None = None  # weight of the tokens' cross-entropy beside the loss; None: see TOKEN_LOSS
 
     def __post_init__(self) -> None:
         for name in ("word_size", "column_size", "char_size", "feature_size", "hidden", "depth", "batch"):
-            value = getattr(self, name)
-            whole = isinstance(value, Integral) and not isinstance(value, bool)
-            self._check(name, "a whole number, at least 1", whole and value >= 1)
+            if name != "batch" or self.batch is not None:
+                self._settle(name, Integral, int, "a whole number, at least 1", lambda value: value >= 1)
         for name in ("dropout", "word_dropout"):
-            value = getattr(self, name)
-            self._check(name, "a number from 0 up to, but not, 1", isinstance(value, int | float) and 0 <= value < 1)
-        token_loss = 0.0 if self.token_loss is None else self.token_loss
-        self._check("token_loss", "a number, 0 or more", isinstance(token_loss, int | float) and 0 <= token_loss < 1e9)
-        self._check("clip", "a number more than 0", isinstance(self.clip, int | float) and self.clip > 0)
+            self._settle(name, Real, float, "a number from 0 up to, but not, 1", lambda value: 0 <= value < 1)
+        if self.token_loss is not None:
+            self._settle("token_loss", Real, float, "a number, 0 or more", lambda value: 0 <= value < 1e9)
+        self._settle("clip", Real, float, "a number more than 0", lambda value: value > 0)
         self._check("chars", f"one of {', '.join(CHARS)}", self.chars in CHARS)
+        self._check("features", "true or false", isinstance(self.features, bool))
+        self._check("vectors", "the path of a file", self.vectors is None or isinstance(self.vectors, str | Path))
 
-    def token_loss_of(self, layer: str) -> float:
+    def settled(self, learner: str, sentences: int) -> "NeuralOptions":
+        """All that depends on the learner and on how much there is to learn from, decided.
+
+        >>> options = NeuralOptions().settled("bilstm-sapo", 500)
+        >>> options.batch, options.token_loss
+        (10, 0.1)
         """
-        >>> NeuralOptions().token_loss_of("sapo"), NeuralOptions().token_loss_of("crf")
-        (0.1, 0.0)
-        """
-        return TOKEN_LOSS.get(layer, 0.0) if self.token_loss is None else self.token_loss
+        batch = min(BATCH, max(1, sentences // STEPS)) if self.batch is None else self.batch
+        token_loss = TOKEN_LOSS.get(LAYERS[learner], 0.0) if self.token_loss is None else self.token_loss
+        return dataclasses.replace(self, batch=batch, token_loss=token_loss)
+
+    def _settle(
+        self, name: str, kind: type, exact: Callable[[Any], Any], rule: str, holds: Callable[[Any], bool]
+    ) -> None:
+        """Numbers of NumPy become those of Python, which a model file can hold."""
+        value = getattr(self, name)
+        self._check(name, rule, isinstance(value, kind) and not isinstance(value, bool) and holds(value))
+        object.__setattr__(self, name, exact(value))
 
     def _check(self, name: str, rule: str, holds: bool) -> None:
         if not holds:

@@ -68,6 +68,8 @@ class Adam:
             kept = {}
             for index, parameter in enumerate(owned):
                 names = {key: f"{prefix}{number}.{index}.{key}" for key in ("step", "exp_avg", "exp_avg_sq")}
+                if not any(name in arrays for name in names.values()):
+                    continue  # it has had no gradient yet
                 moments = {key: arrays[names[key]] for key in ("exp_avg", "exp_avg_sq")}
                 if any(array.shape != tuple(parameter.shape) for array in moments.values()):
                     raise ValueError("the state of Adam")
@@ -93,10 +95,12 @@ def network_pass(
 ) -> Iterator[int]:
     """Learn from the sentences, in batches of about this order; say after each how many there were, and count in
     `totals` as the linear learners do (see kernels/update.py). All that is random comes from the seed."""
+    size = network.options.batch
+    assert size is not None  # options are settled before training
     numbers = np.random.default_rng([*seed, 1])
     adam.set_rate(rate)
     golden = torch.from_numpy(gold.astype(np.int64))
-    sequence = list(batches_of(inputs, order, network.options.batch, shuffle=numbers))
+    sequence = list(batches_of(inputs, order, size, shuffle=numbers))
     network.train()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(numbers.integers(1 << 62)))
@@ -118,4 +122,4 @@ def _count(network: Network, lengths: Tensor, emissions: Tensor, gold: Tensor, l
     totals[update.CORRECT] += int(right.sum())
     totals[update.UPDATED_SAMPLES] += len(lengths)
     totals[update.UPDATES] += int(inside.sum())
-    totals[update.CANDIDATES] += len(lengths) * getattr(network.layer, "n", 0)
+    totals[update.CANDIDATES] += getattr(network.layer, "candidates", 0)

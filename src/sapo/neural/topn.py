@@ -34,6 +34,12 @@ def top_n(nodes: Tensor, edges: Tensor, lengths: Tensor, n: int) -> Found:
     return (kernel_top_n if nodes.device.type == "cpu" else torch_top_n)(nodes, edges, lengths, n)
 
 
+def as_numpy(scores: Tensor) -> np.ndarray:
+    """On the CPU, in a precision that NumPy knows."""
+    known = scores.dtype in (torch.float32, torch.float64)
+    return scores.detach().cpu().to(scores.dtype if known else torch.float32).numpy()
+
+
 def kernel_top_n(
     nodes: Tensor,  # [B, T, L] padded behind each sentence
     edges: Tensor,  # [L, L] edges[p, y]: y after p
@@ -42,8 +48,8 @@ def kernel_top_n(
 ) -> Found:
     """By sidetracks, in single precision (see kernels/topn.py)."""
     kernels.compile_kernels()
-    node = np.ascontiguousarray(nodes.detach().cpu().numpy(), np.float32)
-    edge = np.ascontiguousarray(edges.detach().cpu().numpy(), np.float32)[np.newaxis]
+    node = np.ascontiguousarray(as_numpy(nodes), np.float32)
+    edge = np.ascontiguousarray(as_numpy(edges), np.float32)[np.newaxis]
     sizes = lengths.cpu().numpy().astype(np.int64)
     paths = np.zeros((len(node), n, node.shape[1]), np.int64)
     found = np.empty(len(node), np.int32)

@@ -6,6 +6,8 @@ how wide they are) and the binary form of word2vec, both plain or zipped with gz
 
 import gzip
 import math
+import re
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +15,8 @@ import numpy as np
 
 from sapo.errors import SapoError
 from sapo.kernels.types import Floats
+
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +38,8 @@ def read_vectors(path: str | Path) -> Vectors:
     header = _header(first)
     if header is None:
         return _from_text(data, path, 1, None)
-    # a line of text is never without its numbers in decimals, and binary numbers are hardly ever all text
-    if b"\x00" in rest[: 1 << 16] or not _is_text(rest[: 1 << 16]):
+    # binary numbers hardly ever do without the bytes that no text has
+    if not _begins_as_text(rest, header[1]) and _CONTROL.search(rest[: 1 << 16]):
         return _from_binary(rest, path, *header)
     return _from_text(rest, path, 2, header)
 
@@ -48,7 +52,7 @@ def _read(path: str | Path) -> bytes:
         raise SapoError(f"{path}: no such file") from None
     except IsADirectoryError:
         raise SapoError(f"{path}: is a directory, not a file of word vectors") from None
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise SapoError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
 
 
@@ -58,12 +62,12 @@ def _header(line: bytes) -> tuple[int, int] | None:
     return (int(parts[0]), int(parts[1])) if len(parts) == 2 and all(part.isdigit() for part in parts) else None
 
 
-def _is_text(data: bytes) -> bool:
+def _begins_as_text(data: bytes, width: int) -> bool:
+    """Whether the first line is a word and its numbers."""
     try:
-        data[: data.rfind(b"\n") + 1].decode("utf-8")
-    except UnicodeDecodeError:
+        return len([float(field) for field in data[: 1 << 20].partition(b"\n")[0].split()[1:]]) == width
+    except ValueError:
         return False
-    return b"\n" in data
 
 
 def _from_text(data: bytes, path: str | Path, first_line: int, header: tuple[int, int] | None) -> Vectors:
@@ -117,12 +121,20 @@ def _from_binary(data: bytes, path: str | Path, count: int, width: int) -> Vecto
         space = data.find(b" ", at)
         if space < 0 or space + 1 + size > len(data):
             raise SapoError(f"{path}: vector {number + 1} of {count:,}: the file ends before it does")
-        word = data[at:space].lstrip(b"\n").decode("utf-8", "replace")
+        raw = data[at:space].lstrip(b"\n")
+        word = raw.decode("utf-8", "replace")
+        if not raw or _CONTROL.search(raw):
+            raise SapoError(
+                f"{path}: vector {number + 1} of {count:,}: {_shown(raw)} is no word; "
+                f"does each have {width} numbers, as the first line says?"
+            )
         matrix[number] = np.frombuffer(data, "<f4", width, space + 1)
         if not math.isfinite(float(matrix[number].sum())) and not np.isfinite(matrix[number]).all():
             raise SapoError(f"{path}: vector {number + 1}, of {word!r}: a value is no finite number")
         words.append(word)
         at = space + 1 + size
+    if data[at:].strip():
+        raise SapoError(f"{path}:1: tells of {count:,} vectors of {width} numbers, but more follows behind them")
     return Vectors(words, matrix)
 
 
