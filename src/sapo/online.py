@@ -2,7 +2,7 @@
 
 The vocabulary, the features and the labels grow; what is known keeps its place and its weight. Passes over the new
 sentences begin with the rate at which training began, and end when all of them come out right. They regularise as if
-the new sentences were added to the old ones.
+the new sentences were added to the old ones, and change little of what many sentences share (learn/gentle.py).
 """
 
 import dataclasses
@@ -26,6 +26,7 @@ from sapo.errors import SapoError
 from sapo.kernels import update as counts
 from sapo.kernels.types import Floats
 from sapo.learn import Learner, Observer, Settings, State
+from sapo.learn.gentle import Gentle, growth, typical_weight
 from sapo.learn.growing import GrowingWeights
 from sapo.learn.loop import measure, out_of_bounds, run_pass
 from sapo.learn.settings import AUTO
@@ -63,6 +64,7 @@ class Trainer:
             GrowingEncoder(encoder) if isinstance(encoder, TemplateEncoder) else GrowingFeatureEncoder(encoder)
         )
         self._weights = GrowingWeights(model.parameters, transitions=encoder.transitions)
+        self._typical = typical_weight(model.parameters.features)
         self._labels = StringTable(model.outer_labels)  # as they are shown
         self._kept = dataclasses.replace(model, encoder=self._encoder, parameters=self._weights.shown)
         self._record = dict(model.record)
@@ -176,10 +178,15 @@ class Trainer:
             raise SapoError(f"the strength {chosen.strength} is too large for {known} sentences; lower it or the rate")
         backup = weights.backup(corpus.rows, (1.0 - shrink) ** (corpus.sentences * settings.epochs))
         state = State(weights.weights)
+        share, labels = corpus.sentences / known, len(self._kept.labels)
+        gentle = Gentle.of(corpus, weights.weights, self._typical, share=share, known=labels)
         epoch = 0
         try:
             while epoch < settings.epochs:
-                done = run_pass(learner.run, corpus, settings, weights.weights, epoch + 1, observers=observers)
+                rate = _rate_of(chosen, epoch, corpus.sentences)
+                paced = dataclasses.replace(settings, rate=rate, schedule="fixed")
+                with gentle.slowed(weights.weights) as slowed:
+                    done = run_pass(learner.run, slowed, paced, weights.weights, epoch + 1, observers=observers)
                 epoch += 1
                 if not math.isfinite(done.totals[counts.LOSS]):
                     raise out_of_bounds(epoch, chosen)
@@ -224,6 +231,13 @@ class Trainer:
         if self._learned:
             record["continued"] = [*self._earlier, *self._learned]
         return dataclasses.replace(self._kept, parameters=self._weights.shown, record=record)
+
+
+def _rate_of(settings: Settings, epoch: int, sentences: int) -> float:
+    """Of a pass; the first is 0."""
+    if settings.schedule != "exponential":
+        return settings.rate_of(epoch + 1)
+    return settings.rate * growth(settings.decay, sentences) ** epoch
 
 
 def continue_training(tagger: Tagger, data: Source, **how: Any) -> Tagger:
