@@ -172,7 +172,8 @@ class Trainer:
     ) -> tuple[int, str]:
         """Pass over the sentences until all come out right; say how often that was, and why it ended."""
         known = int(self._record.get("sentences", 0)) + corpus.sentences
-        settings = dataclasses.replace(chosen, strength=chosen.strength * corpus.sentences / known)
+        strength = chosen.strength * corpus.sentences / known
+        settings = dataclasses.replace(chosen, strength=strength, schedule="fixed")  # the rate is paced here
         shrink = chosen.rate * chosen.strength / known if settings.regulariser == "l2" else 0.0
         if shrink >= 1.0:
             raise SapoError(f"the strength {chosen.strength} is too large for {known} sentences; lower it or the rate")
@@ -184,7 +185,7 @@ class Trainer:
         try:
             while epoch < settings.epochs:
                 rate = _rate_of(chosen, epoch, corpus.sentences)
-                paced = dataclasses.replace(settings, rate=rate, schedule="fixed")
+                paced = settings if rate == settings.rate else dataclasses.replace(settings, rate=rate)
                 with gentle.slowed(weights.weights) as slowed:
                     done = run_pass(learner.run, slowed, paced, weights.weights, epoch + 1, observers=observers)
                 epoch += 1
