@@ -19,6 +19,7 @@ from sapo.encode.growing import GrowingEncoder
 from sapo.errors import SapoError
 from sapo.lattice import no_bans
 from sapo.learn import growing as growing_weights
+from sapo.learn.gentle import typical_weight
 from sapo.online import continue_training
 from slow_trainer import Example, SlowTrainer, assert_alike, feature_weights
 
@@ -150,6 +151,7 @@ def test_a_trainer_may_be_made_of_a_live_tagger(tagger: Tagger, room: Path) -> N
     first.update([(["ab"], ["Z"])])
     second.update(examples[1:])
     slow.update(examples[:1])
+    slow.typical = typical_weight(slow.parameters.features)  # a trainer takes it from what it is made of
     slow.update(examples[1:])
     assert_alike(second, slow, [["cd", "dc"]], room)
 

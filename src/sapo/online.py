@@ -2,7 +2,7 @@
 
 The vocabulary, the features and the labels grow; what is known keeps its place and its weight. Passes over the new
 sentences begin with the rate at which training began, and end when all of them come out right. They regularise as if
-the new sentences were added to the old ones.
+the new sentences were added to the old ones, and change little of what many sentences share (learn/gentle.py).
 """
 
 import dataclasses
@@ -28,6 +28,7 @@ from sapo.kernels import update as counts
 from sapo.kernels.types import Floats
 from sapo.labelled import Source, read_labelled, read_pairs
 from sapo.learn import Learner, Observer, Settings, State
+from sapo.learn.gentle import Gentle, growth, typical_weight
 from sapo.learn.growing import GrowingWeights
 from sapo.learn.loop import measure, out_of_bounds, run_pass
 from sapo.learn.settings import AUTO
@@ -64,6 +65,7 @@ class Trainer:
             GrowingEncoder(encoder) if isinstance(encoder, TemplateEncoder) else GrowingFeatureEncoder(encoder)
         )
         self._weights = GrowingWeights(model.parameters, transitions=encoder.transitions)
+        self._typical = typical_weight(model.parameters.features)
         self._labels = StringTable(model.outer_labels)  # as they are shown
         self._kept = dataclasses.replace(model, encoder=self._encoder, parameters=self._weights.shown)
         self._record = dict(model.record)
@@ -171,16 +173,22 @@ class Trainer:
     ) -> tuple[int, str]:
         """Pass over the sentences until all come out right; say how often that was, and why it ended."""
         known = int(self._record.get("sentences", 0)) + corpus.sentences
-        settings = dataclasses.replace(chosen, strength=chosen.strength * corpus.sentences / known)
+        strength = chosen.strength * corpus.sentences / known
+        settings = dataclasses.replace(chosen, strength=strength, schedule="fixed")  # the rate is paced here
         shrink = chosen.rate * chosen.strength / known if settings.regulariser == "l2" else 0.0
         if shrink >= 1.0:
             raise SapoError(f"the strength {chosen.strength} is too large for {known} sentences; lower it or the rate")
         backup = weights.backup(corpus.rows, (1.0 - shrink) ** (corpus.sentences * settings.epochs))
         state = State(weights.weights)
+        share, labels = corpus.sentences / known, len(self._kept.labels)
+        gentle = Gentle.of(corpus, weights.weights, self._typical, share=share, known=labels)
         epoch = 0
         try:
             while epoch < settings.epochs:
-                done = run_pass(learner.run, corpus, settings, weights.weights, epoch + 1, observers=observers)
+                rate = _rate_of(chosen, epoch, corpus.sentences)
+                paced = settings if rate == settings.rate else dataclasses.replace(settings, rate=rate)
+                with gentle.slowed(weights.weights) as slowed:
+                    done = run_pass(learner.run, slowed, paced, weights.weights, epoch + 1, observers=observers)
                 epoch += 1
                 if not math.isfinite(done.totals[counts.LOSS]):
                     raise out_of_bounds(epoch, chosen)
@@ -225,6 +233,13 @@ class Trainer:
         if self._learned:
             record["continued"] = [*self._earlier, *self._learned]
         return dataclasses.replace(self._kept, parameters=self._weights.shown, record=record)
+
+
+def _rate_of(settings: Settings, epoch: int, sentences: int) -> float:
+    """Of a pass; the first is 0."""
+    if settings.schedule != "exponential":
+        return settings.rate_of(epoch + 1)
+    return settings.rate * growth(settings.decay, sentences) ** epoch
 
 
 def continue_training(tagger: Tagger, data: Source, **how: Any) -> Tagger:

@@ -5,6 +5,7 @@ It has a dictionary of the names of all features, copies all weights for every u
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from sapo.encode.ready import build_feature_encoder
 from sapo.encode.strings import StringTable
 from sapo.lattice import Parameters, make_lattice
 from sapo.learn import Settings, State, Weights, final_weights, learn
+from sapo.learn.gentle import growth, typical_weight
 from sapo.online import PASSES
 from sapo.search import search_n
 
@@ -33,6 +35,7 @@ class SlowTrainer:
     def __init__(self, tagger: Tagger) -> None:
         model = tagger.model
         self.encoder, self.labels, self.parameters = model.encoder, list(model.labels), model.parameters
+        self.typical = typical_weight(model.parameters.features)
         self.sentences: int = model.record["sentences"]
         self.trained = {key: value for key, value in model.record["settings"].items() if value is not None}
         encoder = model.encoder
@@ -82,9 +85,28 @@ class SlowTrainer:
         chosen = Settings(**{**self.trained, "epochs": PASSES, "tolerance": 0.0})
         scaled = dataclasses.replace(chosen, strength=chosen.strength * len(examples) / self.sentences)
         state = State(weights)
+        share, rate = len(examples) / self.sentences, chosen.rate
+        speeds = {row: self._speed(row, share) for row in corpus.rows.tolist()}
+        values = corpus.values.tolist() or [1.0] * len(corpus.rows)
+        values = [value * speeds[row] for value, row in zip(values, corpus.rows.tolist(), strict=True)]
+        corpus = dataclasses.replace(corpus, values=np.array(values, np.float32))
         while state.epoch < PASSES and not (state.history and state.history[-1].accuracy == 1.0):
-            learn(find_learner("sapo").run, corpus, dataclasses.replace(scaled, epochs=state.epoch + 1), state)
+            before = weights.edges.copy()
+            for row, speed in speeds.items():
+                weights.features[row] /= speed
+            paced = dataclasses.replace(scaled, epochs=state.epoch + 1, rate=rate, schedule="fixed")
+            learn(find_learner("sapo").run, corpus, paced, state)
+            for row, speed in speeds.items():
+                weights.features[row] *= speed
+            for p, y in itertools.product(range(known), repeat=2):
+                weights.edges[p, y] = before[p, y] + share * (weights.edges[p, y] - before[p, y])
+            rate *= growth(chosen.decay, len(examples))
         self.parameters = final_weights(state)
+
+    def _speed(self, row: int, share: float) -> float:
+        """As a power of two."""
+        large = max(map(abs, self.parameters.features[row].tolist())) if row < len(self.parameters.features) else 0.0
+        return float(2.0 ** round(math.log2(share + (1 - share) * self.typical / (self.typical + large)) / 2))
 
     def _copied_weights(self, corpus: EncodedCorpus, known: int) -> Weights:
         old, labels = self.parameters, len(self.labels)

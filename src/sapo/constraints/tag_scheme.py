@@ -1,6 +1,7 @@
 """Labels and a tag scheme in, the transitions that the scheme forbids out; gold tags in, their scheme out."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -17,6 +18,11 @@ def scheme_bans(labels: Sequence[str], scheme: str) -> Floats:
     >>> scheme_bans(["O", "B-NP", "I-NP"], "iob2").tolist()[0]  # after O
     [0.0, 0.0, -inf]
     """
+    return _scheme_bans(tuple(labels), scheme).copy()
+
+
+@lru_cache(maxsize=16)  # learning from single sentences asks for the same ones again and again
+def _scheme_bans(labels: tuple[str, ...], scheme: str) -> Floats:
     letters = ["O", *sorted(letters_of_scheme(scheme))]
     letter = np.array([letters.index(label.partition("-")[0]) for label in [*labels, "O"]])
     names = {name: number for number, name in enumerate(dict.fromkeys(label.partition("-")[2] for label in labels))}
@@ -27,7 +33,8 @@ def scheme_bans(labels: Sequence[str], scheme: str) -> Floats:
     allowed = fits[letter[:, np.newaxis], letter, same]
     bans = np.where(allowed, 0, -np.inf).astype(np.float32)
     L = len(labels)
-    return np.concatenate([bans[:L, :L], bans[L:, :L], bans[:L, L:].T])  # the borders count as 'O'
+    all_bans: Floats = np.concatenate([bans[:L, :L], bans[L:, :L], bans[:L, L:].T])  # the borders count as 'O'
+    return all_bans
 
 
 def recognise(labels: Sequence[str], counts: Longs) -> tuple[str, Longs] | None:
