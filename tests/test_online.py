@@ -153,3 +153,27 @@ def test_weights_of_labels_that_are_not_there_are_refused() -> None:
         trainer.update([(["z"], ["A"])], class_weight={"C": 2})
     trainer.update([(["z"], ["C"])], class_weight={"C": 2})
     assert trainer.tagger.tag(["z"]) == ["C"]
+
+
+def test_settings_that_are_none_are_told_and_auto_means_the_usual_n(tagger: Tagger) -> None:
+    with pytest.raises(SapoError, match=r"unknown setting 'epoch'; did you mean 'epochs'\?"):
+        continue_training(tagger, NEW, epoch=3)
+    with pytest.raises(SapoError, match="unknown setting 'learner'"):
+        continue_training(tagger, NEW, learner="crf")
+    usual, auto = (continue_training(tagger, NEW, n=n).model.parameters for n in (5, "auto"))
+    np.testing.assert_array_equal(auto.features, usual.features)
+
+
+def test_whatever_stops_an_update_the_tagger_tags_as_before(tagger: Tagger) -> None:
+    class Broken:
+        def samples(self, epoch: int, done: int, of: int) -> None:
+            pass
+
+        def passed(self, record: Any, state: Any) -> None:
+            raise ZeroDivisionError
+
+    trainer = Trainer(tagger)
+    before = [trainer.tagger.nbest(tokens, 3) for tokens, _ in OLD[:2]]
+    with pytest.raises(ZeroDivisionError):
+        trainer.update([(OLD[0][0], ["VBZ", "DT", "NN"])], observers=[Broken()])
+    assert [trainer.tagger.nbest(tokens, 3) for tokens, _ in OLD[:2]] == before

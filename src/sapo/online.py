@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sapo import kernels
-from sapo.choosing import find_learner
+from sapo.choosing import find_learner, make_settings
 from sapo.conditions import Conditions, grown_lesson
 from sapo.corpus import LABEL
 from sapo.encode.encoded import EncodedCorpus, join_encoded
@@ -111,7 +111,7 @@ class Trainer:
         bans, weights.weights.bans = weights.weights.bans, lesson.bans
         try:
             passes, reason = self._learn(learner, corpus, chosen, weights, observers)
-        except SapoError:
+        except BaseException:
             weights.weights.bans = bans
             raise
         weights.settle()
@@ -137,9 +137,11 @@ class Trainer:
         learner = find_learner(name)
         trained = {key: value for key, value in self._record.get("settings", {}).items() if value is not None}
         regulariser = "l2" if learner.regularised else "none"
-        if trained.get("n") == AUTO:  # a handful of sentences is too little to measure it anew
-            trained["n"] = self._record["history"][-1]["n"]
-        chosen = Settings(**{**trained, "epochs": PASSES, "regulariser": regulariser, **given})
+        values = {**trained, "epochs": PASSES, "regulariser": regulariser, **given}
+        if values.get("n") == AUTO:  # a handful of sentences is too little to measure it anew
+            history = self._record.get("history")
+            values["n"] = history[-1]["n"] if trained.get("n") == AUTO and history else Settings().n
+        chosen = make_settings(values)
         if chosen.regulariser not in ("l2", "none"):
             raise SapoError(f"learning that goes on is regularised by l2 or none, not by {chosen.regulariser}")
         return learner, chosen
@@ -202,7 +204,7 @@ class Trainer:
             reason = "every sentence came out right" if done.all_right else f"all {epoch} passes done"
         except KeyboardInterrupt:
             reason = "interrupted"
-        except SapoError:
+        except BaseException:
             weights.restore(backup)
             raise
         if not weights.finite(backup.rows):
