@@ -54,7 +54,8 @@ def test_spans_of_such_labels_have_the_probability_0_and_those_of_others_their_o
     spans = [Span(start, start + 1, type) for start in (0, 1, 70, TOKENS - 1) for type in ("A", "B")]
     found = distribution(lattice).span_probabilities(reading, spans)
     np.testing.assert_allclose(found, by_logarithms(lattice)[0].span_probabilities(reading, spans), atol=1e-9)
-    assert (found[0::2] > 0).all() and (found[1::2] == 0).all()
+    assert (found[0::2] > 0).all()
+    assert (found[1::2] == 0).all()
 
 
 def test_marginals_of_a_long_text_are_numbers_where_a_forced_tag_rules_out_a_label() -> None:
