@@ -172,9 +172,7 @@ class Trainer:
         """Pass over the sentences until all come out right; say how often that was, and why it ended."""
         known = int(self._record.get("sentences", 0)) + corpus.sentences
         settings = dataclasses.replace(chosen, strength=chosen.strength * corpus.sentences / known)
-        shrink = chosen.rate * chosen.strength / known if settings.regulariser == "l2" else 0.0
-        if shrink >= 1.0:
-            raise SapoError(f"the strength {chosen.strength} is too large for {known} sentences; lower it or the rate")
+        shrink = chosen.shrink_of(known)
         backup = weights.backup(corpus.rows, (1.0 - shrink) ** (corpus.sentences * settings.epochs))
         state = State(weights.weights)
         epoch = 0
