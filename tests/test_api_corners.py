@@ -22,7 +22,7 @@ def test_a_pair_among_sentences_is_named() -> None:
         train(mixed)
 
 
-@pytest.mark.parametrize("n", [2.5, "2", None])
+@pytest.mark.parametrize("n", [2.5, "2", None, True])
 def test_the_number_of_taggings_must_be_a_whole_number(n: Any) -> None:
     tagger = train([(["a", "dog"], ["D", "N"])], template="pos", epochs=1)
     with pytest.raises(SapoError, match="n must be at least 1, not "):

@@ -284,11 +284,25 @@ def test_forced_tags_are_kept_and_the_rest_is_the_best_with_them(
         ({1: "B-N"}, "sentence 0, token 1: the model has no label 'B-N' to force; did you mean 'B-NP'"),
         ({0: "I-NP"}, "no tagging of this sentence has the forced tags and keeps to the constraints"),
         ({0: "O", 1: "I-NP"}, "no tagging of this sentence has the forced tags"),
+        (["O", None], r"sentence 0 must be a mapping of token numbers to tags, such as .*, not \['O', None\]"),
+        ("O", "sentence 0 must be a mapping of token numbers to tags"),
     ],
 )
 def test_forced_tags_that_cannot_be_are_one_clear_line(chunker: Tagger, forced: Any, message: str) -> None:
     with pytest.raises(SapoError, match=message):
         chunker.tag([("a", "DT"), ("dog", "NN")], forced=forced)
+
+
+def test_forced_tags_may_come_one_by_one(chunker: Tagger) -> None:
+    sentences = [[("a", "DT")], [("b", "NN")]]
+    forced: list[Any] = [None, {0: "O"}]
+    assert chunker.tag_many(sentences, forced=iter(forced)) == chunker.tag_many(sentences, forced=forced)
+
+
+@pytest.mark.parametrize("forced", [{0: "O"}, "O", 1])
+def test_forced_tags_of_several_sentences_are_a_list(chunker: Tagger, forced: Any) -> None:
+    with pytest.raises(SapoError, match=r"forced tags: give a list with a mapping \(or None\) for each sentence"):
+        chunker.tag_many([[("a", "DT")]], forced=forced)
 
 
 def test_forced_tags_are_as_many_as_sentences(chunker: Tagger) -> None:

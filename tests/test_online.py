@@ -177,3 +177,12 @@ def test_whatever_stops_an_update_the_tagger_tags_as_before(tagger: Tagger) -> N
     with pytest.raises(ZeroDivisionError):
         trainer.update([(OLD[0][0], ["VBZ", "DT", "NN"])], observers=[Broken()])
     assert [trainer.tagger.nbest(tokens, 3) for tokens, _ in OLD[:2]] == before
+
+
+def test_a_rate_that_grows_never_turns_the_weights_around(tagger: Tagger) -> None:
+    """Sentences that cannot both come out right are passed over to the end, at rates that grow and grow."""
+    trainer = Trainer(tagger)
+    trainer.update([(["a", "dog"], ["DT", "NN"])], epochs=200, strength=8.0, n=1)
+    trainer.update([(["a", "a"], ["NN", "DT"])], epochs=200, strength=8.0, n=1)
+    assert np.isfinite(trainer.snapshot().model.parameters.features).all()
+    assert trainer._weights.weights.scale > 0

@@ -6,6 +6,7 @@ except for `Candidates` and `Distribution`, which belong to the lattice.
 
 import numpy as np
 
+from sapo import kernels
 from sapo.corpus.probable import RankedTagging, TaggedSpan
 from sapo.corpus.schemes import loose_spans
 from sapo.encode.encoded import EncodedCorpus
@@ -36,12 +37,16 @@ def sentence_lattice(model: Model, corpus: EncodedCorpus, sentence: int) -> Latt
 
 def candidates(model: Model, corpus: EncodedCorpus, sentence: int, n: int, search: str, width: int) -> Candidates:
     """The n best taggings of one sentence."""
-    return search_n(search, sentence_lattice(model, corpus, sentence), n=n, width=width)
+    lattice = sentence_lattice(model, corpus, sentence)
+    kernels.prepare(pairs=(width if search == "beam" else n) * lattice.node.size)
+    return search_n(search, lattice, n=n, width=width)
 
 
 def sentence_distribution(model: Model, corpus: EncodedCorpus, sentence: int) -> Distribution:
     """All taggings of one sentence with their probabilities."""
-    return distribution(sentence_lattice(model, corpus, sentence).tempered(model.temperature))
+    lattice = sentence_lattice(model, corpus, sentence).tempered(model.temperature)
+    kernels.prepare(pairs=3 * lattice.node.size * lattice.labels)  # to sum takes as long as three searches
+    return distribution(lattice)
 
 
 def ranked(model: Model, corpus: EncodedCorpus, sentence: int, found: Candidates) -> list[RankedTagging]:

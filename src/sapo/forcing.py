@@ -1,7 +1,7 @@
 """Known tags of some tokens in, what these tokens may not be out, as every lattice of the corpus takes it."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Integral
 
@@ -33,6 +33,16 @@ def force_sentences(
     return with_forced(corpus, tags, model, partial(token_number, corpus, first))
 
 
+def forced_of_each(forced: Iterable[Forced | None]) -> list[Forced | None]:
+    """The mappings of several sentences, from whatever gives them one by one."""
+    if isinstance(forced, Mapping | str) or not isinstance(forced, Iterable):
+        raise SapoError(
+            "forced tags: give a list with a mapping (or None) for each sentence, such as [{0: 'B-NP'}, None], "
+            f"not {forced!r}"
+        )
+    return list(forced)
+
+
 def forced_column(block: Block, column: str) -> list[str | None]:
     """The tags of a column, None where it has '_'. The column is given by name or number."""
     if column in block.columns:
@@ -46,6 +56,11 @@ def forced_lists(forced: Sequence[Forced | None], offsets: Longs, first: int) ->
     """The same of mappings, one a sentence; `first` is the number of the first sentence."""
     tags: list[str | None] = [None] * int(offsets[-1])
     for sentence, known in enumerate(forced):
+        if known is not None and not isinstance(known, Mapping):
+            raise SapoError(
+                f"forced tags: those of sentence {first + sentence} must be a mapping of token numbers to tags, "
+                f"such as {{0: 'B-NP'}}, not {known!r}"
+            )
         begin, end = offsets[sentence : sentence + 2].tolist()
         for position, tag in (known or {}).items():
             if not isinstance(position, Integral) or not 0 <= position < end - begin:

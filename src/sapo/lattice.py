@@ -99,7 +99,8 @@ def make_lattice(corpus: EncodedCorpus, sentence: int, parameters: Parameters) -
     """The lattice of one sentence of a corpus under these weights."""
     first, last = int(corpus.offsets[sentence]), int(corpus.offsets[sentence + 1])
     T, L = last - first, parameters.labels
-    parameters.check_knows(corpus.rows[corpus.row_offsets[first] : corpus.row_offsets[last]], corpus.edge_rows)
+    rows = corpus.rows[corpus.row_offsets[first] : corpus.row_offsets[last]]
+    parameters.check_knows(rows, _edge_rows(corpus, first, last))
     node = np.empty((T, L), np.float32)
     score.score_nodes(first, last, corpus.row_offsets, corpus.rows, corpus.values, parameters.features, 1.0, node)
     if T:
@@ -119,6 +120,12 @@ def make_lattice(corpus: EncodedCorpus, sentence: int, parameters: Parameters) -
         parameters.bans,
         1.0,
         edge,
-        np.empty_like(edge),
+        edge[:0],
     )
     return Lattice(node, edge)
+
+
+def _edge_rows(corpus: EncodedCorpus, first: int, last: int) -> Ints:
+    """The edge features of these tokens."""
+    offsets = corpus.edge_row_offsets
+    return corpus.edge_rows[offsets[first] : offsets[last]] if len(offsets) > 1 else corpus.edge_rows

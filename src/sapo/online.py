@@ -177,18 +177,17 @@ class Trainer:
         known = int(self._record.get("sentences", 0)) + corpus.sentences
         strength = chosen.strength * corpus.sentences / known
         settings = dataclasses.replace(chosen, strength=strength, schedule="fixed")  # the rate is paced here
-        shrink = chosen.rate * chosen.strength / known if settings.regulariser == "l2" else 0.0
-        if shrink >= 1.0:
-            raise SapoError(f"the strength {chosen.strength} is too large for {known} sentences; lower it or the rate")
-        backup = weights.backup(corpus.rows, (1.0 - shrink) ** (corpus.sentences * settings.epochs))
+        rates = _rates_of(chosen, corpus.sentences, known)
+        shrink = chosen.shrink_of(known)
+        shrinking = math.prod(1.0 - shrink * rate / chosen.rate for rate in rates)
+        backup = weights.backup(corpus.rows, shrinking**corpus.sentences)
         state = State(weights.weights)
         share, labels = corpus.sentences / known, len(self._kept.labels)
         gentle = Gentle.of(corpus, weights.weights, self._typical, share=share, known=labels)
         epoch = 0
         try:
             while epoch < settings.epochs:
-                rate = _rate_of(chosen, epoch, corpus.sentences)
-                paced = settings if rate == settings.rate else dataclasses.replace(settings, rate=rate)
+                paced = dataclasses.replace(settings, rate=rates[epoch])
                 with gentle.slowed(weights.weights) as slowed:
                     done = run_pass(learner.run, slowed, paced, weights.weights, epoch + 1, observers=observers)
                 epoch += 1
@@ -237,11 +236,13 @@ class Trainer:
         return dataclasses.replace(self._kept, parameters=self._weights.shown, record=record)
 
 
-def _rate_of(settings: Settings, epoch: int, sentences: int) -> float:
-    """Of a pass; the first is 0."""
+def _rates_of(settings: Settings, sentences: int, known: int) -> list[float]:
+    """Of each pass. One that grows stops where L2 would take half of all weights at a sample."""
     if settings.schedule != "exponential":
-        return settings.rate_of(epoch + 1)
-    return settings.rate * growth(settings.decay, sentences) ** epoch
+        return [settings.rate_of(epoch + 1) for epoch in range(settings.epochs)]
+    shrinks = settings.regulariser == "l2" and settings.strength > 0
+    most = max(settings.rate, 0.5 * known / settings.strength) if shrinks else math.inf
+    return [min(most, settings.rate * growth(settings.decay, sentences) ** epoch) for epoch in range(settings.epochs)]
 
 
 def continue_training(tagger: Tagger, data: Source, **how: Any) -> Tagger:

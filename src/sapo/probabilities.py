@@ -30,7 +30,7 @@ class Distribution:
     log_z: float  # log of the sum of exp(score) over all taggings
     marginal: Doubles  # [tokens, labels] P(the token has the label)
     log_alpha: Doubles  # [tokens, labels] of what leads to a node, each row up to a constant
-    log_beta: Doubles  # [tokens, labels] of what follows it
+    log_beta: Doubles  # [tokens, labels] of what follows it, where something leads to it
 
     def probability(self, path: "Ints | list[int]") -> float:
         """Of one tagging."""

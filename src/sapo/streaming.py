@@ -39,7 +39,7 @@ def encoded_batches(model: Model, sentences: Iterable[Sequence[Any]]) -> Iterato
     trained = [column for column in model.reader.get("columns") or () if column != LABEL]
     first = 0
     for batch in _batches(sentences):
-        kernels.prepare(sum(len(tokens) for tokens in batch))
+        _prepare(model, sum(len(tokens) for tokens in batch))
         if isinstance(session, FeatureSession):
             yield session.encode(batch, first=first)
         else:
@@ -51,7 +51,7 @@ def encoded_blocks(model: Model, blocks: Iterable[Block]) -> Iterator[tuple[Bloc
     """Each block of a file with its features."""
     session = _text_encoder(model).session()
     for block in blocks:
-        kernels.prepare(int(block.offsets[-1]))
+        _prepare(model, int(block.offsets[-1]))
         yield block, session.encode(block)
 
 
@@ -89,6 +89,11 @@ def in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iter
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+
+def _prepare(model: Model, tokens: int) -> None:
+    """To find the best tagging, every pair of labels is looked at once a token."""
+    kernels.prepare(tokens=tokens, pairs=tokens * len(model.labels) ** 2)
 
 
 def _text_encoder(model: Model) -> "TemplateEncoder | NeuralEncoder":

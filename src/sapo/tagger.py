@@ -11,7 +11,7 @@ from sapo.corpus.schemes import Span
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
 from sapo.file_tagger import FileTagger
-from sapo.forcing import Forced, force_sentences
+from sapo.forcing import Forced, force_sentences, forced_of_each
 from sapo.kernels.types import Doubles
 from sapo.labelbias import biased_model
 from sapo.lattice import Lattice
@@ -72,7 +72,7 @@ class Tagger(FileTagger):
         return self.tag_many([tokens], forced=None if forced is None else [forced])[0]
 
     def tag_many(
-        self, sentences: Iterable[Sequence[Any]], *, forced: Sequence[Forced | None] | None = None
+        self, sentences: Iterable[Sequence[Any]], *, forced: Iterable[Forced | None] | None = None
     ) -> list[list[str]]:
         """The tags of many sentences; much faster than one at a time. `forced` has known tags for each of them."""
         result: list[list[str]] = []
@@ -147,15 +147,16 @@ class Tagger(FileTagger):
                 yield decoding.sentence_lattice(self.model, corpus, sentence)
 
     def _encoded_batches(
-        self, sentences: Iterable[Sequence[Any]], forced: Sequence[Forced | None] | None = None
+        self, sentences: Iterable[Sequence[Any]], forced: Iterable[Forced | None] | None = None
     ) -> Iterator[EncodedCorpus]:
         first = 0
+        known = None if forced is None else forced_of_each(forced)
         for corpus in encoded_batches(self.model, sentences):
-            known = None if forced is None else forced[first : first + corpus.sentences]
-            yield corpus if known is None else force_sentences(corpus, known, self.model, first=first)
-            first += corpus.sentences
-        if forced is not None and len(forced) != first:
-            raise SapoError(f"forced tags: there are {len(forced)} for {first} sentences; give one (or None) for each")
+            last = first + corpus.sentences
+            yield corpus if known is None else force_sentences(corpus, known[first:last], self.model, first=first)
+            first = last
+        if known is not None and len(known) != first:
+            raise SapoError(f"forced tags: there are {len(known)} for {first} sentences; give one (or None) for each")
 
     def _top_n(
         self, tokens: Sequence[Any], n: int, search: str, width: int, forced: Forced | None = None

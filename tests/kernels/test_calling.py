@@ -99,10 +99,10 @@ def test_compiling_twice_changes_nothing(kernel_mode: str) -> None:
         pytest.skip("would compile")
     before = topn.top_n
     kernels.compile_kernels()
-    kernels.prepare(1_000_000)
+    kernels.prepare(tokens=1_000_000)
     assert topn.top_n is before
 
 
 def test_little_work_leaves_interpreted_kernels_as_they_are(kernel_mode: str) -> None:
-    kernels.prepare(1)
+    kernels.prepare(tokens=1, pairs=4)
     assert kernels.compiled() == (kernel_mode != "interpreted")

@@ -166,4 +166,4 @@ def tiny() -> Tiny:
 def same_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Training and tagging would compile the kernels for good; here the tests choose how they run."""
     monkeypatch.setattr(kernels, "compile_kernels", lambda: None)
-    monkeypatch.setattr(kernels, "prepare", lambda tokens: None)
+    monkeypatch.setattr(kernels, "prepare", lambda **work: None)

@@ -1,7 +1,8 @@
 """Forward-backward where edges are forbidden: a way that no other one feeds can fall behind by more than any number.
 
-Of finite scores a label is never further behind than one edge, but with forbidden edges the difference adds up over the
-sentence. It is enough to go by logarithms wherever an edge is forbidden; learning never forbids one.
+Of finite scores a label is never further behind than one edge, but with forbidden edges (of a tag scheme, a rule or a
+forced tag, in learning as in tagging) the difference adds up over the sentence. Where it comes too near to the smallest
+number, forward-backward goes by logarithms.
 """
 
 import numpy as np
@@ -41,7 +42,7 @@ def test_the_only_way_through_a_long_sentence_is_found_though_it_looks_bad_until
 
 
 def test_edges_that_lie_far_apart_in_different_rows_are_far_apart() -> None:
-    """The spread is taken within rows, but all edges are taken relative to the best one of all."""
+    """All edges of a step are taken relative to the best one of them, so their spread is taken over all rows."""
     node = np.array([[-np.inf, 0], [0, 0]], np.float32)
     edge = np.array([[1000, 1000], [-1000, -1000]], np.float32)
     log_z, marginal, _ = forward_backward(node, edge)

@@ -21,7 +21,7 @@ def test_mira_runs_however_the_kernels_run(tiny: Any) -> None:
 
 @pytest.mark.parametrize("value", [1.0, 1e-3, 1e-5, 1e-8])
 def test_the_size_of_a_value_does_not_matter(value: float) -> None:
-    """|D|^2 below 1e-9 is taken for that of the oracle itself: nothing is learned, yet an update is counted."""
+    """Only a candidate with |D|^2 = 0 is the oracle itself: however short D is, the step is as long as it must be."""
     corpus = EncodedCorpus(
         np.array([0, 1]),
         np.array([0, 1]),

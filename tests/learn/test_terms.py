@@ -7,8 +7,9 @@ import pytest
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.pairs import Pairs, observed_pairs
+from sapo.lattice import Lattice
 from sapo.learn import LEARNERS, Settings, Weights
-from sapo.learn.terms import sample_terms
+from sapo.learn.terms import expectations, sample_terms
 
 ALL = 3**4
 
@@ -104,3 +105,13 @@ def test_the_loss_is_the_logarithm_of_the_oracles_probability(tiny: Any) -> None
     scores = vectors @ literal.flat
     expected = np.log(np.exp(scores).sum()) - scores[paths.index(literal.oracle(2))]
     assert sample_terms(corpus, 2, tiny.weights(8, corpus).current(), (1,)).loss == pytest.approx(expected, abs=1e-4)
+
+
+def test_taggings_of_a_long_sentence_are_shared_out_though_each_is_too_rare_for_a_number() -> None:
+    """There are 45^250 taggings, all alike."""
+    lattice = Lattice(np.zeros((250, 45), np.float32), np.zeros((45, 45), np.float32))
+    nodes, pairs, mass, _ = expectations(lattice, (1, 5))
+    assert mass.tolist() == [0.0, 0.0]
+    np.testing.assert_allclose(nodes.sum(axis=2), 1.0)
+    np.testing.assert_allclose(pairs.sum(axis=(1, 2, 3)), 249.0)
+    np.testing.assert_allclose(5 * nodes[2], np.round(5 * nodes[2]), atol=1e-9)

@@ -1,10 +1,14 @@
 """The scores of a sentence."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from sapo.encode.encoded import EncodedCorpus
-from sapo.lattice import Lattice, Parameters, make_lattice
+from sapo.encode.pairs import Pairs
+from sapo.errors import SapoError
+from sapo.lattice import Lattice, Parameters, make_lattice, no_bans
 
 
 def test_a_tagging_scores_the_sum_of_its_nodes_and_edges() -> None:
@@ -41,3 +45,24 @@ def test_a_lattice_is_made_of_the_rows_of_each_token(values: list[float]) -> Non
     token_with_features = of[2] * weights[1] + of[3] * weights[1] + of[4] * weights[0] + of[5] * weights[2]
     assert np.array_equal(last.node, [[0, 0], token_with_features])
     assert np.array_equal(last.edge, edge[np.newaxis])
+
+
+def test_only_the_features_of_the_sentence_itself_must_be_known() -> None:
+    """Looking at those of the whole corpus would take longer for every sentence the more of them there are."""
+    corpus = EncodedCorpus(
+        offsets=np.array([0, 2, 4]),
+        row_offsets=np.array([0, 1, 2, 3, 4]),
+        rows=np.array([0, 0, 0, 9], np.int32),
+        edge_row_offsets=np.array([0, 0, 1, 1, 2]),
+        edge_rows=np.array([0, 9], np.int32),
+    )
+    pairs = Pairs(np.array([0, 1]), np.array([1], np.int32))
+    parameters = Parameters(
+        np.ones((1, 2), np.float32), np.zeros((2, 2), np.float32), pairs, np.full((1, 1), 3, np.float32), no_bans(2)
+    )
+    assert make_lattice(corpus, 0, parameters).edge[1].tolist() == [[0, 3], [0, 0]]
+    with pytest.raises(SapoError, match="older than the features"):
+        make_lattice(corpus, 1, parameters)
+    known = dataclasses.replace(corpus, rows=np.zeros(4, np.int32))
+    with pytest.raises(SapoError, match="older than the features"):
+        make_lattice(known, 1, parameters)

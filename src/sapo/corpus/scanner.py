@@ -85,7 +85,7 @@ def _with_final(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
 
 
 def _scan(data: bytes, layout: Layout, final: bool, name: str, first_line: int) -> tuple[Scanned, int, int]:
-    kernels.prepare(len(data) // 6)
+    kernels.prepare(tokens=len(data) // 6)
     check_utf8(data if final else data[: data.rfind(b"\n") + 1], name, first_line)
     array = np.frombuffer(data, np.uint8)
     most = data.count(b"\n") + 1

@@ -28,11 +28,6 @@ class Pairs:
         """[entries] the edge feature of each entry."""
         return np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))
 
-    def keys(self, labels: int) -> Longs:
-        """Entries as single numbers, in order."""
-        keys: Longs = self.owners.astype(np.int64) * labels * labels + self.codes
-        return keys
-
 
 def observed_pairs(corpus: EncodedCorpus, edge_features: int, labels: int) -> Pairs:
     """The pairs of gold labels that each edge feature was seen with."""
@@ -51,14 +46,33 @@ def observed_pairs(corpus: EncodedCorpus, edge_features: int, labels: int) -> Pa
     )
 
 
-def joined_pairs(old: Pairs, new: Pairs, labels: int) -> tuple[Pairs, Longs]:
-    """The pairs of both, and before which entries of the old ones those that are added stand."""
-    known, wanted = old.keys(labels), new.keys(labels)
-    places = np.searchsorted(known, wanted)
-    there = places < len(known)
-    there[there] = known[places[there]] == wanted[there]
-    places = places[~there]
-    return _of_keys(np.insert(known, places, wanted[~there]), len(new.offsets) - 1, labels), places
+def joined_pairs(old: Pairs, new: Pairs) -> tuple[Pairs, Longs]:
+    """The pairs of both, and before which entries of the old ones those that are added stand.
+
+    Both are of the same edge features. Where nothing is added the old pairs are given back as they are.
+    """
+    owners = new.owners
+    places = _places(old, owners, new.codes)
+    known = places < old.offsets[owners + 1]
+    known[known] = old.codes[places[known]] == new.codes[known]
+    places, added = places[~known], owners[~known]
+    if not len(added):
+        return old, places
+    more = np.cumsum(np.bincount(added, minlength=len(old.offsets) - 1))
+    offsets = old.offsets + np.concatenate([np.zeros(1, np.int64), more])
+    return Pairs(offsets, np.insert(old.codes, places, new.codes[~known])), places
+
+
+def _places(pairs: Pairs, owners: Ints, codes: Ints) -> Longs:
+    """The first entry of each owner that is not before the code, by bisection: few owners, and not all of them."""
+    low, high = pairs.offsets[owners], pairs.offsets[owners + 1]
+    while (searched := low < high).any():
+        middle = (low + high) // 2
+        before = searched.copy()
+        before[searched] = pairs.codes[middle[searched]] < codes[searched]
+        low = np.where(before, middle + 1, low)
+        high = np.where(searched & ~before, middle, high)
+    return low
 
 
 def _of_keys(keys: Longs, edge_features: int, labels: int) -> Pairs:

@@ -17,14 +17,16 @@ from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Loading numba costs about a second; interpreted kernels spend half a millisecond a token.
-INTERPRETED_TOKENS = 2_000
+# Loading numba costs about a second. In this time interpreted kernels look at so many pairs of labels, each of which
+# takes a third of a microsecond; the features of a token take as long as TOKEN pairs.
+INTERPRETED_PAIRS = 3_000_000
+TOKEN = 1_000
 
 _registered: list[Callable[..., Any]] = []
 _lock = threading.RLock()
 _options: dict[str, Any] | None = None  # None: interpreted
 _directory: Path | None = None  # of the cache
-_tokens_seen = 0
+_pairs_seen = 0
 _on_compile: Callable[[], None] | None = None
 
 
@@ -35,12 +37,15 @@ def kernel(function: F) -> F:
         return function if _options is None else _compile(function)
 
 
-def prepare(tokens: int) -> None:
-    """Tell how much work is coming; once it is more than a few sentences, the kernels are compiled."""
-    global _tokens_seen
+def prepare(*, tokens: int = 0, pairs: int = 0) -> None:
+    """Tell how much work is coming: tokens to encode, and pairs of labels to look at, in all steps together.
+
+    Once it is more than a few sentences, the kernels are compiled.
+    """
+    global _pairs_seen
     if _options is None:
-        _tokens_seen += tokens
-        if _tokens_seen > INTERPRETED_TOKENS:
+        _pairs_seen += TOKEN * tokens + pairs
+        if _pairs_seen > INTERPRETED_PAIRS:
             compile_kernels()
 
 

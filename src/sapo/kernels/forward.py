@@ -186,10 +186,11 @@ def forward_backward_scaled(
         divisor[t] = total
         log_z += top + math.log(total)
 
-    # beta[t,p] = sum_y exp(edge[t+1,p,y]) * exp(node[t+1,y]) * beta[t+1,y], divided alike: alpha * beta are marginals
+    # beta[t,p] = sum_y exp(edge[t+1,p,y]) * exp(node[t+1,y]) * beta[t+1,y], divided alike: alpha * beta are marginals.
+    # Where alpha is 0, which means that nothing leads there, it is 0: nobody who is reached needs it.
     later = np.empty(L, np.float64)
     for y in range(L):
-        beta[T - 1, y] = 1.0
+        beta[T - 1, y] = 1.0 if alpha[T - 1, y] > 0.0 else 0.0
         marginal[T - 1, y] = alpha[T - 1, y]
     for t in range(T - 2, -1, -1):
         stage = t + 1 if many else 0
@@ -200,10 +201,11 @@ def forward_backward_scaled(
         for p in range(L):
             a = alpha[t, p]
             total = 0.0
-            for y in range(L):
-                reach = step[p, y] * later[y]
-                total += reach
-                expected[p, y] += a * reach
+            if a > 0.0:  # alpha * beta is at most 1, but where alpha is 0, beta can outgrow all numbers
+                for y in range(L):
+                    reach = step[p, y] * later[y]
+                    total += reach
+                    expected[p, y] += a * reach
             beta[t, p] = total
             marginal[t, p] = a * total
     return True, log_z
@@ -230,7 +232,7 @@ def forward_backward_logs(
     edge: Floats,  # [stages, L, L]
     T: int,
     alpha: Doubles,  # [T, L] out: log of what leads to each node, itself counted; each row up to a constant
-    beta: Doubles,  # [T, L] out: log of what follows each node; each row up to a constant
+    beta: Doubles,  # [T, L] out: log of what follows each node that something leads to; each row up to a constant
     marginal: Doubles,  # [T, L] out
     pairs: Doubles,  # [stages, L, L] out
 ) -> float:

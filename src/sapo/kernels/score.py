@@ -64,15 +64,17 @@ def score_edges(
     bans: Floats,  # [labels + 2, labels]
     scale: float,
     edge: Floats,  # [stages, labels, labels] out
-    edge_to: Floats,  # [stages, labels, labels] out
+    edge_to: Floats,  # [stages, labels, labels] out: the same, turned; [0, labels, labels] where nobody needs it
 ) -> None:
     # edge[t,p,y] = scale * (edges[p,y] + sum over the edge features e of token t of pairs[e,(p,y)]) + bans[p,y]
     L = edges.shape[0]
+    turned = edge_to.shape[0] > 0
     if edge.shape[0] == 1:
         for p in range(L):
             for y in range(L):
                 edge[0, p, y] = scale * edges[p, y] + bans[p, y]
-                edge_to[0, y, p] = edge[0, p, y]
+                if turned:
+                    edge_to[0, y, p] = edge[0, p, y]
         return
     for t in range(1, T):
         for p in range(L):
@@ -84,9 +86,10 @@ def score_edges(
                 for k in range(pair_offsets[e], pair_offsets[e + 1]):
                     code = pair_codes[k]
                     edge[t, code // L, code % L] += scale * pairs[k, 0]
-        for p in range(L):
-            for y in range(L):
-                edge_to[t, y, p] = edge[t, p, y]
+        if turned:
+            for p in range(L):
+                for y in range(L):
+                    edge_to[t, y, p] = edge[t, p, y]
 
 
 @kernel

@@ -76,8 +76,9 @@ class GrowingWeights:
 
     def add_pairs(self, observed: Pairs) -> None:
         if len(observed.codes):
-            self.weights.pairs, places = joined_pairs(self.weights.pairs, observed, self.labels)
-            self.weights.pair_weights = np.insert(self.weights.pair_weights, places, 0.0, axis=0)
+            self.weights.pairs, places = joined_pairs(self.weights.pairs, observed)
+            if len(places):
+                self.weights.pair_weights = np.insert(self.weights.pair_weights, places, 0.0, axis=0)
 
     def with_labels(self, labels: int) -> "GrowingWeights":
         """New weights, with more labels; nothing is forbidden for these."""

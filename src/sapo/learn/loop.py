@@ -112,6 +112,7 @@ def learn(
     observers: Sequence[Observer] = (),
 ) -> str:
     """Bring `state` from where it stands to the end; return in words why training stopped."""
+    settings.shrink_of(corpus.sentences)  # raises where L2 would turn the weights around
     try:
         while True:
             reason = _reason_to_stop(state, settings, dev)

@@ -90,6 +90,20 @@ class Settings:
             return self.rate / (1 + (1 / self.decay - 1) * (epoch - 1))
         return self.rate * self.decay ** (epoch - 1)
 
+    def shrink_of(self, sentences: int) -> float:
+        """The share of all weights that L2 takes at each sample of the first pass; it must leave something.
+
+        >>> Settings(rate=0.1, strength=4.0).shrink_of(2)
+        0.2
+        """
+        shrink = self.rate * self.strength / sentences if self.regulariser == "l2" else 0.0
+        if shrink >= 1.0:
+            raise SapoError(
+                f"the strength {self.strength} is too large for {sentences} sentences at the rate {self.rate}; lower "
+                f"one of them: their product must be less than {sentences}"
+            )
+        return shrink
+
     def as_json(self) -> dict[str, Any]:
         """Plain numbers, whatever kinds were given."""
         kinds = {field.name: field.type for field in dataclasses.fields(self)}

@@ -94,10 +94,10 @@ def expectations(lattice: Lattice, sizes: Sequence[int]) -> tuple[Doubles, Doubl
     log_z = float(forward.forward_backward(lattice.node, lattice.steps, T, work[0], work[1], nodes[0], pairs[0]))
     candidates = top_n(lattice, n=max(sizes))
     found = len(candidates)
-    weight = np.exp(candidates.scores - log_z)
     included = np.arange(found) < np.array(sizes)[:, np.newaxis]  # [sizes, found]
-    mass = np.minimum(1.0, (included * weight).sum(axis=1))
-    share = included * weight / (included * weight).sum(axis=1, keepdims=True)
+    mass = np.minimum(1.0, (included * np.exp(candidates.scores - log_z)).sum(axis=1))
+    weight = included * np.exp(candidates.scores - candidates.scores[0])  # exp(score - log_z) may be too small to share
+    share = weight / weight.sum(axis=1, keepdims=True)
     hard_nodes, hard_pairs = np.zeros((found, T, L)), np.zeros((found, stages, L, L))
     _count(candidates.paths, hard_nodes, hard_pairs)
     nodes[1:] = (share @ hard_nodes.reshape(found, -1)).reshape(nodes[1:].shape)

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sapo.errors import SapoError
 from sapo.kernels import astar as astar_kernels
 from sapo.kernels.types import Ints
 from sapo.lattice import Lattice
 from sapo.search.candidates import Candidates
+from sapo.search.checks import check_wanted
 
 
 def astar(lattice: Lattice) -> Iterator[tuple[Ints, float]]:
@@ -51,8 +51,7 @@ def astar_top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> 
     >>> astar_top_n(lattice, n=2).scores.tolist()
     [2.0, 1.0]
     """
-    if n < 1:
-        raise SapoError(f"n must be at least 1, not {n}")
+    check_wanted(n, stop_ratio)
     T = lattice.tokens
     if T == 0:
         return Candidates(np.empty((1, 0), np.int32), np.zeros(1))

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from sapo.errors import SapoError
 from sapo.kernels import beam as beam_kernels
 from sapo.lattice import Lattice
 from sapo.search.candidates import Candidates
+from sapo.search.checks import check_number, check_wanted
 
 
 def beam(lattice: Lattice, *, n: int = 5, width: int = 50, stop_ratio: float = np.inf) -> Candidates:
@@ -20,10 +20,8 @@ def beam(lattice: Lattice, *, n: int = 5, width: int = 50, stop_ratio: float = n
     >>> beam(lattice, n=1, width=1).paths.tolist()
     [[0, 1]]
     """
-    if n < 1:
-        raise SapoError(f"n must be at least 1, not {n}")
-    if width < 1:
-        raise SapoError(f"width must be at least 1, not {width}")
+    check_wanted(n, stop_ratio)
+    check_number("width", width)
     T = lattice.tokens
     if T == 0:
         return Candidates(np.empty((1, 0), np.int32), np.zeros(1))

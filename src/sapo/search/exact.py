@@ -7,6 +7,7 @@ from sapo.kernels import viterbi as viterbi_kernels
 from sapo.kernels.types import Doubles, Floats, Ints
 from sapo.lattice import Lattice
 from sapo.search.candidates import Candidates
+from sapo.search.checks import check_wanted
 
 
 def viterbi(lattice: Lattice) -> Candidates:
@@ -36,6 +37,7 @@ def top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> Candid
     >>> top_n(lattice, n=2).scores.tolist()
     [2.0, 1.0]
     """
+    check_wanted(n, stop_ratio)
     if lattice.tokens == 0:
         return _only_the_empty_tagging()
     best, taken = _best_scores(lattice)

@@ -1,7 +1,6 @@
 """The searches by name."""
 
 from collections.abc import Callable
-from numbers import Integral
 
 from sapo.encode.template import did_you_mean
 from sapo.errors import SapoError
@@ -10,6 +9,7 @@ from sapo.lattice import Lattice
 from sapo.search.astar import astar_top_n
 from sapo.search.beam import beam
 from sapo.search.candidates import Candidates
+from sapo.search.checks import check_number
 from sapo.search.exact import top_n
 
 SEARCHES = {"topn": searches.TOPN, "astar": searches.ASTAR, "beam": searches.BEAM}  # the numbers are for kernels
@@ -17,8 +17,7 @@ SEARCHES = {"topn": searches.TOPN, "astar": searches.ASTAR, "beam": searches.BEA
 
 def check_search(name: str, n: int) -> None:
     """Raise where there is no search of this name, or nothing to search for."""
-    if not isinstance(n, Integral) or n < 1:
-        raise SapoError(f"n must be at least 1, not {n}")
+    check_number("n", n)
     if name not in SEARCHES:
         raise SapoError(f"unknown search '{name}'{did_you_mean(name, SEARCHES)}")
 
