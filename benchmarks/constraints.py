@@ -19,6 +19,9 @@ import numpy as np
 from sapo.choosing import with_calibrated_rate
 from sapo.conditions import Conditions
 from sapo.constraints import scheme_bans, transition_counts
+from sapo.encode.encoded import EncodedCorpus
+from sapo.experiments.encoded import subset
+from sapo.kernels.types import Bools
 from sapo.learn import LEARNERS, Settings, Weights, tag
 from sapo.learn.loop import draw_order
 from sapo.preparing import Prepared, prepare
@@ -74,18 +77,30 @@ def quality(name: str, variant: str, prepared: Prepared, seed: int, passes: int)
 
 
 def missing_tags() -> None:
-    """F1 on CoNLL-2000 where a share of the training tags is taken away, after five passes, seed 0."""
+    """F1 on CoNLL-2000 where training tags are taken away, of tokens or of whole sentences; three passes, seed 0."""
     directory = Path(os.environ["SAPO_DATA"]) / "conll2000"
     full = prepare(directory / "train.txt.gz", dev=directory / "test.txt.gz", template="chunking")
-    test, rng = full.dev, np.random.default_rng(0)
+    corpus, test = full.corpus, full.dev
     assert test is not None
-    for share in (0.0, 0.3, 0.7):
-        gold = np.where(rng.random(full.corpus.tokens) < share, -1, full.corpus.gold).astype(np.int32)
-        partly = dataclasses.replace(full, corpus=dataclasses.replace(full.corpus, gold=gold), dev=None)
-        for learner in ("sapo", "crf"):
-            settings = with_calibrated_rate(partly, Settings(epochs=5, tolerance=0.0), learner)
+    tokens, sentences = (np.random.default_rng(0).random(count) for count in (corpus.tokens, corpus.sentences))
+    untagged = np.repeat(sentences < 0.9, np.diff(corpus.offsets))
+    tagged = subset(corpus, np.flatnonzero(sentences >= 0.9))
+    lessons = {
+        "no tags missing": corpus,
+        **{f"{share:.0%} of the tags missing": _without(corpus, tokens < share) for share in (0.3, 0.7, 0.95)},
+        "90% of the sentences without tags": _without(corpus, untagged),
+        "90% of the sentences left out": tagged,
+    }
+    for learner in ("sapo", "crf", "perceptron"):
+        for name, lesson in lessons.items():
+            partly = dataclasses.replace(full, corpus=lesson, dev=None)
+            settings = with_calibrated_rate(partly, Settings(epochs=3, tolerance=0.0), learner)
             f1 = test.evaluate(run(partly, settings, learner=learner).tagger.parameters).main[1]
-            print(f"conll2000 {learner}, {share:.0%} of the tags missing: F1 {100 * f1:.2f}", flush=True)
+            print(f"conll2000 {learner}, {name}: F1 {100 * f1:.2f}, start rate {settings.rate}", flush=True)
+
+
+def _without(corpus: EncodedCorpus, missing: Bools) -> EncodedCorpus:
+    return dataclasses.replace(corpus, gold=np.where(missing, -1, corpus.gold).astype(np.int32))
 
 
 def times(name: str, learner: str, free: Prepared, bound: Prepared, repeats: int) -> None:

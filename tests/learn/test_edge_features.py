@@ -18,6 +18,7 @@ from sapo.learn import LEARNERS, Settings, Weights, tag
 from sapo.search import astar_top_n, beam, top_n, viterbi
 
 LABELS, EDGE_FEATURES = 3, 5
+LARGEST = 27  # n; beyond it, that of a CRF
 
 
 def with_edge_rows(corpus: EncodedCorpus, seed: int) -> EncodedCorpus:
@@ -84,9 +85,13 @@ class Twin:
         return self.kept(sentence)[0][2]
 
     def step(self, sentence: int, n: int, rate: float, strength: float) -> None:
-        """w <- w + rate * (F(x, y*) - sum_k P_k F(x, y_k)), then L2. Where tags are missing, F(x, y*) is a sum, too."""
+        """w <- w + rate * (F(x, y*) - sum_k P_k F(x, y_k)), then L2. Where tags are missing see test_bound_learning."""
         change = np.zeros_like(self.w)
-        for sign, found in ((1, self.kept(sentence)[:n]), (-1, self.taggings(sentence)[:n])):
+        kept, free = self.kept(sentence), self.taggings(sentence)[:n]
+        if n <= LARGEST:
+            others = [path for _, path, _ in kept[1:]]
+            kept, free = kept[:1], [entry for entry in free if entry[1] not in others]
+        for sign, found in ((1, kept), (-1, free)):
             mass = np.exp([score - found[0][0] for score, _, _ in found])
             for part, (_, _, vector) in zip(mass / mass.sum(), found, strict=True):
                 change += sign * part * vector

@@ -1,7 +1,7 @@
 """Gold tags that may be open in, what they allow out.
 
-A gold tag is a label, or -1 where any will do, or -2 - s where one of allowed[s] will. Then not one oracle is learned
-but all taggings that keep to the tags; learners that know of one only take the best of these under the weights.
+A gold tag is a label, or -1 where any will do, or -2 - s where one of allowed[s] will. The
+CRF learns all taggings that keep to the tags; learners that need one oracle take the best of these under the weights.
 """
 
 import numpy as np

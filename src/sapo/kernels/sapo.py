@@ -1,7 +1,11 @@
 """Algorithm 1 of the paper over a run of samples: lattice, top-n, P_k, update, regularise.
 
-Where tags are open, the oracle gives way to the top-n taggings that keep to the tags that are there, each with its
-share P_k among them. So a sentence without tags, where both sums are the same, changes nothing.
+Where tags are open, the oracle is the best tagging that keeps to the tags that are there, and other candidates that
+keep to them are left out of Y_n: nobody said that they are wrong. So a sentence without tags changes nothing.
+
+The mean over the top-n of what the tags allow, in place of F(x, y*), would be the gradient of a CRF for n = all. But
+with a few candidates it does harm. Those that keep to the tags differ from each other in open tokens only, those of Y_n
+in others, too: each step would make the second-best tags of open tokens more probable (docs/constraints.md).
 """
 
 import math
@@ -9,10 +13,10 @@ import math
 import numpy as np
 
 from sapo.kernels._jit import kernel
-from sapo.kernels.oracle import FULLY, UNTAGGED, bind, how_tagged
+from sapo.kernels.oracle import PARTLY, UNTAGGED, allows, complete, how_tagged
 from sapo.kernels.score import path_score, score_sentence, stages_of
 from sapo.kernels.searches import search_n
-from sapo.kernels.types import Doubles, Longs, Parts, Samples
+from sapo.kernels.types import Bools, Doubles, Ints, Longs, Parts, Samples
 from sapo.kernels.update import (
     BY_RANK,
     CANDIDATES,
@@ -53,12 +57,10 @@ def sapo_samples(
     edge = np.empty((stages, L, L), np.float32)
     edge_to = np.empty((stages, L, L), np.float32)
     row = np.empty(L, np.float32)
-    paths = np.empty((2 * n, longest), np.int32)  # of the lattice, then of what the gold tags allow of it
+    oracle = np.empty(longest, np.int32)
+    paths = np.empty((n, longest), np.int32)
     scores = np.empty(n, np.float64)
-    probability = np.empty(2 * n, np.float64)
-    bound = np.empty((longest, L), np.float32)
-    kept_paths = np.empty((n, longest), np.int32)
-    kept_probability = np.empty(n, np.float64)
+    probability = np.empty(n, np.float64)
 
     for sentence in order:
         first = samples.offsets[sentence]
@@ -88,28 +90,52 @@ def sapo_samples(
         totals[TOKENS] += T
         count_allowed(T, gold, samples.allowed, paths[0], totals)
 
+        # the oracle, and its rivals
+        among = False
+        if tagged == PARTLY:
+            found, among = leave_rivals(gold, samples.allowed, T, found, paths, scores, oracle)
+            log_mass = normalise(scores, found, probability)
+        if not among:
+            complete(gold, samples.allowed, node, edge, edge_to, T, best, row, oracle)
+        totals[LOSS] += log_mass - path_score(node, edge, oracle, T)
+
         # w <- w + rate * (F(x, y*) - sum_k P_k F(x, y_k)), in terms of v
         step = rate / state[SCALE]
-        if tagged == FULLY:
-            totals[LOSS] += log_mass - path_score(node, edge, gold, T)
-            touched = update(first, T, samples, gold, paths, probability, found, 1.0, step, parts, state[CLOCK], row)
-        else:
-            # instead of F(x, y*): sum_j Q_j F(x, z_j), with the top-n outputs Z_n that keep to the gold tags
-            bind(gold, samples.allowed, node, T, bound)
-            kept = search_n(search, bound, edge, edge_to, T, n, width, margin, best, row, kept_paths, scores)
-            if kept == 0:
-                totals[LOSS] += np.nan
-                return
-            totals[LOSS] += log_mass - normalise(scores, kept, kept_probability)
-            for j in range(kept):
-                probability[found + j] = -kept_probability[j]
-                for t in range(T):
-                    paths[found + j, t] = kept_paths[j, t]
-            # all coefficients together are 0, so that no oracle is needed, and any stands for it
-            both = found + kept
-            touched = update(first, T, samples, paths[0], paths, probability, both, 0.0, step, parts, state[CLOCK], row)
+        touched = update(first, T, samples, oracle, paths, probability, found, 1.0, step, parts, state[CLOCK], row)
         count_updates(touched, totals)
         regularise(first, T, samples, shrink, owed, parts, state)
+
+
+@kernel
+def leave_rivals(
+    gold: Ints,  # [T]
+    allowed: Bools,  # [sets, L]
+    T: int,
+    found: int,
+    paths: Ints,  # [found, T] changed
+    scores: Doubles,  # [found] changed
+    oracle: Ints,  # [T] out, where it is among them
+) -> tuple[int, bool]:
+    """Of the candidates that keep to the gold tags leave the best only; return how many are left, and whether it is."""
+    left = 0
+    among = False
+    for k in range(found):
+        keeps = True
+        for t in range(T):
+            if not allows(gold[t], paths[k, t], allowed):
+                keeps = False
+                break
+        if keeps and among:
+            continue
+        if keeps:
+            among = True
+            for t in range(T):
+                oracle[t] = paths[k, t]
+        scores[left] = scores[k]
+        for t in range(T):
+            paths[left, t] = paths[k, t]
+        left += 1
+    return left, among
 
 
 @kernel

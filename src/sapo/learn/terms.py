@@ -4,7 +4,6 @@
     s_z(w)  = sum over Y_n of P_k F(x,y_k) - F(x,y*)          SAPO's update term, equation (5)
     δ_z(w)  = ∇f_z(w) - s_z(w)
 
-Where tags are open, F(x,y*) is the same sum over the taggings, all or the top n, that keep to the tags that are there.
 Both without the regulariser, which is the same in both. Learners never make these vectors, they change the weights;
 here they are made, in double precision and over the features of the one sentence only, to be looked at.
 """
@@ -16,7 +15,8 @@ import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.pairs import Pairs
-from sapo.kernels import forward, oracle
+from sapo.errors import SapoError
+from sapo.kernels import forward
 from sapo.kernels.types import Doubles, Ints
 from sapo.lattice import Lattice, Parameters, make_lattice
 from sapo.search import top_n
@@ -29,7 +29,7 @@ class SampleTerms:
     gradient: Doubles  # [weights]
     updates: Doubles  # [sizes, weights]
     mass: Doubles  # [sizes] P(Y_n|x,w): the share of the top-n taggings among all
-    loss: float  # -log P(y*|x,w), of all y* that keep to the tags
+    loss: float  # -log P(y*|x,w)
 
     @property
     def length(self) -> float:
@@ -55,10 +55,16 @@ def sample_terms(
 ) -> SampleTerms:
     """The terms of one sentence for each n of `sizes`; `transitions` tells whether pairs of labels are learned."""
     lattice = make_lattice(corpus, sentence, parameters)
+    gold = corpus.gold[corpus.offsets[sentence] : corpus.offsets[sentence + 1]]
+    if (gold < 0).any():
+        raise SapoError(
+            f"sentence {sentence}: the terms are of sentences with all tags, and some are missing; leave it out"
+        )
     nodes, pairs, mass, log_z = expectations(lattice, sizes)
-    kept_nodes, kept_pairs, _, log_kept = expectations(_kept(corpus, sentence, lattice), sizes)
-    nodes -= kept_nodes
-    pairs -= kept_pairs
+    hard_nodes, hard_pairs = np.zeros((1, *nodes.shape[1:])), np.zeros((1, *pairs.shape[1:]))
+    _count(gold[np.newaxis], hard_nodes, hard_pairs)
+    nodes -= hard_nodes
+    pairs -= hard_pairs
     vectors = np.concatenate(
         [
             _of_features(corpus, sentence, nodes),
@@ -67,15 +73,7 @@ def sample_terms(
         ],
         axis=1,
     )
-    return SampleTerms(vectors[0], vectors[1:], mass, log_z - log_kept)
-
-
-def _kept(corpus: EncodedCorpus, sentence: int, lattice: Lattice) -> Lattice:
-    """The taggings that keep to the gold tags: the oracle alone, or more where tags are open."""
-    gold = corpus.gold[corpus.offsets[sentence] : corpus.offsets[sentence + 1]]
-    node = np.empty_like(lattice.node)
-    oracle.bind(gold, corpus.allowed, lattice.node, len(gold), node)
-    return Lattice(node, lattice.edge)
+    return SampleTerms(vectors[0], vectors[1:], mass, log_z - lattice.path_score(gold))
 
 
 def expectations(lattice: Lattice, sizes: Sequence[int]) -> tuple[Doubles, Doubles, Doubles, float]:
