@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("--missing", action="store_true", help="only: what tags that are missing cost")
     arguments = parser.parse_args()
     if arguments.missing:
-        missing_tags()
+        missing_tags(arguments.seeds)
         return
     for name, template in TASKS.items():
         directory = Path(os.environ["SAPO_DATA"]) / name
@@ -76,27 +76,33 @@ def quality(name: str, variant: str, prepared: Prepared, seed: int, passes: int)
     print(f"{name} {variant} seed {seed}: F1 {100 * f1:.2f}, invalid {invalid} of {len(offsets) - 1}", flush=True)
 
 
-def missing_tags() -> None:
-    """F1 on CoNLL-2000 where training tags are taken away, of tokens or of whole sentences; three passes, seed 0."""
+def missing_tags(seeds: list[int]) -> None:
+    """F1 on CoNLL-2000, three passes, where training tags are taken away, of tokens or of whole sentences."""
     directory = Path(os.environ["SAPO_DATA"]) / "conll2000"
     full = prepare(directory / "train.txt.gz", dev=directory / "test.txt.gz", template="chunking")
-    corpus, test = full.corpus, full.dev
-    assert test is not None
-    tokens, sentences = (np.random.default_rng(0).random(count) for count in (corpus.tokens, corpus.sentences))
-    untagged = np.repeat(sentences < 0.9, np.diff(corpus.offsets))
-    tagged = subset(corpus, np.flatnonzero(sentences >= 0.9))
-    lessons = {
+    assert full.dev is not None
+    for learner in ("sapo", "crf", "perceptron"):
+        found: dict[str, list[float]] = {}
+        for seed in seeds:
+            for name, lesson in _lessons(full.corpus, seed).items():
+                partly = dataclasses.replace(full, corpus=lesson, dev=None)
+                settings = with_calibrated_rate(partly, Settings(epochs=3, tolerance=0.0, seed=seed), learner)
+                tagger = run(partly, settings, learner=learner).tagger
+                found.setdefault(name, []).append(100 * full.dev.evaluate(tagger.parameters).main[1])
+        for name, scores in found.items():
+            told = " / ".join(f"{score:.2f}" for score in scores)
+            print(f"conll2000 {learner}, {name}: F1 {told}, mean {np.mean(scores):.2f}", flush=True)
+
+
+def _lessons(corpus: EncodedCorpus, seed: int) -> dict[str, EncodedCorpus]:
+    rng = np.random.default_rng(seed)
+    tokens, sentences = rng.random(corpus.tokens), rng.random(corpus.sentences)
+    return {
         "no tags missing": corpus,
         **{f"{share:.0%} of the tags missing": _without(corpus, tokens < share) for share in (0.3, 0.7, 0.95)},
-        "90% of the sentences without tags": _without(corpus, untagged),
-        "90% of the sentences left out": tagged,
+        "90% of the sentences untagged": _without(corpus, np.repeat(sentences < 0.9, np.diff(corpus.offsets))),
+        "90% of the sentences left out": subset(corpus, np.flatnonzero(sentences >= 0.9)),
     }
-    for learner in ("sapo", "crf", "perceptron"):
-        for name, lesson in lessons.items():
-            partly = dataclasses.replace(full, corpus=lesson, dev=None)
-            settings = with_calibrated_rate(partly, Settings(epochs=3, tolerance=0.0), learner)
-            f1 = test.evaluate(run(partly, settings, learner=learner).tagger.parameters).main[1]
-            print(f"conll2000 {learner}, {name}: F1 {100 * f1:.2f}, start rate {settings.rate}", flush=True)
 
 
 def _without(corpus: EncodedCorpus, missing: Bools) -> EncodedCorpus:
