@@ -156,7 +156,7 @@ def _check_open(bans: Floats, gold: Ints, allowed: Bools | None, offsets: Longs,
         return
     fits = (gold == -1)[:, np.newaxis] | (gold[:, np.newaxis] == np.arange(bans.shape[1]))
     in_set = gold < -1
-    if allowed is not None:
+    if allowed is not None and in_set.any():
         fits[in_set] = allowed[-2 - gold[in_set]]
     impossible = impossible_sentence(bans, fits, is_open, offsets)
     if impossible is not None:
