@@ -183,7 +183,6 @@ def test_data_in_bioes_is_learned_as_it_is() -> None:
         (PAIRS, {"scheme": "bioes", "constraints": False}, "a scheme needs constraints"),
         ([(["a"], ["NN"])], {"scheme": "bioes"}, "must have IOB2 tags, and it follows no scheme"),
         ([(["a", "b"], ["I-X", "B-X"])], {"scheme": "bioes"}, "must have IOB2 tags, and it is iob1"),
-        ([(["a", "b"], ["B-X", None])], {"scheme": "bioes"}, "too many tags are missing"),
         ([(["a", "b"], [None, None])], {}, "training data: every tag is missing"),
         (PAIRS, {"sample_weight": [1, 2]}, "sample_weight has 2 weights, but there are 3 sentences"),
         (PAIRS, {"sample_weight": [1, -2, 1]}, "sample_weight of sentence 1 must be a number from 0 to"),
@@ -214,6 +213,29 @@ def test_missing_tags_may_be_any_tag(learner: str, mark: str | None) -> None:
     assert set(tagger.labels) == {"B-NP", "I-NP", "B-VP", "I-VP", "O"}
     for tokens, tags in [*partly, full]:
         assert all(tag in (mark, found) for tag, found in zip(tags, tagger.tag(tokens), strict=True))
+
+
+@pytest.mark.parametrize("scheme", ["bioes", "bilou", "iob2", None])
+@pytest.mark.parametrize("learner", ["sapo", "crf", "perceptron", "mira"])
+def test_a_tag_before_a_missing_one_is_learned_in_every_scheme(scheme: str | None, learner: str) -> None:
+    data: list[Any] = [
+        (["the", "man", "sees", "Bo"], ["O", "O", "O", "B-P"]),
+        (["Bo", "Lee", "sees", "it"], ["B-P", "I-P", "O", "O"]),
+        *[(["Ann", "sees", "it"], ["B-P", None, None])] * 20,
+    ]
+    tagger = sapo.train(data, template="pos", epochs=10, scheme=scheme, learner=learner)
+    found = tagger.tag(["Ann", "sees", "it"])
+    assert found[0] == "B-P"
+    # SAPO holds on to the completion that it found first, and with more labels here that is B-P I-P O
+    assert found[1:] == ["O", "O"] or (learner == "sapo" and scheme in ("bioes", "bilou"))
+    trainer = Trainer(tagger)
+    trainer.update([(["the", "Cy", "sees"], ["O", "B-Q", None]), (["Di", "Eve"], ["B-Q", "I-Q"])])
+    assert trainer.tagger.tag(["the", "Cy", "sees"])[:2] == ["O", "B-Q"]
+
+
+def test_with_a_scheme_all_tags_may_stand_before_missing_ones() -> None:
+    tagger = sapo.train([(["a", "b"], ["B-X", None])], template="pos", scheme="bioes", epochs=3)
+    assert tagger.labels == ("B-X",)
 
 
 def test_ready_made_features_may_lack_tags_too() -> None:

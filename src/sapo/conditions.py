@@ -8,7 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sapo.constraints import Constraints, bans_of, find_constraints, learn_as, read_rules, recognise, transition_counts
+from sapo.constraints import (
+    Constraints,
+    InnerLabels,
+    bans_of,
+    find_constraints,
+    learn_as,
+    read_rules,
+    recognise,
+    transition_counts,
+)
 from sapo.corpus.schemes import letters_of_scheme
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.importance import importance_of_tokens
@@ -61,11 +70,13 @@ def make_lesson(labels: Sequence[str], corpus: EncodedCorpus, conditions: Condit
         outer, gold, corpus.offsets, sample_weight=conditions.sample_weight, class_weight=conditions.class_weight
     )
     learned, shown = list(outer), tuple[str, ...]()
+    allowed = corpus.allowed
     notes: list[str] = []
     if conditions.scheme is not None:
         if not conditions.constraints:
             raise SapoError("a scheme needs constraints: without them what is learned cannot be shown in the old one")
-        learned, shown, gold, notes = _in_scheme(conditions.scheme, outer, gold, corpus)
+        inner, notes = _in_scheme(conditions.scheme, outer, gold, corpus)
+        learned, shown, gold, allowed = inner.labels, inner.shown, inner.gold, inner.allowed
         outer = list(dict.fromkeys([*(shown or learned), *outer]))
     rules = conditions.rules
     constraints, bans, more = find_constraints(
@@ -76,17 +87,16 @@ def make_lesson(labels: Sequence[str], corpus: EncodedCorpus, conditions: Condit
         rules=read_rules(rules) if isinstance(rules, str | Path) else list(rules),
         on=conditions.constraints,
         shown=shown,
+        allowed=allowed,
     )
-    corpus = dataclasses.replace(corpus, gold=gold, importance=importance)
+    corpus = dataclasses.replace(corpus, gold=gold, importance=importance, allowed=allowed)
     return Lesson(learned, outer, shown, corpus, constraints, bans, [*notes, *more])
 
 
-def _in_scheme(
-    scheme: str, labels: list[str], gold: Ints, corpus: EncodedCorpus
-) -> tuple[list[str], tuple[str, ...], Ints, list[str]]:
+def _in_scheme(scheme: str, labels: list[str], gold: Ints, corpus: EncodedCorpus) -> tuple[InnerLabels, list[str]]:
     found = recognise(labels, transition_counts(gold, corpus.offsets, len(labels)))
     if scheme != "iob2" and found is not None and found[0] == scheme and not found[1].any():
-        return labels, (), gold, []
+        return InnerLabels(labels, gold, (), 0, corpus.allowed), []
     if found is None or found[0] != "iob2":
         told = f"is {found[0]}" if found else "follows no scheme"
         raise SapoError(
@@ -98,7 +108,7 @@ def _in_scheme(
     if inner.mended:
         spans = f"{inner.mended} spans begin" if inner.mended > 1 else "1 span begins"
         notes = [f"{spans} with I- in the training data and {'are' if inner.mended > 1 else 'is'} learned as B-"]
-    return inner.labels, inner.shown, inner.gold, notes
+    return inner, notes
 
 
 def grown_lesson(
@@ -125,11 +135,11 @@ def grown_lesson(
     importance = importance_of_tokens(
         outer, gold, corpus.offsets, sample_weight=sample_weight, class_weight=class_weight
     )
-    learned, shown = list(outer), tuple[str, ...]()
+    learned, shown, allowed = list(outer), tuple[str, ...](), corpus.allowed
     if model.shown:
         assert kept.scheme is not None
         inner = learn_as(kept.scheme, outer, gold, corpus.offsets, known=known)
-        learned, shown, gold = inner.labels, inner.shown, inner.gold
+        learned, shown, gold, allowed = inner.labels, inner.shown, inner.gold, inner.allowed
     constraints = kept
     if kept != Constraints():
         scheme = kept.scheme
@@ -148,6 +158,7 @@ def grown_lesson(
             rules=kept.rules,
             on=scheme is not None,
             shown=shown,
+            allowed=allowed,
             what=what,
         )
         exceptions = tuple(dict.fromkeys([*kept.exceptions, *constraints.exceptions]))
@@ -156,5 +167,5 @@ def grown_lesson(
     if kept == Constraints():  # bans that somebody made by hand
         old, size = model.parameters.bans, len(known)
         bans[:size, :size], bans[-2:, :size] = old[:size], old[size:]
-    corpus = dataclasses.replace(corpus, gold=gold, importance=importance)
+    corpus = dataclasses.replace(corpus, gold=gold, importance=importance, allowed=allowed)
     return Lesson(learned, outer, shown, corpus, constraints, bans, [])

@@ -256,7 +256,7 @@ def _check_allowed(corpus: EncodedCorpus, bans: Floats, labels: Sequence[str]) -
     """A tagging that the model forbids cannot be learned."""
     if not bans.any():
         return
-    gold, count = corpus.gold, len(labels)
+    gold, count = np.maximum(corpus.gold, -1), len(labels)
     first, last = corpus.offsets[:-1], corpus.offsets[1:] - 1
     before = np.concatenate([gold[:1], gold[:-1]])
     before[first] = count

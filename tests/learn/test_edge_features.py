@@ -18,6 +18,7 @@ from sapo.learn import LEARNERS, Settings, Weights, tag
 from sapo.search import astar_top_n, beam, top_n, viterbi
 
 LABELS, EDGE_FEATURES = 3, 5
+LARGEST = 27  # n; beyond it, that of a CRF
 
 
 def with_edge_rows(corpus: EncodedCorpus, seed: int) -> EncodedCorpus:
@@ -70,16 +71,31 @@ class Twin:
         found = [(path, self.vector(sentence, path)) for path in product(range(LABELS), repeat=tokens)]
         return sorted(((float(self.w @ vector), path, vector) for path, vector in found), key=lambda entry: -entry[0])
 
-    def oracle(self, sentence: int) -> Doubles:
+    def kept(self, sentence: int) -> list[tuple[float, tuple[int, ...], Doubles]]:
+        """Those that have the gold tags, of which some may be missing: else the oracle alone."""
         first, last = self.corpus.offsets[sentence : sentence + 2]
-        return self.vector(sentence, tuple(self.corpus.gold[first:last].tolist()))
+        gold = self.corpus.gold[first:last].tolist()
+        return [
+            entry
+            for entry in self.taggings(sentence)
+            if all(tag in (-1, label) for tag, label in zip(gold, entry[1], strict=True))
+        ]
+
+    def oracle(self, sentence: int) -> Doubles:
+        return self.kept(sentence)[0][2]
 
     def step(self, sentence: int, n: int, rate: float, strength: float) -> None:
-        """w <- w + rate * (F(x, y*) - sum_k P_k F(x, y_k)), then L2."""
-        found = self.taggings(sentence)[:n]
-        mass = np.exp([score - found[0][0] for score, _, _ in found])
-        expected = sum(part * vector for part, (_, _, vector) in zip(mass / mass.sum(), found, strict=True))
-        self.w += rate * (self.oracle(sentence) - expected)
+        """w <- w + rate * (F(x, y*) - sum_k P_k F(x, y_k)), then L2. Where tags are missing see test_bound_learning."""
+        change = np.zeros_like(self.w)
+        kept, free = self.kept(sentence), self.taggings(sentence)[:n]
+        if n <= LARGEST:
+            others = [path for _, path, _ in kept[1:]]
+            kept, free = kept[:1], [entry for entry in free if entry[1] not in others]
+        for sign, found in ((1, kept), (-1, free)):
+            mass = np.exp([score - found[0][0] for score, _, _ in found])
+            for part, (_, _, vector) in zip(mass / mass.sum(), found, strict=True):
+                change += sign * part * vector
+        self.w += rate * change
         self.w *= 1 - rate * strength / self.corpus.sentences
 
     def mira_step(self, sentence: int) -> None:
@@ -136,6 +152,34 @@ def test_tagging_uses_the_edge_features(tiny: Any, seed: int) -> None:
     twin = Twin(corpus, weights)
     expected = [label for sentence in range(corpus.sentences) for label in twin.taggings(sentence)[0][1]]
     assert tag(corpus, weights.true_weights()).tolist() == expected
+
+
+def with_open_tags(corpus: EncodedCorpus, seed: int) -> EncodedCorpus:
+    """Some tags missing, all of them in the last sentence."""
+    gold = np.where(np.random.default_rng([seed, 8]).random(corpus.tokens) < 0.4, -1, corpus.gold).astype(np.int32)
+    gold[corpus.offsets[-2] :] = -1
+    return dataclasses.replace(corpus, gold=gold)
+
+
+@pytest.mark.parametrize("name", ["sapo", "crf", "perceptron"])
+@pytest.mark.parametrize("averaged", [True, False])
+@pytest.mark.parametrize("seed", range(2))
+def test_a_learner_with_edge_features_and_missing_tags_equals_its_literal_twin(
+    tiny: Any, seed: int, name: str, averaged: bool
+) -> None:
+    corpus = with_edge_rows(tiny.corpus(seed), seed)
+    weights = make_weights(tiny, seed, corpus)  # as if the pairs that are missing now had been seen before
+    corpus = with_open_tags(corpus, seed)
+    twin, total = Twin(corpus, weights), 0.0
+    weights.prepare(averaged=averaged, l1=False)
+    n = {"sapo": 4, "crf": 10**6, "perceptron": 1}[name]
+    order = [*range(corpus.sentences)] * 2
+    run(name, corpus, weights, order, 1.0, Settings(n=min(n, 4), strength=0.0))
+    for sentence in order:
+        twin.step(sentence, n, 1.0, 0.0)
+        total = total + twin.w
+    expected = total / len(order) if averaged else twin.w
+    np.testing.assert_allclose(flat(weights.true_weights()), expected, atol=1e-3)
 
 
 @pytest.mark.parametrize("transitions", [True, False])

@@ -16,7 +16,7 @@ from sapo.constraints.rules import apply_rules
 from sapo.constraints.tag_scheme import recognise, scheme_bans
 from sapo.corpus.schemes import SCHEMES
 from sapo.errors import SapoError
-from sapo.kernels.types import Floats, Ints, Longs
+from sapo.kernels.types import Bools, Floats, Ints, Longs
 
 Transition = tuple[str | None, str | None]  # None is the border of a sentence
 
@@ -80,6 +80,7 @@ def find_constraints(
     rules: Sequence[str] = (),
     on: bool = True,
     shown: Sequence[str] = (),
+    allowed: Bools | None = None,  # [sets, labels] of gold tags -2 - s
     what: str = "training data",
 ) -> tuple[Constraints, Floats, list[str]]:
     """Constraints for gold tags, their bans, and what a person should know of them.
@@ -99,6 +100,7 @@ def find_constraints(
     constraints = replace(found, rules=tuple(rules))
     bans = bans_of(constraints, labels, shown)
     _check(bans, constraints, gold, offsets, counts, what)
+    _check_open(bans, gold, allowed, offsets, what)
     return constraints, bans, notes
 
 
@@ -145,11 +147,18 @@ def _check(bans: Floats, constraints: Constraints, gold: Ints, offsets: Longs, c
             f"{what}: sentence {sentence} breaks the rules ({'; '.join(constraints.rules)}), which happens {times} "
             f"time{'s' * (times > 1)}; mend the data or the rules"
         )
-    missing = gold < 0
-    if not missing.any():
+
+
+def _check_open(bans: Floats, gold: Ints, allowed: Bools | None, offsets: Longs, what: str) -> None:
+    """Where tags are open, some tagging must fit."""
+    is_open = gold < 0
+    if not ((bans < 0).any() and is_open.any()):
         return
-    allowed = missing[:, np.newaxis] | (gold[:, np.newaxis] == np.arange(bans.shape[1]))
-    impossible = impossible_sentence(bans, allowed, missing, offsets)
+    fits = (gold == -1)[:, np.newaxis] | (gold[:, np.newaxis] == np.arange(bans.shape[1]))
+    in_set = gold < -1
+    if allowed is not None and in_set.any():
+        fits[in_set] = allowed[-2 - gold[in_set]]
+    impossible = impossible_sentence(bans, fits, is_open, offsets)
     if impossible is not None:
         raise SapoError(
             f"{what}: sentence {impossible + 1}: no tags fit where some are missing; mend it, or use --no-constraints"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sapo.errors import SapoError
-from sapo.kernels.types import Ints, Longs
+from sapo.kernels.types import Bools, Ints, Longs
 
 # scheme -> the letters of a first, inner, last and only token
 LETTERS = {"iob2": "BIIB", "bioes": "BIES", "bilou": "BILU"}
@@ -22,9 +22,10 @@ class InnerLabels:
     """Labels as a model learns them, the gold tags in them, and the name by which each is shown."""
 
     labels: list[str]
-    gold: Ints
+    gold: Ints  # -1 where any label will do, -2 - s where one of allowed[s] will
     shown: tuple[str, ...]  # one a label
     mended: int  # tags of spans that began with I-
+    allowed: Bools  # [sets, labels]
 
 
 def shown_name(label: str) -> str:
@@ -42,7 +43,7 @@ def learn_as(
     """Write IOB2 tags in another scheme. A span that begins with I- is read as conlleval does, as if it were B-.
 
     A missing tag (-1) stays missing. Where one follows a token of a span, nobody knows whether the span ends there: if
-    the scheme tells these two apart, the tag of that token is missing, too, and both are among the labels.
+    the scheme tells these two apart, that token may have either, and both are among the labels.
 
     `known` are labels that come first in the new list.
 
@@ -68,9 +69,8 @@ def learn_as(
     open_end = np.append(~told[1:], False)  # what follows in the sentence is missing
     open_end[first - 1] = False
     letters = LETTERS[scheme]
-    told &= ~(inside & open_end & np.where(goes_on, letters[1] != letters[2], letters[0] != letters[3]))
-    if not told.any():
-        raise SapoError(f"scheme {scheme}: too many tags are missing, no other can be learned; leave the scheme out")
+    either = inside & open_end & np.where(goes_on, letters[1] != letters[2], letters[0] != letters[3])
+    told &= ~either
     place = np.where(goes_on, np.where(has_next, 1, 2), np.where(has_next, 0, 3))  # in the letters of the scheme
     codes = np.where(inside, 1 + 4 * type_of + place, 0)
     number = {label: i for i, label in enumerate(known)}
@@ -86,4 +86,10 @@ def learn_as(
                 number.setdefault(name, len(number))
     mended = int(np.count_nonzero(with_i & ~goes_on))
     inner = np.where(told, inner_of[codes], np.int32(-1))
-    return InnerLabels(list(number), inner, tuple(map(shown_name, number)), mended)
+    sets, set_of = np.unique(2 * type_of[either] + goes_on[either], return_inverse=True)
+    inner[either] = -2 - set_of
+    allowed = np.zeros((len(sets), len(number)), np.bool_)
+    for s, code in enumerate(sets.tolist()):
+        for letter in letters[1:3] if code % 2 else letters[::3]:  # goes on or ends; begins or is the only one
+            allowed[s, number[f"{letter}-{types[code // 2]}"]] = True
+    return InnerLabels(list(number), inner, tuple(map(shown_name, number)), mended, allowed)

@@ -1,11 +1,8 @@
 """Bans in, whether there is a tagging at all out."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sapo.kernels.types import Floats, Longs
-
-Bools = NDArray[np.bool_]
+from sapo.kernels.types import Bools, Floats, Longs
 
 LONGEST = 1000  # tokens up to which it is tried, if the sets of labels that can be reached never repeat
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sapo.kernels.types import Floats, Ints, Longs, Samples
+from sapo.kernels.types import Bools, Floats, Ints, Longs, Samples
 
 
 def _no_floats() -> Floats:
@@ -24,13 +24,16 @@ class EncodedCorpus:
     row_offsets: Longs  # [tokens + 1]
     rows: Ints
     values: Floats = field(default_factory=_no_floats)  # one a row; empty where every value is 1
-    gold: Ints = field(default_factory=_no_ints)  # [tokens] the oracle, -1 where it is open; empty where unknown
+    gold: Ints = field(default_factory=_no_ints)  # [tokens] the oracle, or what is known of it; empty where unknown
     edge_row_offsets: Longs = field(default_factory=lambda: np.zeros(1, np.int64))  # [tokens + 1]; [1] where none
     edge_rows: Ints = field(default_factory=_no_ints)  # the edge features of each token
     importance: Floats = field(default_factory=_no_floats)  # [tokens]; empty where every token counts alike
     token_bans: Floats = field(
         default_factory=lambda: np.empty((0, 0), np.float32)
     )  # [tokens, labels] 0 or minus infinity, in tagging; empty where no token has a forced tag
+    allowed: Bools = field(
+        default_factory=lambda: np.empty((0, 0), np.bool_)
+    )  # [sets, labels] gold is -1 where any tag will do, and -2 - s where one of allowed[s] will
 
     @property
     def sentences(self) -> int:
@@ -52,6 +55,7 @@ class EncodedCorpus:
             self.edge_row_offsets,
             self.edge_rows,
             self.importance,
+            self.allowed,
         )
 
 

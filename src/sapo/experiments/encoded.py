@@ -69,6 +69,7 @@ def subset(corpus: EncodedCorpus, sentences: Longs) -> EncodedCorpus:
         corpus.gold[tokens],
         *_edge_rows(corpus, tokens),
         corpus.importance[tokens] if len(corpus.importance) else corpus.importance,
+        allowed=corpus.allowed,
     )
 
 

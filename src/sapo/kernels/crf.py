@@ -1,24 +1,27 @@
-"""The stochastic gradient of a conditional random field over a run of samples."""
+"""The stochastic gradient of a conditional random field over a run of samples.
+
+Where tags are open, it is the gradient of log P(tags that are there), the sum over all taggings that keep to them: in
+place of F(x, y*) stands the expectation over these.
+"""
 
 import numpy as np
 
 from sapo.kernels._jit import kernel
 from sapo.kernels.forward import forward_backward
-from sapo.kernels.oracle import complete
+from sapo.kernels.oracle import FULLY, UNTAGGED, allows, bind, how_tagged
 from sapo.kernels.score import path_score, score_sentence, stages_of
 from sapo.kernels.types import Doubles, Floats, Ints, Longs, Parts, Samples
 from sapo.kernels.update import (
     CLOCK,
     CORRECT,
     LOSS,
-    PENALTY,
     SCALE,
     TOKENS,
+    count_untagged,
     count_updates,
-    end_sample,
     importance_of,
     longest_of,
-    penalise,
+    regularise,
 )
 
 
@@ -40,14 +43,15 @@ def crf_samples(
     if len(samples.importance) > 0:
         stages = longest  # the pairs of each step count for themselves
     node = np.empty((longest, L), np.float32)
-    best = np.empty((longest, L), np.float32)
+    bound = np.empty((longest, L), np.float32)
     edge = np.empty((stages, L, L), np.float32)
     edge_to = np.empty((stages, L, L), np.float32)
     alpha = np.empty((longest, L), np.float64)
     beta = np.empty((longest, L), np.float64)
     marginal = np.empty((longest, L), np.float64)
     pairs = np.empty((stages, L, L), np.float64)
-    oracle = np.empty(longest, np.int32)
+    kept = np.empty((longest, L), np.float64)
+    kept_pairs = np.empty((stages, L, L), np.float64)
     row = np.empty(L, np.float32)
 
     for sentence in order:
@@ -56,22 +60,30 @@ def crf_samples(
         T = last - first
         if T == 0:
             continue
+        gold = samples.gold[first:last]
+        tagged = how_tagged(gold)
+        if tagged == UNTAGGED:
+            count_untagged(T, totals)
+            regularise(first, T, samples, shrink, owed, parts, state)
+            continue
         score_sentence(first, T, samples, parts, state[SCALE], node, edge, edge_to)
         log_z = forward_backward(node, edge, T, alpha, beta, marginal, pairs)
-        complete(samples.gold[first:last], node, edge, edge_to, T, best, row, oracle)
-        totals[LOSS] += log_z - path_score(node, edge, oracle, T)
+        if tagged == FULLY:
+            log_kept = path_score(node, edge, gold, T)
+        else:
+            bind(gold, samples.allowed, node, T, bound)
+            log_kept = forward_backward(bound, edge, T, alpha, beta, kept, kept_pairs)
+        totals[LOSS] += log_z - log_kept
         totals[TOKENS] += T
-        if not log_z > -np.inf:  # scores are no numbers any more; the loop will tell
+        if not log_z > -np.inf or not log_kept > -np.inf:  # scores are no numbers any more; the loop will tell
             totals[LOSS] += np.nan
             return
         step = rate / state[SCALE]
-        totals[CORRECT] += expect_nodes(first, T, samples, oracle, marginal, step, parts, state[CLOCK], row)
-        expect_edges(first, T, samples, oracle, pairs, step, parts, state[CLOCK])
+        totals[CORRECT] += expect_nodes(first, T, samples, marginal, kept, step, parts, state[CLOCK], row)
+        take_kept_pairs(gold, T, tagged == FULLY, kept_pairs, pairs)
+        expect_edges(first, T, samples, pairs, step, parts, state[CLOCK])
         count_updates(T, totals)
-        if owed > 0.0:
-            state[PENALTY] += owed
-            penalise(first, T, samples, parts, state)
-        end_sample(shrink, parts, state)
+        regularise(first, T, samples, shrink, owed, parts, state)
 
 
 @kernel
@@ -79,14 +91,14 @@ def expect_nodes(
     first: int,
     T: int,
     samples: Samples,
-    oracle: Ints,
     marginal: Doubles,
+    kept: Doubles,  # the same of taggings that keep to the gold tags; read only where one is open
     step: float,
     parts: Parts,
     clock: float,
     delta: Floats,  # [L] work
 ) -> int:
-    """The gradient's share of the features of tokens; return how many tokens have the oracle's tag as the likeliest."""
+    """The gradient's share of the features of tokens; return at how many the likeliest tag is right."""
     row_offsets, rows, values = samples.row_offsets, samples.rows, samples.values
     weights, sums = parts.nodes.v, parts.nodes.sums
     L = weights.shape[1]
@@ -100,8 +112,13 @@ def expect_nodes(
             delta[y] = -counts * marginal[t, y]
             if marginal[t, y] > marginal[t, top]:
                 top = y
-        delta[oracle[t]] += counts
-        if top == oracle[t]:
+        tag = samples.gold[first + t]
+        if tag >= 0:
+            delta[tag] += counts
+        else:
+            for y in range(L):
+                delta[y] += counts * kept[t, y]
+        if allows(tag, top, samples.allowed):
             correct += 1
         for i in range(row_offsets[first + t], row_offsets[first + t + 1]):
             f = rows[i]
@@ -115,12 +132,25 @@ def expect_nodes(
 
 
 @kernel
+def take_kept_pairs(gold: Ints, T: int, fully: bool, kept_pairs: Doubles, pairs: Doubles) -> None:
+    """Take the pairs of the oracle, or those expected where tags are open, from those expected of all taggings."""
+    many = pairs.shape[0] > 1
+    if fully:
+        for t in range(1, T):
+            pairs[t if many else 0, gold[t - 1], gold[t]] -= 1.0
+        return
+    for stage in range(1 if many else 0, T if many else 1):
+        for p in range(pairs.shape[1]):
+            for y in range(pairs.shape[2]):
+                pairs[stage, p, y] -= kept_pairs[stage, p, y]
+
+
+@kernel
 def expect_edges(
     first: int,
     T: int,
     samples: Samples,
-    oracle: Ints,
-    pairs: Doubles,  # changed: less what the oracle has
+    pairs: Doubles,  # expected, less what the gold tags have
     step: float,
     parts: Parts,
     clock: float,
@@ -130,8 +160,6 @@ def expect_edges(
     weights, sums = parts.edges.v, parts.edges.sums
     L = weights.shape[0]
     averaged = len(sums) > 0
-    for t in range(1, T):
-        pairs[t if many else 0, oracle[t - 1], oracle[t]] -= 1.0
     if parts.with_edges:
         for stage in range(1 if many else 0, T if many else 1):
             counts = step * importance_of(first + stage, samples.importance)

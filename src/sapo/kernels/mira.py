@@ -4,7 +4,8 @@ For a sample with the candidates y_1 ... y_n (Crammer & Singer 2003; McDonald et
 
     minimise |w' - w|^2 / 2  subject to  w'.F(x, y*) - w'.F(x, y_k) >= loss(y*, y_k)  for every k
 
-The loss is the Hamming loss: the number of wrong tags. The dual has one variable a_k >= 0 a constraint, and
+The loss is the Hamming loss: the number of wrong tags, of tokens whose tag is open those that it does not allow. The
+dual has one variable a_k >= 0 a constraint, and
 w' = w + sum_k a_k * D_k with D_k = F(x, y*) - F(x, y_k). Hildreth's algorithm goes round the variables, setting each
 to its best value with the others fixed, until nothing moves; it needs only the products D_j.D_k. With one candidate
 the first round is the closed form a = max(0, (loss - margin) / |D|^2).
@@ -13,7 +14,7 @@ the first round is the closed form a = max(0, (loss - margin) / |D|^2).
 import numpy as np
 
 from sapo.kernels._jit import kernel
-from sapo.kernels.oracle import complete
+from sapo.kernels.oracle import allows, complete
 from sapo.kernels.score import path_score, score_sentence, stages_of
 from sapo.kernels.searches import search_n
 from sapo.kernels.tables import hash_key
@@ -77,7 +78,8 @@ def mira_samples(
         if found == 0:  # scores are no numbers any more; the loop will tell
             totals[LOSS] += np.nan
             return
-        complete(samples.gold[first:last], node, edge, edge_to, T, best, row, oracle)
+        gold = samples.gold[first:last]
+        complete(gold, samples.allowed, node, edge, edge_to, T, best, row, oracle)
         totals[CANDIDATES] += found
         totals[TOKENS] += T
         count_correct(T, oracle, paths[0], totals)
@@ -87,7 +89,7 @@ def mira_samples(
         for k in range(found):
             wrong = 0
             for t in range(T):
-                if paths[k, t] != oracle[t]:
+                if not allows(gold[t], paths[k, t], samples.allowed):
                     wrong += 1
             wanted[k] = wrong - (oracle_score - path_score(node, edge, paths[k], T))
             hinge = max(hinge, wanted[k])

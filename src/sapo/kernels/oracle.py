@@ -1,35 +1,69 @@
-"""Gold tags in, the oracle tagging out; where tags are missing it is the best completion under the weights."""
+"""Gold tags that may be open in, what they allow out.
+
+A gold tag is a label, or -1 where any will do, or -2 - s where one of allowed[s] will. The
+CRF learns all taggings that keep to the tags; learners that need one oracle take the best of these under the weights.
+"""
 
 import numpy as np
 
 from sapo.kernels._jit import kernel
-from sapo.kernels.types import Floats, Ints
+from sapo.kernels.types import Bools, Floats, Ints
 from sapo.kernels.viterbi import best_path, best_scores
+
+UNTAGGED, PARTLY, FULLY = 0, 1, 2
+
+
+@kernel
+def how_tagged(gold: Ints) -> int:
+    """Whether nothing is known of these tokens, something, or the tag of each."""
+    told = False
+    is_open = False
+    for t in range(len(gold)):
+        told |= gold[t] != -1
+        is_open |= gold[t] < 0
+    if not is_open:
+        return FULLY
+    return PARTLY if told else UNTAGGED
+
+
+@kernel
+def allows(tag: int, y: int, allowed: Bools) -> bool:
+    """Whether a token with this gold tag may have the label y."""
+    if tag >= 0:
+        return tag == y
+    return tag == -1 or bool(allowed[-2 - tag, y])
+
+
+@kernel
+def bind(
+    gold: Ints,  # [T]
+    allowed: Bools,  # [sets, L]
+    node: Floats,  # [T, L]
+    T: int,
+    bound: Floats,  # [T, L] out: node, and minus infinity where the gold tag is another
+) -> None:
+    for t in range(T):
+        for y in range(node.shape[1]):
+            bound[t, y] = node[t, y] if allows(gold[t], y, allowed) else -np.inf
 
 
 @kernel
 def complete(
-    gold: Ints,  # [T] -1 where any tag will do
+    gold: Ints,  # [T]
+    allowed: Bools,  # [sets, L]
     node: Floats,  # [T, L]
     edge: Floats,  # [stages, L, L]
     edge_to: Floats,
     T: int,
     best: Floats,  # [T, L] work
     row: Floats,  # [L] work
-    oracle: Ints,  # [T] out
+    oracle: Ints,  # [T] out: the best tagging that keeps to the gold tags
 ) -> None:
-    missing = False
-    for t in range(T):
-        oracle[t] = gold[t]
-        if gold[t] < 0:
-            missing = True
-    if not missing:
+    if how_tagged(gold) == FULLY:
+        for t in range(T):
+            oracle[t] = gold[t]
         return
-    bound = node[:T].copy()
-    for t in range(T):
-        if gold[t] >= 0:
-            for y in range(bound.shape[1]):
-                if y != gold[t]:
-                    bound[t, y] = -np.inf
+    bound = np.empty((T, node.shape[1]), np.float32)
+    bind(gold, allowed, node, T, bound)
     best_scores(bound, edge, T, best, row)
     best_path(best, edge_to, T, oracle)

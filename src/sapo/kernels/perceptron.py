@@ -46,7 +46,7 @@ def perceptron_samples(
         score_sentence(first, T, samples, parts, 1.0, node, edge, edge_to)
         best_scores(node, edge, T, best, row)
         best_path(best, edge_to, T, path[0])
-        complete(samples.gold[first:last], node, edge, edge_to, T, best, row, oracle)
+        complete(samples.gold[first:last], samples.allowed, node, edge, edge_to, T, best, row, oracle)
         totals[LOSS] += path_score(node, edge, path[0], T) - path_score(node, edge, oracle, T)
         totals[CANDIDATES] += 1
         totals[TOKENS] += T

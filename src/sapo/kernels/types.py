@@ -20,10 +20,11 @@ class Samples(NamedTuple):
     row_offsets: Longs  # [tokens + 1]
     rows: Ints
     values: Floats  # one a row, or none at all where every value is 1
-    gold: Ints  # [tokens] -1 where any tag will do
+    gold: Ints  # [tokens] -1 where any tag will do, -2 - s where one of allowed[s] will
     edge_row_offsets: Longs  # [tokens + 1], or [1] where there are no edge features
     edge_rows: Ints
     importance: Floats  # [tokens], or none at all where every token counts alike
+    allowed: Bools  # [sets, labels]
 
 
 class Part(NamedTuple):

@@ -8,7 +8,8 @@ scales so far, so that the sum of all w so far is clock * v - sums, whatever the
 import numpy as np
 
 from sapo.kernels._jit import kernel
-from sapo.kernels.types import Doubles, Floats, Ints, Longs, Part, Parts, Samples
+from sapo.kernels.oracle import allows
+from sapo.kernels.types import Bools, Doubles, Floats, Ints, Longs, Part, Parts, Samples
 
 # The state of a learner, by index.
 SCALE, CLOCK, STEPS, PENALTY = 0, 1, 2, 3
@@ -213,10 +214,34 @@ def count_correct(T: int, oracle: Ints, path: Ints, totals: Doubles) -> None:
 
 
 @kernel
+def count_allowed(T: int, gold: Ints, allowed: Bools, path: Ints, totals: Doubles) -> None:
+    """The same where tags may be open: right is what they allow."""
+    for t in range(T):
+        if allows(gold[t], path[t], allowed):
+            totals[CORRECT] += 1
+
+
+@kernel
+def count_untagged(T: int, totals: Doubles) -> None:
+    """A sentence without any tag: whatever was found is right, and nothing is learned."""
+    totals[TOKENS] += T
+    totals[CORRECT] += T
+
+
+@kernel
 def count_updates(touched: int, totals: Doubles) -> None:
     totals[UPDATES] += touched
     if touched > 0:
         totals[UPDATED_SAMPLES] += 1
+
+
+@kernel
+def regularise(first: int, T: int, samples: Samples, shrink: float, owed: float, parts: Parts, state: Doubles) -> None:
+    """w <- w - rate * strength / |S| * grad R(w): L1 where something is owed, L2 by shrinking."""
+    if owed > 0.0:
+        state[PENALTY] += owed
+        penalise(first, T, samples, parts, state)
+    end_sample(shrink, parts, state)
 
 
 @kernel

@@ -12,6 +12,7 @@ import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import update
+from sapo.kernels.types import Longs
 from sapo.learn.sapo import sapo_pass
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
@@ -25,7 +26,8 @@ TRIAL = Settings(n=5, strength=0.0, regulariser="none")
 def calibrate(corpus: EncodedCorpus, weights: Weights, seed: int) -> float:
     """The start rate for this corpus; `weights` are fresh ones, and are left as they were: all zero."""
     rng = np.random.default_rng(seed)
-    sample = rng.permutation(corpus.sentences)[:SENTENCES]
+    tagged = _tagged(corpus)
+    sample = tagged[rng.permutation(len(tagged))[:SENTENCES]]
     target = TARGET * math.log(TRIAL.number)
     above: tuple[float, float] | None = None  # the last rate that was too large, and its loss
     rate = LARGEST
@@ -39,6 +41,13 @@ def calibrate(corpus: EncodedCorpus, weights: Weights, seed: int) -> float:
         part = (target - loss) / (above[1] - loss)
         rate *= 2**part
     return float(f"{rate:.2g}")
+
+
+def _tagged(corpus: EncodedCorpus) -> Longs:
+    """The sentences, but those without any tag: nothing is learned there."""
+    known = np.append(0, np.cumsum(corpus.gold != -1))
+    untagged = (np.diff(corpus.offsets) > 0) & (np.diff(known[corpus.offsets]) == 0)
+    return np.flatnonzero(~untagged)
 
 
 def _trial(corpus: EncodedCorpus, weights: Weights, sample: np.ndarray, rate: float) -> float:

@@ -3,7 +3,8 @@
     w <- w + rate * (F(x, y*) - E[F(x, y)])     the expectation over all taggings, by forward-backward
     w <- w - rate * strength / |S| * grad R(w)
 
-The same rate and regulariser as SAPO, of which it is the case n = all taggings.
+The same rate and regulariser as SAPO, of which it is the case n = all taggings. Where tags of y* are missing, F(x, y*)
+is the expectation over all taggings that have those that are there: the gradient of the log of their probability.
 """
 
 from collections.abc import Iterator

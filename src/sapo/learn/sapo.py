@@ -10,7 +10,8 @@
     until convergence
 
 The kernel does this for some hundred samples at a time. With n = 1 it is the structured perceptron, with n = all
-taggings the stochastic gradient of a CRF.
+taggings the stochastic gradient of a CRF. Where tags of y* are missing, y* is the best tagging that has those that are
+there, and Y_n is without the others that have them.
 """
 
 import math

@@ -15,7 +15,8 @@ import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.pairs import Pairs
-from sapo.kernels import forward, oracle
+from sapo.errors import SapoError
+from sapo.kernels import forward
 from sapo.kernels.types import Doubles, Ints
 from sapo.lattice import Lattice, Parameters, make_lattice
 from sapo.search import top_n
@@ -54,7 +55,11 @@ def sample_terms(
 ) -> SampleTerms:
     """The terms of one sentence for each n of `sizes`; `transitions` tells whether pairs of labels are learned."""
     lattice = make_lattice(corpus, sentence, parameters)
-    gold = oracle_of(corpus, sentence, lattice)
+    gold = corpus.gold[corpus.offsets[sentence] : corpus.offsets[sentence + 1]]
+    if (gold < 0).any():
+        raise SapoError(
+            f"sentence {sentence}: the terms are of sentences with all tags, and some are missing; leave it out"
+        )
     nodes, pairs, mass, log_z = expectations(lattice, sizes)
     hard_nodes, hard_pairs = np.zeros((1, *nodes.shape[1:])), np.zeros((1, *pairs.shape[1:]))
     _count(gold[np.newaxis], hard_nodes, hard_pairs)
@@ -69,16 +74,6 @@ def sample_terms(
         axis=1,
     )
     return SampleTerms(vectors[0], vectors[1:], mass, log_z - lattice.path_score(gold))
-
-
-def oracle_of(corpus: EncodedCorpus, sentence: int, lattice: Lattice) -> Ints:
-    """The gold tagging; where tags are open, its best completion."""
-    T, L = lattice.node.shape
-    found = np.empty(T, np.int32)
-    gold = corpus.gold[corpus.offsets[sentence] : corpus.offsets[sentence + 1]]
-    room = np.empty((T, L), np.float32), np.empty(L, np.float32)
-    oracle.complete(gold, lattice.node, lattice.steps, lattice.steps_to, T, *room, found)
-    return found
 
 
 def expectations(lattice: Lattice, sizes: Sequence[int]) -> tuple[Doubles, Doubles, Doubles, float]:
