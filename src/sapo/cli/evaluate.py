@@ -54,6 +54,7 @@ def eval_command(
         _check_calibration(input, model, nbest, plot)
     elif plot is not None and not curve:
         raise SapoError("--plot draws what --calibration or --curve measures; give one of them")
+    refuse_same_file({"the model": model, "the input": input}, {"--plot": plot})
     announce_compiling()
     if curve:
         _curve(input, model, plot, as_json, strict=strict, format=format, label=label)
@@ -119,7 +120,6 @@ def _curve(input: str, model: str | None, plot: str | None, as_json: bool, **how
     if plot is not None:
         check_matplotlib()
         check_writable(plot)
-        refuse_same_file({"the model": model, "the input": input, "--plot": plot})
     points = operating_curve(Tagger.load(model), input, **how)
     if plot is not None:
         with write_file(plot) as stream:

@@ -78,7 +78,7 @@ def tag_command(
         raise SapoError("--search is for the best tagging and for --nbest; --marginals and --spans take none")
     if threads < 1:
         raise SapoError(f"--threads must be at least 1, not {threads}")
-    refuse_same_file({"the model": model, "-o": output})
+    refuse_same_file({"the model": model, "the input": input}, {"-o": output})
     announce_compiling(quiet)
     tagger = Tagger.load(model)
     for name, value in _biases(bias, bias_o).items():

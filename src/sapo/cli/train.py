@@ -98,6 +98,7 @@ def train_command(
     from sapo.cli.progress import JsonLog, make_progress
     from sapo.conditions import Conditions
     from sapo.corpus.files import check_readable, check_writable
+    from sapo.encode.presets import PRESETS
     from sapo.learn import Observer, Settings
     from sapo.neural.options import is_neural, need_torch
     from sapo.online import PASSES
@@ -119,8 +120,14 @@ def train_command(
         raise SapoError("a model cannot go to standard output; give the name of a file with -o")
     if resume and checkpoint is None:
         raise SapoError("--resume needs --checkpoint FILE to tell where to go on from")
-    inputs = {"the training data": train, "the dev data": dev, "the template": template, "--vectors": network.vectors}
-    refuse_same_file({**inputs, "-o": output, "--checkpoint": checkpoint, "--log": log})
+    inputs = {
+        "the training data": train,
+        "the dev data": dev,
+        "the template": None if template in PRESETS else template,
+        "the rules": rules,
+        "the vectors": network.vectors,
+    }
+    refuse_same_file(inputs, {"-o": output, "--checkpoint": checkpoint, "--log": log})
     for source in (train, dev, rules, continued):
         if source is not None:
             check_readable(source)
