@@ -188,10 +188,7 @@ def train_command(
             resume=resume,
         )
     progress.say(f"{outcome.reason}; kept pass {outcome.best_epoch}")
-    _save(outcome.tagger, output)
-    progress.say(f"saved {output} ({output.stat().st_size / 1e6:.1f} MB)")
-    if outcome.reason == "interrupted":
-        raise SystemExit(130)
+    _end(outcome.tagger, output, progress, interrupted=outcome.reason == "interrupted")
 
 
 def _was_given(option: str) -> bool:
@@ -200,15 +197,22 @@ def _was_given(option: str) -> bool:
 
 
 def _continue(model: Path, data: str, output: Path, progress: "Quiet", **how: Any) -> None:
-    from sapo.online import continue_training
+    from sapo.online import Trainer
     from sapo.tagger import Tagger
 
-    tagger = Tagger.load(model)
+    trainer = Trainer(Tagger.load(model))
     progress.say(f"going on from {model} with {data}")
     with progress.running(None, 0):
-        tagger = continue_training(tagger, data, observers=[progress], **how)
+        trainer.update(data, observers=[progress], **how)
+    progress.say(str(trainer.stopped))
+    _end(trainer.snapshot(), output, progress, interrupted=trainer.stopped == "interrupted")
+
+
+def _end(tagger: "Tagger", output: Path, progress: "Quiet", *, interrupted: bool) -> None:
     _save(tagger, output)
     progress.say(f"saved {output} ({output.stat().st_size / 1e6:.1f} MB)")
+    if interrupted:
+        raise SystemExit(130)
 
 
 def _save(tagger: "Tagger", output: Path) -> None:
