@@ -139,6 +139,15 @@ def test_the_curve_is_printed_and_drawn(run: Any, house: Any, tmp_path: Path) ->
         (("train", "TRAIN", "-o", "m", "--class-weight", "B-NP"), "class_weight must be 'balanced' or"),
         (("train", "TRAIN", "-o", "m", "--class-weight", "B-NP=x"), "--class-weight must be LABEL=NUMBER"),
         (("train", "--continue", "MODEL", "TRAIN", "-o", "m", "--scheme", "bioes"), "--continue takes neither --rules"),
+        (
+            ("train", "--continue", "MODEL", "TRAIN", "-o", "m", "--learner", "crf"),
+            "--continue takes neither --learner",
+        ),
+        (
+            ("train", "--continue", "MODEL", "TRAIN", "-o", "m", "--min-count", "3"),
+            "--continue takes neither --learner",
+        ),
+        (("train", "--continue", "MODEL", "TRAIN", "-o", "m", "--rate", "auto"), "--continue takes no --rate auto"),
         (("tag", "MODEL", "TEST", "--bias", "O"), "--bias must be LABEL=NUMBER, as O=0.5, not 'O'"),
         (("tag", "MODEL", "TEST", "--bias", "=2"), "--bias must be LABEL=NUMBER"),
         (("tag", "MODEL", "TEST", "--bias", "Q=2"), "bias: the model has no label 'Q'"),

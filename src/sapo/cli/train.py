@@ -144,6 +144,10 @@ def train_command(
             raise SapoError("--continue takes neither --dev, --template, --checkpoint nor --log")
         if rules or scheme or not constraints:
             raise SapoError("--continue takes neither --rules, --scheme nor --no-constraints: those of the model hold")
+        if _was_given("learner") or _was_given("min_count"):
+            raise SapoError("--continue takes neither --learner nor --min-count: the model goes on as it was trained")
+        if rate == "auto" and _was_given("rate"):
+            raise SapoError("--continue takes no --rate auto: give a number, or none for that of the model")
         given = {name: options[name] for name in options if _was_given(name)}
         progress = make_progress(dataclasses.replace(settings, epochs=given.get("epochs", PASSES)), quiet=quiet)
         reading = {"format": format, "label": label, "columns": split_names(columns), "missing": missing}
