@@ -223,11 +223,12 @@ def _save(tagger: "Tagger", output: Path) -> None:
     """Save; if that fails now, save the work of hours somewhere else rather than lose it."""
     try:
         tagger.save(output)
-    except SapoError as error:
+    except Exception as error:  # whatever it is, the model is still there
+        told = str(error) if isinstance(error, SapoError) else f"{output}: cannot be written ({error})"
         refuge = Path(tempfile.mkdtemp(prefix="sapo-")) / output.name
         try:
             tagger.save(refuge)
-        except SapoError:
+        except Exception:
             refuge.parent.rmdir()
-            raise error from None
-        raise SapoError(f"{error}; the model was saved as {refuge} instead") from None
+            raise SapoError(told) from error
+        raise SapoError(f"{told}; the model was saved as {refuge} instead") from error
