@@ -94,4 +94,21 @@ def test_a_reader_that_goes_away_is_no_error(start: Start, house: Any) -> None:
     process.stdin.write(sentence * 200)
     process.stdin.close()
     assert process.stderr.read() == ""
-    assert process.wait(60) != 0
+    assert process.wait(60) == 141
+
+
+def test_a_reader_that_is_gone_before_a_short_output_is_no_error(start: Start, house: Any) -> None:
+    process = start("inspect", house.model)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    assert process.wait(60) == 141
+
+
+def test_training_goes_on_where_nobody_reads_its_notes(start: Start, house: Any, tmp_path: Path) -> None:
+    process = start("train", house.test, "-o", tmp_path / "m.sapo", "-e", 3)
+    assert process.stderr is not None
+    process.stderr.close()
+    assert process.wait(60) == 0
+    assert sapo.Tagger.load(tmp_path / "m.sapo").model.record["passes"] == 3

@@ -29,6 +29,8 @@ def read_chunks(path: str | Path, size: int = CHUNK) -> Iterator[bytes]:
     name = show_path(path)
     try:
         if str(path) == "-":
+            if sys.stdin is None:
+                raise SapoError(f"{name}: cannot be read (it is closed)")
             yield from _chunks(sys.stdin.buffer, size)
         else:
             with Path(path).open("rb") as stream:
