@@ -112,3 +112,14 @@ def test_training_goes_on_where_nobody_reads_its_notes(start: Start, house: Any,
     process.stderr.close()
     assert process.wait(60) == 0
     assert sapo.Tagger.load(tmp_path / "m.sapo").model.record["passes"] == 3
+
+
+def test_a_process_that_is_told_to_end_leaves_no_file(start: Start, house: Any, tmp_path: Path) -> None:
+    process = start("tag", house.model, "-", "-o", tmp_path / "out.txt")
+    while not list(tmp_path.iterdir()):
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.terminate()
+    _, told = process.communicate(timeout=60)
+    assert (process.returncode, told) == (143, "")
+    assert list(tmp_path.iterdir()) == []

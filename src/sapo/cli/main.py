@@ -1,7 +1,9 @@
 """The command `sapo`: its subcommands, and one clear line for every mistake of the user."""
 
 import os
+import signal
 import sys
+import threading
 from typing import Any, NoReturn
 
 import click
@@ -67,6 +69,8 @@ def main(obj: object = None) -> None:
     `obj` is what the commands may use.
     """
     prepare_streams()
+    if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _terminated)
     if sys.stdout is None:  # closed by the caller, as in `sapo ... >&-`
         print("sapo: standard output: cannot be written (it is closed)", file=sys.stderr)
         sys.exit(2)
@@ -92,6 +96,11 @@ def main(obj: object = None) -> None:
         _leave("interrupted", 130)
     except MemoryError:
         _leave("not enough memory; try a larger --min-count or a smaller file", 2)
+
+
+def _terminated(number: int, frame: object) -> NoReturn:
+    """An exception, so that half-written files are removed on the way out."""
+    sys.exit(128 + number)
 
 
 def _leave(message: str, code: int) -> NoReturn:
