@@ -115,7 +115,9 @@ def tag_command(
 
 
 def _biases(given: tuple[str, ...], on_o: float | None) -> dict[str, float]:
-    biases = parse_numbers(given, "--bias")
+    biases: dict[str, float] = {}
+    for label, number in parse_numbers(given, "--bias"):
+        biases[label] = biases.get(label, 0.0) + number
     if on_o is not None:
         if "O" in biases:
             raise SapoError("--bias-o and --bias O=... say the same; give one of them")
