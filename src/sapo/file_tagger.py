@@ -8,6 +8,7 @@ import numpy as np
 
 from sapo import decoding, streaming
 from sapo.corpus import LABEL, Block, format_of, read_blocks
+from sapo.corpus.columns import without_label
 from sapo.corpus.probable import RankedTagging, TaggedSpan
 from sapo.corpus.schemes import loose_spans, spans_to_tags
 from sapo.encode.encoded import EncodedCorpus
@@ -57,6 +58,8 @@ class FileTagger:
             for key in ("label", "columns"):
                 if how.get(key) is None:
                     how[key] = trained.get(key)
+            if told.get("label") not in (None, LABEL) and told.get("columns") is None and how["columns"]:
+                how["columns"] = without_label(how["columns"])  # it may stand elsewhere now
         return how
 
     def tag_blocks(

@@ -105,6 +105,15 @@ def _picked(record: dict[str, Any]) -> list[str]:
     return [f"          n by pass: {', '.join(str(entry['n']) for entry in record['history'] if 'n' in entry)}"]
 
 
+def _continued(entry: dict[str, Any], trained: dict[str, Any]) -> str:
+    """What was learned later, and with which settings that training did not have."""
+    other = (f"{key} {value}" for key, value in entry["settings"].items() if trained.get(key) != value)
+    return (
+        f"continued {entry['sentences']:,} sentences in {entry['updates']:,} updates, {entry['passes']:,} passes "
+        f"({', '.join(other) or 'settings as before'}); stopped: {entry['stopped']}"
+    )
+
+
 def _constraint_lines(description: dict[str, Any]) -> list[str]:
     lines = []
     if description["learned_as"]:
@@ -143,6 +152,7 @@ def describe_text(description: dict[str, Any]) -> str:
             f"          {settings}",
             f"          {record['passes']} passes, kept pass {record['kept_pass']}; stopped: {record['stopped']}",
             *_picked(record),
+            *(_continued(entry, record["settings"]) for entry in record.get("continued", [])),
             "",
             f"pass  objective  {'dev ' + record['score_name']:>12}  w-complexity",
         ]

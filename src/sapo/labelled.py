@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sapo.corpus import LABEL, Block, Sentence, block_from_sentences, first_and_all, read_blocks
-from sapo.corpus.tokens import check_sentence, sentence_block
+from sapo.corpus.tokens import check_labels, check_sentence, sentence_block
 from sapo.encode.partial import MISSING
 from sapo.errors import SapoError
 
@@ -51,6 +51,7 @@ def read_pairs(listed: Sequence[Any], what: str) -> tuple[list[Any], list[Sequen
         for tag in tags:
             if tag is not None and not isinstance(tag, str):
                 raise SapoError(f"{what}: sentence {number} has the tag {tag!r}; tags are strings, or None if missing")
+        check_labels([tag for tag in tags if tag is not None], f"{what}: sentence {number}")
     return [tokens for tokens, _ in listed], [[MISSING if tag is None else tag for tag in tags] for _, tags in listed]
 
 

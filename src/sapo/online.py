@@ -50,6 +50,8 @@ class Trainer:
     is needed. Its tags are exact; its scores may be too large by a factor of up to 1.0001, for regularisation is
     brought to all weights only now and then. `snapshot` gives a tagger that is exact, and stays as it is.
 
+    `stopped` tells why the last update ended. After Ctrl-C it is "interrupted": what was learned until then is kept.
+
     >>> import sapo
     >>> trainer = Trainer(sapo.train([(["a", "dog"], ["DT", "NN"])], template="pos"))
     >>> trainer.update([(["sing", "!"], ["VB", "."])])
@@ -70,6 +72,7 @@ class Trainer:
         self._kept = dataclasses.replace(model, encoder=self._encoder, parameters=self._weights.shown)
         self._record = dict(model.record)
         self._earlier = list(model.record.get("continued", []))
+        self.stopped: str | None = None
         self._learned: list[dict[str, Any]] = []  # by this trainer; updates with the same settings are one entry
         self.tagger = Tagger(self._model())
 
@@ -110,7 +113,7 @@ class Trainer:
         weights.add_pairs(observed_pairs(corpus, self._encoder.edge_features, count))
         bans, weights.weights.bans = weights.weights.bans, lesson.bans
         try:
-            passes, reason = self._learn(learner, corpus, chosen, weights, observers)
+            passes, self.stopped = self._learn(learner, corpus, chosen, weights, observers)
         except BaseException:
             weights.weights.bans = bans
             raise
@@ -124,7 +127,7 @@ class Trainer:
             shown=lesson.shown,
         )
         if self._record:
-            self._remember(corpus, passes, chosen, reason)
+            self._remember(corpus, passes, chosen, self.stopped)
         self.tagger.model = self._model()
 
     def snapshot(self) -> Tagger:

@@ -139,14 +139,49 @@ def test_the_curve_is_printed_and_drawn(run: Any, house: Any, tmp_path: Path) ->
         (("train", "TRAIN", "-o", "m", "--class-weight", "B-NP"), "class_weight must be 'balanced' or"),
         (("train", "TRAIN", "-o", "m", "--class-weight", "B-NP=x"), "--class-weight must be LABEL=NUMBER"),
         (("train", "--continue", "MODEL", "TRAIN", "-o", "m", "--scheme", "bioes"), "--continue takes neither --rules"),
+        (
+            ("train", "--continue", "MODEL", "TRAIN", "-o", "m", "--learner", "crf"),
+            "--continue takes neither --learner",
+        ),
+        (
+            ("train", "--continue", "MODEL", "TRAIN", "-o", "m", "--min-count", "3"),
+            "--continue takes neither --learner",
+        ),
+        (("train", "--continue", "MODEL", "TRAIN", "-o", "m", "--rate", "auto"), "--continue takes no --rate auto"),
         (("tag", "MODEL", "TEST", "--bias", "O"), "--bias must be LABEL=NUMBER, as O=0.5, not 'O'"),
         (("tag", "MODEL", "TEST", "--bias", "=2"), "--bias must be LABEL=NUMBER"),
         (("tag", "MODEL", "TEST", "--bias", "Q=2"), "bias: the model has no label 'Q'"),
         (("tag", "MODEL", "TEST", "--bias", "O=1", "--bias-o", "1"), "--bias-o and --bias O=... say the same"),
+        (
+            ("train", "TRAIN", "-o", "m", "--class-weight", "O=1,O=2"),
+            "--class-weight has two weights for 'O'; give one",
+        ),
         (("eval", "TEST", "--curve"), "--curve needs --model FILE"),
+        (("eval", "TEST", "-m", "MODEL", "--curve", "--plot", "c.pdf"), "c.pdf: a diagram is drawn as .svg or .png"),
     ],
 )
 def test_mistakes(run: Any, house: Any, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
     files = {"TRAIN": house.train, "MODEL": house.model, "TEST": house.test}
     told = run(*(files.get(one, one) for one in arguments), ends=2, cwd=tmp_path).stderr.splitlines()
     assert told[-1].startswith(f"sapo: {message}")
+
+
+def test_biases_of_one_label_add_up(run: Any, house: Any) -> None:
+    tag = ("tag", house.model, house.test, "--marginals")
+    summed = run(*tag, "--bias", "O=3").stdout
+    assert run(*tag, "--bias", "O=1", "--bias", "O=2").stdout == summed
+    assert run(*tag, "--bias", "O=2").stdout != summed
+
+
+def test_a_curve_is_drawn_as_its_name_says(run: Any, house: Any, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    run("eval", house.test, "--model", house.model, "--curve", "--plot", tmp_path / "curve.png")
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_label_may_be_named_for_a_model_that_knows_its_columns(run: Any, house: Any) -> None:
+    usual = run("eval", house.test, "--model", house.model).stdout
+    for label in ("2", "-1", "chunk", "label"):
+        assert run("eval", house.test, "--model", house.model, "--label", label).stdout == usual
+    told = run("eval", house.test, "--model", house.model, "--label", "1", ends=2).stderr
+    assert "has no column 'pos', which the features need" in told

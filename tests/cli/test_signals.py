@@ -49,6 +49,25 @@ def test_ctrl_c_during_training_keeps_a_model(start: Start, house: Any, tmp_path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["chunk.sapo", "run.state"]
 
 
+def test_ctrl_c_while_training_goes_on_is_told_too(start: Start, run: Any, house: Any, tmp_path: Path) -> None:
+    out, contradiction = tmp_path / "new.sapo", tmp_path / "new.txt"
+    contradiction.write_text("The DT B-NP\n\nThe DT O\n\n")  # never comes out right
+    process = start("train", "--continue", house.model, contradiction, "-o", out, "-e", 10_000_000, "--rate", 0.01)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if re.match(r"pass +2/", line):
+            process.send_signal(signal.SIGINT)
+            break
+    rest = process.stderr.read()
+    assert process.wait(60) == 130
+    assert rest.splitlines()[-2] == "interrupted"
+    assert rest.splitlines()[-1].startswith(f"saved {out} ")
+    (told,) = [line for line in run("inspect", out).stdout.splitlines() if line.startswith("continued ")]
+    assert told.startswith("continued 2 sentences in 1 updates, ")
+    assert "rate 0.01" in told
+    assert told.endswith("; stopped: interrupted")
+
+
 def test_ctrl_c_while_waiting_for_input_leaves_no_file(start: Start, house: Any, tmp_path: Path) -> None:
     process = start("tag", house.model, "-", "-o", tmp_path / "out.txt")
     while not list(tmp_path.iterdir()):  # it has begun to write beside out.txt, and waits for a sentence
@@ -75,4 +94,32 @@ def test_a_reader_that_goes_away_is_no_error(start: Start, house: Any) -> None:
     process.stdin.write(sentence * 200)
     process.stdin.close()
     assert process.stderr.read() == ""
-    assert process.wait(60) != 0
+    assert process.wait(60) == 141
+
+
+def test_a_reader_that_is_gone_before_a_short_output_is_no_error(start: Start, house: Any) -> None:
+    process = start("inspect", house.model)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    assert process.wait(60) == 141
+
+
+def test_training_goes_on_where_nobody_reads_its_notes(start: Start, house: Any, tmp_path: Path) -> None:
+    process = start("train", house.test, "-o", tmp_path / "m.sapo", "-e", 3)
+    assert process.stderr is not None
+    process.stderr.close()
+    assert process.wait(60) == 0
+    assert sapo.Tagger.load(tmp_path / "m.sapo").model.record["passes"] == 3
+
+
+def test_a_process_that_is_told_to_end_leaves_no_file(start: Start, house: Any, tmp_path: Path) -> None:
+    process = start("tag", house.model, "-", "-o", tmp_path / "out.txt")
+    while not list(tmp_path.iterdir()):
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.terminate()
+    _, told = process.communicate(timeout=60)
+    assert (process.returncode, told) == (143, "")
+    assert list(tmp_path.iterdir()) == []

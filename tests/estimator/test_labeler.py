@@ -284,3 +284,15 @@ def test_ctrl_c_stops_fit_and_leaves_no_half_fitted_estimator(monkeypatch: pytes
         labeler.fit([["a"]], [["A"]])
     with pytest.raises(NotFittedError):
         labeler.predict([["a"]])
+
+
+def test_ctrl_c_stops_partial_fit_and_keeps_what_was_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*args: Any, **kwargs: Any) -> Any:
+        raise KeyboardInterrupt
+
+    labeler = SequenceLabeler(rate=0.1).fit([["a"]], [["A"]])
+    monkeypatch.setattr("sapo.online.run_pass", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        labeler.partial_fit([["b"]], [["B"]])
+    assert labeler.classes_ == ["A", "B"]
+    assert labeler.predict([["a"]]) == [["A"]]

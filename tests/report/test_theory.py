@@ -44,6 +44,21 @@ def test_a_figure_of_an_earlier_report_does_not_stay(make_run: Any, tmp_path: Pa
     assert not (tmp_path / "out" / "figures" / "theory1.svg").exists()
 
 
+def test_figures_of_others_stay(make_run: Any, tmp_path: Path) -> None:
+    make_run("chunking", "SAPO", [93.0, 94.0])
+    figures = tmp_path / "out" / "figures"
+    figures.mkdir(parents=True)
+    always, unless_ours = ["theory.svg", "theory-of-mind.svg"], ["theory7.svg", "fig5-time-neural.svg"]
+    for name in (*always, *unless_ours):
+        (figures / name).write_text("of somebody else")
+    (tmp_path / "out" / "report.html").write_text("<title>The year in figures</title>")
+    write_report(tmp_path / "runs", tmp_path / "out")
+    assert all((figures / name).read_text() == "of somebody else" for name in (*always, *unless_ours))
+    write_report(tmp_path / "runs", tmp_path / "out")  # now these names are those of an earlier report
+    assert all((figures / name).exists() for name in always)
+    assert not any((figures / name).exists() for name in unless_ours)
+
+
 @pytest.mark.parametrize(
     "inner",
     [

@@ -2,8 +2,9 @@
 
 import click
 
-from sapo.cli.options import announce_compiling, format_option, label_option, quiet_option, tell
+from sapo.cli.options import announce_compiling, format_option, label_option, quiet_option, refuse_same_file, tell
 from sapo.cli.ticker import Ticker
+from sapo.errors import SapoError
 
 
 @click.command("calibrate")
@@ -35,6 +36,9 @@ def calibrate_command(
     from sapo.tagger import Tagger
 
     target = output or model
+    if target == "-":
+        raise SapoError("a model cannot go to standard output; give the name of a file with -o")
+    refuse_same_file({"the labelled data": dev}, {"-o": target})
     check_writable(target)
     announce_compiling(quiet)
     tagger = Tagger.load(model)

@@ -47,17 +47,28 @@ def parse_class_weight(text: str) -> dict[str, float] | str:
     >>> parse_class_weight("B-X=2,O=0.5")
     {'B-X': 2.0, 'O': 0.5}
     """
-    return text if "=" not in text else parse_numbers([text], "--class-weight")
+    if "=" not in text:
+        return text
+    weights: dict[str, float] = {}
+    for label, weight in parse_numbers([text], "--class-weight"):
+        if label in weights:
+            raise SapoError(f"--class-weight has two weights for '{label}'; give one")
+        weights[label] = weight
+    return weights
 
 
-def parse_numbers(texts: list[str] | tuple[str, ...], option: str) -> dict[str, float]:
-    """LABEL=NUMBER, separated by commas or in several texts; a label may hold '=' itself."""
-    numbers = {}
+def parse_numbers(texts: list[str] | tuple[str, ...], option: str) -> list[tuple[str, float]]:
+    """LABEL=NUMBER, separated by commas or in several texts; a label may hold '=' itself.
+
+    >>> parse_numbers(["O=1,==2", "O=3"], "--bias")
+    [('O', 1.0), ('=', 2.0), ('O', 3.0)]
+    """
+    numbers = []
     for text in texts:
         for part in text.split(","):
             label, equals, number = part.strip().rpartition("=")
             try:
-                numbers[label] = float(number)
+                numbers.append((label, float(number)))
             except ValueError:
                 equals = ""
             if not equals or not label:

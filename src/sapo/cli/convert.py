@@ -2,7 +2,15 @@
 
 import click
 
-from sapo.cli.options import announce_compiling, columns_option, label_option, quiet_option, split_names, tell
+from sapo.cli.options import (
+    announce_compiling,
+    columns_option,
+    label_option,
+    quiet_option,
+    refuse_same_file,
+    split_names,
+    tell,
+)
 
 
 @click.command("convert")
@@ -40,6 +48,7 @@ def convert_command(
     """
     from sapo.corpus.converting import convert
 
+    refuse_same_file({"the input": input}, {"the output": output})
     announce_compiling(quiet)
     count = convert(
         input,

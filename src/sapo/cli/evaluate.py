@@ -23,7 +23,7 @@ from sapo.errors import SapoError
     is_flag=True,
     help="With --model: precision, recall and F1 by the bias on O (sapo tag --bias-o).",
 )
-@click.option("--plot", metavar="FILE", help="With --curve (.svg) or --calibration (.svg or .png): draw it.")
+@click.option("--plot", metavar="FILE", help="With --curve or --calibration: draw it, as .svg or .png.")
 @format_option
 @label_option
 def eval_command(
@@ -54,6 +54,7 @@ def eval_command(
         _check_calibration(input, model, nbest, plot)
     elif plot is not None and not curve:
         raise SapoError("--plot draws what --calibration or --curve measures; give one of them")
+    refuse_same_file({"the model": model, "the input": input}, {"--plot": plot})
     announce_compiling()
     if curve:
         _curve(input, model, plot, as_json, strict=strict, format=format, label=label)
@@ -79,7 +80,7 @@ def eval_command(
         from sapo.report.reliability import draw_reliability
 
         with write_file(plot) as stream:
-            stream.write(draw_reliability(measured, "png" if plot.lower().endswith(".png") else "svg"))
+            stream.write(draw_reliability(measured, _drawing_format(plot)))
     if as_json:
         more = {} if measured is None else {"calibration": measured.as_json()}
         click.echo(json.dumps({**scores_as_json(scores), **more}, indent=2))
@@ -102,10 +103,16 @@ def _check_calibration(input: str, model: str | None, nbest: int, plot: str | No
         from sapo.corpus.files import check_writable
         from sapo.report.plotting import check_matplotlib
 
-        if not plot.lower().endswith((".svg", ".png")):
-            raise SapoError(f"{plot}: a diagram is drawn as .svg or .png; give such a name")
+        _drawing_format(plot)
         check_writable(plot)
         check_matplotlib()
+
+
+def _drawing_format(plot: str) -> str:
+    ending = plot.lower().rpartition(".")[2]
+    if ending not in ("svg", "png"):
+        raise SapoError(f"{plot}: a diagram is drawn as .svg or .png; give such a name")
+    return ending
 
 
 def _curve(input: str, model: str | None, plot: str | None, as_json: bool, **how: Any) -> None:
@@ -117,11 +124,11 @@ def _curve(input: str, model: str | None, plot: str | None, as_json: bool, **how
     if model is None:
         raise SapoError("--curve needs --model FILE")
     if plot is not None:
+        _drawing_format(plot)
         check_matplotlib()
         check_writable(plot)
-        refuse_same_file({"the model": model, "the input": input, "--plot": plot})
     points = operating_curve(Tagger.load(model), input, **how)
     if plot is not None:
         with write_file(plot) as stream:
-            stream.write(draw_curve(points))
+            stream.write(draw_curve(points, _drawing_format(plot)))
     click.echo(json.dumps(curve_json(points), indent=2) if as_json else curve_table(points))

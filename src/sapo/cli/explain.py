@@ -58,7 +58,7 @@ def explain_command(
 
     if (sentence is None) == (file is None):
         raise SapoError("give either a sentence or --file, not both" if file else "give a sentence, or --file FILE")
-    refuse_same_file({"the model": model, "--file": file, "--html": html})
+    refuse_same_file({"the model": model, "--file": file}, {"--html": html})
     if html is not None:
         check_writable(html)
     announce_compiling(quiet)

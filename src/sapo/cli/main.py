@@ -1,8 +1,10 @@
 """The command `sapo`: its subcommands, and one clear line for every mistake of the user."""
 
 import os
+import signal
 import sys
-from typing import NoReturn
+import threading
+from typing import Any, NoReturn
 
 import click
 
@@ -19,12 +21,25 @@ from sapo.cli.inspect import inspect_command
 from sapo.cli.mistakes import usage_line
 from sapo.cli.pipeline import pipeline_command
 from sapo.cli.report import report_command
+from sapo.cli.streams import prepare_streams
 from sapo.cli.tag import tag_command
 from sapo.cli.train import train_command
 from sapo.errors import SapoError
 
 
-@click.group("sapo", context_settings={"help_option_names": ["-h", "--help"]})
+class ReaderGoneError(Exception):
+    """Nobody reads on, as in `sapo tag ... | head -1`; click would take the operating system's error for its own."""
+
+
+class Commands(click.Group):
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise ReaderGoneError from None
+
+
+@click.group("sapo", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="sapo %(version)s")
 def app() -> None:
     """Train a tagger, chunker or entity recogniser on your own data in seconds, and use it."""
@@ -49,7 +64,13 @@ for command in (
 
 
 def main(obj: object = None) -> None:
-    """Run a command: exit code 2 for a mistake of the user, 130 for Ctrl-C. `obj` is what the commands may use."""
+    """Run a command: exit code 2 for a mistake of the user, 130 for Ctrl-C, 141 where the reader of the output left.
+
+    `obj` is what the commands may use.
+    """
+    prepare_streams()
+    if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _terminated)
     if sys.stdout is None:  # closed by the caller, as in `sapo ... >&-`
         print("sapo: standard output: cannot be written (it is closed)", file=sys.stderr)
         sys.exit(2)
@@ -60,7 +81,7 @@ def main(obj: object = None) -> None:
             sys.stdout.flush()
     except SapoError as error:
         _leave(str(error), 2)
-    except BrokenPipeError:  # the reader has seen enough, as in `sapo tag ... | head`
+    except (ReaderGoneError, BrokenPipeError):
         _leave("", 141)
     except OSError as error:
         _leave(f"standard output: cannot be written ({error.strerror or error})", 2)
@@ -75,6 +96,11 @@ def main(obj: object = None) -> None:
         _leave("interrupted", 130)
     except MemoryError:
         _leave("not enough memory; try a larger --min-count or a smaller file", 2)
+
+
+def _terminated(number: int, frame: object) -> NoReturn:
+    """An exception, so that half-written files are removed on the way out."""
+    sys.exit(128 + number)
 
 
 def _leave(message: str, code: int) -> NoReturn:

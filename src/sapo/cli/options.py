@@ -1,11 +1,14 @@
 """Options that several commands share."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 from sapo.errors import SapoError
+
+Files = Mapping[str, str | Path | None]
 
 format_option = click.option(
     "--format", metavar="NAME", help="columns, conllu or jsonl; by default the ending of the name tells."
@@ -26,14 +29,19 @@ def split_names(columns: str | None) -> list[str] | None:
     return None if columns is None else [name.strip() for name in columns.split(",")]
 
 
-def refuse_same_file(paths: dict[str, str | Path | None]) -> None:
-    """What is read must not be written over, and two outputs must not be one file. '-' is no file."""
-    seen: dict[Path, str] = {}
-    for what, path in paths.items():
-        if path is None or str(path) == "-" or str(path).startswith("/dev/"):
+def refuse_same_file(inputs: Files, outputs: Files) -> None:
+    """What is read must not be written over, and two outputs must not be one file; each has a name for the message.
+
+    '-' is no file; streams, pipes and devices are written to, not over.
+    """
+    from sapo.corpus.files import is_special
+
+    seen = {Path(path).resolve(): what for what, path in inputs.items() if path is not None and str(path) != "-"}
+    for what, path in outputs.items():
+        if path is None or str(path) == "-" or is_special(Path(path)):
             continue
         real = Path(path).resolve()
-        if real in seen and what.startswith("-"):
+        if real in seen:
             raise SapoError(f"{path}: cannot be {seen[real]} and {what} at once; give another name")
         seen[real] = what
 

@@ -1,5 +1,6 @@
 """sapo pipeline: a column file in, the file with the columns of a stack of taggers out."""
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -71,14 +72,19 @@ def pipeline_command(
     one, and stays last; the new columns stand before it, in the order of --add.
     """
     from sapo.cli.watching import make_watcher
+    from sapo.encode.presets import PRESETS
     from sapo.pipeline import TrainedStep, parse_step, run_pipeline
 
     wanted = dict(_template(text) for text in templates)
     parsed = [parse_step(text, wanted.pop(text.partition("=")[0].strip(), None)) for text in steps]
     for column in wanted:
         raise SapoError(f"--template {column}=...: there is no step '{column}' to use it")
-    files = [path for step in parsed for path in (step.files if isinstance(step, TrainedStep) else [step.model])]
-    refuse_same_file({"the input": input, **{f"the file of a step, {path},": path for path in files}, "-o": output})
+    inputs: dict[str, str | Path] = {"the input": input}
+    for step in parsed:
+        files = (*step.files, step.template) if isinstance(step, TrainedStep) else (step.model,)
+        named = (path for path in files if path is not None and path not in PRESETS)
+        inputs.update({f"the file of a step, {path},": path for path in named})
+    refuse_same_file(inputs, {"-o": output})
     announce_compiling(quiet)
     settings: dict[str, Any] = {"seed": seed, **({} if epochs is None else {"epochs": epochs})}
     with make_watcher(quiet=quiet) as watcher:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sapo.corpus.files import is_special
 from sapo.errors import SapoError
 from sapo.learn import PassRecord, Settings, State
 
@@ -145,7 +146,7 @@ class JsonLog:
             {"event": "pass", **dataclasses.asdict(record), "best_pass": state.best_epoch or record.epoch}
         ]
         # a run that is refused before its first pass leaves the old log as it was
-        mode = "a" if self.append or self.start is None else "w"
+        mode = "a" if self.append or self.start is None or is_special(self.path) else "w"
         if self.start is not None:
             entries.insert(0, self.start)
             self.start = None

@@ -78,7 +78,7 @@ def tag_command(
         raise SapoError("--search is for the best tagging and for --nbest; --marginals and --spans take none")
     if threads < 1:
         raise SapoError(f"--threads must be at least 1, not {threads}")
-    refuse_same_file({"the model": model, "-o": output})
+    refuse_same_file({"the model": model, "the input": input}, {"-o": output})
     announce_compiling(quiet)
     tagger = Tagger.load(model)
     for name, value in _biases(bias, bias_o).items():
@@ -115,7 +115,9 @@ def tag_command(
 
 
 def _biases(given: tuple[str, ...], on_o: float | None) -> dict[str, float]:
-    biases = parse_numbers(given, "--bias")
+    biases: dict[str, float] = {}
+    for label, number in parse_numbers(given, "--bias"):
+        biases[label] = biases.get(label, 0.0) + number
     if on_o is not None:
         if "O" in biases:
             raise SapoError("--bias-o and --bias O=... say the same; give one of them")

@@ -98,6 +98,7 @@ def train_command(
     from sapo.cli.progress import JsonLog, make_progress
     from sapo.conditions import Conditions
     from sapo.corpus.files import check_readable, check_writable
+    from sapo.encode.presets import PRESETS
     from sapo.learn import Observer, Settings
     from sapo.neural.options import is_neural, need_torch
     from sapo.online import PASSES
@@ -119,8 +120,14 @@ def train_command(
         raise SapoError("a model cannot go to standard output; give the name of a file with -o")
     if resume and checkpoint is None:
         raise SapoError("--resume needs --checkpoint FILE to tell where to go on from")
-    inputs = {"the training data": train, "the dev data": dev, "the template": template, "--vectors": network.vectors}
-    refuse_same_file({**inputs, "-o": output, "--checkpoint": checkpoint, "--log": log})
+    inputs = {
+        "the training data": train,
+        "the dev data": dev,
+        "the template": None if template in PRESETS else template,
+        "the rules": rules,
+        "the vectors": network.vectors,
+    }
+    refuse_same_file(inputs, {"-o": output, "--checkpoint": checkpoint, "--log": log})
     for source in (train, dev, rules, continued):
         if source is not None:
             check_readable(source)
@@ -137,6 +144,10 @@ def train_command(
             raise SapoError("--continue takes neither --dev, --template, --checkpoint nor --log")
         if rules or scheme or not constraints:
             raise SapoError("--continue takes neither --rules, --scheme nor --no-constraints: those of the model hold")
+        if _was_given("learner") or _was_given("min_count"):
+            raise SapoError("--continue takes neither --learner nor --min-count: the model goes on as it was trained")
+        if rate == "auto" and _was_given("rate"):
+            raise SapoError("--continue takes no --rate auto: give a number, or none for that of the model")
         given = {name: options[name] for name in options if _was_given(name)}
         progress = make_progress(dataclasses.replace(settings, epochs=given.get("epochs", PASSES)), quiet=quiet)
         reading = {"format": format, "label": label, "columns": split_names(columns), "missing": missing}
@@ -181,10 +192,7 @@ def train_command(
             resume=resume,
         )
     progress.say(f"{outcome.reason}; kept pass {outcome.best_epoch}")
-    _save(outcome.tagger, output)
-    progress.say(f"saved {output} ({output.stat().st_size / 1e6:.1f} MB)")
-    if outcome.reason == "interrupted":
-        raise SystemExit(130)
+    _end(outcome.tagger, output, progress, interrupted=outcome.reason == "interrupted")
 
 
 def _was_given(option: str) -> bool:
@@ -193,26 +201,34 @@ def _was_given(option: str) -> bool:
 
 
 def _continue(model: Path, data: str, output: Path, progress: "Quiet", **how: Any) -> None:
-    from sapo.online import continue_training
+    from sapo.online import Trainer
     from sapo.tagger import Tagger
 
-    tagger = Tagger.load(model)
+    trainer = Trainer(Tagger.load(model))
     progress.say(f"going on from {model} with {data}")
     with progress.running(None, 0):
-        tagger = continue_training(tagger, data, observers=[progress], **how)
+        trainer.update(data, observers=[progress], **how)
+    progress.say(str(trainer.stopped))
+    _end(trainer.snapshot(), output, progress, interrupted=trainer.stopped == "interrupted")
+
+
+def _end(tagger: "Tagger", output: Path, progress: "Quiet", *, interrupted: bool) -> None:
     _save(tagger, output)
     progress.say(f"saved {output} ({output.stat().st_size / 1e6:.1f} MB)")
+    if interrupted:
+        raise SystemExit(130)
 
 
 def _save(tagger: "Tagger", output: Path) -> None:
     """Save; if that fails now, save the work of hours somewhere else rather than lose it."""
     try:
         tagger.save(output)
-    except SapoError as error:
+    except Exception as error:  # whatever it is, the model is still there
+        told = str(error) if isinstance(error, SapoError) else f"{output}: cannot be written ({error})"
         refuge = Path(tempfile.mkdtemp(prefix="sapo-")) / output.name
         try:
             tagger.save(refuge)
-        except SapoError:
+        except Exception:
             refuge.parent.rmdir()
-            raise error from None
-        raise SapoError(f"{error}; the model was saved as {refuge} instead") from None
+            raise SapoError(told) from error
+        raise SapoError(f"{told}; the model was saved as {refuge} instead") from error

@@ -124,9 +124,8 @@ class CRF(FittedLabeler):
         self._warn()
         settings, lasso = self._settings(learner)
         pairs, kind = self._pairs(X, y)
-        prepared = prepare(
-            pairs, dev=self._dev_pairs(X_dev, y_dev, kind), min_count=max(1, math.ceil(self.min_freq or 0))
-        )
+        min_count = max(1, math.ceil(_strength("min_freq", self.min_freq, 0.0)))
+        prepared = prepare(pairs, dev=self._dev_pairs(X_dev, y_dev, kind), min_count=min_count)
         outcome = self._train(prepared, settings, learner, calibrated=True, groups=lasso)
         self._keep(outcome.tagger, kind, outcome.history)
         self.training_log_ = self.history_
@@ -194,7 +193,8 @@ class CRF(FittedLabeler):
         return learner, f"{algorithm} became {learner}: {note}"
 
     def _settings(self, learner: str) -> tuple[Settings, Lasso | None]:
-        epochs = PASSES if self.max_iterations is None else min(self.max_iterations, PASSES)
+        wanted = PASSES if self.max_iterations is None else self.max_iterations
+        epochs = min(wanted, PASSES) if isinstance(wanted, int | np.integer) else wanted  # Settings refuse others
         if learner != "crf":
             return Settings(epochs=epochs), None
         c1 = _strength("c1", self.c1, 0.0) if self.algorithm != "l2sgd" else 0.0

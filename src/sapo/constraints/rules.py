@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sapo.corpus.files import read_chunks, show_path
+from sapo.corpus.files import check_utf8, read_chunks, show_path
 from sapo.errors import SapoError
 from sapo.kernels.types import Floats
 
@@ -24,7 +24,9 @@ EXAMPLE = "write for example 'forbid B-NP B-VP', 'allow O I-NP', 'start O B-*' o
 
 def read_rules(path: str | Path) -> list[str]:
     """The rules of a file, one a line, without comments."""
-    lines = b"".join(read_chunks(path)).decode("utf-8").splitlines()
+    data = b"".join(read_chunks(path))
+    check_utf8(data, show_path(path), 1)
+    lines = data.decode("utf-8").splitlines()
     found = [rule for rule in (re.sub(r"(^|\s)#.*", "", line).strip() for line in lines) if rule]
     if not found:
         raise SapoError(f"{show_path(path)}: holds no rule; {EXAMPLE}")

@@ -62,6 +62,17 @@ def name_columns(
     return tuple(LABEL if i == at else USUAL_NAMES[i] if i < len(USUAL_NAMES) else f"c{i}" for i in range(count))
 
 
+def without_label(columns: Sequence[str]) -> list[str]:
+    """The column of the label under the name that it would have in a file without labels.
+
+    >>> without_label(["word", "pos", "label"]), without_label(["word", "chunk", "label"])
+    (['word', 'pos', 'chunk'], ['word', 'chunk', 'c2'])
+    """
+    usual = [name if name not in columns else f"c{at}" for at, name in enumerate(USUAL_NAMES)]
+    usual += [f"c{at}" for at in range(len(usual), len(columns))]
+    return [usual[at] if name == LABEL else name for at, name in enumerate(columns)]
+
+
 def column_index(label: str | None, columns: Sequence[str] | None, count: int, source: str) -> int:
     if label is None:
         return count - 1

@@ -17,6 +17,7 @@ from sapo.errors import SapoError
 
 CHUNK = 1 << 20
 GZIP_MAGIC = b"\x1f\x8b"
+STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
 def show_path(path: str | Path) -> str:
@@ -28,6 +29,8 @@ def read_chunks(path: str | Path, size: int = CHUNK) -> Iterator[bytes]:
     name = show_path(path)
     try:
         if str(path) == "-":
+            if sys.stdin is None:
+                raise SapoError(f"{name}: cannot be read (it is closed)")
             yield from _chunks(sys.stdin.buffer, size)
         else:
             with Path(path).open("rb") as stream:
@@ -89,6 +92,10 @@ def write_file(path: str | Path) -> Iterator[BinaryIO]:
         with _told(Path("standard output")):
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
+    elif (number := stream_number(target)) is not None:
+        sys.stdout.flush()  # what was printed before comes first
+        with _told(target), os.fdopen(os.dup(number), "wb") as stream:
+            yield stream
     elif is_special(target):
         with _told(target), target.open("wb") as stream:
             yield stream
@@ -121,9 +128,21 @@ def replace_file(target: Path) -> Iterator[Path]:
         raise
 
 
+def stream_number(path: str | Path) -> int | None:
+    """The number of an open stream that has a name. It is written to as it is: the file that it leads to may hold more.
+
+    >>> stream_number("/dev/stdout"), stream_number("/dev/fd/3"), stream_number("/dev/shm/train.txt")
+    (1, 3, None)
+    """
+    folder, _, number = str(Path(path)).rpartition("/")
+    if folder in ("/dev/fd", "/proc/self/fd") and number.isdecimal():
+        return int(number)
+    return STREAMS.get(str(Path(path)))
+
+
 def is_special(target: Path) -> bool:
-    """/dev/null or a named pipe: written to, never replaced."""
-    return target.exists() and not target.is_file()
+    """/dev/null, /dev/stdout or a named pipe: written to, never replaced."""
+    return stream_number(target) is not None or (target.exists() and not target.is_file())
 
 
 def check_writable(path: str | Path) -> None:

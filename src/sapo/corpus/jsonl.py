@@ -21,6 +21,7 @@ from sapo.corpus.probable import RankedTagging, TaggedSpan, top_n_mass
 from sapo.corpus.scanner import BOM
 from sapo.corpus.schemes import Span, loose_spans, spans_to_tags
 from sapo.corpus.tokenise import tokenise
+from sapo.corpus.tokens import check_labels
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Ints
 
@@ -40,7 +41,9 @@ def read_blocks(
     lines: list[int] = []
     for number, line in _lines(path, name):
         record = _parse(line, f"{name}:{number}")
-        batch.append((record, _sentence(record, label or "tags", labelled, f"{name}:{number}")))
+        sentence = _sentence(record, label or "tags", labelled, f"{name}:{number}")
+        check_labels(sentence.tags or (), f"{name}:{number}")
+        batch.append((record, sentence))
         lines.append(number)
         if len(batch) == SENTENCES:
             yield _block(batch, name, lines)

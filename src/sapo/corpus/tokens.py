@@ -1,5 +1,6 @@
 """Sentences as Python lists of tokens in, a block as readers give it out."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,6 +40,17 @@ def check_sentence(tokens: Any, place: str) -> None:
         raise SapoError(f"{place}: expected a list of tokens, found the string {tokens[:40]!r}; split it first")
     if not isinstance(tokens, Sequence):
         raise SapoError(f"{place}: expected a list of tokens, found {tokens!r:.40}")
+
+
+def check_labels(labels: Sequence[str], place: str) -> None:
+    """Raise where a label is no text: models and files could not hold it."""
+    try:
+        "".join(labels).encode()
+    except UnicodeEncodeError:
+        (bad, *_) = [label for label in labels if not label.isascii() and re.search("[\ud800-\udfff]", label)]
+        raise SapoError(
+            f"{place}: the tag {bad!a} has half of a surrogate pair, which is no text; correct it"
+        ) from None
 
 
 def _row(token: Any, columns: Sequence[str], trained: Sequence[str], place: str) -> tuple[str, ...]:

@@ -58,7 +58,10 @@ def _class_weights(given: Mapping[str, float] | str, labels: Sequence[str], gold
 
 
 def _sample_weights(given: Sequence[float], sentences: int) -> Doubles:
-    listed = list(given)
+    try:
+        listed = list(given)
+    except TypeError:
+        raise SapoError(f"sample_weight must have a number for each sentence, not be {given!r:.60}") from None
     if len(listed) != sentences:
         raise SapoError(
             f"sample_weight has {len(listed)} weights, but there are {sentences} sentences; give one for each"

@@ -134,6 +134,8 @@ class SequenceLabeler(FittedLabeler):
         # not from the tagger: that is made only when somebody asks for it
         new.pop(str(self.missing), None)
         self.classes_ = list(dict.fromkeys([*self.classes_, *self._labels(list(new))]))
+        if self._trainer.stopped == "interrupted":  # as in fit; what was learned is kept
+            raise KeyboardInterrupt
         return self
 
     def score(self, X: Any, y: Any) -> float:

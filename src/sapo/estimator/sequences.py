@@ -102,7 +102,10 @@ def _label_strings(labels: list[list[Any]], name: str) -> tuple[type[Label], lis
 
 def token_importance(sample_weight: Any, lengths: list[int]) -> Floats:
     """[tokens] the weight of its sequence."""
-    weights = list(sample_weight)
+    try:
+        weights = list(sample_weight)
+    except TypeError:
+        raise SapoError(f"sample_weight must have a number for each sequence, not be {sample_weight!r:.60}") from None
     if len(weights) != len(lengths):
         raise SapoError(f"sample_weight has {len(weights)} weights for {len(lengths)} sequences; give one for each")
     for number, weight in enumerate(weights):

@@ -17,10 +17,6 @@ class System:
     best_template: bool = False  # use the best template of the task, not the paper's
     options: Mapping[str, Any] = field(default_factory=dict)  # of a network
 
-    @property
-    def file_name(self) -> str:
-        return self.name.lower()
-
 
 PAPER = tuple(
     System(name, learner)

@@ -86,9 +86,5 @@ def _unrest(group: Group) -> dict[str, float]:
     return {"best - last": group.fall().mean, f"spread of the last {LAST_PASSES}": group.spread().mean}
 
 
-def _say_unrest(group: Group) -> str:
-    return f"best less last {group.fall().mean:.2f}, spread {group.spread().mean:.2f}, limit {_limit(group):.2f}"
-
-
 def _settles(group: Group) -> bool:
     return max(_unrest(group).values()) <= _limit(group)

@@ -1,4 +1,4 @@
-"""Points of precision and recall in, a figure as SVG out."""
+"""Points of precision and recall in, a figure as SVG or PNG out."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 __all__ = ["check_matplotlib", "draw_curve"]
 
 
-def draw_curve(points: Sequence[OperatingPoint]) -> bytes:
-    """Precision by recall, every point with its bias; and all three numbers by bias."""
+def draw_curve(points: Sequence[OperatingPoint], format: str = "svg") -> bytes:
+    """Precision by recall, every point with its bias; and all three numbers by bias. The format is svg or png."""
     best = max(points, key=lambda point: point.spans.f1)
 
     def by_recall(axes: "Axes") -> None:
@@ -36,4 +36,5 @@ def draw_curve(points: Sequence[OperatingPoint]) -> bytes:
         axes.legend(loc="lower center")
 
     panels = (Panel("Precision by recall, with the bias on O", by_recall), Panel("By bias", by_bias))
-    return draw(Picture("operating-curve", "Precision and recall", "", panels, columns=2)).svg
+    drawn = draw(Picture("operating-curve", "Precision and recall", "", panels, columns=2))
+    return drawn.png if format == "png" else drawn.svg

@@ -1,8 +1,10 @@
 """A directory of runs in, the report's files out."""
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 
 from sapo.corpus.files import write_file
@@ -78,12 +80,11 @@ def _write_all(where: Path, contents: Contents) -> None:
     for at, part in enumerate(contents.theory, start=1):
         if part.figure is not None:
             drawn[f"theory{at}.svg"] = part.figure.encode("utf-8")
+    ours = _earlier_figures(where)
     for name, data in drawn.items():
         _write(where / "figures" / name, data)
-    stale = [path.name for path in (where / "figures").glob("theory*.svg")]
-    for name in (*FILE_NAMES, *stale):  # a figure of an earlier report that these runs do not give
-        if name not in drawn:
-            (where / "figures" / name).unlink(missing_ok=True)
+    for name in ours - set(drawn):  # these runs do not give them
+        (where / "figures" / name).unlink(missing_ok=True)
     numbers = {
         "tasks": {task.name: task_numbers(task, contents.significances.get(task.name, {})) for task in contents.tasks},
         "tuning": {one.task: {"scores": one.scores, "strength": one.strength} for one in contents.reading.tunings},
@@ -94,6 +95,18 @@ def _write_all(where: Path, contents: Contents) -> None:
     _write(where / "numbers.json", text.encode("utf-8"))
     _write(where / "report.md", to_markdown(blocks(contents)).encode("utf-8"))
     _write(where / "report.html", to_html(TITLE, blocks(contents)).encode("utf-8"))
+
+
+def _earlier_figures(where: Path) -> set[str]:
+    """Names of figures that an earlier report left; without such a report, files of these names are of others."""
+    try:
+        page = (where / "report.html").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return set()
+    if f"<title>{escape(TITLE)}</title>" not in page:
+        return set()
+    found = (path.name for path in (where / "figures").iterdir() if path.is_file())
+    return {name for name in found if name in FILE_NAMES or re.fullmatch(r"theory\d+\.svg", name)}
 
 
 def _write(path: Path, data: bytes) -> None:
