@@ -41,7 +41,7 @@ def convert_command(
     from sapo.corpus.converting import convert
 
     announce_compiling(quiet)
-    count = convert(
+    done = convert(
         input,
         output,
         source_format=source_format,
@@ -56,4 +56,5 @@ def convert_command(
         text=text,
     )
     if not quiet and output != "-":
-        tell(f"{count:,} sentences written to {output}")
+        lost = f"; not written: {'; '.join(done.lost)}" if done.lost else ""
+        tell(f"{done.sentences:,} sentences written to {output}{lost}")
