@@ -87,6 +87,7 @@ def _with_final(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
 def _scan(data: bytes, layout: Layout, final: bool, name: str, first_line: int) -> tuple[Scanned, int, int]:
     kernels.prepare(len(data) // 6)
     check_utf8(data if final else data[: data.rfind(b"\n") + 1], name, first_line)
+    _refuse_lone_returns(data, name, first_line)
     array = np.frombuffer(data, np.uint8)
     most = data.count(b"\n") + 1
     starts = np.empty((most, layout.columns), np.int32)
@@ -116,6 +117,19 @@ def _scan(data: bytes, layout: Layout, final: bool, name: str, first_line: int) 
     return scanned, used, lines
 
 
+def _refuse_lone_returns(data: bytes, name: str, first_line: int) -> None:
+    """A CR that ends no line would become a part of a word or tag, or make one line of the whole file."""
+    if data.count(b"\r") == data.count(b"\r\n"):
+        return
+    lone = re.search(rb"\r(?!\n|\Z)", data)  # what follows the last one is not known yet, or nothing does
+    if lone is not None:
+        line = first_line + data.count(b"\n", 0, lone.start())
+        raise SapoError(
+            f"{name}:{line}: a carriage return (CR) that ends no line; convert the line endings, "
+            "for example with tr '\\r' '\\n'"
+        )
+
+
 def _recognise(data: bytes, final: bool) -> Layout | None:
     """Look at the first line that is surely a word."""
     lines = data.split(b"\n")
@@ -134,6 +148,19 @@ def _recognise(data: bytes, final: bool) -> Layout | None:
     if b"\t" in first:
         return Layout(first.count(b"\t") + 1, tabs=True)
     return Layout(len(re.findall(rb"[^ \t]+", first)), tabs=False)
+
+
+def refuse_empty(scanned: Scanned, column: int, name: str) -> None:
+    """An empty label is surely a mistake, such as a TAB at the end of each line."""
+    empty = np.flatnonzero(scanned.starts[:, column] == scanned.ends[:, column])
+    if len(empty):
+        at = int(scanned.line_starts[empty[0]])
+        line = scanned.first_line + scanned.data[:at].tobytes().count(b"\n")
+        shown = scanned.data[at : int(scanned.line_ends[empty[0]])].tobytes().decode()[:60]
+        raise SapoError(
+            f"{name}:{line}: the label, column {column}, is empty ({shown!r}); is there a TAB too many? "
+            "Otherwise give the label's column with --label"
+        )
 
 
 def sentence_regions(scanned: Scanned) -> list[tuple[int, int]]:
