@@ -43,7 +43,7 @@ def name_columns(
     >>> name_columns(4, "pos", ["word", "pos", "chunk", "ner"], True, "train.txt")
     ('word', 'label', 'chunk', 'ner')
     """
-    if labelled and count == 1:
+    if labelled and count == 1 and label is None:
         raise SapoError(f"{source}: has one column; a training file needs a word and a label")
     if columns is not None and LABEL in columns and label is None:
         label = LABEL
