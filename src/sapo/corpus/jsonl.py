@@ -54,16 +54,21 @@ def read_blocks(
 
 
 def _lines(path: str | Path, name: str) -> Iterator[tuple[int, bytes]]:
-    rest = b""
-    number = 0
+    pieces: list[bytes] = []  # of a line that has not ended; joined once, since each join copies all of it
+    size = number = 0
     for chunk in read_chunks(path):
-        *lines, rest = (rest + chunk).split(b"\n")
+        *lines, rest = chunk.split(b"\n")
+        if lines:
+            lines[0] = b"".join([*pieces, lines[0]])
+            pieces, size = [], 0
         for line in lines:
             number += 1
             yield from _line(line, number)
-        if len(rest) > LONGEST_LINE:
+        pieces.append(rest)
+        size += len(rest)
+        if size > LONGEST_LINE:
             raise SapoError(f"{name}:{number + 1}: line longer than {LONGEST_LINE >> 20} MB; write one sentence a line")
-    yield from _line(rest, number + 1)
+    yield from _line(b"".join(pieces), number + 1)
 
 
 def _line(line: bytes, number: int) -> Iterator[tuple[int, bytes]]:
