@@ -12,6 +12,7 @@ from sapo.encode.matching import matching_edge_features, matching_features
 from sapo.encode.ready import FeatureEncoder
 from sapo.encode.strings import StringTable
 from sapo.errors import SapoError
+from sapo.inspecting import largest
 from sapo.lattice import Parameters
 from sapo.model import Model
 from sapo.report.changed import changes_text
@@ -147,6 +148,20 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
         changes(old, new, label="X")
     with pytest.raises(SapoError, match="top must be 0 or more"):
         changes(old, new, top=-1)
+
+
+def test_features_that_came_and_went_are_told_for_one_label() -> None:
+    old = ready(("X", "Y"), ["a", "b"], [[1, 2], [3, 4]], [[0, 0], [0, 0]])
+    new = ready(("Y", "X"), ["c", "d"], [[9, 1], [0, -5]], [[0, 0], [0, 0]])
+    told = changes(old, new, top=1, label="X")["features"]
+    assert told["added"] == {"count": 2, "strongest": [{"feature": "d", "label": "X", "weight": -5.0}]}
+    assert told["removed"] == {"count": 2, "strongest": [{"feature": "b", "label": "X", "weight": 3.0}]}
+
+
+@pytest.mark.parametrize("top", [0, 1, 3, 50, 99, 100, 200])
+def test_of_equal_weights_those_that_stand_first_are_told(top: int) -> None:
+    values = np.array([1.0, 2.0] * 50)
+    assert largest(values, top).tolist() == [*range(1, 100, 2), *range(0, 100, 2)][:top]
 
 
 def test_models_without_a_common_label_or_feature_can_be_compared() -> None:

@@ -42,8 +42,8 @@ def changes(old: Model, new: Model, *, top: int = 5, label: str | None = None) -
         "template": _template_lines(old, new),
         "features": {
             "common": int(np.count_nonzero(matched >= 0)),
-            "added": _strongest(new, _missing(new.encoder.features, matched), top),
-            "removed": _strongest(old, np.flatnonzero(matched < 0), top),
+            "added": _strongest(new, _missing(new.encoder.features, matched), top, label),
+            "removed": _strongest(old, np.flatnonzero(matched < 0), top, label),
         },
         "edge_features": {
             "common": int(np.count_nonzero(edge_matched >= 0)),
@@ -107,10 +107,10 @@ def _missing(count: int, matched: Ints) -> Longs:
     return np.flatnonzero(new)
 
 
-def _strongest(model: Model, rows: Longs, top: int) -> dict[str, Any]:
-    """How many they are, and those with the largest weights, each with the label where it is largest."""
+def _strongest(model: Model, rows: Longs, top: int, label: str | None) -> dict[str, Any]:
+    """How many they are, and those with the largest weights: for this label, or each for the label where it is."""
     weights = model.parameters.features[rows]
-    best = np.abs(weights).argmax(axis=1)
+    best = np.abs(weights).argmax(axis=1) if label is None else np.full(len(rows), model.labels.index(label))
     chosen = largest(np.abs(weights[np.arange(len(rows)), best]), top)
     names = model.encoder.feature_names(rows[chosen].tolist())
     return {

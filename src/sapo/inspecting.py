@@ -90,13 +90,16 @@ def _network_lines(network: dict[str, Any]) -> list[str]:
 
 
 def largest(values: Any, top: int) -> Any:
-    """The places of the largest values, largest first.
+    """The places of the largest values, largest first; of equal values those that stand first.
 
-    >>> largest(np.array([1.0, 3.0, 2.0]), 2).tolist()
-    [1, 2]
+    >>> largest(np.array([1.0, 2.0, 3.0, 2.0]), 2).tolist()
+    [2, 1]
     """
-    some = np.argpartition(-values, min(top, len(values) - 1))[:top] if top < len(values) else np.arange(len(values))
-    return some[np.argsort(-values[some], kind="stable")]
+    if top == 0 or not len(values):
+        return np.arange(0)
+    least = np.partition(values, -min(top, len(values)))[-min(top, len(values))]
+    some = np.flatnonzero(values >= least)
+    return some[np.argsort(-values[some], kind="stable")[:top]]
 
 
 def _picked(record: dict[str, Any]) -> list[str]:

@@ -276,3 +276,14 @@ def test_files_that_are_not_there_are_told_before_anything_is_read(run: Any, hou
     assert run(*train, house.train, "--dev", "dev.txt", ends=2).stderr == "sapo: dev.txt: no such file\n"
     assert run(*train, house.train, "--rules", "r.txt", ends=2).stderr == "sapo: r.txt: no such file\n"
     assert run(*train, "new.txt", "--continue", house.model, ends=2).stderr == "sapo: new.txt: no such file\n"
+
+
+def test_a_label_that_would_break_the_file_is_told_before_it_is_written(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "train.jsonl").write_text('{"tokens": ["a", "b"], "tags": ["X", "Y Z"]}\n')
+    (tmp_path / "new.txt").write_text("a NN\nb NN\n")
+    run("train", "train.jsonl", "-o", "m.sapo", "--epochs", "1", cwd=tmp_path)
+    done = run("tag", "m.sapo", "new.txt", "-o", "out.txt", ends=2, cwd=tmp_path)
+    assert done.stderr == (
+        "sapo: the tag 'Y Z' holds a blank and cannot stand in this file; separate its columns by TABs\n"
+    )
+    assert not (tmp_path / "out.txt").exists()

@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,20 @@ def test_the_step_of_l1_moves_true_weights_towards_0_and_not_past_it() -> None:
     assert weights.true_weights().features.tolist() == [[1.0, -1.0, 0.0, 0.0, 0.0]]
     assert (weights.true_weights().edges == 0).all()
     assert Lasso(2.0).penalty(weights) == pytest.approx(4.0)
+
+
+def test_nothing_is_forbidden_as_in_crfsuite() -> None:
+    X = [[{"w": "a"}, {"w": "b"}, {"w": "c"}]] * 3
+    crf = CRF(max_iterations=3).fit(X, [["B-P", "I-P", "O"]] * 3)
+    assert not crf.tagger_.model.parameters.bans.any()
+    first, *_ = crf.predict_marginals_single([{"w": "b"}])
+    assert first["I-P"] > first["B-P"] > 0  # a span that begins with I-P
+
+
+def test_the_score_needs_no_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    crf = CRF(max_iterations=5).fit(X, Y)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    assert crf.score(X, Y) == 1.0
 
 
 def test_averaging_can_be_turned_off() -> None:

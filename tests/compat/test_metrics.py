@@ -1,7 +1,9 @@
 """Scores over all tokens are those of scikit-learn."""
 
+import sys
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sapo.compat import metrics, scorers
@@ -31,6 +33,13 @@ def test_a_flat_score_is_that_of_all_tokens(name: str, options: dict[str, Any]) 
 def test_sequences_count_only_as_a_whole() -> None:
     assert metrics.sequence_accuracy_score(TRUE, FOUND) == pytest.approx(1 / 3)
     assert metrics.sequence_accuracy_score([], []) == 0.0
+
+
+def test_accuracy_is_a_ratio_of_counts_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    assert metrics.flat_accuracy_score([["O", "B"], ["O"]], [["O", "O"], ["O"]]) == 2 / 3
+    assert metrics.flat_accuracy_score(np.array([[1, 2]]), np.array([[1, 1]])) == 0.5
+    assert metrics.flat_accuracy_score([], []) == 0.0
 
 
 def test_sequences_of_different_lengths_are_named() -> None:

@@ -73,7 +73,7 @@ def test_a_file_without_words_holds_no_sentence(make_file: MakeFile, text: str) 
 
 
 @pytest.mark.parametrize("separator", [" ", "\t"])
-@pytest.mark.parametrize("count", [1, 2, 3, 4, 9])
+@pytest.mark.parametrize("count", [2, 3, 4, 9])
 def test_any_number_of_columns_is_read(make_file: MakeFile, count: int, separator: str) -> None:
     tokens = [tuple(f"{letter}{i}" for i in range(count)) for letter in "xyz"]
     path = make_file("".join(separator.join(token) + "\n" for token in tokens), "wide.txt")
@@ -85,10 +85,8 @@ def test_blanks_and_tabs_may_be_mixed_where_the_first_line_has_blanks(make_file:
 
 
 def test_with_tabs_a_field_may_be_empty_or_hold_blanks(make_file: MakeFile) -> None:
-    text = "New York\tNNP\tB-LOC\n\tNN\tO\nx\t\tO\ny\tNN\t\n"
-    assert rows(make_file(text, "tabs.txt")) == [
-        [("New York", "NNP", "B-LOC"), ("", "NN", "O"), ("x", "", "O"), ("y", "NN", "")]
-    ]
+    text = "New York\tNNP\tB-LOC\n\tNN\tO\nx\t\tO\n"
+    assert rows(make_file(text, "tabs.txt")) == [[("New York", "NNP", "B-LOC"), ("", "NN", "O"), ("x", "", "O")]]
 
 
 def test_white_space_of_other_scripts_separates_nothing(make_file: MakeFile) -> None:
@@ -129,7 +127,6 @@ def test_a_word_that_only_begins_like_docstart_is_a_word(make_file: MakeFile) ->
 @pytest.mark.parametrize(
     ("width", "names"),
     [
-        (1, ("label",)),
         (2, ("word", "label")),
         (3, ("word", "pos", "label")),
         (4, ("word", "pos", "chunk", "label")),

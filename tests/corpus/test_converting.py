@@ -57,9 +57,9 @@ def test_words_and_tags_survive_from_every_format_to_every_other_and_back(
     start = make_file(written(sentences, source), f"start.{ENDINGS[source]}")
     there = make_file("", f"there.{ENDINGS[target]}")
     back = make_file("", f"back.{ENDINGS[source]}")
-    assert convert(start, there) == len(sentences)
+    assert convert(start, there).sentences == len(sentences)
     assert pairs(read(there)) == pairs(sentences)
-    assert convert(there, back) == len(sentences)
+    assert convert(there, back).sentences == len(sentences)
     assert back.read_text() == start.read_text()
 
 
@@ -113,14 +113,14 @@ def test_from_conllu_come_the_words_or_the_columns_that_are_asked_for(
     make_file: MakeFile, options: dict[str, Any], expected: str
 ) -> None:
     source, target = make_file(CONLLU, "a.conllu"), make_file("", "a.txt")
-    assert convert(source, target, **options) == 1
+    assert convert(source, target, **options).sentences == 1
     assert target.read_text() == expected
 
 
 @pytest.mark.parametrize("label", [None, "xpos", "lemma", "Number"])
 def test_from_conllu_to_conllu_not_a_byte_changes(make_file: MakeFile, label: str | None) -> None:
     source, target = make_file(CONLLU * 2, "a.conllu"), make_file("", "b.conllu")
-    assert convert(source, target, label=label) == 2
+    assert convert(source, target, label=label).sentences == 2
     assert target.read_text() == CONLLU * 2
 
 
@@ -157,28 +157,30 @@ def test_only_the_columns_to_keep_are_written_in_their_order(make_file: MakeFile
 @pytest.mark.parametrize("target", ["b.txt", "b.conllu", "b.jsonl"])
 def test_a_corpus_without_sentences_becomes_an_empty_file(make_file: MakeFile, target: str) -> None:
     source = make_file("\n\n", "a.txt")
-    assert convert(source, source.with_name(target)) == 0
+    assert convert(source, source.with_name(target)).sentences == 0
     assert source.with_name(target).read_bytes() == b""
 
 
 def test_zipped_files_are_read_and_written(make_file: MakeFile) -> None:
     source, target = make_file(gzip.compress(b"a X\n\n"), "a.txt.gz"), make_file("", "b.txt.gz")
     convert(source, target)
-    assert gzip.decompress(target.read_bytes()) == b"a\tX\n\n"
+    assert gzip.decompress(target.read_bytes()) == b"a X\n\n"
 
 
 def test_a_file_may_be_converted_onto_itself(make_file: MakeFile) -> None:
     word = "w" * 500
     path = make_file(f"{word} I-X\n{word} I-X\n\n" * 2500, "a.txt")  # more than is read at a time
-    assert convert(path, path, target_scheme="bioes") == 2500
-    assert path.read_text() == f"{word}\tB-X\n{word}\tE-X\n\n" * 2500
+    assert convert(path, path, target_scheme="bioes").sentences == 2500
+    assert path.read_text() == f"{word} B-X\n{word} E-X\n\n" * 2500
 
 
 def test_conversion_runs_from_standard_input_to_standard_output(
     piped: Piped, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     with piped(b"a I-X\n\nb O\n\n", 5):
-        assert convert("-", "-", target_format="jsonl", target_scheme="iob2") == 2  # read twice, for the scheme
+        assert (
+            convert("-", "-", target_format="jsonl", target_scheme="iob2").sentences == 2
+        )  # read twice, for the scheme
     assert capfdbinary.readouterr().out == b'{"tokens": ["a"], "tags": ["B-X"]}\n{"tokens": ["b"], "tags": ["O"]}\n'
 
 
@@ -220,7 +222,7 @@ def test_every_scheme_becomes_every_other_and_comes_back_whether_told_or_recogni
 def test_without_a_wanted_scheme_tags_stay_as_they_are_even_broken_ones(make_file: MakeFile) -> None:
     source, target = make_file("a I-X\nb L-Y\nc NN\n", "a.txt"), make_file("", "b.txt")
     convert(source, target)
-    assert target.read_text() == "a\tI-X\nb\tL-Y\nc\tNN\n\n"
+    assert target.read_text() == "a I-X\nb L-Y\nc NN\n"
 
 
 @pytest.mark.parametrize(
@@ -311,5 +313,69 @@ def test_running_text_becomes_the_text_of_conllu(make_file: MakeFile) -> None:
 
 def test_the_names_of_files_may_be_strings(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a X\n")
-    assert convert(str(tmp_path / "a.txt"), str(tmp_path / "b.jsonl")) == 1
+    assert convert(str(tmp_path / "a.txt"), str(tmp_path / "b.jsonl")).sentences == 1
     assert (tmp_path / "b.jsonl").read_text() == '{"tokens": ["a"], "tags": ["X"]}\n'
+
+
+# what else a file has
+
+
+def test_from_jsonl_to_jsonl_all_keys_stay(make_file: MakeFile) -> None:
+    record = {"id": 7, "tokens": ["a", "b"], "tags": ["B-X", "I-X"], "meta": {"by": "me"}}
+    source, target = make_file(json.dumps(record), "a.jsonl"), make_file("", "b.jsonl")
+    assert convert(source, target, target_scheme="bioes").lost == ()
+    assert json.loads(target.read_text()) == {**record, "tags": ["B-X", "E-X"]}
+
+
+def test_from_jsonl_to_running_text_all_other_keys_stay(make_file: MakeFile) -> None:
+    record = {"id": 7, "tokens": ["a", "b"], "ner": ["B-X", "I-X"]}
+    source, target = make_file(json.dumps(record), "a.jsonl"), make_file("", "b.jsonl")
+    convert(source, target, label="ner", text=True)
+    expected = {"id": 7, "text": "a b", "spans": [{"start": 0, "end": 3, "label": "X"}]}
+    assert json.loads(target.read_text()) == expected
+
+
+def test_from_columns_to_columns_only_the_tags_change(make_file: MakeFile) -> None:
+    text = "-DOCSTART- -X- O\r\n\r\n# id = 7\r\na  B-X P\r\nb I-X\tP \r\n\r\n\r\n# end = 1"
+    source, target = make_file(text, "a.txt"), make_file("", "b.txt")
+    assert convert(source, target, label="1", target_scheme="bioes").lost == ()
+    assert target.read_bytes() == text.replace("I-X", "E-X").encode()
+    assert convert(source, target, labelled=False).sentences == 1
+    assert target.read_bytes() == text.encode()
+
+
+def test_from_conllu_to_conllu_line_endings_stay_and_a_tag_that_does_not_fit_is_told(make_file: MakeFile) -> None:
+    text = "# end = 1\r\n1\ta\t_\tX|Y\t_\tA=b\t_\t_\t_\t_\r\n"
+    source, target = make_file(text, "a.conllu"), make_file("", "b.conllu")
+    convert(source, target, into="xpos")
+    assert target.read_bytes() == text.replace("X|Y\t_", "X|Y\tX|Y").encode()
+    with pytest.raises(SapoError, match=r"a\.conllu: the tag 'X\|Y' cannot stand in FEATS"):
+        convert(source, target, into="Tag")
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "target", "options", "lost"),
+    [
+        ("a.txt", "# id = 7\na P X\n", "b.jsonl", {}, ("1 line (comments and -DOCSTART- lines)",)),
+        ("a.txt", "# id = 7\na P X\n", "b.txt", {"keep": ["word"]}, ("1 line (comments and -DOCSTART- lines)",)),
+        ("a.txt", "a P C D X\n", "b.conllu", {}, ("chunk, c3",)),
+        ("a.txt", "a P X\n", "b.jsonl", {"text": True, "label": "pos", "columns": ["word", "pos", "c"]}, ("c",)),
+        ("a.txt", "a P X\n", "b.jsonl", {"keep": ["word"]}, ()),
+        ("a.jsonl", '{"id": 7, "tokens": ["a"], "p": ["P"], "tags": ["X"], "m": {}}', "b.txt", {}, ("id, m",)),
+        ("a.jsonl", '{"text": "a", "spans": [], "id": 7}', "b.txt", {}, ("text, id",)),
+        ("a.jsonl", '{"text": "a", "spans": [], "id": 7}', "b.conllu", {}, ("id",)),
+    ],
+)
+def test_what_the_other_format_cannot_hold_is_told(
+    make_file: MakeFile, source: str, text: str, target: str, options: dict[str, Any], lost: tuple[str, ...]
+) -> None:
+    if options.get("text"):
+        text = text.replace("P", "O")
+    assert convert(make_file(text, source), make_file("", target), **options).lost == lost
+
+
+def test_from_conllu_to_columns_all_but_the_words_is_told(make_file: MakeFile) -> None:
+    assert convert(make_file(CONLLU, "a.conllu"), make_file("", "a.txt")).lost == (
+        "3 lines (comments, multiword tokens and empty nodes)",
+        "lemma, xpos, feats, head, deprel, deps, misc",
+    )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sapo.corpus import Sentence, read, read_blocks
-from sapo.corpus.jsonl import tagged, write_sentence
+from sapo.corpus.jsonl import SENTENCES, tagged, write_sentence
 from sapo.errors import SapoError
 
 MakeFile = Callable[[bytes | str, str], Path]
@@ -63,14 +63,32 @@ def test_without_labels_old_tags_are_neither_asked_for_nor_a_column(make_file: M
     ]
 
 
-def test_a_block_has_the_columns_that_all_its_sentences_have(make_file: MakeFile) -> None:
+def test_a_list_that_is_as_long_as_the_tokens_here_and_there_is_no_column(make_file: MakeFile) -> None:
     records = [
-        {"tokens": ["a"], "tags": ["O"], "pos": ["X"], "lemma": ["l"]},
-        {"tokens": ["b"], "tags": ["O"], "pos": ["Y"]},
+        {"tokens": ["a"], "tags": ["O"], "pos": ["X"], "authors": ["me"]},
+        {"tokens": ["b"], "tags": ["O"], "pos": ["Y"], "authors": ["me", "you"]},
+        {"tokens": ["c"], "tags": ["O"], "pos": ["Z"]},
     ]
     block = next(read_blocks(make_file(lines(*records), "a.jsonl")))
     assert block.columns == ("word", "pos", "label")
-    assert block.strings("pos") == ["X", "Y"]
+    assert block.strings("pos") == ["X", "Y", "Z"]
+
+
+FULL = {"tokens": ["a"], "tags": ["O"], "pos": ["X"]}
+
+
+@pytest.mark.parametrize(
+    "lacking", [{"tokens": ["a"], "tags": ["O"]}, {**FULL, "pos": ["X", "Y"]}, {**FULL, "pos": [7]}]
+)
+@pytest.mark.parametrize(("before", "after"), [(1, 0), (0, 1), (3, 2), (SENTENCES, 0), (SENTENCES + 2, 2)])
+def test_a_line_without_a_column_that_the_others_have_is_told(
+    make_file: MakeFile, lacking: dict[str, Any], before: int, after: int
+) -> None:
+    path = make_file(lines(*[FULL] * before, lacking, *[FULL] * after), "a.jsonl")
+    with pytest.raises(
+        SapoError, match=rf"a\.jsonl:{before + 1}: has no 'pos' for each token, which other lines have; "
+    ):
+        list(read_blocks(path))
 
 
 def test_a_sentence_without_tokens_is_a_sentence(make_file: MakeFile, tag_with_gold: TagWithGold) -> None:
@@ -253,7 +271,7 @@ def test_a_line_that_never_ends_is_not_read_for_ever(make_file: MakeFile, monkey
 def test_a_record_comes_out_with_new_tags_and_all_that_it_brought(make_file: MakeFile) -> None:
     records: list[dict[str, Any]] = [
         {"id": 7, "tokens": ["a", "ö"], "tags": ["old", "old"], "score": 0.5, "meta": {"x": [None, True]}},
-        {"tokens": ["c"], "pos": ["X"]},
+        {"tokens": ["c"], "pos": "X"},
     ]
     block = next(read_blocks(make_file(lines(*records), "a.jsonl"), labelled=False))
     found = tagged(block, np.array([1, 0, 1], np.int32), ["A", "Ä"])

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from sapo.experiments.summary import summary_table
 from sapo.report import read_runs
 from sapo.report.means import Task, by_task
 from sapo.report.significance import Significance, against_sapo
@@ -24,9 +25,21 @@ def test_best_last_seconds_and_weights_are_means_over_seeds(make_run: MakeRun, t
     make_run("chunking", "SAPO", [90.0, 92.0, 93.0], seed=1, seconds=[9.0, 3.0, 4.0], weights=[0.1, 0.2, 0.5])
     table = score_table(only_task(tmp_path))
     assert table.rows == (
-        # best (94 + 93) / 2, passes 2 and 3, last (92 + 93) / 2, median seconds 2 and 4, weights 0.3 and 0.5
-        ("SAPO", "93.50 ± 0.71", "2.5", "92.50 ± 0.71", "3.00 ± 1.41", "0.400 ± 0.141", "2"),
+        # best (94 + 92) / 2 in pass 2, last (92 + 93) / 2, median seconds 2 and 4, weights 0.3 and 0.5
+        ("SAPO", "93.00 ± 1.41", "2", "92.50 ± 0.71", "3.00 ± 1.41", "0.400 ± 0.141", "2"),
     )
+
+
+def test_the_best_pass_is_the_same_for_all_seeds_as_in_the_summary_of_experiments(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    paths = [
+        make_run("chunking", "Perc-Naive", scores, seed=seed)
+        for seed, scores in enumerate([[99.0, 90.0, 95.0], [90.0, 99.0, 95.0, 99.0]])
+    ]
+    group = only_task(tmp_path).groups["Perc-Naive"]
+    assert (group.best_pass(), group.best().mean, group.fall().mean) == (3, 95.0, -2.0)
+    assert "95.00 ± 0.00 (3)" in summary_table("Chunking", "F1", [("Perc-Naive", paths)])
 
 
 def test_a_single_seed_has_no_deviation(make_run: MakeRun, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def convert_command(
 
     refuse_same_file({"the input": input}, {"the output": output})
     announce_compiling(quiet)
-    count = convert(
+    done = convert(
         input,
         output,
         source_format=source_format,
@@ -65,4 +65,5 @@ def convert_command(
         text=text,
     )
     if not quiet and output != "-":
-        tell(f"{count:,} sentences written to {output}")
+        lost = f"; not written: {'; '.join(done.lost)}" if done.lost else ""
+        tell(f"{done.sentences:,} sentences written to {output}{lost}")

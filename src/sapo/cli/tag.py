@@ -1,6 +1,6 @@
 """sapo tag: a model and a file in, the tagged file out, as a stream."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -88,8 +88,8 @@ def tag_command(
         raise SapoError(
             "this model was not trained on CoNLL-U: tell with --label where its tags go (upos, xpos, Chunk)"
         )
-    blocks = tagger.read_blocks(input, format=chosen, label=label)
     writer, labels = FORMATS[chosen], tagger.labels
+    blocks = _checked(tagger.read_blocks(input, format=chosen, label=label), labels)
     ticker = Ticker(quiet)
     results: Iterator[tuple[Block, bytes]]
     if nbest:
@@ -112,6 +112,16 @@ def tag_command(
             stream.flush()
             ticker.add(int(block.offsets[-1]))
     ticker.end()
+
+
+def _checked(blocks: Iterator["Block"], labels: Sequence[str]) -> Iterator["Block"]:
+    """The blocks, after a look at whether all labels can be written into such a file."""
+    from sapo.corpus.writable import check_labels
+
+    for number, block in enumerate(blocks):
+        if number == 0:
+            check_labels(block, labels)
+        yield block
 
 
 def _biases(given: tuple[str, ...], on_o: float | None) -> dict[str, float]:

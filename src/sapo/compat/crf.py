@@ -9,6 +9,7 @@ import numpy as np
 
 from sapo.compat.elastic import Lasso
 from sapo.compat.metrics import flat_accuracy_score
+from sapo.conditions import Conditions
 from sapo.errors import SapoError
 from sapo.estimator.fitted import FittedLabeler
 from sapo.estimator.sequences import Label, Pairs
@@ -124,8 +125,12 @@ class CRF(FittedLabeler):
         self._warn()
         settings, lasso = self._settings(learner)
         pairs, kind = self._pairs(X, y)
-        min_count = max(1, math.ceil(_strength("min_freq", self.min_freq, 0.0)))
-        prepared = prepare(pairs, dev=self._dev_pairs(X_dev, y_dev, kind), min_count=min_count)
+        prepared = prepare(
+            pairs,
+            dev=self._dev_pairs(X_dev, y_dev, kind),
+            min_count=max(1, math.ceil(_strength("min_freq", self.min_freq, 0.0))),
+            conditions=Conditions(constraints=False),  # CRFsuite forbids nothing
+        )
         outcome = self._train(prepared, settings, learner, calibrated=True, groups=lasso)
         self._keep(outcome.tagger, kind, outcome.history)
         self.training_log_ = self.history_

@@ -1,4 +1,4 @@
-"""Sequences of true and predicted labels in, scores of scikit-learn over all tokens out.
+"""Sequences of true and predicted labels in, scores over all tokens out: all but accuracy are those of scikit-learn.
 
 These are scores of tokens. For F1 of spans see `sapo.SequenceLabeler.score` and `sapo eval`.
 """
@@ -13,12 +13,15 @@ Sequences = Sequence[Sequence[Any]]
 
 
 def flat_accuracy_score(y_true: Sequences, y_pred: Sequences) -> float:
-    """The part of the tokens with the true label.
+    """The part of the tokens with the true label; 0 where there are none.
 
     >>> flat_accuracy_score([["O", "B"], ["O"]], [["O", "O"], ["O"]]).__round__(2)
     0.67
     """
-    return float(_flat("accuracy_score", y_true, y_pred))
+    _check_lengths(y_true, y_pred)
+    pairs = chain.from_iterable(zip(a, b, strict=True) for a, b in zip(y_true, y_pred, strict=True))
+    right = [bool(a == b) for a, b in pairs]
+    return sum(right) / len(right) if right else 0.0
 
 
 def flat_precision_score(y_true: Sequences, y_pred: Sequences, **options: Any) -> Any:
@@ -56,12 +59,16 @@ def sequence_accuracy_score(y_true: Sequences, y_pred: Sequences) -> float:
     return right / len(y_true) if len(y_true) else 0.0
 
 
-def _flat(name: str, y_true: Sequences, y_pred: Sequences, **options: Any) -> Any:
+def _check_lengths(y_true: Sequences, y_pred: Sequences) -> None:
     if len(y_true) != len(y_pred):
         raise SapoError(f"y_true has {len(y_true)} sequences, but y_pred has {len(y_pred)}")
     for number, (a, b) in enumerate(zip(y_true, y_pred, strict=True)):
         if len(a) != len(b):
             raise SapoError(f"y_true[{number}] has {len(a)} labels, but y_pred[{number}] has {len(b)}")
+
+
+def _flat(name: str, y_true: Sequences, y_pred: Sequences, **options: Any) -> Any:
+    _check_lengths(y_true, y_pred)
     flat = list(chain.from_iterable(y_true)), list(chain.from_iterable(y_pred))
     return sklearn_metric(name)(*flat, **options)
 

@@ -10,7 +10,7 @@ import numpy as np
 from sapo.corpus.blocks import LABEL, Block, Sentence
 from sapo.corpus.files import show_path
 from sapo.corpus.probable import RankedTagging, TaggedSpan, span_notes, tag_notes
-from sapo.corpus.scanner import Scanned, scan_file
+from sapo.corpus.scanner import Scanned, refuse_empty, scan_file
 from sapo.corpus.splicing import nbest_lines, splice_tags
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Ints
@@ -27,6 +27,8 @@ def read_blocks(
     for scanned in scan_file(path):
         if names is None:
             names = name_columns(scanned.layout.columns, label, columns, labelled, name)
+        if labelled:
+            refuse_empty(scanned, names.index(LABEL), name)
         yield Block(
             name, names, scanned.data, scanned.starts, scanned.ends, scanned.offsets, extra={"scanned": scanned}
         )
@@ -41,6 +43,8 @@ def name_columns(
     >>> name_columns(4, "pos", ["word", "pos", "chunk", "ner"], True, "train.txt")
     ('word', 'label', 'chunk', 'ner')
     """
+    if labelled and count == 1 and label is None:
+        raise SapoError(f"{source}: has one column; a training file needs a word and a label")
     if columns is not None and LABEL in columns and label is None:
         label = LABEL
     if columns is not None and len(columns) != count and labelled:

@@ -10,7 +10,7 @@ import numpy as np
 from sapo.corpus.blocks import LABEL, Block, Sentence, block_sentences
 from sapo.corpus.files import show_path
 from sapo.corpus.probable import NONE, RankedTagging, TaggedSpan, span_notes, tag_notes
-from sapo.corpus.scanner import Layout, Scanned, scan_file, sentence_regions
+from sapo.corpus.scanner import Layout, Scanned, refuse_empty, scan_file, sentence_regions
 from sapo.corpus.splicing import nbest_lines, splice_tags
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Ints
@@ -38,6 +38,7 @@ def read_blocks(
         names: tuple[str, ...] = COLUMNS
         data, starts, ends = scanned.data, scanned.starts, scanned.ends
         if labelled and at is not None:
+            refuse_empty(scanned, at, name)
             names = tuple(LABEL if i == at else column for i, column in enumerate(COLUMNS))
         elif labelled:
             # the value stands inside FEATS; where the key is missing, point to a '_' put behind the data

@@ -18,6 +18,15 @@ from sapo.errors import SapoError
 CHUNK = 1 << 20
 GZIP_MAGIC = b"\x1f\x8b"
 STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
+# How files begin that are no text in UTF-8: what they are, and how to make text of them.
+OTHERS = {
+    b"\xff\xfe": "UTF-16 or UTF-32, not UTF-8; convert it, for example with iconv -f utf-16 -t utf-8",
+    b"\xfe\xff": "UTF-16 or UTF-32, not UTF-8; convert it, for example with iconv -f utf-16 -t utf-8",
+    b"PK\x03\x04": "a zip archive; unpack it with unzip",
+    b"\xfd7zXZ\x00": "an xz file; unpack it with unxz, or zip it with gzip",
+    **{b"BZh%d1AY&SY" % level: "a bzip2 file; unpack it with bunzip2, or zip it with gzip" for level in range(1, 10)},
+    b"\x28\xb5\x2f\xfd": "a zstd file; unpack it with unzstd, or zip it with gzip",
+}
 
 
 def show_path(path: str | Path) -> str:
@@ -31,10 +40,11 @@ def read_chunks(path: str | Path, size: int = CHUNK) -> Iterator[bytes]:
         if str(path) == "-":
             if sys.stdin is None:
                 raise SapoError(f"{name}: cannot be read (it is closed)")
-            yield from _chunks(sys.stdin.buffer, size)
+            yield from _refuse_others(_chunks(sys.stdin.buffer, size), name)
         else:
             with Path(path).open("rb") as stream:
-                yield from _chunks(stream, size, whole=stat.S_ISREG(os.fstat(stream.fileno()).st_mode))
+                whole = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+                yield from _refuse_others(_chunks(stream, size, whole=whole), name)
     except FileNotFoundError:
         raise SapoError(f"{name}: no such file") from None
     except IsADirectoryError:
@@ -53,6 +63,21 @@ def _chunks(stream: IO[bytes], size: int, *, whole: bool = False) -> Iterator[by
     read = source.read if whole else source.read1
     while chunk := read(size):
         yield chunk
+
+
+def _refuse_others(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """The same chunks, unless their first bytes tell that this is no text in UTF-8."""
+    held: list[bytes] = []
+    for chunk in chunks:
+        held.append(chunk)
+        beginning = b"".join(held)
+        for magic, what in OTHERS.items():
+            if beginning.startswith(magic):
+                raise SapoError(f"{name}: is {what}")
+        if not any(magic.startswith(beginning) for magic in OTHERS):  # otherwise wait for more
+            break
+    yield from held
+    yield from chunks
 
 
 def check_readable(path: str | Path) -> None:

@@ -8,6 +8,7 @@ Every other list of strings that is as long as `tokens` is a column. Tagging kee
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ def read_blocks(
         raise SapoError(f"{name}: the columns of JSONL have their names; leave the names of columns out")
     batch: list[tuple[dict[str, Any], Sentence]] = []
     lines: list[int] = []
+    known: tuple[str, ...] = ()  # the columns of the first block
     for number, line in _lines(path, name):
         record = _parse(line, f"{name}:{number}")
         sentence = _sentence(record, label or "tags", labelled, f"{name}:{number}")
@@ -46,23 +48,30 @@ def read_blocks(
         batch.append((record, sentence))
         lines.append(number)
         if len(batch) == SENTENCES:
-            yield _block(batch, name, lines)
+            block = _block(batch, name, lines, known)
+            known = known or block.columns
+            yield block
             batch, lines = [], []
     if batch:
-        yield _block(batch, name, lines)
+        yield _block(batch, name, lines, known)
 
 
 def _lines(path: str | Path, name: str) -> Iterator[tuple[int, bytes]]:
-    rest = b""
-    number = 0
+    pieces: list[bytes] = []  # of a line that has not ended; joined once, since each join copies all of it
+    size = number = 0
     for chunk in read_chunks(path):
-        *lines, rest = (rest + chunk).split(b"\n")
+        *lines, rest = chunk.split(b"\n")
+        if lines:
+            lines[0] = b"".join([*pieces, lines[0]])
+            pieces, size = [], 0
         for line in lines:
             number += 1
             yield from _line(line, number)
-        if len(rest) > LONGEST_LINE:
+        pieces.append(rest)
+        size += len(rest)
+        if size > LONGEST_LINE:
             raise SapoError(f"{name}:{number + 1}: line longer than {LONGEST_LINE >> 20} MB; write one sentence a line")
-    yield from _line(rest, number + 1)
+    yield from _line(b"".join(pieces), number + 1)
 
 
 def _line(line: bytes, number: int) -> Iterator[tuple[int, bytes]]:
@@ -147,17 +156,34 @@ def _char_spans(record: dict[str, Any], place: str) -> list[CharSpan]:
     return found
 
 
-def _block(batch: list[tuple[dict[str, Any], Sentence]], name: str, lines: list[int]) -> Block:
+def _block(
+    batch: list[tuple[dict[str, Any], Sentence]], name: str, lines: list[int], known: Sequence[str] = ()
+) -> Block:
     sentences = [sentence for _, sentence in batch]
-    full = [sentence.columns for sentence in sentences if len(sentence)] or [{"word": ()}]
-    shared = set(full[0]).intersection(*full)
-    kept = [key for key in full[0] if key in shared]
+    kept = _columns(sentences, name, lines, known)
     return block_from_sentences(
         (Sentence({key: sentence.columns.get(key, ()) for key in kept}, sentence.tags) for sentence in sentences),
         name,
         records=batch,
         lines=lines,
     )
+
+
+def _columns(sentences: Sequence[Sentence], name: str, lines: Sequence[int], known: Sequence[str]) -> list[str]:
+    """What all sentences have. A list that happens to be as long as the tokens here and there is no column.
+
+    What the blocks before have, or half of these sentences and not all, is a column with a hole: that is a mistake.
+    """
+    full = [(line, sentence.columns) for line, sentence in zip(lines, sentences, strict=True) if len(sentence)]
+    counts = Counter(key for _, columns in full for key in columns)
+    for key in dict.fromkeys([*(key for key in known if key != LABEL), *counts]):
+        if counts[key] < len(full) and (key in known or 2 * counts[key] >= len(full)):
+            line = next(line for line, columns in full if key not in columns)
+            raise SapoError(
+                f"{name}:{line}: has no '{key}' for each token, which other lines have; "
+                "write such a list on every line, or on none"
+            )
+    return [key for key in counts if counts[key] == len(full)] or ["word"]
 
 
 def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:

@@ -44,24 +44,32 @@ class Scanned:
 def scan_file(path: str | Path, layout: Layout | None = None) -> Iterator[Scanned]:
     """Read a file in pieces; without a layout, its first line of words tells how the columns stand."""
     name = show_path(path)
-    rest = b""
+    pieces: list[bytes] = []  # joined when there may be a whole sentence, since each join copies all of them
+    waiting = 0  # bytes in them
+    seam = b""  # a line end with nothing but blanks behind it so far
     first_line = 1
     beginning = True
     enough = 0  # bytes to wait for: after a scan without a sentence end, twice as many
     for chunk, final in _with_final(read_chunks(path)):
-        rest += chunk
-        if len(rest) < enough and not final and not _has_empty_line(rest, len(rest) - len(chunk)):
+        pieces.append(chunk)
+        waiting += len(chunk)
+        ended, seam = _empty_line(seam + chunk)
+        if waiting < enough and not final and not ended:
             continue
+        rest = b"".join(pieces)
+        pieces = [rest]
         if beginning:
             if len(rest) < len(BOM) and not final:
                 continue
             rest = rest.removeprefix(BOM)
+            pieces = [rest]
             beginning = False
         if layout is None:
             layout = _recognise(rest, final)
             if layout is None:
                 if final:
                     return
+                enough = 2 * len(rest)
                 continue
         scanned, used, lines = _scan(rest, layout, final, name, first_line)
         if used:
@@ -69,13 +77,19 @@ def scan_file(path: str | Path, layout: Layout | None = None) -> Iterator[Scanne
         elif len(rest) > LONGEST_SENTENCE:
             raise SapoError(f"{name}:{first_line}: no empty line in {len(rest) >> 20} MB; sentences end with one")
         enough = 0 if used else 2 * len(rest)
-        rest = rest[used:]
+        pieces = [rest[used:]]
+        waiting = len(pieces[0])
         first_line += lines
 
 
-def _has_empty_line(data: bytes, new: int) -> bool:
-    """Whether an empty line ends in the bytes from `new` on."""
-    return re.search(rb"\n[ \t\r]*\n", data[max(0, data.rfind(b"\n", 0, new)) :]) is not None
+def _empty_line(new: bytes) -> tuple[bool, bytes]:
+    """Whether an empty line ends here, and how one may begin at the end, to be put before the next bytes.
+
+    >>> _empty_line(b"a X\\n \\n"), _empty_line(b"a X\\n "), _empty_line(b"a X\\nb")
+    ((True, b'\\n'), (False, b'\\n'), (False, b''))
+    """
+    _, end, last = new.rpartition(b"\n")
+    return re.search(rb"\n[ \t\r]*\n", new) is not None, end if not last.strip(b" \t\r") else b""
 
 
 def _with_final(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
@@ -87,6 +101,7 @@ def _with_final(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
 def _scan(data: bytes, layout: Layout, final: bool, name: str, first_line: int) -> tuple[Scanned, int, int]:
     kernels.prepare(tokens=len(data) // 6)
     check_utf8(data if final else data[: data.rfind(b"\n") + 1], name, first_line)
+    _refuse_lone_returns(data, name, first_line)
     array = np.frombuffer(data, np.uint8)
     most = data.count(b"\n") + 1
     starts = np.empty((most, layout.columns), np.int32)
@@ -116,6 +131,19 @@ def _scan(data: bytes, layout: Layout, final: bool, name: str, first_line: int) 
     return scanned, used, lines
 
 
+def _refuse_lone_returns(data: bytes, name: str, first_line: int) -> None:
+    """A CR that ends no line would become a part of a word or tag, or make one line of the whole file."""
+    if data.count(b"\r") == data.count(b"\r\n"):
+        return
+    lone = re.search(rb"\r(?!\n|\Z)", data)  # what follows the last one is not known yet, or nothing does
+    if lone is not None:
+        line = first_line + data.count(b"\n", 0, lone.start())
+        raise SapoError(
+            f"{name}:{line}: a carriage return (CR) that ends no line; convert the line endings, "
+            "for example with tr '\\r' '\\n'"
+        )
+
+
 def _recognise(data: bytes, final: bool) -> Layout | None:
     """Look at the first line that is surely a word."""
     lines = data.split(b"\n")
@@ -134,6 +162,19 @@ def _recognise(data: bytes, final: bool) -> Layout | None:
     if b"\t" in first:
         return Layout(first.count(b"\t") + 1, tabs=True)
     return Layout(len(re.findall(rb"[^ \t]+", first)), tabs=False)
+
+
+def refuse_empty(scanned: Scanned, column: int, name: str) -> None:
+    """An empty label is surely a mistake, such as a TAB at the end of each line."""
+    empty = np.flatnonzero(scanned.starts[:, column] == scanned.ends[:, column])
+    if len(empty):
+        at = int(scanned.line_starts[empty[0]])
+        line = scanned.first_line + scanned.data[:at].tobytes().count(b"\n")
+        shown = scanned.data[at : int(scanned.line_ends[empty[0]])].tobytes().decode()[:60]
+        raise SapoError(
+            f"{name}:{line}: the label, column {column}, is empty ({shown!r}); is there a TAB too many? "
+            "Otherwise give the label's column with --label"
+        )
 
 
 def sentence_regions(scanned: Scanned) -> list[tuple[int, int]]:

@@ -9,6 +9,7 @@ import numpy as np
 from sapo.corpus import LABEL, Block
 from sapo.corpus.scanner import Scanned
 from sapo.corpus.splicing import splice_tags
+from sapo.corpus.writable import check_tag
 from sapo.errors import SapoError
 from sapo.kernels.types import Ints
 
@@ -52,19 +53,11 @@ def widened(block: Block) -> bytes:
         values = [whole[start : end_of[start]] for start in row]
         text = b"".join(value + separator if gold else separator + value for value in values)
         pieces.append(text.decode("utf-8", "surrogatepass"))
-        _check_values(values, scanned.layout.tabs)
+        for value in values:
+            check_tag(value.decode("utf-8", "surrogatepass"), tabs=scanned.layout.tabs)
     _check_comments(scanned, len(block.columns), block.name)
     at = scanned.starts[:, -1] if gold else scanned.line_ends
     return splice_tags(scanned.data, at, at, pieces, piece.reshape(-1).astype(np.int32))
-
-
-def _check_values(values: Sequence[bytes], tabs: bool) -> None:
-    for value in values:
-        if re.search(rb"[\t\r\n]" if tabs else rb"\s", value):
-            raise SapoError(
-                f"the tag {value.decode('utf-8', 'replace')!r} holds a blank and cannot stand in this file"
-                + ("" if tabs else "; separate its columns by TABs")
-            )
 
 
 def _check_comments(scanned: Scanned, columns: int, name: str) -> None:

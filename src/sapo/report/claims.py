@@ -45,10 +45,10 @@ CLAIMS = (
         "convergence",
         "SAPO and CRF converge, the others do not",
         "SAPO and CRF are convergent as the training goes on; perceptrons, MIRAs and Bi-LSTMs diverge.",
-        f"A system settles where both its best score less its last and the spread of its last {LAST_PASSES} "
-        "scores are at "
-        f"most {_NO_DIFFERENCE} at its best pass (means over seeds). Agrees where SAPO and CRF settle and none of the "
-        "others does; in part where some of the others settle; disagrees where SAPO or CRF does not settle, or all do. "
+        "A system settles where both the score of its best pass less its last and the spread of its last "
+        f"{LAST_PASSES} scores are at most {_NO_DIFFERENCE} at its best pass (means over seeds). Agrees where SAPO and "
+        "CRF settle and none of the others does; in part where some of the others settle; disagrees where SAPO or CRF "
+        "does not settle, or all do. "
         f"Told from {FEWEST_PASSES} passes on.",
         converges,
     ),

@@ -54,18 +54,23 @@ class Group:
         """The passes that all seeds have made."""
         return min(len(run.passes) for run in self.runs)
 
-    def best(self) -> Mean:
-        return self._mean(best_score)
+    def best_pass(self) -> int:
+        """The first pass with the best mean. A best pass for each seed would flatter systems that jump up and down."""
+        means = self.scores().mean
+        return 1 + means.index(max(means))
 
-    def best_pass(self) -> Mean:
-        return self._mean(lambda run: float(best_pass(run)))
+    def best(self) -> Mean:
+        """In the best pass, the same for all seeds."""
+        best = self.best_pass()
+        return self._mean(lambda run: run.passes[best - 1].score)
 
     def last(self) -> Mean:
         return self._mean(lambda run: run.passes[-1].score)
 
     def fall(self) -> Mean:
-        """Best score less last score."""
-        return self._mean(lambda run: best_score(run) - run.passes[-1].score)
+        """Score in the best pass less last score."""
+        best = self.best_pass()
+        return self._mean(lambda run: run.passes[best - 1].score - run.passes[-1].score)
 
     def spread(self) -> Mean:
         """Highest less lowest score of the last passes."""
@@ -142,15 +147,6 @@ def by_task(runs: Iterable[Run]) -> list[Task]:
         )
         for task in sorted(found, key=lambda name: (TASKS.index(name) if name in TASKS else len(TASKS), name))
     ]
-
-
-def best_score(run: Run) -> float:
-    return max(one.score for one in run.passes)
-
-
-def best_pass(run: Run) -> int:
-    """The first pass that has the best score."""
-    return max(run.passes, key=lambda one: (one.score, -one.epoch)).epoch
 
 
 def spread(run: Run) -> float:

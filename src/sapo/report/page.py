@@ -109,9 +109,10 @@ def _tables(contents: Contents) -> list[Block]:
     found: list[Block] = [
         Heading(2, "Scores"),
         Text(
-            "On the test set, in per cent: means over seeds, ± the deviation of one seed. The best pass is chosen on "
-            "the test set itself: it shows the shape of training and is no fair score. Seconds are of the median pass, "
-            "w-complexity is the mean absolute weight after the last pass."
+            "On the test set, in per cent: means over seeds, ± the deviation of one seed. The best pass, one for all "
+            "seeds, is that with the best mean. It is chosen on the test set itself: it shows the shape of training "
+            "and is no fair score. Seconds are of the median pass, w-complexity is the mean absolute weight after the "
+            "last pass."
         ),
     ]
     for task in contents.tasks:

@@ -22,7 +22,7 @@ def _score_row(system: str, group: Group) -> tuple[str, ...]:
     return (
         system,
         say_mean(group.best()),
-        f"{group.best_pass().mean:.{0 if seeds == 1 else 1}f}",
+        str(group.best_pass()),
         say_mean(group.last()),
         _significant(group.seconds()),
         NONE if weights is None else _significant(weights),
@@ -117,7 +117,7 @@ def _group_numbers(group: Group) -> dict[str, Any]:
         "seeds": [run.seed for run in group.runs],
         "passes": [len(run.passes) for run in group.runs],
         "best": _both(group.best()),
-        "best_pass": _both(group.best_pass()),
+        "best_pass": group.best_pass(),
         "last": _both(group.last()),
         "best_less_last": _both(group.fall()),
         "spread_of_last_passes": _both(group.spread()),

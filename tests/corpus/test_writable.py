@@ -1,0 +1,50 @@
+"""Labels that would break a file are told before a byte of it is written."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sapo.corpus import read_blocks
+from sapo.corpus.writable import check_labels
+from sapo.errors import SapoError
+
+MakeFile = Callable[[bytes | str, str], Path]
+CONLLU = "1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "label", "tag", "message"),
+    [
+        ("a.txt", "a X\n", None, "Y Z", "the tag 'Y Z' holds a blank and cannot stand in this file; separate its col"),
+        ("a.txt", "a X\n", None, "Y\nZ", r"the tag 'Y\\nZ' holds a blank and cannot stand in this file; write JSONL"),
+        ("a.txt", "a\tX\n", None, "Y\tZ", r"the tag 'Y\\tZ' holds a blank .*; write JSONL"),
+        ("a.txt", "a\tX\n", None, "", "an empty tag cannot stand in this file; write JSONL"),
+        ("a.txt", "a\tX\n", None, "\ud800", "half of a surrogate pair"),
+        ("a.conllu", CONLLU, "xpos", "Y\nZ", r"the tag 'Y\\nZ' holds a blank"),
+        ("a.conllu", CONLLU, "Chunk", "Y|Z=1", r"the tag 'Y\|Z=1' cannot stand in FEATS, where \| and = separate"),
+    ],
+)
+def test_a_label_that_would_break_the_file_is_refused(
+    make_file: MakeFile, name: str, text: str, label: str | None, tag: str, message: str
+) -> None:
+    (block,) = read_blocks(make_file(text, name), label=label, labelled=False)
+    with pytest.raises(SapoError, match=message):
+        check_labels(block, ["O", tag])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "label", "tag"),
+    [
+        ("a.txt", "a X\n", None, "Y|Z=1"),
+        ("a.txt", "a\tX\n", None, "Y Z"),
+        ("a.conllu", CONLLU, "xpos", "Y Z|W=1"),
+        ("a.conllu", CONLLU, "Chunk", "Y Z"),
+        ("a.jsonl", '{"tokens": ["a"]}', None, "Y\n\tZ|="),
+    ],
+)
+def test_a_label_that_the_file_can_hold_is_not(
+    make_file: MakeFile, name: str, text: str, label: str | None, tag: str
+) -> None:
+    (block,) = read_blocks(make_file(text, name), label=label, labelled=False)
+    check_labels(block, ["O", tag])
