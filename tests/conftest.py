@@ -1,6 +1,7 @@
 """How the kernels run in the tests: SAPO_TEST_KERNELS is compiled (the default), checked or interpreted."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,8 @@ MODE = os.environ.get("SAPO_TEST_KERNELS", "compiled")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so it is in the background of a shell; commands inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if MODE in ("compiled", "checked"):
         kernels.compile_kernels(boundscheck=MODE == "checked")
     elif MODE != "interpreted":

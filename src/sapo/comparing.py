@@ -85,7 +85,7 @@ class _TagFile:
 def _read_tags(path: str | Path, column: str | None, table: StringTable) -> _TagFile:
     tags, sizes, lines = [np.empty(0, np.int32)], [np.zeros(1, np.int64)], [np.empty(0, np.int64)]
     in_columns = format_of(path) == "columns"
-    for block in read_blocks(path, label=None if in_columns else column):
+    for block in read_blocks(path, label="-1" if in_columns else column):  # a file may have tags alone
         name = LABEL
         if in_columns and column is not None and len(block.columns) > 1:
             name = block.columns[column_index(column, None, len(block.columns), block.name)]

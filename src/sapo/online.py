@@ -37,6 +37,7 @@ from sapo.model.model import linear_encoder
 from sapo.tagger import Tagger
 
 PASSES = 10
+GROWN = 100.0  # times the rate of the first pass is the most that it may become
 
 
 class Trainer:
@@ -180,17 +181,16 @@ class Trainer:
         known = int(self._record.get("sentences", 0)) + corpus.sentences
         strength = chosen.strength * corpus.sentences / known
         settings = dataclasses.replace(chosen, strength=strength, schedule="fixed")  # the rate is paced here
-        rates = _rates_of(chosen, corpus.sentences, known)
-        shrink = chosen.shrink_of(known)
-        shrinking = math.prod(1.0 - shrink * rate / chosen.rate for rate in rates)
-        backup = weights.backup(corpus.rows, shrinking**corpus.sentences)
+        largest = max(_rate_of(chosen, epoch, corpus.sentences, known) for epoch in (0, chosen.epochs - 1))
+        shrinking = 1.0 - chosen.shrink_of(known) * largest / chosen.rate
+        backup = weights.backup(corpus.rows, shrinking ** (corpus.sentences * chosen.epochs))
         state = State(weights.weights)
         share, labels = corpus.sentences / known, len(self._kept.labels)
         gentle = Gentle.of(corpus, weights.weights, self._typical, share=share, known=labels)
         epoch = 0
         try:
             while epoch < settings.epochs:
-                paced = dataclasses.replace(settings, rate=rates[epoch])
+                paced = dataclasses.replace(settings, rate=_rate_of(chosen, epoch, corpus.sentences, known))
                 with gentle.slowed(weights.weights) as slowed:
                     done = run_pass(learner.run, slowed, paced, weights.weights, epoch + 1, observers=observers)
                 epoch += 1
@@ -239,13 +239,16 @@ class Trainer:
         return dataclasses.replace(self._kept, parameters=self._weights.shown, record=record)
 
 
-def _rates_of(settings: Settings, sentences: int, known: int) -> list[float]:
-    """Of each pass. One that grows stops where L2 would take half of all weights at a sample."""
+def _rate_of(settings: Settings, epoch: int, sentences: int, known: int) -> float:
+    """Of a pass; the first is 0. A rate that grows stops where L2 would take half of all weights at a sample."""
     if settings.schedule != "exponential":
-        return [settings.rate_of(epoch + 1) for epoch in range(settings.epochs)]
-    shrinks = settings.regulariser == "l2" and settings.strength > 0
-    most = max(settings.rate, 0.5 * known / settings.strength) if shrinks else math.inf
-    return [min(most, settings.rate * growth(settings.decay, sentences) ** epoch) for epoch in range(settings.epochs)]
+        return settings.rate_of(epoch + 1)
+    most = GROWN * settings.rate
+    if settings.regulariser == "l2" and settings.strength > 0:
+        most = min(most, max(settings.rate, 0.5 * known / settings.strength))
+    factor = growth(settings.decay, sentences)
+    passes = epoch if factor <= 1.0 else min(epoch, math.ceil(math.log(GROWN) / math.log(factor)))  # no overflow
+    return min(most, settings.rate * factor**passes)
 
 
 def continue_training(tagger: Tagger, data: Source, **how: Any) -> Tagger:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sapo.encode.template import did_you_mean
 from sapo.errors import SapoError
-from sapo.neural.options import RATE
+from sapo.neural.options import BATCH, RATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +39,17 @@ VARIANTS = (
     System("SAPO-best", "sapo", {"strength": 1.0}, best_template=True),
 )
 _NETWORKS = (("Bi-LSTM", "bilstm"), ("Bi-LSTM-CRF", "bilstm-crf"), ("Bi-LSTM-SAPO", "bilstm-sapo"))
-NEURAL = tuple(System(name, learner) for name, learner in _NETWORKS)
+NEURAL = tuple(System(name, learner, options={"batch": BATCH}) for name, learner in _NETWORKS)
 # one sentence a step, as in the paper; more steps need a smaller rate
 ONE_BY_ONE = tuple(
     System(f"{name}-b1", learner, {"rate": RATE / 2}, options={"batch": 1}) for name, learner in _NETWORKS
 )
 # what else can be in the inputs and in the loss of a network
 NEURAL_VARIANTS = (
-    System("Bi-LSTM-Perc", "bilstm-perceptron"),
-    System("Bi-LSTM-CRF-tokens", "bilstm-crf", options={"token_loss": 0.1}),
-    System("Bi-LSTM-SAPO-plain", "bilstm-sapo", options={"token_loss": 0.0}),
-    *(System(f"{name}-features", learner, options={"features": True}) for name, learner in _NETWORKS),
+    System("Bi-LSTM-Perc", "bilstm-perceptron", options={"batch": BATCH}),
+    System("Bi-LSTM-CRF-tokens", "bilstm-crf", options={"batch": BATCH, "token_loss": 0.1}),
+    System("Bi-LSTM-SAPO-plain", "bilstm-sapo", options={"batch": BATCH, "token_loss": 0.0}),
+    *(System(f"{name}-features", learner, options={"batch": BATCH, "features": True}) for name, learner in _NETWORKS),
 )
 SYSTEMS = {system.name: system for system in (*PAPER, *VARIANTS, *NEURAL, *ONE_BY_ONE, *NEURAL_VARIANTS)}
 GROUPS = {
