@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import hypothesis
 import pytest
 
 from sapo import kernels
+from sapo.kernels import _jit
 
 # The first call of a kernel may have to compile it.
 hypothesis.settings.register_profile("sapo", deadline=None)
@@ -24,7 +26,10 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if MODE in ("compiled", "checked"):
         kernels.compile_kernels(boundscheck=MODE == "checked")
-    elif MODE != "interpreted":
+    elif MODE == "interpreted":
+        kernels.compile_kernels = lambda: None  # whoever asks for it, as those do who have much work
+        _jit.INTERPRETED_PAIRS = sys.maxsize
+    else:
         raise pytest.UsageError(f"SAPO_TEST_KERNELS is {MODE!r}; use compiled, checked or interpreted")
 
 
