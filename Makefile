@@ -46,9 +46,8 @@ bench: $(DONE)
 	$(BIN)/python benchmarks/run.py
 
 docs: $(DONE)
-	$(BIN)/pdoc -o site -d google sapo.training sapo.preparing sapo.choosing sapo.tagger sapo.file_tagger sapo.online \
-	  sapo.pipeline sapo.corpus sapo.encode.template sapo.encode.words sapo.estimator sapo.compat sapo.lattice sapo.search \
-	  sapo.learn sapo.evaluate sapo.model sapo.errors
+	$(BIN)/pdoc -o site -d google sapo sapo.corpus sapo.encode.template sapo.encode.words sapo.tags sapo.search sapo.learn \
+	  sapo.evaluate sapo.model sapo.tagger sapo.training sapo.pipeline sapo.sklearn sapo.estimator sapo.compat sapo.errors
 	@echo "the reference is in site/index.html"
 
 clean:

@@ -2,10 +2,10 @@
 
     SAPO_DATA=DIRECTORY python benchmarks/choose_n.py [RUNS]
 
-Chunking, POS tagging (UPOS) and Bio-NER with the templates of `sapo experiment`; each n trained for PASSES passes from
+Chunking, POS tagging (UPOS) and Bio-NER with the templates of the laboratory; each n trained for PASSES passes from
 seeds 0, 1 and 2, calibrated rate, strength 1. Prints the score on the test set after the last pass (mean, all seeds),
 seconds of processor time a pass (a busy machine makes those of the clock useless), and the n of each pass. RUNS is the
-directory of `sapo experiment`, where the columns of Bio-NER are kept (default: runs).
+directory of `python -m laboratory experiment`, where the columns of Bio-NER are kept (default: runs).
 """
 
 import dataclasses
@@ -15,11 +15,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sapo.experiments.encoded import TaskData, evaluate, load_task, main_score
-from sapo.experiments.setup import Setup, data_directory
-from sapo.experiments.tasks import TASKS, Task
+from laboratory.encoded import TaskData, evaluate, load_task, main_score
+from laboratory.setup import Setup, data_directory
+from laboratory.tasks import TASKS, Task
 from sapo.learn import PassRecord, Settings, State
-from sapo.training import run
+from sapo.training.run import run
 
 PASSES, SEEDS = 12, 3
 SIZES: tuple[Any, ...] = (1, 2, 5, "auto", 10, 20)

@@ -59,7 +59,7 @@ def main(chosen: list[str]) -> None:
             fit, _ = seconds(lambda crf=crf: crf.fit(X, y))
             predict, found = seconds(lambda crf=crf: crf.predict(X_test))
             marginals, _ = seconds(lambda crf=crf: crf.predict_marginals(X_test))
-            accuracy = sapo.compat.metrics.flat_accuracy_score(y_test, found)
+            accuracy = sapo.sklearn.metrics.flat_accuracy_score(y_test, found)
             figures = f"{fit:9.1f} {predict:9.2f} {marginals:9.2f} {100 * accuracy:9.2f}"
             f1, weights = 100 * span_f1(y_test, found), len(crf.state_features_)
             print(f"{algorithm:10} {name:17} {figures} {f1:9.2f} {weights:9,}", flush=True)

@@ -16,16 +16,17 @@ from pathlib import Path
 
 import numpy as np
 
-from sapo.choosing import with_calibrated_rate
-from sapo.conditions import Conditions
-from sapo.constraints import scheme_bans, transition_counts
+from laboratory.encoded import subset
 from sapo.encode.encoded import EncodedCorpus
-from sapo.experiments.encoded import subset
 from sapo.kernels.types import Bools
-from sapo.learn import LEARNERS, Settings, Weights, tag
+from sapo.learn import LEARNERS, Settings, Weights
 from sapo.learn.loop import draw_order
-from sapo.preparing import Prepared, prepare
-from sapo.training import run
+from sapo.search.decode import tag_corpus
+from sapo.tags import scheme_bans, transition_counts
+from sapo.training.choices import with_calibrated_rate
+from sapo.training.data import Prepared, prepare
+from sapo.training.labels import Conditions
+from sapo.training.run import run
 
 PASSES, TAGGINGS = 4, 5  # that are timed in each repeat
 TASKS = {"conll2000": "chunking", "jnlpba": "ner"}
@@ -66,7 +67,7 @@ def quality(name: str, variant: str, prepared: Prepared, seed: int, passes: int)
     test = prepared.dev
     assert test is not None
     tagger = run(dataclasses.replace(prepared, dev=None), settings).tagger
-    found = tagger.as_shown(tag(test.corpus, tagger.parameters))
+    found = tagger.as_shown(tag_corpus(test.corpus, tagger.parameters))
     offsets, labels = test.corpus.offsets, list(tagger.labels)
     invalid = sum(
         bool(transition_counts(found[a:b], np.array([0, b - a]), len(labels))[scheme_bans(labels, "iob2") < 0].any())
@@ -124,7 +125,7 @@ def times(name: str, learner: str, free: Prepared, bound: Prepared, repeats: int
         for _ in range(TAGGINGS):
             for variant, prepared in both.items():
                 assert prepared.dev is not None
-                seconds = _cpu(partial(tag, prepared.dev.corpus, weights[variant].true_weights()))
+                seconds = _cpu(partial(tag_corpus, prepared.dev.corpus, weights[variant].true_weights()))
                 taggings[variant] = np.minimum(taggings[variant], seconds)
     for what, found in (("passes", passes), ("tagging", taggings)):
         least = {variant: float(seconds.sum()) for variant, seconds in found.items()}

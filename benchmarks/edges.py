@@ -7,10 +7,10 @@ import os
 import tempfile
 from pathlib import Path
 
-from sapo.choosing import make_settings, with_calibrated_rate
 from sapo.encode.presets import template_text
-from sapo.preparing import prepare
-from sapo.training import run
+from sapo.training.choices import make_settings, with_calibrated_rate
+from sapo.training.data import prepare
+from sapo.training.run import run
 
 DATA = Path(os.environ["SAPO_DATA"])
 TASKS = {

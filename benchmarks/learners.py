@@ -11,10 +11,10 @@ import statistics
 import sys
 from pathlib import Path
 
-from sapo.choosing import make_settings, with_calibrated_rate
 from sapo.learn import LEARNERS, PassRecord
-from sapo.preparing import prepare
-from sapo.training import run
+from sapo.training.choices import make_settings, with_calibrated_rate
+from sapo.training.data import prepare
+from sapo.training.run import run
 
 PASSES = 20
 

@@ -12,9 +12,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from sapo.choosing import make_settings, with_calibrated_rate
-from sapo.preparing import prepare
-from sapo.training import run
+from sapo.training.choices import make_settings, with_calibrated_rate
+from sapo.training.data import prepare
+from sapo.training.run import run
 
 GRID = (0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 BIO = """

@@ -11,11 +11,11 @@ import sys
 
 import numpy as np
 
-from sapo.choosing import make_settings
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.encode.encoded import EncodedCorpus
 from sapo.learn import LEARNERS, State, Weights, learn
-from sapo.preparing import prepare
+from sapo.training.choices import make_settings
+from sapo.training.data import prepare
 
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 SENTENCES = 100

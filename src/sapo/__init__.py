@@ -14,33 +14,33 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sapo.calibrating import calibrate
     from sapo.corpus import Sentence, read
     from sapo.errors import SapoError
     from sapo.estimator import SequenceLabeler
     from sapo.evaluate import Scores
-    from sapo.explaining import Explanation, explain
     from sapo.learn import Settings
-    from sapo.online import Trainer
     from sapo.tagger import Tagger, Tagging
-    from sapo.training import train
+    from sapo.tagger.explain import Explanation, explain
+    from sapo.training.run import train
+    from sapo.training.temperature import calibrate
+    from sapo.training.update import Trainer
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "Explanation": "sapo.explaining",
+    "Explanation": "sapo.tagger.explain",
     "SapoError": "sapo.errors",
     "Scores": "sapo.evaluate",
     "Sentence": "sapo.corpus",
     "SequenceLabeler": "sapo.estimator",
     "Settings": "sapo.learn",
-    "Tagger": "sapo.tagger",
-    "Tagging": "sapo.tagger",
-    "Trainer": "sapo.online",
-    "calibrate": "sapo.calibrating",
-    "explain": "sapo.explaining",
+    "Tagger": "sapo.tagger.tagger",
+    "Tagging": "sapo.tagger.tagger",
+    "Trainer": "sapo.training.update",
+    "calibrate": "sapo.training.temperature",
+    "explain": "sapo.tagger.explain",
     "read": "sapo.corpus",
-    "train": "sapo.training",
+    "train": "sapo.training.run",
 }
 
 __all__ = [

@@ -1,11 +1,25 @@
-"""The one exception a user sees: a mistake that can be mended, told in one line."""
+"""The mistakes of users: one exception, told in one line, and "did you mean"."""
+
+import difflib
+from collections.abc import Iterable
 
 
 class SapoError(Exception):
-    """Says place, rule, value and the way out.
+    """A mistake that the user can mend: says place, rule, value and the way out.
 
     >>> raise SapoError("train.txt:812: expected 3 columns, found 2 ('London JJ')")
     Traceback (most recent call last):
     ...
     sapo.errors.SapoError: train.txt:812: expected 3 columns, found 2 ('London JJ')
     """
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name: the nearest known one, or all of them.
+
+    >>> did_you_mean("sufix", ["prefix", "suffix"])
+    "; did you mean 'suffix'?"
+    """
+    known = list(known)
+    close = difflib.get_close_matches(name, known, 1)
+    return f"; did you mean '{close[0]}'?" if close else f"; known: {', '.join(known)}"

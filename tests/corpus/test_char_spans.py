@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapo.corpus.char_spans import CharSpan, char_spans_to_spans, spans_to_char_spans
-from sapo.corpus.schemes import Span
 from sapo.errors import SapoError
+from sapo.tags.schemes import Span
 
 
 @st.composite

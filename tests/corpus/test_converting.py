@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from sapo.corpus import FORMATS, Sentence, read
 from sapo.corpus.converting import convert
-from sapo.corpus.schemes import SCHEMES, Span, spans_to_tags, tags_to_spans
 from sapo.errors import SapoError
+from sapo.tags.schemes import SCHEMES, Span, spans_to_tags, tags_to_spans
 
 MakeFile = Callable[[bytes | str, str], Path]
 Piped = Callable[[bytes, int], AbstractContextManager[None]]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sapo.encode.pairs import Pairs, joined_pairs
-from sapo.lattice import Parameters, no_bans
 from sapo.learn.growing import GrowingWeights
+from sapo.search.lattice import Parameters, no_bans
 
 LABELS, FEATURES = 3, 6
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import update as totals_of
-from sapo.lattice import make_lattice
 from sapo.learn import Settings, Weights, sapo_pass
 from sapo.search import top_n
+from sapo.search.lattice import make_lattice
 
 FEATURES, LABELS = 4, 3
 

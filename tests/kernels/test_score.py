@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import score
-from sapo.lattice import Parameters, make_lattice
-from sapo.learn import tag
 from sapo.search import viterbi as search_best
+from sapo.search.decode import tag_corpus
+from sapo.search.lattice import Parameters, make_lattice
 
 FEATURES = 6
 
@@ -56,7 +56,7 @@ def test_tagging_a_corpus_tags_each_sentence_by_itself(corpus: EncodedCorpus, la
     weights = random_weights(seed, labels)
     edges = np.random.default_rng(seed).normal(size=(labels, labels)).astype(np.float32)
     parameters = Parameters.plain(weights, edges)
-    tags = tag(corpus, parameters)
+    tags = tag_corpus(corpus, parameters)
     alone = [search_best(make_lattice(corpus, i, parameters)).paths[0] for i in range(corpus.sentences)]
     assert tags.tolist() == np.concatenate(alone).tolist()
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from sapo.encode.encoded import EncodedCorpus
-from sapo.lattice import Parameters
 from sapo.learn import LEARNERS, Settings, State, Weights, learn
 from sapo.learn.choose_n import FIRST, SHARE, SIZES, choose_n, next_shares
-from sapo.preparing import prepare
-from sapo.tagger import Tagger
-from sapo.training import run, train
+from sapo.search.lattice import Parameters
+from sapo.tagger.tagger import Tagger
+from sapo.training.data import prepare
+from sapo.training.run import run, train
 
 RNG = np.random.default_rng(0)
 

@@ -13,9 +13,10 @@ import pytest
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.pairs import Pairs, observed_pairs
 from sapo.kernels.types import Doubles
-from sapo.lattice import Parameters, make_lattice
-from sapo.learn import LEARNERS, Settings, Weights, tag
+from sapo.learn import LEARNERS, Settings, Weights
 from sapo.search import astar_top_n, beam, top_n, viterbi
+from sapo.search.decode import tag_corpus
+from sapo.search.lattice import Parameters, make_lattice
 
 LABELS, EDGE_FEATURES = 3, 5
 LARGEST = 27  # n; beyond it, that of a CRF
@@ -151,7 +152,7 @@ def test_tagging_uses_the_edge_features(tiny: Any, seed: int) -> None:
     weights = make_weights(tiny, seed, corpus)
     twin = Twin(corpus, weights)
     expected = [label for sentence in range(corpus.sentences) for label in twin.taggings(sentence)[0][1]]
-    assert tag(corpus, weights.true_weights()).tolist() == expected
+    assert tag_corpus(corpus, weights.true_weights()).tolist() == expected
 
 
 def with_open_tags(corpus: EncodedCorpus, seed: int) -> EncodedCorpus:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sapo.kernels import update as totals_of
 from sapo.kernels.types import Doubles, Ints
 from sapo.learn import LEARNERS, Groups, Settings, State, Weights, final_weights, learn, runs, sapo_pass
-from sapo.preparing import prepare
-from sapo.training import run
+from sapo.training.data import prepare
+from sapo.training.run import run
 
 LABELS = 3
 

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from sapo.encode.encoded import EncodedCorpus
-from sapo.lattice import Parameters
-from sapo.learn import LEARNERS, DevSet, PassRecord, Settings, State, Weights, final_weights, learn, sapo_pass, tag
+from sapo.learn import LEARNERS, DevSet, PassRecord, Settings, State, Weights, final_weights, learn, sapo_pass
+from sapo.search.decode import tag_corpus
+from sapo.search.lattice import Parameters
 
 FOREVER = {"tolerance": 0.0, "patience": 1000}
 
@@ -175,7 +176,7 @@ def test_training_lowers_the_objective_and_learns_the_corpus(tiny: Any) -> None:
     state = State(Weights.zeros(3 + corpus.tokens, 3))
     learn(sapo_pass, corpus, Settings(epochs=15, strength=0.01, rate=0.5, **FOREVER), state)
     assert state.history[-1].objective < state.history[0].objective
-    assert tag(corpus, final_weights(state)).tolist() == corpus.gold.tolist()
+    assert tag_corpus(corpus, final_weights(state)).tolist() == corpus.gold.tolist()
 
 
 def test_all_passes_done_is_the_reason_at_the_end(tiny: Any) -> None:
@@ -229,7 +230,7 @@ def test_the_dev_score_is_that_of_the_weights_after_the_pass(tiny: Any) -> None:
     state, watcher = fresh(tiny, corpus), Watcher()
     learn(sapo_pass, corpus, Settings(epochs=3, **FOREVER), state, dev=dev_of(held_out), observers=[watcher])
     for record, weights in zip(state.history, watcher.weights, strict=True):
-        assert record.dev == np.mean(tag(held_out, Parameters.plain(*weights)) == held_out.gold)
+        assert record.dev == np.mean(tag_corpus(held_out, Parameters.plain(*weights)) == held_out.gold)
 
 
 def test_gold_labels_of_dev_that_training_never_saw_count_as_wrong(tiny: Any) -> None:

@@ -11,10 +11,11 @@ import pytest
 from sapo import Tagger
 from sapo.kernels import score, searches
 from sapo.kernels.types import Floats
-from sapo.learn import LEARNERS, DevSet, Settings, State, Weights, final_weights, learn, tag
-from sapo.preparing import prepare
+from sapo.learn import LEARNERS, DevSet, Settings, State, Weights, final_weights, learn
 from sapo.search import SEARCHES
-from sapo.training import run
+from sapo.search.decode import tag_corpus
+from sapo.training.data import prepare
+from sapo.training.run import run
 
 ORDER = [0, 2, 1, 3, 2, 0, 3, 1]
 NAMES = ["sapo", "crf", "perceptron", "mira", "mira-nbest"]
@@ -89,7 +90,7 @@ def test_a_beam_of_width_1_learns_a_small_corpus(tiny: Any, name: str) -> None:
     corpus = tiny.corpus(23)
     state = State(Weights.zeros(3 + corpus.tokens, 3))
     learn(LEARNERS[name].run, corpus, Settings(search="beam", width=1, strength=0.1, rate=0.5, epochs=30), state)
-    found = tag(corpus, final_weights(state))
+    found = tag_corpus(corpus, final_weights(state))
     assert (found == corpus.gold).mean() >= 0.9
     assert state.history[-1].objective < state.history[0].objective
 

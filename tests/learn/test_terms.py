@@ -7,9 +7,9 @@ import pytest
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.pairs import Pairs, observed_pairs
-from sapo.lattice import Lattice
 from sapo.learn import LEARNERS, Settings, Weights
 from sapo.learn.terms import expectations, sample_terms
+from sapo.search.lattice import Lattice
 
 ALL = 3**4
 

@@ -11,9 +11,9 @@ from sapo.corpus import Sentence, block_from_sentences
 from sapo.encode.building import build_encoder
 from sapo.encode.strings import StringTable
 from sapo.encode.template import parse_templates
-from sapo.lattice import Parameters
 from sapo.model import Model, save_model
 from sapo.model.arrayfile import load_arrays, save_arrays
+from sapo.search.lattice import Parameters
 
 TEMPLATE = "word[-1]\nword[0] & word[1]\nsuffix(word, 2)\nsubstrings(word, 2)\nlabel[-1]\n"
 

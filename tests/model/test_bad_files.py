@@ -16,10 +16,10 @@ import safetensors.numpy
 
 import sapo
 from sapo.errors import SapoError
-from sapo.inspecting import describe, describe_text
 from sapo.model import load_model
 from sapo.model.arrayfile import load_arrays, save_arrays
-from sapo.tagger import Tagger
+from sapo.model.inspect import describe, describe_text
+from sapo.tagger.tagger import Tagger
 
 
 def refused(path: Path) -> str:

@@ -14,8 +14,8 @@ from sapo.errors import SapoError
 from sapo.learn import PassRecord, Settings, State, Weights
 from sapo.model import fingerprint, load_checkpoint, save_checkpoint
 from sapo.model.arrayfile import load_arrays, save_arrays
-from sapo.preparing import prepare
-from sapo.training import run
+from sapo.training.data import prepare
+from sapo.training.run import run
 
 TEXT = [(["a", "dog"], ["DT", "NN"]), (["the", "cat", "dog"], ["DT", "NN", "NN"])]
 SETTINGS = Settings(n=3, seed=7, epochs=3, tolerance=0.0)

@@ -16,10 +16,10 @@ from sapo.encode.ready import build_feature_encoder
 from sapo.encode.strings import StringTable
 from sapo.encode.template import parse_templates
 from sapo.errors import SapoError
-from sapo.lattice import Parameters
 from sapo.model import Model, load_model, model_bytes, model_from_bytes, save_model
 from sapo.model.arrayfile import load_arrays
-from sapo.tagger import Tagger
+from sapo.search.lattice import Parameters
+from sapo.tagger.tagger import Tagger
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
 LINES = ["word[0]", "word[-2] & word", "suffix(word, 1)", "substrings(word, 2)", "classes(word[1])", "bias"]

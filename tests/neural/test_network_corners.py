@@ -15,11 +15,11 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 import sapo  # noqa: E402
 from sapo.errors import SapoError  # noqa: E402
 from sapo.estimator import SequenceLabeler  # noqa: E402
-from sapo.inspecting import describe  # noqa: E402
 from sapo.learn import Settings  # noqa: E402
+from sapo.model.inspect import describe  # noqa: E402
 from sapo.neural.options import NeuralOptions  # noqa: E402
-from sapo.preparing import prepare  # noqa: E402
-from sapo.training import run  # noqa: E402
+from sapo.training.data import prepare  # noqa: E402
+from sapo.training.run import run  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -14,16 +14,16 @@ from tiny_network import PAIRS, SENTENCE, SMALL, train
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import sapo  # noqa: E402
-from sapo.changes import changes  # noqa: E402
 from sapo.errors import SapoError  # noqa: E402
-from sapo.explaining import explain  # noqa: E402
-from sapo.inspecting import describe  # noqa: E402
-from sapo.lattice import make_lattice, no_bans  # noqa: E402
 from sapo.learn import Settings  # noqa: E402
+from sapo.model.diff import changes  # noqa: E402
+from sapo.model.inspect import describe  # noqa: E402
 from sapo.neural.batches import make_batch  # noqa: E402
 from sapo.neural.options import LAYERS, NeuralOptions  # noqa: E402
-from sapo.preparing import prepare  # noqa: E402
-from sapo.training import run  # noqa: E402
+from sapo.search.lattice import make_lattice, no_bans  # noqa: E402
+from sapo.tagger.explain import explain  # noqa: E402
+from sapo.training.data import prepare  # noqa: E402
+from sapo.training.run import run  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 import sapo
 from sapo.corpus.files import read_chunks
 from sapo.pipeline import ReadyStep, Silent, TrainedStep, parse_step, run_pipeline
-from sapo.tagger import Tagger
+from sapo.tagger.tagger import Tagger
 
 Row = tuple[str, ...]
 

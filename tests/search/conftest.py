@@ -6,7 +6,7 @@ from itertools import pairwise, product
 
 import pytest
 
-from sapo.lattice import Lattice
+from sapo.search.lattice import Lattice
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from lattice_strategies import Enumerate, exact_lattices, lattices, random_lattice
 from sapo.errors import SapoError
 from sapo.kernels import astar as astar_kernels
-from sapo.lattice import Lattice
 from sapo.search import top_n
 from sapo.search.astar import astar, astar_top_n
+from sapo.search.lattice import Lattice
 
 EXACT = exact_lattices(3)
 N = st.integers(1, 40)

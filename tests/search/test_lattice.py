@@ -8,7 +8,7 @@ import pytest
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.pairs import Pairs
 from sapo.errors import SapoError
-from sapo.lattice import Lattice, Parameters, make_lattice, no_bans
+from sapo.search.lattice import Lattice, Parameters, make_lattice, no_bans
 
 
 def test_a_tagging_scores_the_sum_of_its_nodes_and_edges() -> None:

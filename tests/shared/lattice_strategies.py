@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from hypothesis import strategies as st
 
-from sapo.lattice import Lattice
+from sapo.search.lattice import Lattice
 
 Enumerate = Callable[[Lattice], dict[tuple[int, ...], float]]
 

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from sapo import Tagger, Trainer
-from sapo.choosing import find_learner
 from sapo.corpus.tokens import sentence_block
 from sapo.encode.building import build_encoder
 from sapo.encode.encoded import EncodedCorpus
@@ -22,11 +21,12 @@ from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.pairs import Pairs
 from sapo.encode.ready import build_feature_encoder
 from sapo.encode.strings import StringTable
-from sapo.lattice import Parameters, make_lattice
 from sapo.learn import Settings, State, Weights, final_weights, learn
 from sapo.learn.gentle import growth, typical_weight
-from sapo.online import PASSES
 from sapo.search import search_n
+from sapo.search.lattice import Parameters, make_lattice
+from sapo.training.choices import find_learner
+from sapo.training.update import PASSES
 
 Example = tuple[list[Any], list[str]]
 

@@ -31,9 +31,9 @@ def calibrate_command(
     DEV is a labelled file that was not trained on. The temperature under which its tags are likeliest is stored in
     the model: all probabilities change, the tags do not. sapo eval --calibration tells how good they are.
     """
-    from sapo.calibrating import calibrate
     from sapo.corpus.files import check_writable
-    from sapo.tagger import Tagger
+    from sapo.tagger.tagger import Tagger
+    from sapo.training.temperature import calibrate
 
     target = output or model
     if target == "-":

@@ -34,8 +34,8 @@ def compare_command(
     A, B and GOLD have one tag a line and an empty line after each sentence, or are corpora with the tag in the last
     column. With more than two systems, the first is compared with each of the others.
     """
-    from sapo.comparing import compare_files
     from sapo.evaluate import comparison_json, comparison_text
+    from sapo.evaluate.files import compare_files
 
     announce_compiling()
     ticker = Ticker()

@@ -15,8 +15,8 @@ from sapo.errors import SapoError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sapo.corpus.fetching import Progress
-    from sapo.corpus.registry import Corpus
+    from sapo.datasets.fetching import Progress
+    from sapo.datasets.registry import Corpus
 
     Corpora = Mapping[str, Corpus]
 
@@ -28,7 +28,7 @@ def data_command(context: click.Context) -> None:
 
     A corpus in the directory that SAPO_DATA names is used as it is; others are fetched into the cache.
     """
-    from sapo.corpus.registry import CORPORA
+    from sapo.datasets.registry import CORPORA
 
     context.obj = context.obj or CORPORA  # a caller may bring other corpora
 
@@ -37,7 +37,7 @@ def data_command(context: click.Context) -> None:
 @click.pass_obj
 def list_command(corpora: "Corpora") -> None:
     """Show the corpora, their licences, and where they are."""
-    from sapo.corpus.places import locate
+    from sapo.datasets.places import locate
 
     rows = [("NAME", "TASK", "TOKENS", "LICENCE", "WHERE")]
     for corpus in corpora.values():
@@ -56,7 +56,7 @@ def list_command(corpora: "Corpora") -> None:
 @click.pass_obj
 def path_command(corpora: "Corpora", name: str) -> None:
     """Print the directory of a corpus that is here."""
-    from sapo.corpus.places import find_corpus
+    from sapo.datasets.places import find_corpus
 
     directory = find_corpus(name, corpora=corpora)
     if directory is None:
@@ -78,8 +78,8 @@ def get_command(
 
     sapo data get conll2000, or sapo data get wsj --from treebank_3/parsed/mrg/wsj
     """
-    from sapo.corpus.fetching import fetch
-    from sapo.corpus.registry import known_corpus
+    from sapo.datasets.fetching import fetch
+    from sapo.datasets.registry import known_corpus
 
     corpus = known_corpus(name, corpora)
     for given in accept:
@@ -98,7 +98,7 @@ def get_command(
 
 
 def _bring(corpus: "Corpus", directory: str, quiet: bool) -> Path:
-    from sapo.corpus.treebank import bring_treebank
+    from sapo.datasets.treebank import bring_treebank
 
     if corpus.name != "wsj":
         raise SapoError(f"--from: is for wsj, which must be bought; {corpus.name} is fetched without it")

@@ -9,7 +9,7 @@ import click
 from sapo.cli.options import announce_compiling
 
 if TYPE_CHECKING:
-    from sapo.tagger import Tagger
+    from sapo.tagger.tagger import Tagger
 
 SENTENCE = "Maria Lindqvist joined Northwind Bank in Oslo last spring ."
 TASKS = {  # column, template, what it does
@@ -28,8 +28,8 @@ def demo_command() -> None:
     from sapo.corpus import read
     from sapo.corpus.sample import COLUMNS, sample_path
     from sapo.corpus.tokenise import tokenise
-    from sapo.tagger import Tagger
-    from sapo.training import train
+    from sapo.tagger.tagger import Tagger
+    from sapo.training.run import train
 
     announce_compiling()
     taggers: dict[str, Tagger] = {}

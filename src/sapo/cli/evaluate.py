@@ -61,23 +61,23 @@ def eval_command(
         return
     measured = None
     if model is not None:
-        from sapo.tagger import Tagger
+        from sapo.tagger.tagger import Tagger
 
         tagger = Tagger.load(model)
         scores = tagger.evaluate(input, strict=strict, format=format, label=label)
         if calibration:
-            from sapo.calibrating import measure
+            from sapo.training.temperature import measure
 
             ticker = Ticker()
             measured = measure(tagger, input, n=nbest, watch=ticker.add, format=format, label=label)
             ticker.end()
     else:
-        from sapo.comparing import score_file
+        from sapo.evaluate.files import score_file
 
         scores = score_file(input, gold=label, predicted=predicted, format=format, strict=strict)
     if plot is not None and measured is not None:
         from sapo.corpus.files import write_file
-        from sapo.report.reliability import draw_reliability
+        from sapo.render.reliability import draw_reliability
 
         with write_file(plot) as stream:
             stream.write(draw_reliability(measured, _drawing_format(plot)))
@@ -101,7 +101,7 @@ def _check_calibration(input: str, model: str | None, nbest: int, plot: str | No
         raise SapoError(f"--nbest must be at least 1, not {nbest}")
     if plot is not None:
         from sapo.corpus.files import check_writable
-        from sapo.report.plotting import check_matplotlib
+        from sapo.render.plotting import check_matplotlib
 
         _drawing_format(plot)
         check_writable(plot)
@@ -117,9 +117,9 @@ def _drawing_format(plot: str) -> str:
 
 def _curve(input: str, model: str | None, plot: str | None, as_json: bool, **how: Any) -> None:
     from sapo.corpus.files import check_writable, write_file
-    from sapo.operating import curve_json, curve_table, operating_curve
-    from sapo.report.operating import check_matplotlib, draw_curve
-    from sapo.tagger import Tagger
+    from sapo.render.bias_curve import check_matplotlib, draw_curve
+    from sapo.tagger.bias_curve import curve_json, curve_table, operating_curve
+    from sapo.tagger.tagger import Tagger
 
     if model is None:
         raise SapoError("--curve needs --model FILE")

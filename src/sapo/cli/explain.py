@@ -10,7 +10,7 @@ from sapo.cli.options import announce_compiling, format_option, quiet_option, re
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:
-    from sapo.tagger import Tagger
+    from sapo.tagger.tagger import Tagger
 
 
 @click.command("explain")
@@ -51,10 +51,10 @@ def explain_command(
     with blanks between the tokens: "The/DT cat/NN".
     """
     from sapo.corpus.files import check_writable, write_file
-    from sapo.explaining import explain
-    from sapo.report.explained import explanation_text
-    from sapo.report.explained_page import explanation_page
-    from sapo.tagger import Tagger
+    from sapo.render.explanation import explanation_text
+    from sapo.render.explanation_page import explanation_page
+    from sapo.tagger.explain import explain
+    from sapo.tagger.tagger import Tagger
 
     if (sentence is None) == (file is None):
         raise SapoError("give either a sentence or --file, not both" if file else "give a sentence, or --file FILE")

@@ -21,10 +21,10 @@ def inspect_command(model: Path, against: Path | None, top: int, label: str | No
 
     With --against what changed since another model: labels, features, weights, settings.
     """
-    from sapo.changes import changes
-    from sapo.inspecting import describe, describe_text
     from sapo.model import load_model
-    from sapo.report.changed import changes_text
+    from sapo.model.diff import changes
+    from sapo.model.inspect import describe, describe_text
+    from sapo.render.diff import changes_text
 
     if against is not None:
         told = changes(load_model(against), load_model(model), top=top, label=label)

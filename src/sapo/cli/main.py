@@ -15,12 +15,10 @@ from sapo.cli.convert import convert_command
 from sapo.cli.data import data_command
 from sapo.cli.demo import demo_command
 from sapo.cli.evaluate import eval_command
-from sapo.cli.experiment import experiment_command
 from sapo.cli.explain import explain_command
 from sapo.cli.inspect import inspect_command
 from sapo.cli.mistakes import usage_line
 from sapo.cli.pipeline import pipeline_command
-from sapo.cli.report import report_command
 from sapo.cli.streams import prepare_streams
 from sapo.cli.tag import tag_command
 from sapo.cli.train import train_command
@@ -54,8 +52,6 @@ for command in (
     convert_command,
     pipeline_command,
     data_command,
-    experiment_command,
-    report_command,
     calibrate_command,
     explain_command,
     demo_command,
@@ -64,10 +60,12 @@ for command in (
 
 
 def main(obj: object = None) -> None:
-    """Run a command: exit code 2 for a mistake of the user, 130 for Ctrl-C, 141 where the reader of the output left.
+    """Run the command `sapo`. `obj` is what the commands may use."""
+    run_commands(app, "sapo", obj)
 
-    `obj` is what the commands may use.
-    """
+
+def run_commands(app: click.Group, name: str, obj: object = None) -> None:
+    """Run a command: exit code 2 for a mistake of the user, 130 for Ctrl-C, 141 where the reader of the output left."""
     prepare_streams()
     if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminated)
@@ -76,7 +74,7 @@ def main(obj: object = None) -> None:
         sys.exit(2)
     try:
         try:
-            app(prog_name="sapo", standalone_mode=False, obj=obj)
+            app(prog_name=name, standalone_mode=False, obj=obj)
         finally:
             sys.stdout.flush()
     except SapoError as error:

@@ -14,7 +14,7 @@ from sapo.errors import SapoError
 from sapo.learn import PassRecord, Settings, State
 
 if TYPE_CHECKING:
-    from sapo.preparing import Prepared
+    from sapo.training.data import Prepared
 
 
 WIDE = 140  # columns of a terminal that has room for all that is measured

@@ -68,7 +68,7 @@ def tag_command(
     """
     from sapo.corpus import FORMATS, format_of
     from sapo.corpus.files import write_file
-    from sapo.tagger import Tagger
+    from sapo.tagger.tagger import Tagger
 
     if nbest < 0:
         raise SapoError(f"--nbest must be 0 or more, not {nbest}")

@@ -24,7 +24,7 @@ from sapo.errors import SapoError
 
 if TYPE_CHECKING:
     from sapo.cli.progress import Quiet
-    from sapo.tagger import Tagger
+    from sapo.tagger.tagger import Tagger
 
 PATH = click.Path(path_type=Path)
 
@@ -94,16 +94,16 @@ def train_command(
 
     TRAIN holds labelled sentences: a file, zipped or not, or - for standard input.
     """
-    from sapo.choosing import check_learner, neural_options, with_calibrated_rate
     from sapo.cli.progress import JsonLog, make_progress
-    from sapo.conditions import Conditions
     from sapo.corpus.files import check_readable, check_writable
     from sapo.encode.presets import PRESETS
     from sapo.learn import Observer, Settings
     from sapo.neural.options import is_neural, need_torch
-    from sapo.online import PASSES
-    from sapo.preparing import prepare
-    from sapo.training import run
+    from sapo.training.choices import check_learner, neural_options, with_calibrated_rate
+    from sapo.training.data import prepare
+    from sapo.training.labels import Conditions
+    from sapo.training.run import run
+    from sapo.training.update import PASSES
 
     check_learner(learner)
     network = neural_options(learner, take_network_options(options))
@@ -201,8 +201,8 @@ def _was_given(option: str) -> bool:
 
 
 def _continue(model: Path, data: str, output: Path, progress: "Quiet", **how: Any) -> None:
-    from sapo.online import Trainer
-    from sapo.tagger import Tagger
+    from sapo.tagger.tagger import Tagger
+    from sapo.training.update import Trainer
 
     trainer = Trainer(Tagger.load(model))
     progress.say(f"going on from {model} with {data}")

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sapo.corpus.schemes import Span, check_token_span
 from sapo.errors import SapoError
+from sapo.tags.schemes import Span, check_token_span
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from sapo.corpus.files import read_chunks, show_path, write_file
 from sapo.corpus.formats import FORMATS, format_of, read, read_blocks
 from sapo.corpus.losses import Losses
 from sapo.corpus.retagging import retagged
-from sapo.corpus.schemes import SCHEMES, convert_tags, recognise_scheme
 from sapo.errors import SapoError
+from sapo.tags.schemes import SCHEMES, convert_tags, recognise_scheme
 
 
 @dataclass(frozen=True, slots=True)

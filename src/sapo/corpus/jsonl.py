@@ -20,11 +20,11 @@ from sapo.corpus.char_spans import CharSpan, char_spans_to_spans, spans_to_char_
 from sapo.corpus.files import check_utf8, read_chunks, show_path
 from sapo.corpus.probable import RankedTagging, TaggedSpan, top_n_mass
 from sapo.corpus.scanner import BOM
-from sapo.corpus.schemes import Span, loose_spans, spans_to_tags
 from sapo.corpus.tokenise import tokenise
 from sapo.corpus.tokens import check_labels
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Ints
+from sapo.tags.schemes import Span, loose_spans, spans_to_tags
 
 SENTENCES = 500  # in a block
 LONGEST_LINE = 1 << 26

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sapo.encode.template import did_you_mean
-from sapo.errors import SapoError
+from sapo.errors import SapoError, did_you_mean
 from sapo.kernels.types import Doubles, Floats, Ints, Longs
 
 BALANCED = "balanced"

@@ -15,13 +15,12 @@ whole file a CRF++ template: `U05:%x[-1,0]/%x[0,0]` is `c0[-1] & c0[0]`, `B` sta
 label[-1] & c1[0].
 """
 
-import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sapo.encode.words import WORD_FUNCTIONS
-from sapo.errors import SapoError
+from sapo.errors import SapoError, did_you_mean
 
 FARTHEST = 50  # positions an atom may look away from the current token
 LONGEST = 100  # letters of a prefix, suffix or substring
@@ -276,13 +275,3 @@ def _column(name: str, columns: Sequence[str], place: str) -> str:
         have = ", ".join(column for column in columns if column != LABEL)
         raise SapoError(f"{place} uses the column '{name}', which is not there; the columns are {have}")
     return name
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """
-    >>> did_you_mean("sufix", ["prefix", "suffix"])
-    "; did you mean 'suffix'?"
-    """
-    known = list(known)
-    close = difflib.get_close_matches(name, known, 1)
-    return f"; did you mean '{close[0]}'?" if close else f"; known: {', '.join(known)}"

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapo.errors import SapoError
-from sapo.evaluate.labels import LabelKinds, label_kinds, looks_like_spans
 from sapo.evaluate.spans import Spans, correct_spans, spans
+from sapo.tags.label_kinds import LabelKinds, label_kinds, looks_like_spans
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sapo.evaluate.labels import label_kinds
 from sapo.evaluate.spans import correct_spans, spans
+from sapo.tags.label_kinds import label_kinds
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sapo.evaluate.labels import LabelKinds, Prefix, Scheme
+from sapo.tags.label_kinds import LabelKinds, Prefix, Scheme
 
 _Number = TypeVar("_Number", np.int8, np.int32)
 
@@ -58,7 +58,7 @@ def spans(kinds: LabelKinds, tags: NDArray[np.int32], offsets: NDArray[np.int64]
     `strict` keeps only spans well-formed in the scheme of the labels: B I* in IOB2, B I* E or S in BIOES, I* E
     in IOE2. Strict is not for IOB1, whose labels look like IOB2.
 
-    >>> from sapo.evaluate.labels import label_kinds
+    >>> from sapo.tags.label_kinds import label_kinds
     >>> kinds = label_kinds(["O", "B-NP", "I-NP", "I-VP"])
     >>> tags, offsets = np.array([1, 2, 3, 0, 2, 2], dtype=np.int32), np.array([0, 5, 6])
     >>> found = spans(kinds, tags, offsets)

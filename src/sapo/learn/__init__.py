@@ -3,7 +3,7 @@
 from sapo.learn.calibrate import calibrate
 from sapo.learn.groups import Groups
 from sapo.learn.learners import LEARNERS, Learner
-from sapo.learn.loop import DevSet, Observer, PassRecord, State, final_weights, learn, tag
+from sapo.learn.loop import DevSet, Observer, PassRecord, State, final_weights, learn
 from sapo.learn.sapo import sapo_pass
 from sapo.learn.settings import CHOICES, Settings
 from sapo.learn.weights import Weights
@@ -23,5 +23,4 @@ __all__ = [
     "final_weights",
     "learn",
     "sapo_pass",
-    "tag",
 ]

@@ -17,8 +17,8 @@ import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels.types import Doubles
-from sapo.lattice import Parameters, make_lattice
 from sapo.search import top_n
+from sapo.search.lattice import Parameters, make_lattice
 
 SIZES = (1, 2, 3, 5, 8, 10, 15, 20, 30, 50)
 SENTENCES = 200  # that are looked at

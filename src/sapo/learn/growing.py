@@ -8,8 +8,8 @@ from sapo.encode.growable import Growable
 from sapo.encode.pairs import Pairs, joined_pairs
 from sapo.kernels import update
 from sapo.kernels.types import Doubles, Floats, Ints
-from sapo.lattice import Parameters, no_bans
 from sapo.learn.weights import Weights
+from sapo.search.lattice import Parameters, no_bans
 
 LAG = 1e-4  # that the shown weights may be too large by, relatively, before all of them are brought up to date
 

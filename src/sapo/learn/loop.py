@@ -12,14 +12,14 @@ import numpy as np
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
 from sapo.evaluate import Scores, score
-from sapo.kernels import update, viterbi
+from sapo.kernels import update
 from sapo.kernels.types import Doubles, Ints, Longs
-from sapo.lattice import Parameters, make_lattice
 from sapo.learn.choose_n import choose_n
 from sapo.learn.groups import Groups
 from sapo.learn.settings import AUTO, Settings
 from sapo.learn.weights import Weights
-from sapo.search import viterbi as viterbi_search
+from sapo.search.decode import tag_corpus
+from sapo.search.lattice import Parameters
 
 RANKS = 10  # candidates whose mean probability is recorded
 MEASUREMENTS = 6  # of n, at most: small n make flat weights, flat weights ask for a larger n, and so on
@@ -85,7 +85,7 @@ class DevSet:
     shown: Ints | None = None  # [labels that the weights know]
 
     def evaluate(self, parameters: Parameters) -> Scores:
-        tags = tag(self.corpus, parameters)
+        tags = tag_corpus(self.corpus, parameters)
         found = tags if self.shown is None else self.shown[tags]
         return score(self.labels, self.corpus.gold, found, self.corpus.offsets)
 
@@ -132,38 +132,6 @@ def final_weights(state: State) -> Parameters:
         return state.best
     state.weights.pay_penalties()
     return state.weights.final()
-
-
-def tag(corpus: EncodedCorpus, parameters: Parameters) -> Ints:
-    """The best label of every token."""
-    parameters.check_knows(corpus.rows, corpus.edge_rows)
-    tags = np.zeros(corpus.tokens, np.int32)
-    viterbi.tag_sentences(
-        corpus.offsets,
-        corpus.row_offsets,
-        corpus.rows,
-        corpus.values,
-        corpus.edge_row_offsets,
-        corpus.edge_rows,
-        parameters.features,
-        parameters.edges,
-        parameters.pair_weights,
-        parameters.pairs.offsets,
-        parameters.pairs.codes,
-        parameters.bans,
-        tags,
-    )
-    if len(corpus.token_bans):
-        _tag_again(corpus, parameters, tags)
-    return tags
-
-
-def _tag_again(corpus: EncodedCorpus, parameters: Parameters, tags: Ints) -> None:
-    """The sentences where something is forbidden to some tokens."""
-    bound = np.append(0, np.cumsum((corpus.token_bans < 0).any(axis=1)))
-    for sentence in np.flatnonzero(bound[corpus.offsets[1:]] > bound[corpus.offsets[:-1]]).tolist():
-        first, last = corpus.offsets[sentence : sentence + 2]
-        tags[first:last] = viterbi_search(make_lattice(corpus, sentence, parameters)).paths[0]
 
 
 def draw_order(corpus: EncodedCorpus, settings: Settings, epoch: int) -> Longs:

@@ -18,8 +18,8 @@ from sapo.encode.pairs import Pairs
 from sapo.errors import SapoError
 from sapo.kernels import forward
 from sapo.kernels.types import Doubles, Ints
-from sapo.lattice import Lattice, Parameters, make_lattice
 from sapo.search import top_n
+from sapo.search.lattice import Lattice, Parameters, make_lattice
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import numpy as np
 from sapo.encode.pairs import Pairs
 from sapo.kernels import score, update
 from sapo.kernels.types import Doubles, Floats, Part, Parts
-from sapo.lattice import Parameters, no_bans
+from sapo.search.lattice import Parameters, no_bans
 
 
 def _none() -> Floats:

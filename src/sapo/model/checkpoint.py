@@ -9,9 +9,9 @@ import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
-from sapo.lattice import Parameters
 from sapo.learn import PassRecord, Settings, State
 from sapo.model.arrayfile import load_arrays, save_arrays
+from sapo.search.lattice import Parameters
 
 WHAT = "a checkpoint of sapo"
 FREE_TO_CHANGE = {"epochs", "patience", "tolerance"}  # when to stop may be decided anew

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from sapo.constraints import Constraints
 from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.pairs import Pairs
 from sapo.encode.ready import FeatureEncoder
 from sapo.encode.strings import array_of, valid_offsets
 from sapo.errors import SapoError
 from sapo.kernels.types import Ints
-from sapo.lattice import Parameters, no_bans
 from sapo.model.arrayfile import load_arrays, pack_arrays, save_arrays, unpack_arrays
 from sapo.neural.options import need_torch
+from sapo.search.lattice import Parameters, no_bans
+from sapo.tags import Constraints
 
 if TYPE_CHECKING:
     from sapo.neural.encoder import NeuralEncoder

@@ -15,12 +15,12 @@ import torch
 from sapo.corpus import Block
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels.types import Floats, Ints
-from sapo.lattice import Parameters
 from sapo.neural.batches import batches_of, make_batch
 from sapo.neural.inputs import Inputs, Reader, Vocabulary
 from sapo.neural.network import Network, Sizes
 from sapo.neural.options import LAYERS, NeuralOptions
 from sapo.neural.threads import one_thread
+from sapo.search.lattice import Parameters
 
 SENTENCES = 64  # that are scored at once
 PREFIX = "network."

@@ -12,9 +12,9 @@ from sapo.errors import SapoError
 from sapo.pipeline.overlap import Words, left_out
 from sapo.pipeline.steps import TrainedStep
 from sapo.pipeline.watching import Watcher
-from sapo.preparing import default_template
-from sapo.tagger import Tagger
-from sapo.training import train
+from sapo.tagger.tagger import Tagger
+from sapo.training.data import default_template
+from sapo.training.run import train
 
 MANY = 10  # blocks to advise
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from sapo.choosing import make_settings
 from sapo.corpus import LABEL, Block, block_sentences, format_of, read_blocks
 from sapo.corpus.columns import name_columns
 from sapo.corpus.files import check_writable, show_path, write_file
@@ -22,7 +21,8 @@ from sapo.pipeline.lessons import CrossBlock, Lesson, plan, read_lesson, taught
 from sapo.pipeline.steps import ReadyStep, Step, check_names
 from sapo.pipeline.watching import Silent, Watcher
 from sapo.pipeline.widening import sentences_of, widened, with_column
-from sapo.tagger import Tagger
+from sapo.tagger.tagger import Tagger
+from sapo.training.choices import make_settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ import numpy as np
 
 from sapo.kernels import astar as astar_kernels
 from sapo.kernels.types import Ints
-from sapo.lattice import Lattice
 from sapo.search.candidates import Candidates
 from sapo.search.checks import check_wanted
+from sapo.search.lattice import Lattice
 
 
 def astar(lattice: Lattice) -> Iterator[tuple[Ints, float]]:

@@ -3,9 +3,9 @@
 import numpy as np
 
 from sapo.kernels import beam as beam_kernels
-from sapo.lattice import Lattice
 from sapo.search.candidates import Candidates
 from sapo.search.checks import check_number, check_wanted
+from sapo.search.lattice import Lattice
 
 
 def beam(lattice: Lattice, *, n: int = 5, width: int = 50, stop_ratio: float = np.inf) -> Candidates:

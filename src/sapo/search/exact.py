@@ -5,9 +5,9 @@ import numpy as np
 from sapo.kernels import topn
 from sapo.kernels import viterbi as viterbi_kernels
 from sapo.kernels.types import Doubles, Floats, Ints
-from sapo.lattice import Lattice
 from sapo.search.candidates import Candidates
 from sapo.search.checks import check_wanted
+from sapo.search.lattice import Lattice
 
 
 def viterbi(lattice: Lattice) -> Candidates:

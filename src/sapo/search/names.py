@@ -2,15 +2,14 @@
 
 from collections.abc import Callable
 
-from sapo.encode.template import did_you_mean
-from sapo.errors import SapoError
+from sapo.errors import SapoError, did_you_mean
 from sapo.kernels import searches
-from sapo.lattice import Lattice
 from sapo.search.astar import astar_top_n
 from sapo.search.beam import beam
 from sapo.search.candidates import Candidates
 from sapo.search.checks import check_number
 from sapo.search.exact import top_n
+from sapo.search.lattice import Lattice
 
 SEARCHES = {"topn": searches.TOPN, "astar": searches.ASTAR, "beam": searches.BEAM}  # the numbers are for kernels
 

@@ -3,8 +3,7 @@
 from importlib.resources import files
 from pathlib import Path
 
-from sapo.encode.template import did_you_mean
-from sapo.errors import SapoError
+from sapo.errors import SapoError, did_you_mean
 
 PRESETS = ("chunking", "chunking-best", "pos", "pos-paper", "pos-best", "ner", "bioner", "bioner-best")
 LARGEST = 1 << 20

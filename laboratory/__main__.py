@@ -1,0 +1,19 @@
+"""python -m laboratory: the paper's experiments and their report."""
+
+import click
+
+from laboratory.commands.experiment import experiment_command
+from laboratory.commands.report import report_command
+from sapo.cli.main import run_commands
+
+
+@click.group("laboratory", context_settings={"help_option_names": ["-h", "--help"]})
+def app() -> None:
+    """Repeat the experiments of the paper, and report what they have shown."""
+
+
+app.add_command(experiment_command)
+app.add_command(report_command)
+
+if __name__ == "__main__":
+    run_commands(app, "python -m laboratory")

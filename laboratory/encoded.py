@@ -1,0 +1,108 @@
+"""A task in, its encoded corpora and its start rate out: all that the runs of a task share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from laboratory.setup import Setup
+from laboratory.sources import read_task
+from laboratory.tasks import Task
+from sapo.corpus import Block, Sentence, block_from_sentences
+from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.strings import label_ids
+from sapo.evaluate import Scores, score
+from sapo.kernels.types import Ints, Longs
+from sapo.learn import DevSet, Settings, State
+from sapo.search.decode import tag_corpus
+from sapo.training.choices import with_calibrated_rate
+from sapo.training.data import Prepared, prepare
+from sapo.training.labels import Conditions
+from sapo.training.network import NetworkWeights
+
+
+@dataclass(frozen=True, slots=True)
+class TaskData:
+    prepared: Prepared
+    dev: DevSet | None
+    test: DevSet
+    rate: float  # the start rate of CRF and SAPO alike
+    test_text: Block  # networks read the words themselves
+
+
+def load_task(task: Task, setup: Setup, template: str) -> TaskData:
+    """Read and encode; the same on every call, so that workers need not talk about it."""
+    sentences = read_task(task, setup)
+    prepared = prepare(sentences.train, template=template, conditions=conditions_of(task, template), keep_texts=True)
+    settings = with_calibrated_rate(prepared, Settings(), "crf")
+    dev = None if sentences.dev is None else held_out(prepared, sentences.dev)
+    test = block_from_sentences(sentences.test)
+    return TaskData(prepared, dev, held_out(prepared, sentences.test), settings.rate, test)
+
+
+def conditions_of(task: Task, template: str) -> Conditions:
+    """The paper knows of no constraints; with our best features spans are learned as BIOES."""
+    if template != task.best_template:
+        return Conditions(constraints=False)
+    return Conditions(scheme="bioes" if task.metric == "F1" else None)
+
+
+def held_out(prepared: Prepared, sentences: Sequence[Sentence]) -> DevSet:
+    """Sentences encoded with the features of training."""
+    encoder = prepared.encoder
+    assert isinstance(encoder, TemplateEncoder)  # the tasks have words, not ready-made features
+    labels = list(prepared.lesson.outer)
+    block = block_from_sentences(sentences)
+    corpus = encoder.session().encode(block, label_ids(block, labels))
+    return DevSet(corpus, labels, prepared.lesson.shown_places)
+
+
+def subset(corpus: EncodedCorpus, sentences: Longs) -> EncodedCorpus:
+    """Some sentences of a corpus, in the order given."""
+    tokens = _ranges(corpus.offsets, sentences)
+    rows = _ranges(corpus.row_offsets, tokens)
+    return EncodedCorpus(
+        _offsets(corpus.offsets, sentences),
+        _offsets(corpus.row_offsets, tokens),
+        corpus.rows[rows],
+        corpus.values[rows] if len(corpus.values) else corpus.values,
+        corpus.gold[tokens],
+        *_edge_rows(corpus, tokens),
+        corpus.importance[tokens] if len(corpus.importance) else corpus.importance,
+        allowed=corpus.allowed,
+    )
+
+
+def _edge_rows(corpus: EncodedCorpus, tokens: Longs) -> tuple[Longs, Ints]:
+    if len(corpus.edge_row_offsets) == 1:
+        return corpus.edge_row_offsets, corpus.edge_rows
+    return _offsets(corpus.edge_row_offsets, tokens), corpus.edge_rows[_ranges(corpus.edge_row_offsets, tokens)]
+
+
+def evaluate(corpora: DevSet, state: State, text: Block | None = None) -> tuple[Ints, Scores]:
+    """The tags that the weights of the last pass give, and how good they are. A network needs the text."""
+    corpus = corpora.corpus
+    if isinstance(state.weights, NetworkWeights) and text is not None:
+        corpus = state.weights.encode([text], corpus)
+    tags = tag_corpus(corpus, state.weights.true_weights())
+    tags = tags if corpora.shown is None else corpora.shown[tags]
+    return tags, score(corpora.labels, corpus.gold, tags, corpus.offsets)
+
+
+def main_score(task: Task, scores: Scores) -> float:
+    """The task's metric, in per cent."""
+    if task.metric == "F1":
+        return 100 * scores.overall.f1 if scores.overall is not None else 0.0
+    return 100 * scores.token_accuracy
+
+
+def _ranges(offsets: Longs, chosen: Longs) -> Longs:
+    """offsets[c] up to offsets[c + 1] for every c that is chosen, one after the other."""
+    sizes = offsets[chosen + 1] - offsets[chosen]
+    begins = np.repeat(offsets[chosen] - np.cumsum(sizes) + sizes, sizes)
+    return np.asarray(begins + np.arange(sizes.sum()), np.int64)
+
+
+def _offsets(offsets: Longs, chosen: Longs) -> Longs:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(offsets[chosen + 1] - offsets[chosen])])

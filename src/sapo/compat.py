@@ -1,0 +1,15 @@
+"""The names of sklearn-crfsuite, so that code written for it runs here with only the import changed.
+
+from sapo.compat import CRF, metrics        # was: from sklearn_crfsuite import CRF, metrics
+import sapo.compat as sklearn_crfsuite      # was: import sklearn_crfsuite
+"""
+
+import sys
+
+from sapo.sklearn import metrics, scorers
+from sapo.sklearn.crf import CRF
+
+__all__ = ["CRF", "metrics", "scorers"]
+
+# so that `from sapo.compat.metrics import flat_f1_score` works as with sklearn_crfsuite
+sys.modules.update({f"{__name__}.metrics": metrics, f"{__name__}.scorers": scorers})

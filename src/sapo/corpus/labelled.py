@@ -1,0 +1,90 @@
+"""Labelled data as a user gives it in, a file, sentences, or pairs of tokens and tags; checked blocks or pairs out."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sapo.corpus import LABEL, Block, Sentence, block_from_sentences, first_and_all, read_blocks
+from sapo.corpus.tokens import check_labels, check_sentence, sentence_block
+from sapo.errors import SapoError
+from sapo.tags.missing import MISSING
+
+Pairs = Iterable[tuple[Sequence[Any], Sequence[str]]]
+Source = str | Path | Iterable[Sentence] | Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Sentences with tags, at least one of them, and none without tokens."""
+
+    name: str  # for messages
+    first: Block
+    blocks: Iterator[Block]  # all of them, the first one too
+
+
+def read_labelled(data: Source, what: str, **reading: Any) -> Labelled:
+    """`what` the data is, for messages: 'training data'.
+
+    >>> read_labelled([(["a", "dog"], ["DT", "NN"])], "training data").first.columns
+    ('word', 'label')
+    """
+    blocks, name = _blocks(data, what, **reading)
+    first, blocks = first_and_all(blocks, name)
+    return Labelled(name, first, blocks)
+
+
+def read_pairs(listed: Sequence[Any], what: str) -> tuple[list[Any], list[Sequence[str]]]:
+    """Check that these are pairs of as many tokens as tags, and none is empty. A tag that is None is missing."""
+    for number, pair in enumerate(listed):
+        if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
+            raise SapoError(f"{what}: sentence {number} must be a pair of tokens and tags, found {pair!r:.60}")
+        tokens, tags = pair
+        check_sentence(tokens, f"{what}: sentence {number}")
+        check_sentence(tags, f"{what}: sentence {number}: tags")
+        if len(tokens) != len(tags):
+            raise SapoError(f"{what}: sentence {number} has {len(tokens)} tokens but {len(tags)} tags")
+        if not len(tokens):
+            raise SapoError(f"{what}: sentence {number} has no tokens; leave it out")
+        for tag in tags:
+            if tag is not None and not isinstance(tag, str):
+                raise SapoError(f"{what}: sentence {number} has the tag {tag!r}; tags are strings, or None if missing")
+        check_labels([tag for tag in tags if tag is not None], f"{what}: sentence {number}")
+    return [tokens for tokens, _ in listed], [[MISSING if tag is None else tag for tag in tags] for _, tags in listed]
+
+
+def _blocks(data: Source, what: str, **reading: Any) -> tuple[Iterator[Block], str]:
+    if isinstance(data, (str, Path)):
+        return _without_empty(read_blocks(data, **reading)), str(data)
+    listed: list[Any] = list(data)
+    if not listed:
+        raise SapoError(f"{what}: holds no sentence")
+    if isinstance(listed[0], Sentence):
+        for number, sentence in enumerate(listed):
+            if not isinstance(sentence, Sentence):
+                raise SapoError(f"{what}: sentence {number} is no Sentence, unlike those before it: {sentence!r:.40}")
+        block = block_from_sentences(listed, what)
+    else:
+        tokens, tags = read_pairs(listed, what)
+        token = tokens[0][0]
+        if not (isinstance(token, str) or (isinstance(token, tuple) and token)):
+            raise SapoError(
+                f"{what}: sentence 0, token 0: expected a string or a tuple of strings, found {token!r:.40}"
+            )
+        width = 1 if isinstance(token, str) else len(token)
+        names = reading.get("columns") or [*("word", "pos", "chunk")[:width], *(f"c{i}" for i in range(3, width))]
+        block = sentence_block(tokens, names, tags)
+    if LABEL not in block.columns:
+        raise SapoError(f"{what}: has no tags")
+    return _without_empty(iter([block])), what
+
+
+def _without_empty(blocks: Iterator[Block]) -> Iterator[Block]:
+    for block in blocks:
+        for sentence in np.flatnonzero(np.diff(block.offsets) == 0).tolist():
+            lines = block.extra.get("lines")  # of JSONL, where a sentence is a line
+            place = f"{block.name}:{lines[sentence]}: this sentence" if lines else f"{block.name}: sentence {sentence}"
+            raise SapoError(f"{place} has no tokens; leave it out")
+        yield block

@@ -1,0 +1,148 @@
+"""The name of a corpus in, its directory out, fetched and checked if it is not on this machine yet."""
+
+import hashlib
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from sapo.corpus.files import check_writable, read_chunks, write_file
+from sapo.datasets.download import download, need_pooch
+from sapo.datasets.places import cache_directory, find_file, locate
+from sapo.datasets.registry import CORPORA, Corpus, CorpusFile, known_corpus
+from sapo.datasets.sources import LIMIT
+from sapo.errors import SapoError
+
+Progress = Callable[[str, int, int], None]  # address, bytes so far, bytes in all (0: not known)
+
+
+def fetch(
+    name: str,
+    *,
+    cache: Path | None = None,
+    corpora: Mapping[str, Corpus] = CORPORA,
+    accept: Collection[str] = (),
+    trust: bool = False,
+    progress: Progress | None = None,
+    limit: int = LIMIT,
+) -> Path:
+    """The directory of a corpus; what is missing in the cache is fetched from its home and checked.
+
+    Under SAPO_DATA a corpus is used as it is. A file whose checksum is not known to us is fetched only if its sha256
+    (of the text, unzipped) is in `accept`, or with `trust`: then the checksum of the first time is kept beside it, and
+    holds from then on.
+    """
+    corpus = known_corpus(name, corpora)
+    found = locate(corpus, cache)
+    if found and found[0] == "SAPO_DATA":
+        return found[1]
+    directory = (cache or cache_directory()) / corpus.name
+    missing = [file for file in (*corpus.files, *corpus.extra) if not _is_intact(directory, file)]
+    for file in missing:
+        _refuse_what_cannot_be_had(corpus, file, directory, known=bool(accept) or trust)
+    if missing:
+        need_pooch()
+    bodies: dict[str, bytes] = {}  # several files may come from one archive
+
+    def get(url: str) -> bytes:
+        if url not in bodies:
+            bodies[url] = download(url, limit=limit, tell=partial(progress or _silent, url))
+        return bodies[url]
+
+    for file in missing:
+        target = prepare(directory / file.name)
+        try:
+            text = _checked_text(corpus, file, get, partial(_check, target, file, accept, trust))
+            store(target, text, record=file.sha256 is None)
+        except BaseException:
+            with suppress(OSError):  # nothing is left of a corpus that could not be had
+                directory.rmdir()
+            raise
+    return directory
+
+
+def prepare(target: Path) -> Path:
+    """Make the directory of a file, and find out before the work whether it can be written."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SapoError(f"{target.parent}: cannot be made ({error.strerror}); set XDG_CACHE_HOME elsewhere") from None
+    check_writable(target)
+    return target
+
+
+def store(target: Path, text: bytes, *, record: bool) -> None:
+    """Write a file as a whole or not at all; `record` keeps its checksum beside it."""
+    with write_file(target) as stream:
+        stream.write(text)
+    if record:
+        with write_file(_record(target)) as stream:
+            stream.write(f"{hashlib.sha256(text).hexdigest()}  {target.name.removesuffix('.gz')}\n".encode())
+
+
+def _silent(url: str, done: int, of: int) -> None:
+    pass
+
+
+def _record(target: Path) -> Path:
+    return target.with_name(f"{target.name}.sha256")
+
+
+def _expected(target: Path, file: CorpusFile) -> str | None:
+    """The checksum that a file must have: the known one, or that of the first time."""
+    if file.sha256 is not None:
+        return file.sha256
+    with suppress(OSError, UnicodeDecodeError, IndexError):
+        return _record(target).read_text("ascii").split()[0]
+    return None
+
+
+def _is_intact(directory: Path, file: CorpusFile) -> bool:
+    path = find_file(directory, file.name)
+    if path is None:
+        return False
+    expected = _expected(directory / file.name, file)
+    digest = hashlib.sha256()
+    try:
+        for chunk in read_chunks(path):
+            digest.update(chunk)
+    except SapoError:
+        return False
+    return expected in (None, digest.hexdigest())
+
+
+def _refuse_what_cannot_be_had(corpus: Corpus, file: CorpusFile, directory: Path, *, known: bool) -> None:
+    if not file.sources:
+        raise SapoError(f"{corpus.name}: cannot be downloaded ({corpus.licence}); {corpus.by_hand}")
+    if not known and _expected(directory / file.name, file) is None:
+        raise SapoError(
+            f"{corpus.name}/{file.name}: its checksum is not known here; give its --sha256, or --trust to take what "
+            f"comes and keep its checksum; by hand: {corpus.by_hand or file.sources[0].url}"
+        )
+
+
+def _checked_text(
+    corpus: Corpus, file: CorpusFile, get: Callable[[str], bytes], check: Callable[[bytes], None]
+) -> bytes:
+    """The text of a file from the first source that gives the right one."""
+    reasons = []
+    for source in file.sources:
+        try:
+            text = source.convert(get(source.url))
+            check(text)
+            return text
+        except SapoError as error:
+            reasons.append(f"{source.url}: {error}")
+    raise SapoError(f"{corpus.name}/{file.name}: not fetched; {'; '.join(reasons)}")
+
+
+def _check(target: Path, file: CorpusFile, accept: Collection[str], trust: bool, text: bytes) -> None:
+    digest, expected = hashlib.sha256(text).hexdigest(), _expected(target, file)
+    if file.sha256 is None and accept:
+        if digest not in {given.lower() for given in accept}:
+            raise SapoError(f"wrong checksum, its sha256 is {digest}, which is not what you gave")
+    elif expected is None:
+        assert trust  # or we would not be here
+    elif digest != expected:
+        again = "" if file.sha256 else f"; remove {_record(target)} if the new one is right"
+        raise SapoError(f"wrong checksum, its sha256 is {digest} and should be {expected}{again}")

@@ -1,0 +1,202 @@
+"""Two models in, what changed from the old one to the new one out.
+
+Features and labels are matched by name, since each model numbers them in its own way.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.matching import matching_edge_features, matching_features
+from sapo.errors import SapoError
+from sapo.kernels.types import Floats, Ints, Longs
+from sapo.model import Model
+from sapo.model.inspect import largest
+from sapo.model.model import linear_encoder
+
+CONDITIONS = ("learner", "template", "sentences", "tokens", "passes", "kept_pass")  # of a training record
+
+
+def changes(old: Model, new: Model, *, top: int = 5, label: str | None = None) -> dict[str, Any]:
+    """Labels, features, weights and transitions that came, went or changed, and settings that differ.
+
+    `label` tells the weights of this label only; `top` is how many of the strongest to tell.
+    """
+    if top < 0:
+        raise SapoError(f"top must be 0 or more, not {top}")
+    common = [name for name in old.labels if name in new.labels]
+    if label is not None and label not in common:
+        raise SapoError(f"'{label}' is not a label of both models; common: {', '.join(common) or 'none'}")
+    mine, theirs = (linear_encoder(model, "it has no features to compare with another model's") for model in (old, new))
+    matched, edge_matched = matching_features(mine, theirs), matching_edge_features(mine, theirs)
+    return {
+        "labels": {
+            "common": common,
+            "added": [name for name in new.labels if name not in common],
+            "removed": [name for name in old.labels if name not in common],
+        },
+        "sizes": {"old": _sizes(old), "new": _sizes(new)},
+        "settings": _settings(old, new),
+        "template": _template_lines(old, new),
+        "features": {
+            "common": int(np.count_nonzero(matched >= 0)),
+            "added": _strongest(new, _missing(new.encoder.features, matched), top, label),
+            "removed": _strongest(old, np.flatnonzero(matched < 0), top, label),
+        },
+        "edge_features": {
+            "common": int(np.count_nonzero(edge_matched >= 0)),
+            "added": new.encoder.edge_features - int(np.count_nonzero(edge_matched >= 0)),
+            "removed": int(np.count_nonzero(edge_matched < 0)),
+        },
+        "weights": _changed_weights(old, new, matched, common if label is None else [label], top),
+        "transitions": _changed_transitions(old, new, common, top * 4),
+        "edge_weights": _changed_edge_weights(old, new, edge_matched, common, top * 4),
+    }
+
+
+def _sizes(model: Model) -> dict[str, Any]:
+    blocks = model.parameters.blocks
+    count = sum(block.size for block in blocks)
+    total = sum(float(np.abs(block).sum(dtype=float)) for block in blocks)
+    return {
+        "labels": len(model.labels),
+        "features": model.encoder.features,
+        "edge_features": model.encoder.edge_features,
+        "weights": count,
+        "nonzero_weights": sum(int(np.count_nonzero(block)) for block in blocks),
+        "mean_weight": round(total / max(count, 1), 6),  # the paper's w-complexity
+        "forbidden": int(np.count_nonzero(model.parameters.bans)),
+    }
+
+
+def _settings(old: Model, new: Model) -> dict[str, Any]:
+    """What differs of the training records and of how the files were read."""
+    mine, theirs = _conditions(old), _conditions(new)
+    names = dict.fromkeys([*mine, *theirs])
+    return {
+        name: {"old": mine.get(name), "new": theirs.get(name)} for name in names if mine.get(name) != theirs.get(name)
+    }
+
+
+def _conditions(model: Model) -> dict[str, Any]:
+    record = model.record
+    told = {name: record[name] for name in CONDITIONS if name in record}
+    reading = {f"reader {name}": value for name, value in model.reader.items()}
+    return {**told, **record.get("settings", {}), **reading}
+
+
+def _template_lines(old: Model, new: Model) -> dict[str, list[str]]:
+    mine, theirs = (
+        [line.strip() for line in encoder.templates.text.splitlines() if line.strip()]
+        if isinstance(encoder, TemplateEncoder)
+        else []
+        for encoder in (old.encoder, new.encoder)
+    )
+    return {
+        "added": [line for line in theirs if line not in mine],
+        "removed": [line for line in mine if line not in theirs],
+    }
+
+
+def _missing(count: int, matched: Ints) -> Longs:
+    """The features of the new model that no feature of the old one is matched with."""
+    new = np.ones(count, bool)
+    new[matched[matched >= 0]] = False
+    return np.flatnonzero(new)
+
+
+def _strongest(model: Model, rows: Longs, top: int, label: str | None) -> dict[str, Any]:
+    """How many they are, and those with the largest weights: for this label, or each for the label where it is."""
+    weights = model.parameters.features[rows]
+    best = np.abs(weights).argmax(axis=1) if label is None else np.full(len(rows), model.labels.index(label))
+    chosen = largest(np.abs(weights[np.arange(len(rows)), best]), top)
+    names = model.encoder.feature_names(rows[chosen].tolist())
+    return {
+        "count": len(rows),
+        "strongest": [
+            {"feature": name, "label": model.labels[best[place]], "weight": _rounded(weights[place, best[place]])}
+            for name, place in zip(names, chosen.tolist(), strict=True)
+        ],
+    }
+
+
+def _changed_weights(
+    old: Model, new: Model, matched: Ints, common: Sequence[str], top: int
+) -> dict[str, list[dict[str, Any]]]:
+    """Of features that both models have, by label."""
+    rows = np.flatnonzero(matched >= 0)
+    found = {}
+    for name in common:
+        before = old.parameters.features[rows, old.labels.index(name)]
+        after = new.parameters.features[matched[rows], new.labels.index(name)]
+        chosen = largest(np.abs(after - before), top)
+        names = old.encoder.feature_names(rows[chosen].tolist())
+        found[name] = [
+            {"feature": feature, **_change(before[place], after[place])}
+            for feature, place in zip(names, chosen.tolist(), strict=True)
+            if before[place] != after[place]
+        ]
+    return found
+
+
+def _changed_transitions(old: Model, new: Model, common: Sequence[str], top: int) -> list[dict[str, Any]]:
+    before, after = (
+        model.parameters.edges[np.ix_(numbers, numbers)].ravel()
+        for model in (old, new)
+        for numbers in [[model.labels.index(name) for name in common]]
+    )
+    return [
+        {
+            "from": common[place // len(common)],
+            "to": common[place % len(common)],
+            **_change(before[place], after[place]),
+        }
+        for place in largest(np.abs(after - before), top).tolist()
+        if before[place] != after[place]
+    ]
+
+
+def _changed_edge_weights(
+    old: Model, new: Model, matched: Ints, common: Sequence[str], top: int
+) -> list[dict[str, Any]]:
+    """A pair of labels that an edge feature has in one model only weighs 0 in the other."""
+    shared = {name: number for number, name in enumerate(common)}
+    keys, values = _entries(old, matched, shared)
+    new_keys, new_values = _entries(new, np.arange(new.encoder.edge_features, dtype=np.int32), shared)
+    matched_rows = np.zeros(new.encoder.edge_features, bool)
+    matched_rows[matched[matched >= 0]] = True
+    kept = matched_rows[new_keys // max(len(common) ** 2, 1)]
+    new_keys, new_values = new_keys[kept], new_values[kept]
+    all_keys = np.union1d(keys, new_keys)
+    before, after = np.zeros(len(all_keys), np.float32), np.zeros(len(all_keys), np.float32)
+    before[np.searchsorted(all_keys, keys)] = values
+    after[np.searchsorted(all_keys, new_keys)] = new_values
+    found = []
+    for place in largest(np.abs(after - before), top).tolist():
+        if before[place] != after[place]:
+            row, code = divmod(int(all_keys[place]), len(common) ** 2)
+            labels = {"from": common[code // len(common)], "to": common[code % len(common)]}
+            (name,) = new.encoder.edge_feature_names([row])
+            found.append({"feature": name, **labels, **_change(before[place], after[place])})
+    return found
+
+
+def _entries(model: Model, row_of: Ints, shared: dict[str, int]) -> tuple[Longs, Floats]:
+    """Weights of edge features, each with its feature (as `row_of` numbers it) and labels as a single number."""
+    pairs, L = model.parameters.pairs, len(model.labels)
+    label_of = np.array([shared.get(name, -1) for name in model.labels], np.int64)
+    rows = row_of[pairs.owners].astype(np.int64)
+    before, after = label_of[pairs.codes // L], label_of[pairs.codes % L]
+    kept = (rows >= 0) & (before >= 0) & (after >= 0)
+    keys = (rows * len(shared) + before) * len(shared) + after
+    return keys[kept], model.parameters.pair_weights[kept, 0]
+
+
+def _change(before: Any, after: Any) -> dict[str, float]:
+    return {"old": _rounded(before), "new": _rounded(after), "change": _rounded(float(after) - float(before))}
+
+
+def _rounded(value: Any) -> float:
+    return round(float(value), 4)

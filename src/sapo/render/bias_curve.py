@@ -1,0 +1,40 @@
+"""Points of precision and recall in, a figure as SVG or PNG out."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sapo.render.plotting import Panel, Picture, check_matplotlib, draw
+from sapo.tagger.bias_curve import OperatingPoint
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["check_matplotlib", "draw_curve"]
+
+
+def draw_curve(points: Sequence[OperatingPoint], format: str = "svg") -> bytes:
+    """Precision by recall, every point with its bias; and all three numbers by bias. The format is svg or png."""
+    best = max(points, key=lambda point: point.spans.f1)
+
+    def by_recall(axes: "Axes") -> None:
+        axes.plot(
+            [100 * p.spans.recall for p in points], [100 * p.spans.precision for p in points], "o-", color="#1f5fa8"
+        )
+        for p in points:
+            if p.bias == int(p.bias):
+                place = (100 * p.spans.recall, 100 * p.spans.precision)
+                axes.annotate(f"{p.bias:+g}", place, xytext=(4, 4), textcoords="offset points", fontsize=7)
+        axes.set_xlabel("recall")
+        axes.set_ylabel("precision")
+
+    def by_bias(axes: "Axes") -> None:
+        for name, line, colour in (("precision", "--", "#1f5fa8"), ("recall", ":", "#b5541c"), ("f1", "-", "#222222")):
+            values = [100 * getattr(p.spans, name) for p in points]
+            axes.plot([p.bias for p in points], values, line, color=colour, label="F1" if name == "f1" else name)
+        axes.axvline(best.bias, color="#999999", linewidth=0.8)
+        axes.set_xlabel("bias on O")
+        axes.legend(loc="lower center")
+
+    panels = (Panel("Precision by recall, with the bias on O", by_recall), Panel("By bias", by_bias))
+    drawn = draw(Picture("operating-curve", "Precision and recall", "", panels, columns=2))
+    return drawn.png if format == "png" else drawn.svg

@@ -1,7 +1,0 @@
-"""A directory of runs in, a report out that holds the paper's figures, tables and claims."""
-
-from sapo.report.reading import Pass, Reading, Run, read_runs
-from sapo.report.theory import theory_section
-from sapo.report.writing import write_report
-
-__all__ = ["Pass", "Reading", "Run", "read_runs", "theory_section", "write_report"]

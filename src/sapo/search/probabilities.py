@@ -1,0 +1,161 @@
+"""Lattice in, probabilities out, of two kinds that have different names.
+
+Over all taggings (`Distribution`, by forward-backward, exact): of a tagging, of a token's label (marginals), of a span.
+Over the n best taggings alone (`top_n_...`, the paper's P_k): of a token's label, of a span. How much of the first kind
+the n best have is `top_n_mass`.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from sapo.errors import SapoError
+from sapo.kernels import forward
+from sapo.kernels import spans as span_kernels
+from sapo.kernels.types import Bools, Doubles, Ints
+from sapo.search import Candidates
+from sapo.search.lattice import Lattice
+from sapo.tags.label_kinds import looks_like_spans
+from sapo.tags.schemes import Span, joined, loose_spans, type_of
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """All taggings of a sentence, each with the probability exp(score) / Z; all are 0 where all are forbidden."""
+
+    lattice: Lattice
+    log_z: float  # log of the sum of exp(score) over all taggings
+    marginal: Doubles  # [tokens, labels] P(the token has the label)
+    log_alpha: Doubles  # [tokens, labels] of what leads to a node, each row up to a constant
+    log_beta: Doubles  # [tokens, labels] of what follows it, where something leads to it
+
+    def probability(self, path: "Ints | list[int]") -> float:
+        """Of one tagging."""
+        score = self.lattice.path_score(path)
+        return math.exp(min(score - self.log_z, 0.0)) if score > -math.inf else 0.0
+
+    def probabilities(self, candidates: Candidates) -> list[float]:
+        """Of the taggings that a search has found, but over all taggings."""
+        return [self.probability(path) for path in candidates.paths]
+
+    def top_n_mass(self, candidates: Candidates) -> float:
+        """How much of the probability of all taggings these candidates have."""
+        return min(sum(self.probabilities(candidates)), 1.0)
+
+    def log_marginal(self) -> Doubles:
+        """The logarithms of the marginals, also of those that are too small for a number."""
+        if self.log_z == -math.inf or not self.lattice.tokens:
+            return np.full_like(self.marginal, -np.inf)
+        logs: Doubles = self.log_alpha + self.log_beta
+        top = logs.max(axis=1, keepdims=True)
+        logs -= top + np.log(np.exp(logs - top).sum(axis=1, keepdims=True))
+        return logs
+
+    def span_probabilities(self, reading: "SpanReading", spans: Sequence[Span]) -> Doubles:
+        """P(exactly this span, with this type, is in the tagging) for each of them, whoever proposed it."""
+        found = np.zeros(len(spans))
+        if self.log_z == -math.inf or not len(spans):
+            return found
+        starts, ends, types = (
+            np.array(values, np.int32)
+            for values in zip(*((span.start, span.end, reading.number_of(span.type)) for span in spans), strict=True)
+        )
+        lattice = self.lattice
+        span_kernels.span_probabilities(
+            lattice.node,
+            lattice.steps,
+            lattice.tokens,
+            self.log_alpha,
+            self.log_beta,
+            self.marginal,
+            reading.types,
+            reading.joined,
+            starts,
+            ends,
+            types,
+            found,
+        )
+        return found
+
+
+def distribution(lattice: Lattice) -> Distribution:
+    """Sum over all taggings of a sentence.
+
+    >>> import numpy as np
+    >>> both = distribution(Lattice(np.log([[1, 3]]).astype(np.float32), np.zeros((2, 2), np.float32)))
+    >>> both.marginal.round(6).tolist(), round(both.probability([1]), 6)
+    ([[0.25, 0.75]], 0.75)
+    """
+    T, L = lattice.node.shape
+    alpha, beta, marginal = (np.empty((T, L), np.float64) for _ in range(3))
+    if T == 0:
+        return Distribution(lattice, 0.0, marginal, alpha, beta)
+    node, edge = np.ascontiguousarray(lattice.node), np.ascontiguousarray(lattice.steps)
+    pairs = np.empty(edge.shape, np.float64)
+    log_z = float(forward.forward_backward_logs(node, edge, T, alpha, beta, marginal, pairs))
+    if log_z == -math.inf:
+        marginal[:] = 0.0
+    return Distribution(lattice, log_z, marginal, alpha, beta)
+
+
+@dataclass(frozen=True, slots=True)
+class SpanReading:
+    """How spans are read from labels: as conlleval does, in every scheme, also where a tagging breaks its scheme."""
+
+    names: tuple[str, ...]  # of the types; the first is that of O
+    types: Ints  # [labels] places in names
+    joined: Bools  # [labels, labels] whether y after p goes on with the span of p
+
+    def number_of(self, type: str) -> int:
+        if type not in self.names[1:]:
+            raise SapoError(f"the model has no spans of type '{type}'; known: {', '.join(self.names[1:])}")
+        return self.names.index(type)
+
+
+@lru_cache(maxsize=16)
+def span_reading(labels: tuple[str, ...]) -> SpanReading:
+    """
+    >>> reading = span_reading(("O", "B-NP", "I-NP"))
+    >>> reading.names, reading.joined[1].tolist()
+    (('', 'NP'), [False, False, True])
+    """
+    if not looks_like_spans(labels):
+        raise SapoError(f"the labels of this model do not mark spans as B-NP does, but are {', '.join(labels)[:60]}")
+    names = tuple(dict.fromkeys(["", *map(type_of, labels)]))
+    types = np.array([names.index(type_of(label)) for label in labels], np.int32)
+    return SpanReading(names, types, np.array([[joined(p, y) for y in labels] for p in labels]))
+
+
+def check_span(start: int, end: int, tokens: int) -> None:
+    if not 0 <= start < end <= tokens:
+        raise SapoError(f"span {start}:{end} is not in the sentence; it has {tokens} tokens, so keep within 0:{tokens}")
+
+
+def tempered(candidates: Candidates, temperature: float) -> Candidates:
+    """The same candidates with scores that give probabilities at this temperature."""
+    return Candidates(candidates.paths, candidates.scores / temperature)
+
+
+def top_n_marginals(candidates: Candidates, labels: int) -> Doubles:
+    """P(the token has the label), [tokens, labels], over these candidates only.
+
+    >>> top_n_marginals(Candidates(np.array([[0, 1], [1, 1]]), np.log([3, 1])), 2).round(6).tolist()
+    [[0.75, 0.25], [0.0, 1.0]]
+    """
+    tokens = np.arange(candidates.paths.shape[1])
+    marginal = np.zeros((len(tokens), labels))
+    for path, probability in zip(candidates.paths, candidates.probabilities.tolist(), strict=True):
+        marginal[tokens, path] += probability
+    return marginal
+
+
+def top_n_spans(candidates: Candidates, labels: Sequence[str]) -> dict[Span, float]:
+    """Every span that is in one of these candidates, with its probability over them only."""
+    found: dict[Span, float] = {}
+    for path, probability in zip(candidates.paths, candidates.probabilities.tolist(), strict=True):
+        for span in loose_spans([labels[tag] for tag in path.tolist()]):
+            found[span] = found.get(span, 0.0) + probability
+    return found

@@ -1,0 +1,180 @@
+"""What all estimators here do once they are fitted: predict, score, and travel between processes.
+
+A pickle of one holds its parameters and the bytes of its model file.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from sapo.corpus.probable import TaggedSpan
+from sapo.errors import SapoError
+from sapo.evaluate import Scores, looks_like_spans, score
+from sapo.learn import Groups, PassRecord, Settings
+from sapo.model import model_bytes, model_from_bytes
+from sapo.neural.options import NeuralOptions
+from sapo.sklearn.base import Estimator, NotFittedError
+from sapo.sklearn.sequences import Label, Pairs, labelled_pairs, token_importance, token_sequences
+from sapo.tagger import Tagger, Tagging
+from sapo.training.choices import with_calibrated_rate
+from sapo.training.data import Prepared
+from sapo.training.run import Outcome, run
+
+R = TypeVar("R")
+
+
+class FittedLabeler(Estimator):
+    """A trained tagger behind the methods of scikit-learn."""
+
+    classes_: list[Label]
+    n_iter_: int
+    history_: list[dict[str, Any]]
+
+    @property
+    def tagger_(self) -> Tagger:
+        """The trained `sapo.Tagger`."""
+        tagger: Tagger | None = vars(self).get("_tagger")
+        if tagger is None:
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
+        return tagger
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_tagger" in vars(self)
+
+    def predict(self, X: Any) -> list[list[Label]]:
+        """The labels of each sequence."""
+        tagger = self.tagger_
+        return [self._labels(tags) for tags in tagger.tag_many(self._tokens(X))]
+
+    def predict_marginals(self, X: Any) -> list[list[dict[Label, float]]]:
+        """For each token the probability of each label, over all taggings."""
+        tagger = self.tagger_
+        names = self._labels(tagger.labels)
+        unseen = dict.fromkeys(self.classes_, 0.0)
+        return [
+            [{**unseen, **dict(zip(names, row, strict=True))} for row in sentence.tolist()]
+            for sentence in tagger.marginal_arrays(self._tokens(X))
+        ]
+
+    def predict_nbest(self, X: Any, n: int = 5) -> list[list[Tagging]]:
+        """The n best taggings of each sequence, best first, with their probabilities among these n."""
+        tagger = self.tagger_
+        return self._one_by_one(X, lambda tokens: [self._with_labels(found) for found in tagger.nbest(tokens, n)])
+
+    def predict_spans(self, X: Any) -> list[list[TaggedSpan]]:
+        """The spans of each sequence (start, end, type) with their probabilities over all taggings."""
+        tagger = self.tagger_
+        if not looks_like_spans(tagger.labels):
+            raise SapoError(f"these labels mark no spans, as B-X, I-X and O do: {', '.join(tagger.labels)[:60]}")
+        return self._one_by_one(X, tagger.spans)
+
+    def evaluate(self, X: Any, y: Any) -> Scores:
+        """All scores: tokens, sequences and, where the labels mark spans, spans."""
+        tagger = self.tagger_
+        pairs, kind = self._pairs(X, y)
+        self._check_kind(kind)
+        labels = {name: number for number, name in enumerate(tagger.labels)}
+        gold = [labels.setdefault(tag, len(labels)) for _, tags in pairs for tag in tags]
+        tagger.refuse_missing(list(labels), "y")
+        found = [labels[tag] for tags in tagger.tag_many([tokens for tokens, _ in pairs]) for tag in tags]
+        offsets = np.cumsum([0, *(len(tags) for _, tags in pairs)], dtype=np.int64)
+        return score(list(labels), np.array(gold, np.int32), np.array(found, np.int32), offsets)
+
+    def _train(
+        self,
+        prepared: Prepared,
+        settings: Settings,
+        learner: str,
+        *,
+        calibrated: bool,
+        sample_weight: Any = None,
+        groups: Groups | None = None,
+        options: NeuralOptions | None = None,
+    ) -> Outcome:
+        if sample_weight is not None:
+            importance = token_importance(sample_weight, np.diff(prepared.corpus.offsets).tolist())
+            if len(prepared.corpus.importance):  # of classes
+                importance = importance * prepared.corpus.importance
+            prepared = replace(prepared, corpus=replace(prepared.corpus, importance=importance))
+        if calibrated:
+            settings = with_calibrated_rate(prepared, settings, learner)
+        outcome = run(prepared, settings, learner=learner, options=options, groups=groups)
+        if outcome.reason == "interrupted":  # a search over parameters must not take this for a result
+            raise KeyboardInterrupt
+        return outcome
+
+    def _keep(self, tagger: Tagger, kind: type[Label], history: Sequence[PassRecord]) -> None:
+        self._tagger = tagger
+        self._kind = kind
+        self.classes_ = self._labels(tagger.labels)
+        self.history_ = [asdict(record) for record in history]
+        self.n_iter_ = len(history)
+
+    def _pairs(self, X: Any, y: Any, names: tuple[str, str] = ("X", "y")) -> tuple[Pairs, type[Label]]:
+        return labelled_pairs(X, y, columns=self._takes_columns(), names=names)
+
+    def _dev_pairs(self, X_dev: Any, y_dev: Any, kind: type[Label]) -> Pairs | None:
+        if (X_dev is None) != (y_dev is None):
+            raise SapoError("give both X_dev and y_dev, or none of them")
+        if X_dev is None:
+            return None
+        pairs, dev_kind = self._pairs(X_dev, y_dev, ("X_dev", "y_dev"))
+        if dev_kind is not kind:
+            raise SapoError(f"y_dev has labels of type {dev_kind.__name__}, but y has {kind.__name__}")
+        return pairs
+
+    def _tokens(self, X: Any) -> list[list[Any]]:
+        return token_sequences(X, columns=self._takes_columns())
+
+    def _one_by_one(self, X: Any, work: Callable[[list[Any]], R]) -> list[R]:
+        """What becomes of each sequence; an error names it by its number in X."""
+        found = []
+        for number, tokens in enumerate(self._tokens(X)):
+            try:
+                found.append(work(tokens))
+            except SapoError as error:
+                raise SapoError(f"X[{number}]: {str(error).removeprefix('sentence 0, ')}") from None
+        return found
+
+    def _takes_columns(self) -> bool:
+        """Whether a token that comes as a list is a row of columns; else it is a list of features."""
+        return bool(self._tagger.columns) if "_tagger" in vars(self) else False
+
+    def _labels(self, names: Sequence[str]) -> list[Label]:
+        return list(names) if self._kind is str else [int(name) for name in names]
+
+    def _with_labels(self, tagging: Tagging) -> Tagging:
+        tags: Any = self._labels(tagging.tags)
+        return replace(tagging, tags=tags)
+
+    def _check_kind(self, kind: type[Label]) -> None:
+        if kind is not self._kind:
+            raise SapoError(f"y has labels of type {kind.__name__}, but those of training were {self._kind.__name__}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
+        tagger = state.pop("_tagger", None)
+        return state if tagger is None else {**state, "_model": model_bytes(tagger.model)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        model = state.pop("_model", None)
+        vars(self).update(state)
+        if model is not None:
+            self._tagger = Tagger(model_from_bytes(model))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        tags.input_tags.dict = True
+        tags.target_tags.required = True
+        tags.target_tags.one_d_labels = False
+        tags.no_validation = True
+        return tags
+
+    def _more_tags(self) -> dict[str, Any]:
+        """The same for scikit-learn before 1.6."""
+        return {"X_types": ["string", "dict"], "requires_y": True, "no_validation": True}

@@ -1,0 +1,232 @@
+"""Sequences and labels in, a fitted estimator out."""
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from sapo.encode.importance import BALANCED
+from sapo.errors import SapoError
+from sapo.learn import Settings
+from sapo.learn.settings import AUTO
+from sapo.neural.options import is_neural
+from sapo.sklearn.fitted import FittedLabeler
+from sapo.sklearn.sequences import Label, Pairs
+from sapo.tagger.tagger import Tagger
+from sapo.training.choices import make_settings, neural_options
+from sapo.training.data import prepare
+from sapo.training.labels import Conditions
+from sapo.training.update import Trainer
+
+
+class SequenceLabeler(FittedLabeler):
+    """Label sequences, as an estimator of scikit-learn.
+
+    The parameters are those of `sapo.train`: `template` makes features of words (a preset or a file), `columns` names
+    the columns of tokens that are tuples, `learner` and the others are as in `sapo.Settings`; a rate of 'auto' is
+    calibrated on the data. `random_state` is a whole number, or a generator of numpy from which one is drawn.
+
+    Taggings keep to the tag scheme of the data (`constraints`) and to `rules`; `scheme` learns the labels in another
+    scheme; the label `missing` stands for one that is not known. `class_weight` is 'balanced', or has a weight for some
+    of the labels: the others have 1. `network` has the options of a neural learner, such as
+    {"batch": 8} (see `sapo.neural.options`).
+
+    A token is a string, a tuple of columns (word, pos, ...), or its features as a dictionary or a list.
+
+    >>> labeler = SequenceLabeler(template="pos").fit([["a", "dog"], ["the", "cat"]], [["DT", "NN"], ["DT", "NN"]])
+    >>> labeler.predict([["the", "dog"]])
+    [['DT', 'NN']]
+    >>> labeler.score([["the", "dog"]], [["DT", "NN"]])
+    1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        template: str | Path | None = None,
+        columns: Sequence[str] | None = None,
+        min_count: int = 1,
+        learner: str = "sapo",
+        n: int = 5,
+        strength: float = 1.0,
+        rate: float | str = AUTO,
+        decay: float = 0.9,
+        stop_ratio: float = math.inf,
+        epochs: int = 20,
+        patience: int = 5,
+        tolerance: float = 1e-3,
+        search: str = "topn",
+        width: int = 50,
+        regulariser: str = "l2",
+        schedule: str = "exponential",
+        order: str = "shuffle",
+        threads: int = 1,
+        random_state: Any = 0,
+        constraints: bool = True,
+        rules: Sequence[str] | str | Path = (),
+        scheme: str | None = None,
+        missing: Label | None = None,
+        class_weight: Mapping[Label, float] | str | None = None,
+        network: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.template = template
+        self.columns = columns
+        self.min_count = min_count
+        self.learner = learner
+        self.n = n
+        self.strength = strength
+        self.rate = rate
+        self.decay = decay
+        self.stop_ratio = stop_ratio
+        self.epochs = epochs
+        self.patience = patience
+        self.tolerance = tolerance
+        self.search = search
+        self.width = width
+        self.regulariser = regulariser
+        self.schedule = schedule
+        self.order = order
+        self.threads = threads
+        self.random_state = random_state
+        self.constraints = constraints
+        self.rules = rules
+        self.scheme = scheme
+        self.missing = missing
+        self.class_weight = class_weight
+        self.network = network
+
+    def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None, sample_weight: Any = None) -> Self:
+        """Train anew. With a dev set training stops when it gets no better there, and the best pass is kept.
+
+        `sample_weight` has one number for each sequence: how much it counts in learning.
+        """
+        self._forget()
+        pairs, kind = self._pairs(X, y)
+        self._fit_pairs(pairs, kind, self._dev_pairs(X_dev, y_dev, kind), sample_weight, self._conditions())
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Iterable[Label] | None = None, sample_weight: Any = None) -> Self:
+        """Learn from some more sequences; what is known already is kept. The first call trains, as `fit` does.
+
+        Labels may be new in any call. Where the first call names all `classes`, others are refused.
+        """
+        if isinstance(self.class_weight, str) and self.class_weight == BALANCED:
+            raise SapoError("class_weight='balanced' needs all sequences at once; call fit, or give weights by label")
+        if "_tagger" not in vars(self):
+            pairs, kind = self._pairs(X, y)
+            allowed = None if classes is None else list(classes)
+            self._check_classes(pairs, kind, allowed)
+            self._fit_pairs(pairs, kind, None, sample_weight, self._conditions(_tags_of(pairs)))
+            if allowed is not None:
+                self._allowed, self.classes_ = allowed, allowed
+            return self
+        pairs, kind = self._pairs(X, y)
+        self._check_kind(kind)
+        allowed = vars(self).get("_allowed")
+        self._check_classes(pairs, kind, allowed)
+        if "_trainer" not in vars(self):
+            self._trainer = Trainer(self._tagger)
+        new = _tags_of(pairs)
+        weights = self._conditions([*map(str, self.classes_), *new]).class_weight
+        self._trainer.update(pairs, sample_weight=sample_weight, class_weight=weights)
+        # not from the tagger: that is made only when somebody asks for it
+        new.pop(str(self.missing), None)
+        self.classes_ = list(dict.fromkeys([*self.classes_, *self._labels(list(new))]))
+        if self._trainer.stopped == "interrupted":  # as in fit; what was learned is kept
+            raise KeyboardInterrupt
+        return self
+
+    def score(self, X: Any, y: Any) -> float:
+        """F1 of spans as conlleval counts it where the labels mark spans (B-NP, I-NP, O), else accuracy of tokens."""
+        return self.evaluate(X, y).main[1]
+
+    @property
+    def tagger_(self) -> Tagger:
+        """The trained `sapo.Tagger`."""
+        return self._trainer.tagger if "_trainer" in vars(self) else super().tagger_
+
+    def _fit_pairs(
+        self, pairs: Pairs, kind: type[Label], dev: Pairs | None, sample_weight: Any, conditions: Conditions
+    ) -> None:
+        prepared = prepare(
+            pairs,
+            dev=dev,
+            template=self.template,
+            columns=self.columns,
+            min_count=self.min_count,
+            conditions=conditions,
+            keep_texts=is_neural(self.learner),
+        )
+        calibrated = isinstance(self.rate, str) and self.rate == AUTO
+        outcome = self._train(
+            prepared,
+            self._settings(calibrated),
+            self.learner,
+            calibrated=calibrated,
+            sample_weight=sample_weight,
+            options=neural_options(self.learner, dict(self.network or {})),
+        )
+        self._keep(outcome.tagger, kind, outcome.history)
+
+    def _conditions(self, met: Collection[str] | None = None) -> Conditions:
+        """Labels are strings inside, whatever they came as. With `met`, weights of labels that may come later wait."""
+        weights: Any = self.class_weight
+        if isinstance(weights, Mapping):
+            weights = {str(label): weight for label, weight in weights.items() if met is None or str(label) in met}
+        return Conditions(
+            constraints=self.constraints,
+            rules=self.rules,
+            scheme=self.scheme,
+            missing=None if self.missing is None else str(self.missing),
+            class_weight=weights,
+        )
+
+    def _settings(self, calibrated: bool) -> Settings:
+        names = [name for name in self.get_params(deep=False) if name in Settings.__dataclass_fields__]
+        values = {name: getattr(self, name) for name in names if not (calibrated and name == "rate")}
+        return make_settings({**values, "seed": _seed(self.random_state)})
+
+    def _takes_columns(self) -> bool:
+        return self.template is not None or self.columns is not None or super()._takes_columns()
+
+    def _forget(self) -> None:
+        for name in ("_tagger", "_trainer", "_allowed"):
+            vars(self).pop(name, None)
+
+    def _check_classes(self, pairs: Pairs, kind: type[Label], allowed: list[Label] | None) -> None:
+        if allowed is None:
+            return
+        names = {str(label) for label in (*allowed, self.missing)}
+        for number, (_, tags) in enumerate(pairs):
+            for place, tag in enumerate(tags):
+                if tag not in names:
+                    raise SapoError(f"y[{number}][{place}]: {kind(tag)!r} is none of the classes {allowed!r:.60}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        if "_trainer" in vars(self):
+            self._tagger = self._trainer.tagger
+        state = super().__getstate__()
+        state.pop("_trainer", None)
+        return state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.threads != 1
+        return tags
+
+
+def _tags_of(pairs: Pairs) -> dict[str, None]:
+    """Each once, in the order they come."""
+    return dict.fromkeys(tag for _, tags in pairs for tag in tags)
+
+
+def _seed(random_state: Any) -> Any:
+    if random_state is None:
+        return 0
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
+    return random_state

@@ -1,0 +1,117 @@
+"""A model and encoded sentences in; the best tagging, the n best, marginals and spans out.
+
+A model may have learned other labels than it shows (see `Model.shown`). What leaves here is in terms of those shown,
+except for `Candidates` and `Distribution`, which belong to the lattice.
+"""
+
+import numpy as np
+
+from sapo import kernels
+from sapo.corpus.probable import RankedTagging, TaggedSpan
+from sapo.encode.encoded import EncodedCorpus
+from sapo.kernels.types import Doubles, Ints
+from sapo.model import Model
+from sapo.search import Candidates, search_n
+from sapo.search.decode import tag_corpus
+from sapo.search.lattice import Lattice, make_lattice
+from sapo.search.probabilities import Distribution, distribution, span_reading, tempered, top_n_marginals
+from sapo.tagger.bias import with_label_bias
+from sapo.tags.schemes import loose_spans
+
+
+def best_tags(model: Model, corpus: EncodedCorpus) -> Ints:
+    """The tags of all tokens, by Viterbi."""
+    return as_shown(model, tag_corpus(corpus, with_label_bias(model)))
+
+
+def searched_tags(model: Model, corpus: EncodedCorpus, search: str, width: int) -> Ints:
+    """The same by the search of this name; a beam of this width may miss the best tagging."""
+    found = [candidates(model, corpus, i, 1, search, width).paths[0] for i in range(corpus.sentences)]
+    return as_shown(model, np.concatenate([np.empty(0, np.int32), *found]))
+
+
+def sentence_lattice(model: Model, corpus: EncodedCorpus, sentence: int) -> Lattice:
+    """The scores of one sentence."""
+    return make_lattice(corpus, sentence, with_label_bias(model))
+
+
+def candidates(model: Model, corpus: EncodedCorpus, sentence: int, n: int, search: str, width: int) -> Candidates:
+    """The n best taggings of one sentence."""
+    lattice = sentence_lattice(model, corpus, sentence)
+    kernels.prepare(pairs=(width if search == "beam" else n) * lattice.node.size)
+    return search_n(search, lattice, n=n, width=width)
+
+
+def sentence_distribution(model: Model, corpus: EncodedCorpus, sentence: int) -> Distribution:
+    """All taggings of one sentence with their probabilities."""
+    lattice = sentence_lattice(model, corpus, sentence).tempered(model.temperature)
+    kernels.prepare(pairs=3 * lattice.node.size * lattice.labels)  # to sum takes as long as three searches
+    return distribution(lattice)
+
+
+def ranked(model: Model, corpus: EncodedCorpus, sentence: int, found: Candidates) -> list[RankedTagging]:
+    """The candidates of a sentence with their probabilities, among them and among all taggings."""
+    paths = as_shown(model, found.paths)
+    shares = tempered(found, model.temperature).probabilities.tolist()
+    exact = sentence_distribution(model, corpus, sentence).probabilities(found)
+    return [RankedTagging(*values) for values in zip(paths, shares, exact, strict=True)]
+
+
+def marginal(model: Model, corpus: EncodedCorpus, sentence: int) -> Doubles:
+    """P(the token has the label), [tokens, labels], over all taggings of one sentence."""
+    return _shown_marginal(model, sentence_distribution(model, corpus, sentence).marginal)
+
+
+def all_marginals(model: Model, corpus: EncodedCorpus) -> Doubles:
+    """The same for the tokens of all sentences."""
+    found = np.empty((corpus.tokens, len(model.outer_labels)), np.float64)
+    for sentence in range(corpus.sentences):
+        first, last = corpus.offsets[sentence : sentence + 2].tolist()
+        found[first:last] = marginal(model, corpus, sentence)
+    return found
+
+
+def marginal_among(model: Model, found: Candidates) -> Doubles:
+    """P(the token has the label), [tokens, labels], over these candidates only."""
+    return _shown_marginal(model, top_n_marginals(tempered(found, model.temperature), len(model.labels)))
+
+
+def spans_of(model: Model, corpus: EncodedCorpus, tags: Ints) -> list[list[TaggedSpan]]:
+    """The spans that these tags mark in each sentence, with their probabilities over all taggings."""
+    reading = span_reading(model.labels)
+    result = []
+    for sentence in range(corpus.sentences):
+        first, last = corpus.offsets[sentence : sentence + 2].tolist()
+        spans = loose_spans(label_names(model, tags[first:last]))
+        shares = sentence_distribution(model, corpus, sentence).span_probabilities(reading, spans).tolist()
+        result.append(
+            [TaggedSpan(span.start, span.end, span.type, share) for span, share in zip(spans, shares, strict=True)]
+        )
+    return result
+
+
+def as_shown(model: Model, tags: Ints) -> Ints:
+    """Places in `outer_labels`, of labels as the model learned them."""
+    places = model.shown_places
+    return tags if places is None else places[tags]
+
+
+def label_names(model: Model, tags: Ints) -> list[str]:
+    """The names of tags, which are places in `outer_labels`."""
+    labels = model.outer_labels
+    return [labels[tag] for tag in tags.tolist()]
+
+
+def by_label(model: Model, marginal: Doubles) -> list[dict[str, float]]:
+    """Rows of probabilities as dictionaries, for people."""
+    return [dict(zip(model.outer_labels, row, strict=True)) for row in marginal.tolist()]
+
+
+def _shown_marginal(model: Model, marginal: Doubles) -> Doubles:
+    """Of labels that are shown alike, the sum."""
+    places = model.shown_places
+    if places is None:
+        return marginal
+    shown = np.zeros((len(marginal), len(model.outer_labels)))
+    np.add.at(shown.T, places, marginal.T)
+    return shown

@@ -1,0 +1,116 @@
+"""Known tags of some tokens in, what these tokens may not be out, as every lattice of the corpus takes it."""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from numbers import Integral
+
+import numpy as np
+
+from sapo.corpus import Block
+from sapo.corpus.columns import column_index
+from sapo.encode.encoded import EncodedCorpus
+from sapo.errors import SapoError, did_you_mean
+from sapo.kernels.types import Longs
+from sapo.model import Model
+from sapo.tags.possible import impossible_sentence
+
+OPEN = "_"  # in a column of forced tags: this token may be anything
+Forced = Mapping[int, str]  # a token's number in its sentence, and its tag
+
+
+def force_block(corpus: EncodedCorpus, block: Block, column: str, model: Model) -> EncodedCorpus:
+    """A block of a file, encoded, whose tokens have the tags of a column wherever there is one."""
+    return with_forced(corpus, forced_column(block, column), model, partial(line_of_token, block))
+
+
+def force_sentences(
+    corpus: EncodedCorpus, forced: Sequence[Forced | None], model: Model, *, first: int = 0
+) -> EncodedCorpus:
+    """Sentences of Python, encoded, with the tags of a mapping a sentence; `first` is the number of the first one."""
+    tags = forced_lists(forced, corpus.offsets, first)
+    return with_forced(corpus, tags, model, partial(token_number, corpus, first))
+
+
+def forced_of_each(forced: Iterable[Forced | None]) -> list[Forced | None]:
+    """The mappings of several sentences, from whatever gives them one by one."""
+    if isinstance(forced, Mapping | str) or not isinstance(forced, Iterable):
+        raise SapoError(
+            "forced tags: give a list with a mapping (or None) for each sentence, such as [{0: 'B-NP'}, None], "
+            f"not {forced!r}"
+        )
+    return list(forced)
+
+
+def forced_column(block: Block, column: str) -> list[str | None]:
+    """The tags of a column, None where it has '_'. The column is given by name or number."""
+    if column in block.columns:
+        name = column
+    else:
+        name = block.columns[column_index(column, None, len(block.columns), block.name)]
+    return [None if tag == OPEN else tag for tag in block.strings(name)]
+
+
+def forced_lists(forced: Sequence[Forced | None], offsets: Longs, first: int) -> list[str | None]:
+    """The same of mappings, one a sentence; `first` is the number of the first sentence."""
+    tags: list[str | None] = [None] * int(offsets[-1])
+    for sentence, known in enumerate(forced):
+        if known is not None and not isinstance(known, Mapping):
+            raise SapoError(
+                f"forced tags: those of sentence {first + sentence} must be a mapping of token numbers to tags, "
+                f"such as {{0: 'B-NP'}}, not {known!r}"
+            )
+        begin, end = offsets[sentence : sentence + 2].tolist()
+        for position, tag in (known or {}).items():
+            if not isinstance(position, Integral) or not 0 <= position < end - begin:
+                raise SapoError(
+                    f"forced tags: sentence {first + sentence} has no token {position!r}; "
+                    f"it has {end - begin} tokens, from 0 on"
+                )
+            tags[begin + int(position)] = tag
+    return tags
+
+
+def line_of_token(block: Block, token: int) -> str:
+    """Where a token of a file stands, for messages."""
+    scanned = block.extra.get("scanned")
+    if scanned is not None:
+        newlines = np.flatnonzero(scanned.data == ord("\n"))
+        return f"{block.name}:{scanned.first_line + int(np.searchsorted(newlines, scanned.line_starts[token]))}"
+    sentence = int(np.searchsorted(block.offsets, token, side="right")) - 1
+    lines = block.extra.get("lines")  # of JSONL, where a sentence is a line
+    return f"{block.name}:{lines[sentence]}" if lines else block.name
+
+
+def token_number(corpus: EncodedCorpus, first: int, token: int) -> str:
+    """Where a token of Python sentences stands, for messages."""
+    sentence = int(np.searchsorted(corpus.offsets, token, side="right")) - 1
+    return f"sentence {first + sentence}, token {token - int(corpus.offsets[sentence])}"
+
+
+def with_forced(
+    corpus: EncodedCorpus, tags: Sequence[str | None], model: Model, place: Callable[[int], str]
+) -> EncodedCorpus:
+    """The corpus whose tokens have these tags wherever there is one; they must fit the constraints of the model.
+
+    `place` says where a token stands, for messages.
+    """
+    if all(tag is None for tag in tags):
+        return corpus
+    names, shown = model.outer_labels, model.shown or model.labels
+    wanted = np.full(len(tags), -1, np.int32)
+    for token, tag in enumerate(tags):
+        if tag is not None and tag not in names:
+            raise SapoError(f"{place(token)}: the model has no label '{tag}' to force{did_you_mean(str(tag), names)}")
+        if tag is not None:
+            wanted[token] = names.index(tag)
+    # fits[name + 1, label]: whether a label is shown by this name; the first row is for tokens without a forced tag
+    fits = np.array([[True] * len(shown), *([name == other for other in shown] for name in names)])
+    allowed = fits[wanted + 1]
+    impossible = impossible_sentence(model.parameters.bans, allowed, wanted >= 0, corpus.offsets)
+    if impossible is not None:
+        raise SapoError(
+            f"{place(int(corpus.offsets[impossible]))}: no tagging of this sentence has the forced tags and keeps to "
+            "the constraints of the model; change the tags, or train with --no-constraints"
+        )
+    return dataclasses.replace(corpus, token_bans=np.where(allowed, 0, -np.inf).astype(np.float32))

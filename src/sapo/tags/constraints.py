@@ -1,0 +1,165 @@
+"""Gold tags and the user's wishes in, the constraints of a model out, and the bans that they mean for its labels.
+
+What occurs in the gold tags is never forbidden by a scheme: there the scheme has exceptions. So an output is valid in
+the scheme where the training data is, and elsewhere it has only such faults as the training data has.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sapo.errors import SapoError
+from sapo.kernels.types import Bools, Floats, Ints, Longs
+from sapo.tags.possible import impossible_length, impossible_sentence
+from sapo.tags.recognise import recognise, scheme_bans
+from sapo.tags.rules import apply_rules
+from sapo.tags.schemes import SCHEMES
+from sapo.tags.transitions import first_sentence_with, transition_counts
+
+Transition = tuple[str | None, str | None]  # None is the border of a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """What a model keeps to; stored with it, so that labels that come later keep to it, too."""
+
+    scheme: str | None = None  # whose rules hold
+    exceptions: tuple[Transition, ...] = ()  # that the scheme forbids and the training data has
+    rules: tuple[str, ...] = ()  # of the user
+
+    def as_json(self) -> dict[str, Any]:
+        return {"scheme": self.scheme, "exceptions": [list(pair) for pair in self.exceptions], "rules": [*self.rules]}
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> "Constraints":
+        """Raise ValueError where this is no such thing."""
+        pairs = [tuple(pair) for pair in stored["exceptions"]]
+        names = [name for pair in pairs for name in pair]
+        if (
+            stored["scheme"] not in (None, *SCHEMES)
+            or not all(len(pair) == 2 for pair in pairs)
+            or not all(name is None or isinstance(name, str) for name in names)
+            or not all(isinstance(rule, str) for rule in stored["rules"])
+        ):
+            raise ValueError("constraints")
+        return cls(stored["scheme"], tuple(pairs), tuple(stored["rules"]))
+
+
+def bans_of(constraints: Constraints, labels: Sequence[str], shown: Sequence[str] = ()) -> Floats:
+    """The bans for these labels. Rules name labels as they are shown, where that differs (see inner.py)."""
+    bans = np.zeros((len(labels) + 2, len(labels)), np.float32)
+    if constraints.scheme is not None:
+        bans = scheme_bans(labels, constraints.scheme)
+        place = {label: number for number, label in enumerate(labels)}
+        for before, after in constraints.exceptions:
+            if before is None:
+                bans[len(labels), place[after or ""]] = 0
+            elif after is None:
+                bans[len(labels) + 1, place[before]] = 0
+            else:
+                bans[place[before], place[after]] = 0
+    if not shown:
+        apply_rules(bans, constraints.rules, labels)
+        return bans
+    names = list(dict.fromkeys(shown))
+    of_rules = np.zeros((len(names) + 2, len(names)), np.float32)
+    apply_rules(of_rules, constraints.rules, names)
+    inner = np.array([names.index(name) for name in shown])
+    bans += of_rules[np.concatenate([inner, [len(names), len(names) + 1]])][:, inner]
+    return bans
+
+
+def find_constraints(
+    labels: Sequence[str],
+    gold: Ints,
+    offsets: Longs,
+    *,
+    scheme: str | None = None,
+    rules: Sequence[str] = (),
+    on: bool = True,
+    shown: Sequence[str] = (),
+    allowed: Bools | None = None,  # [sets, labels] of gold tags -2 - s
+    what: str = "training data",
+) -> tuple[Constraints, Floats, list[str]]:
+    """Constraints for gold tags, their bans, and what a person should know of them.
+
+    The scheme is recognised, unless it is known. Without `on` only the rules of the user hold.
+
+    >>> gold, offsets = np.array([0, 1, 2, 0], np.int32), np.array([0, 4])
+    >>> find_constraints(["O", "B-NP", "I-NP"], gold, offsets)[0].scheme
+    'iob2'
+    """
+    counts = transition_counts(gold, offsets, len(labels))
+    found, notes = _of_scheme(labels, counts, scheme) if on else (Constraints(), [])
+    length = impossible_length(bans_of(found, labels))
+    if length:
+        notes = [f"constraints are off: no sentence of {length} tokens would have a valid {found.scheme} tagging"]
+        found = Constraints()
+    constraints = replace(found, rules=tuple(rules))
+    bans = bans_of(constraints, labels, shown)
+    _check(bans, constraints, gold, offsets, counts, what)
+    _check_open(bans, gold, allowed, offsets, what)
+    return constraints, bans, notes
+
+
+def _of_scheme(labels: Sequence[str], counts: Longs, scheme: str | None) -> tuple[Constraints, list[str]]:
+    if scheme is None:
+        recognised = recognise(labels, counts)
+        if recognised is None:
+            return Constraints(), []
+        scheme, faults = recognised
+    else:
+        faults = np.where(scheme_bans(labels, scheme) < 0, counts, 0)
+    borders = len(labels), len(labels) + 1
+    exceptions: list[Transition] = []
+    for row, tag in np.argwhere(faults).tolist():
+        before, after = (
+            (labels[tag], None) if row == borders[1] else (None if row == borders[0] else labels[row], labels[tag])
+        )
+        exceptions.append((before, after))
+    if not exceptions:
+        return Constraints(scheme), []
+    times = int(faults.sum())
+    number = f"{times} transitions of the training data are" if times > 1 else "1 transition of the training data is"
+    pairs = ", ".join(f"{before or 'start'} {after or 'end'}" for before, after in exceptions[:3])
+    note = f"{number} not valid {scheme}, and allowed in the output, too ({pairs}{', ...' * (len(exceptions) > 3)})"
+    if scheme == "iob2":
+        note += "; with --scheme iob2 they are read as conlleval does, and no output is invalid"
+    return Constraints(scheme, tuple(exceptions)), [note]
+
+
+def _check(bans: Floats, constraints: Constraints, gold: Ints, offsets: Longs, counts: Longs, what: str) -> None:
+    """Every sentence must have a tagging, and those of the training data theirs."""
+    if not (bans < 0).any():
+        return
+    length = impossible_length(bans)
+    if length:
+        raise SapoError(
+            f"the rules leave no tagging for a sentence of {length} token{'s' * (length > 1)}; "
+            f"allow more ({'; '.join(constraints.rules)})"
+        )
+    times = int(counts[bans < 0].sum())
+    if times:
+        sentence = first_sentence_with(bans, gold, offsets)
+        raise SapoError(
+            f"{what}: sentence {sentence} breaks the rules ({'; '.join(constraints.rules)}), which happens {times} "
+            f"time{'s' * (times > 1)}; mend the data or the rules"
+        )
+
+
+def _check_open(bans: Floats, gold: Ints, allowed: Bools | None, offsets: Longs, what: str) -> None:
+    """Where tags are open, some tagging must fit."""
+    is_open = gold < 0
+    if not ((bans < 0).any() and is_open.any()):
+        return
+    fits = (gold == -1)[:, np.newaxis] | (gold[:, np.newaxis] == np.arange(bans.shape[1]))
+    in_set = gold < -1
+    if allowed is not None and in_set.any():
+        fits[in_set] = allowed[-2 - gold[in_set]]
+    impossible = impossible_sentence(bans, fits, is_open, offsets)
+    if impossible is not None:
+        raise SapoError(
+            f"{what}: sentence {impossible + 1}: no tags fit where some are missing; mend it, or use --no-constraints"
+        )

@@ -1,0 +1,61 @@
+"""Rules of the user in, bans out.
+
+    forbid B-NP B-VP     B-VP may not follow B-NP
+    allow O I-NP         lifts what the tag scheme or a rule above forbids
+    start O B-*          a sentence begins with one of these
+    end . ! ?            a sentence ends with one of these
+
+A rule is a line; '*' stands for any characters, and what follows '#' after a blank is a comment.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sapo.errors import SapoError
+from sapo.kernels.types import Floats
+
+BORDERS = {"start": 0, "end": 1}  # their rows, counted from the number of labels
+EXAMPLE = "write for example 'forbid B-NP B-VP', 'allow O I-NP', 'start O B-*' or 'end .'"
+
+
+def apply_rules(bans: Floats, rules: Sequence[str], labels: Sequence[str]) -> None:
+    """Change the bans by one rule after the other; of rules for the start (or the end) any may hold."""
+    borders = {word: np.zeros(len(labels), bool) for word in BORDERS}
+    for word, first, second in parse_rules(rules, labels):
+        if word in BORDERS:
+            borders[word][first] = True
+        else:
+            bans[np.ix_(first, second)] = 0 if word == "allow" else -np.inf
+    for word, wanted in borders.items():
+        if wanted.any():
+            bans[len(labels) + BORDERS[word], ~wanted] = -np.inf
+
+
+def parse_rules(rules: Sequence[str], labels: Sequence[str]) -> Iterator[tuple[str, list[int], list[int]]]:
+    """Each rule with the places of the labels that it names."""
+    for rule in rules:
+        if not isinstance(rule, str):
+            raise SapoError(f"rule {rule!r}: expected a string; {EXAMPLE}")
+        word, *patterns = rule.split() or [""]
+        if word not in ("forbid", "allow", *BORDERS):
+            raise SapoError(f"rule '{rule}': unknown word '{word}'; {EXAMPLE}")
+        if word in BORDERS and not patterns:
+            raise SapoError(f"rule '{rule}': names no label; {EXAMPLE}")
+        if word not in BORDERS and len(patterns) != 2:
+            raise SapoError(f"rule '{rule}': expected two labels, found {len(patterns)}; {EXAMPLE}")
+        places = [_matching(pattern, labels, rule) for pattern in patterns]
+        if word in BORDERS:
+            yield word, sorted({place for some in places for place in some}), []
+        else:
+            yield word, places[0], places[1]
+
+
+def _matching(pattern: str, labels: Sequence[str], rule: str) -> list[int]:
+    wanted = re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
+    found = [place for place, label in enumerate(labels) if wanted.fullmatch(label)]
+    if not found:
+        some = ", ".join(labels[:20]) + (", ..." if len(labels) > 20 else "")
+        raise SapoError(f"rule '{rule}': no label is '{pattern}'; the labels are {some}")
+    return found

@@ -1,0 +1,1 @@
+"""What the user said in, one run out; and the update of a trained model."""

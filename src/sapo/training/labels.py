@@ -1,0 +1,171 @@
+"""Encoded sentences and the user's wishes in; what is learned, and under which constraints, out.
+
+Which tags are missing, how much each token counts, in which scheme the labels are learned, and what is forbidden.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.importance import importance_of_tokens
+from sapo.errors import SapoError
+from sapo.kernels.types import Floats, Ints
+from sapo.model import Model, shown_places
+from sapo.tags import (
+    Constraints,
+    InnerLabels,
+    bans_of,
+    find_constraints,
+    learn_as,
+    recognise,
+    transition_counts,
+)
+from sapo.tags.missing import MISSING, open_missing
+from sapo.tags.schemes import letters_of_scheme
+from sapo.training.rules import read_rules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """What may be told about the labels of a run."""
+
+    constraints: bool = True  # keep to the tag scheme, where the labels mark spans
+    rules: Sequence[str] | str | Path = ()  # rules, or a file of them: see constraints/rules.py
+    scheme: str | None = None  # learn the labels in this scheme
+    missing: str | None = None  # the mark of a missing tag; None is one anyway
+    sample_weight: Sequence[float] | None = None  # one a sentence
+    class_weight: Mapping[str, float] | str | None = None  # by label, or 'balanced'
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What stands where a tag is missing."""
+        return (MISSING,) if self.missing is None else (MISSING, self.missing)
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """The corpus as it is learned from."""
+
+    labels: list[str]  # as they are learned
+    outer: list[str]  # as they are shown
+    shown: tuple[str, ...]  # the name that each label is shown by; empty where it is its own
+    corpus: EncodedCorpus
+    constraints: Constraints
+    bans: Floats
+    notes: list[str]  # for the person who trains
+
+    @property
+    def shown_places(self) -> Ints | None:
+        """The place in `outer` of each label that is learned; None where they are the same."""
+        return shown_places(self.shown, self.outer)
+
+
+def make_lesson(labels: Sequence[str], corpus: EncodedCorpus, conditions: Conditions) -> Lesson:
+    """`labels` are those that were read, missing ones and all; the gold tags of the corpus are places in them."""
+    what = "training data"
+    outer, gold = open_missing(labels, corpus.gold, conditions.marks, what)
+    importance = importance_of_tokens(
+        outer, gold, corpus.offsets, sample_weight=conditions.sample_weight, class_weight=conditions.class_weight
+    )
+    learned, shown = list(outer), tuple[str, ...]()
+    allowed = corpus.allowed
+    notes: list[str] = []
+    if conditions.scheme is not None:
+        if not conditions.constraints:
+            raise SapoError("a scheme needs constraints: without them what is learned cannot be shown in the old one")
+        inner, notes = _in_scheme(conditions.scheme, outer, gold, corpus)
+        learned, shown, gold, allowed = inner.labels, inner.shown, inner.gold, inner.allowed
+        outer = list(dict.fromkeys([*(shown or learned), *outer]))
+    rules = conditions.rules
+    constraints, bans, more = find_constraints(
+        learned,
+        gold,
+        corpus.offsets,
+        scheme=conditions.scheme,
+        rules=read_rules(rules) if isinstance(rules, str | Path) else list(rules),
+        on=conditions.constraints,
+        shown=shown,
+        allowed=allowed,
+    )
+    corpus = dataclasses.replace(corpus, gold=gold, importance=importance, allowed=allowed)
+    return Lesson(learned, outer, shown, corpus, constraints, bans, [*notes, *more])
+
+
+def _in_scheme(scheme: str, labels: list[str], gold: Ints, corpus: EncodedCorpus) -> tuple[InnerLabels, list[str]]:
+    found = recognise(labels, transition_counts(gold, corpus.offsets, len(labels)))
+    if scheme != "iob2" and found is not None and found[0] == scheme and not found[1].any():
+        return InnerLabels(labels, gold, (), 0, corpus.allowed), []
+    if found is None or found[0] != "iob2":
+        told = f"is {found[0]}" if found else "follows no scheme"
+        raise SapoError(
+            f"scheme {scheme}: the training data must have IOB2 tags, and it {told}; "
+            "convert it first: sapo convert IN OUT --scheme iob2"
+        )
+    inner = learn_as(scheme, labels, gold, corpus.offsets)
+    notes = []
+    if inner.mended:
+        spans = f"{inner.mended} spans begin" if inner.mended > 1 else "1 span begins"
+        notes = [f"{spans} with I- in the training data and {'are' if inner.mended > 1 else 'is'} learned as B-"]
+    return inner, notes
+
+
+def grown_lesson(
+    model: Model,
+    labels: Sequence[str],
+    corpus: EncodedCorpus,
+    marks: Sequence[str],
+    *,
+    sample_weight: Sequence[float] | None = None,
+    class_weight: Mapping[str, float] | str | None = None,
+) -> Lesson:
+    """New sentences for a model that is there. `labels` begins with those that the model shows.
+
+    The model's scheme and rules hold for labels that are new, and what the new sentences have is allowed by the scheme.
+    """
+    what = "new data"
+    known, kept = list(model.labels), model.constraints
+    for mark in marks:
+        if mark in model.outer_labels:
+            raise SapoError(
+                f"{what}: '{mark}' is a label of the model and cannot mark a missing tag; choose another mark"
+            )
+    outer, gold = open_missing(labels, corpus.gold, marks, what)
+    importance = importance_of_tokens(
+        outer, gold, corpus.offsets, sample_weight=sample_weight, class_weight=class_weight
+    )
+    learned, shown, allowed = list(outer), tuple[str, ...](), corpus.allowed
+    if model.shown:
+        assert kept.scheme is not None
+        inner = learn_as(kept.scheme, outer, gold, corpus.offsets, known=known)
+        learned, shown, gold, allowed = inner.labels, inner.shown, inner.gold, inner.allowed
+    constraints = kept
+    if kept != Constraints():
+        scheme = kept.scheme
+        letters = letters_of_scheme(scheme) if scheme else frozenset()
+        for label in learned if scheme else ():
+            letter, _, kind = label.partition("-")
+            if label != "O" and (letter not in letters or not kind):
+                raise SapoError(
+                    f"{what}: has the label '{label}', which {scheme}, the tag scheme of the model, has not"
+                )
+        constraints, _, _ = find_constraints(
+            learned,
+            gold,
+            corpus.offsets,
+            scheme=scheme,
+            rules=kept.rules,
+            on=scheme is not None,
+            shown=shown,
+            allowed=allowed,
+            what=what,
+        )
+        exceptions = tuple(dict.fromkeys([*kept.exceptions, *constraints.exceptions]))
+        constraints = dataclasses.replace(constraints, exceptions=exceptions)
+    bans = bans_of(constraints, learned, shown)
+    if kept == Constraints():  # bans that somebody made by hand
+        old, size = model.parameters.bans, len(known)
+        bans[:size, :size], bans[-2:, :size] = old[:size], old[size:]
+    corpus = dataclasses.replace(corpus, gold=gold, importance=importance, allowed=allowed)
+    return Lesson(learned, outer, shown, corpus, constraints, bans, [])

@@ -1,0 +1,19 @@
+"""Rules of the user, from a file."""
+
+import re
+from pathlib import Path
+
+from sapo.corpus.files import check_utf8, read_chunks, show_path
+from sapo.errors import SapoError
+from sapo.tags.rules import EXAMPLE
+
+
+def read_rules(path: str | Path) -> list[str]:
+    """The rules of a file, one a line, without comments."""
+    data = b"".join(read_chunks(path))
+    check_utf8(data, show_path(path), 1)
+    lines = data.decode("utf-8").splitlines()
+    found = [rule for rule in (re.sub(r"(^|\s)#.*", "", line).strip() for line in lines) if rule]
+    if not found:
+        raise SapoError(f"{show_path(path)}: holds no rule; {EXAMPLE}")
+    return found

@@ -1,0 +1,241 @@
+"""A tagger and a labelled file in; out come how far its probabilities can be trusted, or a tagger that is calibrated.
+
+A temperature divides all scores. It changes no tag, only how sure the tagger says it is: above 1 less, below 1 more.
+It is fitted on sentences that were not trained on, by the likelihood of their gold tags. A model that learns
+other labels than it shows (`Model.shown`) is judged by those that it shows.
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sapo.corpus.labelled import read_pairs
+from sapo.errors import SapoError, did_you_mean
+from sapo.evaluate import looks_like_spans
+from sapo.evaluate.calibration import BINS, Reliability, reliability
+from sapo.kernels.types import Doubles
+from sapo.model import Model
+from sapo.search import top_n
+from sapo.search.lattice import Lattice
+from sapo.search.probabilities import distribution, span_reading, tempered, top_n_marginals, top_n_spans
+from sapo.tagger.tagger import Tagger
+from sapo.tags.inner import shown_name
+from sapo.tags.schemes import loose_spans
+
+LEAST = -745.0  # log of the smallest number: what a forbidden tag counts, at every temperature
+WIDEST = 20 * math.log(2)  # temperatures from 2^-20 to 2^20
+CLOSE = 1e-3  # how exactly the log of the temperature is found
+GOLDEN = (math.sqrt(5) - 1) / 2
+
+Watch = Callable[[float, float], None]  # is told every temperature that was tried, and its loss
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How far the probabilities of the best tagging's tokens, spans and of itself agree with how often it is right.
+
+    `exact` are probabilities over all taggings, `top_n` those over the n best only. Spans only where labels mark them.
+    """
+
+    exact: dict[str, Reliability]  # by tokens, spans, sentences
+    top_n: dict[str, Reliability]
+    n: int
+    temperature: float
+
+    def rows(self) -> dict[str, Reliability]:
+        """All of them by name."""
+        kinds = ((self.exact, "all taggings"), (self.top_n, f"top {self.n}"))
+        return {f"{what}, {over}": found for kind, over in kinds for what, found in kind.items()}
+
+    def as_json(self) -> dict[str, object]:
+        kinds = {"exact": self.exact, "top_n": self.top_n}
+        listed = {name: {what: dataclasses.asdict(row) for what, row in kind.items()} for name, kind in kinds.items()}
+        return {"temperature": self.temperature, "n": self.n, **listed}
+
+
+def measure(
+    tagger: Tagger,
+    data: Any,
+    *,
+    n: int = 5,
+    bins: int = BINS,
+    watch: Callable[[int], None] | None = None,
+    **reading: Any,
+) -> Calibration:
+    """Tag a labelled file, or pairs of tokens and tags, and compare probabilities with what is right.
+
+    A sentence of which every tagging is forbidden has no probabilities and is left out. `watch` is told the number of
+    tokens of each sentence.
+    """
+    if n < 1:
+        raise SapoError(f"n must be at least 1, not {n}")
+    labels, temperature = tagger.model.labels, tagger.model.temperature
+    spanned = looks_like_spans(labels)
+    shown = dict(zip(labels, tagger.model.shown or labels, strict=True))  # tokens are judged by what people see
+    alike = np.array([[shown[one] == shown[other] for other in labels] for one in labels], np.float64)
+    exact, over_n = _Answers(), _Answers()
+    for lattice, gold in _gold_lattices(tagger, data, **reading):
+        if watch is not None:
+            watch(len(gold))
+        found = tempered(top_n(lattice, n=n), temperature)
+        if not len(found):
+            continue
+        whole, path = distribution(lattice.tempered(temperature)), found.paths[0]
+        names = [labels[tag] for tag in path.tolist()]
+        seen = _as_shown(gold, tagger.model)
+        right = [shown[one] == other for one, other in zip(names, seen, strict=True)]
+        tokens = np.arange(len(path))
+        exact.add("tokens", (whole.marginal @ alike)[tokens, path].tolist(), right)
+        over_n.add("tokens", (top_n_marginals(found, len(labels)) @ alike)[tokens, path].tolist(), right)
+        if spanned:
+            spans, true = loose_spans(names), set(loose_spans(gold))
+            right_spans = [span in true for span in spans]
+            exact.add("spans", whole.span_probabilities(span_reading(labels), spans).tolist(), right_spans)
+            shares = top_n_spans(found, labels)
+            over_n.add("spans", [shares[span] for span in spans], right_spans)
+        exact.add("sentences", [whole.probability(path)], [all(right)])
+        over_n.add("sentences", [float(found.probabilities[0])], [all(right)])
+    return Calibration(exact.reliabilities(bins), over_n.reliabilities(bins), n, temperature)
+
+
+class _Answers:
+    """Confidences and whether they were right, by kind."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, tuple[list[float], list[bool]]] = {}
+
+    def add(self, kind: str, confidences: list[float], right: list[bool]) -> None:
+        known = self.kinds.setdefault(kind, ([], []))
+        known[0].extend(min(confidence, 1.0) for confidence in confidences)
+        known[1].extend(right)
+
+    def reliabilities(self, bins: int) -> dict[str, Reliability]:
+        return {
+            kind: reliability(np.array(confidences), np.array(right, np.bool_), bins=bins)
+            for kind, (confidences, right) in self.kinds.items()
+        }
+
+
+def calibrate(tagger: Tagger, dev: Any, *, by: str = "tokens", watch: Watch | None = None, **reading: Any) -> Tagger:
+    """The same tagger with the temperature under which the gold tags of `dev` are likeliest.
+
+    `dev` is the path of a labelled file, or pairs of tokens and tags; none of it should have been trained on. `by`
+    says what must be likely: `tokens`, each gold tag on its own (its marginal), or `sequence`, the gold tagging.
+
+    >>> import sapo
+    >>> pairs = [(["a", "dog"], ["DT", "NN"]), (["a", "run"], ["DT", "NN"])]
+    >>> tagger = sapo.train(pairs, template="pos", epochs=3)
+    >>> doubtful = calibrate(tagger, [(["a", "dog"], ["DT", "NN"]), (["a", "run"], ["DT", "DT"])])
+    >>> doubtful.tag(["a", "run"]) == tagger.tag(["a", "run"]), doubtful.model.temperature > 1
+    (True, True)
+    """
+    if by not in LOSSES:
+        raise SapoError(f"unknown likelihood '{by}'{did_you_mean(by, LOSSES)}")
+    sentences = [(lattice, gold) for lattice, gold in _gold_lattices(tagger, dev, **reading) if len(gold)]
+    if not sentences:
+        raise SapoError("calibration: the data has no tokens; give some labelled sentences")
+    loss_of = LOSSES[by]
+
+    def loss(log_temperature: float) -> float:
+        temperature = math.exp(log_temperature)
+        total = sum(loss_of(lattice.tempered(temperature), gold, tagger.model) for lattice, gold in sentences)
+        if watch is not None:
+            watch(temperature, total / len(sentences))
+        return total
+
+    found = lowest(loss, math.log(tagger.model.temperature))
+    if found is None:
+        raise SapoError(
+            f"calibration: no temperature is best for these {len(sentences)} sentences, as the tagger makes no mistake "
+            "in them or nothing but mistakes; give more sentences, which it was not trained on"
+        )
+    temperature = float(f"{math.exp(found):.4g}")  # no more digits than are known
+    return Tagger(dataclasses.replace(tagger.model, temperature=temperature))
+
+
+def _token_loss(lattice: Lattice, gold: Sequence[str], model: Model) -> float:
+    """Minus the log of the product of the gold tags' marginals; tags that the model does not know are left out."""
+    logs = _shown_logs(distribution(lattice).log_marginal(), model)
+    numbers = _numbers(model.outer_labels)
+    known = [(position, numbers[tag]) for position, tag in enumerate(_as_shown(gold, model)) if tag in numbers]
+    return -sum(max(float(logs[position, tag]), LEAST) for position, tag in known)
+
+
+def _sequence_loss(lattice: Lattice, gold: Sequence[str], model: Model) -> float:
+    """Minus the log of the gold tagging's probability; a tagging that the model cannot give is left out."""
+    numbers = _numbers(model.labels)  # a valid tagging is shown for one learned tagging alone
+    if any(tag not in numbers for tag in gold):
+        return 0.0
+    score = lattice.path_score([numbers[tag] for tag in gold])
+    return distribution(lattice).log_z - score if score > -math.inf else 0.0
+
+
+LOSSES = {"tokens": _token_loss, "sequence": _sequence_loss}
+
+
+def _numbers(labels: Sequence[str]) -> dict[str, int]:
+    return {label: number for number, label in enumerate(labels)}
+
+
+def _as_shown(gold: Sequence[str], model: Model) -> Sequence[str]:
+    """Learned tags by the names that people see, also those that the model has never met."""
+    return [shown_name(tag) for tag in gold] if model.shown else gold
+
+
+def _shown_logs(logs: Doubles, model: Model) -> Doubles:
+    """Logarithms of marginals, [tokens, outer labels]: of labels that are shown alike, that of the sum."""
+    if model.shown_places is None:
+        return logs
+    shown = np.full((len(logs), len(model.outer_labels)), -np.inf)
+    np.logaddexp.at(shown.T, model.shown_places, logs.T)
+    return shown
+
+
+def lowest(function: Callable[[float], float], start: float, *, step: float = math.log(2)) -> float | None:
+    """Where a function with one valley is lowest, by golden section; None where it falls to the end of the range.
+
+    >>> round(lowest(lambda x: (x - 3) ** 2, 0.0), 2)
+    3.0
+    """
+    start = max(-WIDEST, min(start, WIDEST - step))
+    here, there = function(start), function(start + step)
+    if there >= here:  # then downhill is the other way
+        start, step, there = start + step, -step, here
+    a, b = start, start + step  # from a to b it goes down
+    while True:
+        c = max(-WIDEST, min(b + step, WIDEST))
+        if c == b:
+            return None
+        beyond = function(c)
+        if beyond == there == function((b + c) / 2):  # flat: nothing is left to gain
+            return None
+        if beyond >= there:
+            break
+        a, b, there, step = b, c, beyond, 1.5 * step
+    low, high = min(a, c), max(a, c)
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    at_left, at_right = function(left), function(right)
+    while high - low > CLOSE:
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - GOLDEN * (high - low)
+            at_left = function(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + GOLDEN * (high - low)
+            at_right = function(right)
+    return (low + high) / 2
+
+
+def _gold_lattices(tagger: Tagger, data: Any, **reading: Any) -> Iterator[tuple[Lattice, Sequence[str]]]:
+    """The lattice of every sentence with its gold tags."""
+    if isinstance(data, str | Path):
+        yield from tagger.gold_lattices(data, **reading)
+        return
+    tokens, tags = read_pairs(list(data), "dev data")
+    yield from zip(tagger.lattices(tokens), map(tagger.learned_tags, tags), strict=True)

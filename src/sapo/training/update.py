@@ -1,0 +1,277 @@
+"""A trained tagger and new sentences in, a tagger that has learned from them too out.
+
+The vocabulary, the features and the labels grow; what is known keeps its place and its weight. Passes over the new
+sentences begin with the rate at which training began, and end when all of them come out right. They regularise as if
+the new sentences were added to the old ones, and change little of what many sentences share (learn/gentle.py).
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sapo import kernels
+from sapo.corpus import LABEL
+from sapo.corpus.labelled import Source, read_labelled, read_pairs
+from sapo.encode.encoded import EncodedCorpus, join_encoded
+from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.growing import GrowingEncoder
+from sapo.encode.pairs import observed_pairs
+from sapo.encode.ready import GrowingFeatureEncoder
+from sapo.encode.strings import StringTable
+from sapo.errors import SapoError
+from sapo.kernels import update as counts
+from sapo.kernels.types import Floats
+from sapo.learn import Learner, Observer, Settings, State
+from sapo.learn.gentle import Gentle, growth, typical_weight
+from sapo.learn.growing import GrowingWeights
+from sapo.learn.loop import measure, out_of_bounds, run_pass
+from sapo.learn.settings import AUTO
+from sapo.model import Model
+from sapo.model.model import linear_encoder
+from sapo.tagger.tagger import Tagger
+from sapo.training.choices import find_learner, make_settings
+from sapo.training.labels import Conditions, grown_lesson
+
+PASSES = 10
+GROWN = 100.0  # times the rate of the first pass is the most that it may become
+
+
+class Trainer:
+    """A tagger that goes on learning, a sentence or a file at a time.
+
+    A sentence takes a few milliseconds, whatever the size of the model; one with a label that is new takes longer, for
+    all weights move. The trainer works on a copy: the tagger that it is made from stays as it is.
+
+    `tagger` is live: it is one and the same object, and tags with all that was learned so far. It must not tag in
+    another thread while `update` runs, and its `model` is a new one after each update: take it from the tagger when it
+    is needed. Its tags are exact; its scores may be too large by a factor of up to 1.0001, for regularisation is
+    brought to all weights only now and then. `snapshot` gives a tagger that is exact, and stays as it is.
+
+    `stopped` tells why the last update ended. After Ctrl-C it is "interrupted": what was learned until then is kept.
+
+    >>> import sapo
+    >>> trainer = Trainer(sapo.train([(["a", "dog"], ["DT", "NN"])], template="pos"))
+    >>> trainer.update([(["sing", "!"], ["VB", "."])])
+    >>> trainer.tagger.tag(["sing", "!"])
+    ['VB', '.']
+    """
+
+    def __init__(self, tagger: Tagger) -> None:
+        model = tagger.model
+        encoder = linear_encoder(model, "it cannot go on with new sentences; train it anew on all of them")
+        kernels.compile_kernels()
+        self._encoder: GrowingEncoder | GrowingFeatureEncoder = (
+            GrowingEncoder(encoder) if isinstance(encoder, TemplateEncoder) else GrowingFeatureEncoder(encoder)
+        )
+        self._weights = GrowingWeights(model.parameters, transitions=encoder.transitions)
+        self._typical = typical_weight(model.parameters.features)
+        self._labels = StringTable(model.outer_labels)  # as they are shown
+        self._kept = dataclasses.replace(model, encoder=self._encoder, parameters=self._weights.shown)
+        self._record = dict(model.record)
+        self._earlier = list(model.record.get("continued", []))
+        self.stopped: str | None = None
+        self._learned: list[dict[str, Any]] = []  # by this trainer; updates with the same settings are one entry
+        self.tagger = Tagger(self._model())
+
+    def update(
+        self,
+        sentences: Source,
+        *,
+        format: str | None = None,
+        label: str | int | None = None,
+        columns: Sequence[str] | None = None,
+        observers: Sequence[Observer] = (),
+        missing: str | None = None,
+        sample_weight: Sequence[float] | None = None,
+        class_weight: Mapping[str, float] | str | None = None,
+        **settings: Any,
+    ) -> None:
+        """Learn from sentences with tags, in the form they had in training, or from a file of them.
+
+        `settings` are those of `sapo.Settings`; what is not given is as in training. Tag scheme and rules of the model
+        hold for new labels, too; `missing` marks missing tags, as in training. `sample_weight` has a weight for each of
+        the new sentences, `class_weight` for each label, or is "balanced" by their labels. Where the sentences cannot
+        be read or learned, an error tells why, and the tagger tags as before.
+        """
+        learner, chosen = self._settings(settings)
+        labels = self._labels.copy()
+        try:
+            corpus = self._grow(sentences, labels, format=format, label=label, columns=columns)
+        finally:  # the features that were read so far are there: they need weights, if only zeros
+            self._weights.add_features(self._encoder.features, self._encoder.edge_features)
+            self.tagger.model = self._model()
+        marks = Conditions(missing=self._record.get("missing") if missing is None else missing).marks
+        lesson = grown_lesson(
+            self._kept, labels.strings(), corpus, marks, sample_weight=sample_weight, class_weight=class_weight
+        )
+        corpus, count = lesson.corpus, len(lesson.labels)
+        _check_allowed(corpus, lesson.bans, lesson.labels)
+        weights = self._weights if count == self._weights.labels else self._weights.with_labels(count)
+        weights.add_pairs(observed_pairs(corpus, self._encoder.edge_features, count))
+        bans, weights.weights.bans = weights.weights.bans, lesson.bans
+        try:
+            passes, self.stopped = self._learn(learner, corpus, chosen, weights, observers)
+        except BaseException:
+            weights.weights.bans = bans
+            raise
+        weights.settle()
+        self._weights, self._labels = weights, StringTable(lesson.outer)
+        self._kept = dataclasses.replace(
+            self._kept,
+            labels=tuple(lesson.labels),
+            parameters=weights.shown,
+            constraints=lesson.constraints,
+            shown=lesson.shown,
+        )
+        if self._record:
+            self._remember(corpus, passes, chosen, self.stopped)
+        self.tagger.model = self._model()
+
+    def snapshot(self) -> Tagger:
+        """The tagger as it is now, in arrays of its own: it stays as it is while the trainer goes on."""
+        model = self.tagger.model
+        return Tagger(dataclasses.replace(model, encoder=self._encoder.frozen(), parameters=self._weights.true()))
+
+    def _settings(self, given: dict[str, Any]) -> tuple[Learner, Settings]:
+        name = self._record.get("learner", "sapo").removesuffix("-avg")  # the sums of the average are not in the model
+        learner = find_learner(name)
+        trained = {key: value for key, value in self._record.get("settings", {}).items() if value is not None}
+        regulariser = "l2" if learner.regularised else "none"
+        values = {**trained, "epochs": PASSES, "regulariser": regulariser, **given}
+        if values.get("n") == AUTO:  # a handful of sentences is too little to measure it anew
+            history = self._record.get("history")
+            values["n"] = history[-1]["n"] if trained.get("n") == AUTO and history else Settings().n
+        chosen = make_settings(values)
+        if chosen.regulariser not in ("l2", "none"):
+            raise SapoError(f"learning that goes on is regularised by l2 or none, not by {chosen.regulariser}")
+        return learner, chosen
+
+    def _grow(self, data: Source, labels: StringTable, **reading: Any) -> EncodedCorpus:
+        """The new sentences, encoded by an encoder that knows all of their features."""
+        encoder = self._encoder
+        if isinstance(encoder, GrowingEncoder):
+            if isinstance(data, str | Path):
+                reading = self.tagger.reading(data, reading)
+            elif self._kept.reader.get("columns"):
+                reading["columns"] = [column for column in self._kept.reader["columns"] if column != LABEL]
+            blocks = read_labelled(data, "new data", **reading).blocks
+            return join_encoded([encoder.grow(block, labels.add_fields(*block.column(LABEL))) for block in blocks])
+        if isinstance(data, str | Path):
+            raise SapoError(
+                "this model was trained on ready-made features; give pairs of features and tags, not a file"
+            )
+        tokens, tags = read_pairs(list(data), "new data")
+        if not tokens:
+            raise SapoError("new data: holds no sentence")
+        return encoder.grow(tokens, labels.add([tag for sentence in tags for tag in sentence]))
+
+    def _learn(
+        self,
+        learner: Learner,
+        corpus: EncodedCorpus,
+        chosen: Settings,
+        weights: GrowingWeights,
+        observers: Sequence[Observer],
+    ) -> tuple[int, str]:
+        """Pass over the sentences until all come out right; say how often that was, and why it ended."""
+        known = int(self._record.get("sentences", 0)) + corpus.sentences
+        strength = chosen.strength * corpus.sentences / known
+        settings = dataclasses.replace(chosen, strength=strength, schedule="fixed")  # the rate is paced here
+        largest = max(_rate_of(chosen, epoch, corpus.sentences, known) for epoch in (0, chosen.epochs - 1))
+        shrinking = 1.0 - chosen.shrink_of(known) * largest / chosen.rate
+        backup = weights.backup(corpus.rows, shrinking ** (corpus.sentences * chosen.epochs))
+        state = State(weights.weights)
+        share, labels = corpus.sentences / known, len(self._kept.labels)
+        gentle = Gentle.of(corpus, weights.weights, self._typical, share=share, known=labels)
+        epoch = 0
+        try:
+            while epoch < settings.epochs:
+                paced = dataclasses.replace(settings, rate=_rate_of(chosen, epoch, corpus.sentences, known))
+                with gentle.slowed(weights.weights) as slowed:
+                    done = run_pass(learner.run, slowed, paced, weights.weights, epoch + 1, observers=observers)
+                epoch += 1
+                if not math.isfinite(done.totals[counts.LOSS]):
+                    raise out_of_bounds(epoch, chosen)
+                if observers:
+                    record = measure(done, corpus, settings, weights.weights)
+                    state.history.append(record)
+                    for observer in observers:
+                        observer.passed(record, state)
+                if done.all_right:
+                    break
+            reason = "every sentence came out right" if done.all_right else f"all {epoch} passes done"
+        except KeyboardInterrupt:
+            reason = "interrupted"
+        except BaseException:
+            weights.restore(backup)
+            raise
+        if not weights.finite(backup.rows):
+            weights.restore(backup)
+            raise out_of_bounds(epoch, chosen)
+        return epoch, reason
+
+    def _remember(self, corpus: EncodedCorpus, passes: int, settings: Settings, reason: str) -> None:
+        """What the model tells of its training. Updates with the same settings are told together."""
+        record = self._record
+        record["sentences"] = int(record.get("sentences", 0)) + corpus.sentences
+        record["tokens"] = int(record.get("tokens", 0)) + corpus.tokens
+        entry: dict[str, Any] = {"updates": 0, "sentences": 0, "passes": 0, "settings": settings.as_json()}
+        if self._learned and self._learned[-1]["settings"] == entry["settings"]:
+            entry = self._learned.pop()
+        self._learned.append(
+            {
+                **entry,
+                "updates": entry["updates"] + 1,
+                "sentences": entry["sentences"] + corpus.sentences,
+                "passes": entry["passes"] + passes,
+                "stopped": reason,
+            }
+        )
+
+    def _model(self) -> Model:
+        record = dict(self._record)
+        if self._learned:
+            record["continued"] = [*self._earlier, *self._learned]
+        return dataclasses.replace(self._kept, parameters=self._weights.shown, record=record)
+
+
+def _rate_of(settings: Settings, epoch: int, sentences: int, known: int) -> float:
+    """Of a pass; the first is 0. A rate that grows stops where L2 would take half of all weights at a sample."""
+    if settings.schedule != "exponential":
+        return settings.rate_of(epoch + 1)
+    most = GROWN * settings.rate
+    if settings.regulariser == "l2" and settings.strength > 0:
+        most = min(most, max(settings.rate, 0.5 * known / settings.strength))
+    factor = growth(settings.decay, sentences)
+    passes = epoch if factor <= 1.0 else min(epoch, math.ceil(math.log(GROWN) / math.log(factor)))  # no overflow
+    return min(most, settings.rate * factor**passes)
+
+
+def continue_training(tagger: Tagger, data: Source, **how: Any) -> Tagger:
+    """A new tagger that has learned from these sentences too; the old one stays as it is. See `Trainer.update`."""
+    trainer = Trainer(tagger)
+    trainer.update(data, **how)
+    return trainer.snapshot()
+
+
+def _check_allowed(corpus: EncodedCorpus, bans: Floats, labels: Sequence[str]) -> None:
+    """A tagging that the model forbids cannot be learned."""
+    if not bans.any():
+        return
+    gold, count = np.maximum(corpus.gold, -1), len(labels)
+    first, last = corpus.offsets[:-1], corpus.offsets[1:] - 1
+    before = np.concatenate([gold[:1], gold[:-1]])
+    before[first] = count
+    forbidden = np.isinf(bans[before, gold]) & (before >= 0)
+    forbidden[last] |= np.isinf(bans[count + 1, gold[last]])
+    forbidden &= gold >= 0  # a missing tag may be any that fits
+    if not forbidden.any():
+        return
+    token = int(np.argmax(forbidden))
+    sentence = int(np.searchsorted(corpus.offsets, token, side="right")) - 1
+    place = f"new data: sentence {sentence}, token {token - int(first[sentence])}"
+    raise SapoError(f"{place}: the model forbids the tag '{labels[gold[token]]}' here; correct the tags")

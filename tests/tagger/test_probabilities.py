@@ -1,0 +1,178 @@
+"""The probabilities that a tagger gives: each is what its name says, and those that belong together agree."""
+
+import dataclasses
+import itertools
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sapo
+from sapo import Sentence, Tagger
+from sapo.corpus.probable import RankedTagging
+from sapo.corpus.sample import COLUMNS, sample_path
+from sapo.errors import SapoError
+from sapo.training.run import train
+
+Text = list[list[tuple[str, str]]]
+
+
+def tokens(sentence: Sentence) -> list[tuple[str, str]]:
+    return list(zip(sentence.columns["word"], sentence.columns["pos"], strict=True))
+
+
+@pytest.fixture(scope="module")
+def tagger() -> Tagger:
+    """A chunker, trained on some of the bundled sample, with edge features too."""
+    sentences = itertools.islice(sapo.read(sample_path("train"), columns=COLUMNS, label="chunk"), 120)
+    return train([(tokens(one), one.tags or ()) for one in sentences], template="chunking", epochs=4)
+
+
+@pytest.fixture(scope="module")
+def text() -> Text:
+    sentences = itertools.islice(sapo.read(sample_path("test"), columns=COLUMNS, label="chunk"), 30)
+    return [tokens(sentence) for sentence in sentences]
+
+
+@pytest.fixture(scope="module")
+def small() -> Tagger:
+    pairs = [(["a", "dog"], ["B-X", "I-X"]), (["the", "cat"], ["O", "B-X"]), (["go"], ["O"])]
+    return train(pairs, template="pos", epochs=2, constraints=False)
+
+
+def at_temperature(tagger: Tagger, temperature: float) -> Tagger:
+    return Tagger(dataclasses.replace(tagger.model, temperature=temperature))
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.5, 4.0])
+def test_of_all_taggings_of_a_sentence_both_kinds_of_probability_are_the_same(
+    small: Tagger, temperature: float
+) -> None:
+    sentence = ["a", "dog", "go"]
+    warm = at_temperature(small, temperature)
+    found = warm.nbest(sentence, 27)
+    assert len(found) == 27
+    assert warm.top_n_mass(sentence, 27) == pytest.approx(1.0, abs=1e-6)
+    for one in found:
+        assert one.exact_probability == pytest.approx(one.probability, abs=1e-6)
+        assert one.score == pytest.approx(
+            found[0].score + temperature * math.log(one.probability / found[0].probability)
+        )
+    exact, over_all = warm.marginals(sentence), warm.top_n_marginals(sentence, 27)
+    for position in range(3):
+        assert over_all[position] == pytest.approx(exact[position], abs=1e-6)
+        for label in small.labels:
+            total = sum(one.exact_probability for one in found if one.tags[position] == label)
+            assert exact[position][label] == pytest.approx(total, abs=1e-6)
+    starts = sum(one.exact_probability for one in found if one.tags[0] == "B-X" and one.tags[1] != "I-X")
+    starts += sum(one.exact_probability for one in found if one.tags[0] == "I-X" and one.tags[1] != "I-X")
+    assert warm.span_probability(sentence, 0, 1, "X") == pytest.approx(starts, abs=1e-6)
+
+
+def test_the_mass_of_the_top_n_grows_with_n_and_is_the_sum_of_the_exact_probabilities(
+    tagger: Tagger, text: Text
+) -> None:
+    for sentence in text[:10]:
+        masses = [tagger.top_n_mass(sentence, n) for n in (1, 2, 5, 20)]
+        assert masses == sorted(masses)
+        assert 0 < masses[0] < masses[-1] <= 1
+        found = tagger.nbest(sentence, 5)
+        assert masses[2] == pytest.approx(sum(one.exact_probability for one in found))
+        for one in found:
+            assert one.exact_probability == pytest.approx(one.probability * masses[2], abs=1e-5)
+
+
+def test_top_n_marginals_are_over_the_n_only(tagger: Tagger, text: Text) -> None:
+    for sentence in text[:5]:
+        found = tagger.nbest(sentence, 3)
+        for position, shares in enumerate(tagger.top_n_marginals(sentence, 3)):
+            for label, share in shares.items():
+                total = sum(one.probability for one in found if one.tags[position] == label)
+                assert share == pytest.approx(total)
+
+
+def test_arrays_of_many_sentences_have_the_marginals_of_each(tagger: Tagger, text: Text) -> None:
+    arrays = tagger.marginal_arrays(text)
+    assert len(arrays) == len(text)
+    for sentence, array in zip(text, arrays, strict=True):
+        assert array.shape == (len(sentence), len(tagger.labels))
+        assert array.sum(axis=1) == pytest.approx(1.0)
+        assert tagger.marginals(sentence) == [dict(zip(tagger.labels, row, strict=True)) for row in array.tolist()]
+
+
+def test_spans_are_those_of_the_best_tagging(tagger: Tagger, text: Text) -> None:
+    for sentence in text:
+        found = tagger.spans(sentence)
+        tags = tagger.tag(sentence)
+        assert sum(tag.startswith("B-") for tag in tags) <= len(found)
+        marginal = tagger.marginals(sentence)
+        for span in found:
+            assert tags[span.start].endswith(f"-{span.type}")
+            assert span.probability == tagger.span_probability(sentence, span.start, span.end, span.type)
+            # no span is likelier than that its tokens have its type
+            for position in range(span.start, span.end):
+                of_type = sum(share for label, share in marginal[position].items() if label.endswith(f"-{span.type}"))
+                assert 0 < span.probability <= of_type + 1e-9
+
+
+def test_a_temperature_changes_probabilities_and_nothing_else(tagger: Tagger, text: Text) -> None:
+    warm = at_temperature(tagger, 3.0)
+    assert warm.tag_many(text) == tagger.tag_many(text)
+    for sentence in text[:5]:
+        cold, flat = tagger.nbest(sentence, 5), warm.nbest(sentence, 5)
+        assert [(one.tags, one.score) for one in cold] == [(one.tags, one.score) for one in flat]
+        assert flat[0].probability < cold[0].probability
+        assert flat[0].exact_probability < cold[0].exact_probability
+        for a, b in zip(tagger.spans(sentence), warm.spans(sentence), strict=True):
+            assert (a.start, a.end, a.type) == (b.start, b.end, b.type)
+
+
+def test_an_empty_sentence_has_neither_marginals_nor_spans(small: Tagger) -> None:
+    assert (small.marginals([]), small.spans([]), small.top_n_mass([]), small.top_n_marginals([])) == ([], [], 1.0, [])
+
+
+@pytest.mark.parametrize(("start", "end"), [(-1, 1), (0, 0), (1, 1), (2, 1), (0, 3)])
+def test_a_span_out_of_the_sentence_is_told(small: Tagger, start: int, end: int) -> None:
+    with pytest.raises(SapoError, match=f"span {start}:{end} is not in the sentence; it has 2 tokens"):
+        small.span_probability(["a", "dog"], start, end, "X")
+
+
+def test_labels_that_mark_no_spans_are_told() -> None:
+    tagger = train([(["a", "dog"], ["DT", "NN"])], template="pos", epochs=1)
+    with pytest.raises(SapoError, match="do not mark spans"):
+        tagger.spans(["a"])
+    with pytest.raises(SapoError, match="n must be at least 1, not 0"):
+        tagger.top_n_mass(["a"], 0)
+
+
+def test_the_most_probable_tag_is_told_for_ready_made_features() -> None:
+    tagger = train([([["a"], ["b"]], ["A", "B"]), ([["b"]], ["B"])], epochs=3)
+    (row,) = tagger.marginals([["a"]])
+    assert max(row, key=lambda label: row[label]) == "A"
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("blocks") / "a.txt"
+    lines = [f"word{i % 7} {('B-X', 'I-X', 'O')[i % 3]}\n" + "\n" * (i % 4 == 3) for i in range(88)]
+    path.write_text("".join(lines))
+    return path
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_blocks_of_a_file_have_what_each_sentence_has(file: Path, threads: int) -> None:
+    tagger = train(file, template="pos", epochs=2)
+    sentences = [list(one.words) for one in sapo.read(file)]
+    blocks = list(tagger.read_blocks(file)) * 3
+    for _, (tags, marginal) in tagger.marginal_blocks(blocks, threads=threads):
+        assert [tagger.labels[tag] for tag in tags] == [tag for tags in tagger.tag_many(sentences) for tag in tags]
+        np.testing.assert_array_equal(marginal, np.concatenate(tagger.marginal_arrays(sentences)))
+    for _, (_, spans) in tagger.span_blocks(blocks, threads=threads):
+        assert spans == [tagger.spans(sentence) for sentence in sentences]
+    for _, taggings in tagger.nbest_blocks(blocks, 2, threads=threads):
+        for ranked, sentence in zip(taggings, sentences, strict=True):
+            assert all(isinstance(one, RankedTagging) for one in ranked)
+            assert [one.exact_probability for one in ranked] == [
+                one.exact_probability for one in tagger.nbest(sentence, 2)
+            ]
