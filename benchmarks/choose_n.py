@@ -18,8 +18,8 @@ from typing import Any
 from laboratory.encoded import TaskData, evaluate, load_task, main_score
 from laboratory.setup import Setup, data_directory
 from laboratory.tasks import TASKS, Task
-from sapo.learn import PassRecord, Settings, State
-from sapo.training.run import run
+from sapo.learn import Observer, PassRecord, Settings, State
+from sapo.training.run import train_on
 
 PASSES, SEEDS = 12, 3
 SIZES: tuple[Any, ...] = (1, 2, 5, "auto", 10, 20)
@@ -27,14 +27,11 @@ HEAD = "| n | score | seeds 0 / 1 / 2 | processor s a pass | n by pass, seed 0 |
 NAMES = ("chunking", "pos-upos", "bioner")
 
 
-class Last:
+class Last(Observer):
     """The score after the last pass."""
 
     def __init__(self, task: Task, data: TaskData) -> None:
         self.task, self.data, self.score = task, data, 0.0
-
-    def samples(self, epoch: int, done: int, of: int) -> None:
-        pass
 
     def passed(self, record: PassRecord, state: State) -> None:
         if record.epoch == PASSES:
@@ -45,7 +42,7 @@ def measure(task: Task, data: TaskData, n: Any, seed: int) -> tuple[float, float
     settings = Settings(n=n, epochs=PASSES, tolerance=0.0, rate=data.rate, seed=seed)
     last = Last(task, data)
     started = time.process_time()
-    outcome = run(dataclasses.replace(data.prepared, dev=None), settings, observers=[last])
+    outcome = train_on(dataclasses.replace(data.prepared, dev=None), settings, observers=[last])
     seconds = (time.process_time() - started) / PASSES
     return last.score, seconds, [record.n for record in outcome.history]
 

@@ -23,17 +23,16 @@ from sapo.learn import LEARNERS, Settings, Weights
 from sapo.learn.loop import draw_order
 from sapo.search.decode import tag_corpus
 from sapo.tags import scheme_bans, transition_counts
-from sapo.training.choices import with_calibrated_rate
-from sapo.training.data import Prepared, prepare
-from sapo.training.labels import Conditions
-from sapo.training.run import run
+from sapo.training.data import TrainingData
+from sapo.training.plan import LabelChoices
+from sapo.training.run import read_data, train_on, with_start_rate
 
 PASSES, TAGGINGS = 4, 5  # that are timed in each repeat
 TASKS = {"conll2000": "chunking", "jnlpba": "ner"}
-VARIANTS = {
-    "without": Conditions(constraints=False),
-    "with": Conditions(),
-    "scheme bioes": Conditions(scheme="bioes"),
+VARIANTS: dict[str, LabelChoices] = {
+    "without": {"constraints": False},
+    "with": {},
+    "scheme bioes": {"scheme": "bioes"},
 }
 
 
@@ -51,8 +50,7 @@ def main() -> None:
         directory = Path(os.environ["SAPO_DATA"]) / name
         train, test = directory / "train.txt.gz", directory / "test.txt.gz"
         all_prepared = {
-            variant: prepare(train, dev=test, template=template, conditions=conditions)
-            for variant, conditions in VARIANTS.items()
+            variant: read_data(train, dev=test, template=template, **labels) for variant, labels in VARIANTS.items()
         }
         for learner in ("sapo", "crf", "perceptron"):
             times(name, learner, all_prepared["without"], all_prepared["with"], arguments.repeats)
@@ -61,12 +59,12 @@ def main() -> None:
                 quality(name, variant, prepared, seed, arguments.passes)
 
 
-def quality(name: str, variant: str, prepared: Prepared, seed: int, passes: int) -> None:
+def quality(name: str, variant: str, prepared: TrainingData, seed: int, passes: int) -> None:
     """F1 on the test set, and how many of its sentences have an invalid tagging."""
-    settings = with_calibrated_rate(prepared, Settings(seed=seed, epochs=passes, tolerance=0.0), "sapo")
+    settings = with_start_rate(prepared, Settings(seed=seed, epochs=passes, tolerance=0.0), "sapo")
     test = prepared.dev
     assert test is not None
-    tagger = run(dataclasses.replace(prepared, dev=None), settings).tagger
+    tagger = train_on(dataclasses.replace(prepared, dev=None), settings).tagger
     found = tagger.as_shown(tag_corpus(test.corpus, tagger.parameters))
     offsets, labels = test.corpus.offsets, list(tagger.labels)
     invalid = sum(
@@ -80,15 +78,15 @@ def quality(name: str, variant: str, prepared: Prepared, seed: int, passes: int)
 def missing_tags(seeds: list[int]) -> None:
     """F1 on CoNLL-2000, three passes, where training tags are taken away, of tokens or of whole sentences."""
     directory = Path(os.environ["SAPO_DATA"]) / "conll2000"
-    full = prepare(directory / "train.txt.gz", dev=directory / "test.txt.gz", template="chunking")
+    full = read_data(directory / "train.txt.gz", dev=directory / "test.txt.gz", template="chunking")
     assert full.dev is not None
     for learner in ("sapo", "crf", "perceptron"):
         found: dict[str, list[float]] = {}
         for seed in seeds:
             for name, lesson in _lessons(full.corpus, seed).items():
                 partly = dataclasses.replace(full, corpus=lesson, dev=None)
-                settings = with_calibrated_rate(partly, Settings(epochs=3, tolerance=0.0, seed=seed), learner)
-                tagger = run(partly, settings, learner=learner).tagger
+                settings = with_start_rate(partly, Settings(epochs=3, tolerance=0.0, seed=seed), learner)
+                tagger = train_on(partly, settings, learner=learner).tagger
                 found.setdefault(name, []).append(100 * full.dev.evaluate(tagger.parameters).main[1])
         for name, scores in found.items():
             told = " / ".join(f"{score:.2f}" for score in scores)
@@ -110,10 +108,10 @@ def _without(corpus: EncodedCorpus, missing: Bools) -> EncodedCorpus:
     return dataclasses.replace(corpus, gold=np.where(missing, -1, corpus.gold).astype(np.int32))
 
 
-def times(name: str, learner: str, free: Prepared, bound: Prepared, repeats: int) -> None:
+def times(name: str, learner: str, free: TrainingData, bound: TrainingData, repeats: int) -> None:
     """CPU seconds of the first passes and of tagging the test set, in turn; the least of all repeats counts."""
     both = {"without": free, "with": bound}
-    settings = with_calibrated_rate(bound, Settings(), learner)
+    settings = with_start_rate(bound, Settings(), learner)
     passes = {variant: np.full(PASSES, np.inf) for variant in both}
     taggings = {variant: np.full(1, np.inf) for variant in both}
     for _ in range(repeats):
@@ -133,7 +131,7 @@ def times(name: str, learner: str, free: Prepared, bound: Prepared, repeats: int
         print(f"{name} {learner} {what}: {told}", flush=True)
 
 
-def _learn(learner: str, prepared: Prepared, weights: Weights, settings: Settings, epoch: int) -> None:
+def _learn(learner: str, prepared: TrainingData, weights: Weights, settings: Settings, epoch: int) -> None:
     order = draw_order(prepared.corpus, settings, epoch)
     for _ in LEARNERS[learner].run(weights, prepared.corpus, order, settings.rate_of(epoch), settings, np.zeros(20)):
         pass

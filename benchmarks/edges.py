@@ -8,9 +8,8 @@ import tempfile
 from pathlib import Path
 
 from sapo.encode.presets import template_text
-from sapo.training.choices import make_settings, with_calibrated_rate
-from sapo.training.data import prepare
-from sapo.training.run import run
+from sapo.training.plan import make_settings
+from sapo.training.run import read_data, train_on, with_start_rate
 
 DATA = Path(os.environ["SAPO_DATA"])
 TASKS = {
@@ -21,9 +20,9 @@ TASKS = {
 
 def measure(corpus: str, ending: str, label: str | None, template: str) -> str:
     files = [DATA / corpus / f"{part}{ending}" for part in ("train", "test")]
-    prepared = prepare(files[0], template=template, label=label)
-    settings = with_calibrated_rate(prepared, make_settings({"epochs": 15, "tolerance": 0.0}), "sapo")
-    outcome = run(prepared, settings)
+    prepared = read_data(files[0], template=template, label=label)
+    settings = with_start_rate(prepared, make_settings({"epochs": 15, "tolerance": 0.0}), "sapo")
+    outcome = train_on(prepared, settings)
     parameters = outcome.tagger.model.parameters
     scores = outcome.tagger.evaluate(files[1], label=label)
     seconds = sum(record.seconds for record in outcome.history) / len(outcome.history)

@@ -12,20 +12,19 @@ import sys
 from pathlib import Path
 
 from sapo.learn import LEARNERS, PassRecord
-from sapo.training.choices import make_settings, with_calibrated_rate
-from sapo.training.data import prepare
-from sapo.training.run import run
+from sapo.training.plan import make_settings
+from sapo.training.run import read_data, train_on, with_start_rate
 
 PASSES = 20
 
 
 def histories() -> dict[str, list[PassRecord]]:
     corpora = Path(os.environ["SAPO_DATA"]) / "conll2000"
-    prepared = prepare(corpora / "train.txt.gz", dev=corpora / "test.txt.gz", template="chunking")
+    prepared = read_data(corpora / "train.txt.gz", dev=corpora / "test.txt.gz", template="chunking")
     settings = make_settings({"epochs": PASSES, "patience": PASSES, "tolerance": 0.0})
-    settings = with_calibrated_rate(prepared, settings, "sapo")
+    settings = with_start_rate(prepared, settings, "sapo")
     print(f"start rate {settings.rate} for SAPO and CRF\n")
-    return {name: run(prepared, settings, learner=name).history for name in LEARNERS}
+    return {name: train_on(prepared, settings, learner=name).history for name in LEARNERS}
 
 
 def table(results: dict[str, list[PassRecord]]) -> None:

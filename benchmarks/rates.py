@@ -12,9 +12,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from sapo.training.choices import make_settings, with_calibrated_rate
-from sapo.training.data import prepare
-from sapo.training.run import run
+from sapo.training.plan import make_settings
+from sapo.training.run import read_data, train_on, with_start_rate
 
 GRID = (0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 BIO = """
@@ -49,13 +48,13 @@ def main() -> None:
         print("| task | " + " | ".join(map(str, GRID)) + " | auto | its rate | best of the grid less auto |")
         print("|---|" + "--:|" * (len(GRID) + 3))
         for name, train, dev, template, reading in tasks:
-            prepared = prepare(corpora / train, dev=corpora / dev, template=template, **reading)
+            prepared = read_data(corpora / train, dev=corpora / dev, template=template, **reading)
             settings = make_settings({"epochs": 12, "patience": 99, "tolerance": 0.0})
-            auto = with_calibrated_rate(prepared, settings, "sapo").rate
+            auto = with_start_rate(prepared, settings, "sapo").rate
             scores = []
             for rate in (*GRID, auto):
                 chosen = make_settings({"epochs": 12, "patience": 99, "tolerance": 0.0, "rate": rate})
-                scores.append(100 * (run(prepared, chosen).history[-1].dev or 0.0))
+                scores.append(100 * (train_on(prepared, chosen).history[-1].dev or 0.0))
             cells = " | ".join(f"{score:.2f}" for score in scores)
             print(f"| {name} | {cells} | {auto} | {max(scores[:-1]) - scores[-1]:.2f} |", flush=True)
 

@@ -14,8 +14,8 @@ import numpy as np
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.encode.encoded import EncodedCorpus
 from sapo.learn import LEARNERS, State, Weights, learn
-from sapo.training.choices import make_settings
-from sapo.training.data import prepare
+from sapo.training.plan import make_settings
+from sapo.training.run import read_data
 
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 SENTENCES = 100
@@ -32,7 +32,7 @@ def step(learner: str, weights: Weights, corpus: EncodedCorpus, sentence: int, n
 
 
 def distances(passes: int) -> list[float]:
-    prepared = prepare(sample_path("train"), template="chunking", columns=COLUMNS, label="chunk")
+    prepared = read_data(sample_path("train"), template="chunking", columns=COLUMNS, label="chunk")
     weights = Weights.zeros(prepared.encoder.features, len(prepared.labels))
     state = State(weights)
     learn(LEARNERS["sapo"].run, prepared.corpus, make_settings({"epochs": passes, "tolerance": 0.0}), state)

@@ -12,7 +12,7 @@ from pathlib import Path
 from sapo.corpus import read
 from sapo.corpus.files import write_file
 from sapo.errors import SapoError
-from sapo.pipeline import Silent, TrainedStep, run_pipeline
+from sapo.pipeline import TrainedStep, Watcher, run_pipeline
 
 FILES = ("train.txt", "test.txt")
 BLOCKS = {"train.txt": 10, "test.txt": 1}
@@ -20,7 +20,7 @@ PASSES = 8
 Say = Callable[[str], None]
 
 
-class _Telling(Silent):
+class _Telling(Watcher):
     """Tells which tagger is being trained."""
 
     def __init__(self, say: Say) -> None:

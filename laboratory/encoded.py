@@ -1,7 +1,9 @@
 """A task in, its encoded corpora and its start rate out: all that the runs of a task share."""
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -11,20 +13,17 @@ from laboratory.tasks import Task
 from sapo.corpus import Block, Sentence, block_from_sentences
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder
-from sapo.encode.strings import label_ids
-from sapo.evaluate import Scores, score
+from sapo.evaluate import Scores
 from sapo.kernels.types import Ints, Longs
 from sapo.learn import DevSet, Settings, State
-from sapo.search.decode import tag_corpus
-from sapo.training.choices import with_calibrated_rate
-from sapo.training.data import Prepared, prepare
-from sapo.training.labels import Conditions
-from sapo.training.network import NetworkWeights
+from sapo.training.data import TrainingData, encoded_dev_set
+from sapo.training.plan import LabelChoices
+from sapo.training.run import read_data, with_start_rate
 
 
 @dataclass(frozen=True, slots=True)
 class TaskData:
-    prepared: Prepared
+    prepared: TrainingData
     dev: DevSet | None
     test: DevSet
     rate: float  # the start rate of CRF and SAPO alike
@@ -34,28 +33,25 @@ class TaskData:
 def load_task(task: Task, setup: Setup, template: str) -> TaskData:
     """Read and encode; the same on every call, so that workers need not talk about it."""
     sentences = read_task(task, setup)
-    prepared = prepare(sentences.train, template=template, conditions=conditions_of(task, template), keep_texts=True)
-    settings = with_calibrated_rate(prepared, Settings(), "crf")
+    prepared = read_data(sentences.train, template=template, keep_texts=True, **label_options(task, template))
+    settings = with_start_rate(prepared, Settings(), "crf")
     dev = None if sentences.dev is None else held_out(prepared, sentences.dev)
     test = block_from_sentences(sentences.test)
     return TaskData(prepared, dev, held_out(prepared, sentences.test), settings.rate, test)
 
 
-def conditions_of(task: Task, template: str) -> Conditions:
+def label_options(task: Task, template: str) -> LabelChoices:
     """The paper knows of no constraints; with our best features spans are learned as BIOES."""
     if template != task.best_template:
-        return Conditions(constraints=False)
-    return Conditions(scheme="bioes" if task.metric == "F1" else None)
+        return {"constraints": False}
+    return {"scheme": "bioes" if task.metric == "F1" else None}
 
 
-def held_out(prepared: Prepared, sentences: Sequence[Sentence]) -> DevSet:
+def held_out(data: TrainingData, sentences: Sequence[Sentence]) -> DevSet:
     """Sentences encoded with the features of training."""
-    encoder = prepared.encoder
+    encoder = data.encoder
     assert isinstance(encoder, TemplateEncoder)  # the tasks have words, not ready-made features
-    labels = list(prepared.lesson.outer)
-    block = block_from_sentences(sentences)
-    corpus = encoder.session().encode(block, label_ids(block, labels))
-    return DevSet(corpus, labels, prepared.lesson.shown_places)
+    return encoded_dev_set(encoder, [block_from_sentences(sentences)], data.gold)
 
 
 def subset(corpus: EncodedCorpus, sentences: Longs) -> EncodedCorpus:
@@ -82,12 +78,10 @@ def _edge_rows(corpus: EncodedCorpus, tokens: Longs) -> tuple[Longs, Ints]:
 
 def evaluate(corpora: DevSet, state: State, text: Block | None = None) -> tuple[Ints, Scores]:
     """The tags that the weights of the last pass give, and how good they are. A network needs the text."""
-    corpus = corpora.corpus
-    if isinstance(state.weights, NetworkWeights) and text is not None:
-        corpus = state.weights.encode([text], corpus)
-    tags = tag_corpus(corpus, state.weights.true_weights())
-    tags = tags if corpora.shown is None else corpora.shown[tags]
-    return tags, score(corpora.labels, corpus.gold, tags, corpus.offsets)
+    weights = state.weights
+    if hasattr(weights, "encode") and text is not None:
+        corpora = dataclasses.replace(corpora, look=partial(weights.encode, [text]))
+    return corpora.tag(weights.true_weights())
 
 
 def main_score(task: Task, scores: Scores) -> float:

@@ -14,7 +14,7 @@ from laboratory.systems import System
 from laboratory.tasks import Task
 from laboratory.tuning import Tuning
 from sapo.encode.presets import template_text
-from sapo.neural.options import is_neural, need_torch
+from sapo.neural.options import LAYERS, need_torch
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Experiment:
 
     def check(self, say: Say = lambda message: None) -> None:
         """Raise where data is missing; `say` hears what takes long."""
-        if any(is_neural(system.learner) for system in self.systems):
+        if any(system.learner in LAYERS for system in self.systems):
             need_torch()
         for task in self.tasks:
             for system in self.systems:

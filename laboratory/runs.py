@@ -12,10 +12,10 @@ from laboratory.tasks import Task
 from sapo import __version__
 from sapo.errors import SapoError
 from sapo.kernels.types import Ints
-from sapo.learn import PassRecord, Settings, State
-from sapo.neural.options import RATE, is_neural
-from sapo.training.choices import find_learner, neural_options
-from sapo.training.run import run
+from sapo.learn import LEARNERS, Observer, PassRecord, Settings, State
+from sapo.neural.options import LAYERS, RATE
+from sapo.training.plan import network_options
+from sapo.training.run import train_on
 
 Watcher = Callable[[int, float], None]  # gets the pass and its score
 
@@ -37,9 +37,9 @@ def run_done(task: Task, system: System, seed: int, setup: Setup) -> bool:
 def run_settings(system: System, seed: int, setup: Setup, *, strength: float, rate: float) -> Settings:
     """Every pass is made: neither the test set nor the objective may stop a run early."""
     values = {"epochs": setup.passes, "patience": setup.passes, "tolerance": 0.0, "seed": seed, **system.settings}
-    if is_neural(system.learner):
+    if system.learner in LAYERS:
         return Settings(**{"rate": RATE, **values}, strength=0.0, regulariser="none")
-    if find_learner(system.learner).regularised:
+    if LEARNERS[system.learner].regularised:
         return Settings(**{"strength": strength, "rate": rate, **values})
     return Settings(**values, strength=0.0, regulariser="none")
 
@@ -66,8 +66,8 @@ def make_run(
     log = _Log(task, data, path, watch)
     # no dev set: the test set is only looked at, and the weights of the last pass count
     prepared = dataclasses.replace(data.prepared, dev=None)
-    options = neural_options(system.learner, dict(system.options))
-    run(prepared, settings, learner=system.learner, options=options, observers=[log])
+    options = network_options(system.learner, dict(system.options))
+    train_on(prepared, settings, learner=system.learner, network=options, observers=[log])
     assert log.tags is not None  # there is at least one pass
     write_tags(path.with_suffix(".tags"), test.labels, log.tags, test.corpus.offsets)
     append_line(path, {"kind": "end", "passes": log.passes, "seconds": log.seconds, "interrupted": False})
@@ -82,16 +82,13 @@ def pass_line(record: PassRecord, score: float, token_accuracy: float) -> Line:
     return {"kind": "pass", "epoch": epoch, "score": score, "token_accuracy": token_accuracy, **values}
 
 
-class _Log:
+class _Log(Observer):
     """Evaluates every pass on the test set, and writes it down."""
 
     def __init__(self, task: Task, data: TaskData, path: Path, watch: Watcher) -> None:
         self.task, self.data, self.path, self.watch = task, data, path, watch
         self.passes, self.seconds = 0, 0.0
         self.tags: Ints | None = None  # of the last pass
-
-    def samples(self, epoch: int, done: int, of: int) -> None:
-        pass
 
     def passed(self, record: PassRecord, state: State) -> None:
         self.tags, scores = evaluate(self.data.test, state, self.data.test_text)
@@ -103,9 +100,9 @@ class _Log:
 
 
 def _network_settings(system: System, sentences: int) -> Line:
-    if not is_neural(system.learner):
+    if system.learner not in LAYERS:
         return {}
-    return neural_options(system.learner, dict(system.options)).settled(system.learner, sentences).as_json()
+    return network_options(system.learner, dict(system.options)).settled(system.learner, sentences).as_json()
 
 
 def _first_line(task: Task, system: System, settings: Settings, setup: Setup, data: TaskData) -> Line:

@@ -11,7 +11,7 @@ from laboratory.systems import SYSTEMS, System
 from laboratory.tasks import Task
 from laboratory.tuning import Trial, Tuning
 from sapo.learn import LEARNERS
-from sapo.neural.options import is_neural
+from sapo.neural.options import LAYERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Job:
         if not isinstance(self.what, Run):
             return False
         learner = SYSTEMS[self.what.system].learner
-        return not is_neural(learner) and LEARNERS[learner].regularised
+        return learner not in LAYERS and LEARNERS[learner].regularised
 
 
 def template_of(task: Task, system: System) -> str:

@@ -15,8 +15,8 @@ from laboratory.setup import Setup
 from laboratory.sources import has_dev
 from laboratory.tasks import Task
 from sapo.errors import SapoError
-from sapo.learn import DevSet, PassRecord, Settings, State
-from sapo.training.run import run
+from sapo.learn import DevSet, Observer, PassRecord, Settings, State
+from sapo.training.run import train_on
 
 STRENGTHS = (0.1, 0.5, 1.0, 2.0, 5.0)
 FOLDS = 4
@@ -91,12 +91,12 @@ def try_strength(task: Task, setup: Setup, data: TaskData, trial: Trial) -> floa
     if data.dev is None:
         train, held_out = fold_of(prepared.corpus.sentences, trial.fold)
         unseen = DevSet(subset(prepared.corpus, held_out), prepared.labels)
-        prepared = dataclasses.replace(prepared, corpus=subset(prepared.corpus, train))
+        prepared = prepared.with_corpus(subset(prepared.corpus, train))
     else:
         unseen = data.dev
     settings = Settings(strength=trial.strength, rate=data.rate, epochs=setup.tuning_passes, tolerance=0.0)
     last = _Last()
-    run(dataclasses.replace(prepared, dev=None), settings, learner=LEARNER, observers=[last])
+    train_on(dataclasses.replace(prepared, dev=None), settings, learner=LEARNER, observers=[last])
     assert last.state is not None  # there is at least one pass
     return main_score(task, evaluate(unseen, last.state)[1])
 
@@ -114,13 +114,10 @@ def fold_of(sentences: int, fold: int) -> tuple[np.ndarray, np.ndarray]:
     return np.flatnonzero(owner != fold), np.flatnonzero(owner == fold)
 
 
-class _Last:
+class _Last(Observer):
     """Remembers where training stands."""
 
     state: State | None = None
-
-    def samples(self, epoch: int, done: int, of: int) -> None:
-        pass
 
     def passed(self, record: PassRecord, state: State) -> None:
         self.state = state

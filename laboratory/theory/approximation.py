@@ -12,10 +12,10 @@ from laboratory.setup import Setup
 from laboratory.tasks import TASKS
 from laboratory.theory.svg import Line, Panel, figure
 from sapo.kernels.types import Doubles
-from sapo.learn import PassRecord, Settings, State
+from sapo.learn import Observer, PassRecord, Settings, State
 from sapo.learn.terms import sample_terms
 from sapo.search.lattice import Parameters
-from sapo.training.run import run
+from sapo.training.run import train_on
 
 NAMES = ("chunking", "bioner", "pos-upos")
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200)
@@ -36,7 +36,7 @@ class Point:
     mass: list[float]  # P(Y_n|x,w), the probability of the top n among all taggings
 
 
-class _Watch:
+class _Watch(Observer):
     """Measures after some of the passes."""
 
     def __init__(self, data: TaskData, sizes: Sequence[int], passes: Sequence[int], sentences: int, say: Say) -> None:
@@ -44,9 +44,6 @@ class _Watch:
         self.transitions = data.prepared.encoder.transitions
         self.chosen = np.random.default_rng(0).permutation(self.corpus.sentences)[:sentences].tolist()
         self.points: list[Point] = []
-
-    def samples(self, epoch: int, done: int, of: int) -> None:
-        pass
 
     def passed(self, record: PassRecord, state: State) -> None:
         if record.epoch in self.passes:
@@ -82,8 +79,8 @@ def measure_task(name: str, setup: Setup, say: Say) -> list[Point]:
     watch = _Watch(data, sizes, passes, sentences, lambda message: say(f"{name}: {message}"))
     watch.measure(0, data.prepared.zero_weights().current())
     settings = Settings(n=N, epochs=max(passes), tolerance=0.0, rate=data.rate)
-    outcome = run(dataclasses.replace(data.prepared, dev=None), settings, observers=[watch])
-    if outcome.reason == "interrupted":
+    outcome = train_on(dataclasses.replace(data.prepared, dev=None), settings, observers=[watch])
+    if outcome.stop.interrupted:
         raise KeyboardInterrupt
     return watch.points
 

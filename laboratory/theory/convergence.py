@@ -17,7 +17,7 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels.types import Doubles
 from sapo.learn import LEARNERS, Settings, Weights
 from sapo.search.decode import tag_corpus
-from sapo.training.data import prepare
+from sapo.training.run import read_data
 
 FEATURES = "pos[-1]\npos\npos[1]\nlabel[-1]\n"
 Say = Callable[[str], None]
@@ -93,7 +93,7 @@ def small_problem(plan: Plan) -> Problem:
         template = Path(room) / "small.txt"
         template.write_text(FEATURES)
         sample = itertools.islice(read(sample_path("train"), columns=COLUMNS, label="chunk"), plan.sentences)
-        prepared = prepare([_cut(sentence, plan.tokens) for sentence in sample], template=template)
+        prepared = read_data([_cut(sentence, plan.tokens) for sentence in sample], template=template)
     return Problem(prepared.corpus, prepared.encoder.features, len(prepared.labels), plan.strength)
 
 

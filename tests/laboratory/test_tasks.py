@@ -19,8 +19,7 @@ from laboratory.tuning import Trial, try_strength
 from sapo.datasets.places import cache_directory
 from sapo.errors import SapoError
 from sapo.learn import Settings
-from sapo.training.data import prepare
-from sapo.training.run import run
+from sapo.training.run import read_data, train_on
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -127,7 +126,7 @@ def test_groups_of_tasks_and_systems() -> None:
 
 def test_gold_labels_that_training_lacks_count_as_wrong(setup: Setup) -> None:
     sentences = read_task(TASKS["pos-wsj"], setup)
-    prepared = prepare(sentences.train, template="pos")
+    prepared = read_data(sentences.train, template="pos")
     strange = [dataclasses.replace(one, tags=("NEVER-SEEN",) * len(one)) for one in sentences.test]
     test = held_out(prepared, strange)
 
@@ -139,5 +138,5 @@ def test_gold_labels_that_training_lacks_count_as_wrong(setup: Setup) -> None:
             self.scores = evaluate(test, state)[1]
 
     last = Last()
-    run(prepared, Settings(epochs=1), observers=[last])
+    train_on(prepared, Settings(epochs=1), observers=[last])
     assert last.scores.token_accuracy == 0.0

@@ -11,8 +11,7 @@ from sapo.learn import LEARNERS, Settings, State, Weights, learn
 from sapo.learn.choose_n import FIRST, SHARE, SIZES, choose_n, next_shares
 from sapo.search.lattice import Parameters
 from sapo.tagger.tagger import Tagger
-from sapo.training.data import prepare
-from sapo.training.run import run, train
+from sapo.training.run import read_data, train, train_on
 
 RNG = np.random.default_rng(0)
 
@@ -94,11 +93,11 @@ AUTO = Settings(n="auto", epochs=6, tolerance=0.0, rate=0.1)
 @pytest.mark.parametrize("stopped", [1, 2, 4])
 @pytest.mark.parametrize("learner", ["sapo", "sapo-avg"])
 def test_a_run_that_was_stopped_and_resumed_equals_one_that_was_not(tmp_path: Path, stopped: int, learner: str) -> None:
-    whole = run(prepare(TEXT, template="pos"), AUTO, learner=learner)
+    whole = train_on(read_data(TEXT, template="pos"), AUTO, learner=learner)
     file = tmp_path / "state"
     again = {"learner": learner, "checkpoint": file}
-    run(prepare(TEXT, template="pos"), Settings(n="auto", epochs=stopped, tolerance=0.0, rate=0.1), **again)
-    resumed = run(prepare(TEXT, template="pos"), AUTO, resume=True, **again)
+    train_on(read_data(TEXT, template="pos"), Settings(n="auto", epochs=stopped, tolerance=0.0, rate=0.1), **again)
+    resumed = train_on(read_data(TEXT, template="pos"), AUTO, resume=True, **again)
     assert [record.n for record in resumed.history] == [record.n for record in whole.history]
     whole.tagger.save(tmp_path / "whole")
     resumed.tagger.save(tmp_path / "resumed")
@@ -107,7 +106,7 @@ def test_a_run_that_was_stopped_and_resumed_equals_one_that_was_not(tmp_path: Pa
 
 @pytest.mark.usefixtures("same_kernels")
 def test_the_model_tells_what_was_picked(tmp_path: Path) -> None:
-    outcome = run(prepare(TEXT, template="pos"), AUTO)
+    outcome = train_on(read_data(TEXT, template="pos"), AUTO)
     outcome.tagger.save(tmp_path / "model")
     record = Tagger.load(tmp_path / "model").model.record
     assert record["settings"]["n"] == "auto"

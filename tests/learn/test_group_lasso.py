@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from sapo.kernels import update as totals_of
 from sapo.kernels.types import Doubles, Ints
 from sapo.learn import LEARNERS, Groups, Settings, State, Weights, final_weights, learn, runs, sapo_pass
-from sapo.training.data import prepare
-from sapo.training.run import run
+from sapo.training.run import read_data, train_on
 
 LABELS = 3
 
@@ -158,8 +157,8 @@ def test_a_large_strength_drops_whole_templates_and_keeps_the_one_that_tells_the
         pairs.append(([(word, f"x{rng.integers(5)}") for word in words], [tags[word] for word in words]))
     template = tmp_path / "template"
     template.write_text("word[0]\npos[0]\npos[-1]\nlabel[-1]\n")
-    prepared = prepare(pairs, template=template)
-    outcome = run(
+    prepared = read_data(pairs, template=template)
+    outcome = train_on(
         prepared,
         Settings(regulariser="group-lasso", strength=1.0, epochs=10, rate=0.1, tolerance=0.0),
         learner=learner,

@@ -182,7 +182,7 @@ def test_training_lowers_the_objective_and_learns_the_corpus(tiny: Any) -> None:
 def test_all_passes_done_is_the_reason_at_the_end(tiny: Any) -> None:
     corpus = tiny.corpus(0)
     state = fresh(tiny, corpus)
-    assert learn(sapo_pass, corpus, Settings(epochs=3, **FOREVER), state) == "all 3 passes done"
+    assert learn(sapo_pass, corpus, Settings(epochs=3, **FOREVER), state).text == "all 3 passes done"
     assert state.epoch == len(state.history) == 3
 
 
@@ -192,7 +192,7 @@ def test_a_state_that_is_at_the_end_learns_no_more(tiny: Any) -> None:
     settings = Settings(epochs=2, **FOREVER)
     learn(sapo_pass, corpus, settings, state)
     before = state.weights.true_weights().blocks[:2]
-    assert learn(sapo_pass, corpus, settings, state) == "all 2 passes done"
+    assert learn(sapo_pass, corpus, settings, state).text == "all 2 passes done"
     assert state.epoch == 2
     assert same(state.weights.true_weights().blocks[:2], before)
 
@@ -248,7 +248,7 @@ def test_patience_ends_after_so_many_passes_without_a_better_score(tiny: Any, pa
     state = fresh(tiny, corpus)
     dev: Any = ScriptedDev(0.1, 0.3, 0.3, 0.2, 0.3, 0.9)
     reason = learn(sapo_pass, corpus, Settings(epochs=9, patience=patience, tolerance=0.0), state, dev=dev)
-    assert reason == f"no better dev score in {patience} passes"
+    assert reason.text == f"no better dev score in {patience} passes"
     assert (state.epoch, state.best_epoch) == (2 + patience, 2)
 
 
@@ -270,7 +270,7 @@ def test_training_converges_when_the_objective_hardly_changes(
     state = State(Weights.zeros(3 + corpus.tokens, 3))
     settings = Settings(epochs=len(losses), tolerance=tolerance)
     reason = learn(scripted_learner(*losses), corpus, settings, state)
-    assert reason == (f"all {len(losses)} passes done" if passes is None else "converged")
+    assert reason.text == (f"all {len(losses)} passes done" if passes is None else "converged")
     assert state.epoch == (passes or len(losses))
     assert [record.objective for record in state.history] == pytest.approx(losses[: state.epoch])
 
@@ -293,7 +293,7 @@ def test_ctrl_c_in_the_middle_of_a_pass_keeps_the_best_so_far(tiny: Any) -> None
     state, watcher = fresh(tiny, corpus), Watcher(at_sample=(4, corpus.sentences))
     dev: Any = ScriptedDev(0.1, 0.9, 0.5)
     settings = Settings(epochs=9, **FOREVER)
-    assert learn(sapo_pass, corpus, settings, state, dev=dev, observers=[watcher]) == "interrupted"
+    assert learn(sapo_pass, corpus, settings, state, dev=dev, observers=[watcher]).text == "interrupted"
     assert (state.epoch, state.best_epoch) == (3, 2)
     assert same(final_weights(state).blocks[:2], watcher.weights[1])
 
@@ -301,7 +301,7 @@ def test_ctrl_c_in_the_middle_of_a_pass_keeps_the_best_so_far(tiny: Any) -> None
 def test_ctrl_c_without_a_dev_set_keeps_what_was_learned(tiny: Any) -> None:
     corpus = tiny.corpus(0, lengths=(1,) * 300)
     state, watcher = fresh(tiny, corpus), Watcher(at_sample=(1, 256))
-    assert learn(sapo_pass, corpus, Settings(**FOREVER), state, observers=[watcher]) == "interrupted"
+    assert learn(sapo_pass, corpus, Settings(**FOREVER), state, observers=[watcher]).text == "interrupted"
     assert (state.history, state.best) == ([], None)
     learned = final_weights(state)
     features, _ = learned.features, learned.edges
@@ -318,12 +318,12 @@ def test_going_on_from_a_state_equals_a_run_that_never_stopped(tiny: Any, stop: 
     dev = dev_of(held_out) if with_dev else None
     settings = Settings(epochs=6, n=3, strength=2.0, rate=0.4, decay=0.8, seed=11, **FOREVER)
     whole = fresh(tiny, corpus)
-    reason = learn(sapo_pass, corpus, settings, whole, dev=dev)
+    reason = learn(sapo_pass, corpus, settings, whole, dev=dev).text
     broken = fresh(tiny, corpus)
     interrupted = learn(sapo_pass, corpus, settings, broken, dev=dev, observers=[Watcher(after_pass=stop)])
-    assert (interrupted, broken.epoch) == ("interrupted", stop)
+    assert (interrupted.interrupted, broken.epoch) == (True, stop)
     resumed = copy.deepcopy(broken)
-    assert learn(sapo_pass, corpus, settings, resumed, dev=dev) == reason
+    assert learn(sapo_pass, corpus, settings, resumed, dev=dev).text == reason
     assert timeless(resumed.history) == timeless(whole.history)
     assert resumed.best_epoch == whole.best_epoch
     assert same(resumed.weights.true_weights().blocks[:2], whole.weights.true_weights().blocks[:2])
@@ -336,7 +336,7 @@ def test_patience_goes_on_counting_after_a_resumption(tiny: Any) -> None:
     scores: Any = ScriptedDev(0.5, 0.4, 0.3, 0.2, 0.1)
     settings = Settings(epochs=9, patience=3, tolerance=0.0)
     learn(sapo_pass, corpus, settings, state, dev=scores, observers=[Watcher(after_pass=2)])
-    assert learn(sapo_pass, corpus, settings, state, dev=scores) == "no better dev score in 3 passes"
+    assert learn(sapo_pass, corpus, settings, state, dev=scores).text == "no better dev score in 3 passes"
     assert (state.epoch, state.best_epoch) == (4, 1)
 
 

@@ -13,7 +13,7 @@ from sapo.kernels import forward, oracle
 from sapo.kernels import update as totals_of
 from sapo.kernels.types import Doubles
 from sapo.learn import LEARNERS, Settings, Weights
-from sapo.learn.calibrate import calibrate
+from sapo.learn.start_rate import start_rate
 from sapo.learn.terms import sample_terms
 
 MAY_BE = {-1: {0, 1, 2}, -2: {0, 2}, -3: {1, 2}, 0: {0}, 1: {1}, 2: {2}}
@@ -162,11 +162,11 @@ def test_the_terms_of_the_paper_need_all_tags(tiny: Any) -> None:
 def test_the_start_rate_is_that_of_the_sentences_with_tags(tiny: Any) -> None:
     tagged = tiny.corpus(5, lengths=(4,) * 30)
     fresh = Weights.zeros(3 + tagged.tokens, 3, transitions=True)
-    rate = calibrate(tagged, fresh, seed=0)
+    rate = start_rate(tagged, fresh, seed=0)
     half = EncodedCorpus(
         np.concatenate([tagged.offsets, tagged.offsets[1:] + 120]),
         np.concatenate([tagged.row_offsets, tagged.row_offsets[1:] + tagged.row_offsets[-1]]),
         np.concatenate([tagged.rows, tagged.rows]),
         gold=np.concatenate([tagged.gold, np.full(120, -1, np.int32)]),
     )
-    assert calibrate(half, fresh, seed=0) == rate
+    assert start_rate(half, fresh, seed=0) == rate

@@ -14,8 +14,7 @@ from sapo.kernels.types import Floats
 from sapo.learn import LEARNERS, DevSet, Settings, State, Weights, final_weights, learn
 from sapo.search import SEARCHES
 from sapo.search.decode import tag_corpus
-from sapo.training.data import prepare
-from sapo.training.run import run
+from sapo.training.run import read_data, train_on
 
 ORDER = [0, 2, 1, 3, 2, 0, 3, 1]
 NAMES = ["sapo", "crf", "perceptron", "mira", "mira-nbest"]
@@ -122,9 +121,9 @@ def test_every_learner_trains_saves_and_tags(name: str, tmp_path: Path) -> None:
     ]
     template = tmp_path / "template"
     template.write_text("word[0]\nsuffix(word, 1)\nlabel[-1]\n")
-    prepared = prepare(pairs, dev=pairs, template=template)
+    prepared = read_data(pairs, dev=pairs, template=template)
     assert isinstance(prepared.dev, DevSet)
-    outcome = run(prepared, Settings(epochs=8, rate=0.5, seed=1), learner=name)
+    outcome = train_on(prepared, Settings(epochs=8, rate=0.5, seed=1), learner=name)
     path = tmp_path / "model"
     outcome.tagger.save(path)
     loaded = Tagger.load(path)

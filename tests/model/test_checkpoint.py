@@ -11,24 +11,28 @@ import pytest
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
-from sapo.learn import PassRecord, Settings, State, Weights
-from sapo.model import fingerprint, load_checkpoint, save_checkpoint
+from sapo.learn import Observer, PassRecord, Settings, State, Weights
+from sapo.model import Checkpoint, fingerprint
 from sapo.model.arrayfile import load_arrays, save_arrays
-from sapo.training.data import prepare
-from sapo.training.run import run
+from sapo.training.run import read_data, train_on
 
 TEXT = [(["a", "dog"], ["DT", "NN"]), (["the", "cat", "dog"], ["DT", "NN", "NN"])]
 SETTINGS = Settings(n=3, seed=7, epochs=3, tolerance=0.0)
 
 
-class Keep:
+def save_checkpoint(path: Path, state: State) -> None:
+    Checkpoint(path, SETTINGS.as_json(), "data").passed(state.history[-1], state)
+
+
+def load_checkpoint(path: Path, state: State, settings: Settings, data: str) -> None:
+    Checkpoint(path, settings.as_json(), data).load(state)
+
+
+class Keep(Observer):
     """Keeps a copy of the state after every pass."""
 
     def __init__(self) -> None:
         self.states: list[State] = []
-
-    def samples(self, epoch: int, done: int, of: int) -> None:
-        pass
 
     def passed(self, record: PassRecord, state: State) -> None:
         self.states.append(copy.deepcopy(state))
@@ -37,7 +41,7 @@ class Keep:
 def states(*, dev: bool = False) -> list[State]:
     """The states of a real run."""
     keep = Keep()
-    run(prepare(TEXT, dev=TEXT[:1] if dev else None, template="pos"), SETTINGS, observers=[keep])
+    train_on(read_data(TEXT, dev=TEXT[:1] if dev else None, template="pos"), SETTINGS, observers=[keep])
     return keep.states
 
 
@@ -62,7 +66,7 @@ def assert_same(one: Any, other: Any) -> None:
 @pytest.mark.parametrize("dev", [False, True])
 def test_a_state_comes_back_bit_for_bit(tmp_path: Path, dev: bool) -> None:
     for saved in states(dev=dev):
-        save_checkpoint(tmp_path / "run.state", saved, SETTINGS, "data")
+        save_checkpoint(tmp_path / "run.state", saved)
         loaded = fresh(saved)
         load_checkpoint(tmp_path / "run.state", loaded, SETTINGS, "data")
         assert_same(loaded, saved)
@@ -77,7 +81,7 @@ def state() -> State:
 
 @pytest.fixture
 def saved(state: State, tmp_path: Path) -> Path:
-    save_checkpoint(tmp_path / "run.state", state, SETTINGS, "data")
+    save_checkpoint(tmp_path / "run.state", state)
     return tmp_path / "run.state"
 
 
@@ -141,7 +145,7 @@ def test_a_fingerprint_tells_data_apart() -> None:
 def test_a_run_without_transitions_does_not_go_on_from_one_with_them(tmp_path: Path) -> None:
     template = tmp_path / "template.txt"
     template.write_text("word\nlabel[-1]")
-    run(prepare(TEXT, template=template), SETTINGS, checkpoint=tmp_path / "run.state")
+    train_on(read_data(TEXT, template=template), SETTINGS, checkpoint=tmp_path / "run.state")
     template.write_text("word")
     with pytest.raises(SapoError, match="was made with other data"):
-        run(prepare(TEXT, template=template), SETTINGS, checkpoint=tmp_path / "run.state", resume=True)
+        train_on(read_data(TEXT, template=template), SETTINGS, checkpoint=tmp_path / "run.state", resume=True)

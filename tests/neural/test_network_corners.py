@@ -18,8 +18,7 @@ from sapo.estimator import SequenceLabeler  # noqa: E402
 from sapo.learn import Settings  # noqa: E402
 from sapo.model.inspect import describe  # noqa: E402
 from sapo.neural.options import NeuralOptions  # noqa: E402
-from sapo.training.data import prepare  # noqa: E402
-from sapo.training.run import run  # noqa: E402
+from sapo.training.run import read_data, train_on  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -58,14 +57,14 @@ def test_an_empty_sentence_and_an_empty_word_are_read_by_their_characters(chars:
 
 def test_a_run_on_sentences_of_one_token_can_be_resumed(tmp_path: Path) -> None:
     """Transitions have no gradient there, and Adam nothing to keep of them."""
-    prepared = prepare([(["yes"], ["A"]), (["no"], ["B"])] * 3, template="pos", keep_texts=True)
+    prepared = read_data([(["yes"], ["A"]), (["no"], ["B"])] * 3, template="pos", keep_texts=True)
     settings, options = Settings(epochs=2, tolerance=0.0), NeuralOptions(**SMALL)
     for epochs in (2, 4):
-        outcome = run(
+        outcome = train_on(
             prepared,
             dataclasses.replace(settings, epochs=epochs),
             learner="bilstm-sapo",
-            options=options,
+            network=options,
             checkpoint=tmp_path / "state",
             resume=True,
         )
@@ -86,12 +85,12 @@ def test_numbers_of_numpy_are_taken(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_made_with_another_option_says_which(tmp_path: Path) -> None:
-    prepared = prepare(PAIRS, template="chunking", keep_texts=True)
+    prepared = read_data(PAIRS, template="chunking", keep_texts=True)
     given: dict[str, Any] = {"learner": "bilstm", "checkpoint": tmp_path / "state", "resume": True}
-    run(prepared, Settings(epochs=1), options=NeuralOptions(**SMALL), **given)
+    train_on(prepared, Settings(epochs=1), network=NeuralOptions(**SMALL), **given)
     other = NeuralOptions(**{**SMALL, "hidden": 9})
     with pytest.raises(SapoError, match=r"was made with hidden 8 \(now 9\)"):
-        run(prepared, Settings(epochs=1), options=other, **given)
+        train_on(prepared, Settings(epochs=1), network=other, **given)
 
 
 def test_what_was_used_is_written_down(tagger: sapo.Tagger) -> None:

@@ -22,8 +22,7 @@ from sapo.neural.batches import make_batch  # noqa: E402
 from sapo.neural.options import LAYERS, NeuralOptions  # noqa: E402
 from sapo.search.lattice import make_lattice, no_bans  # noqa: E402
 from sapo.tagger.explain import explain  # noqa: E402
-from sapo.training.data import prepare  # noqa: E402
-from sapo.training.run import run  # noqa: E402
+from sapo.training.run import read_data, train_on  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +81,7 @@ def test_the_n_best_have_probabilities_and_every_search_agrees(tagger: sapo.Tagg
 
 def test_the_lattice_of_a_tagger_is_that_of_the_last_layer(tagger: sapo.Tagger) -> None:
     encoder: Any = tagger.model.encoder
-    prepared = prepare(PAIRS, template="chunking", keep_texts=True)
+    prepared = read_data(PAIRS, template="chunking", keep_texts=True)
     assert prepared.texts is not None
     block = prepared.texts.train[0]
     encoded, inputs = encoder.session().encode(block), encoder.vocabulary.session().read(block)
@@ -119,12 +118,12 @@ def test_training_leaves_the_generator_and_the_threads_of_pytorch_alone() -> Non
 
 @pytest.mark.parametrize("dev", [False, True])
 def test_a_run_that_is_resumed_ends_like_one_that_never_stopped(tmp_path: Path, dev: bool) -> None:
-    prepared = prepare(PAIRS, dev=PAIRS[:3] if dev else None, template="chunking", keep_texts=True)
+    prepared = read_data(PAIRS, dev=PAIRS[:3] if dev else None, template="chunking", keep_texts=True)
     options = NeuralOptions(**SMALL)
 
     def go(epochs: int, name: str, **more: Any) -> None:
         settings = Settings(epochs=epochs, rate=0.02, tolerance=0.0)
-        outcome = run(prepared, settings, learner="bilstm-sapo", options=options, **more)
+        outcome = train_on(prepared, settings, learner="bilstm-sapo", network=options, **more)
         outcome.tagger.save(tmp_path / name)
 
     state = tmp_path / "state"
@@ -134,11 +133,11 @@ def test_a_run_that_is_resumed_ends_like_one_that_never_stopped(tmp_path: Path, 
     assert (tmp_path / "whole").read_bytes() == (tmp_path / "resumed").read_bytes()
     assert (tmp_path / "whole").read_bytes() != (tmp_path / "half").read_bytes()
     with pytest.raises(SapoError, match="was made with other data, templates or learner"):
-        run(prepared, Settings(epochs=4), learner="bilstm-crf", options=options, checkpoint=state, resume=True)
+        train_on(prepared, Settings(epochs=4), learner="bilstm-crf", network=options, checkpoint=state, resume=True)
 
 
 def test_the_best_pass_on_the_dev_set_is_kept() -> None:
-    prepared = prepare(PAIRS, dev=PAIRS[:2], template="chunking", keep_texts=True)
+    prepared = read_data(PAIRS, dev=PAIRS[:2], template="chunking", keep_texts=True)
     seen: list[tuple[float | None, np.ndarray]] = []
 
     class Watch:
@@ -150,8 +149,8 @@ def test_the_best_pass_on_the_dev_set_is_kept() -> None:
 
     options = NeuralOptions(**SMALL)
     settings = Settings(epochs=15, rate=0.02, patience=2)
-    outcome = run(prepared, settings, learner="bilstm-sapo", options=options, observers=[Watch()])
-    assert outcome.reason == "no better dev score in 2 passes"
+    outcome = train_on(prepared, settings, learner="bilstm-sapo", network=options, observers=[Watch()])
+    assert outcome.stop.text == "no better dev score in 2 passes"
     scores = [score for score, _ in seen]
     best = scores.index(max(scores))
     assert outcome.best_epoch == best + 1

@@ -5,13 +5,14 @@ import gzip
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import sapo
 from sapo.corpus.files import read_chunks
-from sapo.pipeline import ReadyStep, Silent, TrainedStep, parse_step, run_pipeline
-from sapo.tagger.tagger import Tagger
+from sapo.pipeline import ReadyStep, TrainedStep, Watcher, parse_step, run_pipeline
+from sapo.training.plan import Plan, make_plan
 
 Row = tuple[str, ...]
 
@@ -128,11 +129,11 @@ def test_other_tokens_and_headers_do_not_hide_a_sentence(tmp_path: Path) -> None
 def test_blocks_that_leave_out_the_same_share_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trained = []
 
-    def train(sentences: list[sapo.Sentence], **options: object) -> Tagger:
+    def counting(sentences: list[sapo.Sentence], **options: Any) -> Plan:
         trained.append(len(sentences))
-        return sapo.train(sentences, **options)  # type: ignore[arg-type]
+        return make_plan(sentences, **options)
 
-    monkeypatch.setattr("sapo.pipeline.lessons.train", train)
+    monkeypatch.setattr("sapo.pipeline.lessons.make_plan", counting)
     source = write(tmp_path / "in.txt", [[(f"v{i}", "O")] for i in range(8)])
     other, same = write(tmp_path / "other.txt", memory(5)), write(tmp_path / "same.txt", [[("v0", "A")], [("z", "B")]])
     steps = [TrainedStep("one", (other,)), TrainedStep("two", (other, same))]
@@ -276,7 +277,7 @@ def test_a_model_is_neither_mixed_with_files_nor_given_a_template() -> None:
 
 
 def test_ctrl_c_while_a_model_is_trained_leaves_no_file(tmp_path: Path) -> None:
-    class Impatient(Silent):
+    class Impatient(Watcher):
         def samples(self, epoch: int, done: int, of: int) -> None:
             raise KeyboardInterrupt
 

@@ -21,11 +21,10 @@ from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.pairs import Pairs
 from sapo.encode.ready import build_feature_encoder
 from sapo.encode.strings import StringTable
-from sapo.learn import Settings, State, Weights, final_weights, learn
-from sapo.learn.gentle import growth, typical_weight
+from sapo.learn import LEARNERS, Settings, State, Weights, final_weights, learn
+from sapo.learn.pacing import growth, typical_weight
 from sapo.search import search_n
 from sapo.search.lattice import Parameters, make_lattice
-from sapo.training.choices import find_learner
 from sapo.training.update import PASSES
 
 Example = tuple[list[Any], list[str]]
@@ -95,7 +94,7 @@ class SlowTrainer:
             for row, speed in speeds.items():
                 weights.features[row] /= speed
             paced = dataclasses.replace(scaled, epochs=state.epoch + 1, rate=rate, schedule="fixed")
-            learn(find_learner("sapo").run, corpus, paced, state)
+            learn(LEARNERS["sapo"].run, corpus, paced, state)
             for row, speed in speeds.items():
                 weights.features[row] *= speed
             for p, y in itertools.product(range(known), repeat=2):

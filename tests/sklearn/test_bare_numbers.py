@@ -10,7 +10,7 @@ from sapo.sklearn.crf import CRF
 
 @pytest.mark.parametrize("weight", [2, np.array(2.0)])
 def test_one_weight_for_all_sequences_is_refused(weight: object) -> None:
-    with pytest.raises(SapoError, match="sample_weight must have a number for each sequence, not be "):
+    with pytest.raises(SapoError, match="sample_weight must have a number for each sentence, not be "):
         SequenceLabeler().fit([["a"]], [["A"]], sample_weight=weight)
     labeler = SequenceLabeler(rate=0.1, epochs=1).fit([["a"]], [["A"]])
     with pytest.raises(SapoError, match="sample_weight"):

@@ -14,9 +14,8 @@ import sapo.compat as sklearn_crfsuite
 from sapo import Tagger
 from sapo.compat import CRF
 from sapo.errors import SapoError
-from sapo.learn import Weights
+from sapo.learn import Lasso, Weights
 from sapo.sklearn.crf import LEARNERS, WITHOUT_MEANING
-from sapo.sklearn.elastic import Lasso
 
 WORDS = [[d, n, v] for d in ("the", "a") for n in ("dog", "cat", "bird") for v in ("sees", "eats")]
 X = [[{"word": word, "last": word[-1], "bias": 1.0, "long": len(word) > 3} for word in words] for words in WORDS]

@@ -14,6 +14,7 @@ from sapo import SequenceLabeler
 from sapo.errors import SapoError
 from sapo.learn import Settings
 from sapo.sklearn.base import NotFittedError
+from sapo.training.plan import LabelOptions
 
 
 def test_the_defaults_are_those_of_the_settings_and_of_train() -> None:
@@ -25,8 +26,24 @@ def test_the_defaults_are_those_of_the_settings_and_of_train() -> None:
             assert parameters[field.name].default == field.default, field.name
     trained = inspect.signature(sapo.train).parameters
     assert parameters["rate"].default == "auto"
-    for name in trained.keys() & parameters.keys() | {"constraints", "rules", "scheme", "missing", "class_weight"}:
+    for name in trained.keys() & parameters.keys():
         assert parameters[name].default == trained[name].default
+    for field in dataclasses.fields(LabelOptions):
+        if field.name != "sample_weight":
+            assert parameters[field.name].default == field.default
+
+
+@pytest.mark.parametrize(
+    "train",
+    [
+        SequenceLabeler().fit,
+        SequenceLabeler().partial_fit,
+        lambda X, y, **weights: sapo.train(list(zip(X, y, strict=True)), **weights),
+    ],
+)
+def test_weights_are_checked_by_one_rule_wherever_they_come_from(train: Any) -> None:
+    with pytest.raises(sapo.SapoError, match=r"sample_weight\[0\] must be a number from 0 to 1,000,000, not 2000000"):
+        train([["a", "b"]], [["A", "B"]], sample_weight=[2e6])
 
 
 def test_words_columns_and_features_are_learned(
@@ -136,11 +153,11 @@ def test_a_sequence_of_weight_0_teaches_nothing_and_a_heavy_one_wins() -> None:
 @pytest.mark.parametrize(
     ("weights", "complaint"),
     [
-        ([1.0], "sample_weight has 1 weights for 2 sequences"),
-        ([1.0, math.nan], r"sample_weight\[1\] must be a finite number, 0 or more, not nan"),
-        ([-1, 1], r"sample_weight\[0\] must be a finite number, 0 or more, not -1"),
-        (["much", 1], r"sample_weight\[0\] must be a finite number, 0 or more, not 'much'"),
-        ([0, 0], "sample_weight is 0 everywhere"),
+        ([1.0], "sample_weight has 1 weights for 2 sentences"),
+        ([1.0, math.nan], r"sample_weight\[1\] must be a number from 0 to 1,000,000, not nan"),
+        ([-1, 1], r"sample_weight\[0\] must be a number from 0 to 1,000,000, not -1"),
+        (["much", 1], r"sample_weight\[0\] must be a number, not 'much'"),
+        ([0, 0], "all weights of samples or classes are 0"),
     ],
 )
 def test_bad_weights_are_named(weights: Any, complaint: str) -> None:

@@ -18,7 +18,7 @@ from sapo.encode import growing
 from sapo.encode.growing import GrowingEncoder
 from sapo.errors import SapoError
 from sapo.learn import growing as growing_weights
-from sapo.learn.gentle import typical_weight
+from sapo.learn.pacing import typical_weight
 from sapo.search.lattice import no_bans
 from sapo.training.update import continue_training
 from slow_trainer import Example, SlowTrainer, assert_alike, feature_weights

@@ -16,9 +16,8 @@ from sapo import Sentence, Tagger, read
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
 from sapo.learn import PassRecord, State
-from sapo.training.choices import make_settings
-from sapo.training.data import prepare
-from sapo.training.run import Outcome, run, train
+from sapo.training.plan import make_settings
+from sapo.training.run import Outcome, read_data, train, train_on
 
 Pairs = list[tuple[list[tuple[str, str]], tuple[str, ...]]]
 
@@ -93,9 +92,9 @@ def test_ready_made_features_may_be_dictionaries_or_lists() -> None:
 
 def test_ready_made_features_have_a_dev_set_too() -> None:
     data = [([{"w": "a"}, {"w": "b"}], ["A", "B"])] * 5
-    prepared = prepare(data, dev=[([{"w": "a"}, {"w": "new"}], ["A", "C"])])
+    prepared = read_data(data, dev=[([{"w": "a"}, {"w": "new"}], ["A", "C"])])
     assert prepared.unseen == ["C"]
-    outcome = run(prepared, make_settings({"epochs": 3}))
+    outcome = train_on(prepared, make_settings({"epochs": 3}))
     assert outcome.history[-1].dev == 0.5
     assert outcome.tagger.labels == ("A", "B")
 
@@ -112,53 +111,55 @@ def test_ready_made_features_have_a_dev_set_too() -> None:
     ],
 )
 def test_the_default_template_is_chosen_by_columns_and_tags(tokens: Any, tags: list[str], template: str) -> None:
-    assert prepare([(tokens, tags)]).template == template
+    assert read_data([(tokens, tags)]).template == template
 
 
 def test_a_template_file_may_be_given(tmp_path: Path, pairs: Pairs) -> None:
     path = tmp_path / "mine.txt"
     path.write_text("pos[0]\n")
-    prepared = prepare(pairs, template=path)
+    prepared = read_data(pairs, template=path)
     assert prepared.template == "mine.txt"
     assert prepared.encoder.features == len({pos for tokens, _ in pairs for _, pos in tokens})
     assert not prepared.encoder.transitions
-    assert not run(prepared, make_settings({"epochs": 1})).tagger.model.parameters.edges.any()
+    assert not train_on(prepared, make_settings({"epochs": 1})).tagger.model.parameters.edges.any()
 
 
 def test_rare_features_can_be_left_out(pairs: Pairs) -> None:
-    sizes = [prepare(pairs, min_count=count).encoder.features for count in (1, 2, 5)]
+    sizes = [read_data(pairs, min_count=count).encoder.features for count in (1, 2, 5)]
     assert sizes[0] > sizes[1] > sizes[2] > 0
     with pytest.raises(SapoError, match="min_count must be at least 1, not 0"):
-        prepare(pairs, min_count=0)
+        read_data(pairs, min_count=0)
 
 
 def test_the_best_pass_on_dev_is_kept(pairs: Pairs) -> None:
-    prepared = prepare(pairs[:60], dev=pairs[60:], template="chunking")
-    outcome = run(prepared, make_settings({"epochs": 8, "tolerance": 0.0}))
+    prepared = read_data(pairs[:60], dev=pairs[60:], template="chunking")
+    outcome = train_on(prepared, make_settings({"epochs": 8, "tolerance": 0.0}))
     scores = [record.dev or 0.0 for record in outcome.history]
     assert outcome.best_epoch == 1 + scores.index(max(scores))
-    cut = run(prepare(pairs[:60], template="chunking"), make_settings({"epochs": outcome.best_epoch, "tolerance": 0.0}))
+    cut = train_on(
+        read_data(pairs[:60], template="chunking"), make_settings({"epochs": outcome.best_epoch, "tolerance": 0.0})
+    )
     assert same_weights(outcome.tagger, cut.tagger)
 
 
 def test_without_a_better_dev_score_training_stops(pairs: Pairs) -> None:
-    outcome = run(prepare(pairs, dev=pairs[:20]), make_settings({"epochs": 50, "patience": 2, "tolerance": 0.0}))
-    assert outcome.reason == "no better dev score in 2 passes"
+    outcome = train_on(read_data(pairs, dev=pairs[:20]), make_settings({"epochs": 50, "patience": 2, "tolerance": 0.0}))
+    assert outcome.stop.text == "no better dev score in 2 passes"
     assert len(outcome.history) == outcome.best_epoch + 2
 
 
 def test_it_stops_when_all_passes_are_done_or_nothing_changes(pairs: Pairs) -> None:
-    assert run(prepare(pairs), make_settings({"epochs": 2})).reason == "all 2 passes done"
-    early = run(prepare(pairs), make_settings({"epochs": 50, "tolerance": 0.9}))
-    assert early.reason == "converged"
+    assert train_on(read_data(pairs), make_settings({"epochs": 2})).stop.text == "all 2 passes done"
+    early = train_on(read_data(pairs), make_settings({"epochs": 50, "tolerance": 0.9}))
+    assert early.stop.text == "converged"
     assert len(early.history) == 3
 
 
 def test_labels_that_only_dev_has_are_told_and_count_as_wrong(pairs: Pairs) -> None:
     dev = [([("a", "DT"), ("dog", "NN")], ["B-NEW", "I-NEW"])]
-    prepared = prepare(pairs, dev=dev)
+    prepared = read_data(pairs, dev=dev)
     assert prepared.unseen == ["B-NEW", "I-NEW"]
-    outcome = run(prepared, make_settings({"epochs": 2}))
+    outcome = train_on(prepared, make_settings({"epochs": 2}))
     assert [record.dev for record in outcome.history] == [0.0, 0.0]
     assert not set(prepared.unseen) & set(outcome.tagger.labels)
 
@@ -196,8 +197,8 @@ def test_observers_see_every_pass(pairs: Pairs) -> None:
 
 
 def test_an_interrupted_run_keeps_what_it_has_learned(pairs: Pairs) -> None:
-    outcome = run(prepare(pairs), make_settings({"epochs": 9}), observers=[Watch(stop_in=3)])
-    assert outcome.reason == "interrupted"
+    outcome = train_on(read_data(pairs), make_settings({"epochs": 9}), observers=[Watch(stop_in=3)])
+    assert outcome.stop.text == "interrupted"
     assert len(outcome.history) == 2
     assert outcome.tagger.tag([("the", "DT"), ("dog", "NN")]) == ["B-NP", "I-NP"]
 
@@ -228,9 +229,9 @@ def learn_again(request: pytest.FixtureRequest, pairs: Pairs) -> Callable[..., O
 
     def make(data: Pairs = pairs, watch: Watch | None = None, **options: Any) -> Outcome:
         checkpoint, resume = options.pop("checkpoint", None), options.pop("resume", False)
-        prepared = prepare(data, dev=pairs[:20] if request.param else None, template="chunking")
+        prepared = read_data(data, dev=pairs[:20] if request.param else None, template="chunking")
         chosen = make_settings({"epochs": 5, "tolerance": 0.0, **options})
-        return run(prepared, chosen, observers=[watch] if watch else [], checkpoint=checkpoint, resume=resume)
+        return train_on(prepared, chosen, observers=[watch] if watch else [], checkpoint=checkpoint, resume=resume)
 
     return make
 
@@ -241,7 +242,7 @@ def test_a_run_that_was_stopped_and_resumed_gives_the_same_file(
     learn_again().tagger.save(tmp_path / "whole")
     state = tmp_path / "run.state"
     stopped = learn_again(watch=Watch(stop_in=4), checkpoint=state)  # in the middle of the fourth pass
-    assert stopped.reason == "interrupted"
+    assert stopped.stop.text == "interrupted"
     learn_again(checkpoint=state, resume=True).tagger.save(tmp_path / "resumed")
     assert (tmp_path / "resumed").read_bytes() == (tmp_path / "whole").read_bytes()
     # and so does one that was meant to be shorter, or that has nothing left to do
@@ -267,7 +268,7 @@ def test_every_kind_of_run_can_be_cut_in_two(
 ) -> None:
     def learn(epochs: int, **more: Any) -> Outcome:
         chosen = make_settings({"epochs": epochs, "tolerance": 0.0, **options})
-        return run(prepare(pairs[:40]), chosen, learner=learner, **more)
+        return train_on(read_data(pairs[:40]), chosen, learner=learner, **more)
 
     learn(3).tagger.save(tmp_path / "whole")
     learn(2, checkpoint=tmp_path / "run.state")

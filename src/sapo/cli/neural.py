@@ -21,15 +21,9 @@ _OPTIONS = (
         "bilstm-perceptron; else 0.",
     ),
 )
-NAMES = ("vectors", "chars", "features", "batch", "hidden", "dropout", "token_loss")
 
 
 def network_options(command: F) -> F:
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
-
-
-def take_network_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Those that were given, taken out of all options."""
-    return {name: value for name in NAMES if (value := options.pop(name)) is not None}

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from sapo.corpus.files import is_special
 from sapo.errors import SapoError
-from sapo.learn import PassRecord, Settings, State
+from sapo.learn import Observer, PassRecord, Settings, State
 
 if TYPE_CHECKING:
-    from sapo.training.data import Prepared
+    from sapo.training.run import Run
 
 
 WIDE = 140  # columns of a terminal that has room for all that is measured
 
 
-class Quiet:
+class Quiet(Observer):
     """Says nothing; the others build on it."""
 
     def __init__(self, settings: Settings) -> None:
@@ -37,12 +37,6 @@ class Quiet:
     def running(self, score_name: str | None, tokens: int) -> Iterator[None]:
         self.score_name, self.tokens, self.started = score_name, tokens, time.perf_counter()
         yield
-
-    def samples(self, epoch: int, done: int, of: int) -> None:
-        pass
-
-    def passed(self, record: PassRecord, state: State) -> None:
-        pass
 
     def seconds_left(self, epoch: int, part: float = 1.0) -> float:
         """If all passes are made, at the speed so far."""
@@ -121,25 +115,22 @@ class Live(Quiet):
         self.say(self.line(record, wide=self.console.width >= WIDE))
 
 
-class JsonLog:
+class JsonLog(Observer):
     """A line of JSON for the run and for each pass, written at once so that a stopped run leaves its log."""
 
-    def __init__(self, path: Path, settings: Settings, prepared: "Prepared", *, append: bool) -> None:
-        self.path, self.append = path, append
-        corpus = prepared.corpus
+    def __init__(self, path: Path, run: "Run") -> None:
+        self.path, self.append = path, run.plan.resume
+        data = run.data
         self.start: dict[str, Any] | None = {
             "event": "start",
-            "settings": settings.as_json(),
-            "template": prepared.template,
-            "sentences": corpus.sentences,
-            "tokens": corpus.tokens,
-            "labels": len(prepared.labels),
-            "features": prepared.encoder.features,
-            "score": prepared.score_name,
+            "settings": run.settings.as_json(),
+            "template": data.template,
+            "sentences": data.corpus.sentences,
+            "tokens": data.corpus.tokens,
+            "labels": len(data.labels),
+            "features": data.encoder.features,
+            "score": data.score_name,
         }
-
-    def samples(self, epoch: int, done: int, of: int) -> None:
-        pass
 
     def passed(self, record: PassRecord, state: State) -> None:
         entries: list[dict[str, Any]] = [

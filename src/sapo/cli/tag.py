@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sapo.cli.conditions import parse_numbers
+from sapo.cli.labels import parse_numbers
 from sapo.cli.options import announce_compiling, format_option, quiet_option, refuse_same_file
 from sapo.cli.ticker import Ticker
 from sapo.errors import SapoError

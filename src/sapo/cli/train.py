@@ -1,15 +1,14 @@
 """sapo train: a labelled file in, a model file out."""
 
 import dataclasses
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from sapo.cli.conditions import label_conditions, parse_class_weight
+from sapo.cli.labels import label_options, parse_class_weight
 from sapo.cli.learning import learning_options, parse_n, parse_rate
-from sapo.cli.neural import network_options, take_network_options
+from sapo.cli.neural import network_options
 from sapo.cli.options import (
     announce_compiling,
     columns_option,
@@ -23,8 +22,9 @@ from sapo.cli.options import (
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:
-    from sapo.cli.progress import Quiet
-    from sapo.tagger.tagger import Tagger
+    from sapo.training.plan import Plan
+    from sapo.training.run import Outcome
+    from sapo.training.update import Trainer
 
 PATH = click.Path(path_type=Path)
 
@@ -62,7 +62,7 @@ PATH = click.Path(path_type=Path)
     type=PATH,
     help="Go on from this model with new sentences: it learns them and keeps the rest.",
 )
-@label_conditions
+@label_options
 @network_options
 @quiet_option
 def train_command(
@@ -70,21 +70,9 @@ def train_command(
     output: Path,
     dev: str | None,
     template: str | None,
-    format: str | None,
-    label: str | None,
-    columns: str | None,
-    min_count: int,
     learner: str,
-    rate: str,
-    checkpoint: Path | None,
-    resume: bool,
     log: Path | None,
     continued: Path | None,
-    constraints: bool,
-    rules: Path | None,
-    scheme: str | None,
-    missing: str | None,
-    class_weight: str | None,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -94,141 +82,112 @@ def train_command(
 
     TRAIN holds labelled sentences: a file, zipped or not, or - for standard input.
     """
-    from sapo.cli.progress import JsonLog, make_progress
+    from sapo.tagger.rescue import save_or_rescue
+    from sapo.training.learners import find_system
+    from sapo.training.plan import make_plan
+
+    saving = {name: options.pop(name) for name in ("checkpoint", "resume")}
+    said = _parse(options)
+    plan = dataclasses.replace(make_plan(train, dev=dev, template=template, learner=learner, **said), **saving)
+    find_system(learner).check()
+    _check_files(plan, output, log, continued)
+    announce_compiling(quiet)
+    if continued is None:
+        done = _train(plan, log, quiet)
+        tagger, interrupted = done.tagger, done.stop.interrupted
+    else:
+        trainer = _continue(plan, said, log, continued, quiet)
+        tagger, interrupted = trainer.snapshot(), trainer.interrupted
+    save_or_rescue(tagger, output)
+    if not quiet:
+        tell(f"saved {output} ({output.stat().st_size / 1e6:.1f} MB)")
+    if interrupted:
+        raise SystemExit(130)
+
+
+def _parse(options: dict[str, Any]) -> dict[str, Any]:
+    """Return what was said, as `sapo.training.plan.Options` has it; nothing was said where the value is None."""
+    said = {name: value for name, value in options.items() if value is not None}
+    said["n"] = parse_n(said["n"])
+    if said["rate"] != "auto":
+        said["rate"] = parse_rate(said["rate"])
+    if "class_weight" in said:
+        said["class_weight"] = parse_class_weight(said["class_weight"])
+    said["columns"] = split_names(said.get("columns"))
+    return said
+
+
+def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path | None) -> None:
+    """Look at all files before any work is done."""
     from sapo.corpus.files import check_readable, check_writable
     from sapo.encode.presets import PRESETS
-    from sapo.learn import Observer, Settings
-    from sapo.neural.options import is_neural, need_torch
-    from sapo.training.choices import check_learner, neural_options, with_calibrated_rate
-    from sapo.training.data import prepare
-    from sapo.training.labels import Conditions
-    from sapo.training.run import run
-    from sapo.training.update import PASSES
 
-    check_learner(learner)
-    network = neural_options(learner, take_network_options(options))
-    if is_neural(learner):
-        need_torch()
-    if rate != "auto":
-        options["rate"] = parse_rate(rate)
-    options["n"] = parse_n(options["n"])
-    settings = Settings(**{name: value for name, value in options.items() if value is not None})
-    for path in (output, checkpoint, log):
+    for path in (output, plan.checkpoint, log):
         if path is not None:
             check_writable(path)
     if str(output) == "-":
         raise SapoError("a model cannot go to standard output; give the name of a file with -o")
-    if resume and checkpoint is None:
+    if plan.resume and plan.checkpoint is None:
         raise SapoError("--resume needs --checkpoint FILE to tell where to go on from")
-    inputs = {
+    train, dev, rules = str(plan.data), plan.dev, plan.labels.rules or None
+    inputs: Any = {
         "the training data": train,
         "the dev data": dev,
-        "the template": None if template in PRESETS else template,
+        "the template": None if plan.template in PRESETS else plan.template,
         "the rules": rules,
-        "the vectors": network.vectors,
+        "the vectors": plan.network.vectors,
     }
-    refuse_same_file(inputs, {"-o": output, "--checkpoint": checkpoint, "--log": log})
+    refuse_same_file(inputs, {"-o": output, "--checkpoint": plan.checkpoint, "--log": log})
     for source in (train, dev, rules, continued):
-        if source is not None:
+        if isinstance(source, str | Path):
             check_readable(source)
-    conditions = Conditions(
-        constraints=constraints,
-        rules=() if rules is None else rules,
-        scheme=scheme,
-        missing=missing,
-        class_weight=None if class_weight is None else parse_class_weight(class_weight),
-    )
-    announce_compiling(quiet)
-    if continued is not None:
-        if dev or template or checkpoint or log:
-            raise SapoError("--continue takes neither --dev, --template, --checkpoint nor --log")
-        if rules or scheme or not constraints:
-            raise SapoError("--continue takes neither --rules, --scheme nor --no-constraints: those of the model hold")
-        if _was_given("learner") or _was_given("min_count"):
-            raise SapoError("--continue takes neither --learner nor --min-count: the model goes on as it was trained")
-        if rate == "auto" and _was_given("rate"):
-            raise SapoError("--continue takes no --rate auto: give a number, or none for that of the model")
-        given = {name: options[name] for name in options if _was_given(name)}
-        progress = make_progress(dataclasses.replace(settings, epochs=given.get("epochs", PASSES)), quiet=quiet)
-        reading = {"format": format, "label": label, "columns": split_names(columns), "missing": missing}
-        given["class_weight"] = conditions.class_weight
-        _continue(continued, train, output, progress, **reading, **given)
-        return
-    progress = make_progress(settings, quiet=quiet)
-    progress.say(f"reading {train}")
-    reader: dict[str, Any] = {"format": format, "label": label, "columns": split_names(columns)}
-    prepared = prepare(
-        train,
-        dev=dev,
-        template=template,
-        min_count=min_count,
-        conditions=conditions,
-        keep_texts=is_neural(learner),
-        **reader,
-    )
-    corpus = prepared.corpus
-    progress.say(
-        f"{corpus.sentences:,} sentences, {corpus.tokens:,} tokens, {len(prepared.labels):,} labels, "
-        f"{prepared.encoder.features:,} features (template {prepared.template})"
-    )
-    for note in prepared.lesson.notes:
-        progress.say(note)
-    for unseen in prepared.unseen:
+
+
+def _train(plan: "Plan", log: Path | None, quiet: bool) -> "Outcome":
+    from sapo.cli.progress import JsonLog, make_progress
+    from sapo.learn import Observer
+    from sapo.training.run import start
+
+    progress = make_progress(plan.settings, quiet=quiet)
+    progress.say(f"reading {plan.data}")
+    run = start(plan, told=progress.say)
+    for unseen in run.data.unseen:
         tell(f"sapo: warning: the label '{unseen}' of the dev data never occurs in the training data")
-    if rate == "auto":
-        settings = with_calibrated_rate(prepared, settings, learner)
-        progress.say(f"start rate {settings.rate} ({'of Adam' if is_neural(learner) else 'calibrated'})")
     observers: list[Observer] = [progress]
     if log is not None:
-        observers.append(JsonLog(log, settings, prepared, append=resume))
-    with progress.running(prepared.score_name if dev else None, corpus.tokens):
-        outcome = run(
-            prepared,
-            settings,
-            learner=learner,
-            options=network,
-            observers=observers,
-            checkpoint=checkpoint,
-            resume=resume,
-        )
-    progress.say(f"{outcome.reason}; kept pass {outcome.best_epoch}")
-    _end(outcome.tagger, output, progress, interrupted=outcome.reason == "interrupted")
+        observers.append(JsonLog(log, run))
+    with progress.running(run.data.score_name if plan.dev else None, run.data.corpus.tokens):
+        outcome = run.finish(observers)
+    progress.say(f"{outcome.stop}; kept pass {outcome.best_epoch}")
+    return outcome
+
+
+def _continue(plan: "Plan", said: dict[str, Any], log: Path | None, model: Path, quiet: bool) -> "Trainer":
+    from sapo.cli.progress import make_progress
+    from sapo.tagger import Tagger
+    from sapo.training.plan import LearningOptions
+    from sapo.training.update import PASSES, Trainer
+
+    if plan.dev or plan.template or plan.checkpoint or log:
+        raise SapoError("--continue takes neither --dev, --template, --checkpoint nor --log")
+    if plan.labels.rules or plan.labels.scheme or not plan.labels.constraints:
+        raise SapoError("--continue takes neither --rules, --scheme nor --no-constraints: those of the model hold")
+    if _was_given("learner") or _was_given("min_count"):
+        raise SapoError("--continue takes neither --learner nor --min-count: the model goes on as it was trained")
+    if plan.auto_rate and _was_given("rate"):
+        raise SapoError("--continue takes no --rate auto: give a number, or none for that of the model")
+    settings = {name: said[name] for name in LearningOptions.__annotations__ if name in said and _was_given(name)}
+    shown = dataclasses.replace(plan.settings, epochs=settings.get("epochs", PASSES))
+    progress = make_progress(shown, quiet=quiet)
+    trainer = Trainer(Tagger.load(model))
+    progress.say(f"going on from {model} with {plan.data}")
+    of_data = {name: said.get(name) for name in ("format", "label", "columns", "missing", "class_weight")}
+    with progress.running(None, 0):
+        trainer.update(str(plan.data), observers=[progress], **of_data, **settings)
+    progress.say(str(trainer.stopped))
+    return trainer
 
 
 def _was_given(option: str) -> bool:
     """Whether the person asked for it; what was not asked for is as in the model."""
     return click.get_current_context().get_parameter_source(option) == click.core.ParameterSource.COMMANDLINE
-
-
-def _continue(model: Path, data: str, output: Path, progress: "Quiet", **how: Any) -> None:
-    from sapo.tagger.tagger import Tagger
-    from sapo.training.update import Trainer
-
-    trainer = Trainer(Tagger.load(model))
-    progress.say(f"going on from {model} with {data}")
-    with progress.running(None, 0):
-        trainer.update(data, observers=[progress], **how)
-    progress.say(str(trainer.stopped))
-    _end(trainer.snapshot(), output, progress, interrupted=trainer.stopped == "interrupted")
-
-
-def _end(tagger: "Tagger", output: Path, progress: "Quiet", *, interrupted: bool) -> None:
-    _save(tagger, output)
-    progress.say(f"saved {output} ({output.stat().st_size / 1e6:.1f} MB)")
-    if interrupted:
-        raise SystemExit(130)
-
-
-def _save(tagger: "Tagger", output: Path) -> None:
-    """Save; if that fails now, save the work of hours somewhere else rather than lose it."""
-    try:
-        tagger.save(output)
-    except Exception as error:  # whatever it is, the model is still there
-        told = str(error) if isinstance(error, SapoError) else f"{output}: cannot be written ({error})"
-        refuge = Path(tempfile.mkdtemp(prefix="sapo-")) / output.name
-        try:
-            tagger.save(refuge)
-        except Exception:
-            refuge.parent.rmdir()
-            raise SapoError(told) from error
-        raise SapoError(f"{told}; the model was saved as {refuge} instead") from error

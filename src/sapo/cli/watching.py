@@ -6,17 +6,17 @@ from contextlib import contextmanager
 
 from sapo.cli.options import tell
 from sapo.learn import PassRecord, State
-from sapo.pipeline import Silent, Watcher
+from sapo.pipeline import Watcher
 
 
-class Lines(Silent):
+class Lines(Watcher):
     """What is done, for logs and pipes."""
 
     def say(self, message: str) -> None:
         tell(message)
 
 
-class Live(Silent):
+class Live(Watcher):
     """The same, and below it how far the pass is."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Live(Silent):
 @contextmanager
 def make_watcher(*, quiet: bool) -> Iterator[Watcher]:
     if quiet or not sys.stderr.isatty():
-        yield Silent() if quiet else Lines()
+        yield Watcher() if quiet else Lines()
     else:
         live = Live()
         with live.bar:

@@ -62,10 +62,8 @@ def _sample_weights(given: Sequence[float], sentences: int) -> Doubles:
     except TypeError:
         raise SapoError(f"sample_weight must have a number for each sentence, not be {given!r:.60}") from None
     if len(listed) != sentences:
-        raise SapoError(
-            f"sample_weight has {len(listed)} weights, but there are {sentences} sentences; give one for each"
-        )
-    return np.array([_checked(weight, f"sample_weight of sentence {i}") for i, weight in enumerate(listed)])
+        raise SapoError(f"sample_weight has {len(listed)} weights for {sentences} sentences; give one for each")
+    return np.array([_checked(weight, f"sample_weight[{i}]") for i, weight in enumerate(listed)])
 
 
 def _checked(weight: Any, what: str) -> float:

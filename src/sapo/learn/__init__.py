@@ -1,11 +1,11 @@
 """Learning: the shared loop, and one short file a learner."""
 
-from sapo.learn.calibrate import calibrate
-from sapo.learn.groups import Groups
+from sapo.learn.groups import Groups, Lasso
 from sapo.learn.learners import LEARNERS, Learner
-from sapo.learn.loop import DevSet, Observer, PassRecord, State, final_weights, learn
+from sapo.learn.loop import DevSet, Observer, PassRecord, State, Stop, final_weights, learn
 from sapo.learn.sapo import sapo_pass
 from sapo.learn.settings import CHOICES, Settings
+from sapo.learn.start_rate import start_rate
 from sapo.learn.weights import Weights
 
 __all__ = [
@@ -13,14 +13,16 @@ __all__ = [
     "LEARNERS",
     "DevSet",
     "Groups",
+    "Lasso",
     "Learner",
     "Observer",
     "PassRecord",
     "Settings",
     "State",
+    "Stop",
     "Weights",
-    "calibrate",
     "final_weights",
     "learn",
     "sapo_pass",
+    "start_rate",
 ]

@@ -41,3 +41,21 @@ class Groups:
         kernel.add_squares(weights.edges, self._edge_group, squares)
         kernel.add_squares(weights.pair_weights, self._pair_group, squares)
         return np.sqrt(squares) * weights.scale
+
+
+class Lasso(Groups):
+    """The L1 part of an elastic net, beside the L2 part of the learner; `ratio` is its share of the strength.
+
+    Its proximal step moves every weight towards 0 by a constant and not past it.
+    """
+
+    def __init__(self, ratio: float) -> None:
+        self._ratio = ratio
+
+    def shrink(self, weights: Weights, penalty: float) -> None:
+        owed = np.float32(self._ratio * penalty / weights.scale)
+        for block in (weights.features, weights.edges, weights.pair_weights):
+            block -= np.clip(block, -owed, owed)
+
+    def penalty(self, weights: Weights) -> float:
+        return self._ratio * weights.absolute_norm()

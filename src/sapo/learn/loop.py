@@ -3,11 +3,12 @@
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
@@ -17,7 +18,6 @@ from sapo.kernels.types import Doubles, Ints, Longs
 from sapo.learn.choose_n import choose_n
 from sapo.learn.groups import Groups
 from sapo.learn.settings import AUTO, Settings
-from sapo.learn.weights import Weights
 from sapo.search.decode import tag_corpus
 from sapo.search.lattice import Parameters
 
@@ -59,13 +59,44 @@ class Pass:
         return bool(self.totals[update.CORRECT] == self.totals[update.TOKENS])
 
 
+class Learned(Protocol):
+    """What a run changes: linear weights (learn/weights.py) or a network (neural/training.py)."""
+
+    def current(self) -> Parameters:
+        """Return what tagging takes, as it is after the last step."""
+
+    def true_weights(self) -> Parameters:
+        """Return what tagging takes: as it is now, or averaged over all steps."""
+
+    def keep(self, now: Parameters) -> Any:
+        """Return what `finish` needs to come back to this pass, whose true weights are `now`."""
+
+    def finish(self, best: Any) -> Parameters:
+        """Return what the model gets: the pass that was kept as the best, or the last one for None."""
+
+    def arrays(self, best: Any) -> dict[str, NDArray[Any]]:
+        """Return all that goes into a checkpoint, with the pass that was kept."""
+
+    def load(self, arrays: Mapping[str, NDArray[Any]], passes: int) -> Any:
+        """Go on from a checkpoint after so many passes; return the one that was kept, or None.
+
+        Raise ValueError where the arrays do not fit.
+        """
+
+    def pay_penalties(self) -> None:
+        """Bring all weights up to date at the end of a pass."""
+
+    def w_complexity(self) -> float:
+        """Return mean |w| over all weights, as the paper plots it."""
+
+
 @dataclass(slots=True)
 class State:
     """Where training stands; enough to go on from a checkpoint as if nothing had happened."""
 
-    weights: Weights
+    weights: Any  # Learned; learners know which kind they change
     history: list[PassRecord] = field(default_factory=list)
-    best: Parameters | None = None  # true weights of the best pass on dev
+    best: Any = None  # the best pass on dev, as `Learned.keep` gave it
     best_epoch: int = 0
 
     @property
@@ -83,22 +114,45 @@ class DevSet:
     corpus: EncodedCorpus
     labels: Sequence[str]
     shown: Ints | None = None  # [labels that the weights know]
+    look: Callable[[EncodedCorpus], EncodedCorpus] | None = None  # how a network sees the sentences now
 
     def evaluate(self, parameters: Parameters) -> Scores:
-        tags = tag_corpus(self.corpus, parameters)
+        """Tag the sentences with these weights, and score the tags."""
+        return self.tag(parameters)[1]
+
+    def tag(self, parameters: Parameters) -> tuple[Ints, Scores]:
+        """Return the tags of all tokens, as numbers of `labels`, and their scores."""
+        corpus = self.corpus if self.look is None else self.look(self.corpus)
+        tags = tag_corpus(corpus, parameters)
         found = tags if self.shown is None else self.shown[tags]
-        return score(self.labels, self.corpus.gold, found, self.corpus.offsets)
+        return found, score(self.labels, corpus.gold, found, corpus.offsets)
 
 
-class Observer(Protocol):
-    """Somebody who watches: a progress display, a log, a checkpoint."""
+class Observer:
+    """Watches a run: a progress display, a log, a checkpoint. Override what you want to know."""
 
-    def samples(self, epoch: int, done: int, of: int) -> None: ...
+    def samples(self, epoch: int, done: int, of: int) -> None:
+        """So many samples of a pass are done."""
 
-    def passed(self, record: PassRecord, state: State) -> None: ...
+    def passed(self, record: PassRecord, state: State) -> None:
+        """A pass is done."""
 
 
-LearnerPass = Callable[[Weights, EncodedCorpus, Longs, float, Settings, Doubles], Iterator[int]]
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why training ended, in words; and whether somebody pressed Ctrl-C."""
+
+    text: str
+    interrupted: bool = False
+
+    def __str__(self) -> str:
+        return self.text
+
+
+INTERRUPTED = Stop("interrupted", interrupted=True)
+
+
+LearnerPass = Callable[[Any, EncodedCorpus, Longs, float, Settings, Doubles], Iterator[int]]
 
 
 def learn(
@@ -110,28 +164,26 @@ def learn(
     dev: DevSet | None = None,
     groups: Groups | None = None,
     observers: Sequence[Observer] = (),
-) -> str:
-    """Bring `state` from where it stands to the end; return in words why training stopped."""
+) -> Stop:
+    """Bring `state` from where it stands to the end; return why training stopped."""
     settings.shrink_of(corpus.sentences)  # raises where L2 would turn the weights around
     try:
         while True:
             reason = _reason_to_stop(state, settings, dev)
             if reason:
-                return reason
+                return Stop(reason)
             record = _one_pass(learner, corpus, settings, state, dev, groups, observers)
             state.history.append(record)
             for observer in observers:
                 observer.passed(record, state)
     except KeyboardInterrupt:
-        return "interrupted"
+        return INTERRUPTED
 
 
 def final_weights(state: State) -> Parameters:
-    """The best weights on dev, or the last ones where there is no dev set."""
-    if state.best is not None:
-        return state.best
-    state.weights.pay_penalties()
-    return state.weights.final()
+    """Return the best weights on dev, or the last ones where there is no dev set."""
+    weights: Learned = state.weights
+    return weights.finish(state.best)
 
 
 def draw_order(corpus: EncodedCorpus, settings: Settings, epoch: int) -> Longs:
@@ -163,7 +215,7 @@ def _one_pass(
     observers: Sequence[Observer],
 ) -> PassRecord:
     epoch = state.epoch + 1
-    weights = state.weights
+    weights: Learned = state.weights
     started = time.perf_counter()
     settings = replace(settings, n=n_of_pass(corpus, settings, state))
     choosing = time.perf_counter() - started
@@ -175,7 +227,7 @@ def _one_pass(
     true_weights = weights.true_weights()
     value = dev.evaluate(true_weights).main[1]
     if value > max((record.dev or 0.0 for record in state.history), default=-math.inf):
-        state.best, state.best_epoch = true_weights, epoch
+        state.best, state.best_epoch = weights.keep(true_weights), epoch
     return replace(record, dev=value)
 
 
@@ -183,7 +235,7 @@ def run_pass(
     learner: LearnerPass,
     corpus: EncodedCorpus,
     settings: Settings,
-    weights: Weights,
+    weights: Any,
     epoch: int,
     *,
     groups: Groups | None = None,
@@ -209,7 +261,7 @@ def run_pass(
 
 
 def measure(
-    done: Pass, corpus: EncodedCorpus, settings: Settings, weights: Weights, groups: Groups | None = None
+    done: Pass, corpus: EncodedCorpus, settings: Settings, weights: Learned, groups: Groups | None = None
 ) -> PassRecord:
     """What a pass and the weights after it have to tell."""
     totals = done.totals
@@ -242,12 +294,12 @@ def out_of_bounds(epoch: int, settings: Settings) -> SapoError:
     )
 
 
-def _penalty(weights: Weights, settings: Settings, groups: Groups | None, sentences: int) -> float:
-    """The regulariser's share of the objective, for one sample."""
+def _penalty(weights: Any, settings: Settings, groups: Groups | None, sentences: int) -> float:
+    """Return the regulariser's share of the objective, for one sample."""
     if settings.regulariser == "l2":
-        return settings.strength / 2 * weights.squared_norm() / sentences
+        return settings.strength / 2 * float(weights.squared_norm()) / sentences
     if settings.regulariser == "l1":
-        return settings.strength * weights.absolute_norm() / sentences
+        return settings.strength * float(weights.absolute_norm()) / sentences
     if groups is not None:
         return settings.strength * groups.penalty(weights) / sentences
     return 0.0

@@ -4,9 +4,12 @@ w = scale * v, so that L2 shrinks one number instead of all of them. Where avera
 sum of w over all steps is clock * v - sums: exact, and paid for only where a weight changes.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sapo.encode.pairs import Pairs
 from sapo.kernels import score, update
@@ -22,6 +25,17 @@ def _begin() -> Doubles:
     state = np.zeros(update.STATE_SIZE)
     state[update.SCALE] = 1.0
     return state
+
+
+BLOCKS = ("features", "edges", "pair_weights")
+ARRAYS = (*BLOCKS, "state", "sums", "edge_sums", "pair_sums", "received", "edge_received", "pair_received")
+
+
+def _like(array: NDArray[Any], mine: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return a copy of an array from outside, which must have the shape of mine."""
+    if array.shape != mine.shape or array.dtype != mine.dtype:
+        raise ValueError(f"its {name} do not fit the data")
+    return array.copy()
 
 
 @dataclass(slots=True)
@@ -140,6 +154,33 @@ class Weights:
 
     def _parameters(self, features: Floats, edges: Floats, pair_weights: Floats) -> Parameters:
         return Parameters(features, edges, self.pairs, pair_weights, self.bans)
+
+    def keep(self, now: Parameters) -> Parameters:
+        """The true weights of a pass are all that is needed of it."""
+        return now
+
+    def finish(self, best: Parameters | None) -> Parameters:
+        """Return the weights that were kept, or the last ones."""
+        if best is not None:
+            return best
+        self.pay_penalties()
+        return self.final()
+
+    def arrays(self, best: Parameters | None) -> dict[str, NDArray[Any]]:
+        """Return all that a run needs to go on, for a checkpoint."""
+        arrays: dict[str, NDArray[Any]] = {name: getattr(self, name) for name in ARRAYS}
+        if best is not None:
+            arrays.update((f"best_{name}", getattr(best, name)) for name in BLOCKS)
+        return arrays
+
+    def load(self, arrays: Mapping[str, NDArray[Any]], passes: int) -> Parameters | None:
+        """Go on from the arrays of a checkpoint; return the weights that were kept."""
+        for name in ARRAYS:
+            setattr(self, name, _like(arrays[name], getattr(self, name), name))
+        if "best_features" not in arrays:
+            return None
+        best = {name: _like(arrays[f"best_{name}"], getattr(self, name), f"best_{name}") for name in BLOCKS}
+        return Parameters(pairs=self.pairs, bans=self.bans, **best)
 
     def pay_penalties(self) -> None:
         """L1: bring every weight up to date, not only those of the last sentences."""

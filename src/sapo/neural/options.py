@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
+from sapo.corpus import Block
 from sapo.errors import SapoError
 
 LAYERS = {
@@ -22,12 +23,12 @@ BATCH = 32  # sentences in a step,
 STEPS = 50  # if a pass then has at least so many steps: with fewer, little data is not learned in some 20 passes
 
 
-def is_neural(learner: str) -> bool:
-    """
-    >>> is_neural("bilstm-sapo"), is_neural("sapo")
-    (True, False)
-    """
-    return learner in LAYERS
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The strings of a run, which networks read."""
+
+    train: tuple[Block, ...]
+    dev: tuple[Block, ...] = ()
 
 
 def need_torch() -> None:

@@ -1,6 +1,6 @@
 """A network and its inputs in; the same network, after a pass of Adam over them, out."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import torch
@@ -60,7 +60,7 @@ class Adam:
                     arrays[f"{prefix}{number}.{index}.{key}"] = whole.reshape(whole.shape or (1,))
         return arrays
 
-    def load(self, arrays: dict[str, np.ndarray], prefix: str) -> None:
+    def load(self, arrays: Mapping[str, np.ndarray], prefix: str) -> None:
         """Raise ValueError or KeyError where the arrays do not fit."""
         for number, part in enumerate(self.parts):
             state = part.state_dict()

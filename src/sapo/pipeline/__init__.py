@@ -7,12 +7,11 @@ from sapo.pipeline.lessons import cut
 from sapo.pipeline.overlap import left_out, overlap
 from sapo.pipeline.running import Report, run_pipeline
 from sapo.pipeline.steps import ReadyStep, Step, TrainedStep, parse_step
-from sapo.pipeline.watching import Silent, Watcher
+from sapo.pipeline.watching import Watcher
 
 __all__ = [
     "ReadyStep",
     "Report",
-    "Silent",
     "Step",
     "TrainedStep",
     "Watcher",

@@ -14,7 +14,8 @@ from sapo.pipeline.steps import TrainedStep
 from sapo.pipeline.watching import Watcher
 from sapo.tagger.tagger import Tagger
 from sapo.training.data import default_template
-from sapo.training.run import train
+from sapo.training.plan import make_plan
+from sapo.training.run import start
 
 MANY = 10  # blocks to advise
 
@@ -109,7 +110,7 @@ def taught(
             f"with the {sum(block.last - block.first for block in members):,} to tag"
         )
         watcher.training(what)
-        tagger = train(sentences, template=lesson.template, observers=[watcher], **settings)
-        if tagger.model.record["stopped"] == "interrupted":  # training keeps what it has; a half-done file is no use
+        outcome = start(make_plan(sentences, template=lesson.template, **settings)).finish([watcher])
+        if outcome.stop.interrupted:  # training keeps what it has; a half-done file is no use
             raise KeyboardInterrupt
-        yield tagger, members
+        yield outcome.tagger, members

@@ -19,10 +19,10 @@ from sapo.kernels.types import Ints
 from sapo.learn.settings import AUTO
 from sapo.pipeline.lessons import CrossBlock, Lesson, plan, read_lesson, taught
 from sapo.pipeline.steps import ReadyStep, Step, check_names
-from sapo.pipeline.watching import Silent, Watcher
+from sapo.pipeline.watching import Watcher
 from sapo.pipeline.widening import sentences_of, widened, with_column
 from sapo.tagger.tagger import Tagger
-from sapo.training.choices import make_settings
+from sapo.training.plan import make_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def run_pipeline(
     with the block; without it, training data that overlaps with `source` is refused. `settings` are those of
     `sapo.train` (epochs, seed ...), for these steps.
     """
-    watcher = watcher or Silent()
+    watcher = watcher or Watcher()
     steps = tuple(steps)
     _check_options(steps, cross, threads, settings)
     check_writable(target)

@@ -1,34 +1,16 @@
 """Who wants to know how far a pipeline is."""
 
-from typing import Protocol
-
-from sapo.learn import Observer, PassRecord, State
+from sapo.learn import Observer
 
 
-class Watcher(Observer, Protocol):
-    """Is told what is done, what the passes that follow train, and how many tokens are tagged."""
-
-    def say(self, message: str) -> None: ...
-
-    def training(self, what: str) -> None: ...
-
-    def tagged(self, tokens: int) -> None: ...
-
-
-class Silent:
-    """A watcher that says nothing."""
+class Watcher(Observer):
+    """Is told what a pipeline does. This one says nothing; override what you want to know."""
 
     def say(self, message: str) -> None:
-        pass
+        """Something was done."""
 
     def training(self, what: str) -> None:
-        pass
+        """The passes that follow train this."""
 
     def tagged(self, tokens: int) -> None:
-        pass
-
-    def samples(self, epoch: int, done: int, of: int) -> None:
-        pass
-
-    def passed(self, record: PassRecord, state: State) -> None:
-        pass
+        """So many tokens are tagged."""

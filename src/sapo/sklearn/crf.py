@@ -10,12 +10,10 @@ import numpy as np
 from sapo.errors import SapoError
 from sapo.learn import Settings
 from sapo.model import model_bytes
-from sapo.sklearn.elastic import Lasso
 from sapo.sklearn.fitted import FittedLabeler
 from sapo.sklearn.metrics import flat_accuracy_score
 from sapo.sklearn.sequences import Label, Pairs
-from sapo.training.data import prepare
-from sapo.training.labels import Conditions
+from sapo.training.plan import LabelOptions, Plan
 
 # By algorithm: the learner, and what is not the same.
 LEARNERS = {
@@ -123,16 +121,18 @@ class CRF(FittedLabeler):
         """Train a model; with a dev set, keep the pass that is best there."""
         learner, self.note_ = self._learner()
         self._warn()
-        settings, lasso = self._settings(learner)
+        settings, l1_ratio = self._settings(learner)
         pairs, kind = self._pairs(X, y)
-        prepared = prepare(
-            pairs,
+        plan = Plan(
+            data=pairs,
             dev=self._dev_pairs(X_dev, y_dev, kind),
             min_count=max(1, math.ceil(_strength("min_freq", self.min_freq, 0.0))),
-            conditions=Conditions(constraints=False),  # CRFsuite forbids nothing
+            labels=LabelOptions(constraints=False),  # CRFsuite forbids nothing
+            learner=learner,
+            settings=settings,
+            l1_ratio=l1_ratio,
         )
-        outcome = self._train(prepared, settings, learner, calibrated=True, groups=lasso)
-        self._keep(outcome.tagger, kind, outcome.history)
+        outcome = self._train(plan, kind)
         self.training_log_ = self.history_
         if self.verbose:
             for record in outcome.history:
@@ -197,17 +197,18 @@ class CRF(FittedLabeler):
             learner = "mira"
         return learner, f"{algorithm} became {learner}: {note}"
 
-    def _settings(self, learner: str) -> tuple[Settings, Lasso | None]:
+    def _settings(self, learner: str) -> tuple[Settings, float]:
+        """Return the settings, and the strength of L1 beside L2 as a part of it."""
         wanted = PASSES if self.max_iterations is None else self.max_iterations
         epochs = min(wanted, PASSES) if isinstance(wanted, int | np.integer) else wanted  # Settings refuse others
         if learner != "crf":
-            return Settings(epochs=epochs), None
+            return Settings(epochs=epochs), 0.0
         c1 = _strength("c1", self.c1, 0.0) if self.algorithm != "l2sgd" else 0.0
         c2 = _strength("c2", self.c2, 1.0)
         if c2 == 0:
-            return Settings(epochs=epochs, regulariser="l1" if c1 else "none", strength=c1), None
+            return Settings(epochs=epochs, regulariser="l1" if c1 else "none", strength=c1), 0.0
         # c2 |w|^2 there is strength / 2 |w|^2 here
-        return Settings(epochs=epochs, strength=2 * c2), Lasso(c1 / (2 * c2)) if c1 else None
+        return Settings(epochs=epochs, strength=2 * c2), c1 / (2 * c2)
 
     def _warn(self) -> None:
         given = [name for name in WITHOUT_MEANING if getattr(self, name) is not None]

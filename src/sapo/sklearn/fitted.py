@@ -12,15 +12,12 @@ import numpy as np
 from sapo.corpus.probable import TaggedSpan
 from sapo.errors import SapoError
 from sapo.evaluate import Scores, looks_like_spans, score
-from sapo.learn import Groups, PassRecord, Settings
 from sapo.model import model_bytes, model_from_bytes
-from sapo.neural.options import NeuralOptions
 from sapo.sklearn.base import Estimator, NotFittedError
-from sapo.sklearn.sequences import Label, Pairs, labelled_pairs, token_importance, token_sequences
+from sapo.sklearn.sequences import Label, Pairs, labelled_pairs, token_sequences
 from sapo.tagger import Tagger, Tagging
-from sapo.training.choices import with_calibrated_rate
-from sapo.training.data import Prepared
-from sapo.training.run import Outcome, run
+from sapo.training.plan import Plan
+from sapo.training.run import Outcome, start
 
 R = TypeVar("R")
 
@@ -82,35 +79,16 @@ class FittedLabeler(Estimator):
         offsets = np.cumsum([0, *(len(tags) for _, tags in pairs)], dtype=np.int64)
         return score(list(labels), np.array(gold, np.int32), np.array(found, np.int32), offsets)
 
-    def _train(
-        self,
-        prepared: Prepared,
-        settings: Settings,
-        learner: str,
-        *,
-        calibrated: bool,
-        sample_weight: Any = None,
-        groups: Groups | None = None,
-        options: NeuralOptions | None = None,
-    ) -> Outcome:
-        if sample_weight is not None:
-            importance = token_importance(sample_weight, np.diff(prepared.corpus.offsets).tolist())
-            if len(prepared.corpus.importance):  # of classes
-                importance = importance * prepared.corpus.importance
-            prepared = replace(prepared, corpus=replace(prepared.corpus, importance=importance))
-        if calibrated:
-            settings = with_calibrated_rate(prepared, settings, learner)
-        outcome = run(prepared, settings, learner=learner, options=options, groups=groups)
-        if outcome.reason == "interrupted":  # a search over parameters must not take this for a result
+    def _train(self, plan: Plan, kind: type[Label]) -> Outcome:
+        outcome = start(plan).finish()
+        if outcome.stop.interrupted:  # a search over parameters must not take this for a result
             raise KeyboardInterrupt
-        return outcome
-
-    def _keep(self, tagger: Tagger, kind: type[Label], history: Sequence[PassRecord]) -> None:
-        self._tagger = tagger
+        self._tagger = outcome.tagger
         self._kind = kind
-        self.classes_ = self._labels(tagger.labels)
-        self.history_ = [asdict(record) for record in history]
-        self.n_iter_ = len(history)
+        self.classes_ = self._labels(outcome.tagger.labels)
+        self.history_ = [asdict(record) for record in outcome.history]
+        self.n_iter_ = len(outcome.history)
+        return outcome
 
     def _pairs(self, X: Any, y: Any, names: tuple[str, str] = ("X", "y")) -> tuple[Pairs, type[Label]]:
         return labelled_pairs(X, y, columns=self._takes_columns(), names=names)

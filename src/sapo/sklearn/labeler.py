@@ -9,15 +9,11 @@ import numpy as np
 
 from sapo.encode.importance import BALANCED
 from sapo.errors import SapoError
-from sapo.learn import Settings
 from sapo.learn.settings import AUTO
-from sapo.neural.options import is_neural
 from sapo.sklearn.fitted import FittedLabeler
 from sapo.sklearn.sequences import Label, Pairs
 from sapo.tagger.tagger import Tagger
-from sapo.training.choices import make_settings, neural_options
-from sapo.training.data import prepare
-from sapo.training.labels import Conditions
+from sapo.training.plan import LearningOptions, make_plan
 from sapo.training.update import Trainer
 
 
@@ -104,7 +100,7 @@ class SequenceLabeler(FittedLabeler):
         """
         self._forget()
         pairs, kind = self._pairs(X, y)
-        self._fit_pairs(pairs, kind, self._dev_pairs(X_dev, y_dev, kind), sample_weight, self._conditions())
+        self._fit_pairs(pairs, kind, self._dev_pairs(X_dev, y_dev, kind), sample_weight, self._class_weight())
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Iterable[Label] | None = None, sample_weight: Any = None) -> Self:
@@ -118,7 +114,7 @@ class SequenceLabeler(FittedLabeler):
             pairs, kind = self._pairs(X, y)
             allowed = None if classes is None else list(classes)
             self._check_classes(pairs, kind, allowed)
-            self._fit_pairs(pairs, kind, None, sample_weight, self._conditions(_tags_of(pairs)))
+            self._fit_pairs(pairs, kind, None, sample_weight, self._class_weight(_tags_of(pairs)))
             if allowed is not None:
                 self._allowed, self.classes_ = allowed, allowed
             return self
@@ -129,12 +125,12 @@ class SequenceLabeler(FittedLabeler):
         if "_trainer" not in vars(self):
             self._trainer = Trainer(self._tagger)
         new = _tags_of(pairs)
-        weights = self._conditions([*map(str, self.classes_), *new]).class_weight
+        weights = self._class_weight([*map(str, self.classes_), *new])
         self._trainer.update(pairs, sample_weight=sample_weight, class_weight=weights)
         # not from the tagger: that is made only when somebody asks for it
         new.pop(str(self.missing), None)
         self.classes_ = list(dict.fromkeys([*self.classes_, *self._labels(list(new))]))
-        if self._trainer.stopped == "interrupted":  # as in fit; what was learned is kept
+        if self._trainer.interrupted:  # as in fit; what was learned is kept
             raise KeyboardInterrupt
         return self
 
@@ -148,45 +144,34 @@ class SequenceLabeler(FittedLabeler):
         return self._trainer.tagger if "_trainer" in vars(self) else super().tagger_
 
     def _fit_pairs(
-        self, pairs: Pairs, kind: type[Label], dev: Pairs | None, sample_weight: Any, conditions: Conditions
+        self, pairs: Pairs, kind: type[Label], dev: Pairs | None, sample_weight: Any, class_weight: Any
     ) -> None:
-        prepared = prepare(
+        names = [name for name in self.get_params(deep=False) if name in LearningOptions.__annotations__]
+        options: Any = {name: getattr(self, name) for name in names}
+        plan = make_plan(
             pairs,
             dev=dev,
             template=self.template,
+            learner=self.learner,
+            **{**options, **dict(self.network or {})},
             columns=self.columns,
             min_count=self.min_count,
-            conditions=conditions,
-            keep_texts=is_neural(self.learner),
-        )
-        calibrated = isinstance(self.rate, str) and self.rate == AUTO
-        outcome = self._train(
-            prepared,
-            self._settings(calibrated),
-            self.learner,
-            calibrated=calibrated,
-            sample_weight=sample_weight,
-            options=neural_options(self.learner, dict(self.network or {})),
-        )
-        self._keep(outcome.tagger, kind, outcome.history)
-
-    def _conditions(self, met: Collection[str] | None = None) -> Conditions:
-        """Labels are strings inside, whatever they came as. With `met`, weights of labels that may come later wait."""
-        weights: Any = self.class_weight
-        if isinstance(weights, Mapping):
-            weights = {str(label): weight for label, weight in weights.items() if met is None or str(label) in met}
-        return Conditions(
+            seed=_seed(self.random_state),
             constraints=self.constraints,
             rules=self.rules,
             scheme=self.scheme,
             missing=None if self.missing is None else str(self.missing),
-            class_weight=weights,
+            sample_weight=sample_weight,
+            class_weight=class_weight,
         )
+        self._train(plan, kind)
 
-    def _settings(self, calibrated: bool) -> Settings:
-        names = [name for name in self.get_params(deep=False) if name in Settings.__dataclass_fields__]
-        values = {name: getattr(self, name) for name in names if not (calibrated and name == "rate")}
-        return make_settings({**values, "seed": _seed(self.random_state)})
+    def _class_weight(self, met: Collection[str] | None = None) -> Any:
+        """Labels are strings inside, whatever they came as. With `met`, weights of labels that may come later wait."""
+        weights: Any = self.class_weight
+        if isinstance(weights, Mapping):
+            return {str(label): weight for label, weight in weights.items() if met is None or str(label) in met}
+        return weights
 
     def _takes_columns(self) -> bool:
         return self.template is not None or self.columns is not None or super()._takes_columns()

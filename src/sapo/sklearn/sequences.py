@@ -6,13 +6,12 @@ all are iterated, and none of these libraries is loaded.
 
 from collections.abc import Iterable, Mapping
 from itertools import chain
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from sapo.errors import SapoError
-from sapo.kernels.types import Floats
 
 Label = str | int
 Pairs = list[tuple[list[Any], list[str]]]
@@ -98,19 +97,3 @@ def _label_strings(labels: list[list[Any]], name: str) -> tuple[type[Label], lis
     if kind is int:
         return int, [[str(int(label)) for label in sequence] for sequence in labels]
     return str, [list(map(str, sequence)) for sequence in labels]
-
-
-def token_importance(sample_weight: Any, lengths: list[int]) -> Floats:
-    """[tokens] the weight of its sequence."""
-    try:
-        weights = list(sample_weight)
-    except TypeError:
-        raise SapoError(f"sample_weight must have a number for each sequence, not be {sample_weight!r:.60}") from None
-    if len(weights) != len(lengths):
-        raise SapoError(f"sample_weight has {len(weights)} weights for {len(lengths)} sequences; give one for each")
-    for number, weight in enumerate(weights):
-        if not (isinstance(weight, Real | np.number) and 0 <= float(weight) < float("inf")):
-            raise SapoError(f"sample_weight[{number}] must be a finite number, 0 or more, not {weight!r}")
-    if not any(weights):
-        raise SapoError("sample_weight is 0 everywhere; nothing would be learned")
-    return np.repeat(np.array(weights, np.float32), lengths)

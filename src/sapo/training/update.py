@@ -2,7 +2,7 @@
 
 The vocabulary, the features and the labels grow; what is known keeps its place and its weight. Passes over the new
 sentences begin with the rate at which training began, and end when all of them come out right. They regularise as if
-the new sentences were added to the old ones, and change little of what many sentences share (learn/gentle.py).
+the new sentences were added to the old ones, and change little of what many sentences share (learn/pacing.py).
 """
 
 import dataclasses
@@ -25,16 +25,16 @@ from sapo.encode.strings import StringTable
 from sapo.errors import SapoError
 from sapo.kernels import update as counts
 from sapo.kernels.types import Floats
-from sapo.learn import Learner, Observer, Settings, State
-from sapo.learn.gentle import Gentle, growth, typical_weight
+from sapo.learn import LEARNERS, Learner, Observer, Settings, State, Stop
 from sapo.learn.growing import GrowingWeights
-from sapo.learn.loop import measure, out_of_bounds, run_pass
+from sapo.learn.loop import INTERRUPTED, measure, out_of_bounds, run_pass
+from sapo.learn.pacing import Pacing, growth, typical_weight
 from sapo.learn.settings import AUTO
 from sapo.model import Model
 from sapo.model.model import linear_encoder
 from sapo.tagger.tagger import Tagger
-from sapo.training.choices import find_learner, make_settings
-from sapo.training.labels import Conditions, grown_lesson
+from sapo.training.gold import grown_gold
+from sapo.training.plan import LabelOptions, check_learner, make_settings
 
 PASSES = 10
 GROWN = 100.0  # times the rate of the first pass is the most that it may become
@@ -51,7 +51,7 @@ class Trainer:
     is needed. Its tags are exact; its scores may be too large by a factor of up to 1.0001, for regularisation is
     brought to all weights only now and then. `snapshot` gives a tagger that is exact, and stays as it is.
 
-    `stopped` tells why the last update ended. After Ctrl-C it is "interrupted": what was learned until then is kept.
+    `stopped` says why the last update ended, and `interrupted` whether by Ctrl-C: what was learned until then is kept.
 
     >>> import sapo
     >>> trainer = Trainer(sapo.train([(["a", "dog"], ["DT", "NN"])], template="pos"))
@@ -74,6 +74,7 @@ class Trainer:
         self._record = dict(model.record)
         self._earlier = list(model.record.get("continued", []))
         self.stopped: str | None = None
+        self.interrupted = False
         self._learned: list[dict[str, Any]] = []  # by this trainer; updates with the same settings are one entry
         self.tagger = Tagger(self._model())
 
@@ -104,31 +105,32 @@ class Trainer:
         finally:  # the features that were read so far are there: they need weights, if only zeros
             self._weights.add_features(self._encoder.features, self._encoder.edge_features)
             self.tagger.model = self._model()
-        marks = Conditions(missing=self._record.get("missing") if missing is None else missing).marks
-        lesson = grown_lesson(
+        marks = LabelOptions(missing=self._record.get("missing") if missing is None else missing).marks
+        gold = grown_gold(
             self._kept, labels.strings(), corpus, marks, sample_weight=sample_weight, class_weight=class_weight
         )
-        corpus, count = lesson.corpus, len(lesson.labels)
-        _check_allowed(corpus, lesson.bans, lesson.labels)
+        corpus, count = gold.corpus, len(gold.labels)
+        _check_allowed(corpus, gold.bans, gold.labels)
         weights = self._weights if count == self._weights.labels else self._weights.with_labels(count)
         weights.add_pairs(observed_pairs(corpus, self._encoder.edge_features, count))
-        bans, weights.weights.bans = weights.weights.bans, lesson.bans
+        bans, weights.weights.bans = weights.weights.bans, gold.bans
         try:
-            passes, self.stopped = self._learn(learner, corpus, chosen, weights, observers)
+            passes, stop = self._learn(learner, corpus, chosen, weights, observers)
         except BaseException:
             weights.weights.bans = bans
             raise
         weights.settle()
-        self._weights, self._labels = weights, StringTable(lesson.outer)
+        self._weights, self._labels = weights, StringTable(gold.outer)
         self._kept = dataclasses.replace(
             self._kept,
-            labels=tuple(lesson.labels),
+            labels=tuple(gold.labels),
             parameters=weights.shown,
-            constraints=lesson.constraints,
-            shown=lesson.shown,
+            constraints=gold.constraints,
+            shown=gold.shown,
         )
+        self.stopped, self.interrupted = stop.text, stop.interrupted
         if self._record:
-            self._remember(corpus, passes, chosen, self.stopped)
+            self._remember(corpus, passes, chosen, stop.text)
         self.tagger.model = self._model()
 
     def snapshot(self) -> Tagger:
@@ -138,7 +140,8 @@ class Trainer:
 
     def _settings(self, given: dict[str, Any]) -> tuple[Learner, Settings]:
         name = self._record.get("learner", "sapo").removesuffix("-avg")  # the sums of the average are not in the model
-        learner = find_learner(name)
+        check_learner(name)
+        learner = LEARNERS[name]
         trained = {key: value for key, value in self._record.get("settings", {}).items() if value is not None}
         regulariser = "l2" if learner.regularised else "none"
         values = {**trained, "epochs": PASSES, "regulariser": regulariser, **given}
@@ -176,7 +179,7 @@ class Trainer:
         chosen: Settings,
         weights: GrowingWeights,
         observers: Sequence[Observer],
-    ) -> tuple[int, str]:
+    ) -> tuple[int, Stop]:
         """Pass over the sentences until all come out right; say how often that was, and why it ended."""
         known = int(self._record.get("sentences", 0)) + corpus.sentences
         strength = chosen.strength * corpus.sentences / known
@@ -186,12 +189,12 @@ class Trainer:
         backup = weights.backup(corpus.rows, shrinking ** (corpus.sentences * chosen.epochs))
         state = State(weights.weights)
         share, labels = corpus.sentences / known, len(self._kept.labels)
-        gentle = Gentle.of(corpus, weights.weights, self._typical, share=share, known=labels)
+        pacing = Pacing.of(corpus, weights.weights, self._typical, share=share, known=labels)
         epoch = 0
         try:
             while epoch < settings.epochs:
                 paced = dataclasses.replace(settings, rate=_rate_of(chosen, epoch, corpus.sentences, known))
-                with gentle.slowed(weights.weights) as slowed:
+                with pacing.slowed(weights.weights) as slowed:
                     done = run_pass(learner.run, slowed, paced, weights.weights, epoch + 1, observers=observers)
                 epoch += 1
                 if not math.isfinite(done.totals[counts.LOSS]):
@@ -203,16 +206,16 @@ class Trainer:
                         observer.passed(record, state)
                 if done.all_right:
                     break
-            reason = "every sentence came out right" if done.all_right else f"all {epoch} passes done"
+            stop = Stop("every sentence came out right" if done.all_right else f"all {epoch} passes done")
         except KeyboardInterrupt:
-            reason = "interrupted"
+            stop = INTERRUPTED
         except BaseException:
             weights.restore(backup)
             raise
         if not weights.finite(backup.rows):
             weights.restore(backup)
             raise out_of_bounds(epoch, chosen)
-        return epoch, reason
+        return epoch, stop
 
     def _remember(self, corpus: EncodedCorpus, passes: int, settings: Settings, reason: str) -> None:
         """What the model tells of its training. Updates with the same settings are told together."""

@@ -29,7 +29,7 @@ def typical_weight(features: Floats) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Gentle:
+class Pacing:
     """How to pass over new sentences."""
 
     corpus: EncodedCorpus  # with values that slow down what is known

@@ -6,7 +6,7 @@ import pytest
 import sapo
 from sapo.encode.encoded import EncodedCorpus
 from sapo.learn import Weights
-from sapo.learn.gentle import Gentle, growth, typical_weight
+from sapo.learn.pacing import Pacing, growth, typical_weight
 
 CORPUS = EncodedCorpus(
     np.array([0, 2]), np.array([0, 2, 4]), np.array([0, 1, 0, 2], np.int32), np.empty(0, np.float32), np.zeros(2, "i4")
@@ -19,7 +19,7 @@ def weights() -> Weights:
 
 
 def test_large_weights_are_slow_and_new_ones_are_not() -> None:
-    gentle = Gentle.of(CORPUS, weights(), 1.0, share=0.0, known=2)
+    gentle = Pacing.of(CORPUS, weights(), 1.0, share=0.0, known=2)
     assert gentle.speeds.ravel().tolist() == [0.5, 1.0, 0.5]  # s^2 is 1/4, 1 and 1/3, rounded to a power of four
     assert gentle.corpus.values.tolist() == [0.5, 1.0, 0.5, 0.5]
     assert (gentle.edge_speeds == 0).all()
@@ -27,20 +27,20 @@ def test_large_weights_are_slow_and_new_ones_are_not() -> None:
 
 def test_where_all_sentences_are_new_or_no_weight_is_learned_nothing_is_slow() -> None:
     for gentle in (
-        Gentle.of(CORPUS, weights(), 1.0, share=1.0, known=2),
-        Gentle.of(CORPUS, weights(), 0.0, share=0.0, known=0),
+        Pacing.of(CORPUS, weights(), 1.0, share=1.0, known=2),
+        Pacing.of(CORPUS, weights(), 0.0, share=0.0, known=0),
     ):
         assert (gentle.speeds == 1).all()
         assert (gentle.edge_speeds == 1).all()
 
 
 def test_transitions_of_new_labels_belong_to_the_new_sentences() -> None:
-    assert Gentle.of(CORPUS, weights(), 1.0, share=0.25, known=1).edge_speeds.tolist() == [[0.25, 1], [1, 1]]
+    assert Pacing.of(CORPUS, weights(), 1.0, share=0.25, known=1).edge_speeds.tolist() == [[0.25, 1], [1, 1]]
 
 
 def test_a_step_moves_a_weight_by_the_square_of_its_speed_and_others_not_at_all() -> None:
     learned, before = weights(), weights()
-    gentle = Gentle.of(CORPUS, learned, 1.0, share=0.25, known=2)
+    gentle = Pacing.of(CORPUS, learned, 1.0, share=0.25, known=2)
     with gentle.slowed(learned) as corpus:
         for row, value in zip(corpus.rows[:2], corpus.values[:2], strict=True):  # a step for the first token
             learned.features[row, 0] += value
@@ -54,7 +54,7 @@ def test_a_step_moves_a_weight_by_the_square_of_its_speed_and_others_not_at_all(
 
 def test_where_learning_fails_the_weights_are_as_before() -> None:
     learned = weights()
-    gentle = Gentle.of(CORPUS, learned, 1.0, share=0.25, known=2)
+    gentle = Pacing.of(CORPUS, learned, 1.0, share=0.25, known=2)
     with pytest.raises(KeyboardInterrupt), gentle.slowed(learned):
         raise KeyboardInterrupt
     assert (learned.features == weights().features).all()

@@ -35,7 +35,7 @@ _OPTIONS = (
 )
 
 
-def label_conditions(command: Callable[..., Any]) -> Callable[..., Any]:
+def label_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command these options."""
     for option in reversed(_OPTIONS):
         command = option(command)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sapo.encode.encoded import EncodedCorpus
-from sapo.learn import Settings, State, Weights, calibrate, learn, sapo_pass
+from sapo.learn import Settings, State, Weights, learn, sapo_pass, start_rate
 
 
 def repeated(times: int) -> EncodedCorpus:
@@ -23,21 +23,21 @@ def repeated(times: int) -> EncodedCorpus:
 
 
 def test_features_that_come_more_often_get_a_smaller_rate() -> None:
-    rates = [calibrate(repeated(times), Weights.zeros(12, 3), seed=0) for times in (1, 8, 64)]
+    rates = [start_rate(repeated(times), Weights.zeros(12, 3), seed=0) for times in (1, 8, 64)]
     assert rates[0] >= rates[1] > rates[2]
     assert 0 < rates[2] < rates[0] <= 0.1
 
 
 def test_the_weights_are_as_new_afterwards() -> None:
     weights, fresh = Weights.zeros(12, 3, averaged=True, l1=True), Weights.zeros(12, 3)
-    calibrate(repeated(4), weights, seed=0)
+    start_rate(repeated(4), weights, seed=0)
     assert not weights.features.any()
     assert not weights.sums.any()
     assert weights.state.tolist() == fresh.state.tolist()
 
 
 def test_the_rate_depends_on_the_seed_alone() -> None:
-    rates = [calibrate(repeated(64), Weights.zeros(12, 3), seed=seed) for seed in (3, 3)]
+    rates = [start_rate(repeated(64), Weights.zeros(12, 3), seed=seed) for seed in (3, 3)]
     assert rates[0] == rates[1]
 
 
@@ -45,6 +45,6 @@ def test_the_rate_depends_on_the_seed_alone() -> None:
 def test_training_at_this_rate_lowers_the_objective(times: int) -> None:
     corpus = repeated(times)
     state: Any = State(Weights.zeros(12, 3))
-    rate = calibrate(corpus, state.weights, seed=0)
+    rate = start_rate(corpus, state.weights, seed=0)
     learn(sapo_pass, corpus, Settings(rate=rate, epochs=6, tolerance=0.0, strength=0.1), state)
     assert state.history[-1].objective < state.history[0].objective

@@ -12,8 +12,7 @@ from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.learn import LEARNERS
 from sapo.tagger.bias_curve import operating_curve
 from sapo.tags.schemes import convert_tags, recognise_scheme, tags_to_spans
-from sapo.training.data import prepare
-from sapo.training.labels import Conditions
+from sapo.training.run import read_data
 
 READING: dict[str, Any] = {"columns": COLUMNS, "label": "chunk", "template": "chunking"}
 PAIRS: list[Any] = [
@@ -184,10 +183,10 @@ def test_data_in_bioes_is_learned_as_it_is() -> None:
         ([(["a"], ["NN"])], {"scheme": "bioes"}, "must have IOB2 tags, and it follows no scheme"),
         ([(["a", "b"], ["I-X", "B-X"])], {"scheme": "bioes"}, "must have IOB2 tags, and it is iob1"),
         ([(["a", "b"], [None, None])], {}, "training data: every tag is missing"),
-        (PAIRS, {"sample_weight": [1, 2]}, "sample_weight has 2 weights, but there are 3 sentences"),
-        (PAIRS, {"sample_weight": [1, -2, 1]}, "sample_weight of sentence 1 must be a number from 0 to"),
-        (PAIRS, {"sample_weight": [1, float("nan"), 1]}, "sample_weight of sentence 1"),
-        (PAIRS, {"sample_weight": [1, "x", 1]}, "sample_weight of sentence 1 must be a number, not 'x'"),
+        (PAIRS, {"sample_weight": [1, 2]}, "sample_weight has 2 weights for 3 sentences"),
+        (PAIRS, {"sample_weight": [1, -2, 1]}, r"sample_weight\[1\] must be a number from 0 to"),
+        (PAIRS, {"sample_weight": [1, float("nan"), 1]}, r"sample_weight\[1\]"),
+        (PAIRS, {"sample_weight": [1, "x", 1]}, r"sample_weight\[1\] must be a number, not 'x'"),
         (PAIRS, {"sample_weight": [0, 0, 0]}, "nothing would be learned"),
         (PAIRS, {"class_weight": {"B-NPP": 2}}, "class_weight: no label is 'B-NPP'; did you mean 'B-NP'"),
         (PAIRS, {"class_weight": {"O": float("inf")}}, "class_weight of 'O' must be a number from 0 to"),
@@ -258,17 +257,18 @@ def test_a_mark_of_missing_tags_is_refused_in_evaluation_and_kept_for_new_senten
 
 
 def test_weights_of_samples_and_classes_multiply() -> None:
-    prepared = prepare(
+    prepared = read_data(
         PAIRS,
         template="pos",
-        conditions=Conditions(sample_weight=[1, 2, 0], class_weight={"B-NP": 3}),
+        sample_weight=[1, 2, 0],
+        class_weight={"B-NP": 3},
     )
     assert prepared.corpus.importance.tolist() == [3, 1, 1, 1, 6, 2, 2, 2, 6, 0, 0, 0]
-    assert not len(prepare(PAIRS, template="pos").corpus.importance)
+    assert not len(read_data(PAIRS, template="pos").corpus.importance)
 
 
 def test_balanced_weights_give_every_label_the_same_mass() -> None:
-    corpus = prepare(PAIRS, template="pos", conditions=Conditions(class_weight="balanced")).corpus
+    corpus = read_data(PAIRS, template="pos", class_weight="balanced").corpus
     mass = np.bincount(corpus.gold, weights=corpus.importance)
     np.testing.assert_allclose(mass, len(corpus.gold) / len(mass), rtol=1e-6)
 
@@ -361,13 +361,13 @@ def test_a_curve_needs_spans() -> None:
 
 def test_going_on_from_a_checkpoint_with_other_rules_is_refused(tmp_path: Path) -> None:
     from sapo.learn import Settings
-    from sapo.training.run import run
+    from sapo.training.run import train_on
 
-    prepared = prepare(PAIRS, template="pos")
-    run(prepared, Settings(epochs=1), checkpoint=tmp_path / "c")
-    other = prepare(PAIRS, template="pos", conditions=Conditions(rules=["forbid O O"]))
+    prepared = read_data(PAIRS, template="pos")
+    train_on(prepared, Settings(epochs=1), checkpoint=tmp_path / "c")
+    other = read_data(PAIRS, template="pos", rules=["forbid O O"])
     with pytest.raises(SapoError, match="other data"):
-        run(other, Settings(epochs=2), checkpoint=tmp_path / "c", resume=True)
+        train_on(other, Settings(epochs=2), checkpoint=tmp_path / "c", resume=True)
 
 
 @pytest.mark.parametrize("name", ["conll2000", "jnlpba"])

@@ -23,8 +23,8 @@ LARGEST, SMALLEST = 0.1, 1e-4
 TRIAL = Settings(n=5, strength=0.0, regulariser="none")
 
 
-def calibrate(corpus: EncodedCorpus, weights: Weights, seed: int) -> float:
-    """The start rate for this corpus; `weights` are fresh ones, and are left as they were: all zero."""
+def start_rate(corpus: EncodedCorpus, weights: Weights, seed: int) -> float:
+    """Return the start rate for this corpus; `weights` are fresh ones, and are left as they were: all zero."""
     rng = np.random.default_rng(seed)
     tagged = _tagged(corpus)
     sample = tagged[rng.permutation(len(tagged))[:SENTENCES]]

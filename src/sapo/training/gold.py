@@ -1,4 +1,4 @@
-"""Encoded sentences and the user's wishes in; what is learned, and under which constraints, out.
+"""Encoded sentences and what the user said of labels in; the gold tags that are learned, and their constraints, out.
 
 Which tags are missing, how much each token counts, in which scheme the labels are learned, and what is forbidden.
 """
@@ -22,30 +22,14 @@ from sapo.tags import (
     recognise,
     transition_counts,
 )
-from sapo.tags.missing import MISSING, open_missing
+from sapo.tags.missing import open_missing
 from sapo.tags.schemes import letters_of_scheme
+from sapo.training.plan import LabelOptions
 from sapo.training.rules import read_rules
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conditions:
-    """What may be told about the labels of a run."""
-
-    constraints: bool = True  # keep to the tag scheme, where the labels mark spans
-    rules: Sequence[str] | str | Path = ()  # rules, or a file of them: see constraints/rules.py
-    scheme: str | None = None  # learn the labels in this scheme
-    missing: str | None = None  # the mark of a missing tag; None is one anyway
-    sample_weight: Sequence[float] | None = None  # one a sentence
-    class_weight: Mapping[str, float] | str | None = None  # by label, or 'balanced'
-
-    @property
-    def marks(self) -> tuple[str, ...]:
-        """What stands where a tag is missing."""
-        return (MISSING,) if self.missing is None else (MISSING, self.missing)
-
-
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class Gold:
     """The corpus as it is learned from."""
 
     labels: list[str]  # as they are learned
@@ -62,35 +46,35 @@ class Lesson:
         return shown_places(self.shown, self.outer)
 
 
-def make_lesson(labels: Sequence[str], corpus: EncodedCorpus, conditions: Conditions) -> Lesson:
+def make_gold(labels: Sequence[str], corpus: EncodedCorpus, options: LabelOptions) -> Gold:
     """`labels` are those that were read, missing ones and all; the gold tags of the corpus are places in them."""
     what = "training data"
-    outer, gold = open_missing(labels, corpus.gold, conditions.marks, what)
+    outer, gold = open_missing(labels, corpus.gold, options.marks, what)
     importance = importance_of_tokens(
-        outer, gold, corpus.offsets, sample_weight=conditions.sample_weight, class_weight=conditions.class_weight
+        outer, gold, corpus.offsets, sample_weight=options.sample_weight, class_weight=options.class_weight
     )
     learned, shown = list(outer), tuple[str, ...]()
     allowed = corpus.allowed
     notes: list[str] = []
-    if conditions.scheme is not None:
-        if not conditions.constraints:
+    if options.scheme is not None:
+        if not options.constraints:
             raise SapoError("a scheme needs constraints: without them what is learned cannot be shown in the old one")
-        inner, notes = _in_scheme(conditions.scheme, outer, gold, corpus)
+        inner, notes = _in_scheme(options.scheme, outer, gold, corpus)
         learned, shown, gold, allowed = inner.labels, inner.shown, inner.gold, inner.allowed
         outer = list(dict.fromkeys([*(shown or learned), *outer]))
-    rules = conditions.rules
+    rules = options.rules
     constraints, bans, more = find_constraints(
         learned,
         gold,
         corpus.offsets,
-        scheme=conditions.scheme,
+        scheme=options.scheme,
         rules=read_rules(rules) if isinstance(rules, str | Path) else list(rules),
-        on=conditions.constraints,
+        on=options.constraints,
         shown=shown,
         allowed=allowed,
     )
     corpus = dataclasses.replace(corpus, gold=gold, importance=importance, allowed=allowed)
-    return Lesson(learned, outer, shown, corpus, constraints, bans, [*notes, *more])
+    return Gold(learned, outer, shown, corpus, constraints, bans, [*notes, *more])
 
 
 def _in_scheme(scheme: str, labels: list[str], gold: Ints, corpus: EncodedCorpus) -> tuple[InnerLabels, list[str]]:
@@ -111,7 +95,7 @@ def _in_scheme(scheme: str, labels: list[str], gold: Ints, corpus: EncodedCorpus
     return inner, notes
 
 
-def grown_lesson(
+def grown_gold(
     model: Model,
     labels: Sequence[str],
     corpus: EncodedCorpus,
@@ -119,7 +103,7 @@ def grown_lesson(
     *,
     sample_weight: Sequence[float] | None = None,
     class_weight: Mapping[str, float] | str | None = None,
-) -> Lesson:
+) -> Gold:
     """New sentences for a model that is there. `labels` begins with those that the model shows.
 
     The model's scheme and rules hold for labels that are new, and what the new sentences have is allowed by the scheme.
@@ -168,4 +152,4 @@ def grown_lesson(
         old, size = model.parameters.bans, len(known)
         bans[:size, :size], bans[-2:, :size] = old[:size], old[size:]
     corpus = dataclasses.replace(corpus, gold=gold, importance=importance, allowed=allowed)
-    return Lesson(learned, outer, shown, corpus, constraints, bans, [])
+    return Gold(learned, outer, shown, corpus, constraints, bans, [])

@@ -1,0 +1,160 @@
+"""Texts with tags in, a network that is ready to learn out; the shared loop (sapo.learn) does the rest.
+
+Linear learners change `sapo.learn.Weights`; a network has weights of its own. To the loop and to the tagger it is an
+encoder with the identity for weights (see encoder.py).
+"""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from sapo.corpus import Block
+from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.encoder import TemplateEncoder
+from sapo.errors import SapoError
+from sapo.kernels.types import Doubles, Floats, Longs
+from sapo.learn import DevSet, Settings
+from sapo.neural.encoder import NeuralEncoder, load_state, make_network, state_arrays
+from sapo.neural.inputs import Inputs, Vocabulary, plain_word, read_all
+from sapo.neural.options import NeuralOptions, Texts
+from sapo.neural.passes import Adam, network_pass
+from sapo.neural.threads import threads
+from sapo.neural.vectors import read_vectors
+from sapo.search.lattice import Parameters
+
+Arrays = dict[str, np.ndarray]
+
+
+class NetworkWeights:
+    """A network while it learns: what the loop wants to know of it, and its state for a checkpoint."""
+
+    def __init__(self, encoder: NeuralEncoder, adam: Adam, bans: Floats) -> None:
+        self.encoder, self.adam, self.bans = encoder, adam, bans
+        self.passes = 0
+
+    def true_weights(self) -> Parameters:
+        return dataclasses.replace(self.encoder.parameters(), bans=self.bans)
+
+    current = true_weights
+
+    def keep(self, now: Parameters) -> Arrays:
+        return state_arrays(self.encoder.network, "")
+
+    def finish(self, best: Arrays | None) -> Parameters:
+        if best:
+            load_state(self.encoder.network, best, "")
+        self.encoder.network.eval()
+        return self.true_weights()
+
+    def arrays(self, best: Arrays | None) -> Arrays:
+        return {
+            **state_arrays(self.encoder.network, "network."),
+            **{f"best.{name}": array for name, array in (best or {}).items()},
+            **self.adam.arrays("adam."),
+        }
+
+    def load(self, arrays: Mapping[str, np.ndarray], passes: int) -> Arrays | None:
+        self.passes = passes
+        load_state(self.encoder.network, arrays, "network.")
+        self.adam.load(arrays, "adam.")
+        best = {name.removeprefix("best."): array.copy() for name, array in arrays.items() if name.startswith("best.")}
+        return best or None
+
+    def pay_penalties(self) -> None:
+        """Nothing is regularised."""
+
+    def w_complexity(self) -> float:
+        return self.encoder.network.w_complexity()
+
+    def encode(self, blocks: Sequence[Block], corpus: EncodedCorpus) -> EncodedCorpus:
+        """Return the corpus of these blocks as the network sees it now."""
+        return self.encoder.encode_inputs(read_all(self.encoder.vocabulary, blocks), corpus.gold)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyNetwork:
+    """A network that is ready to learn. `names` tell it from others in a checkpoint."""
+
+    weights: NetworkWeights
+    inputs: Inputs
+    options: NeuralOptions
+    names: list[str]
+
+    def one_pass(
+        self,
+        weights: NetworkWeights,
+        corpus: EncodedCorpus,
+        order: Longs,
+        rate: float,
+        settings: Settings,
+        totals: Doubles,
+    ) -> Iterator[int]:
+        """Learn from the sentences in about this order; say after each batch how many there were."""
+        weights.passes += 1
+        with threads(settings.threads):
+            yield from network_pass(
+                weights.encoder.network,
+                weights.adam,
+                self.inputs,
+                corpus.gold,
+                order,
+                rate=rate,
+                seed=(settings.seed, weights.passes),
+                totals=totals,
+            )
+
+    def dev_set(self, dev: DevSet, blocks: Sequence[Block]) -> DevSet:
+        """Return the same sentences, to be scored anew by the network whenever they are evaluated."""
+        encoder = self.weights.encoder
+        inputs = read_all(encoder.vocabulary, blocks)
+        return dataclasses.replace(dev, look=lambda corpus: encoder.encode_inputs(inputs, corpus.gold))
+
+
+def begin_network(
+    texts: Texts,
+    corpus: EncodedCorpus,
+    templates: TemplateEncoder,
+    bans: Floats,
+    settings: Settings,
+    options: NeuralOptions,
+    *,
+    learner: str,
+) -> ReadyNetwork:
+    """Return a network that has not learned yet, with the word vectors where there are some.
+
+    `corpus` brings the tags, `templates` the columns to read and the features. The network learns as if nothing were
+    forbidden; taggings keep to `bans`.
+    """
+    if isinstance(settings.n, str):
+        raise SapoError(f"{learner} cannot measure how many taggings are worth it; give n a number, not {settings.n}")
+    options = options.settled(learner, corpus.sentences)
+    clip = options.clip
+    vectors = None if options.vectors is None else read_vectors(options.vectors)
+    sized = options if vectors is None else dataclasses.replace(options, word_size=vectors.size)
+    vocabulary = Vocabulary.of_blocks(
+        texts.train,
+        list(templates.columns),
+        vectors=vectors.words if vectors else (),
+        features=templates if options.features else None,
+    )
+    labels = bans.shape[1]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(settings.seed)
+        network = make_network(vocabulary, sized, labels, learner, n=settings.n, stop_ratio=settings.stop_ratio)
+    if vectors is not None:
+        # of several words that are one in small letters, the first is the most frequent
+        places = vocabulary.words.find([plain_word(word) for word in vectors.words])
+        _, first = np.unique(places, return_index=True)
+        network.use_vectors(torch.from_numpy(places[first].astype(np.int64) + 1), vectors.matrix[first])
+    inputs = read_all(vocabulary, texts.train)
+    seen = hashlib.sha256(inputs.words.tobytes())
+    if vectors is not None:
+        seen.update(state_arrays(network, "")["words.weight"].tobytes())
+    names = [json.dumps(vocabulary.header(), sort_keys=True), seen.hexdigest()]
+    encoder = NeuralEncoder(vocabulary, network, learner)
+    return ReadyNetwork(NetworkWeights(encoder, Adam(network, clip), bans), inputs, options, names)

@@ -1,0 +1,123 @@
+"""The learners by name, linear and neural, behind one small interface: choose a rate, begin."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from sapo.encode.encoder import TemplateEncoder
+from sapo.errors import SapoError
+from sapo.learn import LEARNERS, DevSet, Groups, Lasso, Learner, Settings, start_rate
+from sapo.learn.loop import LearnerPass
+from sapo.learn.settings import AUTO
+from sapo.model.model import Encoder
+from sapo.neural.options import LAYERS, RATE, need_torch
+from sapo.training.data import TrainingData
+from sapo.training.plan import Plan, check_learner
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """All that the loop needs of a learner, and the encoder that the model will have."""
+
+    one_pass: LearnerPass
+    weights: Any  # sapo.learn.loop.Learned
+    settings: Settings
+    dev: DevSet | None
+    encoder: Encoder
+    groups: Groups | None
+    names: list[str]  # with the data and what `told` has, they tell this run from others
+    told: dict[str, Any]  # settings, for the checkpoint
+
+
+class System(Protocol):
+    """A learner that a user can name."""
+
+    @property
+    def reads_texts(self) -> bool:
+        """Whether it needs the strings, and not only their features."""
+
+    @property
+    def rate_source(self) -> str:
+        """Where a rate comes from that nobody gave."""
+
+    def check(self) -> None:
+        """Raise where something is not installed."""
+
+    def rate(self, data: TrainingData, settings: Settings) -> float:
+        """Return the start rate where the user gave none."""
+
+    def begin(self, plan: Plan, data: TrainingData, settings: Settings) -> Beginning:
+        """Return weights as they are before the first pass, and how to change them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """A learner of weights of features."""
+
+    name: str
+    learner: Learner
+    reads_texts: bool = False
+    rate_source: str = "calibrated"
+
+    def check(self) -> None:
+        pass
+
+    def rate(self, data: TrainingData, settings: Settings) -> float:
+        if not self.learner.regularised:
+            return settings.rate
+        return start_rate(data.corpus, data.zero_weights(), settings.seed)
+
+    def begin(self, plan: Plan, data: TrainingData, settings: Settings) -> Beginning:
+        learner = self.learner
+        if not learner.regularised:
+            settings = dataclasses.replace(settings, regulariser="none", strength=0.0)
+        if settings.n == AUTO and not learner.n_best:
+            settings = dataclasses.replace(settings, n=Settings().n)  # nobody looks at it
+        encoder, labels = data.encoder, data.labels
+        weights = data.zero_weights(averaged=learner.averaged, l1=settings.regulariser == "l1")
+        groups: Groups | None = Lasso(plan.l1_ratio) if plan.l1_ratio else None
+        if settings.regulariser == "group-lasso":
+            groups = Groups(encoder.groups(), len(labels), encoder.edge_groups()[weights.pairs.owners])
+        names = [self.name, f"transitions {encoder.transitions}", *labels, str(data.gold.constraints)]
+        return Beginning(learner.run, weights, settings, data.dev, encoder, groups, names, settings.as_json())
+
+
+@dataclass(frozen=True, slots=True)
+class Neural:
+    """A network. PyTorch is loaded when it begins."""
+
+    name: str
+    reads_texts: bool = True
+    rate_source: str = "of Adam"
+
+    def check(self) -> None:
+        need_torch()
+
+    def rate(self, data: TrainingData, settings: Settings) -> float:
+        return RATE
+
+    def begin(self, plan: Plan, data: TrainingData, settings: Settings) -> Beginning:
+        name = self.name
+        if data.texts is None or not isinstance(data.encoder, TemplateEncoder):
+            raise SapoError(f"{name} reads words and learns features itself; give it words, not ready-made features")
+        if (data.corpus.gold < 0).any():
+            raise SapoError(f"{name} needs every tag of the training data; leave out sentences where one is missing")
+        if len(data.corpus.importance):
+            raise SapoError(f"{name} takes all tokens alike; leave out the weights of sentences and classes")
+        self.check()
+        from sapo.neural.training import begin_network
+
+        settings = dataclasses.replace(settings, regulariser="none", strength=0.0)
+        begun = begin_network(
+            data.texts, data.corpus, data.encoder, data.gold.bans, settings, plan.network, learner=name
+        )
+        names = [name, *begun.names, *data.labels, str(data.gold.constraints)]
+        told = {**settings.as_json(), **begun.options.as_json()}
+        dev = None if data.dev is None else begun.dev_set(data.dev, data.texts.dev)
+        return Beginning(begun.one_pass, begun.weights, settings, dev, begun.weights.encoder, None, names, told)
+
+
+def find_system(name: str) -> System:
+    """Return the learner of this name, linear or neural."""
+    check_learner(name)
+    return Neural(name) if name in LAYERS else Linear(name, LEARNERS[name])

@@ -1,0 +1,183 @@
+"""What a user says about a run, as one value: the plan. Everything is checked here that needs no data."""
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+from sapo.corpus.labelled import Source
+from sapo.errors import SapoError, did_you_mean
+from sapo.learn import LEARNERS, Settings
+from sapo.learn.settings import AUTO
+from sapo.neural.options import LAYERS, OPTION_NAMES, NeuralOptions
+from sapo.tags.missing import MISSING
+
+
+class ReadingOptions(TypedDict, total=False):
+    """How files are read."""
+
+    format: str | None  # columns, conllu or jsonl; by default inferred from the file extension
+    label: str | int | None  # the column of the labels, by name or number
+    columns: Sequence[str] | None  # the names of the columns
+
+
+class LabelChoices(TypedDict, total=False):
+    """What is said about labels; see `LabelOptions`."""
+
+    constraints: bool
+    rules: Sequence[str] | str | Path
+    scheme: str | None
+    missing: str | None
+    sample_weight: Sequence[float] | None
+    class_weight: Mapping[str, float] | str | None
+
+
+class LearningOptions(TypedDict, total=False):
+    """The fields of `Settings`; a rate of 'auto' is chosen on the data."""
+
+    n: int | str
+    strength: float
+    rate: float | str
+    decay: float
+    stop_ratio: float
+    epochs: int
+    patience: int
+    tolerance: float
+    seed: int
+    search: str
+    width: int
+    regulariser: str
+    schedule: str
+    order: str
+    threads: int
+
+
+class NetworkOptions(TypedDict, total=False):
+    """The fields of `NeuralOptions`, for the neural learners only."""
+
+    vectors: str | Path | None
+    word_size: int
+    column_size: int
+    chars: str
+    char_size: int
+    features: bool
+    feature_size: int
+    hidden: int
+    depth: int
+    dropout: float
+    word_dropout: float
+    batch: int | None
+    clip: float
+    token_loss: float | None
+
+
+class Options(ReadingOptions, LabelChoices, LearningOptions, NetworkOptions, total=False):
+    """All that may be said about a run beside its data, template and learner."""
+
+    min_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelOptions:
+    """What may be said about the labels of a run."""
+
+    constraints: bool = True  # keep to the tag scheme, where the labels mark spans
+    rules: Sequence[str] | str | Path = ()  # rules, or a file of them: see tags/rules.py
+    scheme: str | None = None  # learn the labels in this scheme
+    missing: str | None = None  # the mark of a missing tag; None is one anyway
+    sample_weight: Sequence[float] | None = None  # one a sentence
+    class_weight: Mapping[str, float] | str | None = None  # by label, or 'balanced'
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What stands where a tag is missing."""
+        return (MISSING,) if self.missing is None else (MISSING, self.missing)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Everything that a run needs.
+
+    >>> plan = make_plan([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=3)
+    >>> plan.learner, plan.settings.epochs, plan.auto_rate
+    ('sapo', 3, True)
+    """
+
+    data: Source
+    dev: Source | None = None
+    template: str | Path | None = None  # None: the preset that suits the columns
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
+    min_count: int = 1  # leave out features that occur less often
+    labels: LabelOptions = field(default_factory=LabelOptions)
+    learner: str = "sapo"
+    settings: Settings = field(default_factory=Settings)
+    auto_rate: bool = True  # choose the start rate on the data
+    network: NeuralOptions = field(default_factory=NeuralOptions)
+    l1_ratio: float = 0.0  # an elastic net: L1 beside the regulariser, with this part of its strength
+    checkpoint: str | Path | None = None  # save the state here after every pass
+    resume: bool = False  # go on from there
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.min_count, Integral) or self.min_count < 1:
+            raise SapoError(f"min_count must be at least 1, not {self.min_count}")
+
+
+def make_plan(
+    data: Source,
+    *,
+    dev: Source | None = None,
+    template: str | Path | None = None,
+    learner: str = "sapo",
+    **options: Unpack[Options],
+) -> Plan:
+    """Return the plan of a run. An option that is not known, or not known to the learner, is an error."""
+    check_learner(learner)
+    given: dict[str, Any] = dict(options)
+    reading = ReadingOptions(**_take(given, ReadingOptions.__annotations__))  # type: ignore[typeddict-item]
+    labels = LabelOptions(**_take(given, LabelChoices.__annotations__))
+    network = network_options(learner, _take(given, OPTION_NAMES))
+    min_count = given.pop("min_count", 1)
+    rate = given.get("rate", AUTO)
+    auto_rate = isinstance(rate, str) and rate == AUTO
+    if auto_rate:
+        given.pop("rate", None)
+    return Plan(
+        data=data,
+        dev=dev,
+        template=template,
+        reading=reading,
+        min_count=min_count,
+        labels=labels,
+        learner=learner,
+        settings=make_settings(given, others=sorted(OPTION_NAMES) if learner in LAYERS else ()),
+        auto_rate=auto_rate,
+        network=network,
+    )
+
+
+def check_learner(name: str) -> None:
+    """Raise where there is no learner of this name, neither a linear nor a neural one."""
+    if name not in LEARNERS and name not in LAYERS:
+        raise SapoError(f"unknown learner '{name}'{did_you_mean(str(name), [*LEARNERS, *LAYERS])}")
+
+
+def make_settings(values: Mapping[str, Any], *, others: Iterable[str] = ()) -> Settings:
+    """Return settings of these values; `others` are names that somebody may have meant, but that are no settings."""
+    known = [field.name for field in dataclasses.fields(Settings)]
+    for name in values:
+        if name not in known:
+            raise SapoError(f"unknown setting '{name}'{did_you_mean(name, [*known, *others])}")
+    return Settings(**values)
+
+
+def network_options(learner: str, values: Mapping[str, Any]) -> NeuralOptions:
+    """Return the options of a network; for a linear learner there must be none."""
+    if values and learner not in LAYERS:
+        raise SapoError(f"{', '.join(sorted(values))}: only for the neural learners ({', '.join(LAYERS)})")
+    return NeuralOptions(**values)
+
+
+def _take(given: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: given.pop(name) for name in names if name in given}
