@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sapo.evaluate.spans import correct_spans, spans
-from sapo.tags.label_kinds import label_kinds
+from sapo.evaluate.correct import correct_spans
+from sapo.tags import label_kinds, read_spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def span_counts(
     ([1, 1], [2, 1], [0, 1])
     """
     kinds = label_kinds(labels)
-    gold_spans, found_spans = spans(kinds, gold, offsets), spans(kinds, predicted, offsets)
+    gold_spans, found_spans = (read_spans(kinds, tags, offsets) for tags in (gold, predicted))
     correct = correct_spans(kinds, gold_spans, found_spans, len(gold))
 
     def by_sentence(starts: NDArray[np.int64]) -> NDArray[np.int64]:

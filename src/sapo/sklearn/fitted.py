@@ -11,13 +11,14 @@ import numpy as np
 
 from sapo.corpus.probable import TaggedSpan
 from sapo.errors import SapoError
-from sapo.evaluate import Scores, looks_like_spans, score
+from sapo.evaluate import Scores, score
 from sapo.learn import Groups, PassRecord, Settings
 from sapo.model import model_bytes, model_from_bytes
 from sapo.neural.options import NeuralOptions
 from sapo.sklearn.base import Estimator, NotFittedError
 from sapo.sklearn.sequences import Label, Pairs, labelled_pairs, token_importance, token_sequences
 from sapo.tagger import Tagger, Tagging
+from sapo.tags import looks_like_spans
 from sapo.training.choices import with_calibrated_rate
 from sapo.training.data import Prepared
 from sapo.training.run import Outcome, run

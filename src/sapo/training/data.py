@@ -18,10 +18,9 @@ from sapo.encode.ready import FeatureEncoder, build_feature_encoder
 from sapo.encode.strings import StringTable, label_ids
 from sapo.encode.template import parse_templates
 from sapo.errors import SapoError
-from sapo.evaluate import looks_like_spans
 from sapo.learn import DevSet, Weights
 from sapo.model.model import Encoder
-from sapo.tags.missing import refuse_missing
+from sapo.tags import looks_like_spans, refuse_missing
 from sapo.training.labels import Conditions, Lesson, make_lesson
 from sapo.training.network import Texts
 

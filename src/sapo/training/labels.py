@@ -14,16 +14,17 @@ from sapo.errors import SapoError
 from sapo.kernels.types import Floats, Ints
 from sapo.model import Model, shown_places
 from sapo.tags import (
+    MISSING,
     Constraints,
-    InnerLabels,
     bans_of,
     find_constraints,
     learn_as,
+    letters_of_scheme,
+    open_missing,
     recognise,
     transition_counts,
 )
-from sapo.tags.missing import MISSING, open_missing
-from sapo.tags.schemes import letters_of_scheme
+from sapo.tags import LearnedLabels as InnerLabels
 from sapo.training.rules import read_rules
 
 

@@ -1,7 +1,7 @@
-"""Gold tags in the scheme of a file in, the same spans in the scheme that a model learns out.
+"""IOB2 gold tags in, the same spans in the scheme that a model learns out.
 
-A model may learn more letters than the file has: that B-NP ends right away (S-NP) or goes on is worth knowing. The way
-back goes label by label, S-NP is shown as B-NP and E-NP as I-NP, and for valid taggings it is one to one.
+A model may learn more letters than the file has: whether B-NP ends right away (S-NP) or goes on is worth knowing. The
+way back goes label by label: S-NP is shown as B-NP and E-NP as I-NP. For valid taggings it is one to one.
 """
 
 from collections.abc import Sequence
@@ -11,25 +11,28 @@ import numpy as np
 
 from sapo.errors import SapoError
 from sapo.kernels.types import Bools, Ints, Longs
+from sapo.tags.letters import ALWAYS_BEGIN, SCHEMES, SPAN_LETTERS, TABLE
 
-# scheme -> the letters of a first, inner, last and only token
-LETTERS = {"iob2": "BIIB", "bioes": "BIES", "bilou": "BILU"}
-SHOWN = {"B": "B", "I": "I", "E": "I", "S": "B", "L": "I", "U": "B"}
+IOB2 = TABLE["iob2"]
+SHOWN = {letter: IOB2.first if letter in ALWAYS_BEGIN else IOB2.inside for letter in SPAN_LETTERS}
+# labels can be shown in IOB2 one by one where each letter says whether a span begins
+LEARNABLE = tuple(name for name in SCHEMES if {TABLE[name].first, TABLE[name].single} <= TABLE[name].always_begin)
 
 
 @dataclass(frozen=True, slots=True)
-class InnerLabels:
-    """Labels as a model learns them, the gold tags in them, and the name by which each is shown."""
+class LearnedLabels:
+    """Labels as a model learns them, the gold tags in them, and the name by which each label is shown."""
 
     labels: list[str]
     gold: Ints  # -1 where any label will do, -2 - s where one of allowed[s] will
-    shown: tuple[str, ...]  # one a label
-    mended: int  # tags of spans that began with I-
+    shown: tuple[str, ...]  # one per label
+    mended: int  # how many spans began with I-
     allowed: Bools  # [sets, labels]
 
 
 def shown_name(label: str) -> str:
-    """
+    """Return the IOB2 name of a label of any scheme in LEARNABLE.
+
     >>> shown_name("S-NP"), shown_name("E-NP"), shown_name("O")
     ('B-NP', 'I-NP', 'O')
     """
@@ -39,28 +42,29 @@ def shown_name(label: str) -> str:
 
 def learn_as(
     scheme: str, labels: Sequence[str], gold: Ints, offsets: Longs, *, known: Sequence[str] = ()
-) -> InnerLabels:
-    """Write IOB2 tags in another scheme. A span that begins with I- is read as conlleval does, as if it were B-.
+) -> LearnedLabels:
+    """Rewrite IOB2 gold tags in another scheme. A span that begins with I- is read as if it began with B-.
 
-    A missing tag (-1) stays missing. Where one follows a token of a span, nobody knows whether the span ends there: if
-    the scheme tells these two apart, that token may have either, and both are among the labels.
+    A missing tag (-1) stays missing. If one follows a token of a span, it is not known whether the span ends there: if
+    the scheme has a letter for each case, the token may have either label, and both are among the labels.
 
-    `known` are labels that come first in the new list.
+    `known` are labels that come first in the new list. Raise SapoError if the scheme is not in LEARNABLE, or if a label
+    is not IOB2.
 
     >>> learn_as("bioes", ["O", "B-NP", "I-NP"], np.array([1, 2, 0, 1], np.int32), np.array([0, 4])).labels
     ['B-NP', 'E-NP', 'O', 'S-NP']
     """
-    if scheme not in LETTERS:
-        raise SapoError(f"scheme must be one of {', '.join(LETTERS)}, not {scheme}")
-    parts = [label.partition("-") for label in labels]
-    for label, (letter, _, kind) in zip(labels, parts, strict=True):
-        if label != "O" and (letter not in ("B", "I") or not kind):
+    if scheme not in LEARNABLE:
+        raise SapoError(f"scheme must be one of {', '.join(LEARNABLE)}, not {scheme}")
+    for label in labels:
+        if not IOB2.fits(label):
             raise SapoError(f"scheme {scheme}: tags must be IOB2, that is O, B-TYPE and I-TYPE, and there is '{label}'")
+    parts = [label.partition("-") for label in labels]
     types = list(dict.fromkeys(kind for _, _, kind in parts))
     type_of = np.array([types.index(kind) for _, _, kind in parts])[gold]
     told = gold >= 0
     inside = told & np.array([bool(kind) for _, _, kind in parts])[gold]
-    with_i = told & np.array([letter == "I" for letter, _, _ in parts])[gold]
+    with_i = told & np.array([letter == IOB2.inside for letter, _, _ in parts])[gold]
     goes_on = with_i.copy()  # a token that goes on with the span of the token before it
     goes_on[1:] &= ~told[:-1] | (inside[:-1] & (type_of[1:] == type_of[:-1]))
     first = offsets[:-1][np.diff(offsets) > 0]
@@ -68,28 +72,29 @@ def learn_as(
     has_next = np.append(goes_on[1:], False)
     open_end = np.append(~told[1:], False)  # what follows in the sentence is missing
     open_end[first - 1] = False
-    letters = LETTERS[scheme]
-    either = inside & open_end & np.where(goes_on, letters[1] != letters[2], letters[0] != letters[3])
+    table = TABLE[scheme]
+    letters = (table.first, table.inside, table.last, table.single)
+    either = inside & open_end & np.where(goes_on, table.inside != table.last, table.first != table.single)
     told &= ~either
-    place = np.where(goes_on, np.where(has_next, 1, 2), np.where(has_next, 0, 3))  # in the letters of the scheme
+    place = np.where(goes_on, np.where(has_next, 1, 2), np.where(has_next, 0, 3))  # in `letters`
     codes = np.where(inside, 1 + 4 * type_of + place, 0)
     number = {label: i for i, label in enumerate(known)}
-    inner_of = np.zeros(4 * len(types) + 1, np.int32)
+    learned_of = np.zeros(4 * len(types) + 1, np.int32)
     found, at = np.unique(codes[told], return_index=True)
     for code in found[np.argsort(at)].tolist():  # in the order they come
         name = f"{letters[(code - 1) % 4]}-{types[(code - 1) // 4]}" if code else "O"
-        inner_of[code] = number.setdefault(name, len(number))
+        learned_of[code] = number.setdefault(name, len(number))
     if not told.all():  # a gap may need a label that stands nowhere else
         names = [f"{letter}-{kind}" for kind in types if kind for letter in letters]
         for name in names:
             if shown_name(name) in labels:
                 number.setdefault(name, len(number))
     mended = int(np.count_nonzero(with_i & ~goes_on))
-    inner = np.where(told, inner_of[codes], np.int32(-1))
+    learned = np.where(told, learned_of[codes], np.int32(-1))
     sets, set_of = np.unique(2 * type_of[either] + goes_on[either], return_inverse=True)
-    inner[either] = -2 - set_of
+    learned[either] = -2 - set_of
     allowed = np.zeros((len(sets), len(number)), np.bool_)
     for s, code in enumerate(sets.tolist()):
-        for letter in letters[1:3] if code % 2 else letters[::3]:  # goes on or ends; begins or is the only one
+        for letter in (table.inside, table.last) if code % 2 else (table.first, table.single):
             allowed[s, number[f"{letter}-{types[code // 2]}"]] = True
-    return InnerLabels(list(number), inner, tuple(map(shown_name, number)), mended, allowed)
+    return LearnedLabels(list(number), learned, tuple(map(shown_name, number)), mended, allowed)
