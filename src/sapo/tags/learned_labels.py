@@ -93,8 +93,14 @@ def learn_as(
     learned = np.where(told, learned_of[codes], np.int32(-1))
     sets, set_of = np.unique(2 * type_of[either] + goes_on[either], return_inverse=True)
     learned[either] = -2 - set_of
+    cases = [
+        (s, f"{letter}-{types[code // 2]}")
+        for s, code in enumerate(sets.tolist())
+        for letter in ((table.inside, table.last) if code % 2 else (table.first, table.single))
+    ]
+    for _, name in cases:  # a span that is mended may need a B- that stands nowhere
+        number.setdefault(name, len(number))
     allowed = np.zeros((len(sets), len(number)), np.bool_)
-    for s, code in enumerate(sets.tolist()):
-        for letter in (table.inside, table.last) if code % 2 else (table.first, table.single):
-            allowed[s, number[f"{letter}-{types[code // 2]}"]] = True
+    for s, name in cases:
+        allowed[s, number[name]] = True
     return LearnedLabels(list(number), learned, tuple(map(shown_name, number)), mended, allowed)
