@@ -59,25 +59,16 @@ def learn_as(
     for label in labels:
         if not IOB2.fits(label):
             raise SapoError(f"scheme {scheme}: tags must be IOB2, that is O, B-TYPE and I-TYPE, and there is '{label}'")
-    parts = [label.partition("-") for label in labels]
-    types = list(dict.fromkeys(kind for _, _, kind in parts))
-    type_of = np.array([types.index(kind) for _, _, kind in parts])[gold]
-    told = gold >= 0
-    inside = told & np.array([bool(kind) for _, _, kind in parts])[gold]
-    with_i = told & np.array([letter == IOB2.inside for letter, _, _ in parts])[gold]
-    goes_on = with_i.copy()  # a token that goes on with the span of the token before it
-    goes_on[1:] &= ~told[:-1] | (inside[:-1] & (type_of[1:] == type_of[:-1]))
-    first = offsets[:-1][np.diff(offsets) > 0]
-    goes_on[first] = False
-    has_next = np.append(goes_on[1:], False)
-    open_end = np.append(~told[1:], False)  # what follows in the sentence is missing
-    open_end[first - 1] = False
+    tokens = _places_in_spans(labels, gold, offsets)
+    types, type_of, goes_on = tokens.types, tokens.type_of, tokens.goes_on
     table = TABLE[scheme]
     letters = (table.first, table.inside, table.last, table.single)
-    either = inside & open_end & np.where(goes_on, table.inside != table.last, table.first != table.single)
-    told &= ~either
-    place = np.where(goes_on, np.where(has_next, 1, 2), np.where(has_next, 0, 3))  # in `letters`
-    codes = np.where(inside, 1 + 4 * type_of + place, 0)
+    two_ways = np.where(goes_on, table.inside != table.last, table.first != table.single)
+    either = tokens.inside & tokens.open_end & two_ways
+    told = tokens.told & ~either
+    place = np.where(goes_on, np.where(tokens.has_next, 1, 2), np.where(tokens.has_next, 0, 3))  # in `letters`
+    codes = np.where(tokens.inside, 1 + 4 * type_of + place, 0)
+
     number = {label: i for i, label in enumerate(known)}
     learned_of = np.zeros(4 * len(types) + 1, np.int32)
     found, at = np.unique(codes[told], return_index=True)
@@ -85,12 +76,11 @@ def learn_as(
         name = f"{letters[(code - 1) % 4]}-{types[(code - 1) // 4]}" if code else "O"
         learned_of[code] = number.setdefault(name, len(number))
     if not told.all():  # a gap may need a label that stands nowhere else
-        names = [f"{letter}-{kind}" for kind in types if kind for letter in letters]
-        for name in names:
+        for name in (f"{letter}-{kind}" for kind in types if kind for letter in letters):
             if shown_name(name) in labels:
                 number.setdefault(name, len(number))
-    mended = int(np.count_nonzero(with_i & ~goes_on))
     learned = np.where(told, learned_of[codes], np.int32(-1))
+
     sets, set_of = np.unique(2 * type_of[either] + goes_on[either], return_inverse=True)
     learned[either] = -2 - set_of
     cases = [
@@ -103,4 +93,36 @@ def learn_as(
     allowed = np.zeros((len(sets), len(number)), np.bool_)
     for s, name in cases:
         allowed[s, number[name]] = True
-    return LearnedLabels(list(number), learned, tuple(map(shown_name, number)), mended, allowed)
+    return LearnedLabels(list(number), learned, tuple(map(shown_name, number)), tokens.mended, allowed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where each token stands in its span, as far as the tags tell."""
+
+    types: list[str]  # '' is that of O
+    type_of: Longs  # [tokens], places in `types`; without meaning where the tag is missing
+    told: Bools  # the tag is there
+    inside: Bools  # the token is in a span
+    goes_on: Bools  # it continues the span of the token before it
+    has_next: Bools  # the token after it continues its span
+    open_end: Bools  # the next tag of the sentence is missing
+    mended: int  # how many spans begin with I-
+
+
+def _places_in_spans(labels: Sequence[str], gold: Ints, offsets: Longs) -> _Places:
+    parts = [label.partition("-") for label in labels]
+    types = list(dict.fromkeys(kind for _, _, kind in parts))
+    type_of = np.array([types.index(kind) for _, _, kind in parts])[gold]
+    told = gold >= 0
+    inside = told & np.array([bool(kind) for _, _, kind in parts])[gold]
+    with_i = told & np.array([letter == IOB2.inside for letter, _, _ in parts])[gold]
+    first = offsets[:-1][np.diff(offsets) > 0]
+    goes_on = with_i.copy()
+    goes_on[1:] &= ~told[:-1] | (inside[:-1] & (type_of[1:] == type_of[:-1]))
+    goes_on[first] = False
+    open_end = np.append(~told[1:], False)
+    open_end[first - 1] = False
+    has_next = np.append(goes_on[1:], False)
+    mended = int(np.count_nonzero(with_i & ~goes_on))
+    return _Places(types, type_of, told, inside, goes_on, has_next, open_end, mended)

@@ -60,9 +60,14 @@ class Scheme:
         """The letters that only a last token has."""
         return frozenset((self.last, self.single)) - {self.first, self.inside}
 
+    @cached_property
+    def can_go_on(self) -> frozenset[str]:
+        """The letters after which a span may go on."""
+        return self.letters - self.always_end
+
     def lacks_beginning(self, before: str, letter: str, same_type: bool) -> bool:
         """Tell whether a letter needs a span before it, and the letter before it does not offer one."""
-        return letter in self.needs_before and not (same_type and before in self.letters - self.always_end)
+        return letter in self.needs_before and not (same_type and before in self.can_go_on)
 
     def lacks_end(self, before: str, letter: str, same_type: bool) -> bool:
         """Tell whether the span of the letter before must go on, and this letter does not go on with it."""
