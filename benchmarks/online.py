@@ -18,7 +18,7 @@ import numpy as np
 
 import sapo
 from sapo.corpus import block_sentences, read_blocks
-from sapo.tags.schemes import loose_spans
+from sapo.tags import loose_spans
 
 SENTENCES = 200
 NEW_LABELS = 10

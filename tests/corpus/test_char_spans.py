@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sapo.corpus.char_spans import CharSpan, char_spans_to_spans, spans_to_char_spans
 from sapo.errors import SapoError
-from sapo.tags.schemes import Span
+from sapo.tags import Span
 
 
 @st.composite

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sapo.corpus import FORMATS, Sentence, read
 from sapo.corpus.converting import convert
 from sapo.errors import SapoError
-from sapo.tags.schemes import SCHEMES, Span, spans_to_tags, tags_to_spans
+from sapo.tags import SCHEMES, Span, spans_to_tags, tags_to_spans
 
 MakeFile = Callable[[bytes | str, str], Path]
 Piped = Callable[[bytes, int], AbstractContextManager[None]]

@@ -11,7 +11,7 @@ import pytest
 
 from sapo.corpus import FORMATS, LABEL, read, read_blocks
 from sapo.corpus.converting import convert
-from sapo.tags.schemes import loose_spans
+from sapo.tags import loose_spans
 
 TagWithGold = Callable[..., bytes]
 

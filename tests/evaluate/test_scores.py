@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conlleval_rules import chunk_ended, chunk_starts, split
 from sapo.errors import SapoError
-from sapo.evaluate import Scores, SpanCounts, label_kinds, score, spans
+from sapo.evaluate import Scores, SpanCounts, score
+from sapo.tags import label_kinds, read_spans
 
 Pairs = list[list[tuple[str, str]]]  # sentences of (gold, predicted)
 
@@ -57,27 +59,6 @@ class Referee:
         if in_correct:
             self.correct[last_gold[1]] += 1
         return self
-
-
-def split(tag: str) -> tuple[str, str]:
-    if "-" not in tag:
-        return {"L": "E", "U": "S"}.get(tag, tag), ""
-    prefix, type_name = tag.split("-", 1)
-    return {"L": "E", "U": "S"}.get(prefix, prefix), type_name
-
-
-def chunk_ended(last: tuple[str, str], here: tuple[str, str]) -> bool:
-    ended = last[0] in ("E", "S", "[", "]")
-    ended |= last[0] + here[0] in ("BB", "BS", "BO", "IB", "IS", "IO")
-    ended |= last[0] not in ("O", ".") and last[1] != here[1]
-    return ended
-
-
-def chunk_starts(last: tuple[str, str], here: tuple[str, str]) -> bool:
-    starts = here[0] in ("B", "S", "[", "]")
-    starts |= last[0] + here[0] in ("EE", "EI", "SE", "SI", "OE", "OI")
-    starts |= here[0] not in ("O", ".") and last[1] != here[1]
-    return starts
 
 
 def arrays(labels: list[str], sentences: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -135,7 +116,7 @@ def test_every_count_equals_that_of_conlleval_on_a_long_text(labels: list[str]) 
 def test_spans_of_odd_tags_begin_where_conlleval_begins_them(sentences: Pairs) -> None:
     kinds = label_kinds(ODD)
     gold, _, offsets = arrays(ODD, sentences)
-    found = Counter(kinds.type_names[t] for t in spans(kinds, gold, offsets).types)
+    found = Counter(kinds.type_names[t] for t in read_spans(kinds, gold, offsets).types)
     assert found == +Referee().run(sentences).gold
 
 

@@ -12,7 +12,7 @@ from sapo.errors import SapoError
 from sapo.search import top_n
 from sapo.search.lattice import Lattice
 from sapo.search.probabilities import distribution, span_reading, top_n_marginals, top_n_spans
-from sapo.tags.schemes import Span, loose_spans, tags_to_spans
+from sapo.tags import Span, loose_spans, tags_to_spans
 
 REAL = st.floats(-8, 8, width=32)
 OR_FORBIDDEN = st.one_of(REAL, REAL, REAL, st.just(-math.inf))

@@ -11,7 +11,7 @@ from sapo.kernels import forward
 from sapo.kernels.types import Doubles
 from sapo.search.lattice import Lattice
 from sapo.search.probabilities import Distribution, distribution, span_reading
-from sapo.tags.schemes import Span
+from sapo.tags import Span
 
 LABELS = ("O", "B-A", "B-B", "I-B")
 TOKENS = 150

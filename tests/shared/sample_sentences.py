@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sapo.corpus import read
 from sapo.corpus.sample import COLUMNS, sample_path
-from sapo.tags.schemes import Span, tags_to_spans
+from sapo.tags import Span, tags_to_spans
 
 PARTS = ("train", "test")
 

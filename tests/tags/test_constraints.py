@@ -8,8 +8,7 @@ import pytest
 
 from sapo.errors import SapoError
 from sapo.kernels.types import Floats, Ints, Longs
-from sapo.tags import Constraints, bans_of, find_constraints
-from sapo.tags.possible import impossible_length
+from sapo.tags import Constraints, bans_of, find_constraints, impossible_length
 from sapo.training.rules import read_rules
 
 LABELS = ["O", "B-X", "I-X"]

@@ -11,7 +11,7 @@ from sapo import SapoError, Tagger, Trainer
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.learn import LEARNERS
 from sapo.tagger.bias_curve import operating_curve
-from sapo.tags.schemes import convert_tags, recognise_scheme, tags_to_spans
+from sapo.tags import convert_tags, recognise_scheme, tags_to_spans
 from sapo.training.run import read_data
 
 READING: dict[str, Any] = {"columns": COLUMNS, "label": "chunk", "template": "chunking"}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sapo.errors import SapoError
-from sapo.tags.schemes import Span, check_token_span
+from sapo.tags import Span, check_token_span
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from sapo.corpus.formats import FORMATS, format_of, read, read_blocks
 from sapo.corpus.losses import Losses
 from sapo.corpus.retagging import retagged
 from sapo.errors import SapoError
-from sapo.tags.schemes import SCHEMES, convert_tags, recognise_scheme
+from sapo.tags import SCHEMES, convert_tags, recognise_scheme
 
 
 @dataclass(frozen=True, slots=True)

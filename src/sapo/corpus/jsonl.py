@@ -24,7 +24,7 @@ from sapo.corpus.tokenise import tokenise
 from sapo.corpus.tokens import check_labels
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Ints
-from sapo.tags.schemes import Span, loose_spans, spans_to_tags
+from sapo.tags import Span, loose_spans, spans_to_tags
 
 SENTENCES = 500  # in a block
 LONGEST_LINE = 1 << 26

@@ -10,7 +10,7 @@ import numpy as np
 from sapo.corpus import LABEL, Block, Sentence, block_from_sentences, first_and_all, read_blocks
 from sapo.corpus.tokens import check_labels, check_sentence, sentence_block
 from sapo.errors import SapoError
-from sapo.tags.missing import MISSING
+from sapo.tags import MISSING
 
 Pairs = Iterable[tuple[Sequence[Any], Sequence[str]]]
 Source = str | Path | Iterable[Sentence] | Pairs

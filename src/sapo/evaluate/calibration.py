@@ -40,7 +40,9 @@ class Reliability:
 
 
 def reliability(confidence: NDArray[np.float64], correct: NDArray[np.bool_], *, bins: int = BINS) -> Reliability:
-    """Sort answers into bins of equal width.
+    """Return how far confidence and accuracy agree, with answers sorted into bins of equal width.
+
+    `confidence[i]` is the probability that the system gave to answer i; `correct[i]` says whether it was right.
 
     >>> found = reliability(np.array([0.9, 0.9, 0.6, 0.2]), np.array([True, True, False, False]), bins=2)
     >>> found.count, found.accuracy, round(found.ece, 6), round(found.brier, 6)
@@ -76,7 +78,7 @@ def reliability(confidence: NDArray[np.float64], correct: NDArray[np.bool_], *, 
 
 
 def reliability_table(rows: Mapping[str, Reliability]) -> str:
-    """A line for each kind of answer.
+    """Return a table with one line for each kind of answer.
 
     >>> some = reliability(np.array([0.75, 1.0]), np.array([True, True]))
     >>> print(reliability_table({"tokens, all taggings": some}))

@@ -76,9 +76,9 @@ def compare(
     seed: int = 0,
     watch: Callable[[int], None] | None = None,
 ) -> Comparison:
-    """As `compare_taggings`, for tags that are places in `labels`, sentence after sentence, as for `score`.
+    """Compare two systems as `compare_taggings` does, for tags that are places in `labels`, as for `score`.
 
-    `watch` is told now and then how many rounds are done.
+    `watch` is called now and then with the number of rounds done.
     """
     a_scores, b_scores = score(labels, gold, a, offsets), score(labels, gold, b, offsets)
     offsets = np.unique(offsets)  # an empty sentence has no accuracy, and nothing to swap

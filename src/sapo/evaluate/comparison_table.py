@@ -11,7 +11,7 @@ from sapo.evaluate.verdict import conclusion
 
 
 def comparison_text(names: Sequence[str], comparisons: Sequence[Comparison]) -> str:
-    """Tell how the first system does beside each of the others: `names` are those of all systems, the first one first.
+    """Return a report of the first system beside each of the others; `names` has the names of all, in order.
 
     >>> from sapo.evaluate import compare_taggings
     >>> print(comparison_text(["new", "old"], [compare_taggings([["X"], ["Y"]], [["X"], ["Y"]], [["X"], ["X"]])]))
@@ -57,7 +57,7 @@ def comparison_text(names: Sequence[str], comparisons: Sequence[Comparison]) -> 
 
 
 def comparison_json(names: Sequence[str], comparisons: Sequence[Comparison]) -> dict[str, object]:
-    """Counts, fractions and p values under fixed keys, ready for json.dumps. An infinite t is None."""
+    """Return counts, fractions and p values under fixed keys, ready for json.dumps. An infinite t is None."""
     drawn, paired = _corrected(comparisons)
     return {
         "systems": [
@@ -144,7 +144,7 @@ def _sentences(count: int) -> str:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """The first column to the left, numbers to the right."""
+    """Align the first column to the left, numbers to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

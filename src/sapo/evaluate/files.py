@@ -23,7 +23,7 @@ def score_file(
     format: str | None = None,
     strict: bool = False,
 ) -> Scores:
-    """By default the last two columns are gold and predicted, as for conlleval."""
+    """Score a column file with gold and predicted tags: by default the last two columns, as for conlleval."""
     if format_of(path, format) != "columns":
         raise SapoError(f"{path}: gold and predicted tags stand in a column file; for other formats give --model")
     table = StringTable()
@@ -53,7 +53,7 @@ def compare_files(
     seed: int = 0,
     watch: Callable[[int], None] | None = None,
 ) -> list[Comparison]:
-    """Compare the first system with each of the others. `watch` is told now and then how many rounds are done.
+    """Compare the first system with each of the others. `watch` is called now and then with the number of rounds done.
 
     Every file has one tag a line, or is a corpus in any format with the tag in its last column, or in `column`
     (`gold_column`); a file with a single column has its tags there. All must have the same sentences as gold.
@@ -99,7 +99,7 @@ def _read_tags(path: str | Path, column: str | None, table: StringTable) -> _Tag
 
 
 def _first_lines(block: Block) -> Longs:
-    """The number of the line in which each sentence begins."""
+    """Return the number of the line in which each sentence begins."""
     if "lines" in block.extra:
         return np.array(block.extra["lines"], dtype=np.int64)
     scanned = block.extra["scanned"]
@@ -109,7 +109,7 @@ def _first_lines(block: Block) -> Longs:
 
 
 def _fitting(file: _TagFile, gold: _TagFile) -> _TagFile:
-    """The file as it is, if its sentences are those of gold."""
+    """Return the file as it is. Raise SapoError unless its sentences are as long as those of gold."""
     sizes, gold_sizes = np.diff(file.offsets), np.diff(gold.offsets)
     shared = min(len(sizes), len(gold_sizes))
     unlike = np.flatnonzero(sizes[:shared] != gold_sizes[:shared])

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapo.errors import SapoError
-from sapo.evaluate.spans import Spans, correct_spans, spans
-from sapo.tags.label_kinds import LabelKinds, label_kinds, looks_like_spans
+from sapo.evaluate.correct import correct_spans
+from sapo.tags import LabelKinds, Spans, label_kinds, looks_like_spans, read_spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,8 @@ def score(
     types: dict[str, SpanCounts] = {}
     if with_spans:
         kinds = label_kinds(labels)
-        gold_spans = spans(kinds, gold, offsets, strict=strict)
-        found_spans = spans(kinds, predicted, offsets, strict=strict)
+        gold_spans = read_spans(kinds, gold, offsets, strict=strict)
+        found_spans = read_spans(kinds, predicted, offsets, strict=strict)
         types = _count_by_type(kinds, gold_spans, found_spans, len(gold))
     return Scores(
         tokens=len(gold),

@@ -1,4 +1,4 @@
-"""Gold and predicted tags in, counts of every single sentence out: what significance tests pair and swap."""
+"""Gold and predicted tags in, counts for each sentence out: what significance tests pair and swap."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sapo.evaluate.spans import correct_spans, spans
-from sapo.tags.label_kinds import label_kinds
+from sapo.evaluate.correct import correct_spans
+from sapo.tags import label_kinds, read_spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class SentenceCounts:
 
 
 def token_counts(gold: NDArray[np.int32], predicted: NDArray[np.int32], offsets: NDArray[np.int64]) -> SentenceCounts:
-    """Tags count as found wherever there is a token, so that F1 over these counts is the accuracy.
+    """Count tokens by sentence. Every token counts as found, so that F1 over these counts is the accuracy.
 
     >>> counts = token_counts(np.array([1, 2, 0]), np.array([1, 0, 0]), np.array([0, 2, 3]))
     >>> counts.gold.tolist(), counts.correct.tolist()
@@ -34,7 +34,7 @@ def token_counts(gold: NDArray[np.int32], predicted: NDArray[np.int32], offsets:
 def span_counts(
     labels: Sequence[str], gold: NDArray[np.int32], predicted: NDArray[np.int32], offsets: NDArray[np.int64]
 ) -> SentenceCounts:
-    """Spans as conlleval reads them.
+    """Count spans by sentence, as conlleval reads them.
 
     >>> gold, predicted = np.array([1, 2, 1], dtype=np.int32), np.array([1, 1, 1], dtype=np.int32)
     >>> counts = span_counts(["O", "B-NP", "I-NP"], gold, predicted, np.array([0, 2, 3]))
@@ -42,7 +42,7 @@ def span_counts(
     ([1, 1], [2, 1], [0, 1])
     """
     kinds = label_kinds(labels)
-    gold_spans, found_spans = spans(kinds, gold, offsets), spans(kinds, predicted, offsets)
+    gold_spans, found_spans = (read_spans(kinds, tags, offsets) for tags in (gold, predicted))
     correct = correct_spans(kinds, gold_spans, found_spans, len(gold))
 
     def by_sentence(starts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -78,7 +78,7 @@ def randomisation_test(
 
     At random, p = (swaps with a difference as large + 1) / (rounds + 1). Where no more than `exact` swaps can give
     different results all are looked at instead, each by its probability, and `rounds` and `seed` change nothing.
-    `watch` is told now and then how many rounds are done.
+    `watch` is called now and then with the number of rounds done.
 
     >>> gold = np.array([3, 2, 4, 3, 1])
     >>> a, b = (SentenceCounts(gold, gold, np.array(right)) for right in ([3, 2, 3, 3, 1], [2, 1, 3, 1, 0]))

@@ -10,7 +10,7 @@ _CLOSE = 1e-15
 
 
 def two_sided_p(t: float, degrees: int) -> float:
-    """How often chance alone gives a value as far from 0 as t, or farther.
+    """Return the probability that chance alone gives a value as far from 0 as t, or farther.
 
     >>> round(two_sided_p(2.228, 10), 4), two_sided_p(0.0, 10), two_sided_p(math.inf, 10)
     (0.05, 1.0, 0.0)
@@ -23,7 +23,7 @@ def two_sided_p(t: float, degrees: int) -> float:
 
 
 def incomplete_beta(a: float, b: float, x: float, rest: float) -> float:
-    """The regularised incomplete beta function I_x(a, b), with rest = 1 - x.
+    """Return the regularised incomplete beta function I_x(a, b), with rest = 1 - x.
 
     >>> round(incomplete_beta(2, 3, 0.25, 0.75), 6)  # 1 - P(at most 1 of 4 with chance 1/4)
     0.261719

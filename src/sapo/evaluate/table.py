@@ -4,7 +4,7 @@ from sapo.evaluate.scores import Scores, SpanCounts
 
 
 def conlleval_table(scores: Scores) -> str:
-    """The output of conlleval, letter for letter, then our own lines; a short table where there are no spans.
+    """Return the output of conlleval, letter for letter, then our own lines; without spans, a short table.
 
     >>> print(conlleval_table(Scores(10, 2, 9, 1, SpanCounts(3, 4, 2), {"NP": SpanCounts(3, 4, 2)}, False)))
     processed 10 tokens with 3 phrases; found: 4 phrases; correct: 2.
@@ -38,7 +38,7 @@ def conlleval_table(scores: Scores) -> str:
 
 
 def as_json(scores: Scores) -> dict[str, object]:
-    """Counts and fractions under fixed keys, ready for json.dumps.
+    """Return counts and fractions under fixed keys, ready for json.dumps.
 
     >>> as_json(Scores(10, 2, 9, 1, None, {}, False))["main"]
     {'name': 'accuracy', 'value': 0.9}

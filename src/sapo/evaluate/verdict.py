@@ -9,7 +9,7 @@ LEVEL = 0.05
 
 
 def conclusion(names: Sequence[str], comparisons: Sequence[Comparison]) -> str:
-    """What the tests mean for the first system beside the others; `names` are those of all systems."""
+    """Say what the tests mean for the first system beside the others; `names` has the names of all systems."""
     return _of_one(names[0], names[1], comparisons[0]) if len(comparisons) == 1 else _of_several(names, comparisons)
 
 
@@ -36,7 +36,7 @@ def _of_one(a: str, b: str, comparison: Comparison) -> str:
 
 
 def _of_several(names: Sequence[str], comparisons: Sequence[Comparison]) -> str:
-    """Which of the others the first system is better than, by the test on the main score, corrected."""
+    """Say which of the others the first system is better than, by the corrected test on the main score."""
     better: list[str] = []
     worse: list[str] = []
     unclear: list[str] = []

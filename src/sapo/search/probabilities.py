@@ -18,8 +18,7 @@ from sapo.kernels import spans as span_kernels
 from sapo.kernels.types import Bools, Doubles, Ints
 from sapo.search import Candidates
 from sapo.search.lattice import Lattice
-from sapo.tags.label_kinds import looks_like_spans
-from sapo.tags.schemes import Span, joined, loose_spans, type_of
+from sapo.tags import Span, joined, looks_like_spans, loose_spans, type_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ import numpy as np
 
 from sapo.corpus.probable import TaggedSpan
 from sapo.errors import SapoError
-from sapo.evaluate import Scores, looks_like_spans, score
+from sapo.evaluate import Scores, score
 from sapo.model import model_bytes, model_from_bytes
 from sapo.sklearn.base import Estimator, NotFittedError
 from sapo.sklearn.sequences import Label, Pairs, labelled_pairs, token_sequences
 from sapo.tagger import Tagger, Tagging
+from sapo.tags import looks_like_spans
 from sapo.training.plan import Plan
 from sapo.training.run import Outcome, start
 

@@ -12,9 +12,10 @@ import numpy as np
 
 from sapo.encode.strings import label_ids
 from sapo.errors import SapoError
-from sapo.evaluate import SpanCounts, looks_like_spans, score
+from sapo.evaluate import SpanCounts, score
 from sapo.search.decode import tag_corpus
 from sapo.tagger.tagger import Tagger
+from sapo.tags import looks_like_spans
 
 BIASES = tuple(step / 2 for step in range(-6, 7))
 OUTSIDE = "O"

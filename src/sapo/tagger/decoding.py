@@ -16,7 +16,7 @@ from sapo.search.decode import tag_corpus
 from sapo.search.lattice import Lattice, make_lattice
 from sapo.search.probabilities import Distribution, distribution, span_reading, tempered, top_n_marginals
 from sapo.tagger.bias import with_label_bias
-from sapo.tags.schemes import loose_spans
+from sapo.tags import loose_spans
 
 
 def best_tags(model: Model, corpus: EncodedCorpus) -> Ints:

@@ -20,8 +20,7 @@ from sapo.search.lattice import Lattice, Parameters
 from sapo.tagger import decoding, streams
 from sapo.tagger.bias import with_label_bias
 from sapo.tagger.forced import force_block
-from sapo.tags.missing import MISSING, refuse_missing
-from sapo.tags.schemes import loose_spans, spans_to_tags
+from sapo.tags import MISSING, loose_spans, refuse_missing, spans_to_tags
 
 R = TypeVar("R")
 

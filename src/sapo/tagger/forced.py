@@ -13,7 +13,7 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError, did_you_mean
 from sapo.kernels.types import Longs
 from sapo.model import Model
-from sapo.tags.possible import impossible_sentence
+from sapo.tags import impossible_sentence
 
 OPEN = "_"  # in a column of forced tags: this token may be anything
 Forced = Mapping[int, str]  # a token's number in its sentence, and its tag

@@ -18,7 +18,7 @@ from sapo.tagger.bias import biased_model
 from sapo.tagger.file_tagger import FileTagger
 from sapo.tagger.forced import Forced, force_sentences, forced_of_each
 from sapo.tagger.streams import columns_of, encoded_batches
-from sapo.tags.schemes import Span
+from sapo.tags import Span
 
 
 @dataclass(frozen=True, slots=True)

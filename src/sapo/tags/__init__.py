@@ -1,21 +1,47 @@
-"""What a tagging may look like: labels, a tag scheme and rules in, forbidden pairs of labels out.
+"""What labels mean: schemes, spans, constraints and rules, all from one table of letters. Reads no files."""
 
-Bans are as kernels take them: float32[labels + 2, labels], 0 or minus infinity. [p, y] is y after p, row `labels` is y
-at the start of a sentence, row `labels + 1` is y at its end.
-"""
-
+from sapo.tags.bans import scheme_bans
 from sapo.tags.constraints import Constraints, bans_of, find_constraints
-from sapo.tags.inner import InnerLabels, learn_as
-from sapo.tags.recognise import recognise, scheme_bans
+from sapo.tags.feasibility import impossible_length, impossible_sentence
+from sapo.tags.kinds import LabelKinds, label_kinds
+from sapo.tags.learned_labels import LearnedLabels, learn_as, shown_name
+from sapo.tags.letters import SCHEMES, letters_of_scheme, looks_like_spans
+from sapo.tags.loose_reading import joined, loose_spans, type_of
+from sapo.tags.missing import MISSING, open_missing, refuse_missing
+from sapo.tags.recognition import recognise, recognise_scheme
+from sapo.tags.span_arrays import Spans, read_spans
+from sapo.tags.spans import Span, check_token_span, convert_tags, spans_to_tags, tags_to_spans
 from sapo.tags.transitions import transition_counts
 
 __all__ = [
+    "MISSING",
+    "SCHEMES",
     "Constraints",
-    "InnerLabels",
+    "LabelKinds",
+    "LearnedLabels",
+    "Span",
+    "Spans",
     "bans_of",
+    "check_token_span",
+    "convert_tags",
     "find_constraints",
+    "impossible_length",
+    "impossible_sentence",
+    "joined",
+    "label_kinds",
     "learn_as",
+    "letters_of_scheme",
+    "looks_like_spans",
+    "loose_spans",
+    "open_missing",
+    "read_spans",
     "recognise",
+    "recognise_scheme",
+    "refuse_missing",
     "scheme_bans",
+    "shown_name",
+    "spans_to_tags",
+    "tags_to_spans",
     "transition_counts",
+    "type_of",
 ]

@@ -1,7 +1,7 @@
-"""Gold tags and the user's wishes in, the constraints of a model out, and the bans that they mean for its labels.
+"""Gold tags and the user's rules in, the constraints of a model out, and the bans that follow from them.
 
-What occurs in the gold tags is never forbidden by a scheme: there the scheme has exceptions. So an output is valid in
-the scheme where the training data is, and elsewhere it has only such faults as the training data has.
+A scheme never forbids what occurs in the gold tags: such transitions are exceptions. So an output is valid where the
+training data is valid, and elsewhere it has only the faults that the training data has.
 """
 
 from collections.abc import Sequence
@@ -12,29 +12,33 @@ import numpy as np
 
 from sapo.errors import SapoError
 from sapo.kernels.types import Bools, Floats, Ints, Longs
-from sapo.tags.possible import impossible_length, impossible_sentence
-from sapo.tags.recognise import recognise, scheme_bans
+from sapo.tags.bans import scheme_bans
+from sapo.tags.feasibility import impossible_length, impossible_sentence
+from sapo.tags.letters import SCHEMES
+from sapo.tags.recognition import faults_in, recognise
 from sapo.tags.rules import apply_rules
-from sapo.tags.schemes import SCHEMES
-from sapo.tags.transitions import first_sentence_with, transition_counts
-
-Transition = tuple[str | None, str | None]  # None is the border of a sentence
+from sapo.tags.transitions import Transition, first_forbidden, transition_counts
 
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """What a model keeps to; stored with it, so that labels that come later keep to it, too."""
+    """What the taggings of a model must keep to. It is stored with the model, and holds for labels that come later."""
 
-    scheme: str | None = None  # whose rules hold
-    exceptions: tuple[Transition, ...] = ()  # that the scheme forbids and the training data has
+    scheme: str | None = None
+    exceptions: tuple[Transition, ...] = ()  # the scheme forbids them, but the training data has them
     rules: tuple[str, ...] = ()  # of the user
 
     def as_json(self) -> dict[str, Any]:
+        """Return the constraints as JSON values.
+
+        >>> Constraints("iob2", exceptions=(("O", "I-NP"),)).as_json()
+        {'scheme': 'iob2', 'exceptions': [['O', 'I-NP']], 'rules': []}
+        """
         return {"scheme": self.scheme, "exceptions": [list(pair) for pair in self.exceptions], "rules": [*self.rules]}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "Constraints":
-        """Raise ValueError where this is no such thing."""
+        """Return the constraints that `as_json` wrote. Raise ValueError if the values make no sense."""
         pairs = [tuple(pair) for pair in stored["exceptions"]]
         names = [name for pair in pairs for name in pair]
         if (
@@ -48,7 +52,13 @@ class Constraints:
 
 
 def bans_of(constraints: Constraints, labels: Sequence[str], shown: Sequence[str] = ()) -> Floats:
-    """The bans for these labels. Rules name labels as they are shown, where that differs (see inner.py)."""
+    """Return the bans for these labels (see bans.py for their shape).
+
+    Rules name labels as they are shown; `shown` has these names where they differ (see learned_labels.py).
+
+    >>> bans_of(Constraints(rules=("forbid A B", "end B")), ["A", "B"]).tolist()
+    [[0.0, -inf], [0.0, 0.0], [0.0, 0.0], [-inf, 0.0]]
+    """
     bans = np.zeros((len(labels) + 2, len(labels)), np.float32)
     if constraints.scheme is not None:
         bans = scheme_bans(labels, constraints.scheme)
@@ -66,8 +76,8 @@ def bans_of(constraints: Constraints, labels: Sequence[str], shown: Sequence[str
     names = list(dict.fromkeys(shown))
     of_rules = np.zeros((len(names) + 2, len(names)), np.float32)
     apply_rules(of_rules, constraints.rules, names)
-    inner = np.array([names.index(name) for name in shown])
-    bans += of_rules[np.concatenate([inner, [len(names), len(names) + 1]])][:, inner]
+    place_of = np.array([names.index(name) for name in shown])
+    bans += of_rules[np.concatenate([place_of, [len(names), len(names) + 1]])][:, place_of]
     return bans
 
 
@@ -83,9 +93,11 @@ def find_constraints(
     allowed: Bools | None = None,  # [sets, labels] of gold tags -2 - s
     what: str = "training data",
 ) -> tuple[Constraints, Floats, list[str]]:
-    """Constraints for gold tags, their bans, and what a person should know of them.
+    """Return the constraints for gold tags, their bans, and notes for the person who trains.
 
-    The scheme is recognised, unless it is known. Without `on` only the rules of the user hold.
+    The scheme is recognised unless it is given. If `on` is false, only the user's rules hold. `shown` are the names of
+    the labels in rules, as for `bans_of`; `what` names the data in messages. Raise SapoError if the rules leave some
+    sentence without a tagging, or if the gold tags break them.
 
     >>> gold, offsets = np.array([0, 1, 2, 0], np.int32), np.array([0, 4])
     >>> find_constraints(["O", "B-NP", "I-NP"], gold, offsets)[0].scheme
@@ -111,7 +123,7 @@ def _of_scheme(labels: Sequence[str], counts: Longs, scheme: str | None) -> tupl
             return Constraints(), []
         scheme, faults = recognised
     else:
-        faults = np.where(scheme_bans(labels, scheme) < 0, counts, 0)
+        faults = faults_in(labels, counts, scheme)
     borders = len(labels), len(labels) + 1
     exceptions: list[Transition] = []
     for row, tag in np.argwhere(faults).tolist():
@@ -131,7 +143,7 @@ def _of_scheme(labels: Sequence[str], counts: Longs, scheme: str | None) -> tupl
 
 
 def _check(bans: Floats, constraints: Constraints, gold: Ints, offsets: Longs, counts: Longs, what: str) -> None:
-    """Every sentence must have a tagging, and those of the training data theirs."""
+    """Raise SapoError unless every sentence has a tagging, and the gold tags keep to the bans."""
     if not (bans < 0).any():
         return
     length = impossible_length(bans)
@@ -140,17 +152,17 @@ def _check(bans: Floats, constraints: Constraints, gold: Ints, offsets: Longs, c
             f"the rules leave no tagging for a sentence of {length} token{'s' * (length > 1)}; "
             f"allow more ({'; '.join(constraints.rules)})"
         )
-    times = int(counts[bans < 0].sum())
-    if times:
-        sentence = first_sentence_with(bans, gold, offsets)
+    sentence = first_forbidden(bans, gold, offsets)
+    if sentence is not None:
+        times = int(counts[bans < 0].sum())
         raise SapoError(
-            f"{what}: sentence {sentence} breaks the rules ({'; '.join(constraints.rules)}), which happens {times} "
+            f"{what}: sentence {sentence + 1} breaks the rules ({'; '.join(constraints.rules)}), which happens {times} "
             f"time{'s' * (times > 1)}; mend the data or the rules"
         )
 
 
 def _check_open(bans: Floats, gold: Ints, allowed: Bools | None, offsets: Longs, what: str) -> None:
-    """Where tags are open, some tagging must fit."""
+    """Raise SapoError unless every sentence with open tags has a tagging that fits."""
     is_open = gold < 0
     if not ((bans < 0).any() and is_open.any()):
         return

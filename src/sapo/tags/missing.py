@@ -1,4 +1,4 @@
-"""Tags that may be missing in, labels without the mark of a missing tag out: where it stood, any tag will do."""
+"""Tags of which some are missing in, labels without the mark of a missing tag out."""
 
 from collections.abc import Collection, Sequence
 
@@ -11,7 +11,9 @@ MISSING = "\0"  # what None becomes among strings; no file has it as a tag
 
 
 def open_missing(labels: Sequence[str], gold: Ints, marks: Collection[str], what: str) -> tuple[list[str], Ints]:
-    """The labels but the marks, and gold tags in them, -1 where a mark stood.
+    """Return the labels without the marks, and the gold tags in them, with -1 for each mark.
+
+    `what` names the data in the message. Raise SapoError if every tag is missing.
 
     >>> open_missing(["A", "_", "B"], np.array([0, 1, 2], np.int32), ["_"], "data")
     (['A', 'B'], array([ 0, -1,  1], dtype=int32))
@@ -26,7 +28,10 @@ def open_missing(labels: Sequence[str], gold: Ints, marks: Collection[str], what
 
 
 def refuse_missing(labels: Sequence[str], marks: Collection[str], what: str) -> None:
-    """Evaluation needs every tag: of a span with a hole nobody knows where it ends."""
+    """Raise SapoError if a mark is among the labels: nobody knows where a span with a hole ends.
+
+    >>> refuse_missing(["A", "B"], ["_"], "data")
+    """
     for label in labels:
         if label in marks:
             shown = "" if label == MISSING else f" ('{label}')"

@@ -1,11 +1,11 @@
-"""Rules of the user in, bans out.
+"""The user's rules in, bans out.
 
     forbid B-NP B-VP     B-VP may not follow B-NP
     allow O I-NP         lifts what the tag scheme or a rule above forbids
     start O B-*          a sentence begins with one of these
     end . ! ?            a sentence ends with one of these
 
-A rule is a line; '*' stands for any characters, and what follows '#' after a blank is a comment.
+Each line is a rule; '*' stands for any characters, and '#' after a blank begins a comment.
 """
 
 import re
@@ -21,7 +21,13 @@ EXAMPLE = "write for example 'forbid B-NP B-VP', 'allow O I-NP', 'start O B-*' o
 
 
 def apply_rules(bans: Floats, rules: Sequence[str], labels: Sequence[str]) -> None:
-    """Change the bans by one rule after the other; of rules for the start (or the end) any may hold."""
+    """Change the bans by the rules, one after the other. Several rules for the start, or for the end, add up.
+
+    >>> bans = np.zeros((4, 2), np.float32)
+    >>> apply_rules(bans, ["forbid A B", "end B"], ["A", "B"])
+    >>> bans.tolist()
+    [[0.0, -inf], [0.0, 0.0], [0.0, 0.0], [-inf, 0.0]]
+    """
     borders = {word: np.zeros(len(labels), bool) for word in BORDERS}
     for word, first, second in parse_rules(rules, labels):
         if word in BORDERS:
@@ -34,7 +40,11 @@ def apply_rules(bans: Floats, rules: Sequence[str], labels: Sequence[str]) -> No
 
 
 def parse_rules(rules: Sequence[str], labels: Sequence[str]) -> Iterator[tuple[str, list[int], list[int]]]:
-    """Each rule with the places of the labels that it names."""
+    """Yield the word of each rule, and the places of the labels that it names. Raise SapoError if a rule is wrong.
+
+    >>> list(parse_rules(["forbid B-* O", "start O"], ["O", "B-X", "B-Y"]))
+    [('forbid', [1, 2], [0]), ('start', [0], [])]
+    """
     for rule in rules:
         if not isinstance(rule, str):
             raise SapoError(f"rule {rule!r}: expected a string; {EXAMPLE}")

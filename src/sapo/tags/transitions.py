@@ -1,12 +1,16 @@
-"""Gold tags in, how often each pair of neighbours occurs out, in the shape of bans; and where one of them occurs."""
+"""Gold tags in, how often each pair of neighbours occurs out, in the shape of bans (see bans.py)."""
 
 import numpy as np
 
 from sapo.kernels.types import Floats, Ints, Longs
 
+Transition = tuple[str | None, str | None]  # None is the border of a sentence
+
 
 def transition_counts(gold: Ints, offsets: Longs, labels: int) -> Longs:
-    """[labels + 2, labels] y after p; y at the start; y at the end. Missing tags (-1) count nowhere.
+    """Return how often each label follows each other one, begins a sentence and ends one: [labels + 2, labels].
+
+    Tags below 0, which are missing or open, are not counted.
 
     >>> transition_counts(np.array([0, 1, 1], np.int32), np.array([0, 2, 3]), 2).tolist()
     [[0, 1], [0, 0], [1, 1], [0, 2]]
@@ -16,15 +20,21 @@ def transition_counts(gold: Ints, offsets: Longs, labels: int) -> Longs:
     return counts
 
 
-def first_sentence_with(banned: Floats, gold: Ints, offsets: Longs) -> int:
-    """The number, from 1, of the first sentence that has something forbidden; 0 where there is none."""
-    rows, tags, sentences = _neighbours(gold, offsets, banned.shape[1])
-    broken = banned[rows, tags] < 0
-    return int(sentences[broken].min()) + 1 if broken.any() else 0
+def first_forbidden(bans: Floats, gold: Ints, offsets: Longs) -> int | None:
+    """Return the number, from 0, of the first sentence with a forbidden transition; None if there is none.
+
+    >>> bans = np.zeros((4, 2), np.float32)
+    >>> bans[0, 1] = -np.inf  # label 1 may not follow label 0
+    >>> first_forbidden(bans, np.array([1, 0, 0, 1], np.int32), np.array([0, 2, 4]))
+    1
+    """
+    rows, tags, sentences = _neighbours(gold, offsets, bans.shape[1])
+    broken = bans[rows, tags] < 0
+    return int(sentences[broken].min()) if broken.any() else None
 
 
 def _neighbours(gold: Ints, offsets: Longs, labels: int) -> tuple[Longs, Longs, Longs]:
-    """Row and column of every pair of neighbours in the shape of bans, and its sentence."""
+    """Return row and column of every pair of neighbours in the shape of bans, and its sentence."""
     sizes = np.diff(offsets)
     filled = np.flatnonzero(sizes > 0)
     starts, ends = offsets[:-1][filled], offsets[1:][filled] - 1

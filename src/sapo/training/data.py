@@ -20,8 +20,7 @@ from sapo.errors import SapoError
 from sapo.learn import DevSet, Weights
 from sapo.model.model import Encoder
 from sapo.neural.options import Texts
-from sapo.tags.label_kinds import looks_like_spans
-from sapo.tags.missing import refuse_missing
+from sapo.tags import looks_like_spans, refuse_missing
 from sapo.training.gold import Gold, make_gold
 from sapo.training.plan import Plan, ReadingOptions
 

@@ -15,15 +15,15 @@ from sapo.kernels.types import Floats, Ints
 from sapo.model import Model, shown_places
 from sapo.tags import (
     Constraints,
-    InnerLabels,
+    LearnedLabels,
     bans_of,
     find_constraints,
     learn_as,
+    letters_of_scheme,
+    open_missing,
     recognise,
     transition_counts,
 )
-from sapo.tags.missing import open_missing
-from sapo.tags.schemes import letters_of_scheme
 from sapo.training.plan import LabelOptions
 from sapo.training.rules import read_rules
 
@@ -77,10 +77,10 @@ def make_gold(labels: Sequence[str], corpus: EncodedCorpus, options: LabelOption
     return Gold(learned, outer, shown, corpus, constraints, bans, [*notes, *more])
 
 
-def _in_scheme(scheme: str, labels: list[str], gold: Ints, corpus: EncodedCorpus) -> tuple[InnerLabels, list[str]]:
+def _in_scheme(scheme: str, labels: list[str], gold: Ints, corpus: EncodedCorpus) -> tuple[LearnedLabels, list[str]]:
     found = recognise(labels, transition_counts(gold, corpus.offsets, len(labels)))
     if scheme != "iob2" and found is not None and found[0] == scheme and not found[1].any():
-        return InnerLabels(labels, gold, (), 0, corpus.allowed), []
+        return LearnedLabels(labels, gold, (), 0, corpus.allowed), []
     if found is None or found[0] != "iob2":
         told = f"is {found[0]}" if found else "follows no scheme"
         raise SapoError(

@@ -16,7 +16,6 @@ import numpy as np
 
 from sapo.corpus.labelled import read_pairs
 from sapo.errors import SapoError, did_you_mean
-from sapo.evaluate import looks_like_spans
 from sapo.evaluate.calibration import BINS, Reliability, reliability
 from sapo.kernels.types import Doubles
 from sapo.model import Model
@@ -24,8 +23,7 @@ from sapo.search import top_n
 from sapo.search.lattice import Lattice
 from sapo.search.probabilities import distribution, span_reading, tempered, top_n_marginals, top_n_spans
 from sapo.tagger.tagger import Tagger
-from sapo.tags.inner import shown_name
-from sapo.tags.schemes import loose_spans
+from sapo.tags import looks_like_spans, loose_spans, shown_name
 
 LEAST = -745.0  # log of the smallest number: what a forbidden tag counts, at every temperature
 WIDEST = 20 * math.log(2)  # temperatures from 2^-20 to 2^20

@@ -1,9 +1,8 @@
-"""A tag for every token in, the spans they mark out, by the rules of conlleval.
+"""The tags of a whole corpus in, the spans that conlleval reads in them out, as arrays.
 
-The rules also give every invalid sequence a reading: I-X after O begins a span, and so does a change of type.
-They are those of the Perl script for IOB tags and of its well-known Python version for E and S. For labels of
-other prefixes the spans begin where conlleval begins them; conlleval may forget such a span without ending it,
-here it ends where the next one begins.
+The rules give invalid tags a reading, too: I-X after O begins a span, and so does a change of type. They are those of
+the Perl script for IOB tags, and of its well-known Python version for E and S. With other letters, spans begin where
+conlleval begins them; conlleval may forget such a span without ending it, here it ends where the next one begins.
 """
 
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sapo.tags.label_kinds import LabelKinds, Prefix, Scheme
+from sapo.tags.kinds import PREFIXES, LabelKinds, Prefix
+from sapo.tags.letters import Scheme
 
 _Number = TypeVar("_Number", np.int8, np.int32)
 
@@ -20,7 +20,7 @@ _OUT = {Prefix.OUTSIDE, Prefix.DOT}
 
 
 def _begins(new_type: bool, before: Prefix, here: Prefix) -> bool:
-    """Whether a span begins at a token with prefix `here`."""
+    """Tell whether a span begins at a token with prefix `here`."""
     return (
         here in {Prefix.BEGIN, Prefix.SINGLE, Prefix.BRACKET}
         or (before in {Prefix.OUTSIDE, Prefix.END, Prefix.SINGLE} and here in {Prefix.INSIDE, Prefix.END})
@@ -29,7 +29,7 @@ def _begins(new_type: bool, before: Prefix, here: Prefix) -> bool:
 
 
 def _ended(new_type: bool, before: Prefix, here: Prefix) -> bool:
-    """Whether the span of the token before ended with it."""
+    """Tell whether the span of the token before ended with it."""
     return (
         before in {Prefix.END, Prefix.SINGLE, Prefix.BRACKET}
         or (before in {Prefix.BEGIN, Prefix.INSIDE} and here in {Prefix.OUTSIDE, Prefix.BEGIN, Prefix.SINGLE})
@@ -44,27 +44,29 @@ _ENDED = np.array([_ended(*case) for case in _CASES])
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Spans in the order of the text, token numbers counted through all sentences."""
+    """Spans in the order of the text; tokens are counted through all sentences."""
 
     starts: NDArray[np.int64]  # [spans], first token
     ends: NDArray[np.int64]  # [spans], one past the last token
     types: NDArray[np.int32]  # [spans], places in LabelKinds.type_names
 
 
-def spans(kinds: LabelKinds, tags: NDArray[np.int32], offsets: NDArray[np.int64], *, strict: bool = False) -> Spans:
-    """Find the spans; no span runs over the border of a sentence.
+def read_spans(
+    kinds: LabelKinds, tags: NDArray[np.int32], offsets: NDArray[np.int64], *, strict: bool = False
+) -> Spans:
+    """Return the spans of all sentences. No span crosses the border of a sentence.
 
     `tags` has the label of every token, sentence after sentence; sentence s is tags[offsets[s]:offsets[s + 1]].
-    `strict` keeps only spans well-formed in the scheme of the labels: B I* in IOB2, B I* E or S in BIOES, I* E
-    in IOE2. Strict is not for IOB1, whose labels look like IOB2.
+    `strict` keeps only the spans that are well-formed in the scheme of the labels: B I* in IOB2, B I* E or S in BIOES,
+    I* E in IOE2. It does not suit IOB1, whose labels look like IOB2.
 
-    >>> from sapo.tags.label_kinds import label_kinds
+    >>> from sapo.tags.kinds import label_kinds
     >>> kinds = label_kinds(["O", "B-NP", "I-NP", "I-VP"])
     >>> tags, offsets = np.array([1, 2, 3, 0, 2, 2], dtype=np.int32), np.array([0, 5, 6])
-    >>> found = spans(kinds, tags, offsets)
+    >>> found = read_spans(kinds, tags, offsets)
     >>> [(a, b, kinds.type_names[t]) for a, b, t in zip(found.starts.tolist(), found.ends.tolist(), found.types)]
     [(0, 2, 'NP'), (2, 3, 'VP'), (4, 5, 'NP'), (5, 6, 'NP')]
-    >>> strictly = spans(kinds, tags, offsets, strict=True)
+    >>> strictly = read_spans(kinds, tags, offsets, strict=True)
     >>> strictly.starts.tolist(), strictly.ends.tolist()
     ([0], [2])
     """
@@ -86,18 +88,8 @@ def spans(kinds: LabelKinds, tags: NDArray[np.int32], offsets: NDArray[np.int64]
     return _well_formed(found, prefix, kinds.scheme) if strict else found
 
 
-def correct_spans(kinds: LabelKinds, gold: Spans, found: Spans, tokens: int) -> NDArray[np.bool_]:
-    """Which of the found spans are in gold too, with the same borders and the same type."""
-    # at most one span begins at a token: write what begins there as one number, 0 for nothing, and compare
-    types = len(kinds.type_names)
-    gold_at = np.zeros(tokens, dtype=np.int64)
-    gold_at[gold.starts] = gold.ends * types + gold.types
-    correct: NDArray[np.bool_] = gold_at[found.starts] == found.ends * types + found.types
-    return correct
-
-
 def _shifted(values: NDArray[_Number], first: NDArray[np.bool_], at_border: int) -> NDArray[_Number]:
-    """The value of the token before, within the sentence."""
+    """Return the value of the token before, or `at_border` for the first token of a sentence."""
     before = np.empty_like(values)
     before[1:] = values[:-1]
     before[first] = at_border
@@ -105,17 +97,13 @@ def _shifted(values: NDArray[_Number], first: NDArray[np.bool_], at_border: int)
 
 
 def _well_formed(found: Spans, prefix: NDArray[np.int8], scheme: Scheme) -> Spans:
-    """Only the spans whose prefixes the scheme allows."""
+    """Keep only the spans that are written as the scheme writes them."""
+    first, inside, last, single = (
+        PREFIXES[letter] for letter in (scheme.first, scheme.inside, scheme.last, scheme.single)
+    )
     opening, closing = prefix[found.starts], prefix[found.ends - 1]
-    marks_so_far = np.append(0, np.cumsum(prefix != Prefix.INSIDE))
-    marks = marks_so_far[found.ends] - marks_so_far[found.starts]  # how many tokens of the span are not I
-    if scheme is Scheme.BIOES:
-        several = (marks == 2) & (opening == Prefix.BEGIN) & (closing == Prefix.END)
-        keep = several | ((marks == 1) & (opening == Prefix.SINGLE))
-    elif scheme is Scheme.IOB2:
-        keep = (marks == 1) & (opening == Prefix.BEGIN)
-    elif scheme is Scheme.IOE2:
-        keep = (marks == 1) & (closing == Prefix.END)
-    else:
-        keep = marks == 0
+    others_so_far = np.append(0, np.cumsum(prefix != inside))
+    others = others_so_far[found.ends - 1] - others_so_far[found.starts + 1]  # between the two
+    several = (opening == first) & (others == 0) & (closing == last)
+    keep = np.where(found.ends - found.starts == 1, opening == single, several)
     return Spans(found.starts[keep], found.ends[keep], found.types[keep])

@@ -1,4 +1,4 @@
-"""Label names in; for each label its prefix (B, I, O, E, S, ...) and its type out, as numbers."""
+"""Label names in; for each label the role of its letter (first token, inside, ...) and its type out, as numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,6 +6,8 @@ from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sapo.tags.letters import ALWAYS_BEGIN, ALWAYS_END, SPAN_LETTERS, TABLE, Scheme
 
 
 class Prefix(IntEnum):
@@ -21,28 +23,21 @@ class Prefix(IntEnum):
     OTHER = 7  # conlleval has no rule: only a change of type begins or ends a span
 
 
-class Scheme(IntEnum):
-    """How a set of labels writes spans. IOB1 has the labels of IOB2 and cannot be told from it."""
-
-    IO = 0
-    IOB2 = 1
-    IOE2 = 2
-    BIOES = 3
-
-
-_PREFIXES = {
+_BY_BEGIN_AND_END = {
+    (False, False): Prefix.INSIDE,
+    (True, False): Prefix.BEGIN,
+    (False, True): Prefix.END,
+    (True, True): Prefix.SINGLE,
+}
+PREFIXES = {
     "O": Prefix.OUTSIDE,
-    "B": Prefix.BEGIN,
-    "I": Prefix.INSIDE,
-    "E": Prefix.END,
-    "L": Prefix.END,
-    "S": Prefix.SINGLE,
-    "U": Prefix.SINGLE,
     ".": Prefix.DOT,
     "[": Prefix.BRACKET,
     "]": Prefix.BRACKET,
+    **{letter: _BY_BEGIN_AND_END[letter in ALWAYS_BEGIN, letter in ALWAYS_END] for letter in SPAN_LETTERS},
 }
-_SPAN_PREFIXES = frozenset("BIESLU")
+_IN_SPANS = frozenset(_BY_BEGIN_AND_END.values())
+_FEWEST_LETTERS_FIRST = ("io", "iob2", "ioe2", "bioes")  # bilou has the prefixes of bioes, iob1 those of iob2
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +47,11 @@ class LabelKinds:
     prefixes: NDArray[np.int8]  # [labels], values of Prefix
     types: NDArray[np.int32]  # [labels], places in type_names
     type_names: tuple[str, ...]
-    scheme: Scheme
+    scheme: Scheme  # for strict reading: the smallest that has all prefixes
 
 
 def label_kinds(labels: Sequence[str]) -> LabelKinds:
-    """Split every label at its first '-', as conlleval does.
+    """Return prefix and type of every label, which is split at its first '-', as conlleval does.
 
     >>> kinds = label_kinds(["O", "B-cell-type", "I-cell-type", "L-DNA"])
     >>> kinds.type_names
@@ -65,32 +60,16 @@ def label_kinds(labels: Sequence[str]) -> LabelKinds:
     [0, 1, 1, 2]
     >>> [Prefix(prefix).name for prefix in kinds.prefixes]
     ['OUTSIDE', 'BEGIN', 'INSIDE', 'END']
+    >>> kinds.scheme.name
+    'bioes'
     """
     type_ids = {"": 0}
     prefixes = np.empty(len(labels), dtype=np.int8)
     types = np.empty(len(labels), dtype=np.int32)
     for i, label in enumerate(labels):
-        prefix, _, type_name = label.partition("-")
-        prefixes[i] = _PREFIXES.get(prefix, Prefix.OTHER)
+        letter, _, type_name = label.partition("-")
+        prefixes[i] = PREFIXES.get(letter, Prefix.OTHER)
         types[i] = type_ids.setdefault(type_name, len(type_ids))
-    return LabelKinds(prefixes, types, tuple(type_ids), _scheme(set(prefixes.tolist())))
-
-
-def looks_like_spans(labels: Sequence[str]) -> bool:
-    """Whether every label is O or PREFIX-type with a prefix of BIESLU, and not all are O.
-
-    >>> looks_like_spans(["O", "B-NP", "I-NP"])
-    True
-    >>> looks_like_spans(["NN", "VB", "O"])
-    False
-    """
-    inside = [label.partition("-") for label in labels if label != "O"]
-    return bool(inside) and all(prefix in _SPAN_PREFIXES and type_name for prefix, _, type_name in inside)
-
-
-def _scheme(prefixes: set[int]) -> Scheme:
-    if Prefix.SINGLE in prefixes or {Prefix.BEGIN, Prefix.END} <= prefixes:
-        return Scheme.BIOES
-    if Prefix.BEGIN in prefixes:
-        return Scheme.IOB2
-    return Scheme.IOE2 if Prefix.END in prefixes else Scheme.IO
+    used = _IN_SPANS.intersection(prefixes.tolist())
+    scheme = next(name for name in _FEWEST_LETTERS_FIRST if used <= {PREFIXES[x] for x in TABLE[name].letters})
+    return LabelKinds(prefixes, types, tuple(type_ids), TABLE[scheme])

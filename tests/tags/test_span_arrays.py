@@ -1,11 +1,11 @@
-"""Spans of tag sequences: the readings that conlleval gives to valid and invalid tags, and strict mode."""
+"""Spans of arrays of tags: the readings that conlleval gives to valid and invalid tags, and strict mode."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapo.evaluate import label_kinds, looks_like_spans, spans
+from sapo.tags import label_kinds, read_spans
 
 Span = tuple[int, int, str]
 
@@ -22,7 +22,7 @@ def spans_of(sentences: list[list[str]], *, labels: list[str] | None = None, str
     tags = np.array([names.index(tag) for tag in words], dtype=np.int32)
     offsets = np.cumsum([0, *map(len, sentences)], dtype=np.int64)
     kinds = label_kinds(names)
-    found = spans(kinds, tags, offsets, strict=strict)
+    found = read_spans(kinds, tags, offsets, strict=strict)
     type_names = [kinds.type_names[t] for t in found.types]
     return list(zip(found.starts.tolist(), found.ends.tolist(), type_names, strict=True))
 
@@ -152,23 +152,3 @@ def test_spans_written_in_a_scheme_are_read_back(scheme: str, pieces: list[tuple
     assert spans_of([tags], labels=labels) == expected
     if scheme != "IOB1":
         assert spans_of([tags], labels=labels, strict=True) == expected
-
-
-@pytest.mark.parametrize(
-    ("labels", "expected"),
-    [
-        (IOB, True),
-        (BILOU, True),
-        (["I-X"], True),
-        (["O", "B-cell-type"], True),
-        (["O"], False),
-        ([], False),
-        (["O", "B-X", "NN"], False),
-        (["B", "I", "O"], False),
-        (["O", "B-"], False),
-        (["O", "BI-X"], False),
-        (["O", "-X"], False),
-    ],
-)
-def test_span_labels_are_o_or_a_prefix_and_a_type(labels: list[str], expected: bool) -> None:
-    assert looks_like_spans(labels) is expected

@@ -1,4 +1,4 @@
-"""Tag schemes: fixed examples, every error, and round trips over random and over all short sequences."""
+"""Spans and tags of a sentence: fixed examples, every error, and round trips, random and over all short sequences."""
 
 from itertools import product
 
@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapo.errors import SapoError
-from sapo.tags.schemes import (
+from sapo.tags import (
     SCHEMES,
     Span,
     convert_tags,
-    recognise_scheme,
     spans_to_tags,
     tags_to_spans,
 )
@@ -207,38 +206,3 @@ def test_an_unknown_scheme_is_told_with_the_known_ones() -> None:
         tags_to_spans([], "iob")
     with pytest.raises(SapoError, match=message):
         spans_to_tags([], 0, "iob")
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_the_example_is_recognised(scheme: str) -> None:
-    assert recognise_scheme(tags for tags in [["O"], WRITTEN[scheme], []]) == scheme
-
-
-@given(st.lists(sentences(), min_size=1, max_size=4), st.sampled_from(SCHEMES))
-def test_recognise_names_the_first_scheme_in_which_all_sentences_are_valid(
-    spans_and_lengths: list[tuple[list[Span], int]], scheme: str
-) -> None:
-    sequences = [spans_to_tags(spans, length, scheme) for spans, length in spans_and_lengths]
-    fitting = [s for s in ("iob2", "iob1", "bioes", "bilou") if all(is_valid(tags, s) for tags in sequences)]
-    assert recognise_scheme(sequences) == (fitting[0] if any(sequences) else None)
-
-
-@pytest.mark.parametrize(
-    "sequences",
-    [
-        [],
-        [[]],
-        [["DT", "NN"]],
-        [["B-NP", "NN"]],
-        [["B-"]],
-        [["O", "B", "I"]],
-        [["B-NP", "I-NP", "E-NP"], ["B-NP", "I-NP", "L-NP"]],
-        [["I-NP"], ["B-NP"]],
-    ],
-)
-def test_no_scheme_is_recognised_where_none_fits(sequences: list[list[str]]) -> None:
-    assert recognise_scheme(sequences) is None
-
-
-def test_outside_alone_counts_as_iob2() -> None:
-    assert recognise_scheme([["O", "O"]]) == "iob2"

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from sapo.errors import SapoError
-from sapo.tags import learn_as
-from sapo.tags.inner import shown_name
-from sapo.tags.schemes import convert_tags, loose_spans, spans_to_tags
+from sapo.tags import convert_tags, learn_as, loose_spans, shown_name, spans_to_tags
 
 LABELS = ["O", "B-X", "I-X", "B-Y-Z", "I-Y-Z"]
 
@@ -22,9 +20,9 @@ def sentences(seed: int, *, valid: bool) -> list[list[str]]:
 def convert(scheme: str, listed: list[list[str]]) -> list[list[str]]:
     gold = np.array([LABELS.index(tag) for tags in listed for tag in tags], np.int32)
     offsets = np.cumsum([0, *map(len, listed)])
-    inner = learn_as(scheme, LABELS, gold, offsets)
-    names = [inner.labels[tag] for tag in inner.gold.tolist()]
-    assert inner.shown == tuple(map(shown_name, inner.labels))
+    learned = learn_as(scheme, LABELS, gold, offsets)
+    names = [learned.labels[tag] for tag in learned.gold.tolist()]
+    assert learned.shown == tuple(map(shown_name, learned.labels))
     return [names[a:b] for a, b in itertools.pairwise(offsets)]
 
 
@@ -32,9 +30,9 @@ def convert(scheme: str, listed: list[list[str]]) -> list[list[str]]:
 @pytest.mark.parametrize("seed", range(5))
 def test_valid_tags_are_converted_as_by_their_spans_and_back_label_by_label(scheme: str, seed: int) -> None:
     listed = sentences(seed, valid=True)
-    inner = convert(scheme, listed)
-    assert inner == [convert_tags(tags, "iob2", scheme) for tags in listed]
-    assert [[shown_name(tag) for tag in tags] for tags in inner] == listed
+    learned = convert(scheme, listed)
+    assert learned == [convert_tags(tags, "iob2", scheme) for tags in listed]
+    assert [[shown_name(tag) for tag in tags] for tags in learned] == listed
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -52,23 +50,27 @@ def test_where_tags_are_missing_the_others_are_all_that_they_can_be(scheme: str,
     gold = np.array([LABELS.index(tag) for tags in listed for tag in tags], np.int32)
     gold[rng.random(len(gold)) < 0.3] = -1
     offsets = np.cumsum([0, *map(len, listed)])
-    inner = learn_as(scheme, LABELS, gold, offsets)
-    assert {"O", "B-X", "I-X"} <= set(inner.labels)
-    assert set(inner.shown) <= set(LABELS)
-    assert inner.allowed.shape[1] == len(inner.labels)
+    learned = learn_as(scheme, LABELS, gold, offsets)
+    assert {"O", "B-X", "I-X"} <= set(learned.labels)
+    assert set(learned.shown) <= set(LABELS)
+    assert learned.allowed.shape[1] == len(learned.labels)
 
     def options(tag: int) -> set[str]:
         places = (
-            [tag] if tag >= 0 else range(len(inner.labels)) if tag == -1 else np.flatnonzero(inner.allowed[-2 - tag])
+            [tag]
+            if tag >= 0
+            else range(len(learned.labels))
+            if tag == -1
+            else np.flatnonzero(learned.allowed[-2 - tag])
         )
-        return {inner.labels[place] for place in places}
+        return {learned.labels[place] for place in places}
 
     for first, last in itertools.pairwise(offsets.tolist()):
         given = [LABELS[tag] if tag >= 0 else None for tag in gold[first:last].tolist()]
         fillings = itertools.product(*(LABELS if tag is None else [tag] for tag in given))
         valid = [tags for tags in fillings if spans_to_tags(loose_spans(tags), len(tags), "iob2") == list(tags)]
         possible = zip(*(convert_tags(tags, "iob2", scheme) for tags in valid), strict=True)
-        for tag, found, wanted in zip(given, inner.gold[first:last].tolist(), possible, strict=True):
+        for tag, found, wanted in zip(given, learned.gold[first:last].tolist(), possible, strict=True):
             if tag is None:
                 assert found == -1
                 continue
@@ -77,10 +79,18 @@ def test_where_tags_are_missing_the_others_are_all_that_they_can_be(scheme: str,
             assert {shown_name(option) for option in options(found)} == {tag}
 
 
+def test_a_span_that_begins_with_i_before_a_gap_gets_labels_that_the_file_lacks() -> None:
+    learned = learn_as("bioes", ["O", "I-X"], np.array([0, 1, -1], np.int32), np.array([0, 3]))
+    assert learned.labels == ["O", "I-X", "E-X", "B-X", "S-X"]
+    assert learned.gold.tolist() == [0, -2, -1]
+    assert learned.allowed.tolist() == [[False, False, False, True, True]]
+    assert learned.mended == 1
+
+
 def test_known_labels_keep_their_places() -> None:
-    inner = learn_as("bioes", LABELS, np.array([3, 0], np.int32), np.array([0, 2]), known=["O", "S-X"])
-    assert inner.labels == ["O", "S-X", "S-Y-Z"]
-    assert inner.gold.tolist() == [2, 0]
+    learned = learn_as("bioes", LABELS, np.array([3, 0], np.int32), np.array([0, 2]), known=["O", "S-X"])
+    assert learned.labels == ["O", "S-X", "S-Y-Z"]
+    assert learned.gold.tolist() == [2, 0]
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,14 @@
-"""Bans in, whether there is a tagging at all out."""
+"""Bans in, whether sentences have any tagging at all out."""
 
 import numpy as np
 
 from sapo.kernels.types import Bools, Floats, Longs
 
-LONGEST = 1000  # tokens up to which it is tried, if the sets of labels that can be reached never repeat
+LONGEST = 1000  # tokens up to which lengths are tried, if the sets of labels that can be reached never repeat
 
 
 def impossible_length(bans: Floats) -> int:
-    """The length of the shortest sentence that has no tagging; 0 where every sentence has one.
+    """Return the length of the shortest sentence that has no tagging; 0 if every sentence has one.
 
     >>> bans = np.zeros((4, 2), np.float32)
     >>> impossible_length(bans)
@@ -31,9 +31,15 @@ def impossible_length(bans: Floats) -> int:
 
 
 def impossible_sentence(bans: Floats, allowed: Bools, chosen: Bools, offsets: Longs) -> int | None:
-    """The first sentence, of those with a token that is chosen, where no tagging has only what is allowed.
+    """Return the number, from 0, of the first sentence that has no tagging; None if every sentence has one.
 
-    `allowed[t, y]` tells whether token t may have the label y; `chosen[t]` which tokens are worth the look.
+    `allowed[t, y]` says whether token t may have the label y. Only sentences with a token t where `chosen[t]` are
+    examined.
+
+    >>> bans, allowed = np.zeros((4, 2), np.float32), np.array([[True, True], [True, False], [False, True]])
+    >>> bans[0, 1] = -np.inf  # label 1 may not follow label 0
+    >>> impossible_sentence(bans, allowed, np.array([False, True, True]), np.array([0, 1, 3]))
+    1
     """
     L = bans.shape[1]
     steps, starts, ends = bans[:L] == 0, bans[L] == 0, bans[L + 1] == 0
