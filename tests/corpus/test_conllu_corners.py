@@ -8,8 +8,8 @@ import pytest
 
 from sapo.corpus import Sentence, read, read_blocks
 from sapo.corpus.conllu import nbest, write_sentence
-from sapo.corpus.converting import convert
-from sapo.corpus.probable import RankedTagging
+from sapo.corpus.conversion import convert
+from sapo.corpus.predictions import RankedTagging
 from sapo.errors import SapoError
 
 MakeFile = Callable[[bytes | str, str], Path]

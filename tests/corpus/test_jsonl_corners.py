@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sapo.corpus import read, read_blocks
-from sapo.corpus.converting import convert
+from sapo.corpus.conversion import convert
 from sapo.errors import SapoError
 
 MakeFile = Callable[[bytes | str, str], Path]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sapo.corpus import FORMATS, LABEL, read, read_blocks
-from sapo.corpus.converting import convert
+from sapo.corpus.conversion import convert
 from sapo.tags.schemes import loose_spans
 
 TagWithGold = Callable[..., bytes]

@@ -46,7 +46,7 @@ def convert_command(
 
     sapo convert train.conllu train.txt --label xpos, or sapo convert a.txt b.txt --scheme bioes
     """
-    from sapo.corpus.converting import convert
+    from sapo.corpus.conversion import convert
 
     refuse_same_file({"the input": input}, {"the output": output})
     announce_compiling(quiet)

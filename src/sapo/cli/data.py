@@ -37,7 +37,7 @@ def data_command(context: click.Context) -> None:
 @click.pass_obj
 def list_command(corpora: "Corpora") -> None:
     """Show the corpora, their licences, and where they are."""
-    from sapo.datasets.places import locate
+    from sapo.datasets.locations import locate
 
     rows = [("NAME", "TASK", "TOKENS", "LICENCE", "WHERE")]
     for corpus in corpora.values():
@@ -56,7 +56,7 @@ def list_command(corpora: "Corpora") -> None:
 @click.pass_obj
 def path_command(corpora: "Corpora", name: str) -> None:
     """Print the directory of a corpus that is here."""
-    from sapo.datasets.places import find_corpus
+    from sapo.datasets.locations import find_corpus
 
     directory = find_corpus(name, corpora=corpora)
     if directory is None:

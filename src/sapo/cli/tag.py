@@ -116,7 +116,7 @@ def tag_command(
 
 def _checked(blocks: Iterator["Block"], labels: Sequence[str]) -> Iterator["Block"]:
     """The blocks, after a look at whether all labels can be written into such a file."""
-    from sapo.corpus.writable import check_labels
+    from sapo.corpus.fields import check_labels
 
     for number, block in enumerate(blocks):
         if number == 0:

@@ -9,9 +9,9 @@ import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block, Sentence
 from sapo.corpus.files import show_path
-from sapo.corpus.probable import RankedTagging, TaggedSpan, span_notes, tag_notes
+from sapo.corpus.predictions import RankedTagging, TaggedSpan, span_notes, tag_notes
 from sapo.corpus.scanner import Scanned, refuse_empty, scan_file
-from sapo.corpus.splicing import nbest_lines, splice_tags
+from sapo.corpus.tagged_lines import nbest_lines, splice_tags
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Ints
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block, Sentence, block_sentences
 from sapo.corpus.files import show_path
-from sapo.corpus.probable import NONE, RankedTagging, TaggedSpan, span_notes, tag_notes
+from sapo.corpus.predictions import NONE, RankedTagging, TaggedSpan, span_notes, tag_notes
 from sapo.corpus.scanner import Layout, Scanned, refuse_empty, scan_file, sentence_regions
-from sapo.corpus.splicing import nbest_lines, splice_tags
+from sapo.corpus.tagged_lines import nbest_lines, splice_tags
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Ints
 

@@ -18,7 +18,7 @@ import numpy as np
 from sapo.corpus.blocks import LABEL, Block, Sentence, block_from_sentences
 from sapo.corpus.char_spans import CharSpan, char_spans_to_spans, spans_to_char_spans
 from sapo.corpus.files import check_utf8, read_chunks, show_path
-from sapo.corpus.probable import RankedTagging, TaggedSpan, top_n_mass
+from sapo.corpus.predictions import RankedTagging, TaggedSpan, top_n_mass
 from sapo.corpus.scanner import BOM
 from sapo.corpus.tokenise import tokenise
 from sapo.corpus.tokens import check_labels

@@ -8,10 +8,10 @@ import numpy as np
 
 from sapo.corpus import conllu
 from sapo.corpus.blocks import LABEL, Block, Sentence
+from sapo.corpus.fields import check_labels
 from sapo.corpus.jsonl import json_line, write_sentence
 from sapo.corpus.scanner import Scanned
-from sapo.corpus.splicing import splice_tags
-from sapo.corpus.writable import check_labels
+from sapo.corpus.tagged_lines import splice_tags
 
 
 def retagged(block: Block, sentences: Sequence[Sentence], *, into: str, label: str, text: bool) -> bytes:

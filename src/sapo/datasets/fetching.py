@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sapo.corpus.files import check_writable, read_chunks, write_file
 from sapo.datasets.download import download, need_pooch
-from sapo.datasets.places import cache_directory, find_file, locate
+from sapo.datasets.locations import cache_directory, find_file, locate
 from sapo.datasets.registry import CORPORA, Corpus, CorpusFile, known_corpus
 from sapo.datasets.sources import LIMIT
 from sapo.errors import SapoError

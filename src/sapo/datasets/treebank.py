@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sapo.corpus.blocks import Sentence
 from sapo.datasets.fetching import prepare, store
-from sapo.datasets.places import cache_directory
+from sapo.datasets.locations import cache_directory
 from sapo.datasets.trees import Tagged, columns_of, slash_sentences, tree_sentences
 from sapo.errors import SapoError
 

@@ -10,7 +10,7 @@ from sapo.encode.encoder import TemplateEncoder, fields_of
 from sapo.encode.layout import Layout, many_keys, view_values, views_of
 from sapo.encode.strings import StringTable, power_of_two
 from sapo.encode.template import TemplateSet
-from sapo.encode.views import ViewValues
+from sapo.encode.view_values import ViewValues
 from sapo.kernels import features, tables
 from sapo.kernels.types import Ints, Longs
 

@@ -15,7 +15,7 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.layout import Layout, most_rows, tables_of, view_values, views_of
 from sapo.encode.strings import StringTable, array_of, valid_offsets, valid_slots
 from sapo.encode.template import TemplateSet, parse_templates
-from sapo.encode.views import ViewValues
+from sapo.encode.view_values import ViewValues
 from sapo.errors import SapoError
 from sapo.kernels import features
 from sapo.kernels.types import Bytes, Ints, Longs

@@ -17,7 +17,7 @@ from sapo.encode.encoder import TemplateEncoder, fields_of
 from sapo.encode.growable import Growable
 from sapo.encode.layout import Layout, view_values
 from sapo.encode.strings import StringTable
-from sapo.encode.views import ViewValues
+from sapo.encode.view_values import ViewValues
 from sapo.errors import SapoError
 from sapo.kernels import tables
 from sapo.kernels.types import Ints, Longs

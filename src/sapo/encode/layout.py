@@ -6,7 +6,7 @@ import numpy as np
 
 from sapo.encode.strings import StringTable
 from sapo.encode.template import Template, TemplateSet, View
-from sapo.encode.views import ViewValues
+from sapo.encode.view_values import ViewValues
 from sapo.errors import SapoError
 from sapo.kernels.types import Ints, Longs
 

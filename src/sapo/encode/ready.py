@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.entries import Entries, Token
+from sapo.encode.feature_entries import Entries, Token
 from sapo.encode.strings import StringTable
 from sapo.kernels.types import Floats, Ints
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from sapo.corpus import LABEL, Block
+from sapo.corpus.fields import check_tag
 from sapo.corpus.scanner import Scanned
-from sapo.corpus.splicing import splice_tags
-from sapo.corpus.writable import check_tag
+from sapo.corpus.tagged_lines import splice_tags
 from sapo.errors import SapoError
 from sapo.kernels.types import Ints
 

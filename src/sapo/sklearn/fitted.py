@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from sapo.corpus.probable import TaggedSpan
+from sapo.corpus.predictions import TaggedSpan
 from sapo.errors import SapoError
 from sapo.evaluate import Scores, looks_like_spans, score
 from sapo.learn import Groups, PassRecord, Settings

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sapo.corpus import read_blocks
-from sapo.corpus.writable import check_labels
+from sapo.corpus.fields import check_labels
 from sapo.errors import SapoError
 
 MakeFile = Callable[[bytes | str, str], Path]

@@ -11,7 +11,7 @@ from sapo.corpus.blocks import Sentence, block_sentences
 from sapo.corpus.conllu import check_target
 from sapo.corpus.files import read_chunks, show_path, write_file
 from sapo.corpus.formats import FORMATS, format_of, read, read_blocks
-from sapo.corpus.losses import Losses
+from sapo.corpus.left_out import LeftOut
 from sapo.corpus.retagging import retagged
 from sapo.errors import SapoError
 from sapo.tags.schemes import SCHEMES, convert_tags, recognise_scheme
@@ -62,7 +62,7 @@ def convert(
         if wanted == "conllu":
             check_target(into)
         same = chosen == wanted and keep is None
-        losses = Losses(chosen, wanted, label=label or "tags", keep=keep, text=text)
+        left_out = LeftOut(chosen, wanted, label=label or "tags", keep=keep, text=text)
         count = 0
         with write_file(target) as stream:
             for block in read_blocks(source, **reading):
@@ -82,8 +82,8 @@ def convert(
                     with _told(name):
                         stream.write(retagged(block, sentences, into=into, label=label or "tags", text=text))
                 else:
-                    losses.look_at(block)
-    return Conversion(count, losses.told())
+                    left_out.look_at(block)
+    return Conversion(count, left_out.told())
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sapo.corpus.blocks import Block
-from sapo.corpus.probable import RankedTagging, show, top_n_mass
+from sapo.corpus.predictions import RankedTagging, show, top_n_mass
 from sapo.corpus.scanner import Scanned, sentence_regions
 from sapo.kernels import scan
 from sapo.kernels.types import Bytes, Ints

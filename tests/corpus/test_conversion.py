@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapo.corpus import FORMATS, Sentence, read
-from sapo.corpus.converting import convert
+from sapo.corpus.conversion import convert
 from sapo.errors import SapoError
 from sapo.tags.schemes import SCHEMES, Span, spans_to_tags, tags_to_spans
 

@@ -13,7 +13,7 @@ LINES = {
 }
 
 
-class Losses:
+class LeftOut:
     """Counts as blocks go by. What `keep` leaves out is asked for and no loss."""
 
     def __init__(self, source: str, target: str, *, label: str, keep: Sequence[str] | None, text: bool) -> None:
@@ -45,7 +45,7 @@ class Losses:
 
     def told(self) -> tuple[str, ...]:
         """
-        >>> Losses("columns", "jsonl", label="tags", keep=None, text=False).told()
+        >>> LeftOut("columns", "jsonl", label="tags", keep=None, text=False).told()
         ()
         """
         lines = [f"{self.lines:,} line{'s' * (self.lines > 1)} ({LINES[self.source]})"] if self.lines else []
