@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sapo.corpus import read, read_blocks
-from sapo.corpus.conversion import convert
+from sapo.corpus.conversion import Source, Target, convert
 from sapo.errors import SapoError
 
 MakeFile = Callable[[bytes | str, str], Path]
@@ -45,7 +45,7 @@ def test_half_a_surrogate_is_refused_or_written_so_that_it_can_be_read(make_file
     # JSON may hold "\ud800"; it is written as bytes that are not UTF-8, which the reader refuses
     source, target = make_file('{"tokens": ["\\ud800"], "tags": ["O"]}\n', "a.jsonl"), make_file("", f"b.{ending}")
     try:
-        convert(source, target)
+        convert(Source(source), Target(target))
     except SapoError:
         return
     assert [sentence.words for sentence in read(target)] == [("\ud800",)]

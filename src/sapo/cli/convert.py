@@ -46,23 +46,13 @@ def convert_command(
 
     sapo convert train.conllu train.txt --label xpos, or sapo convert a.txt b.txt --scheme bioes
     """
-    from sapo.corpus.conversion import convert
+    from sapo.corpus.conversion import Source, Target, convert
 
     refuse_same_file({"the input": input}, {"the output": output})
     announce_compiling(quiet)
     done = convert(
-        input,
-        output,
-        source_format=source_format,
-        target_format=target_format,
-        label=label,
-        columns=split_names(columns),
-        labelled=not no_label,
-        keep=split_names(keep),
-        into=into,
-        source_scheme=from_scheme,
-        target_scheme=scheme,
-        text=text,
+        Source(input, source_format, label, split_names(columns), labelled=not no_label, scheme=from_scheme),
+        Target(output, target_format, split_names(keep), into=into, scheme=scheme, text=text),
     )
     if not quiet and output != "-":
         lost = f"; not written: {'; '.join(done.lost)}" if done.lost else ""

@@ -9,9 +9,10 @@ import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block, Sentence
 from sapo.corpus.files import show_path
+from sapo.corpus.origins import ScannedOrigin
 from sapo.corpus.predictions import RankedTagging, TaggedSpan, span_notes, tag_notes
-from sapo.corpus.scanner import Scanned, refuse_empty, scan_file
-from sapo.corpus.tagged_lines import nbest_lines, splice_tags
+from sapo.corpus.scanner import refuse_empty, scan_file
+from sapo.corpus.tagged_lines import nbest_lines, number_tags, splice_tags
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Ints
 
@@ -29,9 +30,8 @@ def read_blocks(
             names = name_columns(scanned.layout.columns, label, columns, labelled, name)
         if labelled:
             refuse_empty(scanned, names.index(LABEL), name)
-        yield Block(
-            name, names, scanned.data, scanned.starts, scanned.ends, scanned.offsets, extra={"scanned": scanned}
-        )
+        origin = ScannedOrigin(scanned)
+        yield Block(name, names, scanned.data, scanned.starts, scanned.ends, scanned.offsets, origin)
 
 
 def name_columns(
@@ -93,7 +93,7 @@ def column_index(label: str | None, columns: Sequence[str] | None, count: int, s
 
 def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
     """The block as it came, with the tag as a further column."""
-    scanned: Scanned = block.extra["scanned"]
+    scanned = block.origin_as(ScannedOrigin).scanned
     separator = "\t" if scanned.layout.tabs else " "
     pieces = [separator + tag for tag in labels]
     return splice_tags(scanned.data, scanned.line_ends, scanned.line_ends, pieces, tags)
@@ -115,10 +115,20 @@ def with_spans(block: Block, tags: Ints, spans: Sequence[Sequence[TaggedSpan]], 
 
 
 def _with_notes(block: Block, tags: Ints, notes: Sequence[str], labels: Sequence[str]) -> bytes:
-    scanned: Scanned = block.extra["scanned"]
+    scanned = block.origin_as(ScannedOrigin).scanned
     separator = "\t" if scanned.layout.tabs else " "
     pieces = [f"{separator}{labels[tag]}{separator}{note}" for tag, note in zip(tags.tolist(), notes, strict=True)]
     return splice_tags(scanned.data, scanned.line_ends, scanned.line_ends, pieces, np.arange(len(tags), dtype=np.int32))
+
+
+def retagged(block: Block, sentences: Sequence[Sentence], **_: Any) -> bytes:
+    """Return the block with the tags of these sentences in the place of its labels; nothing else changes."""
+    scanned = block.origin_as(ScannedOrigin).scanned
+    labels, tags = number_tags(tag for sentence in sentences for tag in sentence.tags or ())
+    if not len(tags):  # without labels, or without sentences
+        return scanned.data.tobytes()
+    at = block.columns.index(LABEL)
+    return splice_tags(scanned.data, scanned.starts[:, at], scanned.ends[:, at], labels, tags)
 
 
 def write_sentence(sentence: Sentence, **_: Any) -> str:

@@ -5,16 +5,46 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from sapo.corpus.blocks import Sentence, block_sentences
+from sapo.corpus.blocks import Block, Sentence
 from sapo.corpus.conllu import check_target
 from sapo.corpus.files import read_chunks, show_path, write_file
-from sapo.corpus.formats import FORMATS, format_of, read, read_blocks
+from sapo.corpus.formats import FORMATS, format_of, read_blocks, sentences_of
 from sapo.corpus.left_out import LeftOut
-from sapo.corpus.retagging import retagged
 from sapo.errors import SapoError
 from sapo.tags.schemes import SCHEMES, convert_tags, recognise_scheme
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to convert, and how to read it."""
+
+    path: str | Path
+    format: str | None = None  # inferred from the file extension
+    label: str | None = None
+    columns: Sequence[str] | None = None
+    labelled: bool = True
+    scheme: str | None = None  # recognised
+
+    def blocks(self) -> Iterator[Block]:
+        return read_blocks(
+            self.path, format=self.format, label=self.label, columns=self.columns, labelled=self.labelled
+        )
+
+    def sentences(self, block: Block) -> Iterator[Sentence]:
+        return sentences_of(block, format_of(self.path, self.format))
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file to write, and what it should hold."""
+
+    path: str | Path
+    format: str | None = None  # inferred from the file extension
+    keep: Sequence[str] | None = None  # the columns to write
+    into: str | None = None  # where the label goes in CoNLL-U
+    scheme: str | None = None  # that of the source
+    text: bool = False  # JSONL as running text with character spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,65 +55,75 @@ class Conversion:
     lost: tuple[str, ...]
 
 
-def convert(
-    source: str | Path,
-    target: str | Path,
-    *,
-    source_format: str | None = None,
-    target_format: str | None = None,
-    label: str | None = None,
-    columns: Sequence[str] | None = None,
-    labelled: bool = True,
-    keep: Sequence[str] | None = None,
-    into: str | None = None,
-    source_scheme: str | None = None,
-    target_scheme: str | None = None,
-    text: bool = False,
-) -> Conversion:
-    """`keep` names the columns to write, `into` where the label goes in CoNLL-U.
+def convert(source: Source, target: Target) -> Conversion:
+    """Write a corpus in another format or tag scheme.
 
-    Where the format stays and all is kept, only the tags change; otherwise what is lost on the way is told.
+    Where the format stays and all columns are kept, only the tags change; otherwise `lost` says what was left out.
+
+    >>> with tempfile.TemporaryDirectory() as room:
+    ...     _ = Path(room, "a.txt").write_text("# id = 7\\nAnna B-PER\\nsings O\\n")
+    ...     done = convert(Source(f"{room}/a.txt"), Target(f"{room}/a.jsonl", scheme="bioes"))
+    ...     Path(room, "a.jsonl").read_text()
+    '{"tokens": ["Anna", "sings"], "tags": ["S-PER", "O"]}\\n'
+    >>> done
+    Conversion(sentences=1, lost=('1 line (comments and -DOCSTART- lines)',))
     """
-    for scheme in (source_scheme, target_scheme):
+    for scheme in (source.scheme, target.scheme):
         if scheme is not None and scheme not in SCHEMES:
             raise SapoError(f"unknown scheme '{scheme}'; known: {', '.join(SCHEMES)}")
-    chosen, wanted = format_of(source, source_format), format_of(target, target_format)
-    name = show_path(source)
+    name = show_path(source.path)
+    source = replace(source, format=format_of(source.path, source.format))
+    target = replace(target, format=format_of(target.path, target.format))
     with tempfile.TemporaryDirectory() as room:
-        if target_scheme and source_scheme is None and str(source) == "-":
-            source = _kept(source, Path(room))  # it is read twice
-        reading: dict[str, Any] = {"format": chosen, "label": label, "columns": columns, "labelled": labelled}
-        if target_scheme and source_scheme is None:
-            source_scheme = recognise_scheme(sentence.tags or () for sentence in read(source, **reading))
-            if source_scheme is None:
-                raise SapoError(f"{name}: its tags are in none of the schemes {', '.join(SCHEMES)}")
-        if into is None:
-            into = label if chosen == "conllu" and label else "upos"
-        if wanted == "conllu":
-            check_target(into)
-        same = chosen == wanted and keep is None
-        left_out = LeftOut(chosen, wanted, label=label or "tags", keep=keep, text=text)
-        count = 0
-        with write_file(target) as stream:
-            for block in read_blocks(source, **reading):
-                sentences = []
-                for sentence in getattr(FORMATS[chosen], "sentences", block_sentences)(block):
-                    count += 1
-                    with _told(f"{name}: sentence {count}"):
-                        if target_scheme and source_scheme and sentence.tags is not None:
-                            tags = convert_tags(sentence.tags, source_scheme, target_scheme)
-                            sentence = replace(sentence, tags=tuple(tags))
-                        if same:
-                            sentences.append(sentence)
-                            continue
-                        kept = _with_columns(sentence, keep, chosen, wanted)
-                        stream.write(FORMATS[wanted].write_sentence(kept, label=into, text=text).encode())
-                if same:
-                    with _told(name):
-                        stream.write(retagged(block, sentences, into=into, label=label or "tags", text=text))
-                else:
-                    left_out.look_at(block)
+        if target.scheme and source.scheme is None:
+            if str(source.path) == "-":
+                source = replace(source, path=_kept(source.path, Path(room)))  # it is read twice
+            source = replace(source, scheme=_recognised(source, name))
+        if target.into is None:
+            target = replace(target, into=source.label if source.format == "conllu" and source.label else "upos")
+        return _convert(source, target, name)
+
+
+def _convert(source: Source, target: Target, name: str) -> Conversion:
+    """The same once all that was left open is known."""
+    assert source.format is not None
+    assert target.format is not None
+    assert target.into is not None
+    if target.format == "conllu":
+        check_target(target.into)
+    key = source.label or "tags"  # of JSONL
+    same = source.format == target.format and target.keep is None
+    writer = FORMATS[target.format]
+    left_out = LeftOut(source.format, target.format, label=key, keep=target.keep, text=target.text)
+    count = 0
+    with write_file(target.path) as stream:
+        for block in source.blocks():
+            sentences = []
+            for sentence in source.sentences(block):
+                count += 1
+                with _told(f"{name}: sentence {count}"):
+                    if target.scheme and source.scheme and sentence.tags is not None:
+                        tags = convert_tags(sentence.tags, source.scheme, target.scheme)
+                        sentence = replace(sentence, tags=tuple(tags))
+                    if same:
+                        sentences.append(sentence)
+                        continue
+                    kept = _with_columns(sentence, source, target)
+                    stream.write(writer.write_sentence(kept, label=target.into, text=target.text).encode())
+            if same:
+                with _told(name):
+                    stream.write(writer.retagged(block, sentences, into=target.into, label=key, text=target.text))
+            else:
+                left_out.look_at(block)
     return Conversion(count, left_out.told())
+
+
+def _recognised(source: Source, name: str) -> str:
+    sentences = (sentence for block in source.blocks() for sentence in source.sentences(block))
+    scheme = recognise_scheme(sentence.tags or () for sentence in sentences)
+    if scheme is None:
+        raise SapoError(f"{name}: its tags are in none of the schemes {', '.join(SCHEMES)}")
+    return scheme
 
 
 @contextmanager
@@ -96,10 +136,11 @@ def _told(place: str) -> Iterator[None]:
         raise SapoError(f"{place}: half of a surrogate pair is no text; use JSONL") from None
 
 
-def _with_columns(sentence: Sentence, keep: Sequence[str] | None, chosen: str, wanted: str) -> Sentence:
-    """The columns to write: those asked for; from CoNLL-U to elsewhere the words alone; otherwise all."""
+def _with_columns(sentence: Sentence, source: Source, target: Target) -> Sentence:
+    """Return the columns to write: those asked for; from CoNLL-U to elsewhere the words alone; otherwise all."""
+    keep = target.keep
     if keep is None:
-        if chosen == wanted or chosen != "conllu":
+        if source.format == target.format or source.format != "conllu":
             return sentence
         keep = ["word"]
     for column in keep:

@@ -1,29 +1,14 @@
-"""A block and labels in; an error where a label cannot be written into the file that the block came from."""
+"""What the fields of a file with one token a line can hold."""
 
 import re
-from collections.abc import Sequence
 
-from sapo.corpus.blocks import Block
-from sapo.corpus.scanner import Scanned
 from sapo.errors import SapoError
 
 ELSEWHERE = "; write JSONL, which holds every tag"
 
 
-def check_labels(block: Block, labels: Sequence[str]) -> None:
-    """Once, before anything is written: the labels of a model may come from another format."""
-    scanned: Scanned | None = block.extra.get("scanned")
-    if scanned is None:  # JSON can hold everything
-        return
-    feature = block.extra.get("label") if scanned.layout.conllu else None
-    for label in labels:
-        check_tag(label, tabs=scanned.layout.tabs)
-        if isinstance(feature, str) and re.search(r"[|=]", label):
-            raise SapoError(f"the tag {label!r} cannot stand in FEATS, where | and = separate; use another column")
-
-
 def check_tag(tag: str, *, tabs: bool) -> None:
-    """Whether a tag can be a field, of columns that single TABs or runs of blanks separate.
+    """Raise SapoError if a tag cannot be a field. Single TABs separate the fields if `tabs`, otherwise runs of blanks.
 
     >>> check_tag("proper noun", tabs=True)
     """

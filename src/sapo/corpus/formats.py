@@ -52,9 +52,14 @@ def read(
 ) -> Iterator[Sentence]:
     """A corpus sentence by sentence, as Python strings."""
     chosen = format_of(path, format)
-    sentences = getattr(FORMATS[chosen], "sentences", block_sentences)
     for block in read_blocks(path, format=chosen, label=label, columns=columns, labelled=labelled):
-        yield from sentences(block)
+        yield from sentences_of(block, chosen)
+
+
+def sentences_of(block: Block, format: str) -> Iterator[Sentence]:
+    """Return the sentences of a block with all that its format knows of them, such as the running text."""
+    sentences: Iterator[Sentence] = getattr(FORMATS[format], "sentences", block_sentences)(block)
+    return sentences
 
 
 def first_and_all(blocks: Iterator[Block], name: str) -> tuple[Block, Iterator[Block]]:

@@ -6,10 +6,12 @@
 Every other list of strings that is as long as `tokens` is a column. Tagging keeps all other keys as they are.
 """
 
+import itertools
 import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +25,50 @@ from sapo.corpus.scanner import BOM
 from sapo.corpus.tokenise import tokenise
 from sapo.corpus.tokens import check_labels
 from sapo.errors import SapoError
-from sapo.kernels.types import Doubles, Ints
+from sapo.kernels.types import Doubles, Ints, Longs
 from sapo.tags.schemes import Span, loose_spans, spans_to_tags
 
 SENTENCES = 500  # in a block
 LONGEST_LINE = 1 << 26
 LEAST = 0.001  # marginals below it are left out
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A line of a file: all that it holds, and the sentence that was read from it."""
+
+    line: int
+    values: dict[str, Any]
+    sentence: Sentence
+
+    def other_keys(self, label: str) -> Iterator[str]:
+        """Yield the keys that the sentence has not."""
+        known = {"tokens", *self.sentence.columns, label}
+        if self.sentence.offsets is not None:
+            known |= {"spans", "entities"}  # as tags
+        return (key for key in self.values if key not in known)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonlOrigin:
+    """The origin of a block of JSONL, where a sentence is a line."""
+
+    records: tuple[Record, ...]
+
+    def first_lines(self) -> Longs:
+        return np.array([record.line for record in self.records], np.int64)
+
+    def line_of(self, token: int, sentence: int) -> int:
+        return self.records[sentence].line
+
+    def check_labels(self, labels: Sequence[str]) -> None:
+        """JSON can hold everything."""
+
+    def other_lines(self) -> int:
+        return 0
+
+    def other_keys(self, label: str) -> Sequence[str]:
+        return list(dict.fromkeys(key for record in self.records for key in record.other_keys(label)))
 
 
 def read_blocks(
@@ -38,22 +78,20 @@ def read_blocks(
     name = show_path(path)
     if columns is not None:
         raise SapoError(f"{name}: the columns of JSONL have their names; leave the names of columns out")
-    batch: list[tuple[dict[str, Any], Sentence]] = []
-    lines: list[int] = []
+    batch: list[Record] = []
     known: tuple[str, ...] = ()  # the columns of the first block
     for number, line in _lines(path, name):
-        record = _parse(line, f"{name}:{number}")
-        sentence = _sentence(record, label or "tags", labelled, f"{name}:{number}")
+        values = _parse(line, f"{name}:{number}")
+        sentence = _sentence(values, label or "tags", labelled, f"{name}:{number}")
         check_labels(sentence.tags or (), f"{name}:{number}")
-        batch.append((record, sentence))
-        lines.append(number)
+        batch.append(Record(number, values, sentence))
         if len(batch) == SENTENCES:
-            block = _block(batch, name, lines, known)
+            block = _block(batch, name, known)
             known = known or block.columns
             yield block
-            batch, lines = [], []
+            batch = []
     if batch:
-        yield _block(batch, name, lines, known)
+        yield _block(batch, name, known)
 
 
 def _lines(path: str | Path, name: str) -> Iterator[tuple[int, bytes]]:
@@ -156,25 +194,22 @@ def _char_spans(record: dict[str, Any], place: str) -> list[CharSpan]:
     return found
 
 
-def _block(
-    batch: list[tuple[dict[str, Any], Sentence]], name: str, lines: list[int], known: Sequence[str] = ()
-) -> Block:
-    sentences = [sentence for _, sentence in batch]
-    kept = _columns(sentences, name, lines, known)
+def _block(batch: Sequence[Record], name: str, known: Sequence[str] = ()) -> Block:
+    kept = _columns(batch, name, known)
+    sentences = [record.sentence for record in batch]
     return block_from_sentences(
         (Sentence({key: sentence.columns.get(key, ()) for key in kept}, sentence.tags) for sentence in sentences),
         name,
-        records=batch,
-        lines=lines,
+        JsonlOrigin(tuple(batch)),
     )
 
 
-def _columns(sentences: Sequence[Sentence], name: str, lines: Sequence[int], known: Sequence[str]) -> list[str]:
+def _columns(batch: Sequence[Record], name: str, known: Sequence[str]) -> list[str]:
     """What all sentences have. A list that happens to be as long as the tokens here and there is no column.
 
     What the blocks before have, or half of these sentences and not all, is a column with a hole: that is a mistake.
     """
-    full = [(line, sentence.columns) for line, sentence in zip(lines, sentences, strict=True) if len(sentence)]
+    full = [(record.line, record.sentence.columns) for record in batch if len(record.sentence)]
     counts = Counter(key for _, columns in full for key in columns)
     for key in dict.fromkeys([*(key for key in known if key != LABEL), *counts]):
         if counts[key] < len(full) and (key in known or 2 * counts[key] >= len(full)):
@@ -195,19 +230,18 @@ def _tagged_records(
     block: Block, tags: Ints, labels: Sequence[str]
 ) -> Iterator[tuple[dict[str, Any], Sentence, slice]]:
     """Each record with its tags, its sentence, and where its tokens stand in the block."""
-    for (record, sentence), begin, end in zip(
-        block.extra["records"], block.offsets[:-1].tolist(), block.offsets[1:].tolist(), strict=True
-    ):
+    offsets = block.offsets.tolist()
+    for record, (begin, end) in zip(_records(block), itertools.pairwise(offsets), strict=True):
         names = [labels[tag] for tag in tags[begin:end].tolist()]
-        yield with_tags(record, sentence, names), sentence, slice(begin, end)
+        yield with_tags(record, names), record.sentence, slice(begin, end)
 
 
 def nbest(block: Block, taggings: Sequence[Sequence[RankedTagging]], labels: Sequence[str]) -> bytes:
     """Each record as `tagged` gives it, with all taggings and their probabilities under `nbest`."""
     lines = []
-    for (record, sentence), ranked in zip(block.extra["records"], taggings, strict=True):
+    for record, ranked in zip(_records(block), taggings, strict=True):
         named = [[labels[tag] for tag in tagging.tags.tolist()] for tagging in ranked]
-        result = with_tags(record, sentence, named[0] if named else [])
+        result = with_tags(record, named[0] if named else [])
         result["nbest"] = [
             {
                 "tags": tags,
@@ -260,8 +294,10 @@ def json_line(record: dict[str, Any]) -> str:
     return line + "\n"
 
 
-def with_tags(record: dict[str, Any], sentence: Sentence, tags: Sequence[str]) -> dict[str, Any]:
-    result: dict[str, Any] = {**record, "tags": list(tags)}
+def with_tags(record: Record, tags: Sequence[str]) -> dict[str, Any]:
+    """Return the values of a record with `tags`; with `tokens` and `spans` too where it came as text."""
+    sentence = record.sentence
+    result: dict[str, Any] = {**record.values, "tags": list(tags)}
     if sentence.offsets is not None:
         result["tokens"] = list(sentence.words)
         if all(tag == "O" or tag[1:2] == "-" for tag in tags):
@@ -275,8 +311,32 @@ def _spans_as_json(tags: Sequence[str], offsets: Sequence[tuple[int, int]]) -> l
 
 
 def sentences(block: Block) -> Iterator[Sentence]:
-    for _, sentence in block.extra["records"]:
-        yield sentence
+    """Yield the sentences with their text and the places of their tokens in it."""
+    for record in _records(block):
+        yield record.sentence
+
+
+def _records(block: Block) -> tuple[Record, ...]:
+    return block.origin_as(JsonlOrigin).records
+
+
+def retagged(block: Block, sentences: Sequence[Sentence], *, label: str, text: bool, **_: Any) -> bytes:
+    """Return the records with the tags of these sentences under the key `label`, or, with `text`, as text and spans.
+
+    All other keys stay. Those of text get their tokens too, without which tags have no meaning.
+    """
+    lines = []
+    for record, sentence in zip(_records(block), sentences, strict=True):
+        new = dict(record.values)
+        tags = {} if sentence.tags is None else {"tags" if sentence.offsets else label: list(sentence.tags)}
+        if text and sentence.offsets is None:
+            for key in ("tokens", *tags):
+                new.pop(key, None)
+            new |= json.loads(write_sentence(sentence, text=True))
+        elif not text:
+            new |= {"tokens": list(sentence.words), **tags}
+        lines.append(json_line(new))
+    return "".join(lines).encode()
 
 
 def write_sentence(sentence: Sentence, *, text: bool = False, **_: Any) -> str:

@@ -84,7 +84,5 @@ def _blocks(data: Source, what: str, **reading: Any) -> tuple[Iterator[Block], s
 def _without_empty(blocks: Iterator[Block]) -> Iterator[Block]:
     for block in blocks:
         for sentence in np.flatnonzero(np.diff(block.offsets) == 0).tolist():
-            lines = block.extra.get("lines")  # of JSONL, where a sentence is a line
-            place = f"{block.name}:{lines[sentence]}: this sentence" if lines else f"{block.name}: sentence {sentence}"
-            raise SapoError(f"{place} has no tokens; leave it out")
+            raise SapoError(f"{block.place_of_sentence(sentence)} has no tokens; leave it out")
         yield block

@@ -1,11 +1,9 @@
 """Blocks that are converted in, what of them the new file does not have out, in words."""
 
-import re
 from collections.abc import Sequence
 
 from sapo.corpus.blocks import LABEL, Block
 from sapo.corpus.conllu import COLUMNS
-from sapo.corpus.scanner import Scanned
 
 LINES = {
     "columns": "comments and -DOCSTART- lines",
@@ -22,19 +20,15 @@ class LeftOut:
         self.names: dict[str, None] = {}  # columns and keys, in the order of the file
 
     def look_at(self, block: Block) -> None:
-        scanned: Scanned | None = block.extra.get("scanned")
-        if scanned is not None and (self.source, self.target) != ("conllu", "conllu"):
-            self.lines += len(re.findall(rb"(?m)^.*\S", scanned.data.tobytes())) - len(scanned.line_starts)
+        origin = block.origin
+        if origin is not None and (self.source, self.target) != ("conllu", "conllu"):
+            self.lines += origin.other_lines()
         columns = [name for name in block.columns if name not in ("id", "word", LABEL)]
         if self.keep is None:
             self.names.update(dict.fromkeys(name for name in columns if not self._has_room_for(name)))
-        for record, sentence in block.extra.get("records", ()):
-            known = {"tokens", *sentence.columns, self.label}
-            if self.target == "conllu":
-                known.add("text")  # as a comment
-            if sentence.offsets is not None:
-                known |= {"spans", "entities"}  # as tags
-            self.names.update(dict.fromkeys(key for key in record if key not in known))
+        if origin is not None:
+            kept = {"text"} if self.target == "conllu" else set()  # as a comment
+            self.names.update(dict.fromkeys(key for key in origin.other_keys(self.label) if key not in kept))
 
     def _has_room_for(self, column: str) -> bool:
         if self.source == "conllu":  # the words alone are written

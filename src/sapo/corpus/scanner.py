@@ -40,6 +40,15 @@ class Scanned:
     line_ends: Ints
     offsets: Longs  # [sentences + 1]
 
+    def line_numbers(self, places: Ints) -> Longs:
+        """Return the number of the line of each place in `data`; the first line of the file is 1."""
+        numbers: Longs = self.first_line + np.searchsorted(np.flatnonzero(self.data == ord("\n")), places)
+        return numbers
+
+    def filled_lines(self) -> int:
+        """Count the lines that are not empty: tokens, comments and others."""
+        return len(re.findall(rb"(?m)^.*\S", self.data.tobytes()))
+
 
 def scan_file(path: str | Path, layout: Layout | None = None) -> Iterator[Scanned]:
     """Read a file in pieces; without a layout, its first line of words tells how the columns stand."""

@@ -1,13 +1,14 @@
 """The bytes of a block and its tags in, the bytes of the tagged block out."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from sapo.corpus.blocks import Block
+from sapo.corpus.origins import ScannedOrigin
 from sapo.corpus.predictions import RankedTagging, show, top_n_mass
-from sapo.corpus.scanner import Scanned, sentence_regions
+from sapo.corpus.scanner import sentence_regions
 from sapo.kernels import scan
 from sapo.kernels.types import Bytes, Ints
 
@@ -32,9 +33,22 @@ def splice_tags(data: Bytes, cut_starts: Ints, cut_ends: Ints, pieces: Sequence[
     return out[:written].tobytes()
 
 
+def number_tags(tags: Iterable[str]) -> tuple[list[str], Ints]:
+    """Return the distinct tags in the order they come, and for each tag its number among them.
+
+    >>> labels, numbers = number_tags(["O", "B-X", "O"])
+    >>> labels, numbers.tolist()
+    (['O', 'B-X'], [0, 1, 0])
+    """
+    labels: dict[str, int] = {}
+    numbers = [labels.setdefault(tag, len(labels)) for tag in tags]
+    return list(labels), np.array(numbers, np.int32)
+
+
 def one_sentence(block: Block, sentence: int, region: tuple[int, int]) -> Block:
     """A block of one sentence with the comments and other lines around it."""
-    scanned: Scanned = block.extra["scanned"]
+    origin = block.origin_as(ScannedOrigin)
+    scanned = origin.scanned
     first, last = block.offsets[sentence : sentence + 2].tolist()
     begin, end = region
     part = dataclasses.replace(
@@ -52,7 +66,7 @@ def one_sentence(block: Block, sentence: int, region: tuple[int, int]) -> Block:
         starts=part.starts,
         ends=part.ends,
         offsets=part.offsets,
-        extra={**block.extra, "scanned": part},
+        origin=dataclasses.replace(origin, scanned=part),
     )
 
 
@@ -64,7 +78,7 @@ def nbest_lines(
 ) -> bytes:
     """Every sentence once for each of its taggings, with rank and probabilities as comments."""
     parts = []
-    regions = sentence_regions(block.extra["scanned"])
+    regions = sentence_regions(block.origin_as(ScannedOrigin).scanned)
     for sentence, ranked in enumerate(taggings):
         alone = one_sentence(block, sentence, regions[sentence])
         mass = show(top_n_mass(ranked))

@@ -21,7 +21,7 @@ Forced = Mapping[int, str]  # a token's number in its sentence, and its tag
 
 def force_block(corpus: EncodedCorpus, block: Block, column: str, model: Model) -> EncodedCorpus:
     """A block of a file, encoded, whose tokens have the tags of a column wherever there is one."""
-    return with_forced(corpus, forced_column(block, column), model, partial(line_of_token, block))
+    return with_forced(corpus, forced_column(block, column), model, block.place_of)
 
 
 def force_sentences(
@@ -69,17 +69,6 @@ def forced_lists(forced: Sequence[Forced | None], offsets: Longs, first: int) ->
                 )
             tags[begin + int(position)] = tag
     return tags
-
-
-def line_of_token(block: Block, token: int) -> str:
-    """Where a token of a file stands, for messages."""
-    scanned = block.extra.get("scanned")
-    if scanned is not None:
-        newlines = np.flatnonzero(scanned.data == ord("\n"))
-        return f"{block.name}:{scanned.first_line + int(np.searchsorted(newlines, scanned.line_starts[token]))}"
-    sentence = int(np.searchsorted(block.offsets, token, side="right")) - 1
-    lines = block.extra.get("lines")  # of JSONL, where a sentence is a line
-    return f"{block.name}:{lines[sentence]}" if lines else block.name
 
 
 def token_number(corpus: EncodedCorpus, first: int, token: int) -> str:
