@@ -1,12 +1,11 @@
 """What public corpora there are: files, where they come from, checksums, licences. Data only, nothing is done here."""
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from sapo.datasets import sources
-from sapo.errors import SapoError
+from sapo.errors import SapoError, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +213,4 @@ def known_corpus(name: str, corpora: Mapping[str, Corpus] = CORPORA) -> Corpus:
     """
     if name in corpora:
         return corpora[name]
-    close = difflib.get_close_matches(name, corpora, 1)
-    way_out = f"did you mean '{close[0]}'?" if close else f"known: {', '.join(corpora)}"
-    raise SapoError(f"unknown corpus '{name}'; {way_out}")
+    raise SapoError(f"unknown corpus '{name}'{did_you_mean(name, corpora)}")
