@@ -30,7 +30,7 @@ def char_spans_to_spans(char_spans: Iterable[CharSpan], token_offsets: Sequence[
     Traceback (most recent call last):
     ...
     sapo.errors.SapoError: character span 8:15 'PER' does not begin where a token begins; \
-the nearest is token 2 at 7:11: move the span or split the token
+the nearest is token 3 at 7:11: move the span or split the token
     """
     _check_offsets(token_offsets)
     token_beginning_at = {start: token for token, (start, _) in enumerate(token_offsets)}
@@ -63,7 +63,7 @@ def spans_to_char_spans(spans: Iterable[Span], token_offsets: Sequence[tuple[int
 
 def _check_offsets(token_offsets: Sequence[tuple[int, int]]) -> None:
     previous_end = 0
-    for token, (start, end) in enumerate(token_offsets):
+    for token, (start, end) in enumerate(token_offsets, 1):
         if not previous_end <= start < end:
             raise SapoError(
                 f"token {token}: offsets {start}:{end} are empty or begin before {previous_end}; "
@@ -86,7 +86,7 @@ def _off_border(span: CharSpan, verb: str, border: int, token_offsets: Sequence[
     start, end = token_offsets[nearest]
     return (
         f"character span {_show(span)} does not {verb} where a token {verb}s; "
-        f"the nearest is token {nearest} at {start}:{end}: move the span or split the token"
+        f"the nearest is token {nearest + 1} at {start}:{end}: move the span or split the token"
     )
 
 

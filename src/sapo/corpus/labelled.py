@@ -38,7 +38,7 @@ def read_labelled(data: Source, what: str, **reading: Any) -> Labelled:
 
 def read_pairs(listed: Sequence[Any], what: str) -> tuple[list[Any], list[Sequence[str]]]:
     """Check that these are pairs of as many tokens as tags, and none is empty. A tag that is None is missing."""
-    for number, pair in enumerate(listed):
+    for number, pair in enumerate(listed, 1):
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
             raise SapoError(f"{what}: sentence {number} must be a pair of tokens and tags, found {pair!r:.60}")
         tokens, tags = pair
@@ -62,7 +62,7 @@ def _blocks(data: Source, what: str, **reading: Any) -> tuple[Iterator[Block], s
     if not listed:
         raise SapoError(f"{what}: holds no sentence")
     if isinstance(listed[0], Sentence):
-        for number, sentence in enumerate(listed):
+        for number, sentence in enumerate(listed, 1):
             if not isinstance(sentence, Sentence):
                 raise SapoError(f"{what}: sentence {number} is no Sentence, unlike those before it: {sentence!r:.40}")
         block = block_from_sentences(listed, what)
@@ -71,7 +71,7 @@ def _blocks(data: Source, what: str, **reading: Any) -> tuple[Iterator[Block], s
         token = tokens[0][0]
         if not (isinstance(token, str) or (isinstance(token, tuple) and token)):
             raise SapoError(
-                f"{what}: sentence 0, token 0: expected a string or a tuple of strings, found {token!r:.40}"
+                f"{what}: sentence 1, token 1: expected a string or a tuple of strings, found {token!r:.40}"
             )
         width = 1 if isinstance(token, str) else len(token)
         names = reading.get("columns") or [*("word", "pos", "chunk")[:width], *(f"c{i}" for i in range(3, width))]

@@ -25,8 +25,8 @@ def sentence_block(
     """
     listed = []
     for number, tokens in enumerate(sentences):
-        place = f"sentence {first + number}"
-        rows = [_row(token, columns, trained, f"{place}, token {position}") for position, token in enumerate(tokens)]
+        place = f"sentence {first + number + 1}"
+        rows = [_row(token, columns, trained, f"{place}, token {count}") for count, token in enumerate(tokens, 1)]
         values = zip(*rows, strict=True) if rows else [() for _ in columns]
         listed.append(
             Sentence(dict(zip(columns, map(tuple, values), strict=True)), tuple(tags[number]) if tags else None)

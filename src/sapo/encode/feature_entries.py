@@ -60,7 +60,7 @@ class Entries:
                     else:
                         raise _OtherFormError
                 except (_OtherFormError, TypeError):  # a TypeError is a value that cannot be looked up, such as a list
-                    found = self._other(token, f"sentence {number}, token {position}")
+                    found = self._other(token, f"sentence {number + 1}, token {position + 1}")
                 numbers += found
                 per_token.append(len(found))
             per_sentence.append(len(sentence))

@@ -65,7 +65,7 @@ def _sample_weights(given: Sequence[float], sentences: int) -> Doubles:
         raise SapoError(
             f"sample_weight has {len(listed)} weights, but there are {sentences} sentences; give one for each"
         )
-    return np.array([_checked(weight, f"sample_weight of sentence {i}") for i, weight in enumerate(listed)])
+    return np.array([_checked(weight, f"sample_weight[{i}]") for i, weight in enumerate(listed)])
 
 
 def _checked(weight: Any, what: str) -> float:

@@ -16,7 +16,7 @@ from sapo.model import Model
 from sapo.tags.possible import impossible_sentence
 
 OPEN = "_"  # in a column of forced tags: this token may be anything
-Forced = Mapping[int, str]  # a token's number in its sentence, and its tag
+Forced = Mapping[int, str]  # a token's index in its sentence, and its tag
 
 
 def force_block(corpus: EncodedCorpus, block: Block, column: str, model: Model) -> EncodedCorpus:
@@ -57,14 +57,14 @@ def forced_lists(forced: Sequence[Forced | None], offsets: Longs, first: int) ->
     for sentence, known in enumerate(forced):
         if known is not None and not isinstance(known, Mapping):
             raise SapoError(
-                f"forced tags: those of sentence {first + sentence} must be a mapping of token numbers to tags, "
+                f"forced tags: those of sentence {first + sentence + 1} must be a mapping of token indices to tags, "
                 f"such as {{0: 'B-NP'}}, not {known!r}"
             )
         begin, end = offsets[sentence : sentence + 2].tolist()
         for position, tag in (known or {}).items():
             if not isinstance(position, Integral) or not 0 <= position < end - begin:
                 raise SapoError(
-                    f"forced tags: sentence {first + sentence} has no token {position!r}; "
+                    f"forced tags: sentence {first + sentence + 1} has no token index {position!r}; "
                     f"it has {end - begin} tokens, from 0 on"
                 )
             tags[begin + int(position)] = tag
@@ -74,7 +74,7 @@ def forced_lists(forced: Sequence[Forced | None], offsets: Longs, first: int) ->
 def token_number(corpus: EncodedCorpus, first: int, token: int) -> str:
     """Where a token of Python sentences stands, for messages."""
     sentence = int(np.searchsorted(corpus.offsets, token, side="right")) - 1
-    return f"sentence {first + sentence}, token {token - int(corpus.offsets[sentence])}"
+    return f"sentence {first + sentence + 1}, token index {token - int(corpus.offsets[sentence])}"
 
 
 def with_forced(
