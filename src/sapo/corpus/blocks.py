@@ -1,4 +1,4 @@
-"""Some hundred sentences at a time, as bytes with the place of every field: what readers give and encoders take."""
+"""Blocks of some hundred sentences, as bytes with the place of every field. Readers return them, encoders take them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -72,12 +72,12 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence as Python strings: its columns by name, and its tags where there are any."""
+    """One sentence as Python strings: its columns by name, and its tags if it has any."""
 
     columns: Mapping[str, tuple[str, ...]]
     tags: tuple[str, ...] | None = None
-    text: str | None = None  # the running text, where known,
-    offsets: tuple[tuple[int, int], ...] | None = None  # and where each token stands in it
+    text: str | None = None  # the running text, if known
+    offsets: tuple[tuple[int, int], ...] | None = None  # start and end of each token in the text
     notes: tuple[tuple[int, str], ...] = ()  # lines to print before token i: comments, multiword tokens, empty nodes
 
     def __len__(self) -> int:
@@ -85,6 +85,7 @@ class Sentence:
 
     @property
     def words(self) -> tuple[str, ...]:
+        """The column 'word', or else the first column."""
         return self.columns.get("word", next(iter(self.columns.values())))
 
 

@@ -1,4 +1,4 @@
-"""Spans of characters in, spans of tokens out, and back; their borders must be borders of tokens."""
+"""Spans of characters in, spans of tokens out, and back. A span must begin and end where a token does."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from sapo.tags.schemes import Span, check_token_span
 
 @dataclass(frozen=True, slots=True)
 class CharSpan:
-    """Characters start, ..., end - 1 of a text belong together and are of this type.
+    """The characters start, ..., end - 1 of a text, and the type of the span they make.
 
     >>> text, span = "He saw Mary Ann", CharSpan(7, 15, "PER")
     >>> text[span.start:span.end]
@@ -22,7 +22,9 @@ class CharSpan:
 
 
 def char_spans_to_spans(char_spans: Iterable[CharSpan], token_offsets: Sequence[tuple[int, int]]) -> list[Span]:
-    """Return one token span for each character span, in the order given; borders must be borders of tokens.
+    """Return one token span for each character span, in the order given.
+
+    Raise SapoError if a span does not begin and end where a token does.
 
     >>> char_spans_to_spans([CharSpan(7, 15, "PER")], [(0, 2), (3, 6), (7, 11), (12, 15)])
     [Span(start=2, end=4, type='PER')]

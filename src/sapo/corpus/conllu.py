@@ -43,7 +43,11 @@ class ConlluOrigin(ScannedOrigin):
 def read_blocks(
     path: str | Path, *, label: str | None = None, columns: Sequence[str] | None = None, labelled: bool = True
 ) -> Iterator[Block]:
-    """`label` is upos (the default), xpos, another column's name, or a key of FEATS such as Number."""
+    """Read a CoNLL-U file in blocks.
+
+    `label` is upos (the default), xpos, another column's name, or a key of FEATS such as Number. `columns` must be
+    None: the columns of CoNLL-U have fixed names.
+    """
     name = show_path(path)
     if columns is not None:
         raise SapoError(f"{name}: the columns of CoNLL-U have their names; leave the names of columns out")
@@ -95,7 +99,7 @@ def _feature_places(scanned: Scanned, key: str) -> tuple[list[int], list[int]]:
 
 
 def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
-    """The block as it came, multiword tokens and empty nodes too, with the tag in the label's place."""
+    """Return the block as it was read, with multiword tokens and empty nodes, and with the tag in the label's place."""
     origin = block.origin_as(ConlluOrigin)
     scanned, at = origin.scanned, origin.column
     if origin.key is not None:
@@ -111,22 +115,22 @@ def _feats_with_tags(scanned: Scanned, key: str, tags: Ints, labels: Sequence[st
 
 
 def nbest(block: Block, taggings: Sequence[Sequence[RankedTagging]], labels: Sequence[str]) -> bytes:
-    """The ranked taggings of each sentence, best first, with their probabilities."""
+    """Return each sentence once for each of its taggings, best first, with their probabilities as comments."""
     return nbest_lines(block, taggings, labels, tagged)
 
 
 def with_marginals(block: Block, tags: Ints, marginal: Doubles, labels: Sequence[str]) -> bytes:
-    """As `tagged`, with the probability of each tag in MISC."""
+    """Return the block as `tagged` does, with the probability of each tag in MISC."""
     return _with_notes(block, tags, "TagProbability", tag_notes(tags, marginal), labels)
 
 
 def with_spans(block: Block, tags: Ints, spans: Sequence[Sequence[TaggedSpan]], labels: Sequence[str]) -> bytes:
-    """As `tagged`, with the probability of the span that a token is in in MISC."""
+    """Return the block as `tagged` does, with the probability of each token's span in MISC."""
     return _with_notes(block, tags, "SpanProbability", span_notes(spans, block.offsets), labels)
 
 
 def _with_notes(block: Block, tags: Ints, key: str, notes: Sequence[str], labels: Sequence[str]) -> bytes:
-    """The line is cut from the label to its end: between them nothing changes."""
+    # the line is cut from the label to its end: between them nothing changes
     origin = block.origin_as(ConlluOrigin)
     scanned, at = origin.scanned, origin.column
     if at == MISC:
@@ -146,7 +150,8 @@ def _with_notes(block: Block, tags: Ints, key: str, notes: Sequence[str], labels
 
 
 def _with_feature(feats: str, key: str, value: str) -> str:
-    """
+    """Return a list of features with one of them set; the value '_' removes it.
+
     >>> _with_feature("Case=Nom|Number=Sing", "Number", "Plur")
     'Case=Nom|Number=Plur'
     >>> _with_feature("Number=Sing", "Number", "_")
@@ -162,7 +167,7 @@ def _with_feature(feats: str, key: str, value: str) -> str:
 
 
 def sentences(block: Block) -> Iterator[Sentence]:
-    """Sentences with the lines that are no words as notes, so that nothing is lost on the way out."""
+    """Yield the sentences; lines that are not words become notes, so that nothing is lost when they are written."""
     scanned = block.origin_as(ConlluOrigin).scanned
     whole = scanned.data.tobytes()
     regions = sentence_regions(scanned)
@@ -196,7 +201,11 @@ def retagged(block: Block, sentences: Sequence[Sentence], *, into: str, **_: Any
 
 
 def write_sentence(sentence: Sentence, *, label: str = "upos", **_: Any) -> str:
-    """Ten columns; what is not known is '_'."""
+    r"""Return a sentence in ten columns, with '_' for what is not known; its tags go into the column or key `label`.
+
+    >>> write_sentence(Sentence({"word": ("Hush",)}, ("INTJ",)))
+    '# text = Hush\n1\tHush\t_\tINTJ\t_\t_\t_\t_\t_\t_\n\n'
+    """
     notes: dict[int, list[str]] = {}
     for token, line in sentence.notes:
         notes.setdefault(token, []).append(line)
@@ -236,6 +245,9 @@ def _check_value(value: str) -> str:
 
 
 def check_target(label: str) -> None:
-    """Where a label can be written: a column that is made for it, or a key of FEATS."""
+    """Raise SapoError unless a label can be written there: into a column that can hold it, or a key of FEATS.
+
+    >>> check_target("xpos")
+    """
     if label.lower() not in TARGETS and not re.fullmatch(FEATS_KEY, label):
         raise SapoError(f"a label cannot go into '{label}' of CoNLL-U; use {', '.join(TARGETS)} or a key of FEATS")

@@ -85,7 +85,7 @@ def convert(source: Source, target: Target) -> Conversion:
 
 
 def _convert(source: Source, target: Target, name: str) -> Conversion:
-    """The same once all that was left open is known."""
+    """Convert once all that was left open is known."""
     assert source.format is not None
     assert target.format is not None
     assert target.into is not None

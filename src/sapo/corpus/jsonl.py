@@ -3,7 +3,7 @@
     {"tokens": ["Anna", "sings"], "pos": ["NNP", "VBZ"], "tags": ["B-PER", "O"]}
     {"text": "Anna sings", "spans": [{"start": 0, "end": 4, "label": "PER"}]}
 
-Every other list of strings that is as long as `tokens` is a column. Tagging keeps all other keys as they are.
+Every other list of strings that is as long as `tokens` is a column. Tagging leaves all other keys as they are.
 """
 
 import itertools
@@ -42,7 +42,7 @@ class Record:
     sentence: Sentence
 
     def other_keys(self, label: str) -> Iterator[str]:
-        """Yield the keys that the sentence has not."""
+        """Return the keys that are not part of the sentence."""
         known = {"tokens", *self.sentence.columns, label}
         if self.sentence.offsets is not None:
             known |= {"spans", "entities"}  # as tags
@@ -74,7 +74,10 @@ class JsonlOrigin:
 def read_blocks(
     path: str | Path, *, label: str | None = None, columns: Sequence[str] | None = None, labelled: bool = True
 ) -> Iterator[Block]:
-    """`label` is the key of the tags, `tags` by default."""
+    """Read a JSONL file in blocks.
+
+    `label` is the key of the tags, `tags` by default. `columns` must be None: the keys of the file name its columns.
+    """
     name = show_path(path)
     if columns is not None:
         raise SapoError(f"{name}: the columns of JSONL have their names; leave the names of columns out")
@@ -176,7 +179,7 @@ def _strings(value: object, key: str, place: str) -> list[str]:
 
 
 def _char_spans(record: dict[str, Any], place: str) -> list[CharSpan]:
-    """Spans as objects or as [start, end, label], under 'spans' or 'entities'."""
+    """Return the spans under 'spans' or 'entities', written as objects or as [start, end, label]."""
     spans = record.get("spans", record.get("entities"))
     if not isinstance(spans, list):
         raise SapoError(f"{place}: has no list 'spans'; known here: {', '.join(record)}")
@@ -205,9 +208,9 @@ def _block(batch: Sequence[Record], name: str, known: Sequence[str] = ()) -> Blo
 
 
 def _columns(batch: Sequence[Record], name: str, known: Sequence[str]) -> list[str]:
-    """What all sentences have. A list that happens to be as long as the tokens here and there is no column.
+    """Return the columns that all sentences have. A list that is as long as the tokens only now and then is not one.
 
-    What the blocks before have, or half of these sentences and not all, is a column with a hole: that is a mistake.
+    Raise SapoError if a column has a hole: a list that the blocks before have, or half of these sentences but not all.
     """
     full = [(record.line, record.sentence.columns) for record in batch if len(record.sentence)]
     counts = Counter(key for _, columns in full for key in columns)
@@ -222,14 +225,14 @@ def _columns(batch: Sequence[Record], name: str, known: Sequence[str]) -> list[s
 
 
 def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
-    """Each record as it came, with `tags`; and with `spans` where it came as text."""
+    """Return each record as it was read, with `tags`, and with `spans` if it came as text."""
     return "".join(json_line(record) for record, _, _ in _tagged_records(block, tags, labels)).encode()
 
 
 def _tagged_records(
     block: Block, tags: Ints, labels: Sequence[str]
 ) -> Iterator[tuple[dict[str, Any], Sentence, slice]]:
-    """Each record with its tags, its sentence, and where its tokens stand in the block."""
+    """Yield each record with its tags, its sentence, and where its tokens stand in the block."""
     offsets = block.offsets.tolist()
     for record, (begin, end) in zip(_records(block), itertools.pairwise(offsets), strict=True):
         names = [labels[tag] for tag in tags[begin:end].tolist()]
@@ -237,7 +240,7 @@ def _tagged_records(
 
 
 def nbest(block: Block, taggings: Sequence[Sequence[RankedTagging]], labels: Sequence[str]) -> bytes:
-    """Each record as `tagged` gives it, with all taggings and their probabilities under `nbest`."""
+    """Return each record as `tagged` does, with all taggings and their probabilities under `nbest`."""
     lines = []
     for record, ranked in zip(_records(block), taggings, strict=True):
         named = [[labels[tag] for tag in tagging.tags.tolist()] for tagging in ranked]
@@ -256,7 +259,7 @@ def nbest(block: Block, taggings: Sequence[Sequence[RankedTagging]], labels: Seq
 
 
 def with_marginals(block: Block, tags: Ints, marginal: Doubles, labels: Sequence[str]) -> bytes:
-    """Each record as `tagged` gives it, with the probable labels of each token under `marginals`, best first."""
+    """Return each record as `tagged` does, with the probable labels of each token under `marginals`, best first."""
     lines = []
     for record, _, tokens in _tagged_records(block, tags, labels):
         record["marginals"] = [
@@ -268,7 +271,7 @@ def with_marginals(block: Block, tags: Ints, marginal: Doubles, labels: Sequence
 
 
 def with_spans(block: Block, tags: Ints, spans: Sequence[Sequence[TaggedSpan]], labels: Sequence[str]) -> bytes:
-    """Each record as `tagged` gives it, with `token_spans`; `spans` of text, in characters, have probabilities too."""
+    """Return each record as `tagged` does, with `token_spans`; the `spans` of text have probabilities too."""
     lines = []
     for (record, sentence, _), found in zip(_tagged_records(block, tags, labels), spans, strict=True):
         shares = [round(span.probability, 6) for span in found]
@@ -287,7 +290,7 @@ def with_spans(block: Block, tags: Ints, spans: Sequence[Sequence[TaggedSpan]], 
 
 
 def json_line(record: dict[str, Any]) -> str:
-    """Readable letters, unless there is half a surrogate pair, which only JSON's escapes can hold."""
+    """Return a record as a line, in UTF-8; only half a surrogate pair is written with JSON's escapes."""
     line = json.dumps(record, ensure_ascii=False)
     if re.search("[\ud800-\udfff]", line):
         line = json.dumps(record)
@@ -323,7 +326,7 @@ def _records(block: Block) -> tuple[Record, ...]:
 def retagged(block: Block, sentences: Sequence[Sentence], *, label: str, text: bool, **_: Any) -> bytes:
     """Return the records with the tags of these sentences under the key `label`, or, with `text`, as text and spans.
 
-    All other keys stay. Those of text get their tokens too, without which tags have no meaning.
+    All other keys stay. Records of text get their tokens too, without which tags have no meaning.
     """
     lines = []
     for record, sentence in zip(_records(block), sentences, strict=True):
@@ -340,7 +343,11 @@ def retagged(block: Block, sentences: Sequence[Sentence], *, label: str, text: b
 
 
 def write_sentence(sentence: Sentence, *, text: bool = False, **_: Any) -> str:
-    """As tokens and tags; with `text`, as running text and character spans."""
+    r"""Return a sentence as tokens and tags, or, with `text`, as running text and character spans.
+
+    >>> write_sentence(Sentence({"word": ("Anna", "sings")}, ("B-PER", "O")), text=True)
+    '{"text": "Anna sings", "spans": [{"start": 0, "end": 4, "label": "PER"}]}\n'
+    """
     if not text:
         record: dict[str, Any] = {"tokens": list(sentence.words)}
         record.update((name, list(values)) for name, values in sentence.columns.items() if name != "word")
@@ -360,7 +367,7 @@ def write_sentence(sentence: Sentence, *, text: bool = False, **_: Any) -> str:
 
 
 def _join(words: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Words with a blank between them, and where each stands."""
+    """Return words joined by blanks, with the start and end of each."""
     offsets = []
     at = 0
     for word in words:

@@ -1,4 +1,4 @@
-"""Labelled data as a user gives it in, a file, sentences, or pairs of tokens and tags; checked blocks or pairs out."""
+"""Labelled data from the user in (a file, sentences, or pairs of tokens and tags), checked blocks or pairs out."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Source = str | Path | Iterable[Sentence] | Pairs
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Sentences with tags, at least one of them, and none without tokens."""
+    """Sentences with tags: at least one sentence, and none without tokens."""
 
     name: str  # for messages
     first: Block
@@ -26,7 +26,7 @@ class Labelled:
 
 
 def read_labelled(data: Source, what: str, **reading: Any) -> Labelled:
-    """`what` the data is, for messages: 'training data'.
+    """Read and check labelled data. `what` it is, for messages: 'training data'; `reading` as of `read`.
 
     >>> read_labelled([(["a", "dog"], ["DT", "NN"])], "training data").first.columns
     ('word', 'label')
@@ -37,7 +37,13 @@ def read_labelled(data: Source, what: str, **reading: Any) -> Labelled:
 
 
 def read_pairs(listed: Sequence[Any], what: str) -> tuple[list[Any], list[Sequence[str]]]:
-    """Check that these are pairs of as many tokens as tags, and none is empty. A tag that is None is missing."""
+    """Return the tokens and the tags of pairs; raise SapoError unless each pair has as many tokens as tags.
+
+    A tag that is None is missing. `what` the data is, for messages.
+
+    >>> read_pairs([(["a", "dog"], ["DT", "NN"])], "training data")
+    ([['a', 'dog']], [['DT', 'NN']])
+    """
     for number, pair in enumerate(listed, 1):
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
             raise SapoError(f"{what}: sentence {number} must be a pair of tokens and tags, found {pair!r:.60}")

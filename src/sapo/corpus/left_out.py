@@ -1,4 +1,4 @@
-"""Blocks that are converted in, what of them the new file does not have out, in words."""
+"""Say what a conversion leaves out: lines, columns and keys that the new file does not have."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ LINES = {
 
 
 class LeftOut:
-    """Counts as blocks go by. What `keep` leaves out is asked for and no loss."""
+    """What is left out of the blocks so far. Columns that the user dropped by naming others in `keep` do not count."""
 
     def __init__(self, source: str, target: str, *, label: str, keep: Sequence[str] | None, text: bool) -> None:
         self.source, self.target, self.label, self.keep, self.text = source, target, label, keep, text
@@ -20,6 +20,7 @@ class LeftOut:
         self.names: dict[str, None] = {}  # columns and keys, in the order of the file
 
     def look_at(self, block: Block) -> None:
+        """Add what is left out of one more block."""
         origin = block.origin
         if origin is not None and (self.source, self.target) != ("conllu", "conllu"):
             self.lines += origin.other_lines()
@@ -38,7 +39,8 @@ class LeftOut:
         return not self.text
 
     def told(self) -> tuple[str, ...]:
-        """
+        """Return it in words: how many lines, and the names of columns and keys.
+
         >>> LeftOut("columns", "jsonl", label="tags", keep=None, text=False).told()
         ()
         """

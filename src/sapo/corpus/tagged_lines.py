@@ -1,4 +1,4 @@
-"""The bytes of a block and its tags in, the bytes of the tagged block out."""
+"""Write tags into the lines of a block, and leave all other bytes as they are."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
@@ -14,7 +14,7 @@ from sapo.kernels.types import Bytes, Ints
 
 
 def splice_tags(data: Bytes, cut_starts: Ints, cut_ends: Ints, pieces: Sequence[str], piece: Ints) -> bytes:
-    """Put `pieces[piece[t]]` in place of the bytes from cut_starts[t] to cut_ends[t], for each token t."""
+    """Return the data with `pieces[piece[t]]` in place of the bytes cut_starts[t] to cut_ends[t], for each token t."""
     if len(piece) != len(cut_starts):
         raise ValueError(f"{len(cut_starts)} tokens but {len(piece)} tags")
     encoded = [text.encode("utf-8", "surrogatepass") for text in pieces]
@@ -46,7 +46,7 @@ def number_tags(tags: Iterable[str]) -> tuple[list[str], Ints]:
 
 
 def one_sentence(block: Block, sentence: int, region: tuple[int, int]) -> Block:
-    """A block of one sentence with the comments and other lines around it."""
+    """Return a block of one sentence, with the comments and other lines in its region."""
     origin = block.origin_as(ScannedOrigin)
     scanned = origin.scanned
     first, last = block.offsets[sentence : sentence + 2].tolist()
@@ -76,7 +76,10 @@ def nbest_lines(
     labels: Sequence[str],
     tagged: Callable[[Block, Ints, Sequence[str]], bytes],
 ) -> bytes:
-    """Every sentence once for each of its taggings, with rank and probabilities as comments."""
+    """Return every sentence once for each of its taggings, with rank and probabilities as comments.
+
+    `tagged` is how the format writes one tagging of a block.
+    """
     parts = []
     regions = sentence_regions(block.origin_as(ScannedOrigin).scanned)
     for sentence, ranked in enumerate(taggings):
