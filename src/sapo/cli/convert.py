@@ -1,4 +1,4 @@
-"""sapo convert: from one format or tag scheme to another."""
+"""sapo convert: write a corpus in another format or tag scheme."""
 
 import click
 
@@ -16,11 +16,11 @@ from sapo.cli.options import (
 @click.command("convert")
 @click.argument("input")
 @click.argument("output", default="-")
-@click.option("--from", "source_format", metavar="NAME", help="columns, conllu or jsonl; by default the name tells.")
-@click.option("--to", "target_format", metavar="NAME", help="columns, conllu or jsonl; by default the name tells.")
+@click.option("--from", "source_format", metavar="NAME", help="columns, conllu or jsonl; inferred from the extension.")
+@click.option("--to", "target_format", metavar="NAME", help="columns, conllu or jsonl; inferred from the extension.")
 @click.option("--scheme", metavar="NAME", help="Write the tags as iob1, iob2, bioes or bilou.")
-@click.option("--from-scheme", metavar="NAME", help="The scheme they are in; recognised by default.")
-@click.option("--text", is_flag=True, help="JSONL as running text with character spans.")
+@click.option("--from-scheme", metavar="NAME", help="The scheme of the input; recognised by default.")
+@click.option("--text", is_flag=True, help="Write JSONL as running text with character spans.")
 @label_option
 @click.option("--no-label", is_flag=True, help="The file has no labels.")
 @columns_option
