@@ -7,7 +7,7 @@ from pathlib import Path
 
 from laboratory.systems import System
 from laboratory.tasks import Task
-from sapo.datasets.places import cache_directory
+from sapo.datasets.locations import cache_directory
 from sapo.errors import SapoError
 
 PASSES, TUNING_PASSES, SEEDS = 20, 20, 3

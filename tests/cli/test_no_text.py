@@ -31,7 +31,7 @@ def test_a_tag_that_is_no_text_is_refused_with_its_line(run: Any, tmp_path: Path
 
 
 def test_a_tag_that_is_no_text_is_refused_in_python_too() -> None:
-    with pytest.raises(SapoError, match=r"training data: sentence 0: the tag .* has half of a surrogate pair"):
+    with pytest.raises(SapoError, match=r"training data: sentence 1: the tag .* has half of a surrogate pair"):
         sapo.train([(["a"], ["Y\ud800"])])
 
 

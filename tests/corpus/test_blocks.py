@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapo.corpus import LABEL, Sentence, block_from_sentences, block_sentences
+from sapo.corpus.origins import ScannedOrigin
 from sapo.errors import SapoError
 
 ANY_TEXT = st.text(st.characters(), max_size=4)  # the empty string and lone surrogates too
@@ -53,8 +54,18 @@ def test_no_sentences_are_a_block_too() -> None:
     assert (block.columns, block.offsets.tolist(), list(block_sentences(block))) == (("word",), [0], [])
 
 
-def test_a_block_carries_what_its_format_needs() -> None:
-    assert block_from_sentences([], "name", records=[1, 2]).extra == {"records": [1, 2]}
+def test_a_block_of_python_sentences_counts_sentences_and_tokens_from_1() -> None:
+    sentences = [Sentence({"word": ("a", "b")}), Sentence({"word": ()}), Sentence({"word": ("c",)})]
+    block = block_from_sentences(sentences, "data")
+    places = [block.place_of(token) for token in range(3)]
+    assert places == ["data: sentence 1, token 1", "data: sentence 1, token 2", "data: sentence 3, token 1"]
+    assert [block.place_of_sentence(number) for number in range(2)] == ["data: sentence 1", "data: sentence 2"]
+    assert block.first_lines().tolist() == [1, 2, 3]
+
+
+def test_a_writer_takes_only_blocks_of_its_own_format() -> None:
+    with pytest.raises(TypeError, match="expected a block from ScannedOrigin, found None"):
+        block_from_sentences([]).origin_as(ScannedOrigin)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 
 from sapo.corpus import Sentence, read, read_blocks
 from sapo.corpus.conllu import nbest, write_sentence
-from sapo.corpus.converting import convert
-from sapo.corpus.probable import RankedTagging
+from sapo.corpus.conversion import Source, Target, convert
+from sapo.corpus.predictions import RankedTagging
 from sapo.errors import SapoError
 
 MakeFile = Callable[[bytes | str, str], Path]
@@ -44,7 +44,7 @@ def test_a_comment_is_one_line_whatever_it_holds(make_file: MakeFile, character:
     # str.splitlines breaks at these, the scanner does not
     text = f"# text = a{character}b\n" + row("1", "a") + "\n"
     source, target = make_file(text, "a.conllu"), make_file("", "b.conllu")
-    convert(source, target)
+    convert(Source(source), Target(target))
     assert target.read_bytes() == source.read_bytes()
 
 
@@ -77,7 +77,7 @@ def test_a_word_or_tag_that_cannot_stand_in_conllu_is_refused(word: str) -> None
 
 def test_running_text_with_a_line_break_gives_readable_conllu(make_file: MakeFile) -> None:
     source, target = make_file('{"text": "a\\nb", "spans": []}', "a.jsonl"), make_file("", "a.conllu")
-    convert(source, target)
+    convert(Source(source), Target(target))
     assert [sentence.words for sentence in read(target)] == [("a", "b")]
 
 
@@ -85,7 +85,7 @@ def test_running_text_with_a_line_break_gives_readable_conllu(make_file: MakeFil
 def test_a_tag_that_would_break_feats_is_refused_or_survives(make_file: MakeFile, tag: str) -> None:
     source, target = make_file(f"a {tag}\n", "a.txt"), make_file("", "a.conllu")
     try:
-        convert(source, target, into="Chunk")
+        convert(Source(source), Target(target, into="Chunk"))
     except SapoError:
         return
     assert [sentence.tags for sentence in read(target, label="Chunk")] == [(tag,)]
@@ -96,4 +96,4 @@ def test_a_place_that_cannot_hold_a_label_is_told_before_anything_is_written(mak
     # reading refuses these labels, except word and id; writing puts 'number=X' into FEATS or loses the tag
     source = make_file("a X\n", "a.txt")
     with pytest.raises(SapoError):
-        convert(source, source.with_name("a.conllu"), into=into)
+        convert(Source(source), Target(source.with_name("a.conllu"), into=into))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sapo.corpus import read, read_blocks
-from sapo.corpus.converting import convert
+from sapo.corpus.conversion import Source, Target, convert
 from sapo.errors import SapoError
 
 MakeFile = Callable[[bytes | str, str], Path]
@@ -34,7 +34,7 @@ def test_a_line_that_is_too_long_is_told_with_its_own_number(
     make_file: MakeFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # the complete lines of the same chunk are not counted yet
-    monkeypatch.setattr("sapo.corpus.jsonl.LONGEST_LINE", 1000)
+    monkeypatch.setattr("sapo.corpus.json_records.LONGEST_LINE", 1000)
     path = make_file('{"tokens": [], "tags": []}\n{"tokens": ["' + "a" * 2000, "long.jsonl")
     with pytest.raises(SapoError, match=r"long\.jsonl:2: line longer than"):
         list(read(path))
@@ -45,7 +45,7 @@ def test_half_a_surrogate_is_refused_or_written_so_that_it_can_be_read(make_file
     # JSON may hold "\ud800"; it is written as bytes that are not UTF-8, which the reader refuses
     source, target = make_file('{"tokens": ["\\ud800"], "tags": ["O"]}\n', "a.jsonl"), make_file("", f"b.{ending}")
     try:
-        convert(source, target)
+        convert(Source(source), Target(target))
     except SapoError:
         return
     assert [sentence.words for sentence in read(target)] == [("\ud800",)]

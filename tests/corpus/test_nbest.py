@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapo.corpus import FORMATS, Block, Sentence, read, read_blocks
-from sapo.corpus.probable import RankedTagging
+from sapo.corpus.predictions import RankedTagging
 
 MakeFile = Callable[[bytes | str, str], Path]
 Ranked = list[RankedTagging]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sapo.corpus import FORMATS, LABEL, read, read_blocks
-from sapo.corpus.converting import convert
+from sapo.corpus.conversion import Source, Target, convert
 from sapo.tags import loose_spans
 
 TagWithGold = Callable[..., bytes]
@@ -107,21 +107,21 @@ def test_tagging_ud_ewt_with_its_own_labels_gives_back_the_same_bytes(
 
 def test_converting_ud_ewt_to_itself_gives_back_the_same_bytes(corpora: Path, tmp_path: Path) -> None:
     path = corpora / "ud-ewt" / "dev.conllu.gz"
-    assert convert(path, tmp_path / "dev.conllu").sentences == 2_001
+    assert convert(Source(path), Target(tmp_path / "dev.conllu")).sentences == 2_001
     assert (tmp_path / "dev.conllu").read_bytes() == gzip.decompress(path.read_bytes())
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_words_and_tags_of_conll2000_survive_every_format(corpora: Path, tmp_path: Path, format: str) -> None:
     path, other = corpora / "conll2000" / "test.txt.gz", tmp_path / "other.gz"
-    assert convert(path, other, target_format=format).sentences == 2_012
+    assert convert(Source(path), Target(other, format=format)).sentences == 2_012
     expected = [(sentence.words, sentence.tags) for sentence in read(path)]
     assert [(sentence.words, sentence.tags) for sentence in read(other, format=format)] == expected
 
 
 def test_conll2000_comes_back_from_bioes_byte_by_byte(corpora: Path, tmp_path: Path) -> None:
     path = corpora / "conll2000" / "test.txt.gz"
-    convert(path, tmp_path / "bioes.txt", target_scheme="bioes")
-    convert(tmp_path / "bioes.txt", tmp_path / "iob2.txt", target_scheme="iob2")
+    convert(Source(path), Target(tmp_path / "bioes.txt", scheme="bioes"))
+    convert(Source(tmp_path / "bioes.txt"), Target(tmp_path / "iob2.txt", scheme="iob2"))
     plain = gzip.decompress(path.read_bytes())
     assert (tmp_path / "iob2.txt").read_bytes() == plain

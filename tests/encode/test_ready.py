@@ -170,5 +170,5 @@ def test_a_bad_feature_is_told_with_sentence_and_token(token: Any, complaint: st
     for refuse in (lambda: build_feature_encoder(sentences, gold(sentences)), lambda: encoder.encode(sentences)):
         with pytest.raises(SapoError) as told:
             refuse()
-        assert str(told.value).startswith("sentence 1, token 2: ")
+        assert str(told.value).startswith("sentence 2, token 3: ")
         assert complaint in str(told.value)

@@ -16,7 +16,7 @@ from laboratory.sources import read_task
 from laboratory.systems import PAPER, SYSTEMS, find_systems
 from laboratory.tasks import TASKS, find_tasks
 from laboratory.tuning import Trial, try_strength
-from sapo.datasets.places import cache_directory
+from sapo.datasets.locations import cache_directory
 from sapo.errors import SapoError
 from sapo.learn import Settings
 from sapo.training.run import read_data, train_on

@@ -150,9 +150,9 @@ NAN = float("nan")
         (WORDS, [[0, 1], [0, "NN", 2]], "y[1][1]: a label must be a string, or a whole number in all places, not 'NN'"),
         (WORDS, [[0, 1], [0, True, 2]], "y[1][1]: a label must be"),
         (WORDS, [[0.5, 1.0], [0, 1, 2]], "y[0][0]: a label must be a string, or a whole number in all places, not 0.5"),
-        ([["a", None], ["b"]], [["A", "B"], ["A"]], "sentence 0, token 1: expected a string, found None"),
-        ([[{"a": NAN}], [{"a": 1}]], [["A"], ["B"]], "sentence 0, token 0: feature 'a' is nan; values must be finite"),
-        ([[{"a": 1}], [{"a": None}]], [["A"], ["B"]], "sentence 1, token 0: feature 'a' has the value None"),
+        ([["a", None], ["b"]], [["A", "B"], ["A"]], "sentence 1, token 2: expected a string, found None"),
+        ([[{"a": NAN}], [{"a": 1}]], [["A"], ["B"]], "sentence 1, token 1: feature 'a' is nan; values must be finite"),
+        ([[{"a": 1}], [{"a": None}]], [["A"], ["B"]], "sentence 2, token 1: feature 'a' has the value None"),
     ],
 )
 def test_bad_input_is_named(X: Any, y: Any, complaint: str) -> None:
@@ -169,5 +169,5 @@ def test_bad_input_to_predict_is_named_and_an_empty_sequence_has_no_labels() -> 
     for call in (labeler.predict, labeler.predict_marginals, labeler.predict_nbest):
         with pytest.raises(SapoError, match=r"X\[0\] must be a sequence, not 'a'"):
             call(["a", "dog"])
-        with pytest.raises(SapoError, match=r"(sentence 1, |X\[1\]: )token 0: expected a string, found 5"):
+        with pytest.raises(SapoError, match=r"(sentence 2, token 1|X\[1\]\[0\]): expected a string, found 5"):
             call([["a"], [5]])

@@ -208,8 +208,8 @@ def test_a_ratio_beyond_numbers_is_infinite_and_still_json() -> None:
     [
         ([], 0, {}, "the sentence has no tokens"),
         ("anna", 0, {}, "split it first"),
-        (["anna"], 1, {}, "there is no token 1: the sentence has the tokens 0 to 0"),
-        (["anna"], -1, {}, "there is no token -1"),
+        (["anna"], 1, {}, "token must be an index from 0 to 0, not 1"),
+        (["anna"], -1, {}, "token must be an index from 0 to 0, not -1"),
         (["anna"], 0, {"tag": "W"}, "the model has no label 'W'; known: X, Y, Z"),
         (["anna"], 0, {"against": "x"}, "the model has no label 'x'"),
         (["anna"], 0, {"tag": "X", "against": "X"}, "the tag and its rival are both 'X'"),

@@ -10,7 +10,7 @@ import pytest
 
 import sapo
 from sapo import Sentence, Tagger
-from sapo.corpus.probable import RankedTagging
+from sapo.corpus.predictions import RankedTagging
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
 from sapo.training.run import train

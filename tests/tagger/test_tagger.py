@@ -143,13 +143,13 @@ def test_tokens_may_be_tuples_lists_or_strings(tagger: Tagger, small: Tagger) ->
 @pytest.mark.parametrize(
     ("sentence", "complaint"),
     [
-        (["The", "cat"], "sentence 0, token 0: expected (word, pos), 2 strings, found 'The'"),
-        ([("The", "DT"), ("cat",)], "sentence 0, token 1: expected (word, pos), 2 strings, found ('cat',)"),
-        ([("The", "DT", "X")], "sentence 0, token 0: expected (word, pos), 2 strings, found ('The', 'DT', 'X')"),
-        ([("The", 5)], "sentence 0, token 0: expected (word, pos), 2 strings, found ('The', 5)"),
-        ([None], "sentence 0, token 0: expected (word, pos), 2 strings, found None"),
-        ([{"word": "The"}], "sentence 0, token 0: expected (word, pos), 2 strings, found {'word': 'The'}"),
-        ("The cat sat", "sentence 0: expected a list of tokens, found the string 'The cat sat'; split it first"),
+        (["The", "cat"], "sentence 1, token 1: expected (word, pos), 2 strings, found 'The'"),
+        ([("The", "DT"), ("cat",)], "sentence 1, token 2: expected (word, pos), 2 strings, found ('cat',)"),
+        ([("The", "DT", "X")], "sentence 1, token 1: expected (word, pos), 2 strings, found ('The', 'DT', 'X')"),
+        ([("The", 5)], "sentence 1, token 1: expected (word, pos), 2 strings, found ('The', 5)"),
+        ([None], "sentence 1, token 1: expected (word, pos), 2 strings, found None"),
+        ([{"word": "The"}], "sentence 1, token 1: expected (word, pos), 2 strings, found {'word': 'The'}"),
+        ("The cat sat", "sentence 1: expected a list of tokens, found the string 'The cat sat'; split it first"),
     ],
 )
 def test_tokens_of_the_wrong_form_are_named(tagger: Tagger, sentence: Any, complaint: str) -> None:
@@ -160,26 +160,26 @@ def test_tokens_of_the_wrong_form_are_named(tagger: Tagger, sentence: Any, compl
 
 
 def test_a_bad_token_is_named_by_its_sentence_however_many_come_before(small: Tagger, ready: Tagger) -> None:
-    with pytest.raises(SapoError, match="sentence 600, token 0"):
+    with pytest.raises(SapoError, match="sentence 601, token 1"):
         small.tag_many([["a"]] * 600 + [[5]])
-    with pytest.raises(SapoError, match="sentence 600, token 0"):
+    with pytest.raises(SapoError, match="sentence 601, token 1"):
         ready.tag_many([[["a"]]] * 600 + [[{"a": float("nan")}]])
 
 
 @pytest.mark.parametrize("sentence", [5, None, {"a", "b"}])
 def test_what_is_no_sentence_is_named(small: Tagger, ready: Tagger, sentence: Any) -> None:
     for tagger in (small, ready):
-        with pytest.raises(SapoError, match="sentence 0: expected a list of tokens"):
+        with pytest.raises(SapoError, match="sentence 1: expected a list of tokens"):
             tagger.tag(sentence)
 
 
 def test_a_string_for_a_word_is_asked_for_where_there_is_one_column(small: Tagger) -> None:
-    with pytest.raises(SapoError, match=r"sentence 1, token 1: expected a string, found b'dog'"):
+    with pytest.raises(SapoError, match=r"sentence 2, token 2: expected a string, found b'dog'"):
         small.tag_many([["a"], ["the", b"dog"]])
 
 
 def test_ready_made_features_are_asked_for_where_they_were_trained_on(ready: Tagger) -> None:
-    with pytest.raises(SapoError, match="sentence 0, token 1: expected a list or dictionary of features, found 'b'"):
+    with pytest.raises(SapoError, match="sentence 1, token 2: expected a list or dictionary of features, found 'b'"):
         ready.tag([{"w": "a"}, "b"])
     with pytest.raises(SapoError, match="trained on ready-made features and cannot tag a file; use it from Python"):
         ready.evaluate(sample_path("test"))

@@ -18,7 +18,7 @@ def test_the_number_of_the_label_column_may_be_a_number(tmp_path: Path, label: A
 
 def test_a_pair_among_sentences_is_named() -> None:
     mixed: list[Any] = [Sentence({"word": ("a",)}, ("X",)), (["b"], ["X"])]
-    with pytest.raises(SapoError, match="training data: sentence 1 "):
+    with pytest.raises(SapoError, match="training data: sentence 2 "):
         train(mixed)
 
 

@@ -300,14 +300,14 @@ def test_forced_tags_are_kept_and_the_rest_is_the_best_with_them(
 @pytest.mark.parametrize(
     ("forced", "message"),
     [
-        ({9: "O"}, "forced tags: sentence 0 has no token 9; it has 2 tokens, from 0 on"),
-        ({-1: "O"}, "sentence 0 has no token -1"),
-        ({"0": "O"}, "sentence 0 has no token '0'"),
-        ({1: "B-N"}, "sentence 0, token 1: the model has no label 'B-N' to force; did you mean 'B-NP'"),
+        ({9: "O"}, "forced tags: sentence 1 has no token index 9; it has 2 tokens, from 0 on"),
+        ({-1: "O"}, "sentence 1 has no token index -1"),
+        ({"0": "O"}, "sentence 1 has no token index '0'"),
+        ({1: "B-N"}, "sentence 1, token index 1: the model has no label 'B-N' to force; did you mean 'B-NP'"),
         ({0: "I-NP"}, "no tagging of this sentence has the forced tags and keeps to the constraints"),
         ({0: "O", 1: "I-NP"}, "no tagging of this sentence has the forced tags"),
-        (["O", None], r"sentence 0 must be a mapping of token numbers to tags, such as .*, not \['O', None\]"),
-        ("O", "sentence 0 must be a mapping of token numbers to tags"),
+        (["O", None], r"sentence 1 must be a mapping of token indices to tags, such as .*, not \['O', None\]"),
+        ("O", "sentence 1 must be a mapping of token indices to tags"),
     ],
 )
 def test_forced_tags_that_cannot_be_are_one_clear_line(chunker: Tagger, forced: Any, message: str) -> None:

@@ -210,7 +210,9 @@ def test_what_is_forbidden_stays_so_and_cannot_be_learned(tagger: Tagger) -> Non
         assert ("Y", "Y") not in itertools.pairwise(tags)
     before = trainer.snapshot().nbest(["b", "cc"], 3)
     for wrong, token in ((["X", "Y", "Y"], 2), (["Y", "Y", "Y"], 0), (["N", "N", "X"], 2)):
-        with pytest.raises(SapoError, match=f"sentence 1, token {token}: the model forbids the tag '{wrong[token]}'"):
+        with pytest.raises(
+            SapoError, match=f"sentence 2, token {token + 1}: the model forbids the tag '{wrong[token]}'"
+        ):
             trainer.update([(["b"], ["N"]), (["b", "cc", "b"], wrong)])
     after = trainer.tagger.nbest(["b", "cc"], 3)
     assert [tagging.tags for tagging in after] == [tagging.tags for tagging in before]

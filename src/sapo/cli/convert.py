@@ -1,4 +1,4 @@
-"""sapo convert: from one format or tag scheme to another."""
+"""sapo convert: write a corpus in another format or tag scheme."""
 
 import click
 
@@ -16,11 +16,11 @@ from sapo.cli.options import (
 @click.command("convert")
 @click.argument("input")
 @click.argument("output", default="-")
-@click.option("--from", "source_format", metavar="NAME", help="columns, conllu or jsonl; by default the name tells.")
-@click.option("--to", "target_format", metavar="NAME", help="columns, conllu or jsonl; by default the name tells.")
+@click.option("--from", "source_format", metavar="NAME", help="columns, conllu or jsonl; inferred from the extension.")
+@click.option("--to", "target_format", metavar="NAME", help="columns, conllu or jsonl; inferred from the extension.")
 @click.option("--scheme", metavar="NAME", help="Write the tags as iob1, iob2, bioes or bilou.")
-@click.option("--from-scheme", metavar="NAME", help="The scheme they are in; recognised by default.")
-@click.option("--text", is_flag=True, help="JSONL as running text with character spans.")
+@click.option("--from-scheme", metavar="NAME", help="The scheme of the input; recognised by default.")
+@click.option("--text", is_flag=True, help="Write JSONL as running text with character spans.")
 @label_option
 @click.option("--no-label", is_flag=True, help="The file has no labels.")
 @columns_option
@@ -46,23 +46,13 @@ def convert_command(
 
     sapo convert train.conllu train.txt --label xpos, or sapo convert a.txt b.txt --scheme bioes
     """
-    from sapo.corpus.converting import convert
+    from sapo.corpus.conversion import Source, Target, convert
 
     refuse_same_file({"the input": input}, {"the output": output})
     announce_compiling(quiet)
     done = convert(
-        input,
-        output,
-        source_format=source_format,
-        target_format=target_format,
-        label=label,
-        columns=split_names(columns),
-        labelled=not no_label,
-        keep=split_names(keep),
-        into=into,
-        source_scheme=from_scheme,
-        target_scheme=scheme,
-        text=text,
+        Source(input, source_format, label, split_names(columns), labelled=not no_label, scheme=from_scheme),
+        Target(output, target_format, split_names(keep), into=into, scheme=scheme, text=text),
     )
     if not quiet and output != "-":
         lost = f"; not written: {'; '.join(done.lost)}" if done.lost else ""

@@ -1,4 +1,4 @@
-"""sapo data: public corpora, what there is, where it is, and fetching it."""
+"""sapo data: list, find and fetch public corpora."""
 
 import re
 import sys
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 def data_command(context: click.Context) -> None:
     """List and fetch public corpora.
 
-    A corpus in the directory that SAPO_DATA names is used as it is; others are fetched into the cache.
+    Corpora in the directory SAPO_DATA are used as they are; others are fetched into the cache.
     """
     from sapo.datasets.registry import CORPORA
 
-    context.obj = context.obj or CORPORA  # a caller may bring other corpora
+    context.obj = context.obj or CORPORA  # a caller may pass other corpora
 
 
 @data_command.command("list")
 @click.pass_obj
 def list_command(corpora: "Corpora") -> None:
     """Show the corpora, their licences, and where they are."""
-    from sapo.datasets.places import locate
+    from sapo.datasets.locations import locate
 
     rows = [("NAME", "TASK", "TOKENS", "LICENCE", "WHERE")]
     for corpus in corpora.values():
@@ -55,8 +55,8 @@ def list_command(corpora: "Corpora") -> None:
 @click.argument("name")
 @click.pass_obj
 def path_command(corpora: "Corpora", name: str) -> None:
-    """Print the directory of a corpus that is here."""
-    from sapo.datasets.places import find_corpus
+    """Print the directory of a corpus on this machine."""
+    from sapo.datasets.locations import find_corpus
 
     directory = find_corpus(name, corpora=corpora)
     if directory is None:
@@ -74,7 +74,7 @@ def path_command(corpora: "Corpora", name: str) -> None:
 def get_command(
     corpora: "Corpora", name: str, accept: tuple[str, ...], trust: bool, directory: str | None, quiet: bool
 ) -> None:
-    """Fetch a corpus if it is not here, and print its directory.
+    """Fetch a corpus unless it is on this machine, and print its directory.
 
     sapo data get conll2000, or sapo data get wsj --from treebank_3/parsed/mrg/wsj
     """
@@ -110,7 +110,7 @@ def _bring(corpus: "Corpus", directory: str, quiet: bool) -> Path:
 
 @contextmanager
 def _progress(quiet: bool) -> "Iterator[Progress | None]":
-    """A bar in a terminal, a line for each download elsewhere, or nothing."""
+    """Give a bar in a terminal, a line for each download elsewhere, or nothing if quiet."""
     if quiet:
         yield None
     elif sys.stderr.isatty():

@@ -116,11 +116,9 @@ def tag_command(
 
 def _checked(blocks: Iterator["Block"], labels: Sequence[str]) -> Iterator["Block"]:
     """The blocks, after a look at whether all labels can be written into such a file."""
-    from sapo.corpus.writable import check_labels
-
     for number, block in enumerate(blocks):
         if number == 0:
-            check_labels(block, labels)
+            block.check_labels(labels)
         yield block
 
 

@@ -1,4 +1,4 @@
-"""Corpora: files in, sentences or blocks of bytes out, and back."""
+"""Read and write corpora: files in, sentences or blocks of bytes out, and back."""
 
 from sapo.corpus.blocks import LABEL, Block, Sentence, block_from_sentences, block_sentences
 from sapo.corpus.formats import FORMATS, first_and_all, format_of, read, read_blocks

@@ -1,15 +1,17 @@
-"""Some hundred sentences at a time, as bytes with the place of every field: what readers give and encoders take."""
+"""Blocks of some hundred sentences, as bytes with the place of every field. Readers return them, encoders take them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
+from sapo.corpus.origins import Origin
 from sapo.errors import SapoError
 from sapo.kernels.types import Bytes, Ints, Longs
 
 LABEL = "label"
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,29 +24,60 @@ class Block:
     starts: Ints  # [tokens, columns]
     ends: Ints  # [tokens, columns]
     offsets: Longs  # [sentences + 1] into the tokens
-    extra: Mapping[str, Any] = field(default_factory=dict)  # what the same format needs to write it again
+    origin: Origin | None = None  # the file it was read from; None for sentences of Python
 
     def column(self, name: str) -> tuple[Bytes, Ints, Ints]:
+        """Return a column as bytes with the start and end of each field."""
         index = self.columns.index(name)
         return self.data, np.ascontiguousarray(self.starts[:, index]), np.ascontiguousarray(self.ends[:, index])
 
     def strings(self, name: str) -> list[str]:
-        """A column as Python strings."""
+        """Return a column as Python strings."""
         data, starts, ends = self.column(name)
         whole = data.tobytes()
         return [
             whole[a:b].decode("utf-8", "surrogatepass") for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
         ]
 
+    def origin_as(self, kind: type[Kind]) -> Kind:
+        """Return the origin, which must be of this kind: a writer takes the blocks of its own reader."""
+        if not isinstance(self.origin, kind):
+            raise TypeError(f"expected a block from {kind.__name__}, found {self.origin!r:.60}")
+        return self.origin
+
+    def first_lines(self) -> Longs:
+        """Return the line in which each sentence begins; of Python sentences, their numbers from 1."""
+        if self.origin is None:
+            return np.arange(1, len(self.offsets), dtype=np.int64)
+        return self.origin.first_lines()
+
+    def check_labels(self, labels: Sequence[str]) -> None:
+        """Raise SapoError if a label cannot be written into the file that the block was read from."""
+        if self.origin is not None:
+            self.origin.check_labels(labels)
+
+    def place_of(self, token: int) -> str:
+        """Return where a token stands, for messages: 'train.txt:812', or 'corpus: sentence 3, token 1'."""
+        sentence = int(np.searchsorted(self.offsets, token, side="right")) - 1
+        if self.origin is None:
+            return f"{self.name}: sentence {sentence + 1}, token {token - int(self.offsets[sentence]) + 1}"
+        return f"{self.name}:{self.origin.line_of(token, sentence)}"
+
+    def place_of_sentence(self, sentence: int) -> str:
+        """Return how a message about a sentence begins: 'train.jsonl:3: this sentence', or 'corpus: sentence 3'."""
+        if self.origin is None:
+            return f"{self.name}: sentence {sentence + 1}"
+        return f"{self.name}:{self.origin.first_lines()[sentence]}: this sentence"
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence as Python strings: its columns by name, and its tags where there are any."""
+    """One sentence as Python strings: its columns by name, and its tags if it has any."""
 
     columns: Mapping[str, tuple[str, ...]]
     tags: tuple[str, ...] | None = None
-    text: str | None = None  # the running text, where known,
-    offsets: tuple[tuple[int, int], ...] | None = None  # and where each token stands in it
+    text: str | None = None  # the running text, if known
+    offsets: tuple[tuple[int, int], ...] | None = None  # start and end of each token in the text
     notes: tuple[tuple[int, str], ...] = ()  # lines to print before token i: comments, multiword tokens, empty nodes
 
     def __len__(self) -> int:
@@ -52,11 +85,17 @@ class Sentence:
 
     @property
     def words(self) -> tuple[str, ...]:
+        """The column 'word', or else the first column."""
         return self.columns.get("word", next(iter(self.columns.values())))
 
 
-def block_from_sentences(sentences: Iterable[Sentence], name: str = "corpus", **extra: Any) -> Block:
-    """Sentences with the same columns as one block; tags become the column 'label'."""
+def block_from_sentences(sentences: Iterable[Sentence], name: str = "corpus", origin: Origin | None = None) -> Block:
+    """Return sentences with the same columns as one block; their tags become the column 'label'.
+
+    >>> block = block_from_sentences([Sentence({"word": ("a", "dog")}, ("DT", "NN"))])
+    >>> block.columns, block.strings("label"), block.place_of(1)
+    (('word', 'label'), ['DT', 'NN'], 'corpus: sentence 1, token 2')
+    """
     listed = list(sentences)
     columns = tuple(listed[0].columns) if listed else ("word",)
     labelled = bool(listed) and listed[0].tags is not None
@@ -90,12 +129,17 @@ def block_from_sentences(sentences: Iterable[Sentence], name: str = "corpus", **
         starts.reshape(-1, width),
         ends,
         np.cumsum([0, *lengths], dtype=np.int64),
-        extra,
+        origin,
     )
 
 
 def block_sentences(block: Block) -> Iterator[Sentence]:
-    """The sentences of a block as Python strings."""
+    """Return the sentences of a block as Python strings.
+
+    >>> sentences = [Sentence({"word": ("a", "dog")}, ("DT", "NN")), Sentence({"word": ("no",)}, ("DT",))]
+    >>> list(block_sentences(block_from_sentences(sentences))) == sentences
+    True
+    """
     columns = {name: block.strings(name) for name in block.columns}
     tags = columns.pop(LABEL, None)
     for begin, end in zip(block.offsets[:-1].tolist(), block.offsets[1:].tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""Spans of characters in, spans of tokens out, and back; their borders must be borders of tokens."""
+"""Spans of characters in, spans of tokens out, and back. A span must begin and end where a token does."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from sapo.tags import Span, check_token_span
 
 @dataclass(frozen=True, slots=True)
 class CharSpan:
-    """Characters start, ..., end - 1 of a text belong together and are of this type.
+    """The characters start, ..., end - 1 of a text, and the type of the span they make.
 
     >>> text, span = "He saw Mary Ann", CharSpan(7, 15, "PER")
     >>> text[span.start:span.end]
@@ -22,7 +22,9 @@ class CharSpan:
 
 
 def char_spans_to_spans(char_spans: Iterable[CharSpan], token_offsets: Sequence[tuple[int, int]]) -> list[Span]:
-    """Return one token span for each character span, in the order given; borders must be borders of tokens.
+    """Return one token span for each character span, in the order given.
+
+    Raise SapoError if a span does not begin and end where a token does.
 
     >>> char_spans_to_spans([CharSpan(7, 15, "PER")], [(0, 2), (3, 6), (7, 11), (12, 15)])
     [Span(start=2, end=4, type='PER')]
@@ -30,7 +32,7 @@ def char_spans_to_spans(char_spans: Iterable[CharSpan], token_offsets: Sequence[
     Traceback (most recent call last):
     ...
     sapo.errors.SapoError: character span 8:15 'PER' does not begin where a token begins; \
-the nearest is token 2 at 7:11: move the span or split the token
+the nearest is token 3 at 7:11: move the span or split the token
     """
     _check_offsets(token_offsets)
     token_beginning_at = {start: token for token, (start, _) in enumerate(token_offsets)}
@@ -63,7 +65,7 @@ def spans_to_char_spans(spans: Iterable[Span], token_offsets: Sequence[tuple[int
 
 def _check_offsets(token_offsets: Sequence[tuple[int, int]]) -> None:
     previous_end = 0
-    for token, (start, end) in enumerate(token_offsets):
+    for token, (start, end) in enumerate(token_offsets, 1):
         if not previous_end <= start < end:
             raise SapoError(
                 f"token {token}: offsets {start}:{end} are empty or begin before {previous_end}; "
@@ -86,7 +88,7 @@ def _off_border(span: CharSpan, verb: str, border: int, token_offsets: Sequence[
     start, end = token_offsets[nearest]
     return (
         f"character span {_show(span)} does not {verb} where a token {verb}s; "
-        f"the nearest is token {nearest} at {start}:{end}: move the span or split the token"
+        f"the nearest is token {nearest + 1} at {start}:{end}: move the span or split the token"
     )
 
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block, Sentence
 from sapo.corpus.files import show_path
-from sapo.corpus.probable import RankedTagging, TaggedSpan, span_notes, tag_notes
-from sapo.corpus.scanner import Scanned, refuse_empty, scan_file
-from sapo.corpus.splicing import nbest_lines, splice_tags
+from sapo.corpus.origins import ScannedOrigin
+from sapo.corpus.predictions import RankedTagging, TaggedSpan, span_notes, tag_notes
+from sapo.corpus.scanner import refuse_empty, scan_file
+from sapo.corpus.tagged_lines import nbest_lines, number_tags, splice_tags
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Ints
 
@@ -21,7 +22,11 @@ USUAL_NAMES = ("word", "pos", "chunk")
 def read_blocks(
     path: str | Path, *, label: str | None = None, columns: Sequence[str] | None = None, labelled: bool = True
 ) -> Iterator[Block]:
-    """`label` is a column's number (0 is the first, -1 the last) or name; the default is the last column."""
+    """Read a column file in blocks.
+
+    `label` is the number (0 is the first, -1 the last) or name of the label's column; the default is the last column.
+    `columns` names all columns. Without `labelled`, the file may lack the label and other columns.
+    """
     name = show_path(path)
     names: tuple[str, ...] | None = None
     for scanned in scan_file(path):
@@ -29,15 +34,15 @@ def read_blocks(
             names = name_columns(scanned.layout.columns, label, columns, labelled, name)
         if labelled:
             refuse_empty(scanned, names.index(LABEL), name)
-        yield Block(
-            name, names, scanned.data, scanned.starts, scanned.ends, scanned.offsets, extra={"scanned": scanned}
-        )
+        origin = ScannedOrigin(scanned)
+        yield Block(name, names, scanned.data, scanned.starts, scanned.ends, scanned.offsets, origin)
 
 
 def name_columns(
     count: int, label: str | None, columns: Sequence[str] | None, labelled: bool, source: str
 ) -> tuple[str, ...]:
-    """
+    """Return the names of a file's columns, with 'label' for that of the label.
+
     >>> name_columns(3, None, None, True, "train.txt")
     ('word', 'pos', 'label')
     >>> name_columns(4, "pos", ["word", "pos", "chunk", "ner"], True, "train.txt")
@@ -67,7 +72,7 @@ def name_columns(
 
 
 def without_label(columns: Sequence[str]) -> list[str]:
-    """The column of the label under the name that it would have in a file without labels.
+    """Return the names of columns, with the label's under the name that it would have in a file without labels.
 
     >>> without_label(["word", "pos", "label"]), without_label(["word", "chunk", "label"])
     (['word', 'pos', 'chunk'], ['word', 'chunk', 'c2'])
@@ -78,6 +83,11 @@ def without_label(columns: Sequence[str]) -> list[str]:
 
 
 def column_index(label: str | None, columns: Sequence[str] | None, count: int, source: str) -> int:
+    """Return the index of the column that `label` names or numbers; `source` is the file, for messages.
+
+    >>> column_index("-1", None, 3, "train.txt"), column_index("pos", None, 3, "train.txt")
+    (2, 1)
+    """
     if label is None:
         return count - 1
     if columns is not None and label in columns:
@@ -92,37 +102,51 @@ def column_index(label: str | None, columns: Sequence[str] | None, count: int, s
 
 
 def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
-    """The block as it came, with the tag as a further column."""
-    scanned: Scanned = block.extra["scanned"]
+    """Return the block as it was read, with the tag as one more column."""
+    scanned = block.origin_as(ScannedOrigin).scanned
     separator = "\t" if scanned.layout.tabs else " "
     pieces = [separator + tag for tag in labels]
     return splice_tags(scanned.data, scanned.line_ends, scanned.line_ends, pieces, tags)
 
 
 def nbest(block: Block, taggings: Sequence[Sequence[RankedTagging]], labels: Sequence[str]) -> bytes:
-    """The ranked taggings of each sentence, best first, with their probabilities."""
+    """Return each sentence once for each of its taggings, best first, with their probabilities as comments."""
     return nbest_lines(block, taggings, labels, tagged)
 
 
 def with_marginals(block: Block, tags: Ints, marginal: Doubles, labels: Sequence[str]) -> bytes:
-    """The block as it came, with the tag and its probability as two further columns."""
+    """Return the block as it was read, with the tag and its probability as two more columns."""
     return _with_notes(block, tags, tag_notes(tags, marginal), labels)
 
 
 def with_spans(block: Block, tags: Ints, spans: Sequence[Sequence[TaggedSpan]], labels: Sequence[str]) -> bytes:
-    """The block as it came, with the tag and the probability of its span, or '_', as two further columns."""
+    """Return the block as it was read, with two more columns: the tag, and the probability of its span or '_'."""
     return _with_notes(block, tags, span_notes(spans, block.offsets), labels)
 
 
 def _with_notes(block: Block, tags: Ints, notes: Sequence[str], labels: Sequence[str]) -> bytes:
-    scanned: Scanned = block.extra["scanned"]
+    scanned = block.origin_as(ScannedOrigin).scanned
     separator = "\t" if scanned.layout.tabs else " "
     pieces = [f"{separator}{labels[tag]}{separator}{note}" for tag, note in zip(tags.tolist(), notes, strict=True)]
     return splice_tags(scanned.data, scanned.line_ends, scanned.line_ends, pieces, np.arange(len(tags), dtype=np.int32))
 
 
+def retagged(block: Block, sentences: Sequence[Sentence], **_: Any) -> bytes:
+    """Return the block with the tags of these sentences in the place of its labels; nothing else changes."""
+    scanned = block.origin_as(ScannedOrigin).scanned
+    labels, tags = number_tags(tag for sentence in sentences for tag in sentence.tags or ())
+    if not len(tags):  # without labels, or without sentences
+        return scanned.data.tobytes()
+    at = block.columns.index(LABEL)
+    return splice_tags(scanned.data, scanned.starts[:, at], scanned.ends[:, at], labels, tags)
+
+
 def write_sentence(sentence: Sentence, **_: Any) -> str:
-    """Columns with a TAB between them, the tags last; a blank inside a value is no trouble then."""
+    r"""Return a sentence with a TAB between its columns, the tags last. Values may then hold blanks.
+
+    >>> write_sentence(Sentence({"word": ("New York", "sleeps")}, ("NNP", "VBZ")))
+    'New York\tNNP\nsleeps\tVBZ\n\n'
+    """
     rows = [*sentence.columns.values(), *([sentence.tags] if sentence.tags is not None else [])]
     strange = r"[\t\r\n\ufeff]" if len(rows) > 1 else r"[\t\r\n\ufeff ]"
     for row in rows:

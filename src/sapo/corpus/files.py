@@ -1,4 +1,4 @@
-"""A path (or '-') in, chunks of bytes out; and the other way round, without ever leaving half a file."""
+"""Read files in chunks of bytes, and write them whole or not at all. '-' is standard input or output."""
 
 import gzip
 import io
@@ -30,11 +30,16 @@ OTHERS = {
 
 
 def show_path(path: str | Path) -> str:
+    """Return the name of a file for messages.
+
+    >>> show_path("-"), show_path("train.txt")
+    ('standard input', 'train.txt')
+    """
     return "standard input" if str(path) == "-" else str(path)
 
 
 def read_chunks(path: str | Path, size: int = CHUNK) -> Iterator[bytes]:
-    """The bytes of a file, unzipped if need be. From a pipe or a terminal they come as they arrive."""
+    """Yield the bytes of a file, uncompressed if it is gzipped. From a pipe or a terminal they come as they arrive."""
     name = show_path(path)
     try:
         if str(path) == "-":
@@ -56,7 +61,7 @@ def read_chunks(path: str | Path, size: int = CHUNK) -> Iterator[bytes]:
 
 
 def _chunks(stream: IO[bytes], size: int, *, whole: bool = False) -> Iterator[bytes]:
-    """Full chunks, or what a pipe or terminal has to offer just now."""
+    """Yield full chunks of a whole file, or whatever a pipe or terminal has just now."""
     buffered = cast(io.BufferedReader, stream)
     zipped = buffered.peek(2)[:2] == GZIP_MAGIC if hasattr(buffered, "peek") else False
     source = cast(io.BufferedReader, gzip.GzipFile(fileobj=buffered)) if zipped else buffered
@@ -66,7 +71,7 @@ def _chunks(stream: IO[bytes], size: int, *, whole: bool = False) -> Iterator[by
 
 
 def _refuse_others(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """The same chunks, unless their first bytes tell that this is no text in UTF-8."""
+    """Yield the same chunks; raise SapoError if the first bytes show that this is not UTF-8 text."""
     held: list[bytes] = []
     for chunk in chunks:
         held.append(chunk)
@@ -81,7 +86,7 @@ def _refuse_others(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
 
 
 def check_readable(path: str | Path) -> None:
-    """Raise at once where there is no such file, before anything is said or done; '-' is standard input."""
+    """Raise SapoError if there is no such file: to be called before any work begins. '-' is standard input."""
     if str(path) == "-":
         return
     try:
@@ -94,7 +99,7 @@ def check_readable(path: str | Path) -> None:
 
 
 def check_utf8(data: bytes, name: str, first_line: int) -> None:
-    """Raise with file, line and byte where the data is not UTF-8."""
+    """Raise SapoError with file, line and byte if the data is not UTF-8."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -108,9 +113,15 @@ def check_utf8(data: bytes, name: str, first_line: int) -> None:
 
 @contextmanager
 def write_file(path: str | Path) -> Iterator[BinaryIO]:
-    """A stream that becomes the file when all is written; on any error the old file stays as it was.
+    r"""Open a stream that becomes the file once all is written; on any error the old file stays as it was.
 
-    '-' is standard output; a name that ends in .gz is zipped.
+    '-' is standard output; a file whose name ends in .gz is compressed.
+
+    >>> with tempfile.TemporaryDirectory() as room:
+    ...     with write_file(f"{room}/a.txt.gz") as stream:
+    ...         _ = stream.write(b"a X\n")
+    ...     list(read_chunks(f"{room}/a.txt.gz"))
+    [b'a X\n']
     """
     target = Path(path)
     if str(path) == "-":
@@ -135,7 +146,7 @@ def write_file(path: str | Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def replace_file(target: Path) -> Iterator[Path]:
-    """A path beside the target to write to; it takes the target's place at the end, or vanishes on any error."""
+    """Give a path beside the target to write to; it replaces the target at the end, or is removed on any error."""
     real = target.resolve()  # through links: the file behind them is meant
     part = real.with_name(f".{real.name}.{secrets.token_hex(4)}.part")
     with _told(target):
@@ -154,7 +165,9 @@ def replace_file(target: Path) -> Iterator[Path]:
 
 
 def stream_number(path: str | Path) -> int | None:
-    """The number of an open stream that has a name. It is written to as it is: the file that it leads to may hold more.
+    """Return the number of the open stream that a path names, or None if it names a file.
+
+    Such a stream is written to and never replaced: the file behind it may hold more.
 
     >>> stream_number("/dev/stdout"), stream_number("/dev/fd/3"), stream_number("/dev/shm/train.txt")
     (1, 3, None)
@@ -166,12 +179,12 @@ def stream_number(path: str | Path) -> int | None:
 
 
 def is_special(target: Path) -> bool:
-    """/dev/null, /dev/stdout or a named pipe: written to, never replaced."""
+    """Return whether this is /dev/null, /dev/stdout or a named pipe, which are written to and never replaced."""
     return stream_number(target) is not None or (target.exists() and not target.is_file())
 
 
 def check_writable(path: str | Path) -> None:
-    """Find out before hours of work whether the result can be written."""
+    """Raise SapoError if a file cannot be written: to be called before hours of work."""
     if str(path) == "-":
         return
     target = Path(path)

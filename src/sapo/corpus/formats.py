@@ -1,4 +1,4 @@
-"""Which format a file has, and its reader and writer."""
+"""Find the format of a file, with its reader and writer."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ ENDINGS = {".conllu": "conllu", ".conll-u": "conllu", ".jsonl": "jsonl", ".ndjso
 
 
 def format_of(path: str | Path, given: str | None = None) -> str:
-    """The format that was asked for, or the one that the name tells; column files are the default.
+    """Return the format that was given, or else the one of the file extension; the default is a column file.
 
     >>> format_of("train.conllu.gz"), format_of("train.txt"), format_of("-", "jsonl")
     ('conllu', 'columns', 'jsonl')
@@ -36,7 +36,10 @@ def read_blocks(
     columns: Sequence[str] | None = None,
     labelled: bool = True,
 ) -> Iterator[Block]:
-    """A corpus in pieces of some thousand tokens, as bytes."""
+    """Read a corpus as bytes, in blocks of some thousand tokens.
+
+    The arguments are those of `read`.
+    """
     reader = FORMATS[format_of(path, format)]
     blocks: Iterator[Block] = reader.read_blocks(path, label=label, columns=columns, labelled=labelled)
     return blocks
@@ -50,15 +53,29 @@ def read(
     columns: Sequence[str] | None = None,
     labelled: bool = True,
 ) -> Iterator[Sentence]:
-    """A corpus sentence by sentence, as Python strings."""
+    """Read a corpus sentence by sentence, as Python strings.
+
+    `format` is columns, conllu or jsonl, inferred from the file extension by default. `label` says where the label is:
+    a column's number or name, a key of FEATS, or a key of JSONL. `columns` names the columns of a column file. Read a
+    file without labels with `labelled=False`.
+
+    >>> from sapo.corpus.sample import sample_path
+    >>> next(read(sample_path("train"))).words[:3]
+    ('The', 'miners', 'laid')
+    """
     chosen = format_of(path, format)
-    sentences = getattr(FORMATS[chosen], "sentences", block_sentences)
     for block in read_blocks(path, format=chosen, label=label, columns=columns, labelled=labelled):
-        yield from sentences(block)
+        yield from sentences_of(block, chosen)
+
+
+def sentences_of(block: Block, format: str) -> Iterator[Sentence]:
+    """Return the sentences of a block with all that its format knows of them, such as the running text."""
+    sentences: Iterator[Sentence] = getattr(FORMATS[format], "sentences", block_sentences)(block)
+    return sentences
 
 
 def first_and_all(blocks: Iterator[Block], name: str) -> tuple[Block, Iterator[Block]]:
-    """Look at the first block without losing it."""
+    """Return the first block that holds a sentence, and all blocks from it on; raise SapoError if there is none."""
     for block in blocks:
         if len(block.offsets) > 1:
             return block, itertools.chain([block], blocks)

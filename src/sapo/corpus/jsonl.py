@@ -3,178 +3,94 @@
     {"tokens": ["Anna", "sings"], "pos": ["NNP", "VBZ"], "tags": ["B-PER", "O"]}
     {"text": "Anna sings", "spans": [{"start": 0, "end": 4, "label": "PER"}]}
 
-Every other list of strings that is as long as `tokens` is a column. Tagging keeps all other keys as they are.
+Every other list of strings that is as long as `tokens` is a column. Tagging leaves all other keys as they are.
 """
 
+import itertools
 import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block, Sentence, block_from_sentences
-from sapo.corpus.char_spans import CharSpan, char_spans_to_spans, spans_to_char_spans
-from sapo.corpus.files import check_utf8, read_chunks, show_path
-from sapo.corpus.probable import RankedTagging, TaggedSpan, top_n_mass
-from sapo.corpus.scanner import BOM
-from sapo.corpus.tokenise import tokenise
-from sapo.corpus.tokens import check_labels
+from sapo.corpus.char_spans import spans_to_char_spans
+from sapo.corpus.files import show_path
+from sapo.corpus.json_records import Record, read_records
+from sapo.corpus.predictions import RankedTagging, TaggedSpan, top_n_mass
 from sapo.errors import SapoError
-from sapo.kernels.types import Doubles, Ints
-from sapo.tags import Span, loose_spans, spans_to_tags
+from sapo.kernels.types import Doubles, Ints, Longs
+from sapo.tags import Span, loose_spans
 
 SENTENCES = 500  # in a block
-LONGEST_LINE = 1 << 26
 LEAST = 0.001  # marginals below it are left out
+
+
+@dataclass(frozen=True, slots=True)
+class JsonlOrigin:
+    """The origin of a block of JSONL, where a sentence is a line."""
+
+    records: tuple[Record, ...]
+
+    def first_lines(self) -> Longs:
+        return np.array([record.line for record in self.records], np.int64)
+
+    def line_of(self, token: int, sentence: int) -> int:
+        return self.records[sentence].line
+
+    def check_labels(self, labels: Sequence[str]) -> None:
+        """JSON can hold everything."""
+
+    def other_lines(self) -> int:
+        return 0
+
+    def other_keys(self, label: str) -> Sequence[str]:
+        return list(dict.fromkeys(key for record in self.records for key in record.other_keys(label)))
 
 
 def read_blocks(
     path: str | Path, *, label: str | None = None, columns: Sequence[str] | None = None, labelled: bool = True
 ) -> Iterator[Block]:
-    """`label` is the key of the tags, `tags` by default."""
+    """Read a JSONL file in blocks.
+
+    `label` is the key of the tags, `tags` by default. `columns` must be None: the keys of the file name its columns.
+    """
     name = show_path(path)
     if columns is not None:
         raise SapoError(f"{name}: the columns of JSONL have their names; leave the names of columns out")
-    batch: list[tuple[dict[str, Any], Sentence]] = []
-    lines: list[int] = []
+    batch: list[Record] = []
     known: tuple[str, ...] = ()  # the columns of the first block
-    for number, line in _lines(path, name):
-        record = _parse(line, f"{name}:{number}")
-        sentence = _sentence(record, label or "tags", labelled, f"{name}:{number}")
-        check_labels(sentence.tags or (), f"{name}:{number}")
-        batch.append((record, sentence))
-        lines.append(number)
+    for record in read_records(path, label or "tags", labelled):
+        batch.append(record)
         if len(batch) == SENTENCES:
-            block = _block(batch, name, lines, known)
+            block = _block(batch, name, known)
             known = known or block.columns
             yield block
-            batch, lines = [], []
+            batch = []
     if batch:
-        yield _block(batch, name, lines, known)
+        yield _block(batch, name, known)
 
 
-def _lines(path: str | Path, name: str) -> Iterator[tuple[int, bytes]]:
-    pieces: list[bytes] = []  # of a line that has not ended; joined once, since each join copies all of it
-    size = number = 0
-    for chunk in read_chunks(path):
-        *lines, rest = chunk.split(b"\n")
-        if lines:
-            lines[0] = b"".join([*pieces, lines[0]])
-            pieces, size = [], 0
-        for line in lines:
-            number += 1
-            yield from _line(line, number)
-        pieces.append(rest)
-        size += len(rest)
-        if size > LONGEST_LINE:
-            raise SapoError(f"{name}:{number + 1}: line longer than {LONGEST_LINE >> 20} MB; write one sentence a line")
-    yield from _line(b"".join(pieces), number + 1)
-
-
-def _line(line: bytes, number: int) -> Iterator[tuple[int, bytes]]:
-    if number == 1:
-        line = line.removeprefix(BOM)
-    if line.strip():
-        yield number, line
-
-
-def _parse(line: bytes, place: str) -> dict[str, Any]:
-    name, _, number = place.rpartition(":")
-    check_utf8(line, name, int(number))
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise SapoError(f"{place}: not JSON ({error})") from None
-    if not isinstance(record, dict):
-        raise SapoError(f'{place}: expected an object such as {{"tokens": [...]}}, found {type(record).__name__}')
-    return record
-
-
-def _sentence(record: dict[str, Any], label: str, labelled: bool, place: str) -> Sentence:
-    if "tokens" in record:
-        tokens = _strings(record["tokens"], "tokens", place)
-        columns = {
-            key: tuple(values)
-            for key, values in record.items()
-            if key not in ("tokens", label, "word", "tags", LABEL)
-            and isinstance(values, list)
-            and len(values) == len(tokens)
-            and all(isinstance(value, str) for value in values)
-        }
-        tags = None
-        if labelled:
-            if label not in record:
-                raise SapoError(f"{place}: has no '{label}'; known here: {', '.join(record)}")
-            tags = tuple(_strings(record[label], label, place))
-            if len(tags) != len(tokens):
-                raise SapoError(f"{place}: {len(tokens)} tokens but {len(tags)} {label}")
-        text = record.get("text")
-        return Sentence({"word": tuple(tokens), **columns}, tags, text=text if isinstance(text, str) else None)
-    if not isinstance(record.get("text"), str):
-        raise SapoError(f"{place}: has neither 'tokens' nor 'text'; known here: {', '.join(record) or 'nothing'}")
-    text = record["text"]
-    offsets = tokenise(text)
-    tags = None
-    if labelled:
-        try:
-            spans = char_spans_to_spans(_char_spans(record, place), offsets)
-            tags = tuple(spans_to_tags(spans, len(offsets), "iob2"))
-        except SapoError as error:
-            message = str(error)
-            raise SapoError(message if message.startswith(place) else f"{place}: {message}") from None
-    return Sentence({"word": tuple(text[a:b] for a, b in offsets)}, tags, text=text, offsets=tuple(offsets))
-
-
-def _strings(value: object, key: str, place: str) -> list[str]:
-    if not isinstance(value, list):
-        raise SapoError(f"{place}: '{key}' must be a list of strings, found {value!r:.60}")
-    for item in value:
-        if not isinstance(item, str):
-            raise SapoError(f"{place}: '{key}' must be a list of strings, found {item!r:.60} in it")
-    return value
-
-
-def _char_spans(record: dict[str, Any], place: str) -> list[CharSpan]:
-    """Spans as objects or as [start, end, label], under 'spans' or 'entities'."""
-    spans = record.get("spans", record.get("entities"))
-    if not isinstance(spans, list):
-        raise SapoError(f"{place}: has no list 'spans'; known here: {', '.join(record)}")
-    found = []
-    for span in spans:
-        if isinstance(span, dict):
-            values = [span.get("start"), span.get("end"), span.get("label", span.get("type"))]
-        else:
-            values = list(span) if isinstance(span, list) else []
-        match values:
-            case [int(start), int(end), str(kind)]:
-                found.append(CharSpan(start, end, kind))
-            case _:
-                raise SapoError(f'{place}: a span must have "start", "end" and "label", found {span!r:.80}')
-    return found
-
-
-def _block(
-    batch: list[tuple[dict[str, Any], Sentence]], name: str, lines: list[int], known: Sequence[str] = ()
-) -> Block:
-    sentences = [sentence for _, sentence in batch]
-    kept = _columns(sentences, name, lines, known)
+def _block(batch: Sequence[Record], name: str, known: Sequence[str] = ()) -> Block:
+    kept = _columns(batch, name, known)
+    sentences = [record.sentence for record in batch]
     return block_from_sentences(
         (Sentence({key: sentence.columns.get(key, ()) for key in kept}, sentence.tags) for sentence in sentences),
         name,
-        records=batch,
-        lines=lines,
+        JsonlOrigin(tuple(batch)),
     )
 
 
-def _columns(sentences: Sequence[Sentence], name: str, lines: Sequence[int], known: Sequence[str]) -> list[str]:
-    """What all sentences have. A list that happens to be as long as the tokens here and there is no column.
+def _columns(batch: Sequence[Record], name: str, known: Sequence[str]) -> list[str]:
+    """Return the columns that all sentences have. A list that is as long as the tokens only now and then is not one.
 
-    What the blocks before have, or half of these sentences and not all, is a column with a hole: that is a mistake.
+    Raise SapoError if a column has a hole: a list that the blocks before have, or half of these sentences but not all.
     """
-    full = [(line, sentence.columns) for line, sentence in zip(lines, sentences, strict=True) if len(sentence)]
+    full = [(record.line, record.sentence.columns) for record in batch if len(record.sentence)]
     counts = Counter(key for _, columns in full for key in columns)
     for key in dict.fromkeys([*(key for key in known if key != LABEL), *counts]):
         if counts[key] < len(full) and (key in known or 2 * counts[key] >= len(full)):
@@ -187,27 +103,26 @@ def _columns(sentences: Sequence[Sentence], name: str, lines: Sequence[int], kno
 
 
 def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
-    """Each record as it came, with `tags`; and with `spans` where it came as text."""
+    """Return each record as it was read, with `tags`, and with `spans` if it came as text."""
     return "".join(json_line(record) for record, _, _ in _tagged_records(block, tags, labels)).encode()
 
 
 def _tagged_records(
     block: Block, tags: Ints, labels: Sequence[str]
 ) -> Iterator[tuple[dict[str, Any], Sentence, slice]]:
-    """Each record with its tags, its sentence, and where its tokens stand in the block."""
-    for (record, sentence), begin, end in zip(
-        block.extra["records"], block.offsets[:-1].tolist(), block.offsets[1:].tolist(), strict=True
-    ):
+    """Yield each record with its tags, its sentence, and where its tokens stand in the block."""
+    offsets = block.offsets.tolist()
+    for record, (begin, end) in zip(_records(block), itertools.pairwise(offsets), strict=True):
         names = [labels[tag] for tag in tags[begin:end].tolist()]
-        yield with_tags(record, sentence, names), sentence, slice(begin, end)
+        yield with_tags(record, names), record.sentence, slice(begin, end)
 
 
 def nbest(block: Block, taggings: Sequence[Sequence[RankedTagging]], labels: Sequence[str]) -> bytes:
-    """Each record as `tagged` gives it, with all taggings and their probabilities under `nbest`."""
+    """Return each record as `tagged` does, with all taggings and their probabilities under `nbest`."""
     lines = []
-    for (record, sentence), ranked in zip(block.extra["records"], taggings, strict=True):
+    for record, ranked in zip(_records(block), taggings, strict=True):
         named = [[labels[tag] for tag in tagging.tags.tolist()] for tagging in ranked]
-        result = with_tags(record, sentence, named[0] if named else [])
+        result = with_tags(record, named[0] if named else [])
         result["nbest"] = [
             {
                 "tags": tags,
@@ -222,7 +137,7 @@ def nbest(block: Block, taggings: Sequence[Sequence[RankedTagging]], labels: Seq
 
 
 def with_marginals(block: Block, tags: Ints, marginal: Doubles, labels: Sequence[str]) -> bytes:
-    """Each record as `tagged` gives it, with the probable labels of each token under `marginals`, best first."""
+    """Return each record as `tagged` does, with the probable labels of each token under `marginals`, best first."""
     lines = []
     for record, _, tokens in _tagged_records(block, tags, labels):
         record["marginals"] = [
@@ -234,7 +149,7 @@ def with_marginals(block: Block, tags: Ints, marginal: Doubles, labels: Sequence
 
 
 def with_spans(block: Block, tags: Ints, spans: Sequence[Sequence[TaggedSpan]], labels: Sequence[str]) -> bytes:
-    """Each record as `tagged` gives it, with `token_spans`; `spans` of text, in characters, have probabilities too."""
+    """Return each record as `tagged` does, with `token_spans`; the `spans` of text have probabilities too."""
     lines = []
     for (record, sentence, _), found in zip(_tagged_records(block, tags, labels), spans, strict=True):
         shares = [round(span.probability, 6) for span in found]
@@ -253,15 +168,17 @@ def with_spans(block: Block, tags: Ints, spans: Sequence[Sequence[TaggedSpan]], 
 
 
 def json_line(record: dict[str, Any]) -> str:
-    """Readable letters, unless there is half a surrogate pair, which only JSON's escapes can hold."""
+    """Return a record as a line, in UTF-8; only half a surrogate pair is written with JSON's escapes."""
     line = json.dumps(record, ensure_ascii=False)
     if re.search("[\ud800-\udfff]", line):
         line = json.dumps(record)
     return line + "\n"
 
 
-def with_tags(record: dict[str, Any], sentence: Sentence, tags: Sequence[str]) -> dict[str, Any]:
-    result: dict[str, Any] = {**record, "tags": list(tags)}
+def with_tags(record: Record, tags: Sequence[str]) -> dict[str, Any]:
+    """Return the values of a record with `tags`; with `tokens` and `spans` too where it came as text."""
+    sentence = record.sentence
+    result: dict[str, Any] = {**record.values, "tags": list(tags)}
     if sentence.offsets is not None:
         result["tokens"] = list(sentence.words)
         if all(tag == "O" or tag[1:2] == "-" for tag in tags):
@@ -275,12 +192,40 @@ def _spans_as_json(tags: Sequence[str], offsets: Sequence[tuple[int, int]]) -> l
 
 
 def sentences(block: Block) -> Iterator[Sentence]:
-    for _, sentence in block.extra["records"]:
-        yield sentence
+    """Yield the sentences with their text and the places of their tokens in it."""
+    for record in _records(block):
+        yield record.sentence
+
+
+def _records(block: Block) -> tuple[Record, ...]:
+    return block.origin_as(JsonlOrigin).records
+
+
+def retagged(block: Block, sentences: Sequence[Sentence], *, label: str, text: bool, **_: Any) -> bytes:
+    """Return the records with the tags of these sentences under the key `label`, or, with `text`, as text and spans.
+
+    All other keys stay. Records of text get their tokens too, without which tags have no meaning.
+    """
+    lines = []
+    for record, sentence in zip(_records(block), sentences, strict=True):
+        new = dict(record.values)
+        tags = {} if sentence.tags is None else {"tags" if sentence.offsets else label: list(sentence.tags)}
+        if text and sentence.offsets is None:
+            for key in ("tokens", *tags):
+                new.pop(key, None)
+            new |= json.loads(write_sentence(sentence, text=True))
+        elif not text:
+            new |= {"tokens": list(sentence.words), **tags}
+        lines.append(json_line(new))
+    return "".join(lines).encode()
 
 
 def write_sentence(sentence: Sentence, *, text: bool = False, **_: Any) -> str:
-    """As tokens and tags; with `text`, as running text and character spans."""
+    r"""Return a sentence as tokens and tags, or, with `text`, as running text and character spans.
+
+    >>> write_sentence(Sentence({"word": ("Anna", "sings")}, ("B-PER", "O")), text=True)
+    '{"text": "Anna sings", "spans": [{"start": 0, "end": 4, "label": "PER"}]}\n'
+    """
     if not text:
         record: dict[str, Any] = {"tokens": list(sentence.words)}
         record.update((name, list(values)) for name, values in sentence.columns.items() if name != "word")
@@ -300,7 +245,7 @@ def write_sentence(sentence: Sentence, *, text: bool = False, **_: Any) -> str:
 
 
 def _join(words: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Words with a blank between them, and where each stands."""
+    """Return words joined by blanks, with the start and end of each."""
     offsets = []
     at = 0
     for word in words:

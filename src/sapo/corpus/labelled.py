@@ -1,4 +1,4 @@
-"""Labelled data as a user gives it in, a file, sentences, or pairs of tokens and tags; checked blocks or pairs out."""
+"""Labelled data from the user in (a file, sentences, or pairs of tokens and tags), checked blocks or pairs out."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Source = str | Path | Iterable[Sentence] | Pairs
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Sentences with tags, at least one of them, and none without tokens."""
+    """Sentences with tags: at least one sentence, and none without tokens."""
 
     name: str  # for messages
     first: Block
@@ -26,7 +26,7 @@ class Labelled:
 
 
 def read_labelled(data: Source, what: str, **reading: Any) -> Labelled:
-    """`what` the data is, for messages: 'training data'.
+    """Read and check labelled data. `what` it is, for messages: 'training data'; `reading` as of `read`.
 
     >>> read_labelled([(["a", "dog"], ["DT", "NN"])], "training data").first.columns
     ('word', 'label')
@@ -37,8 +37,14 @@ def read_labelled(data: Source, what: str, **reading: Any) -> Labelled:
 
 
 def read_pairs(listed: Sequence[Any], what: str) -> tuple[list[Any], list[Sequence[str]]]:
-    """Check that these are pairs of as many tokens as tags, and none is empty. A tag that is None is missing."""
-    for number, pair in enumerate(listed):
+    """Return the tokens and the tags of pairs; raise SapoError unless each pair has as many tokens as tags.
+
+    A tag that is None is missing. `what` the data is, for messages.
+
+    >>> read_pairs([(["a", "dog"], ["DT", "NN"])], "training data")
+    ([['a', 'dog']], [['DT', 'NN']])
+    """
+    for number, pair in enumerate(listed, 1):
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
             raise SapoError(f"{what}: sentence {number} must be a pair of tokens and tags, found {pair!r:.60}")
         tokens, tags = pair
@@ -62,7 +68,7 @@ def _blocks(data: Source, what: str, **reading: Any) -> tuple[Iterator[Block], s
     if not listed:
         raise SapoError(f"{what}: holds no sentence")
     if isinstance(listed[0], Sentence):
-        for number, sentence in enumerate(listed):
+        for number, sentence in enumerate(listed, 1):
             if not isinstance(sentence, Sentence):
                 raise SapoError(f"{what}: sentence {number} is no Sentence, unlike those before it: {sentence!r:.40}")
         block = block_from_sentences(listed, what)
@@ -71,7 +77,7 @@ def _blocks(data: Source, what: str, **reading: Any) -> tuple[Iterator[Block], s
         token = tokens[0][0]
         if not (isinstance(token, str) or (isinstance(token, tuple) and token)):
             raise SapoError(
-                f"{what}: sentence 0, token 0: expected a string or a tuple of strings, found {token!r:.40}"
+                f"{what}: sentence 1, token 1: expected a string or a tuple of strings, found {token!r:.40}"
             )
         width = 1 if isinstance(token, str) else len(token)
         names = reading.get("columns") or [*("word", "pos", "chunk")[:width], *(f"c{i}" for i in range(3, width))]
@@ -84,7 +90,5 @@ def _blocks(data: Source, what: str, **reading: Any) -> tuple[Iterator[Block], s
 def _without_empty(blocks: Iterator[Block]) -> Iterator[Block]:
     for block in blocks:
         for sentence in np.flatnonzero(np.diff(block.offsets) == 0).tolist():
-            lines = block.extra.get("lines")  # of JSONL, where a sentence is a line
-            place = f"{block.name}:{lines[sentence]}: this sentence" if lines else f"{block.name}: sentence {sentence}"
-            raise SapoError(f"{place} has no tokens; leave it out")
+            raise SapoError(f"{block.place_of_sentence(sentence)} has no tokens; leave it out")
         yield block

@@ -1,4 +1,4 @@
-"""Chunks of a line-by-line file in, scanned chunks of whole sentences out. Shared by column files and CoNLL-U."""
+"""Files with one token a line in, scanned chunks of whole sentences out. Shared by column files and CoNLL-U."""
 
 import itertools
 import re
@@ -20,7 +20,7 @@ LONGEST_SENTENCE = 1 << 28  # bytes without an empty line: surely not what was m
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How lines are cut into fields."""
+    """How lines are split into fields: by single TABs, or by runs of blanks."""
 
     columns: int
     tabs: bool
@@ -40,9 +40,18 @@ class Scanned:
     line_ends: Ints
     offsets: Longs  # [sentences + 1]
 
+    def line_numbers(self, places: Ints) -> Longs:
+        """Return the number of the line of each place in `data`; the first line of the file is 1."""
+        numbers: Longs = self.first_line + np.searchsorted(np.flatnonzero(self.data == ord("\n")), places)
+        return numbers
+
+    def filled_lines(self) -> int:
+        """Count the lines that are not empty: tokens, comments and others."""
+        return len(re.findall(rb"(?m)^.*\S", self.data.tobytes()))
+
 
 def scan_file(path: str | Path, layout: Layout | None = None) -> Iterator[Scanned]:
-    """Read a file in pieces; without a layout, its first line of words tells how the columns stand."""
+    """Read a file in pieces of whole sentences. Without a layout, the first line that is a token decides it."""
     name = show_path(path)
     pieces: list[bytes] = []  # joined when there may be a whole sentence, since each join copies all of them
     waiting = 0  # bytes in them
@@ -83,7 +92,7 @@ def scan_file(path: str | Path, layout: Layout | None = None) -> Iterator[Scanne
 
 
 def _empty_line(new: bytes) -> tuple[bool, bytes]:
-    """Whether an empty line ends here, and how one may begin at the end, to be put before the next bytes.
+    """Return whether an empty line ends here, and how one may begin at the end, to be put before the next bytes.
 
     >>> _empty_line(b"a X\\n \\n"), _empty_line(b"a X\\n "), _empty_line(b"a X\\nb")
     ((True, b'\\n'), (False, b'\\n'), (False, b''))
@@ -132,7 +141,7 @@ def _scan(data: bytes, layout: Layout, final: bool, name: str, first_line: int) 
 
 
 def _refuse_lone_returns(data: bytes, name: str, first_line: int) -> None:
-    """A CR that ends no line would become a part of a word or tag, or make one line of the whole file."""
+    """Raise SapoError if a CR does not end a line: it would be part of a word or tag, or make one line of the file."""
     if data.count(b"\r") == data.count(b"\r\n"):
         return
     lone = re.search(rb"\r(?!\n|\Z)", data)  # what follows the last one is not known yet, or nothing does
@@ -145,7 +154,7 @@ def _refuse_lone_returns(data: bytes, name: str, first_line: int) -> None:
 
 
 def _recognise(data: bytes, final: bool) -> Layout | None:
-    """Look at the first line that is surely a word."""
+    """Return the layout of the first line that is surely a token, or None if there is none yet."""
     lines = data.split(b"\n")
     if not final:
         lines.pop()
@@ -165,7 +174,7 @@ def _recognise(data: bytes, final: bool) -> Layout | None:
 
 
 def refuse_empty(scanned: Scanned, column: int, name: str) -> None:
-    """An empty label is surely a mistake, such as a TAB at the end of each line."""
+    """Raise SapoError if a label is empty: surely a mistake, such as a TAB at the end of each line."""
     empty = np.flatnonzero(scanned.starts[:, column] == scanned.ends[:, column])
     if len(empty):
         at = int(scanned.line_starts[empty[0]])
@@ -178,7 +187,7 @@ def refuse_empty(scanned: Scanned, column: int, name: str) -> None:
 
 
 def sentence_regions(scanned: Scanned) -> list[tuple[int, int]]:
-    """Where the lines of each sentence begin and end: comments before it, and what stands behind its last word."""
+    """Return where the lines of each sentence begin and end, with comments before it and other lines behind it."""
     whole = scanned.data.tobytes()
     regions = []
     begin = 0

@@ -1,6 +1,6 @@
-"""Raw text in, character offsets of its tokens out; close to the Penn Treebank, in a few fixed rules.
+"""Raw text in, character offsets of its tokens out, by a few fixed rules close to those of the Penn Treebank.
 
-1. White space parts tokens and is in none.
+1. White space separates tokens and belongs to none.
 2. Brackets, double quotes, long dashes, ellipses, and commas that are not between two digits are tokens anywhere.
 3. Other punctuation is split off at both ends of a word and kept inside it: o'clock, AT&T, 1,000.5, 12:30.
 4. The clitics 's 'd 'm 're 've 'll n't are tokens: do|n't, I|'d|'ve. Straight and curly apostrophes are alike.
@@ -28,7 +28,7 @@ _CLITIC_BEGINS = re.compile(r"['\u2019](?:s|d|m|re|ve|ll)(?![\w'\u2019])", re.IG
 
 
 def tokenise(text: str) -> list[tuple[int, int]]:
-    """Return (start, end) of each token, end exclusive; every character but white space is in exactly one.
+    """Return (start, end) of each token, end exclusive. Every character but white space is in exactly one token.
 
     >>> text = "Mr. Smith didn't pay $1,000.5 in the U.S., did he?"
     >>> [text[start:end] for start, end in tokenise(text)]

@@ -1,4 +1,4 @@
-"""Sentences as Python lists of tokens in, a block as readers give it out."""
+"""Sentences as Python lists of tokens in, a block out."""
 
 import re
 from collections.abc import Sequence
@@ -16,17 +16,18 @@ def sentence_block(
     first: int = 0,
     trained: Sequence[str] = (),
 ) -> Block:
-    """Sentences of strings (one column) or tuples (several) as a block; `first` is the number of the first of them.
+    """Return sentences of strings (one column) or tuples (several columns) as a block.
 
-    A token may also bring all columns of the training data, `trained`.
+    `tags` has the tags of each sentence; `first` is how many sentences came before these, for messages. A token may
+    also have all columns of the training data, `trained`.
 
     >>> sentence_block([["a", "dog"]], ["word"], [["DT", "NN"]]).columns
     ('word', 'label')
     """
     listed = []
     for number, tokens in enumerate(sentences):
-        place = f"sentence {first + number}"
-        rows = [_row(token, columns, trained, f"{place}, token {position}") for position, token in enumerate(tokens)]
+        place = f"sentence {first + number + 1}"
+        rows = [_row(token, columns, trained, f"{place}, token {count}") for count, token in enumerate(tokens, 1)]
         values = zip(*rows, strict=True) if rows else [() for _ in columns]
         listed.append(
             Sentence(dict(zip(columns, map(tuple, values), strict=True)), tuple(tags[number]) if tags else None)
@@ -35,7 +36,7 @@ def sentence_block(
 
 
 def check_sentence(tokens: Any, place: str) -> None:
-    """Raise where this is no list; a string is one too, but of letters."""
+    """Raise SapoError unless this is a list of tokens. A string is not: it is a sequence of letters."""
     if isinstance(tokens, str):
         raise SapoError(f"{place}: expected a list of tokens, found the string {tokens[:40]!r}; split it first")
     if not isinstance(tokens, Sequence):
@@ -43,7 +44,7 @@ def check_sentence(tokens: Any, place: str) -> None:
 
 
 def check_labels(labels: Sequence[str], place: str) -> None:
-    """Raise where a label is no text: models and files could not hold it."""
+    """Raise SapoError if a label is not valid Unicode: models and files could not hold it."""
     try:
         "".join(labels).encode()
     except UnicodeEncodeError:

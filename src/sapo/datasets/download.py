@@ -1,4 +1,4 @@
-"""An address in, bytes out, or one line that says why not."""
+"""Download a web address, or raise an error that says why not in one line."""
 
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -10,7 +10,7 @@ SECONDS = 30  # of silence before we give up
 
 
 class Body:
-    """What arrives. To pooch it is the output file and the progress bar in one; it refuses too much."""
+    """The bytes that arrive, up to a limit. For pooch it is the output file and the progress bar in one."""
 
     def __init__(self, limit: int, tell: Tell) -> None:
         self.data = bytearray()
@@ -33,13 +33,13 @@ class Body:
 
 
 def need_pooch() -> None:
-    """Say what to install, once, where it is not there."""
+    """Raise SapoError with what to install if pooch is missing."""
     if find_spec("pooch") is None:
         raise SapoError("fetching corpora needs the package pooch; install it with pip install 'sapo-nlp[data]'")
 
 
 def download(url: str, *, limit: int, tell: Tell) -> bytes:
-    """The whole body of a web address. What was cut off on the way is an error."""
+    """Return the whole body of a web address; raise SapoError if it is cut off or larger than `limit` bytes."""
     import pooch
     from requests import exceptions as problems
 
@@ -65,7 +65,7 @@ def download(url: str, *, limit: int, tell: Tell) -> bytes:
 
 
 def _cause(error: BaseException) -> str:
-    """What lies at the bottom of an error that was wrapped again and again, in one line."""
+    """Return in one line the first cause of an error that was wrapped several times."""
     while (inner := error.__cause__ or error.__context__) is not None:
         error = inner
     text = (error.strerror if isinstance(error, OSError) else None) or str(error)

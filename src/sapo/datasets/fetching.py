@@ -1,4 +1,4 @@
-"""The name of a corpus in, its directory out, fetched and checked if it is not on this machine yet."""
+"""Fetch a corpus if it is not on this machine yet, and check its files."""
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sapo.corpus.files import check_writable, read_chunks, write_file
 from sapo.datasets.download import download, need_pooch
-from sapo.datasets.places import cache_directory, find_file, locate
+from sapo.datasets.locations import cache_directory, find_file, locate
 from sapo.datasets.registry import CORPORA, Corpus, CorpusFile, known_corpus
 from sapo.datasets.sources import LIMIT
 from sapo.errors import SapoError
@@ -26,11 +26,14 @@ def fetch(
     progress: Progress | None = None,
     limit: int = LIMIT,
 ) -> Path:
-    """The directory of a corpus; what is missing in the cache is fetched from its home and checked.
+    """Return the directory of a corpus; fetch what the cache lacks, and check it.
 
-    Under SAPO_DATA a corpus is used as it is. A file whose checksum is not known to us is fetched only if its sha256
-    (of the text, unzipped) is in `accept`, or with `trust`: then the checksum of the first time is kept beside it, and
-    holds from then on.
+    Under SAPO_DATA a corpus is used as it is. A file without a known checksum is fetched only if its sha256 (of the
+    uncompressed text) is in `accept`, or with `trust`: then its checksum is kept beside it and holds from then on.
+    `progress` is called with each address, the bytes so far and the bytes in all; more than `limit` bytes are refused.
+
+    >>> fetch("conll2000") / "train.txt.gz"  # doctest: +SKIP
+    PosixPath('/home/ann/.cache/sapo/corpora/conll2000/train.txt.gz')
     """
     corpus = known_corpus(name, corpora)
     found = locate(corpus, cache)
@@ -62,7 +65,7 @@ def fetch(
 
 
 def prepare(target: Path) -> Path:
-    """Make the directory of a file, and find out before the work whether it can be written."""
+    """Make the directory of a file, and check before the work that the file can be written."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -72,7 +75,7 @@ def prepare(target: Path) -> Path:
 
 
 def store(target: Path, text: bytes, *, record: bool) -> None:
-    """Write a file as a whole or not at all; `record` keeps its checksum beside it."""
+    """Write a file whole or not at all; with `record`, keep its checksum beside it."""
     with write_file(target) as stream:
         stream.write(text)
     if record:
@@ -89,7 +92,7 @@ def _record(target: Path) -> Path:
 
 
 def _expected(target: Path, file: CorpusFile) -> str | None:
-    """The checksum that a file must have: the known one, or that of the first time."""
+    """Return the checksum that a file must have: the known one, or that of the first download."""
     if file.sha256 is not None:
         return file.sha256
     with suppress(OSError, UnicodeDecodeError, IndexError):
@@ -124,7 +127,7 @@ def _refuse_what_cannot_be_had(corpus: Corpus, file: CorpusFile, directory: Path
 def _checked_text(
     corpus: Corpus, file: CorpusFile, get: Callable[[str], bytes], check: Callable[[bytes], None]
 ) -> bytes:
-    """The text of a file from the first source that gives the right one."""
+    """Return the text of a file from the first source that has the right one."""
     reasons = []
     for source in file.sources:
         try:

@@ -1,17 +1,16 @@
-"""What public corpora there are: files, where they come from, checksums, licences. Data only, nothing is done here."""
+"""The public corpora: their files, sources, checksums and licences. Data only."""
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from sapo.datasets import sources
-from sapo.errors import SapoError
+from sapo.errors import SapoError, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a file can be had, and how what comes from there becomes the text that is kept."""
+    """Where a file can be downloaded, and how the download becomes the text that is kept."""
 
     url: str
     convert: Callable[[bytes], bytes] = sources.as_it_is
@@ -19,16 +18,16 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class CorpusFile:
-    """One file of a corpus, as it lies on the disk in the end."""
+    """One file of a corpus, as it is kept on disk."""
 
     name: str
-    sha256: str | None  # of the text, unzipped; None where nobody could tell it to us
-    sources: tuple[Source, ...] = ()  # tried in this order; none where it cannot be had by download
+    sha256: str | None  # of the uncompressed text; None if we do not know it
+    sources: tuple[Source, ...] = ()  # tried in this order; none if it cannot be downloaded
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A corpus: a directory of files, with what a user must know of it."""
+    """A corpus: a directory of files, and what a user must know about it."""
 
     name: str
     task: str
@@ -38,8 +37,8 @@ class Corpus:
     terms: str  # the licence in a word or two
     licence: str
     citation: str
-    extra: tuple[CorpusFile, ...] = ()  # what comes along, but a corpus is there without it
-    by_hand: str = ""  # the way where a download cannot do, or not alone
+    extra: tuple[CorpusFile, ...] = ()  # files that come with it, but that it is complete without
+    by_hand: str = ""  # how to get what cannot be downloaded, or not without a checksum
 
 
 def _known(*corpora: Corpus) -> dict[str, Corpus]:
@@ -203,7 +202,7 @@ CORPORA: Mapping[str, Corpus] = _known(
 
 
 def known_corpus(name: str, corpora: Mapping[str, Corpus] = CORPORA) -> Corpus:
-    """The corpus of that name.
+    """Return the corpus of this name; raise SapoError if there is none.
 
     >>> known_corpus("conll2000").columns
     ('word', 'pos', 'chunk')
@@ -214,6 +213,4 @@ def known_corpus(name: str, corpora: Mapping[str, Corpus] = CORPORA) -> Corpus:
     """
     if name in corpora:
         return corpora[name]
-    close = difflib.get_close_matches(name, corpora, 1)
-    way_out = f"did you mean '{close[0]}'?" if close else f"known: {', '.join(corpora)}"
-    raise SapoError(f"unknown corpus '{name}'; {way_out}")
+    raise SapoError(f"unknown corpus '{name}'{did_you_mean(name, corpora)}")

@@ -1,4 +1,4 @@
-"""Bytes as a source gives them in, the text that is kept out: one token a line, an empty line after each sentence."""
+"""Downloaded bytes in, the text that is kept out: one token a line, an empty line after each sentence."""
 
 import gzip
 import io
@@ -11,12 +11,13 @@ LIMIT = 64 << 20  # bytes; no corpus we know is half as large, so more is a mist
 
 
 def as_it_is(data: bytes) -> bytes:
+    """Return the data unchanged."""
     return data
 
 
 def zip_member(data: bytes, *, name: str) -> bytes:
-    """One file of a zip archive."""
-    import zipfile  # only who fetches a corpus needs it
+    """Return one file of a zip archive."""
+    import zipfile  # needed only to fetch a corpus
 
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -28,7 +29,7 @@ def zip_member(data: bytes, *, name: str) -> bytes:
 
 
 def tar_member(data: bytes, *, name: str) -> bytes:
-    """One file of a zipped tar archive, in whatever folder it lies. Nothing is unpacked to the disk."""
+    """Return one file of a tar.gz archive, from any folder in it. Nothing is unpacked to disk."""
     import tarfile
 
     try:
@@ -48,7 +49,7 @@ def tar_member(data: bytes, *, name: str) -> bytes:
 
 
 def without_abstract_lines(data: bytes) -> bytes:
-    r"""JNLPBA without the lines that name an abstract, and without the empty lines these leave behind.
+    r"""Return JNLPBA without the lines that name an abstract, and without the empty lines that follow them.
 
     >>> without_abstract_lines(b"###MEDLINE:9\n\nIL-2\tB-DNA\n\n###MEDLINE:10\n\nT\tO\n\n")
     b'IL-2\tB-DNA\n\nT\tO\n\n'
@@ -66,12 +67,12 @@ def without_abstract_lines(data: bytes) -> bytes:
 
 
 def bionlp_train(data: bytes) -> bytes:
-    """The training file of JNLPBA from the archive of its home."""
+    """Return the training file of JNLPBA from the archive of its makers."""
     return without_abstract_lines(tar_member(data, name="Genia4ERtask1.iob2"))
 
 
 def bare_conllu(data: bytes) -> bytes:
-    r"""CoNLL-U without MISC, and of the comments only the name and the text of the sentence.
+    r"""Return CoNLL-U without MISC, and with only the comments that name the sentence and give its text.
 
     >>> bare_conllu(b"# newdoc\n# sent_id = 1\n# text = a\n1\ta\ta\tX\tX\t_\t0\troot\t0:root\tSpaceAfter=No\n\n")
     b'# sent_id = 1\n# text = a\n1\ta\ta\tX\tX\t_\t0\troot\t0:root\t_\n\n'
@@ -89,6 +90,6 @@ def bare_conllu(data: bytes) -> bytes:
 
 
 def treebank_sample(data: bytes, *, first: int, last: int) -> bytes:
-    """The files wsj_<first> to wsj_<last> of NLTK's treebank.zip."""
+    """Return the files wsj_<first> to wsj_<last> of NLTK's treebank.zip as lines of word and part of speech."""
     names = [f"treebank/combined/wsj_{number:04d}.mrg" for number in range(first, last + 1)]
     return b"".join(tagged_columns(zip_member(data, name=name).decode("latin-1")) for name in names)

@@ -1,6 +1,6 @@
-"""A directory with the Penn Treebank in, its sentences, or the files of the corpus `wsj`, out.
+"""A directory with the Penn Treebank in, its sentences or the files of the corpus `wsj` out.
 
-Read are the trees (wsj_0001.mrg) or, where there are none, the tagged files (wsj_0001.pos).
+We read the trees (wsj_0001.mrg) or, if there are none, the tagged files (wsj_0001.pos).
 """
 
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sapo.corpus.blocks import Sentence
 from sapo.datasets.fetching import prepare, store
-from sapo.datasets.places import cache_directory
+from sapo.datasets.locations import cache_directory
 from sapo.datasets.trees import Tagged, columns_of, slash_sentences, tree_sentences
 from sapo.errors import SapoError
 
@@ -19,9 +19,9 @@ NAME = re.compile(r"wsj_(\d\d)\d\d\.(mrg|pos)", re.IGNORECASE)
 
 
 def bring_treebank(directory: str | Path, *, cache: Path | None = None) -> tuple[Path, dict[str, int]]:
-    """Convert LDC99T42 (its directory parsed/mrg/wsj) into the cache; where it is, and the sentences of each part.
+    """Convert LDC99T42 (its directory parsed/mrg/wsj) into the cache.
 
-    All 25 sections must be there.
+    Return the new directory, and the number of sentences of each part. Raise SapoError if a section is missing.
     """
     files = treebank_files(Path(directory))
     have = {section for section, _ in files}
@@ -41,7 +41,7 @@ def bring_treebank(directory: str | Path, *, cache: Path | None = None) -> tuple
 
 
 def read_sections(directory: Path, part: str) -> list[Sentence]:
-    """The sentences of `part` (train, dev or test), in the order of the files."""
+    """Return the sentences of `part` (train, dev or test), in the order of the files."""
     files = treebank_files(directory)
     sections = SECTIONS[part]
     sentences = [
@@ -60,7 +60,7 @@ def read_sections(directory: Path, part: str) -> list[Sentence]:
 
 
 def treebank_files(directory: Path) -> list[tuple[int, Path]]:
-    """Each file with its section, in order; a name that is there twice would count its sentences twice."""
+    """Return each file with its section, in order; raise SapoError if a name is there twice, or none is there."""
     if not directory.is_dir():
         raise SapoError(f"{directory}: no such directory; give the directory parsed/mrg/wsj of LDC99T42")
     found: dict[str, dict[str, tuple[int, Path]]] = {"mrg": {}, "pos": {}}

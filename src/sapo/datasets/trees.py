@@ -1,4 +1,4 @@
-"""Texts of a treebank in, words and tags of its sentences out; traces are left out."""
+"""Texts of a treebank in, words and tags of its sentences out, without traces."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ Tagged = list[tuple[str, str]]
 
 
 def tree_sentences(text: str, name: str = "text") -> Iterator[Tagged]:
-    """The words and tags of each tree.
+    """Yield the words and tags of each tree; `name` is the file, for messages.
 
     >>> list(tree_sentences("( (S (NP (PRP It)) (VP (VBZ rains) (NP (-NONE- *T*-1))) (. .)) )"))
     [[('It', 'PRP'), ('rains', 'VBZ'), ('.', '.')]]
@@ -46,7 +46,7 @@ def tree_sentences(text: str, name: str = "text") -> Iterator[Tagged]:
 
 
 def slash_sentences(text: str, name: str = "text") -> Iterator[Tagged]:
-    r"""The words and tags of each sentence of a tagged file; empty lines and lines of = stand between sentences.
+    r"""Yield the words and tags of each sentence of a tagged file; empty lines and lines of = separate sentences.
 
     >>> list(slash_sentences("=====\n[ 1\\/2/CD pints/NNS ]\nleft/VBN|JJ ./.\n\n"))
     [[('1\\/2', 'CD'), ('pints', 'NNS'), ('left', 'VBN'), ('.', '.')]]
@@ -70,7 +70,7 @@ def slash_sentences(text: str, name: str = "text") -> Iterator[Tagged]:
 
 
 def tagged_columns(trees: str, name: str = "text") -> bytes:
-    r"""Trees in, lines of word and part of speech out.
+    r"""Return the sentences of trees as lines of word and part of speech.
 
     >>> tagged_columns("( (S (NNP Ann) (VBZ naps)) )")
     b'Ann\tNNP\nnaps\tVBZ\n\n'
@@ -79,6 +79,10 @@ def tagged_columns(trees: str, name: str = "text") -> bytes:
 
 
 def columns_of(sentences: Iterator[Tagged]) -> bytes:
-    """One word and tag a line, an empty line after each sentence."""
+    r"""Return sentences with one word and tag a line, and an empty line after each sentence.
+
+    >>> columns_of(iter([[("Ann", "NNP"), ("naps", "VBZ")]]))
+    b'Ann\tNNP\nnaps\tVBZ\n\n'
+    """
     lines = ("".join(f"{word}\t{tag}\n" for word, tag in sentence) + "\n" for sentence in sentences)
     return "".join(lines).encode()

@@ -10,7 +10,7 @@ from sapo.encode.encoder import TemplateEncoder, fields_of
 from sapo.encode.layout import Layout, many_keys, view_values, views_of
 from sapo.encode.strings import StringTable, power_of_two
 from sapo.encode.template import TemplateSet
-from sapo.encode.views import ViewValues
+from sapo.encode.view_values import ViewValues
 from sapo.kernels import features, tables
 from sapo.kernels.types import Ints, Longs
 
@@ -18,7 +18,10 @@ from sapo.kernels.types import Ints, Longs
 def build_encoder(
     blocks: Iterable[Block], templates: TemplateSet, labels: StringTable, *, min_count: int = 1
 ) -> tuple[TemplateEncoder, EncodedCorpus]:
-    """Read the training blocks once: number their strings, collect the features, and encode them."""
+    """Read the training blocks once: number their strings, collect the features, and encode the blocks.
+
+    Features that occur less than `min_count` times are left out; new labels are added to `labels`.
+    """
     columns = {name: StringTable() for name in templates.columns}
     ids, offsets, gold = _read(blocks, columns, labels)
     views = tuple(ViewValues.of_words(view, columns[view.column]) for view in views_of(templates))
@@ -33,7 +36,7 @@ def build_encoder(
 def _read(
     blocks: Iterable[Block], columns: Mapping[str, StringTable], labels: StringTable
 ) -> tuple[dict[str, Ints], Longs, Ints]:
-    """The numbers of all strings, where sentences begin, and the labels; new strings are added to the tables."""
+    """Return the numbers of all strings, where sentences begin, and the labels; add new strings to the tables."""
     ids: dict[str, list[Ints]] = {name: [np.empty(0, np.int32)] for name in columns}
     golds, sizes = [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
     for block in blocks:
@@ -48,7 +51,7 @@ def _read(
 def _count_features(
     layout: Layout, ids: Mapping[str, Ints], offsets: Longs, min_count: int
 ) -> list[tuple[Longs, Ints]]:
-    """For each table, the keys that occur often enough, and how often."""
+    """Return for each table the keys that occur often enough, and how often they do."""
     values = view_values(layout, ids, int(offsets[-1]), {})
     return [_distinct(table_keys(layout, table, offsets, *values), min_count) for table in range(len(layout.tables))]
 
@@ -56,7 +59,7 @@ def _count_features(
 def table_keys(
     layout: Layout, table: int, offsets: Longs, values: Ints, set_offsets: Longs, set_members: Ints
 ) -> Longs:
-    """All keys that the templates of one table make, as often as they occur."""
+    """Return all keys that the templates of one table make, as often as they occur."""
     wanted = []
     for template in np.flatnonzero(layout.template_table == table).tolist():
         first, last = layout.template_offsets[template : template + 2].tolist()
@@ -81,7 +84,7 @@ def table_keys(
 
 
 def _most_frequent_first(found: list[tuple[Longs, Ints]], first_table: int) -> tuple[Longs, Ints]:
-    """Keys and tables of all features in the order of their rows: frequent ones together, for the sake of the cache."""
+    """Return keys and tables of all features in the order of their rows: frequent ones together, for the cache."""
     if not found:
         return np.empty(0, np.int64), np.empty(0, np.int32)
     order = np.argsort(-np.concatenate([counts for _, counts in found]), kind="stable")
@@ -93,9 +96,9 @@ def _most_frequent_first(found: list[tuple[Longs, Ints]], first_table: int) -> t
 def make_tables(
     layout: Layout, nodes: tuple[Longs, Ints], edges: tuple[Longs, Ints], room: Sequence[int] | None = None
 ) -> tuple[Ints, Longs]:
-    """The slots of all tables, one after the other, and where each begins. Features are given as keys and tables.
+    """Return the slots of all tables, one after the other, and where each begins. Features come as keys and tables.
 
-    With `room`, a hashed table has slots for so many features more.
+    `room` is for how many more features each hashed table has slots.
     """
     kinds = [nodes if table < layout.node_tables else edges for table in range(len(layout.tables))]
     rows_of = [np.flatnonzero(owner == table).astype(np.int32) for table, (_, owner) in enumerate(kinds)]
@@ -115,7 +118,7 @@ def make_tables(
 
 
 def rekey(old: Layout, new: Layout, keys: Longs, owner: Ints) -> Longs:
-    """The same values joined with the bits of a larger or smaller layout."""
+    """Return the keys of the same values, joined with the bits of another layout."""
     result = np.zeros_like(keys)
     for table, template in enumerate(old.tables):
         mine = owner == table

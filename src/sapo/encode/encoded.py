@@ -1,4 +1,4 @@
-"""What a learner sees of a corpus: integers in flat arrays."""
+"""An encoded corpus: all that a learner sees of it, as integers in flat arrays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,11 +23,11 @@ class EncodedCorpus:
     offsets: Longs  # [sentences + 1]
     row_offsets: Longs  # [tokens + 1]
     rows: Ints
-    values: Floats = field(default_factory=_no_floats)  # one a row; empty where every value is 1
-    gold: Ints = field(default_factory=_no_ints)  # [tokens] the oracle, or what is known of it; empty where unknown
+    values: Floats = field(default_factory=_no_floats)  # one a row; empty if every value is 1
+    gold: Ints = field(default_factory=_no_ints)  # [tokens] the oracle, or what is known of it; empty if unknown
     edge_row_offsets: Longs = field(default_factory=lambda: np.zeros(1, np.int64))  # [tokens + 1]; [1] where none
     edge_rows: Ints = field(default_factory=_no_ints)  # the edge features of each token
-    importance: Floats = field(default_factory=_no_floats)  # [tokens]; empty where every token counts alike
+    importance: Floats = field(default_factory=_no_floats)  # [tokens]; empty if every token counts alike
     token_bans: Floats = field(
         default_factory=lambda: np.empty((0, 0), np.float32)
     )  # [tokens, labels] 0 or minus infinity, in tagging; empty where no token has a forced tag
@@ -45,7 +45,7 @@ class EncodedCorpus:
 
     @property
     def samples(self) -> Samples:
-        """The same as kernels take it."""
+        """The corpus as kernels take it."""
         return Samples(
             self.offsets,
             self.row_offsets,
@@ -60,7 +60,7 @@ class EncodedCorpus:
 
 
 def join_encoded(parts: Sequence[EncodedCorpus]) -> EncodedCorpus:
-    """Several encoded blocks as one corpus."""
+    """Return several encoded blocks as one corpus."""
 
     def ends(arrays: list[Longs]) -> Longs:
         return np.cumsum(np.concatenate([np.zeros(1, np.int64), *map(np.diff, arrays)]))

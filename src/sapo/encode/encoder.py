@@ -1,7 +1,7 @@
-"""Blocks of text in, integers out, with templates and all that training has shown.
+"""Blocks of text in, integers out, by templates and by the strings and features that training has seen.
 
-An encoder is frozen. A `Session` encodes with it and remembers words that are new, so that a stream of blocks pays once
-for each of them.
+An encoder is frozen. A `Session` encodes with it and remembers new words, so that a stream of blocks pays for each of
+them only once.
 """
 
 import itertools
@@ -15,7 +15,7 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.layout import Layout, most_rows, tables_of, view_values, views_of
 from sapo.encode.strings import StringTable, array_of, valid_offsets, valid_slots
 from sapo.encode.template import TemplateSet, parse_templates
-from sapo.encode.views import ViewValues
+from sapo.encode.view_values import ViewValues
 from sapo.errors import SapoError
 from sapo.kernels import features
 from sapo.kernels.types import Bytes, Ints, Longs
@@ -24,7 +24,7 @@ NEW_WORDS = 100_000  # that a session remembers
 
 
 class TemplateEncoder:
-    """Templates with all that training has shown: strings of columns, values of views, features."""
+    """Templates with what training has seen: the strings of columns, the values of views, and features."""
 
     kind = "templates"
 
@@ -60,23 +60,25 @@ class TemplateEncoder:
         return self.templates.transitions
 
     def session(self) -> "Session":
+        """Return a session that encodes block after block."""
         return Session(self)
 
     def feature_names(self, rows: Iterable[int]) -> list[str]:
-        """Features as people read them: `word[-1] & word[0] = the & cat`."""
+        """Return features as people read them: `word[-1] & word[0] = the & cat`."""
         owner = self.groups()
         return [self.layout.feature_name(int(owner[row]), int(self.keys[row])) for row in rows]
 
     def edge_feature_names(self, rows: Iterable[int]) -> list[str]:
+        """Return edge features as people read them."""
         owner = self.edge_groups()
         return [self.layout.feature_name(int(owner[row]), int(self.edge_keys[row])) for row in rows]
 
     def groups(self) -> Ints:
-        """Which template (or bag of templates) each feature comes from."""
+        """Return for each feature the template (or bag of templates) that it comes from."""
         return self._owners(self.features, range(self.layout.node_tables))
 
     def edge_groups(self) -> Ints:
-        """The same for edge features."""
+        """Return for each edge feature the template that it comes from."""
         return self._owners(self.edge_features, range(self.layout.node_tables, len(self.layout.tables)))
 
     def _owners(self, features: int, tables: range) -> Ints:
@@ -86,13 +88,14 @@ class TemplateEncoder:
         return owner[1:]
 
     def header(self) -> dict[str, Any]:
-        """What is not an array, for a model file."""
+        """Return what a model file keeps in its header."""
         return {
             "template": self.templates.text,
             "file_columns": list(self.templates.file_columns),
         }
 
     def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that a model file keeps."""
         arrays: dict[str, np.ndarray] = {
             "feature.keys": self.keys,
             "feature.slots": self.slots,
@@ -111,7 +114,7 @@ class TemplateEncoder:
 
     @classmethod
     def from_arrays(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "TemplateEncoder":
-        """The encoder of a model file. Raise ValueError or KeyError where the arrays do not fit together."""
+        """Return the encoder of a model file; raise ValueError or KeyError if its arrays do not fit together."""
         templates = parse_templates(header["template"], header["file_columns"])
         columns = {name: StringTable.from_arrays(arrays, f"column.{name}") for name in templates.columns}
         views = []
@@ -153,13 +156,14 @@ class TemplateEncoder:
 
 
 class Session:
-    """Encodes block after block; not to be shared between threads."""
+    """Encode block after block. Threads must not share a session."""
 
     def __init__(self, encoder: TemplateEncoder) -> None:
         self._encoder = encoder
         self._new = {name: StringTable() for name in encoder.columns}
 
     def encode(self, block: Block, gold: Ints | None = None) -> EncodedCorpus:
+        """Encode a block; features that training has not seen are left out."""
         encoder = self._encoder
         ids = {}
         for name, known in encoder.columns.items():
@@ -177,6 +181,7 @@ class Session:
         return self.encode_ids(ids, block.offsets, gold)
 
     def encode_ids(self, ids: Mapping[str, Ints], offsets: Longs, gold: Ints | None = None) -> EncodedCorpus:
+        """Encode columns that are numbers of strings already."""
         layout, count = self._encoder.layout, self._encoder.layout.node_templates
         values = self._values(ids, int(offsets[-1]))
         row_offsets, rows = self._rows(slice(0, count), self._encoder.keys, offsets, *values)
@@ -190,7 +195,7 @@ class Session:
     def _rows(
         self, templates: slice, keys: Longs, offsets: Longs, values: Ints, set_offsets: Longs, set_members: Ints
     ) -> tuple[Longs, Ints]:
-        """The features that some of the templates make of each token."""
+        """Return the features that some of the templates make at each token."""
         encoder, layout = self._encoder, self._encoder.layout
         most = most_rows(layout, templates, values, set_offsets)
         rows = np.empty(most, np.int32)
@@ -222,6 +227,7 @@ class Session:
 
 
 def fields_of(block: Block, name: str) -> tuple[Bytes, Ints, Ints]:
+    """Return a column of a block; raise SapoError if it has none of this name."""
     if name not in block.columns:
         have = ", ".join(column for column in block.columns if column != LABEL)
         raise SapoError(f"{block.name}: has no column '{name}', which the features need; it has {have}")

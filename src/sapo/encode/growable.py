@@ -1,4 +1,4 @@
-"""Rows in, an array that takes more of them without a copy each time out."""
+"""An array that grows, without a copy for each new row."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 class Growable:
-    """The first `count` rows of a larger array; rows that are added begin with zero.
+    """The first `count` rows of a larger array; rows that `add` adds are zero.
 
     >>> numbers = Growable(np.array([3, 4]))
     >>> numbers.append(np.array([5]))
@@ -23,20 +23,22 @@ class Growable:
 
     @property
     def used(self) -> Any:
-        """What is there so far, not a copy. It stays where it is until there is no room left."""
+        """The rows so far, not a copy. They stay in place until there is no room left."""
         return self.whole[: self.count]
 
     def append(self, rows: NDArray[Any]) -> None:
+        """Add these rows."""
         self.reserve(len(rows))
         self.whole[self.count : self.count + len(rows)] = rows
         self.count += len(rows)
 
     def add(self, rows: int) -> None:
+        """Add a number of rows of zeros."""
         self.reserve(rows)
         self.count += rows
 
     def reserve(self, rows: int) -> None:
-        """Make room for so many more, by a constant factor, so that a row costs the same however many there are."""
+        """Make room for a number of rows, by a constant factor: a row costs the same however many there are."""
         if self.count + rows > len(self.whole):
             larger = np.zeros((_with_room(self.count + rows), *self.whole.shape[1:]), self.whole.dtype)
             larger[: self.count] = self.used

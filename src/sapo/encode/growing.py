@@ -1,9 +1,8 @@
-"""An encoder and new blocks in, the same encoder with their strings and features added in place out.
+"""An encoder that learns the strings and features of new blocks in place.
 
-A growing encoder has spare room in everything: string tables, values of views, keys and slots, and a spare bit for each
-value in a key. Adding a sentence therefore costs what the sentence costs, whatever the size of the encoder. When room
-runs out, the slots are made anew (and the keys joined anew where bits are short): seldom, and the less often the larger
-they are.
+It has spare room in everything: string tables, values of views, keys and slots, and a spare bit for each value in a
+key. The cost of adding a sentence therefore depends on the sentence, not on the size of the encoder. When room runs
+out, the slots are made anew, and the keys too if they are short of bits: seldom, and less often the larger they are.
 """
 
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from sapo.encode.encoder import TemplateEncoder, fields_of
 from sapo.encode.growable import Growable
 from sapo.encode.layout import Layout, view_values
 from sapo.encode.strings import StringTable
-from sapo.encode.views import ViewValues
+from sapo.encode.view_values import ViewValues
 from sapo.errors import SapoError
 from sapo.kernels import tables
 from sapo.kernels.types import Ints, Longs
@@ -36,18 +35,20 @@ class _View:
         self._members = Growable(np.zeros(0, np.int32) if values.members is None else values.members)
 
     def values(self) -> ViewValues:
+        """Return the values so far; the arrays are not copied."""
         if not self.stored:
             return ViewValues(self.view, self.table, None, None)
         return ViewValues(self.view, self.table, self._offsets.used, self._members.used)
 
     def unknown(self, words: Sequence[str]) -> int:
-        """How many values the view would get with these new words."""
+        """Return how many values the view would get with these new words."""
         if not self.stored:
             return len(words)
         found = {value for word in words for value in self.view.apply(word)}
         return int((self.table.find(list(found)) < 0).sum()) if found else 0
 
     def add(self, words: Sequence[str]) -> None:
+        """Add the values of new words."""
         if self.stored and words:
             lists = [self.view.apply(word) for word in words]
             ends = self._offsets.used[-1] + np.cumsum([len(values) for values in lists])
@@ -56,7 +57,7 @@ class _View:
 
 
 class GrowingEncoder(TemplateEncoder):
-    """A copy of an encoder that learns new strings and features in place. What is known keeps its number."""
+    """A copy of an encoder that learns new strings and features in place. Known ones keep their numbers."""
 
     def __init__(self, encoder: TemplateEncoder) -> None:
         columns = {name: table.copy(room=ROOM) for name, table in encoder.columns.items()}
@@ -75,7 +76,7 @@ class GrowingEncoder(TemplateEncoder):
         self._lay_out([len(view.table) for view in views])
 
     def grow(self, block: Block, gold: Ints) -> EncodedCorpus:
-        """Add the strings and features of a block, and encode it. Where there cannot be room, nothing changes."""
+        """Add the strings and features of a block, and encode it. If there cannot be room, nothing changes."""
         new_words = {name: self._new_words(block, name) for name in self.columns}
         if any(new_words.values()):
             sizes = [len(view.table) + view.unknown(new_words[view.view.column]) for view in self._views]
@@ -90,7 +91,7 @@ class GrowingEncoder(TemplateEncoder):
         return self.session().encode_ids(ids, block.offsets, gold)
 
     def frozen(self) -> TemplateEncoder:
-        """What is known now, as an encoder without spare room, in arrays of its own."""
+        """Return what is known now as an encoder without spare room, in its own arrays."""
         columns = {name: table.copy() for name, table in self.columns.items()}
         views = []
         for view in self.views:
@@ -107,7 +108,7 @@ class GrowingEncoder(TemplateEncoder):
         return self.frozen().arrays()
 
     def _new_words(self, block: Block, name: str) -> list[str]:
-        """The words of a column that are not known yet, in the order in which they would be added."""
+        """Return the unknown words of a column, in the order in which they would be added."""
         data, starts, ends = fields_of(block, name)
         unknown = np.flatnonzero(self.columns[name].find_fields(data, starts, ends) < 0)
         if not len(unknown):
@@ -117,7 +118,7 @@ class GrowingEncoder(TemplateEncoder):
         return new.strings()
 
     def _lay_out(self, sizes: Sequence[int]) -> None:
-        """Join all keys anew, so that views have room for as many values, and then some."""
+        """Join all keys anew, so that each view has room for this many values and more."""
         needed = self.layout.bits_for(sizes)
         try:
             layout = Layout(self.templates, self.views, [bits + 1 for bits in needed])
@@ -130,7 +131,7 @@ class GrowingEncoder(TemplateEncoder):
         self._make_slots((self.keys, nodes[1]), (self.edge_keys, edges[1]), [0] * len(layout.tables))
 
     def _features_in(self, layout: Layout) -> tuple[tuple[Longs, Ints], tuple[Longs, Ints]]:
-        """Keys under another layout, and tables, of all features and of all edge features."""
+        """Return keys under another layout, and tables, of all features and of all edge features."""
         nodes, edges = self.groups(), self.edge_groups()
         return (
             (rekey(self.layout, layout, self.keys, nodes), nodes),
@@ -138,7 +139,7 @@ class GrowingEncoder(TemplateEncoder):
         )
 
     def _make_slots(self, nodes: tuple[Longs, Ints], edges: tuple[Longs, Ints], wanted: Sequence[int]) -> None:
-        """Slots for all features, for those that are wanted, and for some more."""
+        """Make slots for all features, for those that are wanted, and for some more."""
         count = len(self.layout.tables)
         self._used = np.bincount(nodes[1], minlength=count) + np.bincount(edges[1], minlength=count)
         room = [new + used // 8 + ROOM for new, used in zip(wanted, self._used.tolist(), strict=True)]

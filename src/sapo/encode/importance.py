@@ -20,7 +20,7 @@ def importance_of_tokens(
     sample_weight: Sequence[float] | None = None,
     class_weight: Mapping[str, float] | str | None = None,
 ) -> Floats:
-    """[tokens] the weight of the sentence times the weight of the gold tag; empty where all are 1.
+    """Return for each token the weight of its sentence times that of its gold tag; empty if all are 1.
 
     >>> gold, offsets = np.array([0, 0, 0, 1], np.int32), np.array([0, 2, 4])
     >>> importance_of_tokens(["O", "B-X"], gold, offsets, sample_weight=[1, 2], class_weight={"B-X": 3}).tolist()

@@ -6,7 +6,7 @@ import numpy as np
 
 from sapo.encode.strings import StringTable
 from sapo.encode.template import Template, TemplateSet, View
-from sapo.encode.views import ViewValues
+from sapo.encode.view_values import ViewValues
 from sapo.errors import SapoError
 from sapo.kernels.types import Ints, Longs
 
@@ -16,8 +16,8 @@ KEY_BITS = 63
 class Layout:
     """The templates as arrays for the kernels.
 
-    Without `view_bits` a value of a view gets as many bits, and a direct table as many slots, as the view needs now;
-    with them, there is room for all values of so many bits.
+    `view_bits` is how many bits the values of each view get. Without it they get what they need now, and a direct table
+    has as many slots as there are values; with it, there is room for all values of that many bits.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class Layout:
                 )
 
     def bits_for(self, sizes: Iterable[int]) -> list[int]:
-        """How many bits the values of each view take if it has so many of them."""
+        """Return how many bits the values of each view take, if this is how many values it has."""
         return [(self.reserved + size).bit_length() for size in sizes]
 
     def direct_size(self, table: int) -> int | None:
-        """How large the table of a template with at most one atom is; None for hashed tables."""
+        """Return the size of the table of a template with at most one atom; None for hashed tables."""
         atoms = self.tables[table].atoms
         if len(atoms) > 1:
             return None
@@ -72,6 +72,7 @@ class Layout:
         return 1 << self.view_bits[view] if self.roomy else self.reserved + len(self.views[view].table)
 
     def feature_name(self, table: int, key: int) -> str:
+        """Return a feature as people read it; raise SapoError if its key cannot be right."""
         template = self.tables[table]
         values = []
         for atom in reversed(template.atoms):
@@ -93,13 +94,14 @@ class Layout:
 
 
 def damaged() -> SapoError:
+    """Return the error about a model whose arrays do not fit together."""
     return SapoError("the model names a value that its vocabulary does not have: it was changed or damaged")
 
 
 def view_values(
     layout: Layout, ids: Mapping[str, Ints], tokens: int, new_words: Mapping[str, StringTable]
 ) -> tuple[Ints, Longs, Ints]:
-    """The value of each view at each token, and the sets of the many-valued ones."""
+    """Return the value of each view at each token, and the sets of values of many-valued views."""
     values = np.zeros((len(layout.views), tokens), np.int32)
     all_offsets, all_members = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
     sets = members_before = 0
@@ -130,7 +132,7 @@ def view_values(
 
 
 def _select(view: ViewValues, words: Ints, new_words: StringTable | None) -> tuple[Longs, Ints]:
-    """Offsets and members of the given words; those past the known ones are in `new_words`."""
+    """Return offsets and members of the given words; those past the known ones are in `new_words`."""
     assert view.offsets is not None
     assert view.members is not None
     count = len(view.offsets) - 1
@@ -147,22 +149,26 @@ def _select(view: ViewValues, words: Ints, new_words: StringTable | None) -> tup
 
 
 def most_rows(layout: Layout, templates: slice, values: Ints, set_offsets: Longs) -> int:
-    """An upper bound of the features of a block."""
+    """Return an upper bound on the number of features of a block."""
     tokens = values.shape[1]
     return sum(tokens + many_keys(view, values, set_offsets) for view in layout.many_view[templates])
 
 
 def many_keys(view: int | None, values: Ints, set_offsets: Longs) -> int:
-    """How many keys the many-valued atom of a template makes, over all tokens."""
+    """Return how many keys the many-valued atom of a template makes, over all tokens."""
     return 0 if view is None else int(np.diff(set_offsets)[-1 - values[view]].sum())
 
 
 def views_of(templates: TemplateSet) -> tuple[View, ...]:
+    """Return the distinct views of all templates, in their order."""
     return tuple(dict.fromkeys(atom.view for template in templates.templates for atom in template.atoms))
 
 
 def tables_of(templates: TemplateSet) -> tuple[list[Template], list[int]]:
-    """One table for each template, or for all of one bag that read the same views; and which template has which."""
+    """Return a template for each table, and for each template its table.
+
+    A template has a table of its own, unless it shares one with those of its bag that read the same views.
+    """
     found: dict[object, int] = {}
     first: list[Template] = []
     numbers = []

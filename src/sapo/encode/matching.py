@@ -1,7 +1,7 @@
-"""Two encoders in, the features that both have out: matched by what they are, since their numbers differ.
+"""Match the features of two encoders by what they are, since their numbers differ.
 
-The name of a feature is a template and a value for each of its atoms. To spell out all names would be slow; instead
-each view's values are matched once, and the keys of the features are written anew with the other encoder's numbers.
+The name of a feature is a template and a value for each of its atoms. It would be slow to spell out all names; instead
+each view's values are matched once, and the keys of the features are rewritten with the other encoder's numbers.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ Encoder = TemplateEncoder | FeatureEncoder
 
 
 def matching_features(old: Encoder, new: Encoder) -> Ints:
-    """[features of old] the same feature's number in the new encoder, -1 where it has none.
+    """Return for each feature of the old encoder its number in the new one, -1 if it has none.
 
     >>> from sapo.encode.strings import StringTable
     >>> matching_features(FeatureEncoder(StringTable(["a", "b"])), FeatureEncoder(StringTable(["b", "c"]))).tolist()
@@ -31,7 +31,7 @@ def matching_features(old: Encoder, new: Encoder) -> Ints:
 
 
 def matching_edge_features(old: Encoder, new: Encoder) -> Ints:
-    """[edge features of old] the same for edge features."""
+    """Return for each edge feature of the old encoder its number in the new one, -1 if it has none."""
     if isinstance(old, TemplateEncoder) and isinstance(new, TemplateEncoder):
         return _matched(old.layout, old.edge_groups(), old.edge_keys, new.layout, new.edge_groups(), new.edge_keys)
     return np.full(old.edge_features, -1, np.int32)
@@ -57,13 +57,13 @@ def _matched(old: Layout, old_groups: Ints, old_keys: Longs, new: Layout, new_gr
 
 
 def _table_names(layout: Layout) -> list[tuple[object, int]]:
-    """Bags of CRF++ may read alike: those are told apart by their order."""
+    """Return a name for each table. Bags of CRF++ that look alike are distinguished by their order."""
     names = [(template.atoms, template.edge) for template in layout.tables]
     return [(name, names[:place].count(name)) for place, name in enumerate(names)]
 
 
 def _matching_values(old: Layout, new: Layout) -> Sequence[Longs | None]:
-    """For each view of old: its values as numbers of the new layout, -1 where unknown. None for views new has not."""
+    """Return for each view of old its values as numbers of the new layout, -1 if unknown; None for unknown views."""
     found: list[Longs | None] = []
     for values in old.views:
         if values.view not in new.number:
@@ -77,7 +77,7 @@ def _matching_values(old: Layout, new: Layout) -> Sequence[Longs | None]:
 
 
 def _rewritten(old: Layout, table: int, keys: Longs, new: Layout, values: Sequence[Longs | None]) -> Longs:
-    """Keys of one table with the numbers of the new layout; -1, which no feature has, where a value is unknown."""
+    """Return the keys of one table with the numbers of the new layout; -1 (no feature) if a value is unknown."""
     result = np.zeros(len(keys), np.int64)
     known = np.ones(len(keys), bool)
     shift = 0

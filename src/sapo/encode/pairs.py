@@ -1,7 +1,7 @@
 """Edge features and gold tags in, the pairs of labels that get a weight out.
 
-An edge feature joins an observation with a pair of labels. At 45 labels there are 2,025 pairs, most of which never
-occur together with most words: a weight is kept only for those that training has shown.
+An edge feature joins an observation with a pair of labels. With 45 labels there are 2,025 pairs, most of which never
+occur with most words: only pairs that training has seen get a weight.
 """
 
 from dataclasses import dataclass
@@ -21,6 +21,7 @@ class Pairs:
 
     @classmethod
     def none(cls) -> "Pairs":
+        """Return the pairs of no edge features."""
         return cls(np.zeros(1, np.int64), np.empty(0, np.int32))
 
     @property
@@ -30,7 +31,7 @@ class Pairs:
 
 
 def observed_pairs(corpus: EncodedCorpus, edge_features: int, labels: int) -> Pairs:
-    """The pairs of gold labels that each edge feature was seen with."""
+    """Return the pairs of gold labels that each edge feature was seen with."""
     if len(corpus.edge_row_offsets) == 1:
         return Pairs.none()
     code = np.full(corpus.tokens, -1, np.int64)
@@ -47,9 +48,9 @@ def observed_pairs(corpus: EncodedCorpus, edge_features: int, labels: int) -> Pa
 
 
 def joined_pairs(old: Pairs, new: Pairs) -> tuple[Pairs, Longs]:
-    """The pairs of both, and before which entries of the old ones those that are added stand.
+    """Return the pairs of both, and the entries of the old ones before which the added ones stand.
 
-    Both are of the same edge features. Where nothing is added the old pairs are given back as they are.
+    Both must be of the same edge features. If nothing is added, the old pairs are returned as they are.
     """
     owners = new.owners
     places = _places(old, owners, new.codes)
@@ -64,7 +65,7 @@ def joined_pairs(old: Pairs, new: Pairs) -> tuple[Pairs, Longs]:
 
 
 def _places(pairs: Pairs, owners: Ints, codes: Ints) -> Longs:
-    """The first entry of each owner that is not before the code, by bisection: few owners, and not all of them."""
+    """Return the first entry of each owner that is not before the code, by bisection: there are few owners."""
     low, high = pairs.offsets[owners], pairs.offsets[owners + 1]
     while (searched := low < high).any():
         middle = (low + high) // 2

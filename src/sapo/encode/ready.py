@@ -1,11 +1,11 @@
-"""The second door: features that are made already, as strings or dictionaries a token, with real values.
+"""Ready-made features in (strings or dictionaries for each token, with real values), integers out.
 
     ["word=the", "suffix=he"]                        every feature has the value 1
     {"word": "the", "upper": False, "length": 3}     'word:the' 1, 'upper' 0, 'length' 3
     {"word": {"lower": "the"}, "seen": ["a", "b"]}   'word:lower:the', 'seen:a', 'seen:b'
 
-The dictionaries mean what they mean to python-crfsuite. A feature of value 0 has its number, but no place in the
-encoded corpus: it adds nothing to any score.
+Dictionaries mean what they mean to python-crfsuite. A feature of value 0 has a number, but is not in the encoded
+corpus: it adds nothing to any score.
 """
 
 import re
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.entries import Entries, Token
+from sapo.encode.feature_entries import Entries, Token
 from sapo.encode.strings import StringTable
 from sapo.kernels.types import Floats, Ints
 
@@ -53,7 +53,7 @@ class FeatureEncoder:
         return np.empty(0, np.int32)
 
     def groups(self) -> Ints:
-        """Features of one name ('word' of 'word:the' or 'word=the') are one group."""
+        """Return the group of each feature: its name up to ':' or '=', such as 'word' of 'word:the'."""
         names = [re.split("[:=]", name, maxsplit=1)[0] for name in self.names.strings()]
         return StringTable().add(names)
 
@@ -73,12 +73,12 @@ class FeatureEncoder:
     def encode(
         self, sentences: Iterable[Sequence[Token]], gold: Ints | None = None, *, first: int = 0
     ) -> EncodedCorpus:
-        """Unknown features are left out. `first` is the number of the first sentence, for messages."""
+        """Encode sentences, without unknown features. `first` is how many came before these, for messages."""
         return self.session().encode(sentences, gold, first=first)
 
 
 class FeatureSession:
-    """Encodes batch after batch and looks every feature up but once; not to be shared between threads."""
+    """Encode batch after batch, and look up every feature only once. Threads must not share a session."""
 
     def __init__(self, encoder: FeatureEncoder) -> None:
         self._names = encoder.names
@@ -102,13 +102,13 @@ class FeatureSession:
 
 
 class GrowingFeatureEncoder(FeatureEncoder):
-    """A copy of an encoder that learns new features in place. What is known keeps its number."""
+    """A copy of an encoder that learns new features in place. Known ones keep their numbers."""
 
     def __init__(self, encoder: FeatureEncoder) -> None:
         super().__init__(encoder.names.copy(room=ROOM))
 
     def grow(self, sentences: Iterable[Sequence[Token]], gold: Ints) -> EncodedCorpus:
-        """Add the features of new sentences, and encode these."""
+        """Add the features of new sentences, and encode the sentences."""
         entries = Entries()
         numbers, per_token, per_sentence = entries.read(sentences)
         rows = self.names.add(entries.names)
@@ -116,14 +116,14 @@ class GrowingFeatureEncoder(FeatureEncoder):
         return _encoded(rows[numbers], values[numbers], per_token, per_sentence, gold)
 
     def frozen(self) -> FeatureEncoder:
-        """What is known now, in arrays of its own."""
+        """Return what is known now, in its own arrays."""
         return FeatureEncoder(self.names.copy())
 
 
 def build_feature_encoder(
     sentences: Iterable[Sequence[Token]], gold: Ints, *, min_count: int = 1
 ) -> tuple[FeatureEncoder, EncodedCorpus]:
-    """Number the features that occur often enough, the most frequent first."""
+    """Number the features that occur at least `min_count` times, the most frequent first, and encode the sentences."""
     entries = Entries()
     numbers, per_token, per_sentence = entries.read(sentences)
     found = StringTable()

@@ -14,7 +14,7 @@ MOST_BYTES = 2**31 - 1  # of strings that are looked up at once: places in them 
 
 
 class StringTable:
-    """Distinct strings, numbered in the order they came.
+    """Distinct strings, numbered in the order in which they came.
 
     >>> table = StringTable(["the", "cat"])
     >>> table.find(["cat", "dog"]).tolist()
@@ -34,7 +34,7 @@ class StringTable:
         return self._count
 
     def copy(self, *, room: int = 0) -> "StringTable":
-        """A table of its own that can grow, also where this one is read-only; with room for so many more strings."""
+        """Return a copy that can grow, even if this table is read-only; `room` is for how many more strings."""
         table = StringTable.__new__(StringTable)
         table._blob, table._offsets, table._slots = self._blob.copy(), self._offsets.copy(), self._slots.copy()
         table._count = self._count
@@ -46,23 +46,25 @@ class StringTable:
         return self._blob[start:end].tobytes().decode("utf-8", "surrogatepass")
 
     def strings(self, first: int = 0) -> list[str]:
+        """Return all strings from number `first` on."""
         return [self[i] for i in range(first, self._count)]
 
     def find(self, strings: Sequence[str]) -> Ints:
-        """The number of each string, -1 where it is unknown."""
+        """Return the number of each string, -1 if it is unknown."""
         return self.find_fields(*fields(strings))
 
     def add(self, strings: Sequence[str]) -> Ints:
-        """The number of each string; new ones are added."""
+        """Return the number of each string; add new ones."""
         return self.add_fields(*fields(strings))
 
     def find_fields(self, data: Bytes, starts: Ints, ends: Ints) -> Ints:
+        """Do as `find` does, for strings that are pieces of bytes."""
         ids = np.empty(len(starts), np.int32)
         tables.look_up_strings(data, starts, ends, self._blob, self._offsets, self._slots, ids)
         return ids
 
     def add_fields(self, data: Bytes, starts: Ints, ends: Ints, ids: Ints | None = None) -> Ints:
-        """As `add`; where `ids` is given, only its entries below 0 are looked up."""
+        """Do as `add` does, for strings that are pieces of bytes; of `ids`, if given, only look up entries below 0."""
         if ids is None:
             ids = np.full(len(starts), -1, np.int32)
         wanted = ids < 0
@@ -85,7 +87,7 @@ class StringTable:
             tables.rehash_strings(self._blob, self._offsets, count, self._slots)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Everything, for a model file."""
+        """Return the arrays that a model file keeps."""
         slots = np.zeros(power_of_two(2 * self._count), np.int32)
         tables.rehash_strings(self._blob, self._offsets, self._count, slots)
         return {
@@ -96,7 +98,7 @@ class StringTable:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], name: str) -> "StringTable":
-        """Take the arrays of a file as they are. Raise ValueError or KeyError where they do not fit together."""
+        """Take the arrays of a file as they are; raise ValueError or KeyError if they do not fit together."""
         blob: Bytes = array_of(arrays, f"{name}.blob", np.uint8)
         offsets: Longs = array_of(arrays, f"{name}.offsets", np.int64)
         slots: Ints = array_of(arrays, f"{name}.slots", np.int32)
@@ -114,7 +116,7 @@ class StringTable:
 
 
 def label_ids(block: Block, labels: list[str]) -> Ints:
-    """The numbers of a block's labels; labels that are new are added to the list."""
+    """Return the numbers of a block's labels; add new labels to the list."""
     table = StringTable(labels)
     ids = table.add_fields(*block.column(LABEL))
     labels.extend(table.strings(len(labels)))
@@ -122,7 +124,7 @@ def label_ids(block: Block, labels: list[str]) -> Ints:
 
 
 def fields(strings: Sequence[str]) -> tuple[Bytes, Ints, Ints]:
-    """Strings as one run of bytes with the start and end of each."""
+    """Return strings as one run of bytes, with the start and end of each."""
     encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
     ends = np.cumsum([len(piece) for piece in encoded], dtype=np.int64)
     if len(ends) and ends[-1] > MOST_BYTES:
@@ -132,7 +134,8 @@ def fields(strings: Sequence[str]) -> tuple[Bytes, Ints, Ints]:
 
 
 def power_of_two(at_least: int) -> int:
-    """
+    """Return the smallest power of two that is at least this number, and at least 2.
+
     >>> power_of_two(17)
     32
     """
@@ -140,7 +143,7 @@ def power_of_two(at_least: int) -> int:
 
 
 def array_of(arrays: Mapping[str, np.ndarray], name: str, kind: type[np.generic]) -> Any:
-    """An array of a file, if it has this type and one dimension; else ValueError or KeyError."""
+    """Return an array of a file; raise ValueError or KeyError unless it has this type and one dimension."""
     array = arrays[name]
     if array.dtype != kind or array.ndim != 1:
         raise ValueError(name)
@@ -148,14 +151,14 @@ def array_of(arrays: Mapping[str, np.ndarray], name: str, kind: type[np.generic]
 
 
 def valid_offsets(offsets: Longs, count: int, end: int) -> bool:
-    """They lead from 0 to the end in `count` steps and never back."""
+    """Return whether offsets lead from 0 to the end in `count` steps and never go back."""
     return bool(
         len(offsets) == count + 1 >= 1 and offsets[0] == 0 and offsets[-1] == end and (np.diff(offsets) >= 0).all()
     )
 
 
 def valid_slots(slots: Ints, count: int) -> bool:
-    """A look-up in such a table ends, and stays inside."""
+    """Return whether a look-up in these slots ends, and stays inside."""
     size = len(slots)
     return bool(
         size >= 1

@@ -8,7 +8,7 @@
     suffix(lower(word), 2)
     label[-1]                   the label before: the transitions between labels
     label[-1] & pos[0]          an edge feature: a transition together with a value
-    bias                        a feature that is always there
+    bias                        a feature that every token has
 
 Columns have names (`word`, `pos`, ...) or numbers (`c0`, `c1`, ...). A line that reads `U01:%x[-1,0]` makes the
 whole file a CRF++ template: `U05:%x[-1,0]/%x[0,0]` is `c0[-1] & c0[0]`, `B` stands for label[-1], and `B01:%x[0,1]` for
@@ -40,7 +40,7 @@ class View:
         return bool(self.functions) and WORD_FUNCTIONS[self.functions[-1][0]].many
 
     def apply(self, value: str) -> list[str]:
-        """All values of the view for one value of the column.
+        """Return all values of the view for one value of the column.
 
         >>> View("word", (("lower", None), ("suffix", 2))).apply("Paris")
         ['is']
@@ -56,6 +56,7 @@ class View:
         return [result] if isinstance(result, str) else result
 
     def show(self, offset: int) -> str:
+        """Return the view as a template has it, at this offset."""
         text = f"{self.column}[{offset}]"
         for name, number in self.functions:
             text = f"{name}({text})" if number is None else f"{name}({text}, {number})"
@@ -64,6 +65,8 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Atom:
+    """A view of the token at some distance from the current one."""
+
     view: View
     offset: int
 
@@ -73,7 +76,7 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Atoms whose values are joined, for an edge feature with the label before.
+    """Atoms whose values are joined; an edge feature joins them with the label before, too.
 
     Templates of the same `bag` share their features, as in CRF++.
     """
@@ -89,6 +92,8 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class TemplateSet:
+    """The templates of a file."""
+
     templates: tuple[Template, ...]  # those of edge features come last
     transitions: bool  # whether weights for pairs of labels are learned
     text: str  # as it was written
@@ -96,13 +101,13 @@ class TemplateSet:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are looked at, in the order of the file."""
+        """The columns that the templates use, in the order of the file."""
         used = {atom.view.column for template in self.templates for atom in template.atoms}
         return tuple(column for column in self.file_columns if column in used)
 
 
 def parse_templates(text: str, columns: Sequence[str], source: str = "template") -> TemplateSet:
-    """The templates of a text for a file with these columns.
+    """Return the templates of a text, for data with these columns; `source` is the template's name, for messages.
 
     >>> parse_templates("word[-1] & word\\nlabel[-1]", ["word", "pos", "label"]).templates[0].atoms[0].offset
     -1
@@ -135,7 +140,7 @@ def _checked(
 
 
 class _Line:
-    """A recursive-descent reader of one line."""
+    """A recursive-descent parser of one line."""
 
     _token = re.compile(r"\s*(?:([A-Za-z_]\w*)|([+-]?\d+)|([\[\](),&]))", re.ASCII)
 
@@ -188,7 +193,7 @@ class _Line:
         return template
 
     def part(self, atoms: list[Atom]) -> int:
-        """Read one atom into the list, or label[-1]; return how many labels that were."""
+        """Read one atom into the list, or label[-1]; return the number of labels read."""
         if (self.kind, self.value) != ("name", LABEL):
             atoms.append(self.atom())
             return 0
@@ -266,7 +271,7 @@ def _parse_crfpp(text: str, columns: Sequence[str], source: str) -> TemplateSet:
 
 
 def _column(name: str, columns: Sequence[str], place: str) -> str:
-    """A column by its name, or by its number as c0, c1, ..."""
+    """Return the name of a column, which may be given by its number as c0, c1, ..."""
     if re.fullmatch(r"c\d{1,9}", name) and name not in columns and int(name[1:]) < len(columns):
         name = columns[int(name[1:])]
     if name == LABEL:

@@ -1,6 +1,6 @@
-"""Functions of a word that templates can use: one string in, one string (or several, or none) out.
+"""The functions of words that templates can use: one string in; one string, several or none out.
 
-They run once for every distinct word, not once for every token.
+They run once for each distinct word, not once for each token.
 """
 
 import re
@@ -11,7 +11,8 @@ _DIGITS = re.compile(r"\d")
 
 
 def lower(word: str) -> str:
-    """
+    """Return the word in lower case.
+
     >>> lower("Paris")
     'paris'
     """
@@ -19,7 +20,7 @@ def lower(word: str) -> str:
 
 
 def normalised(word: str) -> str:
-    """Lower case, digits as '#'.
+    """Return the word in lower case, with '#' for each digit.
 
     >>> normalised("IL-2")
     'il-#'
@@ -28,7 +29,7 @@ def normalised(word: str) -> str:
 
 
 def shape(word: str) -> str:
-    """Capital, small letter, digit as 'A', 'a', '#'; the rest as it is.
+    """Return the word with 'A' for capitals, 'a' for other letters and '#' for digits.
 
     >>> shape("IL-2")
     'AA-#'
@@ -37,7 +38,7 @@ def shape(word: str) -> str:
 
 
 def short_shape(word: str) -> str:
-    """The shape with runs cut to one.
+    """Return the shape with each run of a character cut to one.
 
     >>> short_shape("McDonald's")
     "AaAa'a"
@@ -47,7 +48,7 @@ def short_shape(word: str) -> str:
 
 
 def prefix(word: str, length: int) -> str | None:
-    """The first characters; none if the word is shorter.
+    """Return the first characters, or None if the word is shorter.
 
     >>> prefix("walking", 3)
     'wal'
@@ -56,7 +57,7 @@ def prefix(word: str, length: int) -> str | None:
 
 
 def suffix(word: str, length: int) -> str | None:
-    """The last characters; none if the word is shorter.
+    """Return the last characters, or None if the word is shorter.
 
     >>> suffix("walking", 3)
     'ing'
@@ -65,7 +66,7 @@ def suffix(word: str, length: int) -> str | None:
 
 
 def substrings(word: str, longest: int) -> list[str]:
-    """Every distinct substring of at most this length, the word's borders marked.
+    """Return every distinct substring of at most this length, with the word's borders marked.
 
     >>> substrings("at", 2)
     ['<', '<a', 'a', 'at', 't', 't>', '>']
@@ -82,7 +83,7 @@ def substrings(word: str, longest: int) -> list[str]:
 
 
 def classes(word: str) -> list[str]:
-    """What kinds of character the word has.
+    """Return what kinds of character the word has.
 
     >>> classes("IL-2")
     ['capital', 'first-capital', 'digit', 'hyphen']
@@ -114,7 +115,7 @@ def _class(c: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WordFunction:
-    """How a template may use a function: `number` tells whether it takes one, `many` whether it gives a list."""
+    """How a template may use a function: whether it takes a `number`, and whether it returns a list (`many`)."""
 
     apply: Callable[..., str | list[str] | None]
     number: bool = False

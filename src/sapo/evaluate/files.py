@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sapo.corpus import LABEL, Block, format_of, read_blocks
+from sapo.corpus import LABEL, format_of, read_blocks
 from sapo.corpus.columns import column_index
 from sapo.corpus.files import show_path
 from sapo.encode.strings import StringTable
@@ -91,21 +91,11 @@ def _read_tags(path: str | Path, column: str | None, table: StringTable) -> _Tag
             name = block.columns[column_index(column, None, len(block.columns), block.name)]
         tags.append(table.add_fields(*block.column(name)))
         sizes.append(np.diff(block.offsets))
-        lines.append(_first_lines(block))
+        lines.append(block.first_lines())
     offsets = np.cumsum(np.concatenate(sizes))
     if len(offsets) == 1:
         raise SapoError(f"{show_path(path)}: holds no sentence")
     return _TagFile(show_path(path), np.concatenate(tags), offsets, np.concatenate(lines))
-
-
-def _first_lines(block: Block) -> Longs:
-    """Return the number of the line in which each sentence begins."""
-    if "lines" in block.extra:
-        return np.array(block.extra["lines"], dtype=np.int64)
-    scanned = block.extra["scanned"]
-    starts = scanned.line_starts[scanned.offsets[:-1]]
-    lines: Longs = scanned.first_line + np.searchsorted(np.flatnonzero(scanned.data == ord("\n")), starts)
-    return lines
 
 
 def _fitting(file: _TagFile, gold: _TagFile) -> _TagFile:

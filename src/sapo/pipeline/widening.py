@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from sapo.corpus import LABEL, Block
+from sapo.corpus.fields import check_tag
+from sapo.corpus.origins import ScannedOrigin
 from sapo.corpus.scanner import Scanned
-from sapo.corpus.splicing import splice_tags
-from sapo.corpus.writable import check_tag
+from sapo.corpus.tagged_lines import splice_tags
 from sapo.errors import SapoError
 from sapo.kernels.types import Ints
 
@@ -29,19 +30,20 @@ def with_column(block: Block, name: str, tags: Ints, labels: Sequence[str]) -> B
 
 
 def sentences_of(block: Block, first: int, last: int) -> Block:
-    """The sentences from `first` to before `last`, to be tagged."""
+    """The sentences from `first` to before `last`, to be tagged, but not to be written."""
     begin, end = int(block.offsets[first]), int(block.offsets[last])
     return dataclasses.replace(
         block,
         starts=block.starts[begin:end],
         ends=block.ends[begin:end],
         offsets=block.offsets[first : last + 1] - begin,
+        origin=None,
     )
 
 
 def widened(block: Block) -> bytes:
     """The file's own bytes with the columns that were added: before the gold tag, or else at the end of the line."""
-    scanned: Scanned = block.extra["scanned"]
+    scanned = block.origin_as(ScannedOrigin).scanned
     separator = b"\t" if scanned.layout.tabs else b" "
     gold = LABEL in block.columns
     own = scanned.layout.columns

@@ -3,13 +3,14 @@
 A pickle of one holds its parameters and the bytes of its model file.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from sapo.corpus.probable import TaggedSpan
+from sapo.corpus.predictions import TaggedSpan
 from sapo.errors import SapoError
 from sapo.evaluate import Scores, score
 from sapo.model import model_bytes, model_from_bytes
@@ -114,7 +115,9 @@ class FittedLabeler(Estimator):
             try:
                 found.append(work(tokens))
             except SapoError as error:
-                raise SapoError(f"X[{number}]: {str(error).removeprefix('sentence 0, ')}") from None
+                token = re.match(r"sentence 1, token (\d+): ", message := str(error))
+                place = f"X[{number}][{int(token[1]) - 1}]" if token else f"X[{number}]"
+                raise SapoError(f"{place}: {message.removeprefix(token[0]) if token else message}") from None
         return found
 
     def _takes_columns(self) -> bool:

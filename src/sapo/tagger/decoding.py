@@ -7,7 +7,7 @@ except for `Candidates` and `Distribution`, which belong to the lattice.
 import numpy as np
 
 from sapo import kernels
-from sapo.corpus.probable import RankedTagging, TaggedSpan
+from sapo.corpus.predictions import RankedTagging, TaggedSpan
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels.types import Doubles, Ints
 from sapo.model import Model

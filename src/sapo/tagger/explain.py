@@ -267,7 +267,7 @@ def _check(
     if not len(tokens):
         raise SapoError("the sentence has no tokens: there is nothing to explain")
     if not 0 <= token < len(tokens):
-        raise SapoError(f"there is no token {token}: the sentence has the tokens 0 to {len(tokens) - 1}")
+        raise SapoError(f"token must be an index from 0 to {len(tokens) - 1}, not {token}")
     if top < 0:
         raise SapoError(f"top must be 0 or more, not {top}")
     for label in (tag, against):

@@ -8,7 +8,7 @@ import numpy as np
 
 from sapo.corpus import LABEL, Block, format_of, read_blocks
 from sapo.corpus.columns import without_label
-from sapo.corpus.probable import RankedTagging, TaggedSpan
+from sapo.corpus.predictions import RankedTagging, TaggedSpan
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.strings import label_ids
 from sapo.errors import SapoError

@@ -16,12 +16,12 @@ from sapo.model import Model
 from sapo.tags import impossible_sentence
 
 OPEN = "_"  # in a column of forced tags: this token may be anything
-Forced = Mapping[int, str]  # a token's number in its sentence, and its tag
+Forced = Mapping[int, str]  # a token's index in its sentence, and its tag
 
 
 def force_block(corpus: EncodedCorpus, block: Block, column: str, model: Model) -> EncodedCorpus:
     """A block of a file, encoded, whose tokens have the tags of a column wherever there is one."""
-    return with_forced(corpus, forced_column(block, column), model, partial(line_of_token, block))
+    return with_forced(corpus, forced_column(block, column), model, block.place_of)
 
 
 def force_sentences(
@@ -57,35 +57,24 @@ def forced_lists(forced: Sequence[Forced | None], offsets: Longs, first: int) ->
     for sentence, known in enumerate(forced):
         if known is not None and not isinstance(known, Mapping):
             raise SapoError(
-                f"forced tags: those of sentence {first + sentence} must be a mapping of token numbers to tags, "
+                f"forced tags: those of sentence {first + sentence + 1} must be a mapping of token indices to tags, "
                 f"such as {{0: 'B-NP'}}, not {known!r}"
             )
         begin, end = offsets[sentence : sentence + 2].tolist()
         for position, tag in (known or {}).items():
             if not isinstance(position, Integral) or not 0 <= position < end - begin:
                 raise SapoError(
-                    f"forced tags: sentence {first + sentence} has no token {position!r}; "
+                    f"forced tags: sentence {first + sentence + 1} has no token index {position!r}; "
                     f"it has {end - begin} tokens, from 0 on"
                 )
             tags[begin + int(position)] = tag
     return tags
 
 
-def line_of_token(block: Block, token: int) -> str:
-    """Where a token of a file stands, for messages."""
-    scanned = block.extra.get("scanned")
-    if scanned is not None:
-        newlines = np.flatnonzero(scanned.data == ord("\n"))
-        return f"{block.name}:{scanned.first_line + int(np.searchsorted(newlines, scanned.line_starts[token]))}"
-    sentence = int(np.searchsorted(block.offsets, token, side="right")) - 1
-    lines = block.extra.get("lines")  # of JSONL, where a sentence is a line
-    return f"{block.name}:{lines[sentence]}" if lines else block.name
-
-
 def token_number(corpus: EncodedCorpus, first: int, token: int) -> str:
     """Where a token of Python sentences stands, for messages."""
     sentence = int(np.searchsorted(corpus.offsets, token, side="right")) - 1
-    return f"sentence {first + sentence}, token {token - int(corpus.offsets[sentence])}"
+    return f"sentence {first + sentence + 1}, token index {token - int(corpus.offsets[sentence])}"
 
 
 def with_forced(

@@ -104,7 +104,7 @@ def _text_encoder(model: Model) -> "TemplateEncoder | NeuralEncoder":
 
 def _batches(sentences: Iterable[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
     batch: list[Sequence[Any]] = []
-    for number, sentence in enumerate(sentences):
+    for number, sentence in enumerate(sentences, 1):
         check_sentence(sentence, f"sentence {number}")
         batch.append(sentence)
         if len(batch) == BATCH:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sapo.corpus.probable import TaggedSpan
+from sapo.corpus.predictions import TaggedSpan
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles

@@ -276,5 +276,5 @@ def _check_allowed(corpus: EncodedCorpus, bans: Floats, labels: Sequence[str]) -
         return
     token = int(np.argmax(forbidden))
     sentence = int(np.searchsorted(corpus.offsets, token, side="right")) - 1
-    place = f"new data: sentence {sentence}, token {token - int(first[sentence])}"
+    place = f"new data: sentence {sentence + 1}, token {token - int(first[sentence]) + 1}"
     raise SapoError(f"{place}: the model forbids the tag '{labels[gold[token]]}' here; correct the tags")

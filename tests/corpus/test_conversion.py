@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapo.corpus import FORMATS, Sentence, read
-from sapo.corpus.converting import convert
+from sapo.corpus.conversion import Conversion, Source, Target
+from sapo.corpus.conversion import convert as convert_files
 from sapo.errors import SapoError
 from sapo.tags import SCHEMES, Span, spans_to_tags, tags_to_spans
 
@@ -27,6 +28,14 @@ WORDS = st.text(
     st.sampled_from("abAB019.,#=-_|/'\"\\<äß日🦀\u0301 "), min_size=1, max_size=6
 ).filter(lambda text: text == text.strip())  # fmt: skip
 TAGS = st.sampled_from(["O", "B-PER", "I-PER", "B-a-b", "NN", "$", "#", ",", "``", "-LRB-", "Ä", "_", "="])
+
+
+def convert(source: str | Path, target: str | Path, **options: Any) -> Conversion:
+    """Convert with options of either side: those that both have begin with source_ or target_."""
+    reading = {name: options.pop(name) for name in ("label", "columns", "labelled") if name in options}
+    reading |= {name: options.pop(f"source_{name}") for name in ("format", "scheme") if f"source_{name}" in options}
+    writing = {name.removeprefix("target_"): value for name, value in options.items()}
+    return convert_files(Source(source, **reading), Target(target, **writing))
 
 
 @st.composite
@@ -231,7 +240,7 @@ def test_without_a_wanted_scheme_tags_stay_as_they_are_even_broken_ones(make_fil
         ({"target_scheme": "iob"}, r"^unknown scheme 'iob'; known: iob1, iob2, bioes, bilou$"),
         ({"source_scheme": "BIO", "target_scheme": "iob2"}, r"^unknown scheme 'BIO'; known: iob1, iob2, bioes, bilou$"),
         ({"target_scheme": "iob2"}, r"a\.txt: its tags are in none of the schemes iob1, iob2, bioes, bilou$"),
-        ({"source_scheme": "iob2", "target_scheme": "iob1"}, r"a\.txt: sentence 2: token 1: 'I-Y' cannot follow 'O'"),
+        ({"source_scheme": "iob2", "target_scheme": "iob1"}, r"a\.txt: sentence 2: token \d: 'I-Y' cannot follow 'O'"),
         ({"keep": ["lemma"]}, r"a\.txt: sentence 1: there is no column 'lemma'; the columns are word$"),
         ({"target_format": "xml"}, r"^unknown format 'xml'"),
         ({"source_format": "xml"}, r"^unknown format 'xml'"),

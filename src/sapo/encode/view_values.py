@@ -1,4 +1,4 @@
-"""The values of word functions: computed once for every distinct word and kept as integers."""
+"""The values of word functions, computed once for each distinct word and kept as integers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from sapo.kernels.types import Ints, Longs
 
 @dataclass(frozen=True, slots=True)
 class ViewValues:
-    """What the known words of a column become under one view.
+    """The values of one view for the known words of its column.
 
     Word i has the values `members[offsets[i]:offsets[i+1]]`, which are numbers of strings in `table`. For a view
     without a function the strings are those of the column itself, and nothing is stored.
@@ -25,6 +25,7 @@ class ViewValues:
 
     @classmethod
     def of_words(cls, view: View, words: StringTable) -> "ViewValues":
+        """Compute the values of all words of a column."""
         if not view.functions:
             return cls(view, words, None, None)
         table = StringTable()
@@ -32,7 +33,7 @@ class ViewValues:
         return cls(view, table, offsets, members)
 
     def of_new_words(self, words: Sequence[str]) -> tuple[Longs, Ints]:
-        """Offsets and members for words that were not seen in training; unknown strings are left out."""
+        """Return offsets and members for words that training has not seen, without unknown values."""
         if self.offsets is None:
             return np.zeros(len(words) + 1, np.int64), np.empty(0, np.int32)
         return _numbers(self.view, words, self.table, grow=False)

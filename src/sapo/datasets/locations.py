@@ -1,4 +1,4 @@
-"""The name of a corpus in, the directory where it lies on this machine out."""
+"""Find corpora on this machine: under SAPO_DATA, or in the cache."""
 
 import os
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from sapo.errors import SapoError
 
 
 def cache_directory() -> Path:
-    """Where fetched corpora are kept: `sapo/corpora` in $XDG_CACHE_HOME, or else in ~/.cache."""
+    """Return where fetched corpora are kept: `sapo/corpora` in $XDG_CACHE_HOME, or else in ~/.cache."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     try:
         return Path(base).expanduser() / "sapo" / "corpora"
@@ -18,7 +18,7 @@ def cache_directory() -> Path:
 
 
 def users_directory() -> Path | None:
-    """What SAPO_DATA names: the user's own corpora, which are read and never written."""
+    """Return the directory of SAPO_DATA: the user's own corpora, which are read and never written."""
     given = os.environ.get("SAPO_DATA")
     if not given:
         return None
@@ -29,13 +29,13 @@ def users_directory() -> Path | None:
 
 
 def find_file(directory: Path, name: str) -> Path | None:
-    """A file, zipped or not: `train.txt.gz` is found as train.txt, too, and the other way round."""
+    """Return the path of a file, plain or gzip-compressed: `train.txt` for `train.txt.gz`, or the other way round."""
     plain = name.removesuffix(".gz")
     return next((path for path in (directory / f"{plain}.gz", directory / plain) if path.is_file()), None)
 
 
 def locate(corpus: Corpus, cache: Path | None = None) -> tuple[str, Path] | None:
-    """'SAPO_DATA' or 'cache', and the directory there that has all files of the corpus. SAPO_DATA comes first."""
+    """Return 'SAPO_DATA' or 'cache', whichever has all files of the corpus first, and the corpus's directory there."""
     for place, base in (("SAPO_DATA", users_directory()), ("cache", cache or cache_directory())):
         if base is not None and all(find_file(base / corpus.name, file.name) for file in corpus.files):
             return place, base / corpus.name
@@ -43,6 +43,12 @@ def locate(corpus: Corpus, cache: Path | None = None) -> tuple[str, Path] | None
 
 
 def find_corpus(name: str, *, cache: Path | None = None, corpora: Mapping[str, Corpus] = CORPORA) -> Path | None:
-    """The directory of a corpus, under SAPO_DATA or in the cache; None where it is not on this machine."""
+    """Return the directory of a corpus, under SAPO_DATA or in the cache, or None if it is not on this machine.
+
+    >>> find_corpus("conll200")
+    Traceback (most recent call last):
+    ...
+    sapo.errors.SapoError: unknown corpus 'conll200'; did you mean 'conll2000'?
+    """
     found = locate(known_corpus(name, corpora), cache)
     return found[1] if found else None

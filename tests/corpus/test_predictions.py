@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sapo.corpus import FORMATS, Block, read, read_blocks
-from sapo.corpus.probable import TaggedSpan
+from sapo.corpus.predictions import TaggedSpan
 from sapo.errors import SapoError
 
 MakeFile = Callable[[bytes | str, str], Path]

@@ -1,11 +1,9 @@
-"""Blocks that are converted in, what of them the new file does not have out, in words."""
+"""Say what a conversion leaves out: lines, columns and keys that the new file does not have."""
 
-import re
 from collections.abc import Sequence
 
 from sapo.corpus.blocks import LABEL, Block
 from sapo.corpus.conllu import COLUMNS
-from sapo.corpus.scanner import Scanned
 
 LINES = {
     "columns": "comments and -DOCSTART- lines",
@@ -13,8 +11,8 @@ LINES = {
 }
 
 
-class Losses:
-    """Counts as blocks go by. What `keep` leaves out is asked for and no loss."""
+class LeftOut:
+    """What is left out of the blocks so far. Columns that the user dropped by naming others in `keep` do not count."""
 
     def __init__(self, source: str, target: str, *, label: str, keep: Sequence[str] | None, text: bool) -> None:
         self.source, self.target, self.label, self.keep, self.text = source, target, label, keep, text
@@ -22,19 +20,16 @@ class Losses:
         self.names: dict[str, None] = {}  # columns and keys, in the order of the file
 
     def look_at(self, block: Block) -> None:
-        scanned: Scanned | None = block.extra.get("scanned")
-        if scanned is not None and (self.source, self.target) != ("conllu", "conllu"):
-            self.lines += len(re.findall(rb"(?m)^.*\S", scanned.data.tobytes())) - len(scanned.line_starts)
+        """Add what is left out of one more block."""
+        origin = block.origin
+        if origin is not None and (self.source, self.target) != ("conllu", "conllu"):
+            self.lines += origin.other_lines()
         columns = [name for name in block.columns if name not in ("id", "word", LABEL)]
         if self.keep is None:
             self.names.update(dict.fromkeys(name for name in columns if not self._has_room_for(name)))
-        for record, sentence in block.extra.get("records", ()):
-            known = {"tokens", *sentence.columns, self.label}
-            if self.target == "conllu":
-                known.add("text")  # as a comment
-            if sentence.offsets is not None:
-                known |= {"spans", "entities"}  # as tags
-            self.names.update(dict.fromkeys(key for key in record if key not in known))
+        if origin is not None:
+            kept = {"text"} if self.target == "conllu" else set()  # as a comment
+            self.names.update(dict.fromkeys(key for key in origin.other_keys(self.label) if key not in kept))
 
     def _has_room_for(self, column: str) -> bool:
         if self.source == "conllu":  # the words alone are written
@@ -44,8 +39,9 @@ class Losses:
         return not self.text
 
     def told(self) -> tuple[str, ...]:
-        """
-        >>> Losses("columns", "jsonl", label="tags", keep=None, text=False).told()
+        """Return it in words: how many lines, and the names of columns and keys.
+
+        >>> LeftOut("columns", "jsonl", label="tags", keep=None, text=False).told()
         ()
         """
         lines = [f"{self.lines:,} line{'s' * (self.lines > 1)} ({LINES[self.source]})"] if self.lines else []

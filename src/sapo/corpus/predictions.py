@@ -1,4 +1,4 @@
-"""What taggers find with probabilities, as the formats write it: ranked taggings and spans; and how numbers look."""
+"""Predictions with probabilities, as the formats write them: ranked taggings, spans, and notes for each token."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class RankedTagging:
 
 @dataclass(frozen=True, slots=True)
 class TaggedSpan:
-    """Tokens start, ..., end - 1 are a span of this type, with this probability over all taggings."""
+    """The tokens start, ..., end - 1, the type of the span they make, and its probability over all taggings."""
 
     start: int
     end: int
@@ -30,12 +30,13 @@ class TaggedSpan:
 
 
 def top_n_mass(ranked: Sequence[RankedTagging]) -> float:
-    """How much of the probability of all taggings these have."""
+    """Return how much of the probability of all taggings these have together."""
     return min(sum(tagging.exact_probability for tagging in ranked), 1.0)
 
 
 def show(probability: float) -> str:
-    """
+    """Return a probability as all files have it.
+
     >>> show(1 / 3)
     '0.333333'
     """
@@ -43,12 +44,12 @@ def show(probability: float) -> str:
 
 
 def tag_notes(tags: Ints, marginal: Doubles) -> list[str]:
-    """The probability of each token's tag."""
+    """Return the probability of each token's tag; `marginal` has those of all labels, [tokens, labels]."""
     return [show(probability) for probability in marginal[np.arange(len(tags)), tags].tolist()]
 
 
 def span_notes(spans: Sequence[Sequence[TaggedSpan]], offsets: Longs) -> list[str]:
-    """At each token the probability of the span that it is in.
+    """Return for each token the probability of the span that it is in, or '_'.
 
     >>> span_notes([[TaggedSpan(1, 3, "NP", 0.5)]], np.array([0, 3]))
     ['_', '0.500000', '0.500000']

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from sapo.corpus import read_blocks
-from sapo.corpus.writable import check_labels
 from sapo.errors import SapoError
 
 MakeFile = Callable[[bytes | str, str], Path]
@@ -30,7 +29,7 @@ def test_a_label_that_would_break_the_file_is_refused(
 ) -> None:
     (block,) = read_blocks(make_file(text, name), label=label, labelled=False)
     with pytest.raises(SapoError, match=message):
-        check_labels(block, ["O", tag])
+        block.check_labels(["O", tag])
 
 
 @pytest.mark.parametrize(
@@ -47,4 +46,4 @@ def test_a_label_that_the_file_can_hold_is_not(
     make_file: MakeFile, name: str, text: str, label: str | None, tag: str
 ) -> None:
     (block,) = read_blocks(make_file(text, name), label=label, labelled=False)
-    check_labels(block, ["O", tag])
+    block.check_labels(["O", tag])

@@ -1,8 +1,8 @@
 """Tokens with ready-made features in, numbers of entries out: an entry is a feature with its value.
 
-This is where Python strings cost time, some twenty of them a token. So an entry is looked up by the key and the value
-as they stand in the token, without making its name ('word:the') first: two look-ups in dictionaries, and a name only
-for what is new.
+Python strings cost time here, some twenty of them a token. So an entry is looked up by the key and the value as the
+token has them, without making its name ('word:the') first: two look-ups in dictionaries, and a name only for what is
+new.
 """
 
 import math
@@ -21,7 +21,7 @@ LARGEST = float(np.finfo(np.float32).max)
 
 
 class _OtherFormError(Exception):
-    """A form of feature that has no short cut."""
+    """Raised for a form of feature that has no short cut."""
 
 
 class Entries:
@@ -42,9 +42,9 @@ class Entries:
         self._by_key = _ByKey(self)
 
     def read(self, sentences: Iterable[Sequence[Token]], first: int = 0) -> tuple[Ints, list[int], list[int]]:
-        """The numbers of all entries, how many each token has, and how many tokens each sentence has.
+        """Return the numbers of all entries, how many each token has, and how many tokens each sentence has.
 
-        `first` is the number of the first sentence, for messages.
+        `first` is how many sentences came before these, for messages.
         """
         plain, by_key = self._plain, self._by_key
         numbers: list[int] = []
@@ -60,13 +60,14 @@ class Entries:
                     else:
                         raise _OtherFormError
                 except (_OtherFormError, TypeError):  # a TypeError is a value that cannot be looked up, such as a list
-                    found = self._other(token, f"sentence {number}, token {position}")
+                    found = self._other(token, f"sentence {number + 1}, token {position + 1}")
                 numbers += found
                 per_token.append(len(found))
             per_sentence.append(len(sentence))
         return np.array(numbers, np.int32), per_token, per_sentence
 
     def new(self, name: str, value: float) -> int:
+        """Add an entry and return its number."""
         self.names.append(name)
         self.values.append(value)
         return len(self.names) - 1
@@ -77,7 +78,7 @@ class Entries:
 
 
 class _Plain(dict[str, int]):
-    """Entries of value 1 by their name."""
+    """The entries of value 1, by name."""
 
     def __init__(self, entries: Entries) -> None:
         self._entries = entries
@@ -90,7 +91,7 @@ class _Plain(dict[str, int]):
 
 
 class _ByKey(dict[str, "_OfKey"]):
-    """For each key of dictionaries, the entries of its values."""
+    """The entries of each key of dictionaries."""
 
     def __init__(self, entries: Entries) -> None:
         self._entries = entries
@@ -103,7 +104,7 @@ class _ByKey(dict[str, "_OfKey"]):
 
 
 class _OfKey(dict[Any, int]):
-    """The entries of one key by their value. True, 1 and 1.0 are equal, and mean the same."""
+    """The entries of one key, by value. True, 1 and 1.0 are equal, and mean the same."""
 
     def __init__(self, entries: Entries, key: str) -> None:
         self._entries, self._key = entries, key

@@ -1,19 +1,20 @@
-"""The bytes of a block and its tags in, the bytes of the tagged block out."""
+"""Write tags into the lines of a block, and leave all other bytes as they are."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from sapo.corpus.blocks import Block
-from sapo.corpus.probable import RankedTagging, show, top_n_mass
-from sapo.corpus.scanner import Scanned, sentence_regions
+from sapo.corpus.origins import ScannedOrigin
+from sapo.corpus.predictions import RankedTagging, show, top_n_mass
+from sapo.corpus.scanner import sentence_regions
 from sapo.kernels import scan
 from sapo.kernels.types import Bytes, Ints
 
 
 def splice_tags(data: Bytes, cut_starts: Ints, cut_ends: Ints, pieces: Sequence[str], piece: Ints) -> bytes:
-    """Put `pieces[piece[t]]` in place of the bytes from cut_starts[t] to cut_ends[t], for each token t."""
+    """Return the data with `pieces[piece[t]]` in place of the bytes cut_starts[t] to cut_ends[t], for each token t."""
     if len(piece) != len(cut_starts):
         raise ValueError(f"{len(cut_starts)} tokens but {len(piece)} tags")
     encoded = [text.encode("utf-8", "surrogatepass") for text in pieces]
@@ -32,9 +33,22 @@ def splice_tags(data: Bytes, cut_starts: Ints, cut_ends: Ints, pieces: Sequence[
     return out[:written].tobytes()
 
 
+def number_tags(tags: Iterable[str]) -> tuple[list[str], Ints]:
+    """Return the distinct tags in the order they come, and for each tag its number among them.
+
+    >>> labels, numbers = number_tags(["O", "B-X", "O"])
+    >>> labels, numbers.tolist()
+    (['O', 'B-X'], [0, 1, 0])
+    """
+    labels: dict[str, int] = {}
+    numbers = [labels.setdefault(tag, len(labels)) for tag in tags]
+    return list(labels), np.array(numbers, np.int32)
+
+
 def one_sentence(block: Block, sentence: int, region: tuple[int, int]) -> Block:
-    """A block of one sentence with the comments and other lines around it."""
-    scanned: Scanned = block.extra["scanned"]
+    """Return a block of one sentence, with the comments and other lines in its region."""
+    origin = block.origin_as(ScannedOrigin)
+    scanned = origin.scanned
     first, last = block.offsets[sentence : sentence + 2].tolist()
     begin, end = region
     part = dataclasses.replace(
@@ -52,7 +66,7 @@ def one_sentence(block: Block, sentence: int, region: tuple[int, int]) -> Block:
         starts=part.starts,
         ends=part.ends,
         offsets=part.offsets,
-        extra={**block.extra, "scanned": part},
+        origin=dataclasses.replace(origin, scanned=part),
     )
 
 
@@ -62,9 +76,12 @@ def nbest_lines(
     labels: Sequence[str],
     tagged: Callable[[Block, Ints, Sequence[str]], bytes],
 ) -> bytes:
-    """Every sentence once for each of its taggings, with rank and probabilities as comments."""
+    """Return every sentence once for each of its taggings, with rank and probabilities as comments.
+
+    `tagged` is how the format writes one tagging of a block.
+    """
     parts = []
-    regions = sentence_regions(block.extra["scanned"])
+    regions = sentence_regions(block.origin_as(ScannedOrigin).scanned)
     for sentence, ranked in enumerate(taggings):
         alone = one_sentence(block, sentence, regions[sentence])
         mass = show(top_n_mass(ranked))
