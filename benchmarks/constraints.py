@@ -22,6 +22,7 @@ from sapo.kernels.types import Bools
 from sapo.learn import LEARNERS, Settings, Weights
 from sapo.learn.loop import draw_order
 from sapo.search.decode import tag_corpus
+from sapo.tagger.decoding import best_tags
 from sapo.tags import scheme_bans, transition_counts
 from sapo.training.data import TrainingData
 from sapo.training.plan import LabelChoices
@@ -65,7 +66,7 @@ def quality(name: str, variant: str, prepared: TrainingData, seed: int, passes: 
     test = prepared.dev
     assert test is not None
     tagger = train_on(dataclasses.replace(prepared, dev=None), settings).tagger
-    found = tagger.as_shown(tag_corpus(test.corpus, tagger.parameters))
+    found = best_tags(tagger.model, test.corpus)
     offsets, labels = test.corpus.offsets, list(tagger.labels)
     invalid = sum(
         bool(transition_counts(found[a:b], np.array([0, b - a]), len(labels))[scheme_bans(labels, "iob2") < 0].any())

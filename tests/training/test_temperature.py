@@ -14,6 +14,7 @@ import sapo
 from sapo import Tagger
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
+from sapo.tagger.files import learned_tags
 from sapo.tags import loose_spans
 from sapo.training.run import train
 from sapo.training.temperature import LOSSES, calibrate, lowest, measure
@@ -227,7 +228,7 @@ def test_a_model_that_learns_bioes_is_calibrated_by_the_tags_it_shows() -> None:
 def test_a_gold_tag_that_is_learned_in_two_ways_and_met_in_one_is_not_left_out() -> None:
     tagger = train([(["a", "dog"], ["B-X", "I-X"]), (["go"], ["O"])] * 3, template="pos", epochs=2, scheme="bioes")
     assert "S-X" not in tagger.model.labels
-    ((lattice, gold),) = zip(tagger.lattices([["a"]]), [tagger.learned_tags(["B-X"])], strict=True)
+    ((lattice, gold),) = zip(tagger.lattices([["a"]]), [learned_tags(tagger.model, ["B-X"])], strict=True)
     assert gold == ["S-X"]
     assert LOSSES["tokens"](lattice, gold, tagger.model) > 0
     assert measure(tagger, [(["a", "dog"], ["B-X", "B-X"])]).exact["tokens"].accuracy == 0.5

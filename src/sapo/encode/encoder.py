@@ -27,6 +27,7 @@ class TemplateEncoder:
     """Templates with what training has seen: the strings of columns, the values of views, and features."""
 
     kind = "templates"
+    linear = True
 
     def __init__(
         self,
@@ -86,6 +87,16 @@ class TemplateEncoder:
         for table in tables:
             owner[self.slots[self.slot_offsets[table] : self.slot_offsets[table + 1]]] = table
         return owner[1:]
+
+    def growing(self) -> Any:
+        """Return a copy that learns new strings and features in place."""
+        from sapo.encode.growing import GrowingEncoder
+
+        return GrowingEncoder(self)
+
+    def description(self) -> dict[str, Any]:
+        """Return what there is to show beside the features."""
+        return {"template": self.templates.text}
 
     def header(self) -> dict[str, Any]:
         """Return what a model file keeps in its header."""

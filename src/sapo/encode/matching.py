@@ -9,11 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.interface import Encoder
 from sapo.encode.layout import Layout, damaged
 from sapo.encode.ready import FeatureEncoder
 from sapo.kernels.types import Ints, Longs
-
-Encoder = TemplateEncoder | FeatureEncoder
 
 
 def matching_features(old: Encoder, new: Encoder) -> Ints:

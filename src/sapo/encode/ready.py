@@ -27,6 +27,8 @@ class FeatureEncoder:
     """Names of features, numbered in the order of their frequency."""
 
     kind = "features"
+    linear = True
+    columns: Mapping[str, StringTable] = {}  # none is read
 
     def __init__(self, names: StringTable) -> None:
         self.names = names
@@ -56,6 +58,14 @@ class FeatureEncoder:
         """Return the group of each feature: its name up to ':' or '=', such as 'word' of 'word:the'."""
         names = [re.split("[:=]", name, maxsplit=1)[0] for name in self.names.strings()]
         return StringTable().add(names)
+
+    def growing(self) -> "GrowingFeatureEncoder":
+        """Return a copy that learns new features in place."""
+        return GrowingFeatureEncoder(self)
+
+    def description(self) -> dict[str, Any]:
+        """Return what there is to show beside the features: nothing."""
+        return {}
 
     def header(self) -> dict[str, Any]:
         return {}

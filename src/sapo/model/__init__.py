@@ -1,7 +1,8 @@
 """Models and checkpoints as files without code in them."""
 
 from sapo.model.checkpoint import Checkpoint, fingerprint
-from sapo.model.model import Model, load_model, model_bytes, model_from_bytes, save_model, shown_places
+from sapo.model.file import load_model, model_bytes, model_from_bytes, save_model
+from sapo.model.model import Model, shown_places
 
 __all__ = [
     "Checkpoint",

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.matching import matching_edge_features, matching_features
 from sapo.errors import SapoError
 from sapo.kernels.types import Floats, Ints, Longs
 from sapo.model import Model
 from sapo.model.inspect import largest
-from sapo.model.model import linear_encoder
 
 CONDITIONS = ("learner", "template", "sentences", "tokens", "passes", "kept_pass")  # of a training record
 
@@ -29,7 +27,7 @@ def changes(old: Model, new: Model, *, top: int = 5, label: str | None = None) -
     common = [name for name in old.labels if name in new.labels]
     if label is not None and label not in common:
         raise SapoError(f"'{label}' is not a label of both models; common: {', '.join(common) or 'none'}")
-    mine, theirs = (linear_encoder(model, "it has no features to compare with another model's") for model in (old, new))
+    mine, theirs = (model.linear_encoder("it has no features to compare with another model's") for model in (old, new))
     matched, edge_matched = matching_features(mine, theirs), matching_edge_features(mine, theirs)
     return {
         "labels": {
@@ -89,9 +87,7 @@ def _conditions(model: Model) -> dict[str, Any]:
 
 def _template_lines(old: Model, new: Model) -> dict[str, list[str]]:
     mine, theirs = (
-        [line.strip() for line in encoder.templates.text.splitlines() if line.strip()]
-        if isinstance(encoder, TemplateEncoder)
-        else []
+        [line.strip() for line in encoder.description().get("template", "").splitlines() if line.strip()]
         for encoder in (old.encoder, new.encoder)
     )
     return {

@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from sapo.encode.encoder import TemplateEncoder
-from sapo.encode.ready import FeatureEncoder
 from sapo.errors import SapoError, did_you_mean
 from sapo.model import Model
 
@@ -19,7 +17,8 @@ def describe(model: Model, *, top: int = 5, label: str | None = None) -> dict[st
     if not chosen:
         raise SapoError(f"the model has no label '{label}'{did_you_mean(str(label), model.outer_labels)}")
     encoder, blocks = model.encoder, model.parameters.blocks
-    neural = None if isinstance(encoder, TemplateEncoder | FeatureEncoder) else encoder.description()
+    told = encoder.description()
+    neural = told.get("network")
     chosen = chosen if neural is None else []  # what single features do in a network cannot be told
     return {
         "labels": list(model.outer_labels),
@@ -30,8 +29,8 @@ def describe(model: Model, *, top: int = 5, label: str | None = None) -> dict[st
         "edge_features": encoder.edge_features,
         "weights": sum(block.size for block in blocks) if neural is None else neural["weights"],
         "nonzero_weights": sum(int(np.count_nonzero(block)) for block in blocks) if neural is None else None,
-        "columns": [] if isinstance(encoder, FeatureEncoder) else list(encoder.columns),
-        "template": encoder.templates.text if isinstance(encoder, TemplateEncoder) else None,
+        "columns": list(encoder.columns),
+        "template": told.get("template"),
         "reader": model.reader,
         "temperature": model.temperature,
         "record": model.record,

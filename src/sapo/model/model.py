@@ -1,35 +1,21 @@
-"""All that tagging needs, as one value and as one file."""
+"""All that tagging needs, as one value."""
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
-from sapo.encode.encoder import TemplateEncoder
-from sapo.encode.pairs import Pairs
-from sapo.encode.ready import FeatureEncoder
-from sapo.encode.strings import array_of, valid_offsets
-from sapo.errors import SapoError
+from sapo.encode.interface import Encoder
+from sapo.errors import SapoError, did_you_mean
 from sapo.kernels.types import Ints
-from sapo.model.arrayfile import load_arrays, pack_arrays, save_arrays, unpack_arrays
-from sapo.neural.options import need_torch
-from sapo.search.lattice import Parameters, no_bans
+from sapo.search.lattice import Parameters, with_bias
 from sapo.tags import Constraints
 
-if TYPE_CHECKING:
-    from sapo.neural.encoder import NeuralEncoder
-
-FORMAT = 1
-WHAT = "a sapo model"
-NEURAL = "neural"  # the kind of a network, which is loaded only where there is one
-Encoder: TypeAlias = "TemplateEncoder | FeatureEncoder | NeuralEncoder"
-ENCODERS: dict[str, type[TemplateEncoder] | type[FeatureEncoder]] = {
-    TemplateEncoder.kind: TemplateEncoder,
-    FeatureEncoder.kind: FeatureEncoder,
-}
+LARGEST_BIAS = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,174 +43,35 @@ class Model:
         """The place in `outer_labels` of each label; None where both are the same."""
         return shown_places(self.shown, self.outer_labels)
 
+    @property
+    def tagging(self) -> Parameters:
+        """The weights with the bias, as tagging takes them."""
+        if not self.bias:
+            return self.parameters
+        bias = np.array([self.bias.get(name, 0.0) for name in self.shown or self.labels], np.float32)
+        return with_bias(self.parameters, bias)
+
+    def with_bias(self, label: str, value: float) -> "Model":
+        """Return a model that finds more of a label, or less: a lever for precision and recall.
+
+        Where the label has a bias already, this is added to it.
+        """
+        if label not in self.outer_labels:
+            raise SapoError(f"bias: the model has no label '{label}'{did_you_mean(str(label), self.outer_labels)}")
+        if not isinstance(value, Real) or not abs(float(value)) <= LARGEST_BIAS:
+            most = f"{LARGEST_BIAS:,.0f}"
+            raise SapoError(f"bias of '{label}' must be a number between -{most} and {most}, not {value}")
+        total = math.fsum((self.bias.get(label, 0.0), float(value)))
+        return dataclasses.replace(self, bias={**self.bias, label: total})
+
+    def linear_encoder(self, cannot: str) -> Encoder:
+        """Return the encoder of a linear model. For a network raise an error that says what it cannot do."""
+        if self.encoder.linear:
+            return self.encoder
+        raise SapoError(f"this model is a network: {cannot}")
+
 
 def shown_places(shown: Sequence[str], outer: Sequence[str]) -> Ints | None:
+    """Return the place in `outer` of each name; None where there is none."""
     place = {name: number for number, name in enumerate(outer)}
     return np.array([place[name] for name in shown], np.int32) if shown else None
-
-
-def linear_encoder(model: Model, cannot: str) -> TemplateEncoder | FeatureEncoder:
-    """The encoder of a linear model. For a network the error says what it cannot do."""
-    if isinstance(model.encoder, TemplateEncoder | FeatureEncoder):
-        return model.encoder
-    raise SapoError(f"this model is a network: {cannot}")
-
-
-def save_model(model: Model, path: str | Path) -> None:
-    """The old file at `path` stays until the new one is whole."""
-    save_arrays(path, *_parts(model))
-
-
-def model_bytes(model: Model) -> bytes:
-    """What `save_model` writes."""
-    return pack_arrays(*_parts(model))
-
-
-def model_from_bytes(data: bytes) -> Model:
-    """The model of `model_bytes`, checked like that of a file."""
-    return _model("bytes", *unpack_arrays(data, "bytes", WHAT))
-
-
-def _parts(model: Model) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    if len(model.parameters.features) != model.encoder.features:
-        raise SapoError("this model has weights for other features than its encoder makes; take it anew, then save it")
-    header: dict[str, Any] = {
-        "format": FORMAT,
-        "kind": model.encoder.kind,
-        "labels": list(model.labels),
-        "encoder": model.encoder.header(),
-        "reader": model.reader,
-        "record": model.record,
-    }
-    if model.temperature != 1.0:  # a model that was never calibrated has the file that it always had
-        header["temperature"] = model.temperature
-    if model.constraints != Constraints():
-        header["constraints"] = model.constraints.as_json()
-    if model.shown:
-        header["shown"] = list(model.shown)
-    if model.bias:
-        header["bias"] = dict(model.bias)
-    return header, {**_parameter_arrays(model.parameters), **model.encoder.arrays()}
-
-
-def load_model(path: str | Path) -> Model:
-    """Load by memory map; everything that a kernel will use as an index is checked first."""
-    return _model(path, *load_arrays(path, WHAT))
-
-
-def _model(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Model:
-    version = header.get("format")
-    if not isinstance(version, int):
-        raise SapoError(f"{path}: not {WHAT}: it has no format number")
-    if version > FORMAT:
-        raise SapoError(f"{path}: has format {version}, this sapo reads up to {FORMAT}; install a newer sapo")
-    if header.get("kind") == NEURAL:
-        need_torch()
-    try:
-        labels = tuple(header["labels"])
-        if not isinstance(header["labels"], list) or not _distinct_strings(labels):
-            raise ValueError("labels")
-        _check_reader(header["reader"])
-        _check_record(header["record"])
-        encoder = _encoder_class(header["kind"]).from_arrays(header["encoder"], arrays)
-        parameters = _parameters(arrays, encoder, len(labels))
-        constraints = Constraints.from_json(header["constraints"]) if "constraints" in header else Constraints()
-        shown = _shown(header.get("shown", []), labels)
-        bias = _bias(header.get("bias", {}), shown or labels)
-        reader, record = dict(header["reader"]), dict(header["record"])
-        temperature = _temperature(header.get("temperature", 1.0))
-        return Model(labels, encoder, parameters, reader, record, temperature, constraints, shown, bias)
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, SapoError) as error:
-        raise SapoError(f"{path}: not {WHAT}: its parts do not fit together ({error})") from None
-
-
-def _encoder_class(kind: str) -> Any:
-    if kind == NEURAL:
-        from sapo.neural.encoder import NeuralEncoder
-
-        return NeuralEncoder
-    return ENCODERS[kind]
-
-
-def _parameter_arrays(parameters: Parameters) -> dict[str, np.ndarray]:
-    """What is not there is left out: a plain model has neither edge features nor anything forbidden."""
-    arrays: dict[str, np.ndarray] = {"weights": parameters.features, "edges": parameters.edges}
-    if len(parameters.pairs.offsets) > 1:
-        arrays["pair.offsets"] = parameters.pairs.offsets
-        arrays["pair.codes"] = parameters.pairs.codes
-        arrays["pair.weights"] = parameters.pair_weights
-    if parameters.bans.any():
-        arrays["bans"] = parameters.bans
-    return arrays
-
-
-def _parameters(arrays: dict[str, np.ndarray], encoder: Encoder, labels: int) -> Parameters:
-    def floats(name: str, *shape: int) -> np.ndarray:
-        if arrays[name].dtype != np.float32 or arrays[name].shape != shape:
-            raise ValueError(name)
-        return arrays[name]
-
-    if not labels:
-        raise ValueError("labels")
-    pairs, pair_weights = Pairs.none(), np.empty((0, 1), np.float32)
-    if encoder.edge_features:
-        codes = array_of(arrays, "pair.codes", np.int32)
-        pairs = Pairs(array_of(arrays, "pair.offsets", np.int64), codes)
-        if not valid_offsets(pairs.offsets, encoder.edge_features, len(codes)):
-            raise ValueError("pair.offsets")
-        if len(codes) and not 0 <= codes.min() <= codes.max() < labels * labels:
-            raise ValueError("pair.codes")
-        pair_weights = floats("pair.weights", len(codes), 1)
-    bans = floats("bans", labels + 2, labels) if "bans" in arrays else no_bans(labels)
-    features, edges = floats("weights", encoder.features, labels), floats("edges", labels, labels)
-    return Parameters(features, edges, pairs, pair_weights, bans)
-
-
-def _temperature(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-        raise ValueError("temperature")
-    return float(value)
-
-
-def _distinct_strings(values: Any) -> bool:
-    return all(isinstance(value, str) for value in values) and len(set(values)) == len(values)
-
-
-def _shown(shown: Any, labels: Sequence[str]) -> tuple[str, ...]:
-    if not isinstance(shown, list) or not all(isinstance(name, str) for name in shown):
-        raise ValueError("shown")
-    if len(shown) not in (0, len(labels)):
-        raise ValueError("shown")
-    return tuple(shown)
-
-
-def _bias(bias: Any, labels: Sequence[str]) -> dict[str, float]:
-    if not isinstance(bias, dict) or not all(name in labels and math.isfinite(value) for name, value in bias.items()):
-        raise ValueError("bias")
-    return bias
-
-
-def _check_reader(reader: dict[str, Any]) -> None:
-    columns = reader.get("columns")
-    if columns is not None and not (isinstance(columns, list) and _distinct_strings(columns)):
-        raise ValueError("reader")
-    if not all(reader.get(key) is None or isinstance(reader[key], str) for key in ("format", "label")):
-        raise ValueError("reader")
-
-
-def _check_record(record: dict[str, Any]) -> None:
-    """A model made by hand has none; that of a training run is shown by `sapo inspect`."""
-    if not record:
-        return
-    dict(record["settings"])
-    for key in ("sentences", "tokens", "passes", "kept_pass"):
-        if not isinstance(record[key], int):
-            raise ValueError("record")
-    for key in ("learner", "stopped", "score_name", "template"):
-        if not isinstance(record[key], str):
-            raise ValueError("record")
-    for entry in record["history"]:
-        if not all(isinstance(entry[key], int | float) for key in ("epoch", "objective", "w_complexity")):
-            raise ValueError("record")
-        if not (entry["dev"] is None or isinstance(entry["dev"], float)):
-            raise ValueError("record")

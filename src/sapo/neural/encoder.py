@@ -14,6 +14,7 @@ import torch
 
 from sapo.corpus import Block
 from sapo.encode.encoded import EncodedCorpus
+from sapo.errors import SapoError
 from sapo.kernels.types import Floats, Ints
 from sapo.neural.batches import batches_of, make_batch
 from sapo.neural.inputs import Inputs, Reader, Vocabulary
@@ -30,6 +31,7 @@ class NeuralEncoder:
     """A network with its vocabulary."""
 
     kind = "neural"
+    linear = False
 
     def __init__(self, vocabulary: Vocabulary, network: Network, learner: str) -> None:
         self.vocabulary = vocabulary
@@ -52,13 +54,19 @@ class NeuralEncoder:
     def transitions(self) -> bool:
         return LAYERS[self.learner] != "softmax"
 
+    def growing(self) -> Any:
+        """Raise: a network has no features to add to."""
+        raise SapoError("this model is a network: it cannot go on with new sentences; train it anew on all of them")
+
     def description(self) -> dict[str, Any]:
-        """For people."""
+        """Return the shape of the network."""
         learned = [parameter.numel() for parameter in self.network.parameters() if parameter.requires_grad]
         return {
-            "words": len(self.vocabulary.words),
-            "weights": sum(learned),
-            "options": self.network.options.as_json(),
+            "network": {
+                "words": len(self.vocabulary.words),
+                "weights": sum(learned),
+                "options": self.network.options.as_json(),
+            }
         }
 
     def feature_names(self, rows: Iterable[int]) -> list[str]:

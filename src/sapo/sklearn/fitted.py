@@ -17,6 +17,7 @@ from sapo.model import model_bytes, model_from_bytes
 from sapo.sklearn.base import Estimator, NotFittedError
 from sapo.sklearn.sequences import Label, Pairs, labelled_pairs, token_sequences
 from sapo.tagger import Tagger, Tagging
+from sapo.tagger.files import check_no_missing
 from sapo.tags import looks_like_spans
 from sapo.training.plan import Plan
 from sapo.training.run import Outcome, start
@@ -76,7 +77,7 @@ class FittedLabeler(Estimator):
         self._check_kind(kind)
         labels = {name: number for number, name in enumerate(tagger.labels)}
         gold = [labels.setdefault(tag, len(labels)) for _, tags in pairs for tag in tags]
-        tagger.refuse_missing(list(labels), "y")
+        check_no_missing(tagger.model, list(labels), "y")
         found = [labels[tag] for tags in tagger.tag_many([tokens for tokens, _ in pairs]) for tag in tags]
         offsets = np.cumsum([0, *(len(tags) for _, tags in pairs)], dtype=np.int64)
         return score(list(labels), np.array(gold, np.int32), np.array(found, np.int32), offsets)

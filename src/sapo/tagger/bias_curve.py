@@ -13,7 +13,9 @@ import numpy as np
 from sapo.encode.strings import label_ids
 from sapo.errors import SapoError
 from sapo.evaluate import SpanCounts, score
-from sapo.search.decode import tag_corpus
+from sapo.tagger.decoding import best_tags
+from sapo.tagger.files import check_no_missing
+from sapo.tagger.streams import encoded_blocks
 from sapo.tagger.tagger import Tagger
 from sapo.tags import looks_like_spans
 
@@ -37,17 +39,17 @@ def operating_curve(
         raise SapoError("a curve of precision and recall needs a model of spans, with labels such as O, B-X and I-X")
     labels = list(tagger.labels)
     encoded = []
-    for block, corpus in tagger.encoded_blocks(tagger.read_blocks(path, labelled=True, **reading)):
+    for block, corpus in encoded_blocks(tagger.model, tagger.read_blocks(path, labelled=True, **reading)):
         encoded.append((corpus, label_ids(block, labels)))
-    tagger.refuse_missing(labels, path)
+    check_no_missing(tagger.model, labels, path)
     if not sum(corpus.sentences for corpus, _ in encoded):
         raise SapoError(f"{path}: holds no sentence")
     gold = np.concatenate([ids for _, ids in encoded])
     offsets = np.cumsum(np.concatenate([[0], *(np.diff(corpus.offsets) for corpus, _ in encoded)]))
     points = []
     for bias in biases:
-        biased = tagger.with_bias(OUTSIDE, bias)
-        found = np.concatenate([biased.as_shown(tag_corpus(corpus, biased.parameters)) for corpus, _ in encoded])
+        biased = tagger.model.with_bias(OUTSIDE, bias)
+        found = np.concatenate([best_tags(biased, corpus) for corpus, _ in encoded])
         spans = score(labels, gold, found, offsets, strict=strict).overall
         assert spans is not None  # the labels are those of spans
         points.append(OperatingPoint(float(bias), spans))

@@ -15,16 +15,15 @@ from sapo.search import Candidates, search_n
 from sapo.search.decode import tag_corpus
 from sapo.search.lattice import Lattice, make_lattice
 from sapo.search.probabilities import Distribution, distribution, span_reading, tempered, top_n_marginals
-from sapo.tagger.bias import with_label_bias
 from sapo.tags import loose_spans
 
 
 def best_tags(model: Model, corpus: EncodedCorpus) -> Ints:
     """The tags of all tokens, by Viterbi."""
-    return as_shown(model, tag_corpus(corpus, with_label_bias(model)))
+    return as_shown(model, tag_corpus(corpus, model.tagging))
 
 
-def searched_tags(model: Model, corpus: EncodedCorpus, search: str, width: int) -> Ints:
+def searched_tags(model: Model, corpus: EncodedCorpus, *, search: str, width: int) -> Ints:
     """The same by the search of this name; a beam of this width may miss the best tagging."""
     found = [candidates(model, corpus, i, 1, search, width).paths[0] for i in range(corpus.sentences)]
     return as_shown(model, np.concatenate([np.empty(0, np.int32), *found]))
@@ -32,7 +31,7 @@ def searched_tags(model: Model, corpus: EncodedCorpus, search: str, width: int) 
 
 def sentence_lattice(model: Model, corpus: EncodedCorpus, sentence: int) -> Lattice:
     """The scores of one sentence."""
-    return make_lattice(corpus, sentence, with_label_bias(model))
+    return make_lattice(corpus, sentence, model.tagging)
 
 
 def candidates(model: Model, corpus: EncodedCorpus, sentence: int, n: int, search: str, width: int) -> Candidates:
@@ -55,6 +54,11 @@ def ranked(model: Model, corpus: EncodedCorpus, sentence: int, found: Candidates
     shares = tempered(found, model.temperature).probabilities.tolist()
     exact = sentence_distribution(model, corpus, sentence).probabilities(found)
     return [RankedTagging(*values) for values in zip(paths, shares, exact, strict=True)]
+
+
+def all_ranked(model: Model, corpus: EncodedCorpus, *, n: int, search: str, width: int) -> list[list[RankedTagging]]:
+    """Return the n best taggings of every sentence."""
+    return [ranked(model, corpus, i, candidates(model, corpus, i, n, search, width)) for i in range(corpus.sentences)]
 
 
 def marginal(model: Model, corpus: EncodedCorpus, sentence: int) -> Doubles:
@@ -88,6 +92,17 @@ def spans_of(model: Model, corpus: EncodedCorpus, tags: Ints) -> list[list[Tagge
             [TaggedSpan(span.start, span.end, span.type, share) for span, share in zip(spans, shares, strict=True)]
         )
     return result
+
+
+def tags_and_marginals(model: Model, corpus: EncodedCorpus) -> tuple[Ints, Doubles]:
+    """Return the best tags, and the exact probabilities of all labels, [tokens, labels]."""
+    return best_tags(model, corpus), all_marginals(model, corpus)
+
+
+def tags_and_spans(model: Model, corpus: EncodedCorpus) -> tuple[Ints, list[list[TaggedSpan]]]:
+    """Return the best tags, and the spans of every sentence with their exact probabilities."""
+    tags = best_tags(model, corpus)
+    return tags, spans_of(model, corpus, tags)
 
 
 def as_shown(model: Model, tags: Ints) -> Ints:

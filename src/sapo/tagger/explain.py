@@ -21,7 +21,6 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError, did_you_mean
 from sapo.kernels.types import Ints
 from sapo.model import Model
-from sapo.model.model import linear_encoder
 from sapo.search import viterbi
 from sapo.search.lattice import Lattice, make_lattice
 from sapo.tagger.tagger import Tagger
@@ -115,7 +114,7 @@ def explain(
     >>> why.tag, why.rival, why.difference > 0, len(why.contributions)
     ('NN', 'DT', True, 3)
     """
-    linear_encoder(tagger.model, "its scores are no sums of weights of features, and cannot be explained")
+    tagger.model.linear_encoder("its scores are no sums of weights of features, and cannot be explained")
     check_sentence(tokens, "the sentence")
     model = tagger.model
     _check(model.outer_labels, tokens, token, against, tag, top)

@@ -7,43 +7,33 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from sapo import kernels
 from sapo.corpus import LABEL, Block
 from sapo.corpus.tokens import check_sentence, sentence_block
 from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.encoder import TemplateEncoder
-from sapo.encode.ready import FeatureEncoder, FeatureSession
+from sapo.encode.interface import Encoder
 from sapo.errors import SapoError
 from sapo.model import Model
-
-if TYPE_CHECKING:
-    from sapo.neural.encoder import NeuralEncoder
 
 T = TypeVar("T")
 R = TypeVar("R")
 BATCH = 500  # sentences that are tagged in one go
 
 
-def columns_of(model: Model) -> tuple[str, ...]:
-    """What a token must bring; nothing where the features are ready-made."""
-    encoder = model.encoder
-    return () if isinstance(encoder, FeatureEncoder) else tuple(encoder.columns)
-
-
 def encoded_batches(model: Model, sentences: Iterable[Sequence[Any]]) -> Iterator[EncodedCorpus]:
     """Sentences of Python: lists of strings, tuples or features, as the model takes them."""
-    session = model.encoder.session()
+    session, columns = model.encoder.session(), tuple(model.encoder.columns)
     # all columns of the training data, of which the features may need only some
     trained = [column for column in model.reader.get("columns") or () if column != LABEL]
     first = 0
     for batch in _batches(sentences):
         _prepare(model, sum(len(tokens) for tokens in batch))
-        if isinstance(session, FeatureSession):
-            yield session.encode(batch, first=first)
+        if columns:
+            yield session.encode(sentence_block(batch, columns, first=first, trained=trained))
         else:
-            yield session.encode(sentence_block(batch, columns_of(model), first=first, trained=trained))
+            yield session.encode(batch, first=first)
         first += len(batch)
 
 
@@ -96,8 +86,8 @@ def _prepare(model: Model, tokens: int) -> None:
     kernels.prepare(tokens=tokens, pairs=tokens * len(model.labels) ** 2)
 
 
-def _text_encoder(model: Model) -> "TemplateEncoder | NeuralEncoder":
-    if isinstance(model.encoder, FeatureEncoder):
+def _text_encoder(model: Model) -> Encoder:
+    if not tuple(model.encoder.columns):
         raise SapoError("this model was trained on ready-made features and cannot tag a file; use it from Python")
     return model.encoder
 

@@ -2,22 +2,23 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sapo.corpus.predictions import TaggedSpan
+from sapo.corpus import Block, read_blocks
+from sapo.corpus.predictions import RankedTagging, TaggedSpan
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
-from sapo.kernels.types import Doubles
-from sapo.model import load_model, save_model
+from sapo.evaluate import Scores
+from sapo.kernels.types import Doubles, Ints
+from sapo.model import Model, load_model, save_model
 from sapo.search import Candidates, check_search
-from sapo.search.lattice import Lattice
+from sapo.search.lattice import Lattice, Parameters
 from sapo.search.probabilities import check_span, span_reading
-from sapo.tagger import decoding
-from sapo.tagger.bias import biased_model
-from sapo.tagger.file_tagger import FileTagger
+from sapo.tagger import decoding, files
 from sapo.tagger.forced import Forced, force_sentences, forced_of_each
-from sapo.tagger.streams import columns_of, encoded_batches
+from sapo.tagger.streams import encoded_batches
 from sapo.tags import Span
 
 
@@ -31,7 +32,7 @@ class Tagging:
     exact_probability: float  # over all taggings
 
 
-class Tagger(FileTagger):
+class Tagger:
     """A model that tags. All methods may be called from several threads at once.
 
     >>> import sapo
@@ -39,6 +40,9 @@ class Tagger(FileTagger):
     >>> tagger.tag(["the", "dog"])
     ['DT', 'NN']
     """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
 
     @classmethod
     def load(cls, path: str | Path) -> "Tagger":
@@ -50,7 +54,17 @@ class Tagger(FileTagger):
     @property
     def columns(self) -> tuple[str, ...]:
         """What a token must bring: ('word',) means strings, ('word', 'pos') pairs; () means ready-made features."""
-        return columns_of(self.model)
+        return tuple(self.model.encoder.columns)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels as they are shown; the model may have learned others (see `Model.shown`)."""
+        return self.model.outer_labels
+
+    @property
+    def parameters(self) -> Parameters:
+        """The weights that tag."""
+        return self.model.tagging
 
     def with_bias(self, label: str, value: float) -> "Tagger":
         """A tagger where each token scores this much more with the label; it has the same weights.
@@ -62,7 +76,7 @@ class Tagger(FileTagger):
         >>> tagger.with_bias("O", 100).tag(["a", "dog"])
         ['O', 'O']
         """
-        return Tagger(biased_model(self.model, label, value))
+        return Tagger(self.model.with_bias(label, value))
 
     def tag(self, tokens: Sequence[Any], *, forced: Forced | None = None) -> list[str]:
         """The tags of one sentence. Its tokens are strings, tuples or features, as in training (or see `columns`).
@@ -135,6 +149,52 @@ class Tagger(FileTagger):
         check_span(start, end, corpus.tokens)
         reading, wanted = span_reading(self.model.labels), [Span(start, end, type)]
         return float(decoding.sentence_distribution(self.model, corpus, 0).span_probabilities(reading, wanted)[0])
+
+    def read_blocks(self, path: str | Path, *, labelled: bool = False, **reading: Any) -> Iterator[Block]:
+        """Read a file as the training file was read, unless told otherwise."""
+        return read_blocks(path, labelled=labelled, **self.reading(path, reading))
+
+    def reading(self, path: str | Path, told: dict[str, Any]) -> dict[str, Any]:
+        """Return how to read a file: what is not told is as for the training file, if the format is the same."""
+        return files.reading_of(self.model, path, told)
+
+    def tag_blocks(
+        self, blocks: Iterable[Block], *, search: str | None = None, width: int = 50, **how: Any
+    ) -> Iterator[tuple[Block, Ints]]:
+        """Yield each block with the numbers of its tags, in order.
+
+        The best tagging is found by Viterbi, or by the search of this name (a beam of this width may miss it). With
+        `threads` it is faster, and the same; `forced` is a column with tags that are known, and '_' where none is.
+        """
+        if search is None:
+            return files.each_block(self, blocks, decoding.best_tags, **how)
+        check_search(search, 1)
+        return files.each_block(self, blocks, partial(decoding.searched_tags, search=search, width=width), **how)
+
+    def nbest_blocks(
+        self, blocks: Iterable[Block], n: int, *, search: str = "topn", width: int = 50, **how: Any
+    ) -> Iterator[tuple[Block, list[list[RankedTagging]]]]:
+        """Yield each block with the n best taggings of every sentence, as numbers of tags, and their probabilities."""
+        check_search(search, n)
+        return files.each_block(self, blocks, partial(decoding.all_ranked, n=n, search=search, width=width), **how)
+
+    def marginal_blocks(self, blocks: Iterable[Block], **how: Any) -> Iterator[tuple[Block, tuple[Ints, Doubles]]]:
+        """Yield each block with its tags, and the exact probabilities of all labels, [tokens, labels]."""
+        return files.each_block(self, blocks, decoding.tags_and_marginals, **how)
+
+    def span_blocks(
+        self, blocks: Iterable[Block], **how: Any
+    ) -> Iterator[tuple[Block, tuple[Ints, list[list[TaggedSpan]]]]]:
+        """Yield each block with its tags, and the spans of every sentence with their exact probabilities."""
+        return files.each_block(self, blocks, decoding.tags_and_spans, **how)
+
+    def evaluate(self, path: str | Path, *, strict: bool = False, **reading: Any) -> Scores:
+        """Tag a labelled file and compare."""
+        return files.evaluate(self, self.read_blocks(path, labelled=True, **reading), path, strict=strict)
+
+    def gold_lattices(self, path: str | Path, **reading: Any) -> Iterator[tuple[Lattice, list[str]]]:
+        """Yield the scores of each sentence of a labelled file, with its gold tags as the model learns them."""
+        return files.gold_lattices(self, self.read_blocks(path, labelled=True, **reading))
 
     def encode(self, tokens: Sequence[Any], *, forced: Forced | None = None) -> EncodedCorpus:
         """One sentence as integers: the features that the model knows of each token."""

@@ -11,6 +11,7 @@ from sapo.corpus.labelled import Source, read_labelled, read_pairs
 from sapo.encode.building import build_encoder
 from sapo.encode.encoded import EncodedCorpus, join_encoded
 from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.interface import Encoder
 from sapo.encode.pairs import observed_pairs
 from sapo.encode.presets import template_text
 from sapo.encode.ready import FeatureEncoder, build_feature_encoder
@@ -18,7 +19,6 @@ from sapo.encode.strings import StringTable, label_ids
 from sapo.encode.template import parse_templates
 from sapo.errors import SapoError
 from sapo.learn import DevSet, Weights
-from sapo.model.model import Encoder
 from sapo.neural.options import Texts
 from sapo.tags import looks_like_spans, refuse_missing
 from sapo.training.gold import Gold, make_gold

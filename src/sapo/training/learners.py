@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.interface import Encoder
 from sapo.errors import SapoError
 from sapo.learn import LEARNERS, DevSet, Groups, Lasso, Learner, Settings, start_rate
 from sapo.learn.loop import LearnerPass
 from sapo.learn.settings import AUTO
-from sapo.model.model import Encoder
 from sapo.neural.options import LAYERS, RATE, need_torch
 from sapo.training.data import TrainingData
 from sapo.training.plan import Plan, check_learner

@@ -22,7 +22,8 @@ from sapo.model import Model
 from sapo.search import top_n
 from sapo.search.lattice import Lattice
 from sapo.search.probabilities import distribution, span_reading, tempered, top_n_marginals, top_n_spans
-from sapo.tagger.tagger import Tagger
+from sapo.tagger import Tagger
+from sapo.tagger.files import learned_tags
 from sapo.tags import looks_like_spans, loose_spans, shown_name
 
 LEAST = -745.0  # log of the smallest number: what a forbidden tag counts, at every temperature
@@ -236,4 +237,5 @@ def _gold_lattices(tagger: Tagger, data: Any, **reading: Any) -> Iterator[tuple[
         yield from tagger.gold_lattices(data, **reading)
         return
     tokens, tags = read_pairs(list(data), "dev data")
-    yield from zip(tagger.lattices(tokens), map(tagger.learned_tags, tags), strict=True)
+    learned = [learned_tags(tagger.model, own) for own in tags]
+    yield from zip(tagger.lattices(tokens), learned, strict=True)

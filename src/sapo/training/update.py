@@ -17,10 +17,7 @@ from sapo import kernels
 from sapo.corpus import LABEL
 from sapo.corpus.labelled import Source, read_labelled, read_pairs
 from sapo.encode.encoded import EncodedCorpus, join_encoded
-from sapo.encode.encoder import TemplateEncoder
-from sapo.encode.growing import GrowingEncoder
 from sapo.encode.pairs import observed_pairs
-from sapo.encode.ready import GrowingFeatureEncoder
 from sapo.encode.strings import StringTable
 from sapo.errors import SapoError
 from sapo.kernels import update as counts
@@ -31,7 +28,6 @@ from sapo.learn.loop import INTERRUPTED, measure, out_of_bounds, run_pass
 from sapo.learn.pacing import Pacing, growth, typical_weight
 from sapo.learn.settings import AUTO
 from sapo.model import Model
-from sapo.model.model import linear_encoder
 from sapo.tagger.tagger import Tagger
 from sapo.training.gold import grown_gold
 from sapo.training.plan import LabelOptions, check_learner, make_settings
@@ -62,11 +58,9 @@ class Trainer:
 
     def __init__(self, tagger: Tagger) -> None:
         model = tagger.model
-        encoder = linear_encoder(model, "it cannot go on with new sentences; train it anew on all of them")
+        encoder = model.linear_encoder("it cannot go on with new sentences; train it anew on all of them")
         kernels.compile_kernels()
-        self._encoder: GrowingEncoder | GrowingFeatureEncoder = (
-            GrowingEncoder(encoder) if isinstance(encoder, TemplateEncoder) else GrowingFeatureEncoder(encoder)
-        )
+        self._encoder = encoder.growing()
         self._weights = GrowingWeights(model.parameters, transitions=encoder.transitions)
         self._typical = typical_weight(model.parameters.features)
         self._labels = StringTable(model.outer_labels)  # as they are shown
@@ -156,7 +150,7 @@ class Trainer:
     def _grow(self, data: Source, labels: StringTable, **reading: Any) -> EncodedCorpus:
         """The new sentences, encoded by an encoder that knows all of their features."""
         encoder = self._encoder
-        if isinstance(encoder, GrowingEncoder):
+        if encoder.columns:
             if isinstance(data, str | Path):
                 reading = self.tagger.reading(data, reading)
             elif self._kept.reader.get("columns"):
@@ -170,7 +164,8 @@ class Trainer:
         tokens, tags = read_pairs(list(data), "new data")
         if not tokens:
             raise SapoError("new data: holds no sentence")
-        return encoder.grow(tokens, labels.add([tag for sentence in tags for tag in sentence]))
+        grown: EncodedCorpus = encoder.grow(tokens, labels.add([tag for sentence in tags for tag in sentence]))
+        return grown
 
     def _learn(
         self,

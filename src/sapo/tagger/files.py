@@ -1,0 +1,98 @@
+"""Blocks of a file in, the same blocks with what a model makes of them out, some hundred sentences at a time.
+
+A file may therefore be of any length. `Tagger` has these functions as its methods.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from sapo.corpus import LABEL, Block, format_of
+from sapo.corpus.columns import without_label
+from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.strings import label_ids
+from sapo.errors import SapoError
+from sapo.evaluate import Scores, score
+from sapo.model import Model
+from sapo.search.lattice import Lattice
+from sapo.tagger import decoding, streams
+from sapo.tagger.forced import force_block
+from sapo.tags import MISSING, loose_spans, refuse_missing, spans_to_tags
+
+R = TypeVar("R")
+Decode = Callable[[Model, EncodedCorpus], R]
+
+
+class HasModel(Protocol):
+    """A tagger. The model of one that goes on learning is another one after each update."""
+
+    @property
+    def model(self) -> Model:
+        """The model as it is now."""
+
+
+def reading_of(model: Model, path: str | Path, told: dict[str, Any]) -> dict[str, Any]:
+    """Return how to read a file: what is not told is as for the training file, if the format is the same."""
+    how = dict(told)
+    trained = model.reader
+    if format_of(path, how.get("format")) == trained.get("format"):
+        for key in ("label", "columns"):
+            if how.get(key) is None:
+                how[key] = trained.get(key)
+        if told.get("label") not in (None, LABEL) and told.get("columns") is None and how["columns"]:
+            how["columns"] = without_label(how["columns"])  # it may stand elsewhere now
+    return how
+
+
+def each_block(
+    tagger: HasModel, blocks: Iterable[Block], decode: Decode[R], *, threads: int = 1, forced: str | None = None
+) -> Iterator[tuple[Block, R]]:
+    """Yield each block with what `decode` makes of it, in order. The number of threads does not change the result.
+
+    `forced` is a column with tags that are known, and '_' where none is.
+    """
+
+    def work(block: Block, corpus: EncodedCorpus) -> R:
+        model = tagger.model
+        return decode(model, corpus if forced is None else force_block(corpus, block, forced, model))
+
+    return streams.each_block(tagger.model, blocks, work, threads)
+
+
+def evaluate(tagger: HasModel, blocks: Iterable[Block], path: str | Path, *, strict: bool = False) -> Scores:
+    """Tag labelled blocks, and compare."""
+    labels = list(tagger.model.outer_labels)
+    golds, found, sizes = [np.empty(0, np.int32)], [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
+    for block, tags in each_block(tagger, blocks, decoding.best_tags):
+        golds.append(label_ids(block, labels))
+        found.append(tags)
+        sizes.append(np.diff(block.offsets))
+    offsets = np.cumsum(np.concatenate(sizes))
+    if len(offsets) == 1:
+        raise SapoError(f"{path}: holds no sentence")
+    check_no_missing(tagger.model, labels, path)
+    return score(labels, np.concatenate(golds), np.concatenate(found), offsets, strict=strict)
+
+
+def check_no_missing(model: Model, labels: Sequence[str], path: str | Path) -> None:
+    """Raise where the labels of a file that is evaluated have the mark of missing tags among them."""
+    refuse_missing(labels, [model.record.get("missing", MISSING)], str(path))
+
+
+def gold_lattices(tagger: HasModel, blocks: Iterable[Block]) -> Iterator[tuple[Lattice, list[str]]]:
+    """Yield the scores of each sentence of labelled blocks, with its gold tags as the model learns them."""
+    for block, corpus in streams.encoded_blocks(tagger.model, blocks):
+        model, tags = tagger.model, block.strings(LABEL)
+        for sentence in range(corpus.sentences):
+            first, last = corpus.offsets[sentence : sentence + 2].tolist()
+            yield decoding.sentence_lattice(model, corpus, sentence), learned_tags(model, tags[first:last])
+
+
+def learned_tags(model: Model, tags: Sequence[str]) -> list[str]:
+    """Return gold tags in the scheme that the model learned."""
+    scheme = model.constraints.scheme
+    if not model.shown or scheme is None:
+        return list(tags)
+    return spans_to_tags(loose_spans(tags), len(tags), scheme)
