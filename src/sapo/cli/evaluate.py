@@ -1,13 +1,17 @@
 """sapo eval: gold and predicted tags in, the familiar table out."""
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sapo.cli.options import announce_compiling, format_option, label_option, refuse_same_file
 from sapo.cli.ticker import Ticker
 from sapo.errors import SapoError
+
+if TYPE_CHECKING:
+    from sapo.evaluate import Scores
+    from sapo.training.temperature import Calibration
 
 
 @click.command("eval")
@@ -61,26 +65,13 @@ def eval_command(
         return
     measured = None
     if model is not None:
-        from sapo.tagger.tagger import Tagger
-
-        tagger = Tagger.load(model)
-        scores = tagger.evaluate(input, strict=strict, format=format, label=label)
-        if calibration:
-            from sapo.training.temperature import measure
-
-            ticker = Ticker()
-            measured = measure(tagger, input, n=nbest, watch=ticker.add, format=format, label=label)
-            ticker.end()
+        scores, measured = _evaluate(model, input, nbest if calibration else 0, strict, format=format, label=label)
     else:
         from sapo.evaluate.files import score_file
 
         scores = score_file(input, gold=label, predicted=predicted, format=format, strict=strict)
     if plot is not None and measured is not None:
-        from sapo.corpus.files import write_file
-        from sapo.render.reliability import draw_reliability
-
-        with write_file(plot) as stream:
-            stream.write(draw_reliability(measured, _drawing_format(plot)))
+        _draw(measured, plot)
     if as_json:
         more = {} if measured is None else {"calibration": measured.as_json()}
         click.echo(json.dumps({**scores_as_json(scores), **more}, indent=2))
@@ -89,6 +80,30 @@ def eval_command(
         if measured is not None:
             click.echo(f"\ncalibration at temperature {measured.temperature:.4g}")
             click.echo(reliability_table(measured.rows()))
+
+
+def _evaluate(model: str, input: str, nbest: int, strict: bool, **reading: Any) -> "tuple[Scores, Calibration | None]":
+    """Tag with a model and compare; with `nbest` measure its probabilities, too."""
+    from sapo.tagger import Tagger
+
+    tagger = Tagger.load(model)
+    scores = tagger.evaluate(input, strict=strict, **reading)
+    if not nbest:
+        return scores, None
+    from sapo.training.temperature import measure
+
+    ticker = Ticker()
+    measured = measure(tagger, input, n=nbest, watch=ticker.add, **reading)
+    ticker.end()
+    return scores, measured
+
+
+def _draw(measured: "Calibration", plot: str) -> None:
+    from sapo.corpus.files import write_file
+    from sapo.render.reliability import draw_reliability
+
+    with write_file(plot) as stream:
+        stream.write(draw_reliability(measured, _drawing_format(plot)))
 
 
 def _check_calibration(input: str, model: str | None, nbest: int, plot: str | None) -> None:

@@ -1,7 +1,6 @@
 """sapo tag: a model and a file in, the tagged file out, as a stream."""
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,7 +10,7 @@ from sapo.cli.ticker import Ticker
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:
-    from sapo.corpus import Block
+    from sapo.tagger.output import Output
 
 
 @click.command("tag")
@@ -43,18 +42,12 @@ def tag_command(
     model: str,
     input: str,
     output: str,
-    nbest: int,
-    marginals: bool,
-    spans: bool,
-    search: str | None,
-    width: int,
-    threads: int,
     format: str | None,
     label: str | None,
-    forced: str | None,
     bias_o: float | None,
     bias: tuple[str, ...],
     quiet: bool,
+    **wanted: Any,
 ) -> None:
     """Tag a file.
 
@@ -64,62 +57,39 @@ def tag_command(
 
     Column files get the tag as a further column; CoNLL-U in the place of the label; JSONL as "tags".
 
-    What each probability is over tells docs/probabilities.md.
+    docs/probabilities.md explains each probability.
     """
-    from sapo.corpus import FORMATS, format_of
     from sapo.corpus.files import write_file
+    from sapo.tagger.output import Output, tagged_file
     from sapo.tagger.tagger import Tagger
 
-    if nbest < 0:
-        raise SapoError(f"--nbest must be 0 or more, not {nbest}")
-    if (nbest > 0) + marginals + spans > 1:
-        raise SapoError("--nbest, --marginals and --spans are different outputs; choose one")
-    if search is not None and (marginals or spans):
-        raise SapoError("--search is for the best tagging and for --nbest; --marginals and --spans take none")
-    if threads < 1:
-        raise SapoError(f"--threads must be at least 1, not {threads}")
+    asked = Output(**wanted)
+    _check(asked)
     refuse_same_file({"the model": model, "the input": input}, {"-o": output})
     announce_compiling(quiet)
     tagger = Tagger.load(model)
     for name, value in _biases(bias, bias_o).items():
         tagger = tagger.with_bias(name, value)
-    chosen = format_of(input, format)
-    if chosen == "conllu" and label is None and tagger.model.reader.get("format") != "conllu":
-        raise SapoError(
-            "this model was not trained on CoNLL-U: tell with --label where its tags go (upos, xpos, Chunk)"
-        )
-    writer, labels = FORMATS[chosen], tagger.labels
-    blocks = _checked(tagger.read_blocks(input, format=chosen, label=label), labels)
     ticker = Ticker(quiet)
-    results: Iterator[tuple[Block, bytes]]
-    if nbest:
-        ranked = tagger.nbest_blocks(
-            blocks, nbest, search=search or "topn", width=width, threads=threads, forced=forced
-        )
-        results = ((block, writer.nbest(block, found, labels)) for block, found in ranked)
-    elif marginals:
-        probable = tagger.marginal_blocks(blocks, threads=threads, forced=forced)
-        results = ((block, writer.with_marginals(block, *found, labels)) for block, found in probable)
-    elif spans:
-        bounded = tagger.span_blocks(blocks, threads=threads, forced=forced)
-        results = ((block, writer.with_spans(block, *found, labels)) for block, found in bounded)
-    else:
-        tagged = tagger.tag_blocks(blocks, threads=threads, forced=forced, search=search, width=width)
-        results = ((block, writer.tagged(block, tags, labels)) for block, tags in tagged)
+    results = tagged_file(tagger, input, asked, format=format, label=label)
     with write_file(output) as stream:
-        for block, text in results:
+        for tokens, text in results:
             stream.write(text)
             stream.flush()
-            ticker.add(int(block.offsets[-1]))
+            ticker.add(tokens)
     ticker.end()
 
 
-def _checked(blocks: Iterator["Block"], labels: Sequence[str]) -> Iterator["Block"]:
-    """The blocks, after a look at whether all labels can be written into such a file."""
-    for number, block in enumerate(blocks):
-        if number == 0:
-            block.check_labels(labels)
-        yield block
+def _check(asked: "Output") -> None:
+    """Raise where options do not go together."""
+    if asked.nbest < 0:
+        raise SapoError(f"--nbest must be 0 or more, not {asked.nbest}")
+    if (asked.nbest > 0) + asked.marginals + asked.spans > 1:
+        raise SapoError("--nbest, --marginals and --spans are different outputs; choose one")
+    if asked.search is not None and (asked.marginals or asked.spans):
+        raise SapoError("--search is for the best tagging and for --nbest; --marginals and --spans take none")
+    if asked.threads < 1:
+        raise SapoError(f"--threads must be at least 1, not {asked.threads}")
 
 
 def _biases(given: tuple[str, ...], on_o: float | None) -> dict[str, float]:
