@@ -10,10 +10,10 @@ import numpy as np
 from laboratory.encoded import TaskData, load_task
 from laboratory.setup import Setup
 from laboratory.tasks import TASKS
+from laboratory.theory.sentence_gradients import sentence_gradients
 from laboratory.theory.svg import Line, Panel, figure
 from sapo.kernels.types import Doubles
 from sapo.learn import PassRecord, Settings, State
-from sapo.learn.terms import sample_terms
 from sapo.search.lattice import Parameters
 from sapo.training.run import run
 
@@ -54,7 +54,7 @@ class _Watch:
 
     def measure(self, passes: int, parameters: Parameters) -> None:
         terms = [
-            sample_terms(self.corpus, sentence, parameters, self.sizes, transitions=self.transitions)
+            sentence_gradients(self.corpus, sentence, parameters, self.sizes, transitions=self.transitions)
             for sentence in self.chosen
         ]
         terms = [one for one in terms if one.length > 0]

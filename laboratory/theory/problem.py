@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from laboratory.theory.sentence_gradients import expectations
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import forward
 from sapo.kernels.types import Doubles
-from sapo.learn.terms import expectations
 from sapo.search.lattice import Parameters, make_lattice
 
 
