@@ -6,9 +6,9 @@ training set are those of GENIA, so it is tagged in blocks, each by a model that
 """
 
 import itertools
-from collections.abc import Callable
 from pathlib import Path
 
+from laboratory.setup import Say
 from sapo.corpus import read
 from sapo.corpus.files import write_file
 from sapo.errors import SapoError
@@ -17,7 +17,6 @@ from sapo.pipeline import Silent, TrainedStep, run_pipeline
 FILES = ("train.txt", "test.txt")
 BLOCKS = {"train.txt": 10, "test.txt": 1}
 PASSES = 8
-Say = Callable[[str], None]
 
 
 class _Telling(Silent):

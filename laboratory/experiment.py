@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from laboratory.biodata import Say
 from laboratory.runfiles import run_path
 from laboratory.runs import run_done
 from laboratory.schedule import Job, Run, Schedule, template_of
-from laboratory.setup import Setup
+from laboratory.setup import Say, Setup
 from laboratory.sources import check_sources
 from laboratory.summary import summary_table
 from laboratory.systems import System

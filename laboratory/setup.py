@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from laboratory.tasks import Task
 from sapo.datasets.places import cache_directory
 from sapo.errors import SapoError
 
+Say = Callable[[str], None]  # hears what is being done
 PASSES, TUNING_PASSES, SEEDS = 20, 20, 3
 SMALL_PASSES, SMALL_SEEDS = 3, 1
 SMALL_TRAIN, SMALL_TEST = 200, 100  # sentences
@@ -26,17 +28,8 @@ class Setup:
 
     def command(self, task: Task, system: System, seed: int) -> str:
         """The shortest command that makes this run; two runs that must not be mixed up have different ones."""
-        words = [
-            "python",
-            "-m",
-            "laboratory",
-            "experiment",
-            task.name,
-            "--systems",
-            system.name,
-            "--seeds",
-            str(seed + 1),
-        ]
+        words = ["python", "-m", "laboratory", "experiment", task.name]
+        words += ["--systems", system.name, "--seeds", str(seed + 1)]
         words += ["--small"] if self.small else []
         words += ["--passes", str(self.passes)] if self.passes != (SMALL_PASSES if self.small else PASSES) else []
         if self.tuning_passes != (SMALL_PASSES if self.small else TUNING_PASSES):

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from laboratory.biodata import Say, tagged_corpora
-from laboratory.setup import SMALL_TEST, SMALL_TRAIN, Setup
+from laboratory.biodata import tagged_corpora
+from laboratory.setup import SMALL_TEST, SMALL_TRAIN, Say, Setup
 from laboratory.tasks import Task
 from sapo.corpus import Sentence, read
 from sapo.datasets.treebank import read_sections

@@ -16,7 +16,8 @@ from laboratory.report.page import TITLE, Contents, blocks, verdicts
 from laboratory.report.reading import THEORY, read_runs
 from laboratory.report.significance import Compare, against_sapo
 from laboratory.report.tables import task_numbers
-from laboratory.report.theory import theory_section
+from laboratory.report.theory_figures import theory_picture
+from laboratory.report.theory_files import read_theory
 from laboratory.report.timing import with_times_of
 from sapo.corpus.files import write_file
 from sapo.errors import SapoError
@@ -48,8 +49,12 @@ def write_report(
     for picture in pictures(tasks):
         say(f"drawing {picture.name}")
         figures.append(draw(picture))
-    theory = theory_section(Path(runs) / THEORY)
-    contents = Contents(reading, tasks, significances, figures, theory, timed=bool(timed))
+    theory = read_theory(Path(runs) / THEORY)
+    theory_figures = [
+        None if part.figure is None else draw(theory_picture(f"theory{at}", part.title, part.figure))
+        for at, part in enumerate(theory, start=1)
+    ]
+    contents = Contents(reading, tasks, significances, figures, theory, theory_figures, timed=bool(timed))
     _write_all(where, contents)
     return contents
 
@@ -74,12 +79,10 @@ def _directory(target: Path) -> Path:
 def _write_all(where: Path, contents: Contents) -> None:
     """Figures first: a page that is there has all that it shows."""
     drawn = {}
-    for one in contents.figures:
-        drawn[f"{one.picture.name}.svg"] = one.svg
-        drawn[f"{one.picture.name}.png"] = one.png
-    for at, part in enumerate(contents.theory, start=1):
-        if part.figure is not None:
-            drawn[f"theory{at}.svg"] = part.figure.encode("utf-8")
+    for one in (*contents.figures, *contents.theory_figures):
+        if one is not None:
+            drawn[f"{one.picture.name}.svg"] = one.svg
+            drawn[f"{one.picture.name}.png"] = one.png
     ours = _earlier_figures(where)
     for name, data in drawn.items():
         _write(where / "figures" / name, data)
@@ -106,7 +109,7 @@ def _earlier_figures(where: Path) -> set[str]:
     if f"<title>{escape(TITLE)}</title>" not in page:
         return set()
     found = (path.name for path in (where / "figures").iterdir() if path.is_file())
-    return {name for name in found if name in FILE_NAMES or re.fullmatch(r"theory\d+\.svg", name)}
+    return {name for name in found if name in FILE_NAMES or re.fullmatch(r"theory\d+\.(svg|png)", name)}
 
 
 def _write(path: Path, data: bytes) -> None:

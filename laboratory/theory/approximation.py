@@ -2,16 +2,16 @@
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from laboratory.encoded import TaskData, load_task
-from laboratory.setup import Setup
+from laboratory.setup import Say, Setup
 from laboratory.tasks import TASKS
+from laboratory.theory.figures import Line, LineFigure, LinePanel
 from laboratory.theory.sentence_gradients import sentence_gradients
-from laboratory.theory.svg import Line, Panel, figure
 from sapo.kernels.types import Doubles
 from sapo.learn import PassRecord, Settings, State
 from sapo.search.lattice import Parameters
@@ -23,7 +23,6 @@ SMALL_SIZES = (1, 2, 5)
 PASSES, SMALL_PASSES = (0, 1, 5, 20), (0, 1, 2)
 SENTENCES, SMALL_SENTENCES = 100, 10
 N = 5  # of training
-Say = Callable[[str], None]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -103,22 +102,18 @@ def approximation(setup: Setup, say: Say) -> dict[str, Any]:
                 for point in points
             ],
         },
-        "figure": figure(
-            [
-                Panel(
-                    name, "n", "relative distance", [_line(sizes, point, at) for at, point in enumerate(points)], True
-                )
-                for name, points in found.items()
-            ],
-            "Relative distance of SAPO's update from the gradient by n",
-        ),
+        "figure": dataclasses.asdict(_figure(found, sizes)),
         "sizes": sizes,
         "tasks": {name: [dataclasses.asdict(point) for point in points] for name, points in found.items()},
     }
 
 
-def _line(sizes: list[int], point: Point, at: int) -> Line:
-    return Line(_when(point), sizes, point.distance, at, at)
+def _figure(found: dict[str, list[Point]], sizes: list[int]) -> LineFigure:
+    panels = []
+    for name, points in found.items():
+        lines = [Line(_when(point), sizes, point.distance, at, at) for at, point in enumerate(points)]
+        panels.append(LinePanel(name, "n", "relative distance", lines, log_x=True))
+    return LineFigure("Relative distance of SAPO's update from the gradient by n", panels)
 
 
 def _when(point: Point) -> str:
