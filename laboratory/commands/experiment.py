@@ -136,8 +136,9 @@ def _same_command() -> str:
 
 
 def _run(experiment: "Experiment", jobs: int) -> None:
+    from laboratory.compiling import compile_first
     from laboratory.display import make_display
-    from laboratory.workers import compile_first, work_off
+    from laboratory.workers import work_off
 
     schedule = experiment.schedule()
     if not schedule.waiting:
