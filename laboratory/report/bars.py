@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from laboratory.report.means import Mean, Task
+from laboratory.report.results import Mean, TaskResults
 from laboratory.report.styles import style_of
-from laboratory.report.systems import CRF, NEURAL, ONE_BY_ONE, SAPO, SHORT
+from laboratory.report.system_names import CRF, NEURAL, ONE_BY_ONE, SAPO, SHORT
 from sapo.render.plotting import Panel, Picture
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ FIGURE_4 = (*SHORT, CRF, SAPO)
 _TIME = "Means over seeds of the median pass, with one deviation to either side where there are several seeds."
 
 
-def time_per_pass(tasks: Sequence[Task]) -> Picture | None:
+def time_per_pass(tasks: Sequence[TaskResults]) -> Picture | None:
     """Figure 4."""
     return _bars(
         "fig4-time",
@@ -29,7 +29,7 @@ def time_per_pass(tasks: Sequence[Task]) -> Picture | None:
     )
 
 
-def time_of_neural(tasks: Sequence[Task]) -> Picture | None:
+def time_of_neural(tasks: Sequence[TaskResults]) -> Picture | None:
     """Figure 5, where neural systems were run."""
     return _bars(
         "fig5-time-neural",
@@ -41,7 +41,7 @@ def time_of_neural(tasks: Sequence[Task]) -> Picture | None:
     )
 
 
-def _bars(name: str, title: str, caption: str, tasks: Sequence[Task], systems: Sequence[str]) -> Picture | None:
+def _bars(name: str, title: str, caption: str, tasks: Sequence[TaskResults], systems: Sequence[str]) -> Picture | None:
     panels, most = [], 0
     for task in tasks:
         seconds = {system: task.groups[system].seconds() for system in systems if system in task.groups}

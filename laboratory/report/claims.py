@@ -12,7 +12,7 @@ from laboratory.report.claims_training import (
     weights_explode,
 )
 from laboratory.report.findings import MARGIN, Claim, Finding, Significances, Verdict
-from laboratory.report.means import LAST_PASSES, Task
+from laboratory.report.results import LAST_PASSES, TaskResults
 from laboratory.report.significance import LEVEL
 
 _NO_DIFFERENCE = f"{100 * MARGIN:.0f} % of the errors that are left"
@@ -95,7 +95,7 @@ CLAIMS = (
 )
 
 
-def findings(claim: Claim, tasks: list[Task], significances: dict[str, Significances]) -> list[Finding]:
+def findings(claim: Claim, tasks: list[TaskResults], significances: dict[str, Significances]) -> list[Finding]:
     """What was found of a claim, task by task."""
     return [claim.decide(task, significances.get(task.name, {})) for task in tasks]
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from laboratory.report.means import Mean, Task
+from laboratory.report.results import Mean, TaskResults
 from laboratory.report.significance import LEVEL, Significance
 
 MINUS = "\u2212"
@@ -32,7 +32,7 @@ class Finding:
 
 
 Significances = dict[str, Significance]
-Rule = Callable[[Task, Significances], Finding]
+Rule = Callable[[TaskResults, Significances], Finding]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +46,17 @@ class Claim:
     decide: Rule
 
 
-def missing(task: Task, systems: Sequence[str]) -> Finding | None:
+def missing(task: TaskResults, systems: Sequence[str]) -> Finding | None:
     """The finding of a task on which one of the systems was not run."""
     absent = [system for system in systems if system not in task.groups]
     return unknown(task, f"No finished run of {listed(absent)}.") if absent else None
 
 
-def unknown(task: Task, why: str) -> Finding:
+def unknown(task: TaskResults, why: str) -> Finding:
     return Finding(task.name, Verdict.UNKNOWN, why, {})
 
 
-def margin(task: Task, system: str) -> float:
+def margin(task: TaskResults, system: str) -> float:
     """In points of score, what counts as no difference from this system."""
     return MARGIN * (100 - task.groups[system].last().mean)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from laboratory.report.document import Block
+from laboratory.report.blocks import Block
+from laboratory.report.drawing import inline_svg
 from laboratory.report.findings import Verdict
 from sapo.render.page import whole_page
-from sapo.render.plotting import inline_svg
 
 SIGNS = {Verdict.AGREES: "✓", Verdict.IN_PART: "◐", Verdict.DISAGREES: "✗", Verdict.UNKNOWN: "?"}
 TEMPLATES = Path(__file__).parent / "templates"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from laboratory.report.document import Block, Bullets, Code, FigureBlock, Heading, Judged, Table, Text
+from laboratory.report.blocks import Block, Bullets, Code, FigureBlock, Heading, Judged, Table, Text
 
 SPECIAL = re.compile(r"([\\*_<>\[\]|#])")
 

@@ -4,9 +4,9 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from laboratory.report.means import Task
-from laboratory.report.reading import Run
-from laboratory.report.systems import SAPO
+from laboratory.report.results import TaskResults
+from laboratory.report.run_records import RunRecord
+from laboratory.report.system_names import SAPO
 from laboratory.report.tags import fit_together, read_tags
 from sapo.evaluate import Comparison
 
@@ -36,7 +36,7 @@ def from_comparison(comparison: Comparison) -> Significance:
     )
 
 
-def against_sapo(task: Task, compare: Compare) -> Iterator[tuple[str, Significance]]:
+def against_sapo(task: TaskResults, compare: Compare) -> Iterator[tuple[str, Significance]]:
     """Each system with its comparison, as it is made; systems without readable tags of seed 0 are left out."""
     sapo = _run_of(task, SAPO)
     gold = None if sapo is None else read_tags(sapo.path.with_name("gold.tags"))
@@ -52,7 +52,7 @@ def against_sapo(task: Task, compare: Compare) -> Iterator[tuple[str, Significan
             yield system, from_comparison(compare(gold, ours, theirs))
 
 
-def _run_of(task: Task, system: str) -> Run | None:
+def _run_of(task: TaskResults, system: str) -> RunRecord | None:
     return next((run for run in task.groups[system].runs if run.seed == SEED), None) if system in task.groups else None
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from laboratory.report.document import Table
+from laboratory.report.blocks import Table
 from laboratory.theory.figures import Line, LineFigure, LinePanel
 
 MOST_BYTES = 16 << 20

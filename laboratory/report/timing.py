@@ -7,10 +7,10 @@ import dataclasses
 import statistics
 from collections.abc import Iterable
 
-from laboratory.report.reading import Run
+from laboratory.report.run_records import RunRecord
 
 
-def with_times_of(runs: Iterable[Run], timed: Iterable[Run]) -> tuple[Run, ...]:
+def with_times_of(runs: Iterable[RunRecord], timed: Iterable[RunRecord]) -> tuple[RunRecord, ...]:
     """Every pass takes the median of those of the timed runs of the same system and task, where there are such."""
     seconds: dict[tuple[str, str], list[float]] = {}
     for run in timed:

@@ -7,13 +7,14 @@ from dataclasses import replace
 from html import escape
 from pathlib import Path
 
+from laboratory.report.contents import TITLE, Contents, report_blocks, verdicts
+from laboratory.report.drawing import draw
 from laboratory.report.figures import FILE_NAMES, pictures
 from laboratory.report.findings import Significances
 from laboratory.report.html import to_html
 from laboratory.report.markdown import to_markdown
-from laboratory.report.means import Task, by_task
-from laboratory.report.page import TITLE, Contents, blocks, verdicts
-from laboratory.report.reading import THEORY, read_runs
+from laboratory.report.results import TaskResults, by_task
+from laboratory.report.run_records import THEORY, read_runs
 from laboratory.report.significance import Compare, against_sapo
 from laboratory.report.tables import task_numbers
 from laboratory.report.theory_figures import theory_picture
@@ -22,7 +23,7 @@ from laboratory.report.timing import with_times_of
 from sapo.corpus.files import write_file
 from sapo.errors import SapoError
 from sapo.evaluate import compare_taggings
-from sapo.render.plotting import check_matplotlib, draw
+from sapo.render.plotting import check_matplotlib
 
 
 def write_report(
@@ -59,7 +60,7 @@ def write_report(
     return contents
 
 
-def _compare(task: Task, compare: Compare, say: Callable[[str], None]) -> Significances:
+def _compare(task: TaskResults, compare: Compare, say: Callable[[str], None]) -> Significances:
     found = {}
     say(f"comparing the systems of {task.name} with SAPO")
     for system, significance in against_sapo(task, compare):
@@ -96,8 +97,8 @@ def _write_all(where: Path, contents: Contents) -> None:
     }
     text = json.dumps(numbers, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     _write(where / "numbers.json", text.encode("utf-8"))
-    _write(where / "report.md", to_markdown(blocks(contents)).encode("utf-8"))
-    _write(where / "report.html", to_html(TITLE, blocks(contents)).encode("utf-8"))
+    _write(where / "report.md", to_markdown(report_blocks(contents)).encode("utf-8"))
+    _write(where / "report.html", to_html(TITLE, report_blocks(contents)).encode("utf-8"))
 
 
 def _earlier_figures(where: Path) -> set[str]:

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from laboratory.report.means import Mean, Task
+from laboratory.report.results import Mean, TaskResults
 from laboratory.report.styles import line_look
-from laboratory.report.systems import BY_N, SAPO
+from laboratory.report.system_names import BY_N, SAPO
 from sapo.render.plotting import Panel, Picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def score_by_n(tasks: Sequence[Task]) -> Picture | None:
+def score_by_n(tasks: Sequence[TaskResults]) -> Picture | None:
     """One panel for each task on which at least two n were run."""
     panels = []
     for task in tasks:

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 
+from laboratory.report.blocks import Block, Bullets, Code, FigureBlock, Heading, Judged, Table, Text
 from laboratory.report.claims import CLAIMS, findings, summary
-from laboratory.report.document import Block, Bullets, Code, FigureBlock, Heading, Judged, Table, Text
+from laboratory.report.drawing import Drawn
 from laboratory.report.findings import Significances, Verdict
-from laboratory.report.means import Task
-from laboratory.report.reading import Reading
+from laboratory.report.results import TaskResults
+from laboratory.report.run_records import Reading
 from laboratory.report.significance import LEVEL
 from laboratory.report.tables import data_table, feature_table, score_table, significance_table, tuning_table
 from laboratory.report.theory_files import TheoryPart
-from sapo.render.plotting import Drawn
 
 TITLE = "SAPO beside the systems of its paper"
 INTRODUCTION = (
@@ -25,7 +25,7 @@ class Contents:
     """What a report tells of."""
 
     reading: Reading
-    tasks: list[Task]
+    tasks: list[TaskResults]
     significances: dict[str, Significances]
     figures: list[Drawn]
     theory: list[TheoryPart]
@@ -33,7 +33,7 @@ class Contents:
     timed: bool = False  # whether the times come from runs that were made for that
 
 
-def blocks(contents: Contents) -> list[Block]:
+def report_blocks(contents: Contents) -> list[Block]:
     """The report from the title to how it is made again."""
     return [
         Heading(1, TITLE),

@@ -17,7 +17,7 @@ from sapo.neural.options import is_neural, need_torch
 
 
 @dataclass(frozen=True, slots=True)
-class Experiment:
+class Grid:
     tasks: Sequence[Task]
     systems: Sequence[System]
     seeds: int

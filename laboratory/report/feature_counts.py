@@ -1,6 +1,6 @@
 """Why our counts of raw features are not the paper's, task by task."""
 
-from laboratory.report.reading import Run
+from laboratory.report.run_records import RunRecord
 
 PAPER_SENTENCES = {
     "chunking": 8_936,
@@ -23,7 +23,7 @@ REASONS = {
 }
 
 
-def reason(run: Run) -> str:
+def reason(run: RunRecord) -> str:
     """Why a run has not the paper's number of features; the sizes of the training sets are part of it."""
     if run.paper_features is None:
         return "The run does not tell the paper's number."
