@@ -1,4 +1,4 @@
-"""The BioNLP corpora in, the same with the columns word, pos, chunk and label out.
+"""Add parts of speech and chunks to the BioNLP corpora.
 
 JNLPBA has words and entities only; the paper's features look at parts of speech and chunks, too. They come from taggers
 of our own: parts of speech from one trained on GENIA, chunks from one trained on CoNLL-2000. The abstracts of the
@@ -20,7 +20,7 @@ PASSES = 8
 
 
 class _Telling(Silent):
-    """Tells which tagger is being trained."""
+    """Says which tagger is being trained."""
 
     def __init__(self, say: Say) -> None:
         self._say = say
@@ -32,9 +32,9 @@ class _Telling(Silent):
 def tagged_corpora(
     source: Path, cache: Path, *, first: int | None = None, say: Say = lambda message: None
 ) -> tuple[Path, Path]:
-    """The training and the test file with all columns, made once and kept in `cache`; `source` is SAPO_DATA.
+    """Return the training and the test file with all columns, made once and kept in `cache`; `source` is SAPO_DATA.
 
-    With `first`, only so many sentences of each corpus are used.
+    With `first`, use only that many sentences of each corpus.
     """
     for name in FILES:
         if (cache / name).is_file():

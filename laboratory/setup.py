@@ -27,7 +27,7 @@ class Setup:
     treebank: Path | None = None
 
     def command(self, task: Task, system: System, seed: int) -> str:
-        """The shortest command that makes this run; two runs that must not be mixed up have different ones."""
+        """Return the shortest command that makes this run; runs that must not be mixed up have different commands."""
         words = ["python", "-m", "laboratory", "experiment", task.name]
         words += ["--systems", system.name, "--seeds", str(seed + 1)]
         words += ["--small"] if self.small else []
@@ -43,7 +43,7 @@ class Setup:
 
 
 def data_directory(*, needed: bool = True) -> Path:
-    """SAPO_DATA, or the cache of `sapo data get`; where it is not needed, it may be missing."""
+    """Return SAPO_DATA, or the cache of `sapo data get`. Raise SapoError if it is needed and missing."""
     cache = cache_directory()
     value = os.environ.get("SAPO_DATA") or (str(cache) if cache.is_dir() else "")
     if not needed:

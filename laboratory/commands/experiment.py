@@ -1,4 +1,4 @@
-"""python -m laboratory experiment: the paper's tasks in, files of runs out."""
+"""python -m laboratory experiment: run the paper's experiments."""
 
 import os
 import shlex

@@ -1,4 +1,4 @@
-"""Tasks in, figures of the seconds a pass takes out: the paper's figures 4 and 5."""
+"""Figures of the seconds a pass takes: the paper's figures 4 and 5."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -18,7 +18,7 @@ _TIME = "Means over seeds of the median pass, with one deviation to either side 
 
 
 def time_per_pass(tasks: Sequence[TaskResults]) -> Picture | None:
-    """Figure 4."""
+    """Return figure 4."""
     return _bars(
         "fig4-time",
         "Time per pass",
@@ -30,7 +30,7 @@ def time_per_pass(tasks: Sequence[TaskResults]) -> Picture | None:
 
 
 def time_of_neural(tasks: Sequence[TaskResults]) -> Picture | None:
-    """Figure 5, where neural systems were run."""
+    """Return figure 5 if neural systems were run."""
     return _bars(
         "fig5-time-neural",
         "Time per pass: SAPO and neural systems",

@@ -1,4 +1,4 @@
-"""All that was read and computed in, the blocks of the report out."""
+"""Put the report together, as blocks."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ INTRODUCTION = (
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a report tells of."""
+    """What a report is made from."""
 
     reading: Reading
     tasks: list[TaskResults]
@@ -34,7 +34,7 @@ class Contents:
 
 
 def report_blocks(contents: Contents) -> list[Block]:
-    """The report from the title to how it is made again."""
+    """Return the whole report, from the title to the commands that make it again."""
     return [
         Heading(1, TITLE),
         Text(INTRODUCTION),
@@ -180,7 +180,7 @@ def _again(contents: Contents) -> list[Block]:
 
 
 def verdicts(contents: Contents) -> dict[str, dict[str, dict[str, object]]]:
-    """The findings for programs: by claim and task."""
+    """Return the findings for programs, by claim and task."""
     return {
         claim.name: {
             one.task: {"verdict": Verdict(one.verdict).value, "numbers": one.numbers, "text": one.text}

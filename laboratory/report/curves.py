@@ -1,4 +1,4 @@
-"""Tasks in, figures of a value by pass out: the paper's figures 1, 2 and 3."""
+"""Figures of a value by pass: the paper's figures 1, 2 and 3."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -18,7 +18,7 @@ _CUT = "The first passes may begin below the frame, so that the later ones can b
 
 
 def against_probabilistic(tasks: Sequence[TaskResults]) -> Picture | None:
-    """Figure 1."""
+    """Return figure 1."""
     return _by_pass(
         "fig1-score-sapo-crf",
         "Score by pass: SAPO, CRF and neural systems",
@@ -33,7 +33,7 @@ def against_probabilistic(tasks: Sequence[TaskResults]) -> Picture | None:
 
 
 def against_search_based(tasks: Sequence[TaskResults]) -> Picture | None:
-    """Figure 2."""
+    """Return figure 2."""
     return _by_pass(
         "fig2-score-search-based",
         "Score by pass: SAPO, perceptrons and MIRAs",
@@ -48,7 +48,7 @@ def against_search_based(tasks: Sequence[TaskResults]) -> Picture | None:
 
 
 def weights_by_pass(tasks: Sequence[TaskResults]) -> Picture | None:
-    """Figure 3."""
+    """Return figure 3."""
     return _by_pass(
         "fig3-w-complexity",
         "w-complexity by pass: SAPO, perceptrons and MIRAs",
@@ -94,7 +94,7 @@ def _by_pass(
 
 
 def _frame(curves: dict[str, Curve]) -> tuple[float, float]:
-    """All but the first quarter of the passes, which climb steeply, with some room around them."""
+    """Return the limits of the axis: some room around all passes but the first quarter, which climb steeply."""
     low = min(min(curve.low[len(curve.low) // 4 :]) for curve in curves.values())
     high = max(max(curve.high) for curve in curves.values())
     room = 0.06 * (high - low) or 0.5

@@ -26,7 +26,7 @@ def draw(picture: Picture) -> Drawn:
 
 
 def inline_svg(svg: bytes, prefix: str, label: str) -> str:
-    """The SVG for the inside of a page: no header, no names of other places, ids that no other figure has."""
+    """Return the SVG for the inside of a page: no header, no foreign addresses, ids that no other figure has."""
     text = svg[svg.index(b"<svg") :].decode("utf-8")
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r'\s(?:xmlns(?::\w+)?|version)="[^"]*"', "", text)

@@ -24,7 +24,7 @@ REASONS = {
 
 
 def reason(run: RunRecord) -> str:
-    """Why a run has not the paper's number of features; the sizes of the training sets are part of it."""
+    """Say why a run's number of features is not the paper's; the sizes of the training sets are part of it."""
     if run.paper_features is None:
         return "The run does not tell the paper's number."
     if run.features == run.paper_features:

@@ -1,4 +1,4 @@
-"""Tasks in, all figures out that their runs allow."""
+"""All figures that the runs allow."""
 
 from collections.abc import Sequence
 
@@ -28,5 +28,5 @@ MAKERS = (
 
 
 def pictures(tasks: Sequence[TaskResults]) -> list[Picture]:
-    """In the paper's order."""
+    """Return the figures in the paper's order."""
     return [picture for make in MAKERS if (picture := make(tasks)) is not None]

@@ -47,7 +47,7 @@ class Claim:
 
 
 def missing(task: TaskResults, systems: Sequence[str]) -> Finding | None:
-    """The finding of a task on which one of the systems was not run."""
+    """Return a finding that says which of the systems were not run; None if all were."""
     absent = [system for system in systems if system not in task.groups]
     return unknown(task, f"No finished run of {listed(absent)}.") if absent else None
 
@@ -57,7 +57,7 @@ def unknown(task: TaskResults, why: str) -> Finding:
 
 
 def margin(task: TaskResults, system: str) -> float:
-    """In points of score, what counts as no difference from this system."""
+    """Return how many points of score count as no difference from this system."""
     return MARGIN * (100 - task.groups[system].last().mean)
 
 
@@ -86,7 +86,7 @@ def say_mean(value: Mean, digits: int = 2) -> str:
 
 
 def say_points(value: float) -> str:
-    """A difference of scores, with its sign; never a negative nought.
+    """Write a difference of scores with its sign, and never a negative zero.
 
     >>> say_points(0.123), say_points(-0.001)
     ('+0.12', '0.00')

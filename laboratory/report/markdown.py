@@ -1,4 +1,4 @@
-"""Blocks in, Markdown out."""
+"""Write blocks as Markdown."""
 
 import re
 from collections.abc import Iterable
@@ -43,7 +43,7 @@ def _cells(cells: tuple[str, ...]) -> list[str]:
 
 
 def _inline(text: str) -> str:
-    """Plain text with its special signs made harmless; what stands between backticks stays as it is.
+    """Escape the special characters of Markdown; code between backticks stays as it is.
 
     >>> _inline("a_b and `c_d`")
     'a\\\\_b and `c_d`'

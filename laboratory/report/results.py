@@ -1,4 +1,4 @@
-"""Runs in, what is told of a system on a task out: means over seeds with their deviations."""
+"""The results of a system on a task: means over seeds, with their deviations."""
 
 import statistics
 from collections.abc import Callable, Iterable, Sequence
@@ -51,16 +51,16 @@ class SystemResults:
 
     @property
     def passes(self) -> int:
-        """The passes that all seeds have made."""
+        """The number of passes that all seeds have made."""
         return min(len(run.passes) for run in self.runs)
 
     def best_pass(self) -> int:
-        """The first pass with the best mean. A best pass for each seed would flatter systems that jump up and down."""
+        """Return the first pass with the best mean. One for each seed would flatter systems that jump up and down."""
         means = self.scores().mean
         return 1 + means.index(max(means))
 
     def best(self) -> Mean:
-        """In the best pass, the same for all seeds."""
+        """Return the score of the best pass, the same pass for all seeds."""
         best = self.best_pass()
         return self._mean(lambda run: run.passes[best - 1].score)
 
@@ -68,23 +68,23 @@ class SystemResults:
         return self._mean(lambda run: run.passes[-1].score)
 
     def fall(self) -> Mean:
-        """Score in the best pass less last score."""
+        """Return the score of the best pass minus that of the last."""
         best = self.best_pass()
         return self._mean(lambda run: run.passes[best - 1].score - run.passes[-1].score)
 
     def spread(self) -> Mean:
-        """Highest less lowest score of the last passes."""
+        """Return the highest minus the lowest score of the last passes."""
         return self._mean(spread)
 
     def seconds(self) -> Mean:
-        """Of one pass."""
+        """Return the seconds of one pass."""
         return self._mean(seconds_a_pass)
 
     def w_complexity(self) -> Mean | None:
         return self._maybe(lambda run: run.passes[-1].w_complexity)
 
     def w_growth(self) -> Mean | None:
-        """From the middle pass to the last: 0.1 is ten per cent."""
+        """Return the growth of the weights from the middle pass to the last: 0.1 is ten per cent."""
         return self._maybe(w_growth)
 
     def scores(self) -> Curve:
@@ -133,7 +133,7 @@ class TaskResults:
 
 
 def by_task(runs: Iterable[RunRecord]) -> list[TaskResults]:
-    """Tasks in the paper's order, systems too, seeds by number."""
+    """Group runs: tasks and systems in the paper's order, seeds by number."""
     found: dict[str, dict[str, list[RunRecord]]] = {}
     for run in runs:
         found.setdefault(run.task, {}).setdefault(run.system, []).append(run)
@@ -155,7 +155,7 @@ def spread(run: RunRecord) -> float:
 
 
 def seconds_a_pass(run: RunRecord) -> float:
-    """The median: a first pass that compiles, or one that the machine disturbed, must not count."""
+    """Return the median, so that a first pass that compiles, or a disturbed one, does not count."""
     return statistics.median(one.seconds for one in run.passes)
 
 

@@ -1,4 +1,4 @@
-"""A directory of runs in, frozen runs out; what is unfinished or damaged is left out and named."""
+"""Read a directory of runs. Files that are unfinished or damaged are left out and named."""
 
 import json
 from collections.abc import Iterator
@@ -89,7 +89,7 @@ class _DamagedError(Exception):
 
 
 def read_runs(directory: str | Path) -> Reading:
-    """Read all runs of a directory. A mistake in one file costs that file only; no run at all is an error."""
+    """Read all runs of a directory. A damaged file is skipped; raise SapoError if no run is left."""
     root = Path(directory)
     if not root.is_dir():
         raise SapoError(f"{root}: no such directory; give one that `python -m laboratory experiment` has made")
@@ -171,7 +171,7 @@ def _tuning(path: Path) -> TuningRecord:
 
 
 def _objects(path: Path) -> Iterator[dict[str, Any]]:
-    """The JSON objects of the lines; at least one."""
+    """Yield the JSON object of each line; there is at least one."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise _DamagedError(f"larger than {MOST_BYTES >> 20} MB")

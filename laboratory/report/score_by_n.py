@@ -1,4 +1,4 @@
-"""Tasks in, a figure of the score against n out."""
+"""The figure of the score against n."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def score_by_n(tasks: Sequence[TaskResults]) -> Picture | None:
-    """One panel for each task on which at least two n were run."""
+    """Return the figure, with a panel for each task on which at least two n were run."""
     panels = []
     for task in tasks:
         scores = {n: task.groups[system].last() for n, system in BY_N.items() if system in task.groups}

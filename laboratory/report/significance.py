@@ -1,4 +1,4 @@
-"""The tags of each system in, whether its difference from SAPO could be chance out."""
+"""Test whether a system's difference from SAPO could be chance."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ class Significance:
     randomisation_p: float | None  # approximate randomisation on F1
 
     def p(self, metric: str) -> float | None:
-        """The p value that decides: that of the test on the task's own metric, where there is one."""
+        """Return the p value that decides: of the test on the task's own metric, if there is one."""
         return self.t_p if metric != "F1" or self.randomisation_p is None else self.randomisation_p
 
 
@@ -37,7 +37,7 @@ def from_comparison(comparison: Comparison) -> Significance:
 
 
 def against_sapo(task: TaskResults, compare: Compare) -> Iterator[tuple[str, Significance]]:
-    """Each system with its comparison, as it is made; systems without readable tags of seed 0 are left out."""
+    """Compare each system with SAPO, one after the other; leave out systems without readable tags of seed 0."""
     sapo = _run_of(task, SAPO)
     gold = None if sapo is None else read_tags(sapo.path.with_name("gold.tags"))
     ours = None if sapo is None else read_tags(sapo.tags_path)

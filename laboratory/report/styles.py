@@ -58,17 +58,17 @@ def line_look(system: str) -> dict[str, Any]:
 
 
 def whole_numbers(axes: "Axes", axis: str = "x") -> None:
-    """A pass has a whole number."""
+    """Put ticks at whole numbers only, as passes have."""
     from matplotlib.ticker import MaxNLocator
 
     getattr(axes, f"{axis}axis").set_major_locator(MaxNLocator(integer=True, nbins=6))
 
 
 def mark_every(points: int) -> int:
-    """So many points that markers do not hide the line."""
+    """Return the distance between markers that leaves the line visible."""
     return max(1, points // 10)
 
 
 def legend_order(systems: Sequence[str], present: set[str]) -> tuple[tuple[str, Mapping[str, Any]], ...]:
-    """The legend of those systems that are there, with their looks."""
+    """Return the legend of the systems that are present."""
     return tuple((system, line_look(system)) for system in systems if system in present)

@@ -26,7 +26,7 @@ SHORT = {
 
 
 def rank(system: str) -> tuple[int, str]:
-    """For sorting: the known systems in the paper's order, others behind them by name.
+    """Return a key for sorting: known systems in the paper's order, then the others by name.
 
     >>> sorted(["Other", "CRF", "SAPO"], key=rank)
     ['SAPO', 'CRF', 'Other']

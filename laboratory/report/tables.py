@@ -1,4 +1,4 @@
-"""Tasks in, the tables of the report out, and every number in them."""
+"""The tables of the report, and every number in them."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ NONE = "–"  # noqa: RUF001
 
 
 def score_table(task: TaskResults) -> Table:
-    """System, best score and its pass, last score, seconds a pass, w-complexity, seeds."""
+    """Return the table of systems with their scores, times and weights."""
     head = ("system", f"best {task.metric}", "in pass", f"last {task.metric}", "s a pass", "w-complexity", "seeds")
     return Table(head, tuple(_score_row(system, group) for system, group in task.groups.items()))
 
@@ -31,7 +31,7 @@ def _score_row(system: str, group: SystemResults) -> tuple[str, ...]:
 
 
 def _significant(value: Mean) -> str:
-    """Three digits that count; the deviation with as many places after the point."""
+    """Write three significant digits, and the deviation with as many decimals."""
     shown = f"{value.mean:#.3g}".rstrip(".")
     if value.deviation is None:
         return shown
@@ -73,7 +73,7 @@ def data_table(tasks: list[TaskResults]) -> Table:
 
 
 def feature_table(tasks: list[TaskResults]) -> Table:
-    """Our raw features beside the paper's; one row for each template and count of a task."""
+    """Return our numbers of raw features beside the paper's: one row for each template and count of a task."""
     rows = []
     for task in tasks:
         for run in one_of_each_template(task):
@@ -96,7 +96,7 @@ def tuning_table(tuning: TuningRecord) -> Table:
 
 
 def task_numbers(task: TaskResults, significances: Significances) -> dict[str, Any]:
-    """All numbers of a task's tables, unrounded."""
+    """Return all numbers of a task's tables, unrounded."""
     return {
         "title": task.title,
         "metric": task.metric,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from laboratory.report.blocks import Table
-from laboratory.theory.figures import Line, LineFigure, LinePanel
+from laboratory.theory.line_figures import Line, LineFigure, LinePanel
 
 MOST_BYTES = 16 << 20
 Part = TypeVar("Part")

@@ -1,4 +1,4 @@
-"""A directory of runs in, the report's files out."""
+"""Write the files of the report on a directory of runs."""
 
 import json
 import re
@@ -78,7 +78,7 @@ def _directory(target: Path) -> Path:
 
 
 def _write_all(where: Path, contents: Contents) -> None:
-    """Figures first: a page that is there has all that it shows."""
+    """Write the figures first: a page that exists then has all that it shows."""
     drawn = {}
     for one in (*contents.figures, *contents.theory_figures):
         if one is not None:
@@ -102,7 +102,7 @@ def _write_all(where: Path, contents: Contents) -> None:
 
 
 def _earlier_figures(where: Path) -> set[str]:
-    """Names of figures that an earlier report left; without such a report, files of these names are of others."""
+    """Return the names of figures that an earlier report left. If there is none, files of these names are not ours."""
     try:
         page = (where / "report.html").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,4 +1,4 @@
-"""Tasks in, how far s_z(w) is from ∇f_z(w) for growing n out: at w = 0 and after some passes of training."""
+"""Measure how far s_z(w) is from ∇f_z(w) for growing n, at w = 0 and after some passes of training."""
 
 import dataclasses
 import itertools
@@ -10,7 +10,7 @@ import numpy as np
 from laboratory.encoded import TaskData, load_task
 from laboratory.setup import Say, Setup
 from laboratory.tasks import TASKS
-from laboratory.theory.figures import Line, LineFigure, LinePanel
+from laboratory.theory.line_figures import Line, LineFigure, LinePanel
 from laboratory.theory.sentence_gradients import sentence_gradients
 from sapo.kernels.types import Doubles
 from sapo.learn import PassRecord, Settings, State
@@ -36,7 +36,7 @@ class Point:
 
 
 class _Watch:
-    """Measures after some of the passes."""
+    """Measures after some passes of training."""
 
     def __init__(self, data: TaskData, sizes: Sequence[int], passes: Sequence[int], sentences: int, say: Say) -> None:
         self.corpus, self.sizes, self.passes, self.say = data.prepared.corpus, sizes, passes, say
@@ -88,7 +88,7 @@ def measure_task(name: str, setup: Setup, say: Say) -> list[Point]:
 
 
 def approximation(setup: Setup, say: Say) -> dict[str, Any]:
-    """The part of the report: s_z(w) against ∇f_z(w)."""
+    """Return the part of the report on s_z(w) against ∇f_z(w)."""
     found = {name: measure_task(name, setup, say) for name in NAMES}
     sizes = list(SMALL_SIZES if setup.small else SIZES)
     return {

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from laboratory.theory.convergence import Study, Trajectory
-from laboratory.theory.figures import Line, LinePanel
+from laboratory.theory.line_figures import Line, LinePanel
 from laboratory.theory.section import name_of, section
 
 
@@ -31,13 +31,13 @@ def _panel(study: Study) -> LinePanel:
 
 
 def bound_of(study: Study, trajectory: Trajectory) -> list[float]:
-    """The theorem's bound at each moment of the way."""
+    """Return the theorem's bound at each moment of a trajectory."""
     constants = study.constants(trajectory)
     return [constants.excess(study.plan.rate, t) for t in trajectory.t]
 
 
 def _lines(study: Study) -> list[Line]:
-    """All n measured, and the bound of the smallest n and of all taggings: the others are in between."""
+    """Return a line for each n, and the bounds of the smallest n and of all taggings: the others are in between."""
     lines = [
         Line(name_of(trajectory), trajectory.t, trajectory.excess, at)
         for at, trajectory in enumerate(study.trajectories)

@@ -87,7 +87,7 @@ class Study:
 
 
 def small_problem(plan: Plan) -> Problem:
-    """Chunking of the first sentences of the bundled sample with parts of speech as the only features."""
+    """Return chunking of the sample's first sentences, with parts of speech as the only features."""
     with tempfile.TemporaryDirectory() as room:
         template = Path(room) / "small.txt"
         template.write_text(FEATURES)
@@ -127,7 +127,7 @@ def _accuracy(problem: Problem, w: Doubles) -> float:
 
 
 def moments(plan: Plan) -> list[int]:
-    """0, and numbers of updates evenly spaced on a log scale."""
+    """Return 0, and numbers of updates evenly spaced on a log scale."""
     spaced = np.geomspace(max(1, plan.updates // 3000), plan.updates, plan.moments)
     return [0, *dict.fromkeys(round(t) for t in spaced.tolist())]
 
@@ -155,7 +155,7 @@ def _trajectory(problem: Problem, plan: Plan, optimum: Optimum, n: int) -> Traje
 
 
 def _weights(problem: Problem, plan: Plan, n: int, seed: int, times: list[int]) -> list[Doubles]:
-    """w_t at these times: Algorithm 1 with a fixed rate, samples drawn with replacement."""
+    """Return w_t at these times: Algorithm 1 with a fixed rate, samples drawn with replacement."""
     corpus: EncodedCorpus = problem.corpus
     weights = Weights.zeros(problem.features, problem.labels)
     settings = Settings(n=n or 1, strength=plan.strength)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from laboratory.theory.convergence import Study
-from laboratory.theory.figures import Line, LinePanel
+from laboratory.theory.line_figures import Line, LinePanel
 from laboratory.theory.section import name_of, section
 
 

@@ -1,4 +1,4 @@
-"""A setup in, RUNS/theory/*.json out: the parts of the report on theory. What is there is not made again."""
+"""Write RUNS/theory/*.json, the parts of the report on theory. A part that exists is not made again."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ def command(setup: Setup) -> str:
 
 
 def left(setup: Setup) -> list[str]:
-    """The parts that are not there yet, or were made by another command."""
+    """Return the parts that are missing or were made by another command."""
     return [name for name in PARTS if _made_by(_path(setup, name)) != command(setup)]
 
 

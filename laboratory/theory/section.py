@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from laboratory.theory.convergence import Study, Trajectory
-from laboratory.theory.figures import LineFigure, LinePanel
+from laboratory.theory.line_figures import LineFigure, LinePanel
 
 
 def name_of(trajectory: Trajectory) -> str:
@@ -23,7 +23,7 @@ def section(
     caption: str,
     **more: Any,
 ) -> dict[str, Any]:
-    """A table with rows of each study, a figure with a panel of each, `more` entries, and all numbers."""
+    """Return the part: a table with rows of each study, a figure with a panel of each, `more`, and all numbers."""
     return {
         "title": title,
         "text": text,

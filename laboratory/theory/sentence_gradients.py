@@ -43,7 +43,7 @@ class SentenceGradients:
 
     @property
     def cosines(self) -> Doubles:
-        """Of the angle between both, for each n; 0 where one of them is nothing."""
+        """The cosine of the angle between both, for each n; 0 if one of them is zero."""
         lengths = np.linalg.norm(self.updates, axis=1) * self.length
         return np.asarray(
             np.divide(self.updates @ self.gradient, lengths, out=np.zeros_like(lengths), where=lengths > 0)
@@ -111,7 +111,7 @@ def _count(paths: Ints, nodes: Doubles, pairs: Doubles) -> None:
 
 
 def _of_features(corpus: EncodedCorpus, sentence: int, nodes: Doubles) -> Doubles:
-    """[vectors, T, L] of tokens in, [vectors, features of the sentence * L] out."""
+    """Turn [vectors, T, L] of tokens into [vectors, features of the sentence * L]."""
     first, last = corpus.offsets[sentence], corpus.offsets[sentence + 1]
     begin, end = corpus.row_offsets[first], corpus.row_offsets[last]
     features, row = np.unique(corpus.rows[begin:end], return_inverse=True)
@@ -122,7 +122,7 @@ def _of_features(corpus: EncodedCorpus, sentence: int, nodes: Doubles) -> Double
 
 
 def _of_edge_features(corpus: EncodedCorpus, sentence: int, known: Pairs, pairs: Doubles) -> Doubles:
-    """[vectors, T, L, L] of steps in, [vectors, pairs of edge features that the sentence has] out."""
+    """Turn [vectors, T, L, L] of steps into [vectors, pairs of the sentence's edge features]."""
     if pairs.shape[1] == 1 or not len(known.codes):
         return np.zeros((len(pairs), 0))
     first, last = corpus.offsets[sentence], corpus.offsets[sentence + 1]

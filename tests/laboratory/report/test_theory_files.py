@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from laboratory.report import read_theory, write_report
 from laboratory.report.theory_figures import theory_picture
-from laboratory.theory.figures import Line, LineFigure, LinePanel
+from laboratory.theory.line_figures import Line, LineFigure, LinePanel
 
 LINE = {"name": "n < 5", "x": [0, 1, 10], "y": [1.0, 2.0, 3.0], "colour": 0, "dash": 0}
 PANEL = {"title": "p & q $1", "x": "t", "y": "f", "lines": [LINE], "log_x": True, "log_y": False}
