@@ -45,7 +45,7 @@ bench: $(DONE)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python benchmarks/run.py
 
-# Hours of work: stopped with Ctrl-C, the same command goes on.
+# An hour of work or more: stopped with Ctrl-C, the same command goes on.
 paper: $(DONE)
 	$(BIN)/python -m laboratory experiment all theory
 	$(BIN)/python -m laboratory report runs -o report
