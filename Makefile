@@ -1,4 +1,4 @@
-# make demo | test | lint | bench | docs | clean
+# make demo | test | lint | bench | paper | docs | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,7 +8,7 @@ NETWORKS ?= torch==2.13.0 transformers
 # Tests of what is compiled: run in three modes, each by one process, so that nothing is compiled twice.
 KERNEL_TESTS := tests/kernels tests/search tests/learn
 
-.PHONY: demo test lint bench docs clean compiled checked interpreted
+.PHONY: demo test lint bench paper docs clean compiled checked interpreted
 
 demo: $(VENV)/.demo
 	@$(BIN)/sapo demo
@@ -44,6 +44,11 @@ bench: $(DONE)
 	@test -n "$(SAPO_DATA)" || { echo "set SAPO_DATA to the directory of the corpora"; exit 2; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python benchmarks/run.py
+
+# An hour of work or more: stopped with Ctrl-C, the same command goes on.
+paper: $(DONE)
+	$(BIN)/python -m laboratory experiment all theory
+	$(BIN)/python -m laboratory report runs -o report
 
 docs: $(DONE)
 	$(BIN)/pdoc -o site -d google sapo sapo.corpus sapo.encode.template sapo.encode.words sapo.tags sapo.search sapo.learn \

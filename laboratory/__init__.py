@@ -1,1 +1,1 @@
-"""The paper's experiments: tasks and systems in, files of runs out. Only the command line knows of this room."""
+"""Repeat the paper's experiments: train its systems on its tasks, and report what they have shown."""

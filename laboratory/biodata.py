@@ -1,4 +1,4 @@
-"""The BioNLP corpora in, the same with the columns word, pos, chunk and label out.
+"""Add parts of speech and chunks to the BioNLP corpora.
 
 JNLPBA has words and entities only; the paper's features look at parts of speech and chunks, too. They come from taggers
 of our own: parts of speech from one trained on GENIA, chunks from one trained on CoNLL-2000. The abstracts of the
@@ -6,9 +6,9 @@ training set are those of GENIA, so it is tagged in blocks, each by a model that
 """
 
 import itertools
-from collections.abc import Callable
 from pathlib import Path
 
+from laboratory.setup import Say
 from sapo.corpus import read
 from sapo.corpus.files import write_file
 from sapo.errors import SapoError
@@ -17,11 +17,10 @@ from sapo.pipeline import TrainedStep, Watcher, run_pipeline
 FILES = ("train.txt", "test.txt")
 BLOCKS = {"train.txt": 10, "test.txt": 1}
 PASSES = 8
-Say = Callable[[str], None]
 
 
 class _Telling(Watcher):
-    """Tells which tagger is being trained."""
+    """Says which tagger is being trained."""
 
     def __init__(self, say: Say) -> None:
         self._say = say
@@ -33,9 +32,9 @@ class _Telling(Watcher):
 def tagged_corpora(
     source: Path, cache: Path, *, first: int | None = None, say: Say = lambda message: None
 ) -> tuple[Path, Path]:
-    """The training and the test file with all columns, made once and kept in `cache`; `source` is SAPO_DATA.
+    """Return the training and the test file with all columns, made once and kept in `cache`; `source` is SAPO_DATA.
 
-    With `first`, only so many sentences of each corpus are used.
+    With `first`, use only that many sentences of each corpus.
     """
     for name in FILES:
         if (cache / name).is_file():

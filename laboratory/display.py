@@ -1,4 +1,4 @@
-"""What a person sees while experiments run: a live display in a terminal, plain lines elsewhere."""
+"""Show how far the experiments are: a live display in a terminal, plain lines elsewhere."""
 
 import statistics
 import sys
@@ -21,7 +21,7 @@ class Current:
 
 
 class Estimate:
-    """How long jobs take, from those of the same kind that are done, or else of the same task, or else all."""
+    """Estimates how long a job takes: from finished ones of the same kind, else of the same task, else all."""
 
     def __init__(self) -> None:
         self.seconds: list[tuple[Job, float]] = []
@@ -48,7 +48,7 @@ def _kind(job: Job) -> str:
 
 
 class Lines:
-    """One line for each run, and now and then one for those under way. `waiting` tells what nobody has begun."""
+    """Prints a line for each run, and now and then one for those under way. `waiting` returns the jobs not begun."""
 
     def __init__(self, *, done: int, of: int, jobs: int, passes: int, waiting: Callable[[], Sequence[Job]]) -> None:
         self.done, self.of, self.jobs, self.passes, self.waiting = done, of, jobs, passes, waiting
@@ -91,7 +91,7 @@ class Lines:
         return f"{current.job.title}, pass {current.epoch}/{self.passes}: {current.score:.2f}"
 
     def left(self) -> str:
-        """The time left, as far as it can be told."""
+        """Return the time left, as far as it is known."""
         total = 0.0
         now = time.monotonic()
         for job in self.waiting():

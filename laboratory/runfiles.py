@@ -22,7 +22,7 @@ def run_path(directory: Path, system: str, seed: int) -> Path:
 
 
 def read_lines(path: Path) -> list[Line]:
-    """The lines of a file; none where there is no file. A last line that was cut off is left out."""
+    """Read the lines of a file, none if there is no file. A last line that was cut off is left out."""
     try:
         texts = path.read_text("utf-8").splitlines(keepends=True)
     except FileNotFoundError:
@@ -48,7 +48,7 @@ def is_finished(lines: Sequence[Line]) -> bool:
 
 
 def append_line(path: Path, line: Line) -> None:
-    """Written at once, so that whoever is stopped leaves all lines so far."""
+    """Write a line at once, so that a run that is stopped leaves all lines so far."""
     try:
         with path.open("a", encoding="utf-8") as stream:
             stream.write(_text(line))
@@ -57,13 +57,13 @@ def append_line(path: Path, line: Line) -> None:
 
 
 def write_lines(path: Path, lines: Sequence[Line]) -> None:
-    """The whole file at once."""
+    """Write the whole file at once."""
     with write_file(path) as stream:
         stream.write("".join(map(_text, lines)).encode())
 
 
 def write_tags(path: Path, labels: Sequence[str], tags: Ints, offsets: Longs) -> None:
-    """One tag a line, an empty line after each sentence."""
+    """Write one tag a line, and an empty line after each sentence."""
     names = [labels[tag] for tag in tags.tolist()]
     ends = offsets.tolist()
     with write_file(path) as stream:

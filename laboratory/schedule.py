@@ -1,4 +1,4 @@
-"""What is to do in, the next job for a worker out.
+"""Choose the next job for a worker.
 
 A task's runs of regularised systems wait for its tuning. A worker stays with a task until nothing of it is left, so
 that it encodes every task at most once.
@@ -59,7 +59,7 @@ class Schedule:
             self.waiting += of_task
 
     def take(self, loaded: tuple[str, str] | None) -> Job | None:
-        """The next job for a worker that has this task and template loaded; None: wait, or go home."""
+        """Return the next job for a worker that has this task and template loaded; None if there is none now."""
         ready = [job for job in self.waiting if self._ready(job)]
         if loaded is not None and any(job.task == loaded[0] for job in self.waiting):
             ready = [job for job in ready if job.task == loaded[0]]

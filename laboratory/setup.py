@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from laboratory.tasks import Task
 from sapo.datasets.locations import cache_directory
 from sapo.errors import SapoError
 
+Say = Callable[[str], None]  # hears what is being done
 PASSES, TUNING_PASSES, SEEDS = 20, 20, 3
 SMALL_PASSES, SMALL_SEEDS = 3, 1
 SMALL_TRAIN, SMALL_TEST = 200, 100  # sentences
@@ -25,18 +27,9 @@ class Setup:
     treebank: Path | None = None
 
     def command(self, task: Task, system: System, seed: int) -> str:
-        """The shortest command that makes this run; two runs that must not be mixed up have different ones."""
-        words = [
-            "python",
-            "-m",
-            "laboratory",
-            "experiment",
-            task.name,
-            "--systems",
-            system.name,
-            "--seeds",
-            str(seed + 1),
-        ]
+        """Return the shortest command that makes this run; runs that must not be mixed up have different commands."""
+        words = ["python", "-m", "laboratory", "experiment", task.name]
+        words += ["--systems", system.name, "--seeds", str(seed + 1)]
         words += ["--small"] if self.small else []
         words += ["--passes", str(self.passes)] if self.passes != (SMALL_PASSES if self.small else PASSES) else []
         if self.tuning_passes != (SMALL_PASSES if self.small else TUNING_PASSES):
@@ -50,7 +43,7 @@ class Setup:
 
 
 def data_directory(*, needed: bool = True) -> Path:
-    """SAPO_DATA, or the cache of `sapo data get`; where it is not needed, it may be missing."""
+    """Return SAPO_DATA, or the cache of `sapo data get`. Raise SapoError if it is needed and missing."""
     cache = cache_directory()
     value = os.environ.get("SAPO_DATA") or (str(cache) if cache.is_dir() else "")
     if not needed:

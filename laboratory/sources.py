@@ -1,12 +1,12 @@
-"""A task in, its sentences out: training, dev (where there is one) and test."""
+"""Read the sentences of a task: training, dev (if there is one) and test."""
 
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from laboratory.biodata import Say, tagged_corpora
-from laboratory.setup import SMALL_TEST, SMALL_TRAIN, Setup
+from laboratory.biodata import tagged_corpora
+from laboratory.setup import SMALL_TEST, SMALL_TRAIN, Say, Setup
 from laboratory.tasks import Task
 from sapo.corpus import Sentence, read
 from sapo.datasets.treebank import read_sections
@@ -25,12 +25,12 @@ def uses_treebank(task: Task, setup: Setup) -> bool:
 
 
 def has_dev(task: Task, setup: Setup) -> bool:
-    """Whether the strength is tuned on a dev set; else by cross-validation."""
+    """Return whether the strength is tuned on a dev set; if not, cross-validation does it."""
     return task.dev or uses_treebank(task, setup)
 
 
 def source_files(task: Task, setup: Setup, say: Say = lambda message: None) -> dict[str, Path]:
-    """The files of train, dev and test, of which it is made sure that they are there."""
+    """Return the files of train, dev and test. Raise SapoError if one is missing."""
     if task.name == "bioner":
         first = SMALL_TRAIN if setup.small else None
         train, test = tagged_corpora(setup.data, setup.directory(task) / "cache", first=first, say=say)
@@ -44,7 +44,7 @@ def source_files(task: Task, setup: Setup, say: Say = lambda message: None) -> d
 
 
 def check_sources(task: Task, setup: Setup, say: Say) -> None:
-    """Find out before hours of work whether all data is there; the columns of bioner are made now."""
+    """Check before hours of work that all data is there; make the columns of bioner now."""
     if uses_treebank(task, setup) and setup.treebank is not None:
         read_sections(setup.treebank, "test")
     else:
@@ -52,7 +52,7 @@ def check_sources(task: Task, setup: Setup, say: Say) -> None:
 
 
 def read_task(task: Task, setup: Setup) -> Sentences:
-    """All sentences, or the first ones where a small version is wanted."""
+    """Return all sentences, or the first ones for a small version."""
     if uses_treebank(task, setup) and setup.treebank is not None:
         parts = {part: _first(part, read_sections(setup.treebank, part), setup) for part in ("train", "dev", "test")}
     else:
@@ -65,7 +65,7 @@ def read_task(task: Task, setup: Setup) -> Sentences:
 
 
 def only_type(tags: Iterable[str], kind: str) -> tuple[str, ...]:
-    """Tags with spans of one type; all others become O.
+    """Keep the tags of one type of span; all others become O.
 
     >>> only_type(["B-NP", "I-NP", "B-VP", "O", "B-NP"], "NP")
     ('B-NP', 'I-NP', 'O', 'O', 'B-NP')

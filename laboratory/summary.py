@@ -1,4 +1,4 @@
-"""Files of runs in, a table out: mean and deviation over seeds."""
+"""Print the results of runs as a table: mean and deviation over seeds."""
 
 import statistics
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ HEAD = ("system", "seeds", "best (pass)", "last", "s a pass", "w-complexity")
 
 
 def summary_table(title: str, metric: str, systems: Iterable[tuple[str, Sequence[Path]]]) -> str:
-    """A table of one task. `systems` are names with the files of their runs; what is not finished is left out."""
+    """Return the table of one task. `systems` are names with the files of their runs; unfinished runs are left out."""
     rows: list[tuple[str, ...]] = [HEAD]
     for name, paths in systems:
         runs = [lines for lines in map(read_lines, paths) if is_finished(lines)]

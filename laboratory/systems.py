@@ -1,4 +1,4 @@
-"""The systems that are compared, by the paper's names: a name in, a learner and its settings out."""
+"""The systems that are compared, by the paper's names, each with its learner and settings."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -62,7 +62,7 @@ GROUPS = {
 
 
 def find_systems(names: Iterable[str]) -> list[System]:
-    """Names of systems and of groups (see GROUPS) as systems, each once; capital letters do not matter.
+    """Return the systems of these names and groups (see GROUPS), each once; capital letters do not matter.
 
     >>> [system.name for system in find_systems(["crf", "SAPO"])]
     ['SAPO', 'CRF']

@@ -1,4 +1,4 @@
-"""The paper's tasks: a name in, what to read, how to score it and which features to use out."""
+"""The paper's tasks: what to read, how to score it, and which features to use."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -83,7 +83,7 @@ KNOWN = (*TASKS, *GROUPS, "theory")  # the last is no task with runs, but a name
 
 
 def find_tasks(names: Iterable[str]) -> list[Task]:
-    """Names of tasks and groups as tasks, each once, in the order of the table.
+    """Return the tasks of these names and groups, each once, in the order of the table.
 
     >>> [task.name for task in find_tasks(["pos-upos", "chunking"])]
     ['chunking', 'pos-upos']

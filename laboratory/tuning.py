@@ -1,6 +1,6 @@
-"""A task in, the strength of the regulariser out: tuned on CRF alone, and used for SAPO as it is, as in the paper.
+"""Tune the strength of the regulariser on CRF alone; SAPO uses the same, as in the paper.
 
-Tried are the paper's values, by the dev set where there is one, else by 4-fold cross-validation on the training set.
+The paper's values are tried on the dev set if there is one, else by 4-fold cross-validation on the training set.
 """
 
 import dataclasses
@@ -54,7 +54,7 @@ class Tuning:
         return "dev set" if self.by_dev else f"{FOLDS}-fold cross-validation"
 
     def trials(self) -> list[Trial]:
-        """What is left to try."""
+        """Return what is left to try."""
         if self.strength is not None:
             return []
         folds = range(1 if self.by_dev else FOLDS)
@@ -76,7 +76,7 @@ class Tuning:
 
 
 def best_strength(scores: dict[Trial, float]) -> float:
-    """The strength with the best mean score; of equals the smaller.
+    """Return the strength with the best mean score; of equals the smaller.
 
     >>> best_strength({Trial(1.0, 0): 93.0, Trial(1.0, 1): 94.0, Trial(2.0, 0): 93.9, Trial(2.0, 1): 93.5})
     2.0
@@ -86,7 +86,7 @@ def best_strength(scores: dict[Trial, float]) -> float:
 
 
 def try_strength(task: Task, setup: Setup, data: TaskData, trial: Trial) -> float:
-    """The score of CRF with this strength on sentences that it has not seen, after some passes."""
+    """Return the score of CRF with this strength on unseen sentences, after some passes."""
     prepared = data.prepared
     if data.dev is None:
         train, held_out = fold_of(prepared.corpus.sentences, trial.fold)
@@ -102,7 +102,7 @@ def try_strength(task: Task, setup: Setup, data: TaskData, trial: Trial) -> floa
 
 
 def fold_of(sentences: int, fold: int) -> tuple[np.ndarray, np.ndarray]:
-    """The sentences to train on and those held out, each in the order of the corpus; always the same.
+    """Return the sentences to train on and those held out, in the order of the corpus; always the same.
 
     >>> train, held_out = fold_of(8, 0)
     >>> len(train), len(held_out), sorted({*train.tolist(), *held_out.tolist()}) == list(range(8))

@@ -1,192 +1,139 @@
-"""A schedule in, files of runs out, made by several processes."""
+"""Do the jobs of a schedule in several processes, each with the data of one task in its memory.
 
-import dataclasses
-import itertools
+Not by joblib, which would lose three things. With one job at a time it starts no process: Ctrl-C would reach the
+training itself, which then ends early and in order, and a run that was cut short would pass for a finished one. It does
+not let us choose the process that has a task's data already. And its jobs must be known beforehand, while ours wait for
+the strength that others find.
+"""
+
 import multiprocessing
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
+from pathlib import Path
 
 from laboratory.display import Lines
-from laboratory.encoded import TaskData, held_out, load_task
+from laboratory.encoded import TaskData, load_task
+from laboratory.runfiles import Line, read_lines, run_path
 from laboratory.runs import make_run
 from laboratory.schedule import Job, Run, Schedule
 from laboratory.setup import Setup
-from laboratory.systems import SYSTEMS, System
+from laboratory.systems import SYSTEMS
 from laboratory.tasks import TASKS, Task
-from laboratory.tuning import LEARNER, try_strength
-from sapo.corpus import read
-from sapo.corpus.sample import COLUMNS, sample_path
+from laboratory.tuning import try_strength
 from sapo.errors import SapoError
-from sapo.neural.options import LAYERS
-from sapo.training.plan import make_settings
-from sapo.training.run import read_data, train_on, with_start_rate
 
 REFRESH = 0.5  # seconds
-
-
-@dataclass(frozen=True, slots=True)
-class Passed:
-    epoch: int
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    message: str
-
-
-Event = Passed | Finished | Failed
-
-
-class Bench:
-    """Does one job after the other, and keeps the data of the last one."""
-
-    def __init__(self, setup: Setup) -> None:
-        self.setup = setup
-        self.loaded: tuple[Task, str] | None = None
-        self.data: TaskData | None = None
-
-    def do(self, job: Job, strength: float, tell: Callable[[Event], None]) -> None:
-        task = TASKS[job.task]
-        data = self._load(task, job.template)
-        last = 0.0
-
-        def watch(epoch: int, score: float) -> None:
-            nonlocal last
-            last = score
-            tell(Passed(epoch, score))
-
-        if isinstance(job.what, Run):
-            system = SYSTEMS[job.what.system]
-            make_run(task, system, job.what.seed, self.setup, data, strength=strength, watch=watch)
-        else:
-            last = try_strength(task, self.setup, data, job.what)
-        tell(Finished(last))
-
-    def _load(self, task: Task, template: str) -> TaskData:
-        if self.loaded != (task, template) or self.data is None:
-            self.data = None  # make room before the next data comes
-            self.data = load_task(task, self.setup, template)
-            self.loaded = task, template
-        return self.data
-
-
-def serve(connection: Connection, setup: Setup) -> None:
-    """The life of a worker process: jobs come in, events go out, None is the end."""
-    bench = Bench(setup)
-    try:
-        while (message := connection.recv()) is not None:
-            job, strength = message
-            try:
-                bench.do(job, strength, connection.send)
-            except SapoError as error:
-                connection.send(Failed(f"{job.title}: {error}"))
-    except (EOFError, BrokenPipeError, ConnectionResetError):
-        pass  # the parent is gone
+_loaded: dict[tuple[Task, str], TaskData] = {}  # of a worker process: at most one
 
 
 @dataclass(slots=True)
 class Worker:
+    """A process, and what it is doing."""
+
     number: int
-    process: BaseProcess
-    connection: Connection
+    process: ProcessPoolExecutor  # of one process
     job: Job | None = None
-    loaded: tuple[str, str] | None = None
+    score: "Future[float] | None" = None  # of the job
+    loaded: tuple[str, str] | None = None  # the task and the template of the data in its memory
 
 
 def work_off(schedule: Schedule, setup: Setup, *, jobs: int, display: Lines) -> None:
     """Do all jobs of the schedule. Whatever happens, no process is left behind."""
-    workers: list[Worker] = []
+    context = multiprocessing.get_context("spawn")
+    count = min(jobs, len(schedule.waiting))
+    workers = [Worker(number, ProcessPoolExecutor(1, context)) for number in range(count)]
     try:
-        for number in range(min(jobs, len(schedule.waiting))):
-            workers.append(_start(number, setup))
-        _hand_out(schedule, workers, display)
-        while busy := [worker for worker in workers if worker.job is not None]:
-            heard = wait([worker.connection for worker in busy], REFRESH)
-            for worker in busy:
-                if worker.connection in heard:
-                    _hear(worker, schedule, display)
-            _hand_out(schedule, workers, display)
+        _hand_out(schedule, setup, workers, display)
+        while busy := [worker.score for worker in workers if worker.score is not None]:
+            wait(busy, REFRESH, FIRST_COMPLETED)
+            for worker in workers:
+                _look_at(worker, schedule, setup, display)
+            _hand_out(schedule, setup, workers, display)
             display.refresh()
     finally:
+        for process in multiprocessing.active_children():
+            process.kill()
         for worker in workers:
-            worker.process.kill()
-        for worker in workers:
-            worker.process.join()
-            worker.connection.close()
+            worker.process.shutdown()
 
 
-def compile_first(systems: list[System]) -> None:
-    """Compile what the systems need, once, before several processes would do it at the same time."""
-    # the same way as the tasks: from a file over sentences to integers
-    sample = list(itertools.islice(read(sample_path("train"), columns=COLUMNS, label="chunk"), 100))
-    prepared = read_data(sample, template="chunking", keep_texts=True)
-    prepared = dataclasses.replace(prepared, dev=held_out(prepared, sample[:10]))
-    with_start_rate(prepared, make_settings({}), LEARNER)
-    wanted = {(system.learner, str(system.settings.get("search", "topn"))) for system in systems}
-    for learner, search in sorted(wanted | {(LEARNER, "topn"), ("sapo", "topn")}):
-        # the held-out sentences have no text here, and tagging them compiles the same for all learners
-        data = dataclasses.replace(prepared, dev=None) if learner in LAYERS else prepared
-        outcome = train_on(data, make_settings({"epochs": 1, "search": search}), learner=learner)
-        if outcome.stop.interrupted:
-            raise KeyboardInterrupt
+def do_job(job: Job, setup: Setup, strength: float) -> float:
+    """Make a run or try a strength, and return the score of the last pass. A worker process calls it."""
+    task = TASKS[job.task]
+    data = _load(task, job.template, setup)
+    if not isinstance(job.what, Run):
+        return try_strength(task, setup, data, job.what)
+    path = make_run(task, SYSTEMS[job.what.system], job.what.seed, setup, data, strength=strength)
+    return float(_passes(path)[-1]["score"])
 
 
-def _start(number: int, setup: Setup) -> Worker:
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=serve, args=(theirs, setup), daemon=True)
-    # Ctrl-C reaches every process of a terminal; workers inherit that they do not hear it, and the parent ends them
-    main_thread = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if main_thread else None
-    try:
-        process.start()
-    finally:
-        if main_thread:
-            signal.signal(signal.SIGINT, before)
-    theirs.close()
-    return Worker(number, process, ours)
+def _load(task: Task, template: str, setup: Setup) -> TaskData:
+    if (task, template) not in _loaded:
+        _loaded.clear()  # make room before the next data comes
+        _loaded[task, template] = load_task(task, setup, template)
+    return _loaded[task, template]
 
 
-def _hand_out(schedule: Schedule, workers: list[Worker], display: Lines) -> None:
+def _hand_out(schedule: Schedule, setup: Setup, workers: list[Worker], display: Lines) -> None:
     for worker in workers:
-        if worker.job is None:
-            job = schedule.take(worker.loaded)
-            if job is not None:
-                worker.connection.send((job, schedule.strength_for(job)))
-                worker.job, worker.loaded = job, (job.task, job.template)
-                display.started(worker.number, job)
+        if worker.job is None and (job := schedule.take(worker.loaded)) is not None:
+            if (path := _file_of(job, setup)) is not None:
+                path.unlink(missing_ok=True)  # passes of an earlier run that was cut off are not those of this one
+            with _deaf_to_ctrl_c():
+                worker.score = worker.process.submit(do_job, job, setup, schedule.strength_for(job))
+            worker.job, worker.loaded = job, (job.task, job.template)
+            display.started(worker.number, job)
 
 
-def _hear(worker: Worker, schedule: Schedule, display: Lines) -> None:
-    job = worker.job
-    assert job is not None
-    try:
-        event: Event = worker.connection.recv()
-    except (EOFError, ConnectionResetError):
-        worker.process.join()
-        raise SapoError(
-            f"{job.title}: the process ended unexpectedly (exit code {worker.process.exitcode}); "
-            "where memory is short, try --jobs 1"
-        ) from None
-    if isinstance(event, Failed):
-        raise SapoError(event.message)
-    if isinstance(event, Passed):
-        display.passed(worker.number, event.epoch, event.score)
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Start processes that do not hear Ctrl-C, which reaches all processes of a terminal: it is ours to end them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
         return
-    worker.job = None
-    display.finished(worker.number, job, event.score)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _look_at(worker: Worker, schedule: Schedule, setup: Setup, display: Lines) -> None:
+    """Show how far a worker is; if its job is done, write down what it found, and free the worker."""
+    job, score = worker.job, worker.score
+    if job is None or score is None:
+        return
+    path = _file_of(job, setup)
+    if path is not None and (passes := _passes(path)):
+        display.passed(worker.number, passes[-1]["epoch"], passes[-1]["score"])
+    if not score.done():
+        return
+    try:
+        found = score.result()
+    except BrokenProcessPool:
+        raise SapoError(f"{job.title}: the process ended unexpectedly; where memory is short, try --jobs 1") from None
+    except SapoError as error:
+        raise SapoError(f"{job.title}: {error}") from None
+    worker.job = worker.score = None
+    display.finished(worker.number, job, found)
     if not isinstance(job.what, Run):
         tuning = schedule.tunings[job.task]
-        tuning.add(job.what, event.score)
+        tuning.add(job.what, found)
         if tuning.strength is not None:
             display.say(f"{job.task}: strength {tuning.strength:g} by {tuning.how}")
+
+
+def _file_of(job: Job, setup: Setup) -> Path | None:
+    """Return the file of a run, which grows by a line a pass; a trial of tuning has none."""
+    if not isinstance(job.what, Run):
+        return None
+    return run_path(setup.directory(TASKS[job.task]), job.what.system, job.what.seed)
+
+
+def _passes(path: Path) -> list[Line]:
+    return [line for line in read_lines(path) if line["kind"] == "pass"]

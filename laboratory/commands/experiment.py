@@ -1,4 +1,4 @@
-"""python -m laboratory experiment: the paper's tasks in, files of runs out."""
+"""python -m laboratory experiment: run the paper's experiments."""
 
 import os
 import shlex
@@ -12,7 +12,7 @@ from sapo.cli.options import announce_compiling, split_names, tell
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:
-    from laboratory.experiment import Experiment
+    from laboratory.grid import Grid
     from laboratory.setup import Setup
 
 THEORY = "theory"
@@ -95,18 +95,18 @@ def experiment_command(
         small=small,
         treebank=treebank,
     )
-    from laboratory.experiment import Experiment
+    from laboratory.grid import Grid
 
     if others:
-        experiment = Experiment(chosen, wanted, seeds or (SMALL_SEEDS if small else SEEDS), setup)
+        grid = Grid(chosen, wanted, seeds or (SMALL_SEEDS if small else SEEDS), setup)
         if listing:
-            print(experiment.listing())
+            print(grid.listing())
         else:
-            experiment.check(tell)
+            grid.check(tell)
             if force:
-                experiment.forget()
-            _run(experiment, jobs or os.cpu_count() or 1)
-            print(experiment.table())
+                grid.forget()
+            _run(grid, jobs or os.cpu_count() or 1)
+            print(grid.table())
     if THEORY in tasks:
         _theory(setup, force=force, listing=listing)
 
@@ -135,30 +135,31 @@ def _same_command() -> str:
     return shlex.join(["python", "-m", "laboratory", *(word for word in sys.argv[1:] if word != "--force")])
 
 
-def _run(experiment: "Experiment", jobs: int) -> None:
+def _run(grid: "Grid", jobs: int) -> None:
+    from laboratory.compiling import compile_first
     from laboratory.display import make_display
-    from laboratory.workers import compile_first, work_off
+    from laboratory.workers import work_off
 
-    schedule = experiment.schedule()
+    schedule = grid.schedule()
     if not schedule.waiting:
         tell("all runs are done; --force makes them anew")
         return
-    of = len(list(experiment.runs()))
-    left = len(experiment.left())
+    of = len(list(grid.runs()))
+    left = len(grid.left())
     display = make_display(
         done=of - left,
         of=of,
         jobs=jobs,
-        passes=experiment.setup.passes,
+        passes=grid.setup.passes,
         waiting=lambda: schedule.waiting,
         live=sys.stderr.isatty(),
     )
-    display.say(f"{of - left} of {of} runs are done; files in {experiment.setup.runs}")
+    display.say(f"{of - left} of {of} runs are done; files in {grid.setup.runs}")
     announce_compiling()
     try:
-        compile_first(list(experiment.systems))
+        compile_first(list(grid.systems))
         with display.running():
-            work_off(schedule, experiment.setup, jobs=jobs, display=display)
+            work_off(schedule, grid.setup, jobs=jobs, display=display)
     except KeyboardInterrupt:
         tell(f"sapo: interrupted; {display.done} of {of} runs are done; go on with: {_same_command()}")
         sys.exit(130)

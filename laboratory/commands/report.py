@@ -1,4 +1,4 @@
-"""python -m laboratory report: a directory of runs in, a page with figures, tables and findings out."""
+"""python -m laboratory report: write a page with figures, tables and findings about runs."""
 
 from pathlib import Path
 

@@ -1,12 +1,12 @@
-"""Tasks in, figures of the seconds a pass takes out: the paper's figures 4 and 5."""
+"""Figures of the seconds a pass takes: the paper's figures 4 and 5."""
 
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from laboratory.report.means import Mean, Task
+from laboratory.report.results import Mean, TaskResults
 from laboratory.report.styles import style_of
-from laboratory.report.systems import CRF, NEURAL, ONE_BY_ONE, SAPO, SHORT
+from laboratory.report.system_names import CRF, NEURAL, ONE_BY_ONE, SAPO, SHORT
 from sapo.render.plotting import Panel, Picture
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ FIGURE_4 = (*SHORT, CRF, SAPO)
 _TIME = "Means over seeds of the median pass, with one deviation to either side where there are several seeds."
 
 
-def time_per_pass(tasks: Sequence[Task]) -> Picture | None:
-    """Figure 4."""
+def time_per_pass(tasks: Sequence[TaskResults]) -> Picture | None:
+    """Return figure 4."""
     return _bars(
         "fig4-time",
         "Time per pass",
@@ -29,8 +29,8 @@ def time_per_pass(tasks: Sequence[Task]) -> Picture | None:
     )
 
 
-def time_of_neural(tasks: Sequence[Task]) -> Picture | None:
-    """Figure 5, where neural systems were run."""
+def time_of_neural(tasks: Sequence[TaskResults]) -> Picture | None:
+    """Return figure 5 if neural systems were run."""
     return _bars(
         "fig5-time-neural",
         "Time per pass: SAPO and neural systems",
@@ -41,7 +41,7 @@ def time_of_neural(tasks: Sequence[Task]) -> Picture | None:
     )
 
 
-def _bars(name: str, title: str, caption: str, tasks: Sequence[Task], systems: Sequence[str]) -> Picture | None:
+def _bars(name: str, title: str, caption: str, tasks: Sequence[TaskResults], systems: Sequence[str]) -> Picture | None:
     panels, most = [], 0
     for task in tasks:
         seconds = {system: task.groups[system].seconds() for system in systems if system in task.groups}

@@ -1,4 +1,4 @@
-"""The claims of the paper, each with the rule that decides it: tasks in, findings out."""
+"""The paper's claims, each with the rule that decides it."""
 
 from laboratory.report.claims_scores import as_good_as_crf, better_than_search_based, searches_agree, small_n_is_enough
 from laboratory.report.claims_training import (
@@ -12,7 +12,7 @@ from laboratory.report.claims_training import (
     weights_explode,
 )
 from laboratory.report.findings import MARGIN, Claim, Finding, Significances, Verdict
-from laboratory.report.means import LAST_PASSES, Task
+from laboratory.report.results import LAST_PASSES, TaskResults
 from laboratory.report.significance import LEVEL
 
 _NO_DIFFERENCE = f"{100 * MARGIN:.0f} % of the errors that are left"
@@ -95,13 +95,13 @@ CLAIMS = (
 )
 
 
-def findings(claim: Claim, tasks: list[Task], significances: dict[str, Significances]) -> list[Finding]:
-    """What was found of a claim, task by task."""
+def findings(claim: Claim, tasks: list[TaskResults], significances: dict[str, Significances]) -> list[Finding]:
+    """Decide a claim for each task."""
     return [claim.decide(task, significances.get(task.name, {})) for task in tasks]
 
 
 def summary(found: list[Finding]) -> str:
-    """All tasks in a few words.
+    """Sum up all tasks in a few words.
 
     >>> summary([Finding("a", Verdict.AGREES, "", {}), Finding("b", Verdict.UNKNOWN, "", {})])
     'agrees on 1 task, not known on 1'

@@ -14,11 +14,11 @@ from laboratory.report.findings import (
     unknown,
     worst,
 )
-from laboratory.report.means import Task
-from laboratory.report.systems import BY_N, CRF, N_BEST, NEURAL, ONE_BEST, ONE_BY_ONE, SAPO, SEARCHES
+from laboratory.report.results import TaskResults
+from laboratory.report.system_names import BY_N, CRF, N_BEST, NEURAL, ONE_BEST, ONE_BY_ONE, SAPO, SEARCHES
 
 
-def as_good_as_crf(task: Task, significances: Significances) -> Finding:
+def as_good_as_crf(task: TaskResults, significances: Significances) -> Finding:
     """SAPO's mean score of the last pass is not below the CRF's (and the Bi-LSTMs', where they were run)."""
     if absent := missing(task, (SAPO, CRF)):
         return absent
@@ -33,7 +33,7 @@ def as_good_as_crf(task: Task, significances: Significances) -> Finding:
     return Finding(task.name, worst(verdicts), f"SAPO {_last(task, SAPO)}; " + "; ".join(says) + ".", numbers)
 
 
-def better_than_search_based(task: Task, significances: Significances) -> Finding:
+def better_than_search_based(task: TaskResults, significances: Significances) -> Finding:
     """Above each of them at the last pass, and not by chance."""
     if absent := missing(task, (SAPO,)):
         return absent
@@ -52,7 +52,7 @@ def better_than_search_based(task: Task, significances: Significances) -> Findin
     return Finding(task.name, worst(verdicts), f"SAPO {_last(task, SAPO)}; " + "; ".join(says) + ".", numbers)
 
 
-def small_n_is_enough(task: Task, significances: Significances) -> Finding:
+def small_n_is_enough(task: TaskResults, significances: Significances) -> Finding:
     """n = 20 is not above the better of n = 5 and n = 10 by more than the margin, and n = 1 is below n = 5."""
     if absent := missing(task, (SAPO, BY_N[1], BY_N[10], BY_N[20])):
         return absent
@@ -72,7 +72,7 @@ def small_n_is_enough(task: Task, significances: Significances) -> Finding:
     return Finding(task.name, verdict, text, numbers)
 
 
-def searches_agree(task: Task, significances: Significances) -> Finding:
+def searches_agree(task: TaskResults, significances: Significances) -> Finding:
     """A* and beam each score within the margin of the exact search."""
     if absent := missing(task, (SAPO, *SEARCHES)):
         return absent
@@ -88,19 +88,19 @@ def searches_agree(task: Task, significances: Significances) -> Finding:
     return Finding(task.name, Verdict.DISAGREES if beyond else Verdict.AGREES, text, {**numbers, "limit": limit})
 
 
-def _ahead(task: Task, system: str) -> float:
+def _ahead(task: TaskResults, system: str) -> float:
     return task.groups[SAPO].last().mean - task.groups[system].last().mean
 
 
-def _last(task: Task, system: str) -> str:
+def _last(task: TaskResults, system: str) -> str:
     return say_mean(task.groups[system].last())
 
 
-def _against(task: Task, system: str) -> str:
+def _against(task: TaskResults, system: str) -> str:
     return f"{system} {_last(task, system)}: SAPO {say_points(_ahead(task, system))}"
 
 
-def _p(task: Task, system: str, significances: Significances) -> float | None:
+def _p(task: TaskResults, system: str, significances: Significances) -> float | None:
     return significances[system].p(task.metric) if system in significances else None
 
 

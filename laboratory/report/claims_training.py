@@ -1,8 +1,8 @@
 """The claims about training: convergence, the size of the weights, speed."""
 
 from laboratory.report.findings import MARGIN, Finding, Significances, Verdict, listed, missing, say_percent, unknown
-from laboratory.report.means import LAST_PASSES, Group, Task
-from laboratory.report.systems import CRF, N_BEST, NEURAL, ONE_BEST, ONE_BY_ONE, PERCEPTRON, SAPO
+from laboratory.report.results import LAST_PASSES, SystemResults, TaskResults
+from laboratory.report.system_names import CRF, N_BEST, NEURAL, ONE_BEST, ONE_BY_ONE, PERCEPTRON, SAPO
 
 FEWEST_PASSES = 2 * LAST_PASSES
 FLAT = 0.10  # growth of the weights from the middle pass to the last
@@ -11,7 +11,7 @@ SEVERAL_TIMES = 2.0
 AS_FAST = 2.0
 
 
-def converges(task: Task, significances: Significances) -> Finding:
+def converges(task: TaskResults, significances: Significances) -> Finding:
     """SAPO and CRF settle, the others do not."""
     if absent := missing(task, (SAPO, CRF)):
         return absent
@@ -37,7 +37,7 @@ def converges(task: Task, significances: Significances) -> Finding:
     return Finding(task.name, verdict, "; ".join(says) + ".", numbers)
 
 
-def weights_explode(task: Task, significances: Significances) -> Finding:
+def weights_explode(task: TaskResults, significances: Significances) -> Finding:
     """SAPO's mean |w| is flat in the second half of training, that of perceptrons and MIRAs goes on growing."""
     if absent := missing(task, (SAPO,)):
         return absent
@@ -58,7 +58,7 @@ def weights_explode(task: Task, significances: Significances) -> Finding:
     return Finding(task.name, verdict, f"Growth of the w-complexity: {text}.", growth)
 
 
-def fast(task: Task, significances: Significances) -> Finding:
+def fast(task: TaskResults, significances: Significances) -> Finding:
     """The CRF takes several times as long as SAPO, SAPO about as long as the perceptron."""
     if absent := missing(task, (SAPO, CRF, PERCEPTRON)):
         return absent
@@ -78,13 +78,13 @@ def fast(task: Task, significances: Significances) -> Finding:
     return Finding(task.name, verdict, text, numbers)
 
 
-def _limit(group: Group) -> float:
+def _limit(group: SystemResults) -> float:
     return MARGIN * (100 - group.best().mean)
 
 
-def _unrest(group: Group) -> dict[str, float]:
+def _unrest(group: SystemResults) -> dict[str, float]:
     return {"best - last": group.fall().mean, f"spread of the last {LAST_PASSES}": group.spread().mean}
 
 
-def _settles(group: Group) -> bool:
+def _settles(group: SystemResults) -> bool:
     return max(_unrest(group).values()) <= _limit(group)

@@ -1,24 +1,24 @@
-"""Tasks in, figures of a value by pass out: the paper's figures 1, 2 and 3."""
+"""Figures of a value by pass: the paper's figures 1, 2 and 3."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from laboratory.report.means import Curve, Group, Task
+from laboratory.report.results import Curve, SystemResults, TaskResults
 from laboratory.report.styles import legend_order, line_look, mark_every, style_of, whole_numbers
-from laboratory.report.systems import CRF, N_BEST, NEURAL, ONE_BEST, ONE_BY_ONE, SAPO
+from laboratory.report.system_names import CRF, N_BEST, NEURAL, ONE_BEST, ONE_BY_ONE, SAPO
 from sapo.render.plotting import Panel, Picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Measure = Callable[[Group], Curve | None]
+Measure = Callable[[SystemResults], Curve | None]
 _BAND = "Lines are means over seeds, bands one deviation to either side."
 _CUT = "The first passes may begin below the frame, so that the later ones can be told apart."
 
 
-def against_probabilistic(tasks: Sequence[Task]) -> Picture | None:
-    """Figure 1."""
+def against_probabilistic(tasks: Sequence[TaskResults]) -> Picture | None:
+    """Return figure 1."""
     return _by_pass(
         "fig1-score-sapo-crf",
         "Score by pass: SAPO, CRF and neural systems",
@@ -26,14 +26,14 @@ def against_probabilistic(tasks: Sequence[Task]) -> Picture | None:
         f"in the panels of their own (-b1) from one sentence, as in the paper. {_BAND} {_CUT}",
         tasks,
         rows=[("", (SAPO, CRF, *NEURAL)), ("one sentence a step", (SAPO, *ONE_BY_ONE))],
-        measure=Group.scores,
+        measure=SystemResults.scores,
         ylabel=None,
         columns=3,
     )
 
 
-def against_search_based(tasks: Sequence[Task]) -> Picture | None:
-    """Figure 2."""
+def against_search_based(tasks: Sequence[TaskResults]) -> Picture | None:
+    """Return figure 2."""
     return _by_pass(
         "fig2-score-search-based",
         "Score by pass: SAPO, perceptrons and MIRAs",
@@ -41,14 +41,14 @@ def against_search_based(tasks: Sequence[Task]) -> Picture | None:
         f"tagging, then those that search n. {_BAND} {_CUT}",
         tasks,
         rows=[("1-best", (SAPO, *ONE_BEST)), ("n-best", (SAPO, *N_BEST))],
-        measure=Group.scores,
+        measure=SystemResults.scores,
         ylabel=None,
         columns=2,
     )
 
 
-def weights_by_pass(tasks: Sequence[Task]) -> Picture | None:
-    """Figure 3."""
+def weights_by_pass(tasks: Sequence[TaskResults]) -> Picture | None:
+    """Return figure 3."""
     return _by_pass(
         "fig3-w-complexity",
         "w-complexity by pass: SAPO, perceptrons and MIRAs",
@@ -56,7 +56,7 @@ def weights_by_pass(tasks: Sequence[Task]) -> Picture | None:
         f"are trained, so that an averaged system may lie on its naive one. {_BAND}",
         tasks,
         rows=[("1-best", (SAPO, *ONE_BEST)), ("n-best", (SAPO, *N_BEST))],
-        measure=Group.w_complexities,
+        measure=SystemResults.w_complexities,
         ylabel="mean |w|",
         columns=2,
     )
@@ -66,7 +66,7 @@ def _by_pass(
     name: str,
     title: str,
     caption: str,
-    tasks: Sequence[Task],
+    tasks: Sequence[TaskResults],
     *,
     rows: list[tuple[str, tuple[str, ...]]],
     measure: Measure,
@@ -94,7 +94,7 @@ def _by_pass(
 
 
 def _frame(curves: dict[str, Curve]) -> tuple[float, float]:
-    """All but the first quarter of the passes, which climb steeply, with some room around them."""
+    """Return the limits of the axis: some room around all passes but the first quarter, which climb steeply."""
     low = min(min(curve.low[len(curve.low) // 4 :]) for curve in curves.values())
     high = max(max(curve.high) for curve in curves.values())
     room = 0.06 * (high - low) or 0.5

@@ -1,11 +1,11 @@
-"""Tasks in, all figures out that their runs allow."""
+"""All figures that the runs allow."""
 
 from collections.abc import Sequence
 
 from laboratory.report.bars import time_of_neural, time_per_pass
-from laboratory.report.by_n import score_by_n
 from laboratory.report.curves import against_probabilistic, against_search_based, weights_by_pass
-from laboratory.report.means import Task
+from laboratory.report.results import TaskResults
+from laboratory.report.score_by_n import score_by_n
 from sapo.render.plotting import Picture
 
 NAMES = (
@@ -27,6 +27,6 @@ MAKERS = (
 )
 
 
-def pictures(tasks: Sequence[Task]) -> list[Picture]:
-    """In the paper's order."""
+def pictures(tasks: Sequence[TaskResults]) -> list[Picture]:
+    """Return the figures in the paper's order."""
     return [picture for make in MAKERS if (picture := make(tasks)) is not None]

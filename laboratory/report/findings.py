@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from laboratory.report.means import Mean, Task
+from laboratory.report.results import Mean, TaskResults
 from laboratory.report.significance import LEVEL, Significance
 
 MINUS = "\u2212"
@@ -32,7 +32,7 @@ class Finding:
 
 
 Significances = dict[str, Significance]
-Rule = Callable[[Task, Significances], Finding]
+Rule = Callable[[TaskResults, Significances], Finding]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +46,18 @@ class Claim:
     decide: Rule
 
 
-def missing(task: Task, systems: Sequence[str]) -> Finding | None:
-    """The finding of a task on which one of the systems was not run."""
+def missing(task: TaskResults, systems: Sequence[str]) -> Finding | None:
+    """Return a finding that says which of the systems were not run; None if all were."""
     absent = [system for system in systems if system not in task.groups]
     return unknown(task, f"No finished run of {listed(absent)}.") if absent else None
 
 
-def unknown(task: Task, why: str) -> Finding:
+def unknown(task: TaskResults, why: str) -> Finding:
     return Finding(task.name, Verdict.UNKNOWN, why, {})
 
 
-def margin(task: Task, system: str) -> float:
-    """In points of score, what counts as no difference from this system."""
+def margin(task: TaskResults, system: str) -> float:
+    """Return how many points of score count as no difference from this system."""
     return MARGIN * (100 - task.groups[system].last().mean)
 
 
@@ -86,7 +86,7 @@ def say_mean(value: Mean, digits: int = 2) -> str:
 
 
 def say_points(value: float) -> str:
-    """A difference of scores, with its sign; never a negative nought.
+    """Write a difference of scores with its sign, and never a negative zero.
 
     >>> say_points(0.123), say_points(-0.001)
     ('+0.12', '0.00')

@@ -1,9 +1,9 @@
-"""Blocks in, Markdown out."""
+"""Write blocks as Markdown."""
 
 import re
 from collections.abc import Iterable
 
-from laboratory.report.document import Block, Bullets, Code, FigureBlock, Heading, Judged, Table, Text
+from laboratory.report.blocks import Block, Bullets, Code, FigureBlock, Heading, Judged, Table, Text
 
 SPECIAL = re.compile(r"([\\*_<>\[\]|#])")
 
@@ -43,7 +43,7 @@ def _cells(cells: tuple[str, ...]) -> list[str]:
 
 
 def _inline(text: str) -> str:
-    """Plain text with its special signs made harmless; what stands between backticks stays as it is.
+    """Escape the special characters of Markdown; code between backticks stays as it is.
 
     >>> _inline("a_b and `c_d`")
     'a\\\\_b and `c_d`'

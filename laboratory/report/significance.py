@@ -1,12 +1,12 @@
-"""The tags of each system in, whether its difference from SAPO could be chance out."""
+"""Test whether a system's difference from SAPO could be chance."""
 
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from laboratory.report.means import Task
-from laboratory.report.reading import Run
-from laboratory.report.systems import SAPO
+from laboratory.report.results import TaskResults
+from laboratory.report.run_records import RunRecord
+from laboratory.report.system_names import SAPO
 from laboratory.report.tags import fit_together, read_tags
 from sapo.evaluate import Comparison
 
@@ -24,7 +24,7 @@ class Significance:
     randomisation_p: float | None  # approximate randomisation on F1
 
     def p(self, metric: str) -> float | None:
-        """The p value that decides: that of the test on the task's own metric, where there is one."""
+        """Return the p value that decides: of the test on the task's own metric, if there is one."""
         return self.t_p if metric != "F1" or self.randomisation_p is None else self.randomisation_p
 
 
@@ -36,8 +36,8 @@ def from_comparison(comparison: Comparison) -> Significance:
     )
 
 
-def against_sapo(task: Task, compare: Compare) -> Iterator[tuple[str, Significance]]:
-    """Each system with its comparison, as it is made; systems without readable tags of seed 0 are left out."""
+def against_sapo(task: TaskResults, compare: Compare) -> Iterator[tuple[str, Significance]]:
+    """Compare each system with SAPO, one after the other; leave out systems without readable tags of seed 0."""
     sapo = _run_of(task, SAPO)
     gold = None if sapo is None else read_tags(sapo.path.with_name("gold.tags"))
     ours = None if sapo is None else read_tags(sapo.tags_path)
@@ -52,7 +52,7 @@ def against_sapo(task: Task, compare: Compare) -> Iterator[tuple[str, Significan
             yield system, from_comparison(compare(gold, ours, theirs))
 
 
-def _run_of(task: Task, system: str) -> Run | None:
+def _run_of(task: TaskResults, system: str) -> RunRecord | None:
     return next((run for run in task.groups[system].runs if run.seed == SEED), None) if system in task.groups else None
 
 

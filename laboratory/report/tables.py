@@ -1,23 +1,23 @@
-"""Tasks in, the tables of the report out, and every number in them."""
+"""The tables of the report, and every number in them."""
 
 from typing import Any
 
-from laboratory.report.document import Table
-from laboratory.report.features import PAPER_SENTENCES, reason
+from laboratory.report.blocks import Table
+from laboratory.report.feature_counts import PAPER_SENTENCES, reason
 from laboratory.report.findings import Significances, say_mean, say_points
-from laboratory.report.means import Group, Mean, Task
-from laboratory.report.reading import Run, Tuning
+from laboratory.report.results import Mean, SystemResults, TaskResults
+from laboratory.report.run_records import RunRecord, TuningRecord
 
 NONE = "–"  # noqa: RUF001
 
 
-def score_table(task: Task) -> Table:
-    """System, best score and its pass, last score, seconds a pass, w-complexity, seeds."""
+def score_table(task: TaskResults) -> Table:
+    """Return the table of systems with their scores, times and weights."""
     head = ("system", f"best {task.metric}", "in pass", f"last {task.metric}", "s a pass", "w-complexity", "seeds")
     return Table(head, tuple(_score_row(system, group) for system, group in task.groups.items()))
 
 
-def _score_row(system: str, group: Group) -> tuple[str, ...]:
+def _score_row(system: str, group: SystemResults) -> tuple[str, ...]:
     seeds, weights = len(group.runs), group.w_complexity()
     return (
         system,
@@ -31,7 +31,7 @@ def _score_row(system: str, group: Group) -> tuple[str, ...]:
 
 
 def _significant(value: Mean) -> str:
-    """Three digits that count; the deviation with as many places after the point."""
+    """Write three significant digits, and the deviation with as many decimals."""
     shown = f"{value.mean:#.3g}".rstrip(".")
     if value.deviation is None:
         return shown
@@ -41,7 +41,7 @@ def _significant(value: Mean) -> str:
     return f"{shown} ± {value.deviation:.{places}f}"
 
 
-def significance_table(task: Task, significances: Significances) -> Table:
+def significance_table(task: TaskResults, significances: Significances) -> Table:
     head = ("system", f"SAPO's {task.metric} less its", "p, t-test", "p, randomisation")
     return Table(
         head,
@@ -58,7 +58,7 @@ def _p(p: float | None) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def data_table(tasks: list[Task]) -> Table:
+def data_table(tasks: list[TaskResults]) -> Table:
     head = ("task", "train sentences", "in the paper", "tokens", "test sentences", "tokens", "labels", "passes")
     rows = []
     for task in tasks:
@@ -72,8 +72,8 @@ def data_table(tasks: list[Task]) -> Table:
     return Table(head, tuple(rows), wrapped=(0,))
 
 
-def feature_table(tasks: list[Task]) -> Table:
-    """Our raw features beside the paper's; one row for each template and count of a task."""
+def feature_table(tasks: list[TaskResults]) -> Table:
+    """Return our numbers of raw features beside the paper's: one row for each template and count of a task."""
     rows = []
     for task in tasks:
         for run in one_of_each_template(task):
@@ -82,12 +82,12 @@ def feature_table(tasks: list[Task]) -> Table:
     return Table(("task", "template", "why they differ", "ours", "paper's"), tuple(rows), words=3, wrapped=(2,))
 
 
-def one_of_each_template(task: Task) -> list[Run]:
+def one_of_each_template(task: TaskResults) -> list[RunRecord]:
     runs = (run for group in task.groups.values() for run in group.runs)
     return list({(run.template, run.features, run.paper_features): run for run in runs}.values())
 
 
-def tuning_table(tuning: Tuning) -> Table:
+def tuning_table(tuning: TuningRecord) -> Table:
     rows = tuple(
         (f"{strength:g}" + (" (chosen)" if strength == tuning.strength else ""), f"{score:.2f}")
         for strength, score in tuning.scores.items()
@@ -95,8 +95,8 @@ def tuning_table(tuning: Tuning) -> Table:
     return Table(("strength", "mean score"), rows)
 
 
-def task_numbers(task: Task, significances: Significances) -> dict[str, Any]:
-    """All numbers of a task's tables, unrounded."""
+def task_numbers(task: TaskResults, significances: Significances) -> dict[str, Any]:
+    """Return all numbers of a task's tables, unrounded."""
     return {
         "title": task.title,
         "metric": task.metric,
@@ -112,7 +112,7 @@ def task_numbers(task: Task, significances: Significances) -> dict[str, Any]:
     }
 
 
-def _group_numbers(group: Group) -> dict[str, Any]:
+def _group_numbers(group: SystemResults) -> dict[str, Any]:
     return {
         "seeds": [run.seed for run in group.runs],
         "passes": [len(run.passes) for run in group.runs],

@@ -1,4 +1,4 @@
-"""A file of tags in (one a line, an empty line after each sentence), tags by sentence out."""
+"""Read a file of tags: one a line, an empty line after each sentence."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ MOST_BYTES = 256 << 20
 
 
 def read_tags(path: Path) -> list[list[str]] | None:
-    """The tags of each sentence; None where there is no such file, or none that can be read."""
+    """Return the tags of each sentence; None if the file is missing or cannot be read."""
     try:
         if path.stat().st_size > MOST_BYTES:
             return None
@@ -25,5 +25,5 @@ def read_tags(path: Path) -> list[list[str]] | None:
 
 
 def fit_together(gold: list[list[str]], found: list[list[str]]) -> bool:
-    """Whether both are taggings of the same sentences."""
+    """Return whether both tag sentences of the same lengths."""
     return len(gold) == len(found) and all(len(one) == len(other) for one, other in zip(gold, found, strict=True))

@@ -1,4 +1,4 @@
-"""A directory of runs in, the report's files out."""
+"""Write the files of the report on a directory of runs."""
 
 import json
 import re
@@ -7,21 +7,23 @@ from dataclasses import replace
 from html import escape
 from pathlib import Path
 
+from laboratory.report.contents import TITLE, Contents, report_blocks, verdicts
+from laboratory.report.drawing import draw
 from laboratory.report.figures import FILE_NAMES, pictures
 from laboratory.report.findings import Significances
 from laboratory.report.html import to_html
 from laboratory.report.markdown import to_markdown
-from laboratory.report.means import Task, by_task
-from laboratory.report.page import TITLE, Contents, blocks, verdicts
-from laboratory.report.reading import THEORY, read_runs
+from laboratory.report.results import TaskResults, by_task
+from laboratory.report.run_records import THEORY, read_runs
 from laboratory.report.significance import Compare, against_sapo
 from laboratory.report.tables import task_numbers
-from laboratory.report.theory import theory_section
+from laboratory.report.theory_figures import theory_picture
+from laboratory.report.theory_files import read_theory
 from laboratory.report.timing import with_times_of
 from sapo.corpus.files import write_file
 from sapo.errors import SapoError
 from sapo.evaluate import compare_taggings
-from sapo.render.plotting import check_matplotlib, draw
+from sapo.render.plotting import check_matplotlib
 
 
 def write_report(
@@ -48,13 +50,17 @@ def write_report(
     for picture in pictures(tasks):
         say(f"drawing {picture.name}")
         figures.append(draw(picture))
-    theory = theory_section(Path(runs) / THEORY)
-    contents = Contents(reading, tasks, significances, figures, theory, timed=bool(timed))
+    theory = read_theory(Path(runs) / THEORY)
+    theory_figures = [
+        None if part.figure is None else draw(theory_picture(f"theory{at}", part.title, part.figure))
+        for at, part in enumerate(theory, start=1)
+    ]
+    contents = Contents(reading, tasks, significances, figures, theory, theory_figures, timed=bool(timed))
     _write_all(where, contents)
     return contents
 
 
-def _compare(task: Task, compare: Compare, say: Callable[[str], None]) -> Significances:
+def _compare(task: TaskResults, compare: Compare, say: Callable[[str], None]) -> Significances:
     found = {}
     say(f"comparing the systems of {task.name} with SAPO")
     for system, significance in against_sapo(task, compare):
@@ -72,14 +78,12 @@ def _directory(target: Path) -> Path:
 
 
 def _write_all(where: Path, contents: Contents) -> None:
-    """Figures first: a page that is there has all that it shows."""
+    """Write the figures first: a page that exists then has all that it shows."""
     drawn = {}
-    for one in contents.figures:
-        drawn[f"{one.picture.name}.svg"] = one.svg
-        drawn[f"{one.picture.name}.png"] = one.png
-    for at, part in enumerate(contents.theory, start=1):
-        if part.figure is not None:
-            drawn[f"theory{at}.svg"] = part.figure.encode("utf-8")
+    for one in (*contents.figures, *contents.theory_figures):
+        if one is not None:
+            drawn[f"{one.picture.name}.svg"] = one.svg
+            drawn[f"{one.picture.name}.png"] = one.png
     ours = _earlier_figures(where)
     for name, data in drawn.items():
         _write(where / "figures" / name, data)
@@ -93,12 +97,12 @@ def _write_all(where: Path, contents: Contents) -> None:
     }
     text = json.dumps(numbers, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     _write(where / "numbers.json", text.encode("utf-8"))
-    _write(where / "report.md", to_markdown(blocks(contents)).encode("utf-8"))
-    _write(where / "report.html", to_html(TITLE, blocks(contents)).encode("utf-8"))
+    _write(where / "report.md", to_markdown(report_blocks(contents)).encode("utf-8"))
+    _write(where / "report.html", to_html(TITLE, report_blocks(contents)).encode("utf-8"))
 
 
 def _earlier_figures(where: Path) -> set[str]:
-    """Names of figures that an earlier report left; without such a report, files of these names are of others."""
+    """Return the names of figures that an earlier report left. If there is none, files of these names are not ours."""
     try:
         page = (where / "report.html").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -106,7 +110,7 @@ def _earlier_figures(where: Path) -> set[str]:
     if f"<title>{escape(TITLE)}</title>" not in page:
         return set()
     found = (path.name for path in (where / "figures").iterdir() if path.is_file())
-    return {name for name in found if name in FILE_NAMES or re.fullmatch(r"theory\d+\.svg", name)}
+    return {name for name in found if name in FILE_NAMES or re.fullmatch(r"theory\d+\.(svg|png)", name)}
 
 
 def _write(path: Path, data: bytes) -> None:

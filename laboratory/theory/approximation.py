@@ -1,19 +1,19 @@
-"""Tasks in, how far s_z(w) is from ∇f_z(w) for growing n out: at w = 0 and after some passes of training."""
+"""Measure how far s_z(w) is from ∇f_z(w) for growing n, at w = 0 and after some passes of training."""
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from laboratory.encoded import TaskData, load_task
-from laboratory.setup import Setup
+from laboratory.setup import Say, Setup
 from laboratory.tasks import TASKS
-from laboratory.theory.svg import Line, Panel, figure
+from laboratory.theory.line_figures import Line, LineFigure, LinePanel
+from laboratory.theory.sentence_gradients import sentence_gradients
 from sapo.kernels.types import Doubles
 from sapo.learn import Observer, PassRecord, Settings, State
-from sapo.learn.terms import sample_terms
 from sapo.search.lattice import Parameters
 from sapo.training.run import train_on
 
@@ -23,7 +23,6 @@ SMALL_SIZES = (1, 2, 5)
 PASSES, SMALL_PASSES = (0, 1, 5, 20), (0, 1, 2)
 SENTENCES, SMALL_SENTENCES = 100, 10
 N = 5  # of training
-Say = Callable[[str], None]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class Point:
 
 
 class _Watch(Observer):
-    """Measures after some of the passes."""
+    """Measures after some passes of training."""
 
     def __init__(self, data: TaskData, sizes: Sequence[int], passes: Sequence[int], sentences: int, say: Say) -> None:
         self.corpus, self.sizes, self.passes, self.say = data.prepared.corpus, sizes, passes, say
@@ -51,7 +50,7 @@ class _Watch(Observer):
 
     def measure(self, passes: int, parameters: Parameters) -> None:
         terms = [
-            sample_terms(self.corpus, sentence, parameters, self.sizes, transitions=self.transitions)
+            sentence_gradients(self.corpus, sentence, parameters, self.sizes, transitions=self.transitions)
             for sentence in self.chosen
         ]
         terms = [one for one in terms if one.length > 0]
@@ -86,7 +85,7 @@ def measure_task(name: str, setup: Setup, say: Say) -> list[Point]:
 
 
 def approximation(setup: Setup, say: Say) -> dict[str, Any]:
-    """The part of the report: s_z(w) against ∇f_z(w)."""
+    """Return the part of the report on s_z(w) against ∇f_z(w)."""
     found = {name: measure_task(name, setup, say) for name in NAMES}
     sizes = list(SMALL_SIZES if setup.small else SIZES)
     return {
@@ -100,22 +99,18 @@ def approximation(setup: Setup, say: Say) -> dict[str, Any]:
                 for point in points
             ],
         },
-        "figure": figure(
-            [
-                Panel(
-                    name, "n", "relative distance", [_line(sizes, point, at) for at, point in enumerate(points)], True
-                )
-                for name, points in found.items()
-            ],
-            "Relative distance of SAPO's update from the gradient by n",
-        ),
+        "figure": dataclasses.asdict(_figure(found, sizes)),
         "sizes": sizes,
         "tasks": {name: [dataclasses.asdict(point) for point in points] for name, points in found.items()},
     }
 
 
-def _line(sizes: list[int], point: Point, at: int) -> Line:
-    return Line(_when(point), sizes, point.distance, at, at)
+def _figure(found: dict[str, list[Point]], sizes: list[int]) -> LineFigure:
+    panels = []
+    for name, points in found.items():
+        lines = [Line(_when(point), sizes, point.distance, at, at) for at, point in enumerate(points)]
+        panels.append(LinePanel(name, "n", "relative distance", lines, log_x=True))
+    return LineFigure("Relative distance of SAPO's update from the gradient by n", panels)
 
 
 def _when(point: Point) -> str:

@@ -1,13 +1,13 @@
-"""A small problem in, SAPO's way to its optimum out, with all that Theorem 1 speaks of measured along the way."""
+"""Let SAPO run towards the optimum of a small problem, and measure on the way all that Theorem 1 speaks of."""
 
 import itertools
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from laboratory.setup import Say
 from laboratory.theory.bound import Constants
 from laboratory.theory.optimum import Optimum, largest_curvature, minimise
 from laboratory.theory.problem import Problem
@@ -20,7 +20,6 @@ from sapo.search.decode import tag_corpus
 from sapo.training.run import read_data
 
 FEATURES = "pos[-1]\npos\npos[1]\nlabel[-1]\n"
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +55,8 @@ SMALL = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """SAPO with one n at the moments t. The terms of equation (7) are those of seed 0."""
+class Trajectory:
+    """What SAPO with one n has reached at the moments t. The terms of equation (7) are those of seed 0."""
 
     n: int  # 0: all taggings, the stochastic gradient itself
     t: list[int]
@@ -72,8 +71,8 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Journey:
-    """All ways on one problem, and its constants."""
+class Study:
+    """All trajectories on one problem, and its constants."""
 
     plan: Plan
     optimum: Optimum
@@ -81,14 +80,14 @@ class Journey:
     c: float
     q: float
     a_0: float
-    ways: list[Way]
+    trajectories: list[Trajectory]
 
-    def constants(self, way: Way) -> Constants:
-        return Constants(c=self.c, q=self.q, kappa=way.longest, tau=max(0.0, *way.error), a_0=self.a_0)
+    def constants(self, trajectory: Trajectory) -> Constants:
+        return Constants(c=self.c, q=self.q, kappa=trajectory.longest, tau=max(0.0, *trajectory.error), a_0=self.a_0)
 
 
 def small_problem(plan: Plan) -> Problem:
-    """Chunking of the first sentences of the bundled sample with parts of speech as the only features."""
+    """Return chunking of the sample's first sentences, with parts of speech as the only features."""
     with tempfile.TemporaryDirectory() as room:
         template = Path(room) / "small.txt"
         template.write_text(FEATURES)
@@ -102,20 +101,21 @@ def _cut(sentence: Sentence, tokens: int | None) -> Sentence:
     return Sentence(columns, None if sentence.tags is None else sentence.tags[:tokens])
 
 
-def travel(plan: Plan, say: Say) -> Journey:
-    """Find the optimum, then let SAPO go there for each n."""
+def study_convergence(plan: Plan, say: Say) -> Study:
+    """Find the optimum, then run SAPO from w = 0 for each n."""
     problem = small_problem(plan)
     optimum = minimise(problem.value, problem.zero())
     say = _about(plan, say)
     say(f"optimum found in {optimum.iterations} steps, gradient norm {optimum.gradient_norm:.1e}")
-    ways = []
+    trajectories = []
     curvature = [largest_curvature(problem.value, w) for w in (problem.zero(), optimum.w / 2, optimum.w)]
     for n in (*plan.sizes, 0):
-        way = _way(problem, plan, optimum, n)
-        say(f"n = {n or 'all'}: {way.excess[0]:.3g} above the optimum at first, {way.excess[-1]:.3g} at the end")
-        ways.append(way)
+        trajectory = _trajectory(problem, plan, optimum, n)
+        first, *_, last = trajectory.excess
+        say(f"n = {n or 'all'}: {first:.3g} above the optimum at first, {last:.3g} at the end")
+        trajectories.append(trajectory)
     accuracy = _accuracy(problem, optimum.w)
-    return Journey(plan, optimum, accuracy, problem.modulus, max(curvature), float(optimum.w @ optimum.w), ways)
+    return Study(plan, optimum, accuracy, problem.modulus, max(curvature), float(optimum.w @ optimum.w), trajectories)
 
 
 def _about(plan: Plan, say: Say) -> Say:
@@ -127,12 +127,12 @@ def _accuracy(problem: Problem, w: Doubles) -> float:
 
 
 def moments(plan: Plan) -> list[int]:
-    """0, and numbers of updates evenly spaced on a log scale."""
+    """Return 0, and numbers of updates evenly spaced on a log scale."""
     spaced = np.geomspace(max(1, plan.updates // 3000), plan.updates, plan.moments)
     return [0, *dict.fromkeys(round(t) for t in spaced.tolist())]
 
 
-def _way(problem: Problem, plan: Plan, optimum: Optimum, n: int) -> Way:
+def _trajectory(problem: Problem, plan: Plan, optimum: Optimum, n: int) -> Trajectory:
     times = moments(plan)
     excess = np.zeros(len(times))
     error, progress, needed, norms = [], [], [], []
@@ -151,11 +151,11 @@ def _way(problem: Problem, plan: Plan, optimum: Optimum, n: int) -> Way:
                 longest = max(longest, float(found.longest[0]))
                 accuracy = _accuracy(problem, w)
     update, gradient = ([norm[at] for norm in (norms[0], norms[-1])] for at in (0, 1))
-    return Way(n, times, excess.tolist(), error, progress, needed, longest, update, gradient, accuracy)
+    return Trajectory(n, times, excess.tolist(), error, progress, needed, longest, update, gradient, accuracy)
 
 
 def _weights(problem: Problem, plan: Plan, n: int, seed: int, times: list[int]) -> list[Doubles]:
-    """w_t at these times: Algorithm 1 with a fixed rate, samples drawn with replacement."""
+    """Return w_t at these times: Algorithm 1 with a fixed rate, samples drawn with replacement."""
     corpus: EncodedCorpus = problem.corpus
     weights = Weights.zeros(problem.features, problem.labels)
     settings = Settings(n=n or 1, strength=plan.strength)

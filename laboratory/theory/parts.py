@@ -1,23 +1,25 @@
-"""A setup in, RUNS/theory/*.json out: the parts of the report on theory. What is there is not made again."""
+"""Write RUNS/theory/*.json, the parts of the report on theory. A part that exists is not made again."""
 
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from laboratory.setup import Setup
+from laboratory.setup import Say, Setup
 from laboratory.sources import check_sources
 from laboratory.tasks import TASKS
 from laboratory.theory.approximation import NAMES, approximation
-from laboratory.theory.condition import condition
-from laboratory.theory.convergence import FULL, SMALL, Journey, travel
-from laboratory.theory.promise import promise
+from laboratory.theory.bound_section import bound_section
+from laboratory.theory.convergence import FULL, SMALL, Study, study_convergence
+from laboratory.theory.equation_7_section import equation_7_section
 from sapo import __version__, kernels
 from sapo.corpus.files import write_file
 
-Say = Callable[[str], None]
 APPROXIMATION = "1-approximation"
-OF_JOURNEYS: dict[str, Callable[[Sequence[Journey]], dict[str, Any]]] = {"2-condition": condition, "3-bound": promise}
+OF_JOURNEYS: dict[str, Callable[[Sequence[Study]], dict[str, Any]]] = {
+    "2-condition": equation_7_section,
+    "3-bound": bound_section,
+}
 PARTS = (APPROXIMATION, *OF_JOURNEYS)
 
 
@@ -26,7 +28,7 @@ def command(setup: Setup) -> str:
 
 
 def left(setup: Setup) -> list[str]:
-    """The parts that are not there yet, or were made by another command."""
+    """Return the parts that are missing or were made by another command."""
     return [name for name in PARTS if _made_by(_path(setup, name)) != command(setup)]
 
 
@@ -46,9 +48,9 @@ def make_parts(setup: Setup, say: Say) -> list[Path]:
         _write(setup, APPROXIMATION, approximation(setup, say))
     later = [name for name in OF_JOURNEYS if name in wanted]
     if later:
-        journeys = [travel(plan, say) for plan in (SMALL if setup.small else FULL)]
+        studies = [study_convergence(plan, say) for plan in (SMALL if setup.small else FULL)]
         for name in later:
-            _write(setup, name, OF_JOURNEYS[name](journeys))
+            _write(setup, name, OF_JOURNEYS[name](studies))
     return [_path(setup, name) for name in PARTS]
 
 

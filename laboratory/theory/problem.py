@@ -1,4 +1,4 @@
-"""Some sentences in, the objective f(w) with its gradient out: small enough to be brought to its optimum.
+"""The objective f(w) over some sentences, with its gradient: small enough to be brought to its optimum.
 
     f(w) = 1/|S| (- sum of log P(y*|x,w) + λ ‖w‖² / 2)      the mean over the training set: see bound.py
 
@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from laboratory.theory.sentence_gradients import expectations
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import forward
 from sapo.kernels.types import Doubles
-from sapo.learn.terms import expectations
 from sapo.search.lattice import Parameters, make_lattice
 
 
@@ -57,7 +57,7 @@ class Problem:
         return Parameters.plain(features.astype(np.float32), edges.astype(np.float32))
 
     def value(self, w: Doubles) -> tuple[float, Doubles]:
-        """f(w) and ∇f(w), by forward-backward over all taggings."""
+        """Return f(w) and ∇f(w), by forward-backward over all taggings."""
         features, edges = self._blocks(w)
         scores: Any = self.has @ features  # kernels are compiled for double precision, too
         steps: Any = np.ascontiguousarray(edges)[np.newaxis]
@@ -77,7 +77,7 @@ class Problem:
         return float(loss) / len(self.sentences), gradient / len(self.sentences)
 
     def expected(self, w: Doubles, sizes: Sequence[int]) -> Expected:
-        """∇f(w), and for each n s(w) and the largest ‖s_z(w)‖, all over the whole training set."""
+        """Return ∇f(w), and for each n s(w) and the largest ‖s_z(w)‖, all over the whole training set."""
         parameters = self.parameters(w)
         penalty = self.modulus * w
         total, longest = np.zeros((1 + len(sizes), self.size)), np.zeros(len(sizes))
@@ -102,7 +102,7 @@ class Problem:
 
 
 def _counts(path: Any, labels: int) -> tuple[Doubles, Doubles]:
-    """Which label each token has, and how often each pair of labels stands there."""
+    """Return which label each token has, and how often each pair of labels occurs."""
     pairs = np.zeros((labels, labels))
     np.add.at(pairs, (path[:-1], path[1:]), 1.0)
     return np.eye(labels)[path], pairs

@@ -1,52 +1,55 @@
-"""SAPO's ways with a text, a table and panels in, a part of the report out."""
+"""Put a text, a table and the panels of a figure together as a part of the report."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from laboratory.theory.convergence import Journey, Way
-from laboratory.theory.svg import Panel, figure
+from laboratory.theory.convergence import Study, Trajectory
+from laboratory.theory.line_figures import LineFigure, LinePanel
 
 
-def name_of(way: Way) -> str:
-    return f"n = {way.n}" if way.n else "n = all"
+def name_of(trajectory: Trajectory) -> str:
+    return f"n = {trajectory.n}" if trajectory.n else "n = all"
 
 
 def section(
-    journeys: Sequence[Journey],
+    studies: Sequence[Study],
     *,
     title: str,
     text: str,
     head: list[str],
-    rows: Callable[[Journey], list[list[str]]],
-    panel: Callable[[Journey], Panel],
+    rows: Callable[[Study], list[list[str]]],
+    panel: Callable[[Study], LinePanel],
     caption: str,
     **more: Any,
 ) -> dict[str, Any]:
-    """A table with rows of each journey, a figure with a panel of each, `more` entries, and all numbers."""
+    """Return the part: a table with rows of each study, a figure with a panel of each, `more`, and all numbers."""
     return {
         "title": title,
         "text": text,
-        "table": {"head": head, "words": 1, "rows": [row for journey in journeys for row in rows(journey)]},
-        "figure": figure([panel(journey) for journey in journeys], caption),
+        "table": {"head": head, "words": 1, "rows": [row for study in studies for row in rows(study)]},
+        "figure": dataclasses.asdict(LineFigure(caption, [panel(study) for study in studies])),
         **more,
-        "journeys": [dump(journey) for journey in journeys],
+        "journeys": [dump(study) for study in studies],
     }
 
 
-def dump(journey: Journey) -> dict[str, Any]:
-    """All numbers of a journey but the weights."""
+def dump(study: Study) -> dict[str, Any]:
+    """Return all numbers of a study but the weights."""
     return {
-        "title": journey.plan.title,
-        "plan": dataclasses.asdict(journey.plan),
-        "c": journey.c,
-        "q": journey.q,
-        "a_0": journey.a_0,
+        "title": study.plan.title,
+        "plan": dataclasses.asdict(study.plan),
+        "c": study.c,
+        "q": study.q,
+        "a_0": study.a_0,
         "optimum": {
-            "value": journey.optimum.value,
-            "gradient_norm": journey.optimum.gradient_norm,
-            "iterations": journey.optimum.iterations,
-            "accuracy": journey.accuracy,
+            "value": study.optimum.value,
+            "gradient_norm": study.optimum.gradient_norm,
+            "iterations": study.optimum.iterations,
+            "accuracy": study.accuracy,
         },
-        "ways": [{**dataclasses.asdict(way), "tau": journey.constants(way).tau} for way in journey.ways],
+        "ways": [
+            {**dataclasses.asdict(trajectory), "tau": study.constants(trajectory).tau}
+            for trajectory in study.trajectories
+        ],
     }

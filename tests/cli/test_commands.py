@@ -229,3 +229,10 @@ def test_mistakes_in_the_command_line_are_one_line_that_names_the_help(run: Any,
     assert told.stderr.count("\n") == 1
     assert "--help" in told.stderr
     assert told.stdout == ""
+
+
+@pytest.mark.parametrize("name", ["experiment", "report"])
+def test_commands_of_the_laboratory_say_where_they_are_now(run: Any, name: str) -> None:
+    told = run(name, "all", "--small", ends=2)
+    assert told.stderr == f"sapo: '{name}' moved out of the package; in a clone: python -m laboratory {name} …\n"
+    assert told.stdout == ""

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("torch", reason="PyTorch is not installed")
 
-from laboratory.experiment import Experiment
+from laboratory.grid import Grid
 from laboratory.runfiles import read_lines
 from laboratory.runs import make_run, run_done
 from laboratory.schedule import Run
@@ -36,7 +36,7 @@ def test_a_run_of_a_network_leaves_the_files_of_a_run(name: str, load: Callable[
 
 
 def test_networks_wait_for_no_tuning(setup: Setup, find: Callable[[str], Any]) -> None:
-    experiment = Experiment([find("chunking")], find_systems(["neural"]), 1, setup)
-    assert [job.what for job in experiment.schedule().waiting] == [
+    grid = Grid([find("chunking")], find_systems(["neural"]), 1, setup)
+    assert [job.what for job in grid.schedule().waiting] == [
         Run(name, 0) for name in ("Bi-LSTM", "Bi-LSTM-CRF", "Bi-LSTM-SAPO")
     ]

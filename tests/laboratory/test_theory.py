@@ -3,18 +3,16 @@
 import json
 import math
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from laboratory.__main__ import app
-from laboratory.report import theory_section
+from laboratory.report import read_theory
 from laboratory.theory.bound import Constants
-from laboratory.theory.convergence import SMALL, small_problem, travel
+from laboratory.theory.bound_section import bound_of
+from laboratory.theory.convergence import SMALL, small_problem, study_convergence
 from laboratory.theory.optimum import minimise
-from laboratory.theory.promise import bound_of
-from laboratory.theory.svg import Line, Panel, figure
 
 
 def test_the_bound_by_hand() -> None:
@@ -74,20 +72,13 @@ def test_the_optimum_has_no_slope_and_lies_below_its_surroundings() -> None:
 
 
 def test_the_ways_keep_to_the_bound_and_the_gradient_has_no_error() -> None:
-    journey = travel(SMALL[0], lambda message: None)
-    for way in journey.ways:
-        assert all(a <= b for a, b in zip(way.excess, bound_of(journey, way), strict=True))
-    gradient = journey.ways[-1]
+    study = study_convergence(SMALL[0], lambda message: None)
+    for trajectory in study.trajectories:
+        assert all(a <= b for a, b in zip(trajectory.excess, bound_of(study, trajectory), strict=True))
+    gradient = study.trajectories[-1]
     assert gradient.n == 0
     assert set(gradient.error) == {0.0}
     assert gradient.excess[-1] < gradient.excess[0]
-
-
-def test_a_figure_is_well_formed_and_leaves_out_what_an_axis_cannot_show() -> None:
-    lines = [Line("a < b", [0, 1, 10], [1.0, math.nan, 3.0]), Line("c", [1, 10], [2.0, 2.0], 1, 1)]
-    tree = ElementTree.fromstring(figure([Panel("p & q", "x", "y", lines, log_x=True)], "t"))
-    points = [element.get("points") for element in tree.iter() if element.tag.endswith("polyline")]
-    assert [len((one or "").split()) for one in points] == [1, 2]
 
 
 def test_the_command_makes_the_parts_once(
@@ -107,7 +98,7 @@ def test_the_command_makes_the_parts_once(
     assert call("--list")[0] == "theory: 1-approximation to do, 2-condition to do, 3-bound to do\n"
     files = [Path(line) for line in call()[0].splitlines()]
     assert [path.name for path in files] == ["1-approximation.json", "2-condition.json", "3-bound.json"]
-    parts = theory_section(tmp_path / "theory")
+    parts = read_theory(tmp_path / "theory")
     assert len(parts) == 3
     for part in parts:
         assert part.figure is not None

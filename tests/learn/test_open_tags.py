@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 from sapo.encode.encoded import EncodedCorpus
-from sapo.errors import SapoError
 from sapo.kernels import forward, oracle
 from sapo.kernels import update as totals_of
 from sapo.kernels.types import Doubles
 from sapo.learn import LEARNERS, Settings, Weights
 from sapo.learn.start_rate import start_rate
-from sapo.learn.terms import sample_terms
 
 MAY_BE = {-1: {0, 1, 2}, -2: {0, 2}, -3: {1, 2}, 0: {0}, 1: {1}, 2: {2}}
 SETS = np.array([[y in MAY_BE[-2 - s] for y in range(3)] for s in range(2)])
@@ -149,14 +147,6 @@ def test_a_token_is_right_where_its_tag_is_allowed(tiny: Any) -> None:
         weights = tiny.weights(0, corpus)
         weights.features[3 + np.arange(4), [2, 0, 0, 0]] += 50.0  # allowed, not allowed, right, wrong
         assert run(name, corpus, weights)[totals_of.CORRECT] == 2
-
-
-def test_the_terms_of_the_paper_need_all_tags(tiny: Any) -> None:
-    corpus = open_corpus(tiny, [[0, 1], [0, -1]])
-    parameters = tiny.weights(4, corpus).current()
-    assert sample_terms(corpus, 0, parameters, (4,)).loss > 0
-    with pytest.raises(SapoError, match="sentence 1: the terms are of sentences with all tags"):
-        sample_terms(corpus, 1, parameters, (4,))
 
 
 def test_the_start_rate_is_that_of_the_sentences_with_tags(tiny: Any) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 import click
 
+MOVED = ("experiment", "report")  # commands of the laboratory, which is not in the package
+
 
 def usage_line(error: click.ClickException, app: click.Command, words: Sequence[str]) -> str:
     """`words` are the command line of `app`.
@@ -13,6 +15,8 @@ def usage_line(error: click.ClickException, app: click.Command, words: Sequence[
     >>> usage_line(click.NoSuchOption("--foo", possibilities=["--log", "--form"]), app, ["train", "--foo"])
     'sapo train: no such option --foo; did you mean --form or --log? See sapo train --help'
     """
+    if isinstance(app, click.Group) and words and words[0] in MOVED and words[0] not in app.commands:
+        return f"sapo: '{words[0]}' moved out of the package; in a clone: python -m laboratory {words[0]} …"
     context = error.ctx if isinstance(error, click.UsageError) else None
     command = _path(app, words) if context is None else context.command_path
     told = _told(error)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sapo.render.plotting import Panel, Picture, check_matplotlib, draw
+from sapo.render.plotting import Panel, Picture, check_matplotlib, save
 from sapo.tagger.bias_curve import OperatingPoint
 
 if TYPE_CHECKING:
@@ -36,5 +36,5 @@ def draw_curve(points: Sequence[OperatingPoint], format: str = "svg") -> bytes:
         axes.legend(loc="lower center")
 
     panels = (Panel("Precision by recall, with the bias on O", by_recall), Panel("By bias", by_bias))
-    drawn = draw(Picture("operating-curve", "Precision and recall", "", panels, columns=2))
-    return drawn.png if format == "png" else drawn.svg
+    picture = Picture("operating-curve", "Precision and recall", "", panels, columns=2)
+    return save(picture, picture.columns, "png" if format == "png" else "svg")

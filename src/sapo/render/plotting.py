@@ -1,7 +1,6 @@
 """Panels in, a figure as SVG and PNG out: the look of all figures, the same bytes for the same numbers."""
 
 import io
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -61,31 +60,12 @@ class Picture:
     panel_height: float = 2.5
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A figure as files, and once more with one panel a row, for a narrow screen."""
-
-    picture: Picture
-    svg: bytes
-    png: bytes
-    narrow_svg: bytes
-
-
 def check_matplotlib() -> None:
     """Say in one line what to install, before any work is done."""
     try:
         import matplotlib as _  # noqa: F401
     except ImportError:
         raise SapoError("figures need matplotlib; pip install 'sapo-nlp[report]'") from None
-
-
-def draw(picture: Picture) -> Drawn:
-    return Drawn(
-        picture,
-        svg=save(picture, picture.columns, "svg"),
-        png=save(picture, picture.columns, "png"),
-        narrow_svg=save(picture, 1, "svg"),
-    )
 
 
 def save(picture: Picture, most_columns: int, format: str) -> bytes:
@@ -123,18 +103,3 @@ def _figure(picture: Picture, most_columns: int) -> "Figure":
             handlelength=3.2,
         )
     return figure
-
-
-def inline_svg(svg: bytes, prefix: str, label: str) -> str:
-    """The SVG for the inside of a page: no header, no names of other places, ids that no other figure has."""
-    text = svg[svg.index(b"<svg") :].decode("utf-8")
-    text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r'\s(?:xmlns(?::\w+)?|version)="[^"]*"', "", text)
-    text = text.replace("xlink:href=", "href=")
-    text = re.sub(r'\bid="', f'id="{prefix}-', text)
-    text = re.sub(r'href="#', f'href="#{prefix}-', text)
-    text = re.sub(r"url\(#", f"url(#{prefix}-", text)
-    # as wide as the page allows, but a single panel is not blown up
-    text = re.sub(r'<svg\b([^>]*?)\swidth="([^"]*)"', r'<svg\1 style="max-width: calc(1.35 * \2)"', text, count=1)
-    text = re.sub(r'<svg\b([^>]*?)\sheight="[^"]*"', r"<svg\1", text, count=1)
-    return text.replace("<svg", f'<svg role="img" aria-label="{label}"', 1).strip()

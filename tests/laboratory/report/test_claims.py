@@ -7,7 +7,7 @@ import pytest
 from laboratory.report import read_runs
 from laboratory.report.claims import CLAIMS
 from laboratory.report.findings import Finding, Verdict
-from laboratory.report.means import by_task
+from laboratory.report.results import by_task
 from laboratory.report.significance import Significance
 
 from .conftest import MakeRun

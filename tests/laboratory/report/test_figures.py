@@ -5,7 +5,7 @@ from pathlib import Path
 from laboratory.report import read_runs
 from laboratory.report.bars import time_of_neural
 from laboratory.report.curves import against_probabilistic
-from laboratory.report.means import by_task
+from laboratory.report.results import by_task
 
 from .conftest import MakeRun
 

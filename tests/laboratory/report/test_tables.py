@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from laboratory.report import read_runs
-from laboratory.report.means import Task, by_task
+from laboratory.report.results import TaskResults, by_task
 from laboratory.report.significance import Significance, against_sapo
 from laboratory.report.tables import data_table, feature_table, score_table, significance_table, task_numbers
 from laboratory.report.timing import with_times_of
@@ -15,7 +15,7 @@ from laboratory.summary import summary_table
 from .conftest import MakeRun
 
 
-def only_task(tmp_path: Path) -> Task:
+def only_task(tmp_path: Path) -> TaskResults:
     (task,) = by_task(read_runs(tmp_path / "runs").runs)
     return task
 

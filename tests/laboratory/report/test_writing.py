@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from laboratory.__main__ import app
-from laboratory.report import theory_section, write_report
+from laboratory.report import read_theory, write_report
 from sapo.errors import SapoError
 
 from .conftest import MakeRun
@@ -146,7 +146,7 @@ def test_without_tags_the_report_says_that_significance_is_not_known(two_runs: P
 
 
 def test_theory_is_told_where_it_is(two_runs: Path, tmp_path: Path) -> None:
-    assert theory_section(tmp_path / "nowhere") == []
+    assert read_theory(tmp_path / "nowhere") == []
     (two_runs / "theory").mkdir()
     (two_runs / "theory" / "a.json").write_text('{"title": "The bound", "text": "It holds."}')
     (two_runs / "theory" / "b.json").write_text("{")

@@ -1,11 +1,11 @@
-"""Runs in, what is told of a system on a task out: means over seeds with their deviations."""
+"""The results of a system on a task: means over seeds, with their deviations."""
 
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from laboratory.report.reading import Run
-from laboratory.report.systems import rank
+from laboratory.report.run_records import RunRecord
+from laboratory.report.system_names import rank
 
 TASKS = ("pos-wsj", "pos-xpos", "pos-upos", "bioner", "chunking", "chunking-np")
 LAST_PASSES = 5
@@ -40,10 +40,10 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SystemResults:
     """The runs of one system on one task, by seed."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[RunRecord, ...]
 
     @property
     def system(self) -> str:
@@ -51,16 +51,16 @@ class Group:
 
     @property
     def passes(self) -> int:
-        """The passes that all seeds have made."""
+        """The number of passes that all seeds have made."""
         return min(len(run.passes) for run in self.runs)
 
     def best_pass(self) -> int:
-        """The first pass with the best mean. A best pass for each seed would flatter systems that jump up and down."""
+        """Return the first pass with the best mean. One for each seed would flatter systems that jump up and down."""
         means = self.scores().mean
         return 1 + means.index(max(means))
 
     def best(self) -> Mean:
-        """In the best pass, the same for all seeds."""
+        """Return the score of the best pass, the same pass for all seeds."""
         best = self.best_pass()
         return self._mean(lambda run: run.passes[best - 1].score)
 
@@ -68,23 +68,23 @@ class Group:
         return self._mean(lambda run: run.passes[-1].score)
 
     def fall(self) -> Mean:
-        """Score in the best pass less last score."""
+        """Return the score of the best pass minus that of the last."""
         best = self.best_pass()
         return self._mean(lambda run: run.passes[best - 1].score - run.passes[-1].score)
 
     def spread(self) -> Mean:
-        """Highest less lowest score of the last passes."""
+        """Return the highest minus the lowest score of the last passes."""
         return self._mean(spread)
 
     def seconds(self) -> Mean:
-        """Of one pass."""
+        """Return the seconds of one pass."""
         return self._mean(seconds_a_pass)
 
     def w_complexity(self) -> Mean | None:
         return self._maybe(lambda run: run.passes[-1].w_complexity)
 
     def w_growth(self) -> Mean | None:
-        """From the middle pass to the last: 0.1 is ten per cent."""
+        """Return the growth of the weights from the middle pass to the last: 0.1 is ten per cent."""
         return self._maybe(w_growth)
 
     def scores(self) -> Curve:
@@ -95,10 +95,10 @@ class Group:
         whole = all(len(column) == len(run.passes) for column, run in zip(columns, self.runs, strict=True))
         return self._curve(columns) if whole else None
 
-    def _mean(self, value: Callable[[Run], float]) -> Mean:
+    def _mean(self, value: Callable[[RunRecord], float]) -> Mean:
         return Mean.of([value(run) for run in self.runs])
 
-    def _maybe(self, value: Callable[[Run], float | None]) -> Mean | None:
+    def _maybe(self, value: Callable[[RunRecord], float | None]) -> Mean | None:
         known = [found for run in self.runs if (found := value(run)) is not None]
         return Mean.of(known) if len(known) == len(self.runs) else None
 
@@ -113,14 +113,14 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class TaskResults:
     """All systems that were run on one task."""
 
     name: str
-    groups: dict[str, Group]
+    groups: dict[str, SystemResults]
 
     @property
-    def any_run(self) -> Run:
+    def any_run(self) -> RunRecord:
         return next(iter(self.groups.values())).runs[0]
 
     @property
@@ -132,16 +132,16 @@ class Task:
         return self.any_run.metric
 
 
-def by_task(runs: Iterable[Run]) -> list[Task]:
-    """Tasks in the paper's order, systems too, seeds by number."""
-    found: dict[str, dict[str, list[Run]]] = {}
+def by_task(runs: Iterable[RunRecord]) -> list[TaskResults]:
+    """Group runs: tasks and systems in the paper's order, seeds by number."""
+    found: dict[str, dict[str, list[RunRecord]]] = {}
     for run in runs:
         found.setdefault(run.task, {}).setdefault(run.system, []).append(run)
     return [
-        Task(
+        TaskResults(
             task,
             {
-                system: Group(tuple(sorted(found[task][system], key=lambda run: run.seed)))
+                system: SystemResults(tuple(sorted(found[task][system], key=lambda run: run.seed)))
                 for system in sorted(found[task], key=rank)
             },
         )
@@ -149,16 +149,16 @@ def by_task(runs: Iterable[Run]) -> list[Task]:
     ]
 
 
-def spread(run: Run) -> float:
+def spread(run: RunRecord) -> float:
     scores = [one.score for one in run.passes[-LAST_PASSES:]]
     return max(scores) - min(scores)
 
 
-def seconds_a_pass(run: Run) -> float:
-    """The median: a first pass that compiles, or one that the machine disturbed, must not count."""
+def seconds_a_pass(run: RunRecord) -> float:
+    """Return the median, so that a first pass that compiles, or a disturbed one, does not count."""
     return statistics.median(one.seconds for one in run.passes)
 
 
-def w_growth(run: Run) -> float | None:
+def w_growth(run: RunRecord) -> float | None:
     middle, last = run.passes[(len(run.passes) + 1) // 2 - 1].w_complexity, run.passes[-1].w_complexity
     return None if not middle or last is None else last / middle - 1

@@ -1,13 +1,12 @@
-"""Tasks, systems and seeds in; what is done, what is left, and the results out."""
+"""The grid of tasks, systems and seeds: what is done, what is left, and the results."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from laboratory.biodata import Say
 from laboratory.runfiles import run_path
 from laboratory.runs import run_done
 from laboratory.schedule import Job, Run, Schedule, template_of
-from laboratory.setup import Setup
+from laboratory.setup import Say, Setup
 from laboratory.sources import check_sources
 from laboratory.summary import summary_table
 from laboratory.systems import System
@@ -18,21 +17,21 @@ from sapo.neural.options import LAYERS, need_torch
 
 
 @dataclass(frozen=True, slots=True)
-class Experiment:
+class Grid:
     tasks: Sequence[Task]
     systems: Sequence[System]
     seeds: int
     setup: Setup
 
     def runs(self) -> Iterator[tuple[Task, System, int]]:
-        """All runs; the first seed of every system comes first, so that there is soon something to look at."""
+        """Yield all runs; the first seed of every system comes first, so that there is soon something to look at."""
         for task in self.tasks:
             for seed in range(self.seeds):
                 for system in self.systems:
                     yield task, system, seed
 
     def check(self, say: Say = lambda message: None) -> None:
-        """Raise where data is missing; `say` hears what takes long."""
+        """Raise SapoError if data is missing; `say` hears what takes long."""
         if any(system.learner in LAYERS for system in self.systems):
             need_torch()
         for task in self.tasks:
@@ -48,7 +47,7 @@ class Experiment:
             path.with_suffix(".tags").unlink(missing_ok=True)
 
     def left(self) -> list[Job]:
-        """The runs that are not finished."""
+        """Return the runs that are not finished."""
         return [
             Job(task.name, template_of(task, system), Run(system.name, seed))
             for task, system, seed in self.runs()
@@ -60,7 +59,7 @@ class Experiment:
         return Schedule(self.left(), tunings, {task.name: task for task in self.tasks})
 
     def listing(self) -> str:
-        """What would run, and what is done."""
+        """Return a text that says what would run and what is done."""
         left = {(job.task, job.what) for job in self.left()}
         lines = []
         for task in self.tasks:
@@ -75,7 +74,7 @@ class Experiment:
         return "\n".join(lines)
 
     def table(self) -> str:
-        """The results so far."""
+        """Return the results so far as a table for each task."""
         parts = []
         for task in self.tasks:
             files = [

@@ -1,4 +1,4 @@
-"""A directory of runs in, frozen runs out; what is unfinished or damaged is left out and named."""
+"""Read a directory of runs. Files that are unfinished or damaged are left out and named."""
 
 import json
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ class Pass:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunRecord:
     """One system trained on one task from one seed."""
 
     task: str
@@ -58,7 +58,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuning:
+class TuningRecord:
     """The strengths that were tried for a task, each with its mean score, and the chosen one."""
 
     task: str
@@ -79,8 +79,8 @@ class Skipped:
 class Reading:
     """All that a directory of runs holds."""
 
-    runs: tuple[Run, ...]
-    tunings: tuple[Tuning, ...]
+    runs: tuple[RunRecord, ...]
+    tunings: tuple[TuningRecord, ...]
     skipped: tuple[Skipped, ...]
 
 
@@ -89,7 +89,7 @@ class _DamagedError(Exception):
 
 
 def read_runs(directory: str | Path) -> Reading:
-    """Read all runs of a directory. A mistake in one file costs that file only; no run at all is an error."""
+    """Read all runs of a directory. A damaged file is skipped; raise SapoError if no run is left."""
     root = Path(directory)
     if not root.is_dir():
         raise SapoError(f"{root}: no such directory; give one that `python -m laboratory experiment` has made")
@@ -115,7 +115,7 @@ def _run_files(root: Path) -> list[Path]:
     return found
 
 
-def _run(path: Path) -> Run:
+def _run(path: Path) -> RunRecord:
     lines = list(_objects(path))
     header = _of_kind(lines[0], "run", "the first line")
     if lines[-1].get("kind") != "end":
@@ -126,7 +126,7 @@ def _run(path: Path) -> Run:
     if not passes:
         raise _DamagedError("holds no pass")
     told: dict[str, Any] = {key: _text(header, key) for key in TEXTS} | {key: _count(header, key) for key in COUNTS}
-    run = Run(
+    run = RunRecord(
         **told,
         paper_features=None if header.get("paper_features") is None else _count(header, "paper_features"),
         settings=_dictionary(header, "settings"),
@@ -154,7 +154,7 @@ def _pass(line: dict[str, Any], epoch: int) -> Pass:
     )
 
 
-def _tuning(path: Path) -> Tuning:
+def _tuning(path: Path) -> TuningRecord:
     lines = list(_objects(path))
     if lines[-1].get("kind") != "end":
         raise _DamagedError("unfinished: has no last line that tells the chosen strength")
@@ -162,7 +162,7 @@ def _tuning(path: Path) -> Tuning:
     for at, line in enumerate(lines[:-1], start=1):
         _of_kind(line, "tuning", f"line {at}")
         tried.setdefault(_number(line, "strength"), []).append(_number(line, "score"))
-    return Tuning(
+    return TuningRecord(
         task=path.parent.name,
         scores={strength: sum(scores) / len(scores) for strength, scores in sorted(tried.items())},
         strength=_number(lines[-1], "strength"),
@@ -171,7 +171,7 @@ def _tuning(path: Path) -> Tuning:
 
 
 def _objects(path: Path) -> Iterator[dict[str, Any]]:
-    """The JSON objects of the lines; at least one."""
+    """Yield the JSON object of each line; there is at least one."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise _DamagedError(f"larger than {MOST_BYTES >> 20} MB")

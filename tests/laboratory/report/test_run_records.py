@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from laboratory.report import read_runs, reading
+from laboratory.report import read_runs, run_records
 from laboratory.report.tags import fit_together, read_tags
 from sapo.errors import SapoError
 
@@ -80,7 +80,7 @@ def test_a_file_that_is_too_large_is_not_read(
     make_run("chunking", "CRF", [90.0])
     path = make_run("chunking", "SAPO", [90.0])
     path.write_text(path.read_text() + " " * (2 << 20))
-    monkeypatch.setattr(reading, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(run_records, "MOST_BYTES", 1 << 20)
     assert [one.why for one in read_runs(tmp_path / "runs").skipped] == ["larger than 1 MB"]
 
 

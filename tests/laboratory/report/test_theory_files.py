@@ -1,16 +1,20 @@
 """RUNS/theory/*.json as parts of the report."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 
-from laboratory.report import theory_section, write_report
+from laboratory.report import read_theory, write_report
+from laboratory.report.theory_figures import theory_picture
+from laboratory.theory.line_figures import Line, LineFigure, LinePanel
 
-SVG = (
-    '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><title>t</title><rect width="9" height="9"/></svg>\n'
-)
+LINE = {"name": "n < 5", "x": [0, 1, 10], "y": [1.0, 2.0, 3.0], "colour": 0, "dash": 0}
+PANEL = {"title": "p & q $1", "x": "t", "y": "f", "lines": [LINE], "log_x": True, "log_y": False}
+FIGURE = {"caption": "Both", "panels": [PANEL]}
 
 
 def part(room: Path, **fields: Any) -> Path:
@@ -23,21 +27,23 @@ def part(room: Path, **fields: Any) -> Path:
 def test_paragraphs_table_figure_and_command_are_shown(make_run: Any, tmp_path: Path) -> None:
     make_run("chunking", "SAPO", [93.0, 94.0])
     table = {"head": ["n", "τ"], "rows": [["5", "0.5"]]}
-    part(tmp_path / "runs", figure=SVG, table=table, command="python -m laboratory experiment theory")
+    part(tmp_path / "runs", figure=FIGURE, table=table, command="python -m laboratory experiment theory")
     write_report(tmp_path / "runs", tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "<p>It holds.</p>\n<p>It is loose.</p>" in page
-    assert '<rect width="9" height="9"/>' in page
+    assert '<svg role="img" aria-label="The bound"' in page
     text = (tmp_path / "out" / "report.md").read_text("utf-8")
     assert "| 5 | 0.5 |" in text
     assert "(figures/theory1.svg)" in text
     assert "python -m laboratory experiment theory" in text
-    assert (tmp_path / "out" / "figures" / "theory1.svg").read_text("utf-8") == SVG
+    svg = (tmp_path / "out" / "figures" / "theory1.svg").read_text("utf-8")
+    assert all(f"<!-- {text} -->" in svg for text in ("p &amp; q $1", "n &lt; 5"))
+    assert (tmp_path / "out" / "figures" / "theory1.png").exists()
 
 
 def test_a_figure_of_an_earlier_report_does_not_stay(make_run: Any, tmp_path: Path) -> None:
     make_run("chunking", "SAPO", [93.0, 94.0])
-    directory = part(tmp_path / "runs", figure=SVG)
+    directory = part(tmp_path / "runs", figure=FIGURE)
     write_report(tmp_path / "runs", tmp_path / "out")
     (directory / "a.json").unlink()
     write_report(tmp_path / "runs", tmp_path / "out")
@@ -59,29 +65,32 @@ def test_figures_of_others_stay(make_run: Any, tmp_path: Path) -> None:
     assert not any((figures / name).exists() for name in unless_ours)
 
 
+def test_a_logarithmic_axis_leaves_out_what_it_cannot_show() -> None:
+    figure = LineFigure("t", [LinePanel("p", "x", "y", [Line("a", [0, 1, 10], [1.0, math.nan, 3.0])], log_x=True)])
+    axes = Figure().subplots()
+    theory_picture("name", "title", figure).panels[0].draw(axes)
+    low, high = axes.get_xlim()
+    assert 0 < low < 10 < high
+
+
 @pytest.mark.parametrize(
-    "inner",
+    "figure",
     [
-        "<script>alert(1)</script>",
-        '<rect onclick="alert(1)"/>',
-        '<a href="http://example.org"><text>x</text></a>',
-        '<text style="background: url(http://example.org)">x</text>',
-        "<foreignObject/>",
-        "<rect>",
+        5,
+        "<svg><script>alert(1)</script></svg>",
+        {"caption": "t", "panels": []},
+        {"caption": "t", "panels": [{**PANEL, "title": 5}]},
+        {"caption": "t", "panels": [{**PANEL, "lines": [{**LINE, "y": [1.0]}]}]},
+        {"caption": "t", "panels": [{**PANEL, "lines": [{**LINE, "y": ["a", "b", "c"]}]}]},
     ],
 )
-def test_a_figure_that_could_do_more_than_be_looked_at_is_left_out(tmp_path: Path, inner: str) -> None:
-    found = theory_section(part(tmp_path, figure=SVG.replace("</svg>", inner + "</svg>")))
+def test_a_figure_that_is_not_well_formed_is_left_out(tmp_path: Path, figure: Any) -> None:
+    found = read_theory(part(tmp_path, figure=figure))
     assert [(one.title, one.figure) for one in found] == [("The bound", None)]
-
-
-@pytest.mark.parametrize("figure", [5, "", "no picture", "<!DOCTYPE svg><svg/>", "<svg/>"])
-def test_what_is_no_figure_is_left_out(tmp_path: Path, figure: Any) -> None:
-    assert theory_section(part(tmp_path, figure=figure))[0].figure is None
 
 
 @pytest.mark.parametrize(
     "table", [[], {"head": ["a"]}, {"head": ["a"], "rows": [["1", "2"]]}, {"head": [1], "rows": []}]
 )
 def test_what_is_no_table_is_left_out(tmp_path: Path, table: Any) -> None:
-    assert theory_section(part(tmp_path, table=table))[0].table is None
+    assert read_theory(part(tmp_path, table=table))[0].table is None

@@ -1,16 +1,16 @@
-"""All that was read and computed in, the blocks of the report out."""
+"""Put the report together, as blocks."""
 
 from dataclasses import dataclass
 
+from laboratory.report.blocks import Block, Bullets, Code, FigureBlock, Heading, Judged, Table, Text
 from laboratory.report.claims import CLAIMS, findings, summary
-from laboratory.report.document import Block, Bullets, Code, FigureBlock, Heading, Judged, Table, Text
+from laboratory.report.drawing import Drawn
 from laboratory.report.findings import Significances, Verdict
-from laboratory.report.means import Task
-from laboratory.report.reading import Reading
+from laboratory.report.results import TaskResults
+from laboratory.report.run_records import Reading
 from laboratory.report.significance import LEVEL
 from laboratory.report.tables import data_table, feature_table, score_table, significance_table, tuning_table
-from laboratory.report.theory import TheoryPart
-from sapo.render.plotting import Drawn
+from laboratory.report.theory_files import TheoryPart
 
 TITLE = "SAPO beside the systems of its paper"
 INTRODUCTION = (
@@ -22,18 +22,19 @@ INTRODUCTION = (
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a report tells of."""
+    """What a report is made from."""
 
     reading: Reading
-    tasks: list[Task]
+    tasks: list[TaskResults]
     significances: dict[str, Significances]
     figures: list[Drawn]
     theory: list[TheoryPart]
+    theory_figures: list[Drawn | None]  # one for each part
     timed: bool = False  # whether the times come from runs that were made for that
 
 
-def blocks(contents: Contents) -> list[Block]:
-    """The report from the title to how it is made again."""
+def report_blocks(contents: Contents) -> list[Block]:
+    """Return the whole report, from the title to the commands that make it again."""
     return [
         Heading(1, TITLE),
         Text(INTRODUCTION),
@@ -96,13 +97,12 @@ def _commands(contents: Contents) -> list[str]:
 def _figures(contents: Contents) -> list[Block]:
     if not contents.figures:
         return []
-    return [
-        Heading(2, "Figures"),
-        *(
-            FigureBlock(one.picture.name, one.picture.title, one.picture.caption, one.svg, one.narrow_svg)
-            for one in contents.figures
-        ),
-    ]
+    return [Heading(2, "Figures"), *map(_figure, contents.figures)]
+
+
+def _figure(drawn: Drawn) -> FigureBlock:
+    picture = drawn.picture
+    return FigureBlock(picture.name, picture.title, picture.caption, drawn.svg, drawn.narrow_svg)
 
 
 def _tables(contents: Contents) -> list[Block]:
@@ -156,13 +156,12 @@ def _claims(contents: Contents) -> list[Block]:
 
 def _theory(contents: Contents) -> list[Block]:
     found: list[Block] = [Heading(2, "Theory")] if contents.theory else []
-    for at, part in enumerate(contents.theory, start=1):
+    for part, drawn in zip(contents.theory, contents.theory_figures, strict=True):
         found += [Heading(3, part.title), *(Text(text) for text in part.text.split("\n\n"))]
         if part.table is not None:
             found.append(part.table)
-        if part.figure is not None:
-            svg = part.figure.encode("utf-8")
-            found.append(FigureBlock(f"theory{at}", part.title, "", svg, svg))
+        if drawn is not None:
+            found.append(_figure(drawn))
     return found
 
 
@@ -170,17 +169,18 @@ def _again(contents: Contents) -> list[Block]:
     return [
         Heading(2, "How to make it again"),
         Text(
-            "Run these commands with `SAPO_DATA` set to the directory of the corpora, then write the report from "
-            "the directory of runs. The same runs give the same report; times differ from machine to machine."
+            "Run these commands in a clone, with `SAPO_DATA` set to the directory of the corpora, then write "
+            "the report from the directory of runs. The same runs give the same report; times differ from machine "
+            "to machine."
         ),
         Code("\n".join(_commands(contents))),
-        Code("pip install 'sapo-nlp[report]'\nsapo report RUNS -o report"),
+        Code("pip install -e '.[laboratory]'\npython -m laboratory report RUNS -o report"),
         Text("`numbers.json` beside this page has every number of the tables, `figures/` the figures as SVG and PNG."),
     ]
 
 
 def verdicts(contents: Contents) -> dict[str, dict[str, dict[str, object]]]:
-    """The findings for programs: by claim and task."""
+    """Return the findings for programs, by claim and task."""
     return {
         claim.name: {
             one.task: {"verdict": Verdict(one.verdict).value, "numbers": one.numbers, "text": one.text}

@@ -1,20 +1,20 @@
-"""Tasks in, a figure of the score against n out."""
+"""The figure of the score against n."""
 
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from laboratory.report.means import Mean, Task
+from laboratory.report.results import Mean, TaskResults
 from laboratory.report.styles import line_look
-from laboratory.report.systems import BY_N, SAPO
+from laboratory.report.system_names import BY_N, SAPO
 from sapo.render.plotting import Panel, Picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def score_by_n(tasks: Sequence[Task]) -> Picture | None:
-    """One panel for each task on which at least two n were run."""
+def score_by_n(tasks: Sequence[TaskResults]) -> Picture | None:
+    """Return the figure, with a panel for each task on which at least two n were run."""
     panels = []
     for task in tasks:
         scores = {n: task.groups[system].last() for n, system in BY_N.items() if system in task.groups}

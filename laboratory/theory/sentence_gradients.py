@@ -1,11 +1,11 @@
-"""A sentence and weights in, its gradient and SAPO's update for several n out: the paper's ∇f_z(w) and s_z(w).
+"""Compute the gradient of a sentence and SAPO's update for several n: the paper's ∇f_z(w) and s_z(w).
 
     ∇f_z(w) = sum over all y of P(y|x,w) F(x,y) - F(x,y*)     the stochastic gradient, equation (4)
     s_z(w)  = sum over Y_n of P_k F(x,y_k) - F(x,y*)          SAPO's update term, equation (5)
     δ_z(w)  = ∇f_z(w) - s_z(w)
 
-Both without the regulariser, which is the same in both. Learners never make these vectors, they change the weights;
-here they are made, in double precision and over the features of the one sentence only, to be looked at.
+Neither has the regulariser, which is the same in both. Learners change the weights without making these vectors; here
+they are made, in double precision and over the features of the sentence alone.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from sapo.search.lattice import Lattice, Parameters, make_lattice
 
 
 @dataclass(frozen=True, slots=True)
-class SampleTerms:
+class SentenceGradients:
     """Vectors over the same weights: those that the sentence can change."""
 
     gradient: Doubles  # [weights]
@@ -43,22 +43,25 @@ class SampleTerms:
 
     @property
     def cosines(self) -> Doubles:
-        """Of the angle between both, for each n; 0 where one of them is nothing."""
+        """The cosine of the angle between both, for each n; 0 if one of them is zero."""
         lengths = np.linalg.norm(self.updates, axis=1) * self.length
         return np.asarray(
             np.divide(self.updates @ self.gradient, lengths, out=np.zeros_like(lengths), where=lengths > 0)
         )
 
 
-def sample_terms(
+def sentence_gradients(
     corpus: EncodedCorpus, sentence: int, parameters: Parameters, sizes: Sequence[int], *, transitions: bool = True
-) -> SampleTerms:
-    """The terms of one sentence for each n of `sizes`; `transitions` tells whether pairs of labels are learned."""
+) -> SentenceGradients:
+    """Return the gradient and, for each n of `sizes`, the update of one sentence.
+
+    `transitions` says whether pairs of labels are learned. Raise SapoError if a gold tag is missing.
+    """
     lattice = make_lattice(corpus, sentence, parameters)
     gold = corpus.gold[corpus.offsets[sentence] : corpus.offsets[sentence + 1]]
     if (gold < 0).any():
         raise SapoError(
-            f"sentence {sentence}: the terms are of sentences with all tags, and some are missing; leave it out"
+            f"sentence {sentence}: gradients need a sentence with all its tags, and some are missing; leave it out"
         )
     nodes, pairs, mass, log_z = expectations(lattice, sizes)
     hard_nodes, hard_pairs = np.zeros((1, *nodes.shape[1:])), np.zeros((1, *pairs.shape[1:]))
@@ -73,11 +76,11 @@ def sample_terms(
         ],
         axis=1,
     )
-    return SampleTerms(vectors[0], vectors[1:], mass, log_z - lattice.path_score(gold))
+    return SentenceGradients(vectors[0], vectors[1:], mass, log_z - lattice.path_score(gold))
 
 
 def expectations(lattice: Lattice, sizes: Sequence[int]) -> tuple[Doubles, Doubles, Doubles, float]:
-    """How often each label [1 + sizes, T, L] and pair [1 + sizes, stages, L, L] is expected; P(Y_n|x,w); log Z.
+    """Return how often each label [1 + sizes, T, L] and pair [1 + sizes, stages, L, L] is expected; P(Y_n|x,w); log Z.
 
     First over all taggings, then over the top n for each n. Y_n holds Y_m for m < n, so one search is enough.
     """
@@ -108,7 +111,7 @@ def _count(paths: Ints, nodes: Doubles, pairs: Doubles) -> None:
 
 
 def _of_features(corpus: EncodedCorpus, sentence: int, nodes: Doubles) -> Doubles:
-    """[vectors, T, L] of tokens in, [vectors, features of the sentence * L] out."""
+    """Turn [vectors, T, L] of tokens into [vectors, features of the sentence * L]."""
     first, last = corpus.offsets[sentence], corpus.offsets[sentence + 1]
     begin, end = corpus.row_offsets[first], corpus.row_offsets[last]
     features, row = np.unique(corpus.rows[begin:end], return_inverse=True)
@@ -119,7 +122,7 @@ def _of_features(corpus: EncodedCorpus, sentence: int, nodes: Doubles) -> Double
 
 
 def _of_edge_features(corpus: EncodedCorpus, sentence: int, known: Pairs, pairs: Doubles) -> Doubles:
-    """[vectors, T, L, L] of steps in, [vectors, pairs of edge features that the sentence has] out."""
+    """Turn [vectors, T, L, L] of steps into [vectors, pairs of the sentence's edge features]."""
     if pairs.shape[1] == 1 or not len(known.codes):
         return np.zeros((len(pairs), 0))
     first, last = corpus.offsets[sentence], corpus.offsets[sentence + 1]

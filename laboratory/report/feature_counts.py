@@ -1,6 +1,6 @@
 """Why our counts of raw features are not the paper's, task by task."""
 
-from laboratory.report.reading import Run
+from laboratory.report.run_records import RunRecord
 
 PAPER_SENTENCES = {
     "chunking": 8_936,
@@ -23,8 +23,8 @@ REASONS = {
 }
 
 
-def reason(run: Run) -> str:
-    """Why a run has not the paper's number of features; the sizes of the training sets are part of it."""
+def reason(run: RunRecord) -> str:
+    """Say why a run's number of features is not the paper's; the sizes of the training sets are part of it."""
     if run.paper_features is None:
         return "The run does not tell the paper's number."
     if run.features == run.paper_features:
