@@ -3,10 +3,10 @@
     python benchmarks/walk.py [--json]
 
 Each job has two sentences and a process of its own, so that nothing is cached. Counted are calls of functions,
-properties and comprehensions, not what runs while a module is imported. A call by way of
-another library belongs to the file that called the library. A way back is a call from one room (a name directly below
-`sapo`) to another that does not stand below it in the layers of pyproject.toml, other than through that room's
-`__init__`: the code that is called was handed down as an object or a function. Kernels are interpreted.
+properties and comprehensions, not what runs while a module is imported. A call by way of another library belongs to the
+file that called the library. A way back is a call from one room (a name directly below `sapo`) to another that does not
+stand below it in the layers of pyproject.toml, other than through that room's `__init__`: the code that is called was
+handed down as an object or a function. Kernels are interpreted.
 """
 
 import json

@@ -54,7 +54,10 @@ def quick_command() -> Iterator[list[str]]:
             assert server.stdout is not None
             assert server.stdout.readline() == "ready\n"
             yield [sys.executable, "-I", "-S", forked.__file__, f"{room}/socket"]
-            server.communicate()  # its input ends, and so does the server
+            try:
+                server.communicate(timeout=10)  # its input ends, and so does the server
+            except subprocess.TimeoutExpired:  # it waits for a command that hangs, which a test has told
+                server.kill()
 
 
 @pytest.fixture(scope="session")
