@@ -12,9 +12,12 @@ import pytest
 from sapo import kernels
 from sapo.kernels import _jit
 
-# The first call of a kernel may have to compile it.
-hypothesis.settings.register_profile("sapo", deadline=None)
+# Every run looks at other examples: on a server, too, where hypothesis would take the same ones each time by default.
+# What it prints for one that fails reproduces it. No deadline: the first call of a kernel may have to compile it.
+hypothesis.settings.register_profile("sapo", deadline=None, derandomize=False, print_blob=True)
+hypothesis.settings.register_profile("thorough", hypothesis.settings.get_profile("sapo"))
 hypothesis.settings.load_profile("sapo")
+THOROUGH = 10  # times the examples of a test, by --hypothesis-profile thorough
 
 pytest.register_assert_rewrite("slow_trainer")  # so that what it asserts is told as in a test
 
@@ -31,6 +34,17 @@ def pytest_configure(config: pytest.Config) -> None:
         _jit.INTERPRETED_PAIRS = sys.maxsize
     else:
         raise pytest.UsageError(f"SAPO_TEST_KERNELS is {MODE!r}; use compiled, checked or interpreted")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Take more examples in the profile "thorough": it cannot say so itself to a test that gives their number."""
+    if hypothesis.settings.get_current_profile_name() != "thorough":
+        return
+    for test in {item.obj for item in items if isinstance(item, pytest.Function)}:
+        chosen = getattr(test, "_hypothesis_internal_use_settings", None)
+        if chosen is not None:
+            more = hypothesis.settings(chosen, max_examples=THOROUGH * chosen.max_examples)
+            getattr(test, "__func__", test)._hypothesis_internal_use_settings = more
 
 
 def pytest_report_header() -> str:

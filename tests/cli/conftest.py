@@ -1,16 +1,18 @@
-"""The command as a user runs it: in a process of its own. Corpora and a model are made once."""
+"""The command as a user runs it: in a process of its own, if only a forked one. Corpora and a model are made once."""
 
 import itertools
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import forked
 import sapo
 from sapo.corpus.sample import COLUMNS, sample_path
 
@@ -40,12 +42,32 @@ def env() -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def run() -> Run:
+def quick_command() -> Iterator[list[str]]:
+    """The same command, without the second that it takes to load the kernels each time."""
+    if not hasattr(os, "fork"):
+        yield COMMAND
+        return
+    with tempfile.TemporaryDirectory() as room:  # not that of pytest: the name of a socket must be short
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        serve = [sys.executable, forked.__file__, "serve", f"{room}/socket"]
+        with subprocess.Popen(serve, env=environment(), text=True, **pipes) as server:
+            assert server.stdout is not None
+            assert server.stdout.readline() == "ready\n"
+            yield [sys.executable, "-I", "-S", forked.__file__, f"{room}/socket"]
+            try:
+                server.communicate(timeout=10)  # its input ends, and so does the server
+            except subprocess.TimeoutExpired:  # it waits for a command that hangs, which a test has told
+                server.kill()
+
+
+@pytest.fixture(scope="session")
+def run(quick_command: list[str]) -> Run:
     """Run `sapo` with these arguments; it must end well unless told otherwise."""
 
     def call(*args: object, ends: int = 0, input: str | bytes = "", **more: Any) -> subprocess.CompletedProcess[str]:
+        whole = COMMAND if "env" in more else quick_command  # the server has an environment of its own
         done = subprocess.run(
-            [*COMMAND, *map(str, args)],
+            [*whole, *map(str, args)],
             input=input.encode() if isinstance(input, str) else input,
             capture_output=True,
             env=environment(**more.pop("env", {})),

@@ -22,13 +22,13 @@ def corpora(draw: st.DrawFn) -> list[Sentence]:
     return sentences
 
 
-@settings(deadline=None, derandomize=True, max_examples=100)
+@settings(deadline=None, max_examples=100)
 @given(corpora())
 def test_sentences_come_out_of_a_block_as_they_went_in(sentences: list[Sentence]) -> None:
     assert list(block_sentences(block_from_sentences(sentences))) == sentences
 
 
-@settings(deadline=None, derandomize=True, max_examples=50)
+@settings(deadline=None, max_examples=50)
 @given(corpora())
 def test_a_block_says_where_each_field_of_each_token_stands(sentences: list[Sentence]) -> None:
     block = block_from_sentences(sentences, "name")

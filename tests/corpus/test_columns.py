@@ -314,7 +314,7 @@ def tokens(width: int) -> st.SearchStrategy[tuple[str, ...]]:
     return st.tuples(*[FIELD] * width).filter(lambda token: token[0] != "#" or "=" not in token)
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(deadline=None, max_examples=60)
 @given(st.integers(2, 4).flatmap(lambda width: st.lists(st.lists(tokens(width), min_size=1))))
 def test_every_sentence_that_is_written_is_read_again(
     make_file: MakeFile, sentences: list[list[tuple[str, ...]]]

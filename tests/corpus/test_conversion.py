@@ -58,7 +58,7 @@ def pairs(sentences: Any) -> list[list[tuple[str, str]]]:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-@settings(deadline=None, derandomize=True, max_examples=20)
+@settings(deadline=None, max_examples=20)
 @given(labelled_sentences())
 def test_words_and_tags_survive_from_every_format_to_every_other_and_back(
     make_file: MakeFile, source: str, target: str, sentences: list[Sentence]
@@ -211,7 +211,7 @@ def sentences_with_spans(draw: st.DrawFn) -> list[tuple[list[Span], int]]:
 
 @pytest.mark.parametrize("told", [True, False])
 @pytest.mark.parametrize(("source", "target"), list(itertools.product(SCHEMES, SCHEMES)))
-@settings(deadline=None, derandomize=True, max_examples=8)
+@settings(deadline=None, max_examples=8)
 @given(sentences_with_spans())
 def test_every_scheme_becomes_every_other_and_comes_back_whether_told_or_recognised(
     make_file: MakeFile, source: str, target: str, told: bool, corpus: list[tuple[list[Span], int]]
@@ -289,7 +289,7 @@ def sentences_with_entities(draw: st.DrawFn) -> list[Sentence]:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@settings(deadline=None, derandomize=True, max_examples=20)
+@settings(deadline=None, max_examples=20)
 @given(sentences_with_entities())
 def test_words_and_entities_survive_as_running_text_with_spans(
     make_file: MakeFile, format: str, sentences: list[Sentence]

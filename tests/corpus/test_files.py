@@ -120,7 +120,7 @@ def test_an_error_in_the_middle_of_reading_is_told(monkeypatch: pytest.MonkeyPat
         whole("-")
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(deadline=None, max_examples=60)
 @given(st.integers(2, len(ZIPPED) - 1), st.sampled_from([1 << 20, 5]))
 def test_a_zipped_file_cut_off_anywhere_is_told(
     make_file: Callable[[bytes, str], Path], length: int, size: int
@@ -168,7 +168,7 @@ def test_bytes_that_are_not_utf8_are_told_with_file_line_and_place(data: bytes, 
     assert str(caught.value).startswith(place + ";")
 
 
-@settings(deadline=None, derandomize=True, max_examples=50)
+@settings(deadline=None, max_examples=50)
 @given(st.text())
 def test_all_text_is_utf8(text: str) -> None:
     check_utf8(text.encode(), "f", 1)

@@ -166,7 +166,7 @@ def tagged_corpora(draw: st.DrawFn) -> tuple[list[Sentence], list[Ranked]]:
 
 
 @pytest.mark.parametrize("format", ["columns", "conllu"])
-@settings(deadline=None, derandomize=True, max_examples=50)
+@settings(deadline=None, max_examples=50)
 @given(tagged_corpora())
 def test_the_n_best_taggings_can_be_read_as_sentences_in_their_order(
     make_file: MakeFile, format: str, corpus: tuple[list[Sentence], list[Ranked]]

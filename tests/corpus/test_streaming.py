@@ -89,14 +89,14 @@ def rows(sentence: Sentence) -> list[Token]:
     return list(zip(*sentence.columns.values(), sentence.tags, strict=True))
 
 
-@settings(deadline=None, derandomize=True, max_examples=100)
+@settings(deadline=None, max_examples=100)
 @given(column_files(), CHUNK_SIZES)
 def test_a_column_file_in_pieces_holds_the_sentences_that_were_put_into_it(piped: Piped, file: File, size: int) -> None:
     with piped(file.data(file.written()), size):
         assert [rows(sentence) for sentence in read("-")] == file.sentences
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(deadline=None, max_examples=60)
 @given(column_files(), CHUNK_SIZES)
 def test_a_column_file_in_pieces_is_tagged_line_by_line(
     piped: Piped, tag_with_gold: TagWithGold, file: File, size: int
@@ -105,7 +105,7 @@ def test_a_column_file_in_pieces_is_tagged_line_by_line(
         assert tag_with_gold("-") == file.data(file.written(tagged=True)).removeprefix(BOM)
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(deadline=None, max_examples=60)
 @given(column_files(), CHUNK_SIZES, st.integers(1, 6), st.data())
 def test_an_uneven_line_is_told_with_its_number_however_the_file_is_cut(
     piped: Piped, file: File, size: int, fields: int, data: st.DataObject
@@ -121,7 +121,7 @@ def test_an_uneven_line_is_told_with_its_number_however_the_file_is_cut(
     assert str(caught.value) == f"standard input:{before + 2}: expected {expected}, found {fields} ({wrong!r})"
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(deadline=None, max_examples=60)
 @given(column_files(), CHUNK_SIZES, st.data())
 def test_a_byte_that_is_not_utf8_is_told_with_its_place_however_the_file_is_cut(
     piped: Piped, file: File, size: int, data: st.DataObject
@@ -168,7 +168,7 @@ def test_conllu_in_pieces_holds_the_same_sentences_with_all_other_lines(piped: P
     assert [[place for place, _ in sentence.notes] for sentence in found] == [[0, 0, 0, 2], [0]]
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.lists(st.tuples(st.text(), st.text()), max_size=4), max_size=5),
     st.sampled_from(["\n", "\r\n", "\n\n", "\n \n"]),

@@ -58,7 +58,7 @@ LINES = [
 ]
 
 
-@settings(deadline=None, max_examples=80, derandomize=True)
+@settings(deadline=None, max_examples=80)
 @given(
     st.lists(
         st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("NV")), min_size=1, max_size=5),

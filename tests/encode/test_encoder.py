@@ -57,7 +57,7 @@ def same(one: EncodedCorpus, other: EncodedCorpus) -> bool:
     )
 
 
-@settings(deadline=None, max_examples=80, derandomize=True)
+@settings(deadline=None, max_examples=80)
 @given(train=texts(), lines=st.lists(st.sampled_from(LINES), min_size=1, unique=True), min_count=st.integers(1, 3))
 def test_the_features_of_training_are_those_of_the_slow_twin(
     twin: Any, as_block: Any, build: Any, named: Any, train: list[Sentence], lines: list[str], min_count: int
@@ -73,7 +73,7 @@ def test_the_features_of_training_are_those_of_the_slow_twin(
     assert [counts[name] for name in names] == sorted((counts[name] for name in names), reverse=True)
 
 
-@settings(deadline=None, max_examples=80, derandomize=True)
+@settings(deadline=None, max_examples=80)
 @given(train=texts(), text=texts(min_size=0), lines=st.lists(st.sampled_from(LINES), min_size=1, unique=True))
 def test_a_session_gives_new_text_the_known_features_and_no_others(
     twin: Any, as_block: Any, build: Any, named: Any, train: list[Sentence], text: list[Sentence], lines: list[str]
@@ -88,7 +88,7 @@ def test_a_session_gives_new_text_the_known_features_and_no_others(
             assert named(encoder, session.encode(as_block(text))) == expected
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@settings(deadline=None, max_examples=50)
 @given(train=texts(), lines=st.lists(st.sampled_from(LINES), min_size=1, unique=True))
 def test_training_and_a_session_encode_the_same_text_alike(
     as_block: Any, build: Any, train: list[Sentence], lines: list[str]
@@ -98,7 +98,7 @@ def test_training_and_a_session_encode_the_same_text_alike(
     assert same(encoder.session().encode(as_block(train), corpus.gold), corpus)
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@settings(deadline=None, max_examples=50)
 @given(train=texts(), other=texts(), lines=st.lists(st.sampled_from(LINES), min_size=1, unique=True))
 def test_it_does_not_matter_how_a_text_is_cut_into_blocks(
     as_block: Any, build: Any, train: list[Sentence], other: list[Sentence], lines: list[str]
@@ -132,7 +132,7 @@ def test_a_file_and_python_strings_give_the_same_features(
         tokens = [list(zip(*sentence.columns.values(), strict=True)) for sentence in text]
         return sentence_block(tokens, ["word", "pos"], [["X"] * len(sentence) for sentence in tokens])
 
-    @settings(deadline=None, max_examples=60, derandomize=True)
+    @settings(deadline=None, max_examples=60)
     @given(train=texts(FIELDS), other=texts(FIELDS))
     def check(train: list[Sentence], other: list[Sentence]) -> None:
         one, corpus = build(from_file(train), templates)

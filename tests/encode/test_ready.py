@@ -62,7 +62,7 @@ def test_a_token_may_have_many_forms(token: Any, expected: dict[str, float]) -> 
     assert of_token(token) == expected
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
+@settings(deadline=None, max_examples=60)
 @given(
     st.lists(
         st.lists(st.dictionaries(st.text(max_size=3), st.floats(width=32, allow_nan=False, allow_infinity=False))),

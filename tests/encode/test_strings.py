@@ -20,7 +20,7 @@ def from_arrays(arrays: Mapping[str, np.ndarray]) -> StringTable:
 STRINGS = st.lists(st.text(max_size=6), max_size=40)
 
 
-@settings(deadline=None, max_examples=80, derandomize=True)
+@settings(deadline=None, max_examples=80)
 @given(st.lists(STRINGS, max_size=5), STRINGS)
 def test_a_table_numbers_strings_as_a_dictionary_does(batches: list[list[str]], others: list[str]) -> None:
     table, known = StringTable(), dict[str, int]()
@@ -31,7 +31,7 @@ def test_a_table_numbers_strings_as_a_dictionary_does(batches: list[list[str]], 
     assert table.find(others).tolist() == [known.get(string, -1) for string in others]
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@settings(deadline=None, max_examples=50)
 @given(STRINGS, STRINGS)
 def test_a_table_made_of_its_arrays_is_the_same(strings: list[str], others: list[str]) -> None:
     table = StringTable(strings)
@@ -40,7 +40,7 @@ def test_a_table_made_of_its_arrays_is_the_same(strings: list[str], others: list
     assert np.array_equal(again.find(strings + others), table.find(strings + others))
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@settings(deadline=None, max_examples=50)
 @given(STRINGS)
 def test_equal_tables_have_equal_arrays_however_they_were_filled(strings: list[str]) -> None:
     at_once, bit_by_bit = StringTable(strings), StringTable()

@@ -111,7 +111,7 @@ def templates(draw: st.DrawFn) -> Template:
     return Template(tuple(draw(atoms(many=i == many_at)) for i in range(size)))
 
 
-@settings(deadline=None, max_examples=100, derandomize=True)
+@settings(deadline=None, max_examples=100)
 @given(st.lists(templates(), min_size=1, max_size=6, unique=True), st.booleans())
 def test_templates_that_are_written_out_are_read_as_the_same(written: list[Template], transitions: bool) -> None:
     text = "\n".join([*map(str, written), *["label[-1]"] * transitions])
@@ -121,7 +121,7 @@ def test_templates_that_are_written_out_are_read_as_the_same(written: list[Templ
     assert parse(parsed.text) == parsed
 
 
-@settings(deadline=None, max_examples=100, derandomize=True)
+@settings(deadline=None, max_examples=100)
 @given(templates(), st.data())
 def test_blanks_between_the_parts_of_a_line_mean_nothing(template: Template, data: st.DataObject) -> None:
     blanks = st.sampled_from(["", " ", "\t", "   "])
@@ -201,7 +201,7 @@ def test_a_remark_about_crfpp_does_not_make_a_crfpp_file() -> None:
     assert one("# the same as U00:%x[0,0]\nword[0]") == Template((atom("word"),))
 
 
-@settings(deadline=None, max_examples=300, derandomize=True)
+@settings(deadline=None, max_examples=300)
 @given(
     st.one_of(
         st.text(max_size=30),

@@ -58,7 +58,7 @@ def test_forms_of_a_word(word: str, normalised: str, shape: str, short_shape: st
     assert words.short_shape(word) == short_shape
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
+@settings(deadline=None, max_examples=60)
 @given(ANY)
 @example("İ")
 def test_a_shape_has_a_character_for_each_of_the_word_and_the_short_one_has_no_runs(word: str) -> None:
@@ -67,7 +67,7 @@ def test_a_shape_has_a_character_for_each_of_the_word_and_the_short_one_has_no_r
     assert short == "".join(character for character, _ in itertools.groupby(shape))
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
+@settings(deadline=None, max_examples=60)
 @given(ANY, st.integers(1, 14))
 def test_prefix_and_suffix_are_as_long_as_asked_or_nothing(word: str, length: int) -> None:
     prefix, suffix = words.prefix(word, length), words.suffix(word, length)
@@ -79,7 +79,7 @@ def test_prefix_and_suffix_are_as_long_as_asked_or_nothing(word: str, length: in
         assert suffix == "".join(list(word)[len(word) - length :])
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
+@settings(deadline=None, max_examples=60)
 @given(ANY, st.integers(1, 6))
 def test_substrings_are_all_of_them_once(word: str, longest: int) -> None:
     marked = f"<{word}>"

@@ -25,7 +25,7 @@ def twin(answers: list[tuple[float, bool]], bins: int) -> tuple[float, float]:
 
 
 @given(ANSWERS, st.sampled_from([1, 2, 4, 8]))  # borders that are exact
-@settings(deadline=None, derandomize=True)
+@settings(deadline=None)
 def test_ece_and_brier_are_those_of_the_twin(answers: list[tuple[float, bool]], bins: int) -> None:
     found = reliability(np.array([p for p, _ in answers]), np.array([r for _, r in answers], np.bool_), bins=bins)
     assert (found.ece, found.brier) == pytest.approx(twin(answers, bins), abs=1e-12)

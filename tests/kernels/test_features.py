@@ -119,7 +119,7 @@ def check(templates: TemplateSet, train: list[Tokens], new: list[Tokens], min_co
 
 
 @given(TEMPLATES, sentences(WORD, 4), sentences(NEW_WORD, 3), st.integers(1, 3))
-@settings(deadline=None, derandomize=True, max_examples=80)
+@settings(deadline=None, max_examples=80)
 def test_features_equal_their_slow_twins(
     lines: list[str], train: list[Tokens], new: list[Tokens], min_count: int
 ) -> None:
@@ -132,7 +132,7 @@ CRFPP_LINE = st.lists(st.tuples(st.integers(-2, 2), st.integers(0, 1)), min_size
 
 
 @given(st.lists(CRFPP_LINE, min_size=1, max_size=5), sentences(WORD, 4), sentences(NEW_WORD, 3))
-@settings(deadline=None, derandomize=True, max_examples=50)
+@settings(deadline=None, max_examples=50)
 def test_crfpp_templates_of_one_name_share_their_features(
     lines: list[str], train: list[Tokens], new: list[Tokens]
 ) -> None:

@@ -162,7 +162,7 @@ def files(draw: st.DrawFn) -> tuple[bytes, Layout]:
 
 
 @given(files(), st.booleans())
-@settings(deadline=None, derandomize=True, max_examples=400)
+@settings(deadline=None, max_examples=400)
 def test_a_scan_equals_its_slow_twin(file: tuple[bytes, Layout], final: bool) -> None:
     found = slow_scan(*file, final)
     event(type(found).__name__)
@@ -170,7 +170,7 @@ def test_a_scan_equals_its_slow_twin(file: tuple[bytes, Layout], final: bool) ->
 
 
 @given(files(), st.data())
-@settings(deadline=None, derandomize=True, max_examples=150)
+@settings(deadline=None, max_examples=150)
 def test_a_file_in_two_pieces_gives_the_same_as_in_one(file: tuple[bytes, Layout], data: st.DataObject) -> None:
     content, layout = file
     whole = scanned(content, layout, final=True)

@@ -37,7 +37,7 @@ def random_weights(seed: int, labels: int) -> np.ndarray:
 
 
 @given(corpora(), st.integers(1, 9), st.integers(0, 99), st.sampled_from([1.0, 0.5, 2.0]))
-@settings(deadline=None, derandomize=True, max_examples=100)
+@settings(deadline=None, max_examples=100)
 def test_a_node_scores_the_sum_of_its_features(corpus: EncodedCorpus, labels: int, seed: int, scale: float) -> None:
     weights = random_weights(seed, labels)
     values = corpus.values if len(corpus.values) else np.ones(len(corpus.rows))
@@ -51,7 +51,7 @@ def test_a_node_scores_the_sum_of_its_features(corpus: EncodedCorpus, labels: in
 
 
 @given(corpora(), st.integers(1, 4), st.integers(0, 99))
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(deadline=None, max_examples=60)
 def test_tagging_a_corpus_tags_each_sentence_by_itself(corpus: EncodedCorpus, labels: int, seed: int) -> None:
     weights = random_weights(seed, labels)
     edges = np.random.default_rng(seed).normal(size=(labels, labels)).astype(np.float32)

@@ -32,7 +32,7 @@ def splices(draw: st.DrawFn) -> tuple[bytes, list[tuple[int, int]], list[bytes],
 
 
 @given(splices())
-@settings(deadline=None, derandomize=True, max_examples=150)
+@settings(deadline=None, max_examples=150)
 def test_splicing_equals_slicing(case: tuple[bytes, list[tuple[int, int]], list[bytes], list[int]]) -> None:
     data, cuts, pieces, piece = case
     expected = data

@@ -24,7 +24,7 @@ def numbered(strings: list[str], known: dict[str, int]) -> list[int]:
 
 
 @given(st.lists(st.one_of(STRINGS, ANY_STRINGS), max_size=4), STRINGS)
-@settings(deadline=None, derandomize=True, max_examples=150)
+@settings(deadline=None, max_examples=150)
 def test_a_string_table_equals_a_dictionary(batches: list[list[str]], wanted: list[str]) -> None:
     table, known = StringTable(), dict[str, int]()
     for batch in batches:
@@ -36,7 +36,7 @@ def test_a_string_table_equals_a_dictionary(batches: list[list[str]], wanted: li
 
 
 @given(STRINGS, STRINGS)
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(deadline=None, max_examples=60)
 def test_a_stored_string_table_finds_the_same(strings: list[str], wanted: list[str]) -> None:
     table = StringTable(strings)
     arrays = {f"words.{key}": array.copy() for key, array in table.arrays().items()}
@@ -116,7 +116,7 @@ def test_the_hash_of_a_key_never_changes(key: int, expected: int) -> None:
 
 
 @given(KEYS)
-@settings(deadline=None, derandomize=True, max_examples=150)
+@settings(deadline=None, max_examples=150)
 def test_counted_keys_equal_a_counter(wanted: list[int]) -> None:
     keys, counts = np.full(len(wanted), -7, np.int64), np.full(len(wanted), -7, np.int32)
     slots = np.zeros(power_of_two(2 * len(wanted)), np.int32)
@@ -127,7 +127,7 @@ def test_counted_keys_equal_a_counter(wanted: list[int]) -> None:
 
 
 @given(KEYS, KEYS, KEYS)
-@settings(deadline=None, derandomize=True, max_examples=100)
+@settings(deadline=None, max_examples=100)
 def test_two_tables_of_rows_side_by_side_equal_two_dictionaries(
     left: list[int], right: list[int], more: list[int]
 ) -> None:

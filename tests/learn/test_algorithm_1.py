@@ -43,7 +43,7 @@ def assert_same_weights(weights: Weights, features: np.ndarray, edges: np.ndarra
     rate=st.sampled_from([0.01, 0.1, 1.0]),
     stop_ratio=st.sampled_from([math.inf, 100.0, 5.0, 1.5]),
 )
-@hypothesis_settings(deadline=None, derandomize=True, max_examples=120)
+@hypothesis_settings(deadline=None, max_examples=120)
 def test_a_pass_equals_algorithm_1_weight_for_weight(
     tiny: Any,
     seed: int,

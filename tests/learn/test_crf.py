@@ -81,7 +81,7 @@ def random_lattice(rng: Any, tokens: int, labels: int, size: float) -> tuple[Flo
     size=st.sampled_from([0.0, 1.0, 10.0, 50.0]),
     forbidden=st.sampled_from([0.0, 0.2, 0.5]),
 )
-@hypothesis_settings(deadline=None, derandomize=True, max_examples=120)
+@hypothesis_settings(deadline=None, max_examples=120)
 def test_forward_backward_equals_the_sum_over_all_taggings(
     seed: int, tokens: int, labels: int, size: float, forbidden: float
 ) -> None:
@@ -166,7 +166,7 @@ def written_out(literal: Any, sentence: int, rate: float, shrink: float) -> None
     rate=st.sampled_from([0.01, 0.1, 1.0]),
     strength=st.sampled_from([0.0, 0.5, 2.0]),
 )
-@hypothesis_settings(deadline=None, derandomize=True, max_examples=60)
+@hypothesis_settings(deadline=None, max_examples=60)
 def test_a_pass_equals_the_stochastic_gradient_weight_for_weight(
     tiny: Any,
     seed: int,

@@ -47,7 +47,7 @@ def shrunk(part: Doubles, penalty: float) -> Doubles:
     penalty=st.sampled_from([0.0, 0.01, 0.1, 1.0, 100.0]),
     scale=st.sampled_from([1.0, 0.25]),
 )
-@hypothesis_settings(deadline=None, derandomize=True, max_examples=60)
+@hypothesis_settings(deadline=None, max_examples=60)
 def test_shrinking_is_the_proximal_step_of_every_group(
     seed: int, counts: list[int], penalty: float, scale: float
 ) -> None:

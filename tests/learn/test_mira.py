@@ -103,7 +103,7 @@ def test_dependent_constraints_give_the_one_smallest_change(seed: int) -> None:
 
 
 @given(size=st.floats(1e-3, 1e3), wanted=st.floats(-10, 10))
-@hypothesis_settings(deadline=None, derandomize=True, max_examples=50)
+@hypothesis_settings(deadline=None, max_examples=50)
 def test_one_constraint_has_a_closed_form(size: float, wanted: float) -> None:
     assert solved(np.array([[size]]), np.array([wanted])) == pytest.approx([max(0.0, wanted / size)], rel=1e-9)
 
@@ -151,7 +151,7 @@ def differences_of(corpus: EncodedCorpus, sentence: int, paths: Ints, features: 
     n=st.integers(1, 6),
     length=st.integers(1, 4),
 )
-@hypothesis_settings(deadline=None, derandomize=True, max_examples=60)
+@hypothesis_settings(deadline=None, max_examples=60)
 def test_differences_equal_dense_vectors(
     tiny: Any, seed: int, values: bool, transitions: bool, n: int, length: int
 ) -> None:
@@ -178,7 +178,7 @@ def test_differences_equal_dense_vectors(
     n=st.sampled_from([1, 2, 3, 5]),
     search=st.sampled_from(["topn", "astar", "beam"]),
 )
-@hypothesis_settings(deadline=None, derandomize=True, max_examples=60)
+@hypothesis_settings(deadline=None, max_examples=60)
 def test_a_pass_equals_mira_weight_for_weight(
     tiny: Any,
     seed: int,

@@ -48,7 +48,7 @@ def same(a: tuple[Floats, Floats], b: tuple[Floats, Floats]) -> bool:
     values=st.booleans(),
     transitions=st.booleans(),
 )
-@hypothesis_settings(deadline=None, derandomize=True, max_examples=60)
+@hypothesis_settings(deadline=None, max_examples=60)
 def test_a_pass_equals_the_perceptron_weight_for_weight(
     tiny: Any, seed: int, labels: int, lengths: tuple[int, ...], values: bool, transitions: bool
 ) -> None:

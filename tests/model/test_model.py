@@ -84,7 +84,7 @@ def assert_same(one: Model, other: Model) -> None:
         np.testing.assert_array_equal(array, others[name])
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
+@settings(deadline=None, max_examples=60)
 @given(model=models(), words=st.lists(WORDS, max_size=5))
 def test_a_model_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFactory, model: Model, words: list[str]) -> None:
     path = tmp_path_factory.mktemp("model") / "any.sapo"

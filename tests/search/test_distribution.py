@@ -60,7 +60,7 @@ def all_probabilities(lattice: Lattice) -> dict[tuple[int, ...], float]:
 
 
 @given(ANY)
-@settings(deadline=None, derandomize=True, max_examples=150)
+@settings(deadline=None, max_examples=150)
 def test_taggings_and_marginals_have_the_probabilities_of_the_enumeration(lattice: Lattice) -> None:
     found = distribution(lattice)
     taggings = all_probabilities(lattice)
@@ -82,7 +82,7 @@ def spans_of(tags: list[str], scheme: str) -> list[Span]:
 
 @pytest.mark.parametrize("scheme", LABELS)
 @given(data=st.data())
-@settings(deadline=None, derandomize=True, max_examples=25)
+@settings(deadline=None, max_examples=25)
 def test_every_span_has_the_probability_of_the_enumeration(scheme: str, data: st.DataObject) -> None:
     labels = LABELS[scheme]
     scores = data.draw(st.sampled_from([REAL, OR_FORBIDDEN, MOSTLY_FORBIDDEN, FAR_APART]))
@@ -103,7 +103,7 @@ def test_every_span_has_the_probability_of_the_enumeration(scheme: str, data: st
 
 
 @given(ANY, st.integers(1, 300))
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(deadline=None, max_examples=60)
 def test_what_is_over_the_top_n_is_over_all_taggings_once_n_is_large_enough(lattice: Lattice, n: int) -> None:
     exact, candidates = distribution(lattice), top_n(lattice, n=n)
     mass = exact.top_n_mass(candidates)

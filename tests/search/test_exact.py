@@ -17,7 +17,7 @@ N = st.integers(1, 40)
 
 
 @given(EXACT)
-@settings(deadline=None, derandomize=True, max_examples=100)
+@settings(deadline=None, max_examples=100)
 def test_viterbi_finds_a_tagging_with_the_highest_score(all_taggings: Enumerate, lattice: Lattice) -> None:
     taggings = all_taggings(lattice)
     found = viterbi(lattice)
@@ -27,7 +27,7 @@ def test_viterbi_finds_a_tagging_with_the_highest_score(all_taggings: Enumerate,
 
 
 @given(EXACT, N)
-@settings(deadline=None, derandomize=True, max_examples=150)
+@settings(deadline=None, max_examples=150)
 def test_top_n_finds_the_n_highest_scores(all_taggings: Enumerate, lattice: Lattice, n: int) -> None:
     taggings = all_taggings(lattice)
     found = top_n(lattice, n=n)
@@ -38,7 +38,7 @@ def test_top_n_finds_the_n_highest_scores(all_taggings: Enumerate, lattice: Latt
 
 
 @given(lattices(REAL), N)
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(deadline=None, max_examples=60)
 def test_top_n_of_real_scores_is_right_up_to_rounding(all_taggings: Enumerate, lattice: Lattice, n: int) -> None:
     taggings = all_taggings(lattice)
     found = top_n(lattice, n=n)
@@ -60,7 +60,7 @@ def test_n_larger_than_the_number_of_taggings_finds_them_all(tokens: int, labels
 
 
 @given(st.one_of(EXACT, lattices(REAL)))
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(deadline=None, max_examples=60)
 def test_top_1_equals_viterbi(lattice: Lattice) -> None:
     one, best = top_n(lattice, n=1), viterbi(lattice)
     assert one.paths.tolist() == best.paths.tolist()
@@ -68,7 +68,7 @@ def test_top_1_equals_viterbi(lattice: Lattice) -> None:
 
 
 @given(EXACT, N)
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(deadline=None, max_examples=60)
 def test_a_larger_n_begins_with_the_same_scores(lattice: Lattice, n: int) -> None:
     fewer, more = top_n(lattice, n=n), top_n(lattice, n=n + 3)
     assert more.scores[: len(fewer)].tolist() == fewer.scores.tolist()
@@ -114,7 +114,7 @@ def test_a_search_leaves_the_lattice_as_it_was() -> None:
 
 
 @given(EXACT, N, st.sampled_from([0.5, 1.5, 2.5, 4.5]))
-@settings(deadline=None, derandomize=True, max_examples=100)
+@settings(deadline=None, max_examples=100)
 def test_stop_ratio_leaves_out_just_those_that_are_so_much_less_probable(
     all_taggings: Enumerate, lattice: Lattice, n: int, margin: float
 ) -> None:

@@ -70,7 +70,7 @@ def test_nearby_temperatures_are_worse(small: Tagger, by: str) -> None:
 
 
 @given(st.floats(-10, 10), st.floats(-3, 3), st.sampled_from([0.5, 1.0, 2.0]))
-@settings(deadline=None, derandomize=True)
+@settings(deadline=None)
 def test_the_bottom_of_a_valley_is_found_from_anywhere(bottom: float, start: float, power: float) -> None:
     assert lowest(lambda x: abs(x - bottom) ** (2 * power), start) == pytest.approx(bottom, abs=2e-3)
 
