@@ -1,0 +1,420 @@
+"""Layouts of sparse weights: time and memory of learning and tagging beside a dense matrix, on real corpora.
+
+    SAPO_DATA=... python benchmarks/layouts.py [TASK ...]
+
+SAPO learns from each corpus for some passes with dense weights, and what it changes is recorded. Every layout then
+replays these changes, and scores the same sentences with the weights that come out. Times are of the processor, the
+best of several rounds in which the layouts take turns. The prototypes are in layout_kernels.py.
+"""
+
+import gzip
+import os
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Protocol
+
+import layout_kernels as lk
+import numpy as np
+from layout_kernels import Blocks, Chains, Corpus, Hash, Slack, Trace, jit
+
+from sapo.kernels import sapo, score, searches, update
+from sapo.kernels.types import Doubles, Floats, Ints, Longs, Parts, Samples
+from sapo.training.data import Prepared, prepare
+
+DATA = Path(os.environ["SAPO_DATA"])
+PASSES = 5
+ROUNDS = 7
+SENTENCES = 5_000  # at most: a few thousand show what more would
+N = 5  # candidates of SAPO
+RATE = 0.05
+
+TASKS: dict[str, tuple[str, str, str | None]] = {
+    "bc2gm": ("zoo/bc2gm/train.txt.gz", "ner", None),
+    "chunking": ("conll2000/train.txt.gz", "chunking", None),
+    "xpos": ("ud-ewt/train.conllu.gz", "pos", "xpos"),
+    "brown": ("zoo/brown-pos/train.txt.gz", "pos", None),
+    "feats": ("zoo/ud-estonian-ewt/train.conllu.gz", "pos", "feats"),
+}
+
+score_sentence, search_n, normalise, update_all = (
+    score.score_sentence,
+    searches.search_n,
+    sapo.normalise,
+    update.update,
+)
+
+
+# What SAPO changes.
+
+
+@jit
+def learn(
+    order: Longs, samples: Samples, parts: Parts, rate: float, tokens: Ints, labels: Ints, deltas: Floats
+) -> tuple[int, int]:
+    """One pass of SAPO; write down the touched tokens, and after each one's labels and changes a label of -1."""
+    L = parts.nodes.v.shape[1]
+    longest = 1
+    for s in order:
+        longest = max(longest, samples.offsets[s + 1] - samples.offsets[s])
+    node = np.empty((longest, L), np.float32)
+    best = np.empty((longest, L), np.float32)
+    edge = np.empty((1, L, L), np.float32)
+    edge_to = np.empty((1, L, L), np.float32)
+    row = np.empty(L, np.float32)
+    delta = np.zeros(L, np.float32)
+    paths = np.empty((N, longest), np.int32)
+    scores = np.empty(N, np.float64)
+    probability = np.empty(N, np.float64)
+    touched, written = 0, 0
+    for s in order:
+        first = samples.offsets[s]
+        T = samples.offsets[s + 1] - first
+        gold = samples.gold[first : first + T]
+        score_sentence(first, T, samples, parts, 1.0, node, edge, edge_to)
+        found = search_n(0, node, edge, edge_to, T, N, 0, np.inf, best, row, paths, scores)
+        normalise(scores, found, probability)
+        for t in range(T):
+            before = written
+            for k in range(-1, found):
+                y = gold[t] if k < 0 else paths[k, t]
+                delta[y] += rate if k < 0 else -rate * probability[k]
+                new = True
+                for j in range(before, written):
+                    new = new and labels[j] != y
+                if new:
+                    labels[written] = y
+                    written += 1
+            for j in range(before, written):
+                deltas[j] = delta[labels[j]]
+                delta[labels[j]] = 0.0
+            if written == before + 1:  # all agree: nothing changes
+                written = before
+                continue
+            tokens[touched] = first + t
+            labels[written] = -1
+            touched += 1
+            written += 1
+        update_all(first, T, samples, gold, paths, probability, found, 1.0, rate, parts, 0.0, row)
+    return touched, written
+
+
+def record(prepared: Prepared, order: Longs) -> list[Trace]:
+    """The changes of each pass."""
+    parts = prepared.zero_weights().parts
+    room = int(prepared.corpus.tokens) * (N + 2)
+    traces = []
+    for number in range(PASSES):
+        tokens, labels, deltas = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.float32)
+        touched, written = learn(order, prepared.corpus.samples, parts, RATE * 0.9**number, tokens, labels, deltas)
+        labels, deltas = labels[:written], deltas[:written]
+        ends = np.flatnonzero(labels < 0)
+        offsets = np.append(0, ends - np.arange(len(ends))).astype(np.int64)
+        kept = labels >= 0
+        traces.append(Trace(tokens[:touched].copy(), offsets, labels[kept], deltas[kept]))
+    return traces
+
+
+# The layouts: each makes room when a replay stops.
+
+
+class Layout(Protocol):
+    def score(self, corpus: Corpus, node: Floats) -> float: ...
+    def replay(self, corpus: Corpus, trace: Trace) -> None: ...
+    @property
+    def bytes(self) -> int: ...
+
+
+class Dense:
+    def __init__(self, features: int, labels: int, *, averaged: bool = False) -> None:
+        self.weights = np.zeros((features, labels), np.float32)
+        self.sums = np.zeros((features if averaged else 0, labels), np.float32)
+
+    def score(self, corpus: Corpus, node: Floats) -> float:
+        return lk.score_dense(corpus, self.weights, node)
+
+    def replay(self, corpus: Corpus, trace: Trace) -> None:
+        lk.replay_dense(corpus, trace, 0, self.weights, self.sums)
+
+    @property
+    def bytes(self) -> int:
+        return self.weights.nbytes + self.sums.nbytes
+
+
+class BlockPool:
+    """Fields of an entry lie together (8 bytes, 16 with sums) or in arrays of their own (6 bytes, 10 with sums)."""
+
+    def __init__(
+        self,
+        features: int,
+        labels: int,
+        *,
+        together: bool = True,
+        ordered: bool = False,
+        limit: int | None = None,
+        averaged: bool = False,
+    ) -> None:
+        self.labels, self.together, self.ordered, self.averaged = labels, together, ordered, averaged
+        self.limit = limit or labels + 2  # never dense
+        self.blocks = self._room(np.zeros(features, np.int64), 1 << 12, 16)
+        self.blocks.state[[lk.USED, lk.REUSE]] = 2, 1
+
+    def _room(self, head: Longs, entries: int, rows: int) -> Blocks:
+        state = np.zeros(lk.STATE_SIZE, np.int64)
+        dense = np.zeros((rows, self.labels), np.float32)
+        dense_sums = np.zeros_like(dense if self.averaged else dense[:0])
+        state[lk.END], state[lk.DENSE_END] = entries, rows
+        if self.together:
+            memory = np.zeros((entries, 4 if self.averaged else 2), np.int32)
+            floats = memory.view(np.float32)
+            sums = floats[:, 2] if self.averaged else floats[:0, 1]
+            return Blocks(head, memory[:, 0], floats[:, 1], sums, memory[:, 1], dense, dense_sums, state)
+        weights = np.zeros(entries, np.float32)
+        sums = np.zeros_like(weights if self.averaged else weights[:0])
+        links = weights.view(np.int32)
+        return Blocks(head, np.zeros(entries, np.uint16), weights, sums, links, dense, dense_sums, state)
+
+    def grow(self, entries: int, rows: int) -> None:
+        """Room for so many more; twice as much at least."""
+        old = self.blocks
+        state = old.state
+        if state[lk.USED] + entries > state[lk.END]:
+            entries = int(max(2 * state[lk.END], state[lk.USED] + entries))
+        else:
+            entries = int(state[lk.END])
+        rows = int(2 * state[lk.DENSE_END] if state[lk.DENSE_USED] + rows > state[lk.DENSE_END] else state[lk.DENSE_END])
+        new = self._room(old.head, entries, rows)
+        for name in ("labels", "weights", "sums", "dense", "dense_sums"):
+            before = getattr(old, name)
+            getattr(new, name)[: len(before)] = before
+        new.state[:] = state
+        new.state[lk.END], new.state[lk.DENSE_END] = entries, rows
+        self.blocks = new
+
+    def score(self, corpus: Corpus, node: Floats) -> float:
+        return lk.score_blocks(corpus, self.blocks, node)
+
+    def replay(self, corpus: Corpus, trace: Trace) -> None:
+        begin = 0
+        while (begin := lk.replay_blocks(corpus, trace, begin, self.blocks, self.limit, self.ordered)) < len(trace[0]):
+            self.grow(lk.FEATURES * 4 * self.limit, lk.FEATURES)
+
+    @property
+    def bytes(self) -> int:
+        entry = (16 if self.averaged else 8) if self.together else (10 if self.averaged else 6)
+        row = 4 * self.labels * (2 if self.averaged else 1)
+        state = self.blocks.state
+        return int(self.blocks.head.nbytes + entry * state[lk.USED] + row * state[lk.DENSE_USED])
+
+
+class SlackRows:
+    """Begin with the gold pairs; lay out anew when a twentieth of the entries waits."""
+
+    def __init__(self, features: int, labels: int, *, pairs: Longs) -> None:
+        counts = np.bincount(pairs // labels, minlength=features).astype(np.int32)
+        self.rows = self._room(counts)
+        starts = np.repeat(self.rows.starts[:-1] - np.append(0, np.cumsum(counts)[:-1]), counts)
+        self.rows.labels[starts + np.arange(len(pairs))] = pairs % labels
+        self.rows.counts[:] = counts
+
+    def _room(self, counts: Ints) -> Slack:
+        starts = np.append(0, np.cumsum(counts + counts // 2 + 1)).astype(np.int64)
+        waiting = max(20_000, int(counts.sum()) // 20)
+        return Slack(
+            starts,
+            np.zeros(len(counts), np.int32),
+            np.zeros(starts[-1], np.uint16),
+            np.zeros(starts[-1], np.float32),
+            np.zeros(waiting, np.int32),
+            np.zeros(waiting, np.int32),
+            np.zeros(waiting, np.float32),
+            np.zeros(1, np.int64),
+        )
+
+    def _lay_out(self) -> None:
+        old = self.rows
+        waits = np.bincount(old.waiting_rows[: old.waiting[0]], minlength=len(old.counts)).astype(np.int32)
+        self.rows = self._room(old.counts + waits)
+        lk.lay_out(old, self.rows)
+
+    def score(self, corpus: Corpus, node: Floats) -> float:
+        return lk.score_slack(corpus, self.rows, node)
+
+    def replay(self, corpus: Corpus, trace: Trace) -> None:
+        begin = 0
+        while (begin := lk.replay_slack(corpus, trace, begin, self.rows)) < len(trace.tokens):
+            self._lay_out()
+        self._lay_out()
+
+    @property
+    def bytes(self) -> int:
+        return sum(array.nbytes for array in self.rows)
+
+
+class HashTable:
+    def __init__(self, features: int, labels: int) -> None:
+        self.labels = labels
+        self.table = self._room(1 << 14)
+
+    def _room(self, slots: int) -> Hash:
+        return Hash(np.zeros(slots, np.int64), np.zeros(slots, np.float32), np.zeros(1, np.int64))
+
+    def score(self, corpus: Corpus, node: Floats) -> float:
+        return lk.score_hash(corpus, self.table, node)
+
+    def replay(self, corpus: Corpus, trace: Trace) -> None:
+        begin = 0
+        while (begin := lk.replay_hash(corpus, trace, begin, self.table, self.labels)) < len(trace.tokens):
+            old, self.table = self.table, self._room(2 * len(self.table.keys))
+            lk.rehash(old, self.table)
+
+    @property
+    def bytes(self) -> int:
+        return sum(array.nbytes for array in self.table)
+
+
+class ChainedEntries:
+    def __init__(self, features: int, labels: int) -> None:
+        self.chains = self._room(np.zeros(features, np.int32), 1 << 12, np.ones(1, np.int64))
+
+    def _room(self, head: Ints, entries: int, used: Longs) -> Chains:
+        memory = np.zeros((entries, 3), np.int32)
+        return Chains(head, memory[:, 0], memory.view(np.float32)[:, 1], memory[:, 2], used)
+
+    def score(self, corpus: Corpus, node: Floats) -> float:
+        return lk.score_chains(corpus, self.chains, node)
+
+    def replay(self, corpus: Corpus, trace: Trace) -> None:
+        begin = 0
+        while (begin := lk.replay_chains(corpus, trace, begin, self.chains)) < len(trace.tokens):
+            old, count = self.chains, len(self.chains.labels)
+            self.chains = self._room(old.head, 2 * count, old.used)
+            for name in ("labels", "weights", "next"):
+                getattr(self.chains, name)[:count] = getattr(old, name)
+
+    @property
+    def bytes(self) -> int:
+        return int(self.chains.head.nbytes + 12 * self.chains.used[0])
+
+
+# Measuring.
+
+
+def layouts_for(features: int, labels: int, pairs: Longs) -> dict[str, Callable[[], Layout]]:
+    """What is compared. Rows are dense from so many entries on; 'L/8' is at least 2, and 1 where there are 8 labels."""
+
+    def blocks(**options: Any) -> Callable[[], Layout]:
+        return lambda: BlockPool(features, labels, **options)
+
+    def part(k: int) -> int:
+        return 1 if labels <= 8 else max(2, labels // k)
+
+    return {
+        "dense": lambda: Dense(features, labels),
+        "blocks, fields apart": blocks(together=False),
+        "blocks, fields together": blocks(),
+        "blocks, together, in order": blocks(ordered=True),
+        "blocks, together, dense from L/2": blocks(limit=part(2)),
+        "blocks, together, dense from L/4": blocks(limit=part(4)),
+        "blocks, together, dense from L/8": blocks(limit=part(8)),
+        "blocks, apart, dense from L/8": blocks(limit=part(8), together=False),
+        "blocks, together, dense from L/16": blocks(limit=part(16)),
+        "gold pairs with slack": lambda: SlackRows(features, labels, pairs=pairs),
+        "chains": lambda: ChainedEntries(features, labels),
+        "hash": lambda: HashTable(features, labels),
+        "dense, averaged": lambda: Dense(features, labels, averaged=True),
+        "blocks, together, dense from L/8, averaged": blocks(limit=part(8), averaged=True),
+        "blocks, apart, dense from L/8, averaged": blocks(limit=part(8), together=False, averaged=True),
+    }
+
+
+def timed(work: Callable[[], object]) -> float:
+    begin = time.process_time()
+    work()
+    return time.process_time() - begin
+
+
+def read(task: str) -> Prepared:
+    path, template, label = TASKS[task]
+    if task != "brown":
+        return prepare(DATA / path, template=template, label=label)
+    pairs = []
+    for sentence in gzip.decompress((DATA / path).read_bytes()).decode().split("\n\n")[:SENTENCES]:
+        lines = [line.split("\t") for line in sentence.split("\n") if line]
+        pairs.append(([line[0] for line in lines], [line[-1] for line in lines]))
+    return prepare([pair for pair in pairs if pair[0]], template=template)
+
+
+def measure(task: str) -> None:
+    prepared = read(task)
+    encoded, features, labels = prepared.corpus, prepared.encoder.features, len(prepared.labels)
+    order = np.random.default_rng(0).permutation(encoded.sentences)[:SENTENCES]
+    traces = record(prepared, order)
+    corpus = Corpus(order, encoded.offsets, encoded.row_offsets, encoded.rows)
+    lengths = np.diff(encoded.offsets)
+    tokens = int(lengths[order].sum())
+    node = np.empty((lengths.max(), labels), np.float32)
+    owners = np.repeat(encoded.gold, np.diff(encoded.row_offsets))
+    pairs = np.unique(encoded.rows.astype(np.int64) * labels + owners)
+    print(f"\n### {task}: {labels} labels, {features:,} features, {tokens:,} tokens; touched in each pass: ", end="")
+    print(", ".join(f"{len(trace.tokens) / tokens:.1%}" for trace in traces), end="; ")
+    print(f"labels of a touched token: {len(traces[-1].labels) / len(traces[-1].tokens):.2f}")
+
+    made, reference = {}, None
+    results: dict[str, list[float]] = {}
+    for name, make in layouts_for(features, labels, pairs).items():
+        results[name] = [np.inf] * 3
+        for _ in range(3):
+            made[name] = layout = make()
+            results[name][1] = min(results[name][1], timed(lambda: layout.replay(corpus, traces[0])))  # noqa: B023
+            for trace in traces[1:-1]:
+                layout.replay(corpus, trace)
+            results[name][2] = min(results[name][2], timed(lambda: layout.replay(corpus, traces[-1])))  # noqa: B023
+        if reference is None:
+            reference = made[name]
+            assert isinstance(reference, Dense)
+            describe(reference, corpus)
+        check(reference, layout, corpus, node)
+    few = corpus._replace(order=order[:100])
+    for _ in range(ROUNDS):
+        for name, layout in made.items():
+            part, share = (few, lengths[order[:100]].sum()) if name == "hash" else (corpus, tokens)
+            results[name][0] = min(results[name][0], timed(lambda: layout.score(part, node)) / share)  # noqa: B023
+    print("\n| layout | score, ns a token | to dense | first pass, ns a touched token | to dense ", end="")
+    print("| last pass | to dense | MB |\n|---|--:|--:|--:|--:|--:|--:|--:|")
+    for name, (scoring, growing, changing) in results.items():
+        base = results["dense, averaged" if "averaged" in name else "dense"]
+        ns = scoring * 1e9, growing * 1e9 / len(traces[0].tokens), changing * 1e9 / len(traces[-1].tokens)
+        ratios = scoring / base[0], growing / base[1], changing / base[2]
+        cells = " | ".join(f"{a:,.0f} | {b:.2f}" for a, b in zip(ns, ratios, strict=True))
+        print(f"| {name} | {cells} | {made[name].bytes / 1e6:.1f} |", flush=True)
+
+
+def describe(dense: Dense, corpus: Corpus) -> None:
+    used = (dense.weights != 0).sum(axis=1)
+    seen = used[corpus.rows]
+    print(f"\nLabels a feature uses: {used.mean():.2f} in the mean, none at all {np.mean(used == 0):.1%} of the features;")
+    print(f"where a token has the feature: {seen.mean():.1f}, none {np.mean(seen == 0):.1%}", end="; ")
+    print(f"features a token: {len(corpus.rows) / (len(corpus.row_offsets) - 1):.1f}")
+
+
+def check(reference: Dense, layout: Layout, corpus: Corpus, node: Floats) -> None:
+    """All layouts have the same weights in the end."""
+    for s in corpus.order[:5]:
+        one = corpus._replace(order=np.array([s]))
+        T = corpus.offsets[s + 1] - corpus.offsets[s]
+        reference.score(one, node)
+        expected = node[:T].copy()
+        layout.score(one, node)
+        np.testing.assert_allclose(node[:T], expected, atol=1e-3)
+
+
+def main() -> None:
+    for task in sys.argv[1:] or TASKS:
+        measure(task)
+
+
+if __name__ == "__main__":
+    main()
