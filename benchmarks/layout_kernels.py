@@ -152,6 +152,10 @@ def replay_blocks(corpus: Corpus, trace: Trace, begin: int, b: Blocks, limit: in
         for i in range(first, last):
             f = rows[i]
             before = head = heads[f]
+            if head < 0 and not averaged:  # nothing to find: most of what is touched is dense
+                for j in range(offsets[u], offsets[u + 1]):
+                    dense[-1 - head, labels[j]] += deltas[j]
+                continue
             for j in range(offsets[u], offsets[u + 1]):
                 y, delta = labels[j], deltas[j]
                 start, count = head >> 20, (head >> 4) & 0xFFFF
@@ -230,6 +234,19 @@ def release(b: Blocks, head: int) -> None:
     if head > 0 and b.state[REUSE]:
         b.links[head >> 20] = b.state[FREE + (head & 15)]
         b.state[FREE + (head & 15)] = head >> 20
+
+
+@jit
+def unpack(b: Blocks, weights: Floats) -> None:
+    """Write all rows into a matrix."""
+    heads, entry_labels, entries, dense = b.head, b.labels, b.weights, b.dense
+    for f in range(len(heads)):
+        head = heads[f]
+        if head < 0:
+            weights[f] = dense[-1 - head]
+        else:
+            for k in range(head >> 20, (head >> 20) + ((head >> 4) & 0xFFFF)):
+                weights[f, entry_labels[k]] += entries[k]
 
 
 # c. Rows with slack: pairs of features and gold labels, and some free places behind each row. What does not fit waits in a
@@ -442,3 +459,35 @@ def replay_chains(corpus: Corpus, trace: Trace, begin: int, e: Chains) -> int:
                     heads[f] = k
                 weights[k] += deltas[j]
     return len(tokens)
+
+
+# Frozen: features in an order where those with dense rows come first, so that no row has to be looked up.
+
+
+@jit
+def score_frozen(
+    corpus: Corpus, dense: Floats, starts: Ints, entry_labels: Any, weights: Floats, node: Floats
+) -> float:
+    """Features below len(dense) are rows of it; the others have the entries starts[f - len(dense)] and following."""
+    order, offsets, row_offsets, rows = corpus
+    D, L = dense.shape
+    later = np.empty(FEATURES, np.int64)
+    total = 0.0
+    for s in order:
+        first = offsets[s]
+        for token in range(first, offsets[s + 1]):
+            out = node[token - first]
+            for y in range(L):
+                out[y] = 0.0
+            n = 0
+            for i in range(row_offsets[token], row_offsets[token + 1]):
+                f = rows[i]
+                if f < D:
+                    later[n] = f
+                    n += 1
+                else:
+                    for k in range(starts[f - D], starts[f - D + 1]):
+                        out[entry_labels[k]] += weights[k]
+            add_dense(dense, later, n, out)
+        total += node[0, 0]
+    return total

@@ -1,6 +1,6 @@
 """Layouts of sparse weights: time and memory of learning and tagging beside a dense matrix, on real corpora.
 
-    SAPO_DATA=... python benchmarks/layouts.py [TASK ...]
+    SAPO_DATA=... python benchmarks/layouts.py [TASK | threads | frozen ...]
 
 SAPO learns from each corpus for some passes with dense weights, and what it changes is recorded. Every layout then
 replays these changes, and scores the same sentences with the weights that come out. Times are of the processor, the
@@ -8,6 +8,7 @@ best of several rounds in which the layouts take turns. The prototypes are in la
 """
 
 import gzip
+import itertools
 import os
 import sys
 import time
@@ -16,12 +17,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol
 
-import layout_kernels as lk
 import numpy as np
-from layout_kernels import Blocks, Chains, Corpus, Hash, Slack, Trace, jit
 
-from sapo.kernels import sapo, score, searches, update
-from sapo.kernels.types import Doubles, Floats, Ints, Longs, Parts, Samples
+import layout_kernels as lk
+from layout_kernels import Blocks, Chains, Corpus, Hash, Slack, Trace, jit
+from sapo.kernels import sapo, score, searches, update, viterbi
+from sapo.kernels.types import Floats, Ints, Longs, Parts, Samples
 from sapo.training.data import Prepared, prepare
 
 DATA = Path(os.environ["SAPO_DATA"])
@@ -101,12 +102,12 @@ def learn(
     return touched, written
 
 
-def record(prepared: Prepared, order: Longs) -> list[Trace]:
-    """The changes of each pass."""
-    parts = prepared.zero_weights().parts
+def record(prepared: Prepared, order: Longs, passes: int = PASSES, parts: Parts | None = None) -> list[Trace]:
+    """The changes of each pass, starting from these weights or from none."""
+    parts = parts or prepared.zero_weights().parts
     room = int(prepared.corpus.tokens) * (N + 2)
     traces = []
-    for number in range(PASSES):
+    for number in range(passes):
         tokens, labels, deltas = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.float32)
         touched, written = learn(order, prepared.corpus.samples, parts, RATE * 0.9**number, tokens, labels, deltas)
         labels, deltas = labels[:written], deltas[:written]
@@ -184,7 +185,9 @@ class BlockPool:
             entries = int(max(2 * state[lk.END], state[lk.USED] + entries))
         else:
             entries = int(state[lk.END])
-        rows = int(2 * state[lk.DENSE_END] if state[lk.DENSE_USED] + rows > state[lk.DENSE_END] else state[lk.DENSE_END])
+        rows = int(
+            2 * state[lk.DENSE_END] if state[lk.DENSE_USED] + rows > state[lk.DENSE_END] else state[lk.DENSE_END]
+        )
         new = self._room(old.head, entries, rows)
         for name in ("labels", "weights", "sums", "dense", "dense_sums"):
             before = getattr(old, name)
@@ -321,6 +324,7 @@ def layouts_for(features: int, labels: int, pairs: Longs) -> dict[str, Callable[
         "blocks, together, dense from L/8": blocks(limit=part(8)),
         "blocks, apart, dense from L/8": blocks(limit=part(8), together=False),
         "blocks, together, dense from L/16": blocks(limit=part(16)),
+        "dense rows when touched": blocks(limit=1),
         "gold pairs with slack": lambda: SlackRows(features, labels, pairs=pairs),
         "chains": lambda: ChainedEntries(features, labels),
         "hash": lambda: HashTable(features, labels),
@@ -341,7 +345,8 @@ def read(task: str) -> Prepared:
     if task != "brown":
         return prepare(DATA / path, template=template, label=label)
     pairs = []
-    for sentence in gzip.decompress((DATA / path).read_bytes()).decode().split("\n\n")[:SENTENCES]:
+    sentences = gzip.decompress((DATA / path).read_bytes()).decode().split("\n\n")
+    for sentence in sentences[:: len(sentences) // SENTENCES]:  # the whole corpus has too large a matrix
         lines = [line.split("\t") for line in sentence.split("\n") if line]
         pairs.append(([line[0] for line in lines], [line[-1] for line in lines]))
     return prepare([pair for pair in pairs if pair[0]], template=template)
@@ -395,7 +400,9 @@ def measure(task: str) -> None:
 def describe(dense: Dense, corpus: Corpus) -> None:
     used = (dense.weights != 0).sum(axis=1)
     seen = used[corpus.rows]
-    print(f"\nLabels a feature uses: {used.mean():.2f} in the mean, none at all {np.mean(used == 0):.1%} of the features;")
+    print(
+        f"\nLabels a feature uses: {used.mean():.2f} in the mean, none at all {np.mean(used == 0):.1%} of the features;"
+    )
     print(f"where a token has the feature: {seen.mean():.1f}, none {np.mean(seen == 0):.1%}", end="; ")
     print(f"features a token: {len(corpus.rows) / (len(corpus.row_offsets) - 1):.1f}")
 
@@ -411,9 +418,246 @@ def check(reference: Dense, layout: Layout, corpus: Corpus, node: Floats) -> Non
         np.testing.assert_allclose(node[:T], expected, atol=1e-3)
 
 
+# Threads.
+
+
+def race(task: str) -> None:
+    """Two threads replay one half each, or both all of it, without locks.
+
+    Each has an arena for its new blocks, and none is reused. To replay the same at the same time is the worst case.
+    """
+    prepared = read(task)
+    encoded, features, labels = prepared.corpus, prepared.encoder.features, len(prepared.labels)
+    order = np.random.default_rng(0).permutation(encoded.sentences)[:SENTENCES]
+    trace = record(prepared, order, passes=1)[0]
+    corpus = Corpus(order, encoded.offsets, encoded.row_offsets, encoded.rows)
+    middle = len(trace.tokens) // 2
+    cut = trace.offsets[middle]
+    halves = (
+        Trace(trace.tokens[:middle], trace.offsets[: middle + 1], trace.labels[:cut], trace.deltas[:cut]),
+        Trace(trace.tokens[middle:], trace.offsets[middle:] - cut, trace.labels[cut:], trace.deltas[cut:]),
+    )
+    print(f"\n### {task}: two threads replay the first pass ({len(trace.tokens):,} touched tokens), without locks\n")
+    print("| layout | both replay | weights that differ from those of one thread | sum of differences, of all |")
+    print("|---|---|--:|--:|")
+    kinds = (("dense", None), ("blocks, together", {}), ("blocks, apart", {"together": False}))
+    for (name, options), what in itertools.product(kinds, ("a half", "the same")):
+        works = halves if what == "a half" else (trace, trace)
+        expected = Dense(features, labels)
+        for work in works:
+            expected.replay(corpus, work)
+        wrong, off = [], []
+        for _ in range(20):
+            weights = np.zeros((features, labels), np.float32)
+            with ThreadPoolExecutor(2) as pool:
+                if options is None:
+                    jobs = [pool.submit(lk.replay_dense, corpus, half, 0, weights, weights[:0]) for half in works]
+                else:
+                    shared = BlockPool(features, labels, limit=max(2, labels // 8), **options)
+                    arenas = _arenas(shared, 2)
+                    args = shared.limit, shared.ordered
+                    jobs = [
+                        pool.submit(lk.replay_blocks, corpus, half, 0, b, *args)
+                        for half, b in zip(works, arenas, strict=True)
+                    ]
+                ends = [job.result() for job in jobs]
+            assert ends == [len(half.tokens) for half in works]
+            if options is not None:
+                lk.unpack(shared.blocks, weights)
+            difference = np.abs(weights - expected.weights)
+            used = np.count_nonzero(expected.weights)
+            wrong.append(np.count_nonzero(difference > 1e-4) / used)
+            off.append(float(difference.sum() / np.abs(expected.weights).sum()))
+        print(f"| {name} | {what} | {np.mean(wrong):.4%} | {np.mean(off):.4%} |", flush=True)
+
+
+def _arenas(pool: BlockPool, count: int) -> list[Blocks]:
+    """The same pool for each thread, with a share of the free room of its own."""
+    entries, rows = 4_000_000, 8_000_000 // pool.labels
+    pool.grow(count * entries, 0)
+    while pool.blocks.state[lk.DENSE_END] < count * rows:
+        pool.grow(0, int(pool.blocks.state[lk.DENSE_END]) + 1)
+    arenas = []
+    for k in range(count):
+        state = np.zeros(lk.STATE_SIZE, np.int64)
+        state[[lk.USED, lk.END]] = 2 + k * entries, 2 + (k + 1) * entries - 2
+        state[[lk.DENSE_USED, lk.DENSE_END]] = k * rows, (k + 1) * rows
+        arenas.append(pool.blocks._replace(state=state))
+    return arenas
+
+
+# Tagging with weights that do not change any more.
+
+
+def frozen() -> None:
+    """Ways to score the test set of CoNLL-2000 with a model of the training set."""
+    path, template, _ = TASKS["chunking"]
+    prepared = prepare(DATA / path, dev=DATA / path.replace("train", "test"), template=template)
+    assert prepared.dev is not None
+    encoded, test, labels = prepared.corpus, prepared.dev.corpus, len(prepared.labels)
+    order = np.random.default_rng(0).permutation(encoded.sentences)
+    parts = prepared.zero_weights().parts
+    record(prepared, order, parts=parts)
+    weights, edges, bans = parts.nodes.v, parts.edges.v, parts.bans
+    corpus = Corpus(np.arange(test.sentences), test.offsets, test.row_offsets, test.rows)
+    node = np.empty((np.diff(test.offsets).max(), labels), np.float32)
+
+    kept = (weights != 0).any(axis=1)
+    known = renumbered(corpus, np.where(kept, np.cumsum(kept) - 1, -1))
+    some = np.ascontiguousarray(weights[kept])
+    ways: dict[str, tuple[Callable[[], float], float, float]] = {}
+    ways["dense"] = lambda: lk.score_dense(corpus, weights, node), weights.nbytes, len(corpus.rows)
+    ways["dense, no rows of zeros"] = lambda: lk.score_dense(known, some, node), some.nbytes, len(known.rows)
+    for name, limit in (("sparse", labels + 1), ("dense from L/2", 11), ("dense from L/4", 5), ("dense from L/8", 2)):
+        ways[name] = mixed(known, some, limit, node)
+    folded, fewer = fold(prepared, weights, corpus)
+    ways["folded"] = lambda: lk.score_dense(fewer, folded, node), folded.nbytes, len(fewer.rows)
+    best = dict.fromkeys(ways, np.inf)
+    for _ in range(3 * ROUNDS):
+        for name, (work, _, _) in ways.items():
+            best[name] = min(best[name], timed(work))
+    print("\n### Frozen: scoring the test set of CoNLL-2000, 22 labels\n")
+    print("| rows | ns a token | to dense | rows a token | MB |\n|---|--:|--:|--:|--:|")
+    for name, (_, size, rows) in ways.items():
+        ns = best[name] * 1e9 / test.tokens
+        ratio = best[name] / best["dense"]
+        print(f"| {name} | {ns:.0f} | {ratio:.2f} | {rows / test.tokens:.1f} | {size / 1e6:.1f} |")
+
+    tag_all(
+        {"dense": (weights, corpus), "dense, no rows of zeros": (some, known), "folded": (folded, fewer)}, edges, bans
+    )
+
+
+def tag_all(ways: dict[str, tuple[Floats, Corpus]], edges: Floats, bans: Floats) -> None:
+    """Scoring and Viterbi, also with labels that do not exist up to 24 and 32, which make whole vectors."""
+    cases = {
+        (name, wide): (corpus, padded(weights, edges, bans, wide))
+        for name, (weights, corpus) in ways.items()
+        for wide in (weights.shape[1], 24, 32)
+    }
+    best, found = dict.fromkeys(cases, np.inf), {}
+    for _ in range(3 * ROUNDS):
+        for case, (corpus, arrays) in cases.items():
+            tags = found[case] = np.zeros(corpus.offsets[-1], np.int32)
+            best[case] = min(best[case], timed(lambda: tag_sentences(corpus, arrays, tags)))  # noqa: B023
+    print("\n| scoring and Viterbi | labels in memory | ns a token | to today | other tags |\n|---|--:|--:|--:|--:|")
+    today = next(iter(cases))
+    for case, seconds in best.items():
+        other = np.count_nonzero(found[case] != found[today])
+        ns = seconds * 1e9 / len(found[case])
+        print(f"| {case[0]} | {case[1]} | {ns:.0f} | {seconds / best[today]:.2f} | {other} |")
+
+
+def padded(weights: Floats, edges: Floats, bans: Floats, labels: int) -> tuple[Floats, Floats, Floats]:
+    """The same with more labels, which are forbidden."""
+    L = weights.shape[1]
+    wide = np.zeros((len(weights), labels), np.float32)
+    wide[:, :L] = weights
+    wide_edges = np.zeros((labels, labels), np.float32)
+    wide_edges[:L, :L] = edges
+    wide_bans = np.full((labels + 2, labels), -np.inf, np.float32)
+    wide_bans[:L, :L], wide_bans[-2:, :L] = bans[:L], bans[L:]
+    return wide, wide_edges, wide_bans
+
+
+def tag_sentences(corpus: Corpus, arrays: tuple[Floats, Floats, Floats], tags: Ints) -> None:
+    weights, edges, bans = arrays
+    floats, ints, longs = np.empty(0, np.float32), np.empty(0, np.int32), np.zeros(1, np.int64)
+    pairs = np.empty((0, 1), np.float32)
+    viterbi.tag_sentences(
+        corpus.offsets,
+        corpus.row_offsets,
+        corpus.rows,
+        floats,
+        longs,
+        ints,
+        weights,
+        edges,
+        pairs,
+        longs,
+        ints,
+        bans,
+        tags,
+    )
+
+
+def renumbered(corpus: Corpus, numbers: Longs) -> Corpus:
+    """The same with other numbers of features; those of -1 are left out."""
+    rows = numbers[corpus.rows]
+    kept = np.append(0, np.cumsum(rows >= 0))
+    return corpus._replace(row_offsets=kept[corpus.row_offsets], rows=rows[rows >= 0].astype(np.int32))
+
+
+def mixed(corpus: Corpus, weights: Floats, limit: int, node: Floats) -> tuple[Callable[[], float], float, float]:
+    """Dense rows first, then sparse ones."""
+    used = (weights != 0).sum(axis=1)
+    order = np.argsort(used < limit, kind="stable")
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = np.arange(len(order))
+    D = int((used >= limit).sum())
+    dense, sparse = np.ascontiguousarray(weights[order[:D]]), weights[order[D:]]
+    rows, places = np.nonzero(sparse)
+    starts = np.append(0, np.cumsum(used[order[D:]])).astype(np.int32)
+    entries = places.astype(np.uint16), sparse[rows, places]
+    other = renumbered(corpus, numbers)
+    size = dense.nbytes + starts.nbytes + sum(array.nbytes for array in entries)
+    return lambda: lk.score_frozen(other, dense, starts, *entries, node), size, len(other.rows)
+
+
+def fold(prepared: Prepared, weights: Floats, test: Corpus) -> tuple[Floats, Corpus]:
+    """Add the row of a feature to those of features that imply it: `pos[0] = NN` to `pos[0] & pos[1] = NN & VB`.
+
+    A token that has the larger feature then does not need the smaller one. Each template is folded into the smallest
+    template that has all of its atoms.
+    """
+    encoder: Any = prepared.encoder
+    group = encoder.groups()
+    atoms = [frozenset(table.atoms) for table in encoder.layout.tables[: encoder.layout.node_tables]]
+    parent = [
+        min((b for b in range(len(atoms)) if atoms[a] < atoms[b]), key=lambda b: len(atoms[b]), default=-1)
+        for a in range(len(atoms))
+    ]
+    train = by_template(prepared.corpus.row_offsets, prepared.corpus.rows, group, len(atoms))
+    folded = weights.copy()
+    for a in sorted(range(len(atoms)), key=lambda a: len(atoms[a])):
+        if parent[a] >= 0:
+            child, whole = train[:, a], train[:, parent[a]]
+            both = (child >= 0) & (whole >= 0)
+            child_of = np.full(len(weights), -1)
+            child_of[whole[both]] = child[both]
+            found = np.flatnonzero(child_of >= 0)
+            folded[found] += folded[child_of[found]]
+    grid = by_template(test.row_offsets, test.rows, group, len(atoms))
+    kept = grid >= 0
+    for a, b in enumerate(parent):
+        if b >= 0:
+            kept[:, a] &= grid[:, b] < 0
+    fewer = test._replace(row_offsets=np.append(0, np.cumsum(kept.sum(axis=1))), rows=grid[kept].astype(np.int32))
+    for token in range(0, len(grid), 1000):  # the scores stay the same
+        mine = slice(*fewer.row_offsets[token : token + 2])
+        whole = slice(*test.row_offsets[token : token + 2])
+        np.testing.assert_allclose(
+            folded[fewer.rows[mine]].sum(axis=0), weights[test.rows[whole]].sum(axis=0), atol=1e-3
+        )
+    return folded, fewer
+
+
+def by_template(row_offsets: Longs, rows: Ints, group: Ints, templates: int) -> Longs:
+    """The feature of each token and template, or -1."""
+    grid = np.full((len(row_offsets) - 1, templates), -1)
+    grid[np.repeat(np.arange(len(grid)), np.diff(row_offsets)), group[rows]] = rows
+    return grid
+
+
 def main() -> None:
-    for task in sys.argv[1:] or TASKS:
-        measure(task)
+    for name in sys.argv[1:] or [*TASKS, "threads", "frozen"]:
+        if name == "threads":
+            race("chunking")
+            race("xpos")
+        elif name == "frozen":
+            frozen()
+        else:
+            measure(name)
 
 
 if __name__ == "__main__":
