@@ -3,8 +3,8 @@
 A trace is what SAPO changed: for each touched token the labels (the gold label and its rivals) and what each got. Every
 layout replays it from where it stopped and returns how far it came: where room runs out Python must make more.
 
-Kernels take the arrays out of their tuples before any loop: numba counts references at each access, which made updates
-five times as slow.
+Kernels take the arrays out of their tuples before any loop: numba counts references at each access, and updates took
+several times as long.
 """
 
 from typing import Any, NamedTuple
@@ -249,8 +249,8 @@ def unpack(b: Blocks, weights: Floats) -> None:
                 weights[f, entry_labels[k]] += entries[k]
 
 
-# c. Rows with slack: pairs of features and gold labels, and some free places behind each row. What does not fit waits in a
-# list until all rows are laid out anew; until then no score sees it.
+# c. Rows with slack: pairs of features and gold labels, and some free places behind each row. What does not fit
+# waits in a list until all rows are laid out anew; until then no score sees it.
 
 
 class Slack(NamedTuple):

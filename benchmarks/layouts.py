@@ -12,6 +12,7 @@ import itertools
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -344,12 +345,15 @@ def read(task: str) -> Prepared:
     path, template, label = TASKS[task]
     if task != "brown":
         return prepare(DATA / path, template=template, label=label)
+    # The matrix of the whole corpus is too large; sentences with the rarest labels have all labels between them.
     pairs = []
-    sentences = gzip.decompress((DATA / path).read_bytes()).decode().split("\n\n")
-    for sentence in sentences[:: len(sentences) // SENTENCES]:  # the whole corpus has too large a matrix
+    for sentence in gzip.decompress((DATA / path).read_bytes()).decode().split("\n\n"):
         lines = [line.split("\t") for line in sentence.split("\n") if line]
-        pairs.append(([line[0] for line in lines], [line[-1] for line in lines]))
-    return prepare([pair for pair in pairs if pair[0]], template=template)
+        if lines:
+            pairs.append(([line[0] for line in lines], [line[-1] for line in lines]))
+    count = Counter(tag for _, tags in pairs for tag in tags)
+    pairs.sort(key=lambda pair: min(count[tag] for tag in pair[1]))
+    return prepare(pairs[:SENTENCES], template=template)
 
 
 def measure(task: str) -> None:
@@ -653,7 +657,6 @@ def main() -> None:
     for name in sys.argv[1:] or [*TASKS, "threads", "frozen"]:
         if name == "threads":
             race("chunking")
-            race("xpos")
         elif name == "frozen":
             frozen()
         else:
