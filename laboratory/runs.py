@@ -102,7 +102,9 @@ class _Log(Observer):
 def _network_settings(system: System, sentences: int) -> Line:
     if system.learner not in LAYERS:
         return {}
-    return network_options(system.learner, dict(system.options)).settled(system.learner, sentences).as_json()
+    options = network_options(system.learner, dict(system.options))
+    assert options is not None
+    return options.settled(system.learner, sentences).as_json()
 
 
 def _first_line(task: Task, system: System, settings: Settings, setup: Setup, data: TaskData) -> Line:

@@ -135,7 +135,7 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
         "the dev data": dev,
         "the template": None if plan.template in PRESETS else plan.template,
         "the rules": rules,
-        "the vectors": plan.network.vectors,
+        "the vectors": None if plan.network is None else plan.network.vectors,
     }
     refuse_same_file(inputs, {"-o": output, "--checkpoint": plan.checkpoint, "--log": log})
     for source in (train, dev, rules, continued):

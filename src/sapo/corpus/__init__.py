@@ -1,7 +1,7 @@
 """Read and write corpora: files in, sentences or blocks of bytes out, and back."""
 
 from sapo.corpus.blocks import LABEL, Block, Sentence, block_from_sentences, block_sentences
-from sapo.corpus.formats import FORMATS, first_and_all, format_of, read, read_blocks
+from sapo.corpus.formats import FORMATS, format_of, read, read_blocks
 
 __all__ = [
     "FORMATS",
@@ -10,7 +10,6 @@ __all__ = [
     "Sentence",
     "block_from_sentences",
     "block_sentences",
-    "first_and_all",
     "format_of",
     "read",
     "read_blocks",

@@ -1,6 +1,5 @@
 """Find the format of a file, with its reader and writer."""
 
-import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -72,11 +71,3 @@ def sentences_of(block: Block, format: str) -> Iterator[Sentence]:
     """Return the sentences of a block with all that its format knows of them, such as the running text."""
     sentences: Iterator[Sentence] = getattr(FORMATS[format], "sentences", block_sentences)(block)
     return sentences
-
-
-def first_and_all(blocks: Iterator[Block], name: str) -> tuple[Block, Iterator[Block]]:
-    """Return the first block that holds a sentence, and all blocks from it on; raise SapoError if there is none."""
-    for block in blocks:
-        if len(block.offsets) > 1:
-            return block, itertools.chain([block], blocks)
-    raise SapoError(f"{name}: holds no sentence")

@@ -1,5 +1,6 @@
 """Labelled data from the user in (a file, sentences, or pairs of tokens and tags), checked blocks or pairs out."""
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sapo.corpus import LABEL, Block, Sentence, block_from_sentences, first_and_all, read_blocks
+from sapo.corpus import LABEL, Block, Sentence, block_from_sentences, read_blocks
 from sapo.corpus.tokens import check_labels, check_sentence, sentence_block
 from sapo.errors import SapoError
 from sapo.tags import MISSING
@@ -92,3 +93,11 @@ def _without_empty(blocks: Iterator[Block]) -> Iterator[Block]:
         for sentence in np.flatnonzero(np.diff(block.offsets) == 0).tolist():
             raise SapoError(f"{block.place_of_sentence(sentence)} has no tokens; leave it out")
         yield block
+
+
+def first_and_all(blocks: Iterator[Block], name: str) -> tuple[Block, Iterator[Block]]:
+    """Return the first block that holds a sentence, and all blocks from it on; raise SapoError if there is none."""
+    for block in blocks:
+        if len(block.offsets) > 1:
+            return block, itertools.chain([block], blocks)
+    raise SapoError(f"{name}: holds no sentence")

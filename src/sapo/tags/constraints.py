@@ -70,6 +70,8 @@ def bans_of(constraints: Constraints, labels: Sequence[str], shown: Sequence[str
                 bans[len(labels) + 1, place[before]] = 0
             else:
                 bans[place[before], place[after]] = 0
+    if not constraints.rules:
+        return bans
     if not shown:
         apply_rules(bans, constraints.rules, labels)
         return bans
@@ -105,7 +107,7 @@ def find_constraints(
     """
     counts = transition_counts(gold, offsets, len(labels))
     found, notes = _of_scheme(labels, counts, scheme) if on else (Constraints(), [])
-    length = impossible_length(bans_of(found, labels))
+    length = 0 if found.scheme is None else impossible_length(bans_of(found, labels))
     if length:
         notes = [f"constraints are off: no sentence of {length} tokens would have a valid {found.scheme} tagging"]
         found = Constraints()

@@ -50,9 +50,7 @@ def make_gold(labels: Sequence[str], corpus: EncodedCorpus, options: LabelOption
     """`labels` are those that were read, missing ones and all; the gold tags of the corpus are places in them."""
     what = "training data"
     outer, gold = open_missing(labels, corpus.gold, options.marks, what)
-    importance = importance_of_tokens(
-        outer, gold, corpus.offsets, sample_weight=options.sample_weight, class_weight=options.class_weight
-    )
+    importance = _importance(outer, gold, corpus, options.sample_weight, options.class_weight)
     learned, shown = list(outer), tuple[str, ...]()
     allowed = corpus.allowed
     notes: list[str] = []
@@ -75,6 +73,19 @@ def make_gold(labels: Sequence[str], corpus: EncodedCorpus, options: LabelOption
     )
     corpus = dataclasses.replace(corpus, gold=gold, importance=importance, allowed=allowed)
     return Gold(learned, outer, shown, corpus, constraints, bans, [*notes, *more])
+
+
+def _importance(
+    labels: Sequence[str],
+    gold: Ints,
+    corpus: EncodedCorpus,
+    sample_weight: Sequence[float] | None,
+    class_weight: Mapping[str, float] | str | None,
+) -> Floats:
+    """Return how much each token counts; nothing where nobody gave weights."""
+    if sample_weight is None and class_weight is None:
+        return corpus.importance
+    return importance_of_tokens(labels, gold, corpus.offsets, sample_weight=sample_weight, class_weight=class_weight)
 
 
 def _in_scheme(scheme: str, labels: list[str], gold: Ints, corpus: EncodedCorpus) -> tuple[LearnedLabels, list[str]]:
@@ -116,9 +127,7 @@ def grown_gold(
                 f"{what}: '{mark}' is a label of the model and cannot mark a missing tag; choose another mark"
             )
     outer, gold = open_missing(labels, corpus.gold, marks, what)
-    importance = importance_of_tokens(
-        outer, gold, corpus.offsets, sample_weight=sample_weight, class_weight=class_weight
-    )
+    importance = _importance(outer, gold, corpus, sample_weight, class_weight)
     learned, shown, allowed = list(outer), tuple[str, ...](), corpus.allowed
     if model.shown:
         assert kept.scheme is not None

@@ -10,7 +10,7 @@ from sapo.errors import SapoError
 from sapo.learn import LEARNERS, DevSet, Groups, Lasso, Learner, Settings, start_rate
 from sapo.learn.loop import LearnerPass
 from sapo.learn.settings import AUTO
-from sapo.neural.options import LAYERS, RATE, need_torch
+from sapo.neural.options import LAYERS, RATE, NeuralOptions, need_torch
 from sapo.training.data import TrainingData
 from sapo.training.plan import Plan, check_learner
 
@@ -109,7 +109,13 @@ class Neural:
 
         settings = dataclasses.replace(settings, regulariser="none", strength=0.0)
         begun = begin_network(
-            data.texts, data.corpus, data.encoder, data.gold.bans, settings, plan.network, learner=name
+            data.texts,
+            data.corpus,
+            data.encoder,
+            data.gold.bans,
+            settings,
+            plan.network or NeuralOptions(),
+            learner=name,
         )
         names = [name, *begun.names, *data.labels, str(data.gold.constraints)]
         told = {**settings.as_json(), **begun.options.as_json()}

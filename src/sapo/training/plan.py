@@ -114,7 +114,7 @@ class Plan:
     learner: str = "sapo"
     settings: Settings = field(default_factory=Settings)
     auto_rate: bool = True  # choose the start rate on the data
-    network: NeuralOptions = field(default_factory=NeuralOptions)
+    network: NeuralOptions | None = None  # of a neural learner
     l1_ratio: float = 0.0  # an elastic net: L1 beside the regulariser, with this part of its strength
     checkpoint: str | Path | None = None  # save the state here after every pass
     resume: bool = False  # go on from there
@@ -172,11 +172,11 @@ def make_settings(values: Mapping[str, Any], *, others: Iterable[str] = ()) -> S
     return Settings(**values)
 
 
-def network_options(learner: str, values: Mapping[str, Any]) -> NeuralOptions:
+def network_options(learner: str, values: Mapping[str, Any]) -> NeuralOptions | None:
     """Return the options of a network; for a linear learner there must be none."""
     if values and learner not in LAYERS:
         raise SapoError(f"{', '.join(sorted(values))}: only for the neural learners ({', '.join(LAYERS)})")
-    return NeuralOptions(**values)
+    return NeuralOptions(**values) if learner in LAYERS else None
 
 
 def _take(given: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -181,7 +181,7 @@ def train_on(
         learner=learner,
         settings=settings,
         auto_rate=False,
-        network=network or NeuralOptions(),
+        network=network,
         l1_ratio=l1_ratio,
         checkpoint=checkpoint,
         resume=resume,
