@@ -49,7 +49,7 @@ def run_astar(nodes: Floats, edge: Floats, edge_to: Floats, n: int, paths: Ints,
     _, T, L = nodes.shape
     row = np.empty(L, np.float32)
     for node in nodes:
-        astar.astar_n(node, edge, edge_to, T, n, np.inf, paths, scores, row)
+        astar.astar_n(node, edge, edge_to, T, np.inf, paths, scores, row)
 
 
 @kernel

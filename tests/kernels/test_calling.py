@@ -10,7 +10,7 @@ import pytest
 
 import sapo
 from sapo import kernels
-from sapo.kernels import topn, viterbi
+from sapo.kernels import tagging, topn
 
 SOURCE = Path(sapo.__file__).parent
 KERNEL_MODULES = sorted(path.stem for path in (SOURCE / "kernels").glob("[!_]*.py"))
@@ -91,7 +91,7 @@ def test_the_kernels_run_as_asked(kernel_mode: str) -> None:
 
 
 def test_kernels_that_kernels_call_are_swapped_too() -> None:
-    assert viterbi.score_nodes is import_module("sapo.kernels.score").score_nodes
+    assert tagging.best_path is import_module("sapo.kernels.viterbi").best_path
 
 
 def test_compiling_twice_changes_nothing(kernel_mode: str) -> None:

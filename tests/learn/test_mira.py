@@ -132,16 +132,13 @@ def differences_of(corpus: EncodedCorpus, sentence: int, paths: Ints, features: 
         oracle,
         paths,
         found,
-        slots,
-        keys,
-        places,
-        entries,
+        mira.Differences(slots, keys, places, entries),
     )
     assert sorted(np.flatnonzero(slots).tolist()) == sorted(places[:count].tolist())
     assert len(set(keys[:count].tolist())) == count
     dense = np.zeros((found, (features + labels) * labels))
     dense[:, keys[:count]] = entries[:count].T
-    return dense
+    return np.roll(dense, -labels * labels, axis=1)  # the kernel numbers pairs of labels before features
 
 
 @given(

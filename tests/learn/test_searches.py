@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sapo import Tagger
-from sapo.kernels import score, searches
-from sapo.kernels.types import Floats
+from sapo.kernels import score, searches, workspace
+from sapo.kernels.types import Floats, Search
 from sapo.learn import LEARNERS, DevSet, Settings, State, Weights, final_weights, learn
 from sapo.search import SEARCHES
 from sapo.search.decode import tag_corpus
@@ -67,10 +67,10 @@ def test_mira_learns_the_same_by_every_exact_search(tiny: Any, search: str, name
 def test_every_search_gives_the_scores_of_its_taggings_also_in_a_long_sentence(search: str) -> None:
     rng = np.random.default_rng(0)
     node, edge = (rng.normal(size=shape).astype(np.float32) for shape in ((100, 3), (1, 3, 3)))
-    paths, scores = np.empty((5, 100), np.int32), np.empty(5)
-    best, row = np.empty((100, 3), np.float32), np.empty(3, np.float32)
-    edge_to = np.ascontiguousarray(edge.transpose(0, 2, 1))
-    found = searches.search_n(SEARCHES[search], node, edge, edge_to, 100, 5, 200, math.inf, best, row, paths, scores)
+    work = workspace.make_workspace(100, 3, 1, 5)
+    work.node[:], work.edge[:], work.edge_to[:] = node, edge, edge.transpose(0, 2, 1)
+    found = searches.search_n(Search(SEARCHES[search], 5, 200, math.inf), 100, work)
+    paths, scores = work.paths, work.scores
     assert found == len({tuple(path) for path in paths.tolist()}) == 5
     expected = [score.path_score(node, edge, path, 100) for path in paths]
     np.testing.assert_allclose(scores, expected, rtol=1e-5)

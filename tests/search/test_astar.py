@@ -130,19 +130,17 @@ def test_a_search_without_room_goes_on_where_it_stopped() -> None:
     lattice, (T, L), n = random_lattice(9, 3), (9, 3), 30
     ahead, row = np.empty((T, L), np.float32), np.empty(L, np.float32)
     top_score = astar_kernels.look_ahead(lattice.node, lattice.steps_to, T, ahead, row)
-    losses, tree, heap = np.empty(L, np.float64), np.empty((L, 3), np.int32), np.empty(L, np.int32)
     paths, scores = np.empty((n, T), np.int32), np.empty(n)
-    used = waiting = astar_kernels.astar_start(ahead, T, np.inf, losses, tree, heap)
+    tree = astar_kernels.astar_start(ahead, np.inf, L)
     found, calls = 0, 0
     while found < n:
         before = found
-        found, waiting, used = astar_kernels.astar_next(
-            ahead, lattice.steps, T, n, np.inf, top_score, paths, scores, found, losses, tree, heap, waiting, used, row
-        )
+        found, tree = astar_kernels.astar_next(ahead, lattice.steps, np.inf, top_score, paths, scores, found, tree, row)
         calls += 1
         assert before <= found
-        assert waiting <= used <= len(heap)
-        losses, tree, heap = (np.concatenate([array, array[:1]]) for array in (losses, tree, heap))
+        assert tree.waiting <= tree.used <= len(tree.heap)
+        longer = (np.concatenate([array, array[:1]]) for array in (tree.losses, tree.links, tree.heap))
+        tree = astar_kernels.Tree(*longer, tree.waiting, tree.used)
     assert calls > 30
     once = astar_top_n(lattice, n=n)
     assert paths.tolist() == once.paths.tolist()

@@ -53,32 +53,16 @@ def _count_features(
 ) -> list[tuple[Longs, Ints]]:
     """Return for each table the keys that occur often enough, and how often they do."""
     values = view_values(layout, ids, int(offsets[-1]), {})
-    return [_distinct(table_keys(layout, table, offsets, *values), min_count) for table in range(len(layout.tables))]
+    return [_distinct(table_keys(layout, table, offsets, values), min_count) for table in range(len(layout.tables))]
 
 
-def table_keys(
-    layout: Layout, table: int, offsets: Longs, values: Ints, set_offsets: Longs, set_members: Ints
-) -> Longs:
+def table_keys(layout: Layout, table: int, offsets: Longs, values: features.Values) -> Longs:
     """Return all keys that the templates of one table make, as often as they occur."""
     wanted = []
     for template in np.flatnonzero(layout.template_table == table).tolist():
-        first, last = layout.template_offsets[template : template + 2].tolist()
-        most = many_keys(layout.many_view[template], values, set_offsets)
+        most = many_keys(layout.many_view[template], values)
         keys = np.empty(most + int(offsets[-1]), np.int64)
-        written = features.template_keys(
-            first,
-            last,
-            max(0, int(layout.template_shift[template])),
-            offsets,
-            layout.template_atoms,
-            layout.atom_view,
-            layout.atom_offset,
-            layout.atom_bits,
-            values,
-            set_offsets,
-            set_members,
-            keys,
-        )
+        written = features.template_keys(template, offsets, layout.arrays(), values, keys)
         wanted.append(keys[:written])
     return np.concatenate(wanted)
 

@@ -195,45 +195,27 @@ class Session:
         """Encode columns that are numbers of strings already."""
         layout, count = self._encoder.layout, self._encoder.layout.node_templates
         values = self._values(ids, int(offsets[-1]))
-        row_offsets, rows = self._rows(slice(0, count), self._encoder.keys, offsets, *values)
+        row_offsets, rows = self._rows(slice(0, count), self._encoder.keys, offsets, values)
         edges: dict[str, Any] = {}
         if count < len(layout.templates):
-            edge_rows = self._rows(slice(count, None), self._encoder.edge_keys, offsets, *values)
+            edge_rows = self._rows(slice(count, None), self._encoder.edge_keys, offsets, values)
             edges = {"edge_row_offsets": edge_rows[0], "edge_rows": edge_rows[1]}
         gold = np.empty(0, np.int32) if gold is None else gold
         return EncodedCorpus(offsets, row_offsets, rows, gold=gold, **edges)
 
-    def _rows(
-        self, templates: slice, keys: Longs, offsets: Longs, values: Ints, set_offsets: Longs, set_members: Ints
-    ) -> tuple[Longs, Ints]:
+    def _rows(self, templates: slice, keys: Longs, offsets: Longs, values: features.Values) -> tuple[Longs, Ints]:
         """Return the features that some of the templates make at each token."""
         encoder, layout = self._encoder, self._encoder.layout
-        most = most_rows(layout, templates, values, set_offsets)
+        most = most_rows(layout, templates, values)
         rows = np.empty(most, np.int32)
         row_offsets = np.empty(int(offsets[-1]) + 1, np.int64)
-        written = features.feature_rows(
-            offsets,
-            layout.template_offsets[templates.start : None if templates.stop is None else templates.stop + 1],
-            layout.template_table[templates],
-            layout.template_shift[templates],
-            layout.template_atoms,
-            layout.atom_view,
-            layout.atom_offset,
-            layout.atom_bits,
-            values,
-            set_offsets,
-            set_members,
-            keys,
-            encoder.slots,
-            encoder.slot_offsets,
-            rows,
-            row_offsets,
-        )
+        tables = features.Tables(keys, encoder.slots, encoder.slot_offsets)
+        written = features.feature_rows(offsets, layout.arrays(templates), values, tables, rows, row_offsets)
         if written < most // 2:
             rows = rows[:written].copy()
         return row_offsets, rows[:written]
 
-    def _values(self, ids: Mapping[str, Ints], tokens: int) -> tuple[Ints, Longs, Ints]:
+    def _values(self, ids: Mapping[str, Ints], tokens: int) -> features.Values:
         return view_values(self._encoder.layout, ids, tokens, self._new)
 
 

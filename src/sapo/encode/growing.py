@@ -148,7 +148,7 @@ class GrowingEncoder(TemplateEncoder):
     def _add_features(self, ids: dict[str, Ints], offsets: Longs) -> None:
         layout = self.layout
         values = view_values(layout, ids, int(offsets[-1]), {})
-        wanted = [table_keys(layout, table, offsets, *values) for table in range(len(layout.tables))]
+        wanted = [table_keys(layout, table, offsets, values) for table in range(len(layout.tables))]
         most = [len(keys) for keys in wanted]
         direct = [layout.direct_size(table) is not None for table in range(len(most))]
         full = 2 * (self._used + most) > np.diff(self.slot_offsets)

@@ -8,9 +8,11 @@ from sapo.encode.strings import StringTable
 from sapo.encode.template import Template, TemplateSet, View
 from sapo.encode.view_values import ViewValues
 from sapo.errors import SapoError
+from sapo.kernels.features import Templates, Values
 from sapo.kernels.types import Ints, Longs
 
 KEY_BITS = 63
+ALL = slice(0, None)
 
 
 class Layout:
@@ -57,6 +59,18 @@ class Layout:
                     "leave one of its parts out"
                 )
 
+    def arrays(self, templates: slice = ALL) -> Templates:
+        """Some of the templates as kernels take them."""
+        return Templates(
+            self.template_offsets[templates.start : None if templates.stop is None else templates.stop + 1],
+            self.template_table[templates],
+            self.template_shift[templates],
+            self.template_atoms,
+            self.atom_view,
+            self.atom_offset,
+            self.atom_bits,
+        )
+
     def bits_for(self, sizes: Iterable[int]) -> list[int]:
         """Return how many bits the values of each view take, if this is how many values it has."""
         return [(self.reserved + size).bit_length() for size in sizes]
@@ -98,9 +112,7 @@ def damaged() -> SapoError:
     return SapoError("the model names a value that its vocabulary does not have: it was changed or damaged")
 
 
-def view_values(
-    layout: Layout, ids: Mapping[str, Ints], tokens: int, new_words: Mapping[str, StringTable]
-) -> tuple[Ints, Longs, Ints]:
+def view_values(layout: Layout, ids: Mapping[str, Ints], tokens: int, new_words: Mapping[str, StringTable]) -> Values:
     """Return the value of each view at each token, and the sets of values of many-valued views."""
     values = np.zeros((len(layout.views), tokens), np.int32)
     all_offsets, all_members = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
@@ -128,7 +140,7 @@ def view_values(
             full = np.diff(offsets) > 0
             value[full] = members[offsets[:-1][full]] + layout.reserved
             values[number] = value[place]
-    return values, np.concatenate(all_offsets), np.concatenate(all_members)
+    return Values(values, np.concatenate(all_offsets), np.concatenate(all_members))
 
 
 def _select(view: ViewValues, words: Ints, new_words: StringTable | None) -> tuple[Longs, Ints]:
@@ -148,15 +160,15 @@ def _select(view: ViewValues, words: Ints, new_words: StringTable | None) -> tup
     return offsets, members
 
 
-def most_rows(layout: Layout, templates: slice, values: Ints, set_offsets: Longs) -> int:
+def most_rows(layout: Layout, templates: slice, values: Values) -> int:
     """Return an upper bound on the number of features of a block."""
-    tokens = values.shape[1]
-    return sum(tokens + many_keys(view, values, set_offsets) for view in layout.many_view[templates])
+    tokens = values.values.shape[1]
+    return sum(tokens + many_keys(view, values) for view in layout.many_view[templates])
 
 
-def many_keys(view: int | None, values: Ints, set_offsets: Longs) -> int:
+def many_keys(view: int | None, values: Values) -> int:
     """Return how many keys the many-valued atom of a template makes, over all tokens."""
-    return 0 if view is None else int(np.diff(set_offsets)[-1 - values[view]].sum())
+    return 0 if view is None else int(np.diff(values.set_offsets)[-1 - values.values[view]].sum())
 
 
 def views_of(templates: TemplateSet) -> tuple[View, ...]:

@@ -85,10 +85,24 @@ def _compile(function: Callable[..., Any]) -> Any:
         dispatcher = numba.njit(**(_options or {}))(function)
     finally:
         numba.config.CACHE_DIR = outer
+    _compile_once_for_all_constants(dispatcher)
     if _directory is not None:
         cache = dispatcher._cache
         cache.save_overload = _without_os_errors(cache.save_overload)
     return dispatcher
+
+
+def _compile_once_for_all_constants(dispatcher: Any) -> None:
+    """A kernel that is called with a constant, such as 0, needs no form of its own for it: that takes twice as long."""
+    from numba.core.types.misc import unliteral
+
+    template_for = dispatcher.get_call_template
+
+    def get_call_template(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        plain = tuple(unliteral(argument) for argument in arguments)
+        return template_for(plain, {name: unliteral(argument) for name, argument in keywords.items()})
+
+    dispatcher.get_call_template = get_call_template
 
 
 def _without_os_errors(save: Callable[..., None]) -> Callable[..., None]:

@@ -10,14 +10,26 @@ The open list is a heap. Take the one that loses least: with no tokens left it i
 children into the heap. `kernels/topn.py` finds the same taggings without most of these.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sapo.kernels._jit import kernel
 from sapo.kernels.types import Doubles, Floats, Ints
 from sapo.kernels.viterbi import best_scores
 
-# What the tree knows of each partial tagging, by index into a row of `tree`.
+# What the tree knows of each partial tagging, by index into a row of `links`.
 LABEL, LEFT, PARENT = 0, 1, 2
+
+
+class Tree(NamedTuple):
+    """The partial taggings by number, and which of them are still to be taken."""
+
+    losses: Doubles  # [room]
+    links: Ints  # [room, 3] LABEL, LEFT, PARENT
+    heap: Ints  # [room] the open list: numbers of partial taggings, the next one first
+    waiting: int  # partial taggings in the heap
+    used: int  # partial taggings in all
 
 
 @kernel
@@ -51,65 +63,57 @@ def look_ahead(
 
 
 @kernel
-def astar_start(
-    ahead: Floats,  # [T, L] from look_ahead
-    T: int,
-    margin: float,
-    losses: Doubles,  # [room] out, of each partial tagging; room >= L
-    tree: Ints,  # [room, 3] out: LABEL, LEFT, PARENT
-    heap: Ints,  # [room] out, the open list: numbers of partial taggings, the next one first
-) -> int:
-    """Begin with every label of the first token; return how many there are, all of them in the heap."""
+def astar_start(ahead: Floats, margin: float, room: int) -> Tree:
+    """Return a tree with every label of the first token, all of them waiting; room >= L for partial taggings."""
+    T, L = ahead.shape
+    losses = np.empty(room, np.float64)
+    links = np.empty((room, 3), np.int32)
+    heap = np.empty(room, np.int32)
     used = 0
-    for y in range(ahead.shape[1]):
-        loss = -float(ahead[T - 1, y])
+    for y in range(L):
+        loss = -np.float64(ahead[T - 1, y])
         if loss <= margin and loss < np.inf:
-            _add(used, loss, y, T - 1, -1, losses, tree)
-            _push(used, used, heap, losses, tree)
+            _add(used, loss, y, T - 1, -1, losses, links)
+            _push(used, used, heap, losses, links)
             used += 1
-    return used
+    return Tree(losses, links, heap, used, used)
 
 
 @kernel
 def astar_next(
     ahead: Floats,  # [T, L] from look_ahead
     edge: Floats,  # [stages, L, L]
-    T: int,
-    n: int,
     margin: float,  # leave out taggings that score this much less than the best one
     top_score: float,  # from look_ahead
     paths: Ints,  # [n, T] out
     scores: Doubles,  # [n] out, best first
     found: int,  # so many of them are there already
-    losses: Doubles,  # [room] these three as astar_start or the last call left them
-    tree: Ints,  # [room, 3]
-    heap: Ints,  # [room]
-    waiting: int,  # partial taggings in the heap
-    used: int,  # partial taggings in all
+    tree: Tree,  # as astar_start or the last call left it; changed
     row: Floats,  # [L] work
-) -> tuple[int, int, int]:
+) -> tuple[int, Tree]:
     """Go on until n taggings are found, or no more are left, or the tree has no room to grow.
 
-    Return found, waiting and used. Where fewer than n were found while some are waiting, call again with more room.
+    Return found and the tree. Where fewer than n were found while some are waiting, call again with more room.
     """
     # loss[child] = loss[k] + (max_y edge[T-r,p,y] + ahead[r-1,y]) - (edge[T-r,p,child] + ahead[r-1,child])
-    L = ahead.shape[1]
-    while found < n and waiting > 0:
+    T, L = ahead.shape
+    losses, links, heap, waiting, used = tree
+    while found < len(scores) and waiting > 0:
         k = heap[0]
-        r = tree[k, LEFT]
+        r = links[k, LEFT]
         if r == 0:
             waiting -= 1
             heap[0] = heap[waiting]
-            _sift_down(waiting, heap, losses, tree)
+            _sift_down(waiting, heap, losses, links)
             scores[found] = top_score - losses[k]
             for t in range(T - 1, -1, -1):
-                paths[found, t] = tree[k, LABEL]
-                k = tree[k, PARENT]
+                paths[found, t] = links[k, LABEL]
+                k = links[k, PARENT]
             found += 1
         elif used + L > len(heap):
             break
         else:
-            p = tree[k, LABEL]
+            p = links[k, LABEL]
             step = edge[T - r if edge.shape[0] > 1 else 0]
             choice = 0
             top = step[p, 0] + ahead[r - 1, 0]
@@ -120,17 +124,17 @@ def astar_next(
                     top = row[y]
                     choice = y
             # The best child loses nothing more and would come first again: it takes its parent's place in the heap.
-            _add(used, losses[k], choice, r - 1, k, losses, tree)
+            _add(used, losses[k], choice, r - 1, k, losses, links)
             heap[0] = used
             used += 1
             for y in range(L):
                 loss = losses[k] + float(top - row[y])
                 if loss <= margin and loss < np.inf and y != choice:
-                    _add(used, loss, y, r - 1, k, losses, tree)
-                    _push(used, waiting, heap, losses, tree)
+                    _add(used, loss, y, r - 1, k, losses, links)
+                    _push(used, waiting, heap, losses, links)
                     used += 1
                     waiting += 1
-    return found, waiting, used
+    return found, Tree(losses, links, heap, waiting, used)
 
 
 @kernel
@@ -139,7 +143,6 @@ def astar_n(
     edge: Floats,  # [stages, L, L]
     edge_to: Floats,  # [stages, L, L] edge_to[t, y, p] = edge[t, p, y]
     T: int,
-    n: int,
     margin: float,  # leave out taggings that score this much less than the best one
     paths: Ints,  # [n, T] out
     scores: Doubles,  # [n] out, best first
@@ -149,75 +152,68 @@ def astar_n(
     L = node.shape[1]
     ahead = np.empty((T, L), np.float32)
     top_score = look_ahead(node, edge_to, T, ahead, row)
-    room = 32 * L
-    losses = np.empty(room, np.float64)
-    tree = np.empty((room, 3), np.int32)
-    heap = np.empty(room, np.int32)
-    used = astar_start(ahead, T, margin, losses, tree, heap)
-    waiting = used
-    found = min(n, 0)  # 0, but were it a literal, numba would compile the whole search for it apart
+    tree = astar_start(ahead, margin, 32 * L)
+    found = 0
     while True:
-        found, waiting, used = astar_next(
-            ahead, edge, T, n, margin, top_score, paths, scores, found, losses, tree, heap, waiting, used, row
-        )
-        if found == n or waiting == 0:
+        found, tree = astar_next(ahead, edge, margin, top_score, paths, scores, found, tree, row)
+        if found == len(scores) or tree.waiting == 0:
             return found
-        losses, tree, heap = more_room(losses, tree, heap)
+        tree = more_room(tree)
 
 
 @kernel
-def more_room(losses: Doubles, tree: Ints, heap: Ints) -> tuple[Doubles, Ints, Ints]:
-    """The same numbers in arrays of twice the length."""
-    room = len(heap)
-    new_losses = np.empty(2 * room, np.float64)
-    new_tree = np.empty((2 * room, 3), np.int32)
-    new_heap = np.empty(2 * room, np.int32)
+def more_room(tree: Tree) -> Tree:
+    """The same tree in arrays of twice the length."""
+    room = len(tree.heap)
+    losses = np.empty(2 * room, np.float64)
+    links = np.empty((2 * room, 3), np.int32)
+    heap = np.empty(2 * room, np.int32)
     for k in range(room):
-        new_losses[k] = losses[k]
+        losses[k] = tree.losses[k]
         for i in range(3):
-            new_tree[k, i] = tree[k, i]
-        new_heap[k] = heap[k]
-    return new_losses, new_tree, new_heap
+            links[k, i] = tree.links[k, i]
+        heap[k] = tree.heap[k]
+    return Tree(losses, links, heap, tree.waiting, tree.used)
 
 
 @kernel
-def _add(k: int, loss: float, label: int, left: int, parent: int, losses: Doubles, tree: Ints) -> None:
+def _add(k: int, loss: float, label: int, left: int, parent: int, losses: Doubles, links: Ints) -> None:
     losses[k] = loss
-    tree[k, LABEL] = label
-    tree[k, LEFT] = left
-    tree[k, PARENT] = parent
+    links[k, LABEL] = label
+    links[k, LEFT] = left
+    links[k, PARENT] = parent
 
 
 @kernel
-def _comes_before(j: int, k: int, losses: Doubles, tree: Ints) -> bool:
+def _comes_before(j: int, k: int, losses: Doubles, links: Ints) -> bool:
     """The smaller loss first; among equals the one with less to go, as a best child has; then the older one."""
     if losses[j] != losses[k]:
         return bool(losses[j] < losses[k])
-    if tree[j, LEFT] != tree[k, LEFT]:
-        return bool(tree[j, LEFT] < tree[k, LEFT])
+    if links[j, LEFT] != links[k, LEFT]:
+        return bool(links[j, LEFT] < links[k, LEFT])
     return j < k
 
 
 @kernel
-def _push(k: int, waiting: int, heap: Ints, losses: Doubles, tree: Ints) -> None:
+def _push(k: int, waiting: int, heap: Ints, losses: Doubles, links: Ints) -> None:
     """Put k into the heap beside the `waiting` ones."""
     i = waiting
-    while i > 0 and _comes_before(k, heap[(i - 1) // 2], losses, tree):
+    while i > 0 and _comes_before(k, heap[(i - 1) // 2], losses, links):
         heap[i] = heap[(i - 1) // 2]
         i = (i - 1) // 2
     heap[i] = k
 
 
 @kernel
-def _sift_down(waiting: int, heap: Ints, losses: Doubles, tree: Ints) -> None:
+def _sift_down(waiting: int, heap: Ints, losses: Doubles, links: Ints) -> None:
     """Let the first of the heap sink to its place."""
     k = heap[0]
     i = 0
     while 2 * i + 1 < waiting:
         child = 2 * i + 1
-        if child + 1 < waiting and _comes_before(heap[child + 1], heap[child], losses, tree):
+        if child + 1 < waiting and _comes_before(heap[child + 1], heap[child], losses, links):
             child += 1
-        if not _comes_before(heap[child], k, losses, tree):
+        if not _comes_before(heap[child], k, losses, links):
             break
         heap[i] = heap[child]
         i = child

@@ -3,10 +3,27 @@
 From left to right: extend the partial taggings of the beam by every label, and keep the best `width` of them.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sapo.kernels._jit import kernel
 from sapo.kernels.types import Doubles, Floats, Ints, Longs
+
+
+class Heap(NamedTuple):
+    """The best extensions so far, the worst one on top."""
+
+    scores: Doubles  # [room]
+    numbers: Longs  # [room] k * L + y for the partial tagging k of the beam and the label y
+
+
+class Gains(NamedTuple):
+    """What the labels of a token add."""
+
+    row: Doubles  # [L] work: after one label
+    top: Doubles  # [L] the most after each label
+    made_for: Longs  # [L] the token that top[p] was made for
 
 
 @kernel
@@ -35,26 +52,21 @@ def beam_n(
     used = 0
     # The beam is the last `kept` of them, best first; at the start the empty tagging, whose number would be -1.
     first = -1
-    kept = min(L, 1)  # 1, but were it a literal, numba would compile the selection for it apart
+    kept = 1
     beam = np.zeros(most, np.float64)
     ends = np.zeros(most, np.int32)
-    heap_scores = np.empty(most, np.float64)
-    heap_numbers = np.empty(most, np.int64)
-    gain = np.empty(L, np.float64)
-    top_gain = np.empty(L, np.float64)
-    made_for = np.full(L, -1, np.int64)
+    heap = Heap(np.empty(most, np.float64), np.empty(most, np.int64))
+    gains = Gains(np.empty(L, np.float64), np.empty(L, np.float64), np.full(L, -1, np.int64))
 
     for t in range(T):
         wanted = width if t < T - 1 else n
-        kept = _best_extensions(
-            node, edge, t, kept, beam, ends, wanted, heap_scores, heap_numbers, gain, top_gain, made_for
-        )
-        _sort(kept, heap_scores, heap_numbers)
+        kept = _best_extensions(node, edge, t, kept, beam, ends, wanted, heap, gains)
+        _sort(kept, heap)
         for i in range(kept):
-            beam[i] = heap_scores[i]
-            ends[i] = heap_numbers[i] % L
+            beam[i] = heap.scores[i]
+            ends[i] = heap.numbers[i] % L
             labels[used + i] = ends[i]
-            parents[used + i] = first + heap_numbers[i] // L
+            parents[used + i] = first + heap.numbers[i] // L
         first = used
         used += kept
 
@@ -78,14 +90,12 @@ def _best_extensions(
     beam: Doubles,  # [kept] score of each partial tagging, best first
     ends: Ints,  # [kept] its last label
     wanted: int,
-    heap_scores: Doubles,  # [wanted] out, a heap with the worst one on top
-    heap_numbers: Longs,  # [wanted] out: k * L + y for the partial tagging k and the label y
-    gain: Doubles,  # [L] work
-    top_gain: Doubles,  # [L] work
-    made_for: Longs,  # [L] work, the token that top_gain[p] was made for
+    heap: Heap,  # out, with room for `wanted`
+    gains: Gains,  # work
 ) -> int:
     """Select the `wanted` best extensions of the beam by the token t; return how many there are."""
     # gain[p,y] = node[t,y] + edge[t,p,y], and score[k,y] = beam[k] + gain[ends[k],y]
+    gain, top_gain, made_for = gains
     L = node.shape[1]
     for k in range(kept):
         p = ends[k]
@@ -109,12 +119,12 @@ def _best_extensions(
                 score = beam[k] + gain[y]
                 if score >= floor and score > -np.inf:
                     if size < wanted:
-                        _push(score, k * L + y, size, heap_scores, heap_numbers)
+                        _push(score, k * L + y, size, heap)
                         size += 1
-                    elif score > heap_scores[0]:
-                        _replace(score, k * L + y, size, heap_scores, heap_numbers)
+                    elif score > heap.scores[0]:
+                        _replace(score, k * L + y, size, heap)
                     if size == wanted:
-                        floor = heap_scores[0]
+                        floor = heap.scores[0]
     return size
 
 
@@ -137,42 +147,43 @@ def _worse(score: float, number: int, other_score: float, other_number: int) -> 
 
 
 @kernel
-def _push(score: float, number: int, size: int, heap_scores: Doubles, heap_numbers: Longs) -> None:
+def _push(score: float, number: int, size: int, heap: Heap) -> None:
     """Put a newcomer into the heap beside the `size` ones."""
+    scores, numbers = heap
     i = size
-    while i > 0 and _worse(score, number, heap_scores[(i - 1) // 2], heap_numbers[(i - 1) // 2]):
-        heap_scores[i] = heap_scores[(i - 1) // 2]
-        heap_numbers[i] = heap_numbers[(i - 1) // 2]
+    while i > 0 and _worse(score, number, scores[(i - 1) // 2], numbers[(i - 1) // 2]):
+        scores[i] = scores[(i - 1) // 2]
+        numbers[i] = numbers[(i - 1) // 2]
         i = (i - 1) // 2
-    heap_scores[i] = score
-    heap_numbers[i] = number
+    scores[i] = score
+    numbers[i] = number
 
 
 @kernel
-def _replace(score: float, number: int, size: int, heap_scores: Doubles, heap_numbers: Longs) -> None:
+def _replace(score: float, number: int, size: int, heap: Heap) -> None:
     """Put a newcomer into the heap instead of the worst one."""
+    scores, numbers = heap
     i = 0
     while 2 * i + 1 < size:
         child = 2 * i + 1
-        if child + 1 < size and _worse(
-            heap_scores[child + 1], heap_numbers[child + 1], heap_scores[child], heap_numbers[child]
-        ):
+        if child + 1 < size and _worse(scores[child + 1], numbers[child + 1], scores[child], numbers[child]):
             child += 1
-        if not _worse(heap_scores[child], heap_numbers[child], score, number):
+        if not _worse(scores[child], numbers[child], score, number):
             break
-        heap_scores[i] = heap_scores[child]
-        heap_numbers[i] = heap_numbers[child]
+        scores[i] = scores[child]
+        numbers[i] = numbers[child]
         i = child
-    heap_scores[i] = score
-    heap_numbers[i] = number
+    scores[i] = score
+    numbers[i] = number
 
 
 @kernel
-def _sort(size: int, heap_scores: Doubles, heap_numbers: Longs) -> None:
+def _sort(size: int, heap: Heap) -> None:
     """Turn the heap into a list, best first: the worst one goes to the end, again and again."""
+    scores, numbers = heap
     for last in range(size - 1, 0, -1):
-        score = heap_scores[last]
-        number = heap_numbers[last]
-        heap_scores[last] = heap_scores[0]
-        heap_numbers[last] = heap_numbers[0]
-        _replace(score, number, last, heap_scores, heap_numbers)
+        score = scores[last]
+        number = numbers[last]
+        scores[last] = scores[0]
+        numbers[last] = numbers[0]
+        _replace(score, number, last, heap)

@@ -9,8 +9,8 @@ import numpy as np
 from sapo.kernels._jit import kernel
 from sapo.kernels.forward import forward_backward
 from sapo.kernels.oracle import FULLY, UNTAGGED, allows, bind, how_tagged
-from sapo.kernels.score import path_score, score_sentence, stages_of
-from sapo.kernels.types import Doubles, Floats, Ints, Longs, Parts, Samples
+from sapo.kernels.score import fill_lattice, path_score
+from sapo.kernels.types import Doubles, Floats, Ints, Longs, Part, Parts, Rates, Samples
 from sapo.kernels.update import (
     CLOCK,
     CORRECT,
@@ -20,53 +20,41 @@ from sapo.kernels.update import (
     count_untagged,
     count_updates,
     importance_of,
-    longest_of,
     regularise,
 )
+from sapo.kernels.weights import change_features, tagging_weights
+from sapo.kernels.workspace import longest_of, make_workspace, stages_of
 
 
 @kernel
-def crf_samples(
-    order: Longs,
-    samples: Samples,
-    parts: Parts,
-    state: Doubles,
-    rate: float,
-    shrink: float,  # L2: rate * strength / |S|
-    owed: float,  # L1: rate * strength / |S|
-    totals: Doubles,
-) -> None:
+def crf_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, rates: Rates, totals: Doubles) -> None:
     """w <- w + rate * (F(x, y*) - E[F(x, y)]), then regularise."""
-    L = parts.nodes.v.shape[1]
+    L = parts.edges.v.shape[0]
     longest = longest_of(order, samples.offsets)
     stages = stages_of(samples.edge_row_offsets, longest)
     if len(samples.importance) > 0:
         stages = longest  # the pairs of each step count for themselves
-    node = np.empty((longest, L), np.float32)
-    bound = np.empty((longest, L), np.float32)
-    edge = np.empty((stages, L, L), np.float32)
-    edge_to = np.empty((stages, L, L), np.float32)
+    work = make_workspace(longest, L, stages, 0)
+    node, edge, bound = work.node, work.edge, work.best
     alpha = np.empty((longest, L), np.float64)
     beta = np.empty((longest, L), np.float64)
     marginal = np.empty((longest, L), np.float64)
     pairs = np.empty((stages, L, L), np.float64)
     kept = np.empty((longest, L), np.float64)
     kept_pairs = np.empty((stages, L, L), np.float64)
-    row = np.empty(L, np.float32)
-
+    weights = tagging_weights(parts)
     for sentence in order:
         first = samples.offsets[sentence]
-        last = samples.offsets[sentence + 1]
-        T = last - first
+        T = samples.offsets[sentence + 1] - first
         if T == 0:
             continue
-        gold = samples.gold[first:last]
+        gold = samples.gold[first : first + T]
         tagged = how_tagged(gold)
         if tagged == UNTAGGED:
             count_untagged(T, totals)
-            regularise(first, T, samples, shrink, owed, parts, state)
+            regularise(first, T, samples, rates, parts, state)
             continue
-        score_sentence(first, T, samples, parts, state[SCALE], node, edge, edge_to)
+        fill_lattice(first, T, samples, weights, state[SCALE], node, edge, work.edge_to[:0])
         log_z = forward_backward(node, edge, T, alpha, beta, marginal, pairs)
         if tagged == FULLY:
             log_kept = path_score(node, edge, gold, T)
@@ -78,12 +66,12 @@ def crf_samples(
         if not log_z > -np.inf or not log_kept > -np.inf:  # scores are no numbers any more; the loop will tell
             totals[LOSS] += np.nan
             return
-        step = rate / state[SCALE]
-        totals[CORRECT] += expect_nodes(first, T, samples, marginal, kept, step, parts, state[CLOCK], row)
+        step = rates.rate / state[SCALE]
+        totals[CORRECT] += expect_nodes(first, T, samples, marginal, kept, step, parts.nodes, state[CLOCK], work.row)
         take_kept_pairs(gold, T, tagged == FULLY, kept_pairs, pairs)
         expect_edges(first, T, samples, pairs, step, parts, state[CLOCK])
         count_updates(T, totals)
-        regularise(first, T, samples, shrink, owed, parts, state)
+        regularise(first, T, samples, rates, parts, state)
 
 
 @kernel
@@ -94,16 +82,13 @@ def expect_nodes(
     marginal: Doubles,
     kept: Doubles,  # the same of taggings that keep to the gold tags; read only where one is open
     step: float,
-    parts: Parts,
+    nodes: Part,  # changed
     clock: float,
     delta: Floats,  # [L] work
 ) -> int:
     """The gradient's share of the features of tokens; return at how many the likeliest tag is right."""
-    row_offsets, rows, values = samples.row_offsets, samples.rows, samples.values
-    weights, sums = parts.nodes.v, parts.nodes.sums
-    L = weights.shape[1]
-    weighted = len(values) > 0
-    averaged = len(sums) > 0
+    L = len(delta)
+    every = np.empty(0, np.int32)  # all labels change
     correct = 0
     for t in range(T):
         counts = step * importance_of(first + t, samples.importance)
@@ -120,14 +105,7 @@ def expect_nodes(
                 delta[y] += counts * kept[t, y]
         if allows(tag, top, samples.allowed):
             correct += 1
-        for i in range(row_offsets[first + t], row_offsets[first + t + 1]):
-            f = rows[i]
-            value = values[i] if weighted else np.float32(1.0)
-            for y in range(L):
-                weights[f, y] += value * delta[y]
-            if averaged:
-                for y in range(L):
-                    sums[f, y] += value * delta[y] * clock
+        change_features(first + t, samples, every, L, delta, nodes, clock)
     return correct
 
 

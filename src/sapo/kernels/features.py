@@ -10,11 +10,41 @@ be many-valued (substrings): every member of the set then makes a key.
 The loops go sentence by sentence, template by template, so that all they touch stays in the fastest cache.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sapo.kernels._jit import kernel
 from sapo.kernels.tables import find_row
 from sapo.kernels.types import Ints, Longs
+
+
+class Templates(NamedTuple):
+    """Some of the templates, and all atoms."""
+
+    offsets: Ints  # [templates + 1] into atoms
+    tables: Ints  # [templates] CRF++ templates of the same name share a table
+    shifts: Ints  # [templates] -1, or the bits to the right of the many-valued atom
+    atoms: Ints  # of all templates, one after the other
+    atom_view: Ints  # [atoms]
+    atom_offset: Ints  # [atoms]
+    atom_bits: Ints  # [atoms] how many bits a value needs
+
+
+class Values(NamedTuple):
+    """What the views make of a corpus."""
+
+    values: Ints  # [views, tokens]
+    set_offsets: Longs  # members of set s: from set_offsets[s] up to set_offsets[s + 1]
+    set_members: Ints
+
+
+class Tables(NamedTuple):
+    """The known features."""
+
+    keys: Longs  # [features]
+    slots: Ints  # all tables, one after the other
+    offsets: Longs  # [tables + 1] into slots
 
 
 @kernel
@@ -73,21 +103,18 @@ def join_values(
 
 
 @kernel
-def template_keys(
-    first: int,
-    last: int,
-    shift: int,  # bits to the right of the many-valued atom
-    sentence_offsets: Longs,  # [sentences + 1]
-    template_atoms: Ints,
-    atom_view: Ints,
-    atom_offset: Ints,
-    atom_bits: Ints,
-    values: Ints,  # [views, tokens]
-    set_offsets: Longs,  # members of set s: from set_offsets[s] up to set_offsets[s + 1]
-    set_members: Ints,
-    out: Longs,  # with room
-) -> int:
-    """All keys of one template over a corpus; return their number."""
+def template_keys(k: int, sentence_offsets: Longs, templates: Templates, views: Values, out: Longs) -> int:
+    """Write all keys of the template k over a corpus to `out`, which has room; return their number."""
+    atoms, atom_view, atom_offset, atom_bits = (
+        templates.atoms,
+        templates.atom_view,
+        templates.atom_offset,
+        templates.atom_bits,
+    )
+    values, set_offsets, set_members = views
+    first = templates.offsets[k]
+    last = templates.offsets[k + 1]
+    shift = int(templates.shifts[k])
     longest = longest_sentence(sentence_offsets)
     shifted = np.empty((len(atom_view), longest), np.int32)
     keys = np.empty(longest, np.int64)
@@ -97,9 +124,9 @@ def template_keys(
         begin = sentence_offsets[sentence]
         end = sentence_offsets[sentence + 1]
         for i in range(first, last):
-            a = template_atoms[i]
+            a = atoms[i]
             shift_values(begin, end, a, a + 1, atom_view, atom_offset, values, shifted)
-        join_values(first, last, template_atoms, atom_bits, shifted, end - begin, keys, members)
+        join_values(first, last, atoms, atom_bits, shifted, end - begin, keys, members)
         for t in range(end - begin):
             if keys[t] < 0:
                 continue
@@ -116,39 +143,33 @@ def template_keys(
 @kernel
 def feature_rows(
     sentence_offsets: Longs,  # [sentences + 1]
-    template_offsets: Ints,  # [templates + 1] into template_atoms
-    template_table: Ints,  # [templates] CRF++ templates of the same name share a table
-    template_shift: Ints,  # [templates] -1, or the bits to the right of the many-valued atom
-    template_atoms: Ints,
-    atom_view: Ints,
-    atom_offset: Ints,
-    atom_bits: Ints,
-    values: Ints,  # [views, tokens]
-    set_offsets: Longs,
-    set_members: Ints,
-    feature_keys: Longs,  # [features]
-    slots: Ints,  # all tables, one after the other
-    slot_offsets: Longs,  # [tables + 1]
+    templates: Templates,
+    views: Values,
+    tables: Tables,
     rows: Ints,  # out, with room
     row_offsets: Longs,  # [tokens + 1] out
 ) -> int:
     """The known features of every token; return their number."""
+    template_offsets, template_table, template_shift = templates.offsets, templates.tables, templates.shifts
+    atoms, atom_view, atom_bits = templates.atoms, templates.atom_view, templates.atom_bits
+    values, set_offsets, set_members = views
+    feature_keys, slots, slot_offsets = tables
     longest = longest_sentence(sentence_offsets)
-    templates = len(template_table)
+    count = len(template_table)
     shifted = np.empty((len(atom_view), longest), np.int32)
-    keys = np.empty((templates, longest), np.int64)
-    members = np.empty((templates, longest), np.int32)
+    keys = np.empty((count, longest), np.int64)
+    members = np.empty((count, longest), np.int32)
     written = 0
     row_offsets[0] = 0
     for sentence in range(len(sentence_offsets) - 1):
         begin = sentence_offsets[sentence]
         end = sentence_offsets[sentence + 1]
         T = end - begin
-        shift_values(begin, end, 0, len(atom_view), atom_view, atom_offset, values, shifted)
-        for k in range(templates):
+        shift_values(begin, end, 0, len(atom_view), atom_view, templates.atom_offset, values, shifted)
+        for k in range(count):
             first = template_offsets[k]
             last = template_offsets[k + 1]
-            join_values(first, last, template_atoms, atom_bits, shifted, T, keys[k], members[k])
+            join_values(first, last, atoms, atom_bits, shifted, T, keys[k], members[k])
             if template_shift[k] < 0:  # one key a token: put the row in its place
                 base = slot_offsets[template_table[k]]
                 size = slot_offsets[template_table[k] + 1] - base
@@ -161,7 +182,7 @@ def feature_rows(
                         if keys[k, t] >= 0:
                             keys[k, t] = find_row(keys[k, t], False, feature_keys, slots, base, size)
         for t in range(T):
-            for k in range(templates):
+            for k in range(count):
                 if keys[k, t] < 0:
                     continue
                 if template_shift[k] < 0:

@@ -11,14 +11,16 @@ to its best value with the others fixed, until nothing moves; it needs only the 
 the first round is the closed form a = max(0, (loss - margin) / |D|^2).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sapo.kernels._jit import kernel
 from sapo.kernels.oracle import allows, complete
-from sapo.kernels.score import path_score, score_sentence, stages_of
+from sapo.kernels.score import fill_lattice, path_score
 from sapo.kernels.searches import search_n
 from sapo.kernels.tables import hash_key
-from sapo.kernels.types import Doubles, Ints, Longs, Parts, Samples
+from sapo.kernels.types import Doubles, Ints, Longs, Parts, Rivals, Samples, Search
 from sapo.kernels.update import (
     CANDIDATES,
     CLOCK,
@@ -28,58 +30,48 @@ from sapo.kernels.update import (
     count_updates,
     end_sample,
     find_pair,
-    longest_of,
     update,
 )
+from sapo.kernels.weights import tagging_weights
+from sapo.kernels.workspace import longest_of, make_workspace, stages_of
 
 ROUNDS = 1000
 SMALL = 1e-9
 
 
+class Differences(NamedTuple):
+    """The differences D_k as a table: slot -> entry -> its value in each D_k."""
+
+    slots: Ints  # empty between samples
+    keys: Longs  # [entries] the weight that an entry stands for
+    places: Ints  # [entries] the slot of each entry
+    values: Doubles  # [entries, n]
+
+
 @kernel
-def mira_samples(
-    order: Longs,
-    samples: Samples,
-    parts: Parts,
-    state: Doubles,
-    search: int,
-    n: int,
-    width: int,
-    totals: Doubles,
-) -> None:
-    L = parts.nodes.v.shape[1]
+def mira_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, search: Search, totals: Doubles) -> None:
+    """w <- w + sum_k a_k * D_k, with the a_k that solve the dual."""
+    n = search.n
     longest = longest_of(order, samples.offsets)
     stages = stages_of(samples.edge_row_offsets, longest)
-    node = np.empty((longest, L), np.float32)
-    best = np.empty((longest, L), np.float32)
-    edge = np.empty((stages, L, L), np.float32)
-    edge_to = np.empty((stages, L, L), np.float32)
-    row = np.empty(L, np.float32)
-    oracle = np.empty(longest, np.int32)
-    paths = np.empty((n, longest), np.int32)
-    scores = np.empty(n, np.float64)
+    work = make_workspace(longest, parts.edges.v.shape[0], stages, n)
+    node, edge, oracle, paths, dual = work.node, work.edge, work.oracle, work.paths, work.coefficients
     wanted = np.empty(n, np.float64)  # loss - margin: by how much a constraint is broken
     gram = np.empty((n, n), np.float64)
-    dual = np.empty(n, np.float64)
-    # the differences D_k as a table: slot -> entry -> its value in each D_k
-    slots = np.zeros(1024, np.int32)
-    keys = np.empty(512, np.int64)
-    places = np.empty(512, np.int32)
-    entries = np.empty((512, n), np.float64)
-
+    table = make_differences(1024, n)
+    weights = tagging_weights(parts)
     for sentence in order:
         first = samples.offsets[sentence]
-        last = samples.offsets[sentence + 1]
-        T = last - first
+        T = samples.offsets[sentence + 1] - first
         if T == 0:
             continue
-        score_sentence(first, T, samples, parts, 1.0, node, edge, edge_to)
-        found = search_n(search, node, edge, edge_to, T, n, width, np.inf, best, row, paths, scores)
+        fill_lattice(first, T, samples, weights, 1.0, node, edge, work.edge_to)
+        found = search_n(search, T, work)
         if found == 0:  # scores are no numbers any more; the loop will tell
             totals[LOSS] += np.nan
             return
-        gold = samples.gold[first:last]
-        complete(gold, samples.allowed, node, edge, edge_to, T, best, row, oracle)
+        gold = samples.gold[first : first + T]
+        complete(gold, samples.allowed, T, work)
         totals[CANDIDATES] += found
         totals[TOKENS] += T
         count_correct(T, oracle, paths[0], totals)
@@ -99,34 +91,50 @@ def mira_samples(
             end_sample(0.0, parts, state)
             continue
 
-        room = difference_room(first, T, samples, oracle, paths, found)
-        if 2 * room > len(slots):
-            size = len(slots)
-            while size < 2 * room:
+        room = 2 * difference_room(first, T, samples, oracle, paths, found)
+        size = len(table.slots)
+        if room > size:
+            while size < room:
                 size *= 2
-            slots = np.zeros(size, np.int32)
-            keys = np.empty(size // 2, np.int64)
-            places = np.empty(size // 2, np.int32)
-            entries = np.empty((size // 2, n), np.float64)
-        count = differences(first, T, samples, parts, oracle, paths, found, slots, keys, places, entries)
-        for j in range(found):
-            for k in range(j + 1):
-                total = 0.0
-                for e in range(count):
-                    total += entries[e, j] * entries[e, k]
-                gram[j, k] = total
-                gram[k, j] = total
-        for e in range(count):
-            slots[places[e]] = 0
+            table = make_differences(size, n)
+        count = differences(first, T, samples, parts, oracle, paths, found, table)
+        multiply_differences(table, count, found, gram)
         solve_dual(gram, wanted, found, dual)
 
         # w <- w + sum_k a_k * D_k
         mass = 0.0
         for k in range(found):
             mass += dual[k]
-        touched = update(first, T, samples, oracle, paths, dual, found, mass, 1.0, parts, state[CLOCK], row)
+        rivals = Rivals(oracle, paths, dual, found, mass)
+        touched = update(first, T, samples, rivals, 1.0, parts, state[CLOCK], work.row)
         count_updates(touched, totals)
         end_sample(0.0, parts, state)
+
+
+@kernel
+def make_differences(size: int, n: int) -> Differences:
+    """Return a table with so many slots; half of them may be filled."""
+    return Differences(
+        np.zeros(size, np.int32),
+        np.empty(size // 2, np.int64),
+        np.empty(size // 2, np.int32),
+        np.empty((size // 2, n), np.float64),
+    )
+
+
+@kernel
+def multiply_differences(table: Differences, count: int, found: int, gram: Doubles) -> None:
+    """gram[j, k] = D_j.D_k; then empty the slots."""
+    slots, places, values = table.slots, table.places, table.values
+    for j in range(found):
+        for k in range(j + 1):
+            total = 0.0
+            for e in range(count):
+                total += values[e, j] * values[e, k]
+            gram[j, k] = total
+            gram[k, j] = total
+    for e in range(count):
+        slots[places[e]] = 0
 
 
 @kernel
@@ -172,23 +180,14 @@ def difference_room(first: int, T: int, samples: Samples, oracle: Ints, paths: I
 
 @kernel
 def differences(
-    first: int,
-    T: int,
-    samples: Samples,
-    parts: Parts,
-    oracle: Ints,
-    paths: Ints,
-    found: int,
-    slots: Ints,  # empty, with room
-    keys: Longs,  # out, with room
-    places: Ints,  # out: the slot of each entry
-    entries: Doubles,  # out
+    first: int, T: int, samples: Samples, parts: Parts, oracle: Ints, paths: Ints, found: int, table: Differences
 ) -> int:
-    """D_k for every candidate, as entries by weight: nodes first, then edges, then pairs; return their number."""
+    """Write D_k of every candidate to a table with empty slots and room; return the number of entries."""
+    # a weight's number: those of pairs of labels first, then of edge features, then of features
     row_offsets, rows, values = samples.row_offsets, samples.rows, samples.values
-    edge_base = parts.nodes.v.size
     L = parts.edges.v.shape[0]
-    pair_base = edge_base + L * L
+    pair_base = L * L
+    node_base = pair_base + len(parts.pair_codes)
     weighted = len(values) > 0
     with_pairs = len(parts.pair_codes) > 0
     count = 0
@@ -199,42 +198,42 @@ def differences(
             if y != gold:
                 for i in range(row_offsets[first + t], row_offsets[first + t + 1]):
                     value = float(values[i]) if weighted else 1.0
-                    at = int(rows[i]) * L
-                    count = add_entry(at + gold, k, value, found, slots, keys, places, entries, count)
-                    count = add_entry(at + y, k, -value, found, slots, keys, places, entries, count)
+                    at = node_base + int(rows[i]) * L
+                    count = add_entry(at + gold, k, value, found, table, count)
+                    count = add_entry(at + y, k, -value, found, table, count)
             if t == 0 or (y == gold and paths[k, t - 1] == oracle[t - 1]):
                 continue
             true_pair = int(oracle[t - 1]) * L + gold
             pair = int(paths[k, t - 1]) * L + y
             if parts.with_edges:
-                count = add_entry(edge_base + true_pair, k, 1.0, found, slots, keys, places, entries, count)
-                count = add_entry(edge_base + pair, k, -1.0, found, slots, keys, places, entries, count)
+                count = add_entry(true_pair, k, 1.0, found, table, count)
+                count = add_entry(pair, k, -1.0, found, table, count)
             if with_pairs:
                 for i in range(samples.edge_row_offsets[first + t], samples.edge_row_offsets[first + t + 1]):
                     e = samples.edge_rows[i]
                     entry = find_pair(e, true_pair, parts.pair_offsets, parts.pair_codes)
                     if entry >= 0:
-                        count = add_entry(pair_base + entry, k, 1.0, found, slots, keys, places, entries, count)
+                        count = add_entry(pair_base + entry, k, 1.0, found, table, count)
                     entry = find_pair(e, pair, parts.pair_offsets, parts.pair_codes)
                     if entry >= 0:
-                        count = add_entry(pair_base + entry, k, -1.0, found, slots, keys, places, entries, count)
+                        count = add_entry(pair_base + entry, k, -1.0, found, table, count)
     return count
 
 
 @kernel
-def add_entry(
-    key: int, k: int, value: float, found: int, slots: Ints, keys: Longs, places: Ints, entries: Doubles, count: int
-) -> int:
+def add_entry(key: int, k: int, value: float, found: int, table: Differences, count: int) -> int:
+    """Add to the value of a weight in D_k; return the number of entries, `count` or one more."""
+    slots, keys, values = table.slots, table.keys, table.values
     mask = len(slots) - 1
     slot = hash_key(key) & mask
     while slots[slot] != 0 and keys[slots[slot] - 1] != key:
         slot = (slot + 1) & mask
     if slots[slot] == 0:
         keys[count] = key
-        places[count] = slot
+        table.places[count] = slot
         for j in range(found):
-            entries[count, j] = 0.0
+            values[count, j] = 0.0
         count += 1
         slots[slot] = count
-    entries[slots[slot] - 1, k] += value
+    values[slots[slot] - 1, k] += value
     return count

@@ -9,6 +9,7 @@ import numpy as np
 from sapo.kernels._jit import kernel
 from sapo.kernels.types import Bools, Floats, Ints
 from sapo.kernels.viterbi import best_path, best_scores
+from sapo.kernels.workspace import Workspace
 
 UNTAGGED, PARTLY, FULLY = 0, 1, 2
 
@@ -48,22 +49,14 @@ def bind(
 
 
 @kernel
-def complete(
-    gold: Ints,  # [T]
-    allowed: Bools,  # [sets, L]
-    node: Floats,  # [T, L]
-    edge: Floats,  # [stages, L, L]
-    edge_to: Floats,
-    T: int,
-    best: Floats,  # [T, L] work
-    row: Floats,  # [L] work
-    oracle: Ints,  # [T] out: the best tagging that keeps to the gold tags
-) -> None:
+def complete(gold: Ints, allowed: Bools, T: int, work: Workspace) -> None:
+    """Write the best tagging that keeps to the gold tags to `work.oracle`; `work` holds the lattice."""
+    oracle = work.oracle
     if how_tagged(gold) == FULLY:
         for t in range(T):
             oracle[t] = gold[t]
         return
-    bound = np.empty((T, node.shape[1]), np.float32)
-    bind(gold, allowed, node, T, bound)
-    best_scores(bound, edge, T, best, row)
-    best_path(best, edge_to, T, oracle)
+    bound = np.empty((T, work.node.shape[1]), np.float32)
+    bind(gold, allowed, work.node, T, bound)
+    best_scores(bound, work.edge, T, work.best, work.row)
+    best_path(work.best, work.edge_to, T, oracle)

@@ -14,9 +14,9 @@ import numpy as np
 
 from sapo.kernels._jit import kernel
 from sapo.kernels.oracle import PARTLY, UNTAGGED, allows, complete, how_tagged
-from sapo.kernels.score import path_score, score_sentence, stages_of
+from sapo.kernels.score import fill_lattice, path_score
 from sapo.kernels.searches import search_n
-from sapo.kernels.types import Bools, Doubles, Ints, Longs, Parts, Samples
+from sapo.kernels.types import Bools, Doubles, Ints, Longs, Parts, Rates, Rivals, Samples, Search
 from sapo.kernels.update import (
     BY_RANK,
     CANDIDATES,
@@ -27,10 +27,11 @@ from sapo.kernels.update import (
     count_allowed,
     count_untagged,
     count_updates,
-    longest_of,
     regularise,
     update,
 )
+from sapo.kernels.weights import tagging_weights
+from sapo.kernels.workspace import longest_of, make_workspace, stages_of
 
 
 @kernel
@@ -39,50 +40,36 @@ def sapo_samples(
     samples: Samples,
     parts: Parts,  # changed
     state: Doubles,  # changed
-    search: int,
-    n: int,
-    width: int,
-    margin: float,
-    rate: float,
-    shrink: float,  # L2: rate * strength / |S|
-    owed: float,  # L1: rate * strength / |S|
+    search: Search,
+    rates: Rates,
     totals: Doubles,  # added to
 ) -> None:
     """Learn from each sample in turn."""
-    L = parts.nodes.v.shape[1]
     longest = longest_of(order, samples.offsets)
     stages = stages_of(samples.edge_row_offsets, longest)
-    node = np.empty((longest, L), np.float32)
-    best = np.empty((longest, L), np.float32)
-    edge = np.empty((stages, L, L), np.float32)
-    edge_to = np.empty((stages, L, L), np.float32)
-    row = np.empty(L, np.float32)
-    oracle = np.empty(longest, np.int32)
-    paths = np.empty((n, longest), np.int32)
-    scores = np.empty(n, np.float64)
-    probability = np.empty(n, np.float64)
-
+    work = make_workspace(longest, parts.edges.v.shape[0], stages, search.n)
+    node, edge, oracle, paths, probability = work.node, work.edge, work.oracle, work.paths, work.coefficients
+    weights = tagging_weights(parts)
     for sentence in order:
         first = samples.offsets[sentence]
-        last = samples.offsets[sentence + 1]
-        T = last - first
+        T = samples.offsets[sentence + 1] - first
         if T == 0:
             continue
 
-        gold = samples.gold[first:last]
+        gold = samples.gold[first : first + T]
         tagged = how_tagged(gold)
         if tagged == UNTAGGED:
             count_untagged(T, totals)
-            regularise(first, T, samples, shrink, owed, parts, state)
+            regularise(first, T, samples, rates, parts, state)
             continue
 
         # search the top-n outputs Y_n
-        score_sentence(first, T, samples, parts, state[SCALE], node, edge, edge_to)
-        found = search_n(search, node, edge, edge_to, T, n, width, margin, best, row, paths, scores)
+        fill_lattice(first, T, samples, weights, state[SCALE], node, edge, work.edge_to)
+        found = search_n(search, T, work)
         if found == 0:  # scores are no numbers any more; the loop will tell
             totals[LOSS] += np.nan
             return
-        log_mass = normalise(scores, found, probability)
+        log_mass = normalise(work.scores, found, probability)
         for k in range(found):
             if BY_RANK + k < len(totals):
                 totals[BY_RANK + k] += probability[k]
@@ -93,17 +80,17 @@ def sapo_samples(
         # the oracle, and its rivals
         among = False
         if tagged == PARTLY:
-            found, among = leave_rivals(gold, samples.allowed, T, found, paths, scores, oracle)
-            log_mass = normalise(scores, found, probability)
+            found, among = leave_rivals(gold, samples.allowed, T, found, paths, work.scores, oracle)
+            log_mass = normalise(work.scores, found, probability)
         if not among:
-            complete(gold, samples.allowed, node, edge, edge_to, T, best, row, oracle)
+            complete(gold, samples.allowed, T, work)
         totals[LOSS] += log_mass - path_score(node, edge, oracle, T)
 
         # w <- w + rate * (F(x, y*) - sum_k P_k F(x, y_k)), in terms of v
-        step = rate / state[SCALE]
-        touched = update(first, T, samples, oracle, paths, probability, found, 1.0, step, parts, state[CLOCK], row)
+        rivals = Rivals(oracle, paths, probability, found, 1.0)
+        touched = update(first, T, samples, rivals, rates.rate / state[SCALE], parts, state[CLOCK], work.row)
         count_updates(touched, totals)
-        regularise(first, T, samples, shrink, owed, parts, state)
+        regularise(first, T, samples, rates, parts, state)
 
 
 @kernel

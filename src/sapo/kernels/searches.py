@@ -4,36 +4,27 @@ from sapo.kernels._jit import kernel
 from sapo.kernels.astar import astar_n
 from sapo.kernels.beam import beam_n
 from sapo.kernels.topn import top_n
-from sapo.kernels.types import Doubles, Floats, Ints
+from sapo.kernels.types import Search
 from sapo.kernels.viterbi import best_scores
+from sapo.kernels.workspace import Workspace
 
 TOPN, ASTAR, BEAM = 0, 1, 2
 
 
 @kernel
-def search_n(
-    search: int,
-    node: Floats,  # [T, L]
-    edge: Floats,  # [stages, L, L]
-    edge_to: Floats,  # [stages, L, L] edge_to[t, y, p] = edge[t, p, y]
-    T: int,
-    n: int,
-    width: int,  # of the beam
-    margin: float,
-    best: Floats,  # [T, L] work
-    row: Floats,  # [L] work
-    paths: Ints,  # [n, T] out
-    scores: Doubles,  # [n] out, best first
-) -> int:
-    """The n best taggings by one of the searches; return how many were found."""
-    if search == ASTAR:
-        return astar_n(node, edge, edge_to, T, n, margin, paths, scores, row)
-    if search == BEAM:
-        found = beam_n(node, edge, T, n, width, margin, paths, scores)
+def search_n(search: Search, T: int, work: Workspace) -> int:
+    """Write the n best taggings of the lattice to `work.paths` and `work.scores`; return how many were found."""
+    node, edge, edge_to, row = work.node, work.edge, work.edge_to, work.row
+    paths, scores = work.paths, work.scores
+    n, margin = search.n, search.margin
+    if search.kind == ASTAR:
+        return astar_n(node, edge, edge_to, T, margin, paths, scores, row)
+    if search.kind == BEAM:
+        found = beam_n(node, edge, T, n, search.width, margin, paths, scores)
         if found > 0:
             return found  # else all that the beam held ran into what is forbidden: search exactly
-    taken = best_scores(node, edge, T, best, row)
-    found = top_n(best, edge_to, T, n, margin, paths, scores, row)
+    taken = best_scores(node, edge, T, work.best, row)
+    found = top_n(work.best, edge_to, T, n, margin, paths, scores, row)
     for k in range(found):
         scores[k] += taken
     return found

@@ -8,6 +8,7 @@ label after it is joined to it. Labels of a sentence are a Markov chain, forward
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,22 +16,29 @@ from sapo.kernels._jit import kernel
 from sapo.kernels.types import Bools, Doubles, Floats, Ints
 
 
+class Spans(NamedTuple):
+    """Spans of a sentence."""
+
+    starts: Ints
+    ends: Ints  # one past the last token
+    types: Ints
+
+
 @kernel
 def span_probabilities(
     node: Floats,  # [T, L]
     edge: Floats,  # [stages, L, L]
-    T: int,
     alpha: Doubles,  # [T, L] as forward_backward_logs gives them
     beta: Doubles,  # [T, L]
     marginal: Doubles,  # [T, L]
     types: Ints,  # [L] the type of each label
     joined: Bools,  # [L, L] whether y after p goes on with the span of p
-    starts: Ints,  # [spans]
-    ends: Ints,  # [spans] one past the last token
-    span_types: Ints,  # [spans]
+    spans: Spans,
     probabilities: Doubles,  # [spans] out
 ) -> None:
-    L = node.shape[1]
+    """Sum over the taggings that have each span."""
+    starts, ends, span_types = spans
+    T, L = node.shape
     many = edge.shape[0] > 1
     mass = np.empty(L, np.float64)
     after = np.empty(L, np.float64)

@@ -9,10 +9,21 @@ those at or after it belong to its ancestors, so that every tagging is met once.
 heuristic, without the heap of nodes: the walk of one tagging costs T * L.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sapo.kernels._jit import kernel
 from sapo.kernels.types import Doubles, Floats, Ints
+
+
+class Sidetracks(NamedTuple):
+    """Taggings by where they leave others: those that are done, then those that wait, best first."""
+
+    scores: Doubles  # [n]
+    parents: Ints  # [n] -1 where there is none
+    positions: Ints  # [n]
+    labels: Ints  # [n]
 
 
 @kernel
@@ -32,12 +43,13 @@ def top_n(
     parents = np.empty(n, np.int32)
     positions = np.empty(n, np.int32)
     labels = np.empty(n, np.int32)
+    tracks = Sidetracks(scores, parents, positions, labels)
     forks = np.empty((n, T), np.bool_)  # whether a sidetrack that leaves tagging k at t was worth keeping
     found = 0
     waiting = 0
     for y in range(L):
         if best[T - 1, y] > -np.inf:
-            waiting = _note(best[T - 1, y], -1, T - 1, y, 0, waiting, n, scores, parents, positions, labels)
+            waiting = _note(np.float64(best[T - 1, y]), -1, T - 1, y, 0, waiting, tracks)
     lowest = scores[0] - margin if waiting > 0 else -np.inf
     floor = scores[n - 1] if waiting == n else -np.inf  # what a new sidetrack must beat to be kept
 
@@ -77,27 +89,17 @@ def top_n(
                 for p in range(L):
                     rival = score - (top - row[p])
                     if rival > floor and rival >= lowest and p != choice:
-                        waiting = _note(rival, k, t, p, found, waiting, n, scores, parents, positions, labels)
+                        waiting = _note(rival, k, t, p, found, waiting, tracks)
                         if waiting == n:
                             floor = scores[n - 1]
     return found
 
 
 @kernel
-def _note(
-    score: float,
-    parent: int,
-    position: int,
-    label: int,
-    found: int,
-    waiting: int,
-    n: int,
-    scores: Doubles,
-    parents: Ints,
-    positions: Ints,
-    labels: Ints,
-) -> int:
+def _note(score: float, parent: int, position: int, label: int, found: int, waiting: int, tracks: Sidetracks) -> int:
     """Insert a sidetrack among the waiting ones, best first, the older first among equals; keep n at most."""
+    scores, parents, positions, labels = tracks
+    n = len(parents)
     if waiting == n:
         if found == n or score <= scores[n - 1]:
             return waiting

@@ -27,6 +27,17 @@ class Samples(NamedTuple):
     allowed: Bools  # [sets, labels]
 
 
+class TaggingWeights(NamedTuple):
+    """The weights as tagging needs them."""
+
+    features: Floats  # [features, labels]
+    edges: Floats  # [labels, labels]
+    pairs: Floats  # [entries, 1] of edge features: see pair_offsets
+    pair_offsets: Longs  # [edge features + 1] the entries of each edge feature
+    pair_codes: Ints  # [entries] the pair p, y of an entry as p * labels + y, in order
+    bans: Floats  # [labels + 2, labels] 0 or minus infinity: y after p; then y at the start; then y at the end
+
+
 class Part(NamedTuple):
     """One block of weights with what averaging and L1 need beside it; those are empty where they are not wanted."""
 
@@ -36,12 +47,39 @@ class Part(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """All weights of a learner. The weights are scale * v (see learn/weights.py)."""
+    """All weights of a learner, which are scale * v (see learn/weights.py); the rest is as in TaggingWeights."""
 
     nodes: Part  # [features, labels]
     edges: Part  # [labels, labels]
-    pairs: Part  # [entries, 1] of edge features: see pair_offsets
-    pair_offsets: Longs  # [edge features + 1] the entries of each edge feature
-    pair_codes: Ints  # [entries] the pair p, y of an entry as p * labels + y, in order
+    pairs: Part  # [entries, 1]
+    pair_offsets: Longs
+    pair_codes: Ints
     with_edges: bool  # whether plain pairs of labels have weights
-    bans: Floats  # [labels + 2, labels] 0 or minus infinity: y after p; then y at the start; then y at the end
+    bans: Floats
+
+
+class Search(NamedTuple):
+    """Which search to use, and what to ask it for."""
+
+    kind: int  # TOPN, ASTAR or BEAM of kernels/searches.py
+    n: int
+    width: int  # of the beam
+    margin: float  # leave out taggings that score this much less than the best one
+
+
+class Rates(NamedTuple):
+    """How far a sample moves the weights."""
+
+    rate: float
+    shrink: float  # L2: rate * strength / |S|
+    owed: float  # L1: rate * strength / |S|
+
+
+class Rivals(NamedTuple):
+    """The oracle, and the candidates that are weighed against it."""
+
+    oracle: Ints  # [T]
+    paths: Ints  # [found, T]
+    coefficients: Doubles  # [found]
+    found: int
+    mass: float  # the sum of the coefficients

@@ -1,15 +1,14 @@
 """Candidates with coefficients in, changed weights out: what all learners that search have in common.
 
-The weights are w = scale * v (see learn/weights.py), and all arrays here are of v. For averaging, `sums` remembers
-each change times the clock at which it came; it is empty where nothing is averaged. The clock is the sum of all
-scales so far, so that the sum of all w so far is clock * v - sums, whatever the order of changes and shrinkings.
+All weights here are v of w = scale * v (see kernels/weights.py).
 """
 
 import numpy as np
 
 from sapo.kernels._jit import kernel
 from sapo.kernels.oracle import allows
-from sapo.kernels.types import Bools, Doubles, Floats, Ints, Longs, Part, Parts, Samples
+from sapo.kernels.types import Bools, Doubles, Floats, Ints, Longs, Part, Parts, Rates, Rivals, Samples
+from sapo.kernels.weights import change_features, fold_scale, penalise_row
 
 # The state of a learner, by index.
 SCALE, CLOCK, STEPS, PENALTY = 0, 1, 2, 3
@@ -26,44 +25,27 @@ def update(
     first: int,  # the sentence begins at this token
     T: int,
     samples: Samples,
-    oracle: Ints,  # [T]
-    paths: Ints,  # [found, T]
-    coefficient: Doubles,  # [found]
-    found: int,
-    mass: float,  # sum of the coefficients
+    rivals: Rivals,
     step: float,
-    parts: Parts,
+    parts: Parts,  # changed
     clock: float,
     delta: Floats,  # [labels] work
 ) -> int:
     """v += step * (mass * F(x, y*) - sum_k coefficient_k * F(x, y_k)); return how many tokens were touched."""
-    touched = update_nodes(first, T, samples, oracle, paths, coefficient, found, mass, step, parts.nodes, clock, delta)
+    touched = update_nodes(first, T, samples, rivals, step, parts.nodes, clock, delta)
     if touched > 0 and parts.with_edges:
-        update_edges(first, T, samples.importance, oracle, paths, coefficient, found, mass, step, parts.edges, clock)
+        update_edges(first, T, samples.importance, rivals, step, parts.edges, clock)
     if touched > 0 and len(parts.pair_codes) > 0:
-        update_pairs(first, T, samples, oracle, paths, coefficient, found, mass, step, parts, clock)
+        update_pairs(first, T, samples, rivals, step, parts, clock)
     return touched
 
 
 @kernel
 def update_nodes(
-    first: int,
-    T: int,
-    samples: Samples,
-    oracle: Ints,
-    paths: Ints,
-    coefficient: Doubles,
-    found: int,
-    mass: float,
-    step: float,
-    nodes: Part,
-    clock: float,
-    delta: Floats,
+    first: int, T: int, samples: Samples, rivals: Rivals, step: float, nodes: Part, clock: float, delta: Floats
 ) -> int:
-    row_offsets, rows, values = samples.row_offsets, samples.rows, samples.values
-    weights, sums = nodes.v, nodes.sums
-    weighted = len(values) > 0
-    averaged = len(sums) > 0
+    """Update the features of tokens; return how many tokens were touched."""
+    oracle, paths, coefficients, found = rivals.oracle, rivals.paths, rivals.coefficients, rivals.found
     touched = 0
     labels = np.empty(found + 1, np.int32)
     for t in range(T):
@@ -78,7 +60,7 @@ def update_nodes(
         counts = step * importance_of(first + t, samples.importance)
         labels[0] = oracle[t]
         distinct = 1
-        delta[oracle[t]] = counts * mass
+        delta[oracle[t]] = counts * rivals.mass
         for k in range(found):
             y = paths[k, t]
             new = True
@@ -89,15 +71,8 @@ def update_nodes(
                 labels[distinct] = y
                 distinct += 1
                 delta[y] = 0.0
-            delta[y] -= counts * coefficient[k]
-        for i in range(row_offsets[first + t], row_offsets[first + t + 1]):
-            f = rows[i]
-            value = values[i] if weighted else np.float32(1.0)
-            for j in range(distinct):
-                change = value * delta[labels[j]]
-                weights[f, labels[j]] += change
-                if averaged:
-                    sums[f, labels[j]] += change * clock
+            delta[y] -= counts * coefficients[k]
+        change_features(first + t, samples, labels, distinct, delta, nodes, clock)
     return touched
 
 
@@ -107,9 +82,10 @@ def importance_of(token: int, importance: Floats) -> float:
 
 
 @kernel
-def agree_on_step(t: int, oracle: Ints, paths: Ints, found: int) -> bool:
+def agree_on_step(t: int, rivals: Rivals) -> bool:
     """Whether all candidates have the oracle's pair of labels at t."""
-    for k in range(found):
+    oracle, paths = rivals.oracle, rivals.paths
+    for k in range(rivals.found):
         if paths[k, t - 1] != oracle[t - 1] or paths[k, t] != oracle[t]:
             return False
     return True
@@ -117,60 +93,40 @@ def agree_on_step(t: int, oracle: Ints, paths: Ints, found: int) -> bool:
 
 @kernel
 def update_edges(
-    first: int,
-    T: int,
-    importance: Floats,
-    oracle: Ints,
-    paths: Ints,
-    coefficient: Doubles,
-    found: int,
-    mass: float,
-    step: float,
-    edges: Part,
-    clock: float,
+    first: int, T: int, importance: Floats, rivals: Rivals, step: float, edges: Part, clock: float
 ) -> None:
-    """The same for the pairs of labels."""
+    """Update the pairs of labels."""
     weights, sums = edges.v, edges.sums
+    oracle, paths, coefficients, mass = rivals.oracle, rivals.paths, rivals.coefficients, rivals.mass
     averaged = len(sums) > 0
     for t in range(1, T):
-        if agree_on_step(t, oracle, paths, found):
+        if agree_on_step(t, rivals):
             continue
         counts = step * importance_of(first + t, importance)
         weights[oracle[t - 1], oracle[t]] += counts * mass
         if averaged:
             sums[oracle[t - 1], oracle[t]] += counts * mass * clock
-        for k in range(found):
-            change = counts * coefficient[k]
+        for k in range(rivals.found):
+            change = counts * coefficients[k]
             weights[paths[k, t - 1], paths[k, t]] -= change
             if averaged:
                 sums[paths[k, t - 1], paths[k, t]] -= change * clock
 
 
 @kernel
-def update_pairs(
-    first: int,
-    T: int,
-    samples: Samples,
-    oracle: Ints,
-    paths: Ints,
-    coefficient: Doubles,
-    found: int,
-    mass: float,
-    step: float,
-    parts: Parts,
-    clock: float,
-) -> None:
-    """The same for edge features. A pair that a feature was never seen with in training has no weight there."""
+def update_pairs(first: int, T: int, samples: Samples, rivals: Rivals, step: float, parts: Parts, clock: float) -> None:
+    """Update the edge features. A pair that a feature was never seen with in training has no weight there."""
+    oracle, paths, coefficients = rivals.oracle, rivals.paths, rivals.coefficients
     L = parts.edges.v.shape[0]
     for t in range(1, T):
-        if agree_on_step(t, oracle, paths, found):
+        if agree_on_step(t, rivals):
             continue
         counts = step * importance_of(first + t, samples.importance)
         for i in range(samples.edge_row_offsets[first + t], samples.edge_row_offsets[first + t + 1]):
             e = samples.edge_rows[i]
-            change_pair(e, oracle[t - 1] * L + oracle[t], counts * mass, parts, clock)
-            for k in range(found):
-                change_pair(e, paths[k, t - 1] * L + paths[k, t], -counts * coefficient[k], parts, clock)
+            change_pair(e, oracle[t - 1] * L + oracle[t], counts * rivals.mass, parts, clock)
+            for k in range(rivals.found):
+                change_pair(e, paths[k, t - 1] * L + paths[k, t], -counts * coefficients[k], parts, clock)
 
 
 @kernel
@@ -195,15 +151,6 @@ def change_pair(e: int, code: int, change: float, parts: Parts, clock: float) ->
         parts.pairs.v[entry, 0] += change
         if len(parts.pairs.sums) > 0:
             parts.pairs.sums[entry, 0] += change * clock
-
-
-@kernel
-def longest_of(order: Longs, sentence_offsets: Longs) -> int:
-    """Tokens of the longest of these sentences."""
-    longest = 1
-    for sentence in order:
-        longest = max(longest, sentence_offsets[sentence + 1] - sentence_offsets[sentence])
-    return longest
 
 
 @kernel
@@ -236,12 +183,12 @@ def count_updates(touched: int, totals: Doubles) -> None:
 
 
 @kernel
-def regularise(first: int, T: int, samples: Samples, shrink: float, owed: float, parts: Parts, state: Doubles) -> None:
+def regularise(first: int, T: int, samples: Samples, rates: Rates, parts: Parts, state: Doubles) -> None:
     """w <- w - rate * strength / |S| * grad R(w): L1 where something is owed, L2 by shrinking."""
-    if owed > 0.0:
-        state[PENALTY] += owed
+    if rates.owed > 0.0:
+        state[PENALTY] += rates.owed
         penalise(first, T, samples, parts, state)
-    end_sample(shrink, parts, state)
+    end_sample(rates.shrink, parts, state)
 
 
 @kernel
@@ -249,62 +196,32 @@ def end_sample(shrink: float, parts: Parts, state: Doubles) -> None:
     """Regularise by L2, w <- (1 - shrink) * w, and let the clock go on."""
     state[SCALE] *= 1.0 - shrink
     if state[SCALE] < SMALLEST_SCALE:
-        for part in (parts.nodes, parts.edges, parts.pairs):
-            fold_scale(part.v, part.sums, state[SCALE], state[CLOCK])
-        state[SCALE] = 1.0
-        if len(parts.nodes.sums) > 0:
-            state[CLOCK] = 0.0
+        fold(parts, state)
     state[CLOCK] += state[SCALE]
     state[STEPS] += 1
 
 
 @kernel
-def fold_scale(weights: Floats, sums: Floats, scale: float, clock: float) -> None:
-    """Make v the true weights before it outgrows single precision; the sum of all w so far stays what it is."""
-    averaged = len(sums) > 0
-    factor = np.float32(scale)
-    for f in range(weights.shape[0]):
-        for y in range(weights.shape[1]):
-            if averaged:
-                sums[f, y] -= clock * weights[f, y]  # with a clock of 0 the sum is 0 * v - sums
-            weights[f, y] *= factor
+def fold(parts: Parts, state: Doubles) -> None:
+    """Make v the true weights; what the weights and their average are stays the same."""
+    fold_scale(parts.nodes, state[SCALE], state[CLOCK])
+    fold_scale(parts.edges, state[SCALE], state[CLOCK])
+    fold_scale(parts.pairs, state[SCALE], state[CLOCK])
+    state[SCALE] = 1.0
+    if len(parts.nodes.sums) > 0:
+        state[CLOCK] = 0.0
 
 
 @kernel
 def penalise(first: int, T: int, samples: Samples, parts: Parts, state: Doubles) -> None:
     """L1 by cumulative penalty (Tsuruoka et al. 2009): bring the weights of this sentence up to date."""
     clock, penalty = state[CLOCK], state[PENALTY]
-    nodes, edges, pairs = parts.nodes, parts.edges, parts.pairs
     for i in range(samples.row_offsets[first], samples.row_offsets[first + T]):
-        penalise_row(samples.rows[i], nodes.v, nodes.received, nodes.sums, clock, penalty)
-    for p in range(edges.v.shape[0]):
-        penalise_row(p, edges.v, edges.received, edges.sums, clock, penalty)
+        penalise_row(samples.rows[i], parts.nodes, clock, penalty)
+    for p in range(parts.edges.v.shape[0]):
+        penalise_row(p, parts.edges, clock, penalty)
     if len(parts.pair_codes) > 0:
         for i in range(samples.edge_row_offsets[first], samples.edge_row_offsets[first + T]):
             e = samples.edge_rows[i]
             for entry in range(parts.pair_offsets[e], parts.pair_offsets[e + 1]):
-                penalise_row(entry, pairs.v, pairs.received, pairs.sums, clock, penalty)
-
-
-@kernel
-def penalise_row(f: int, weights: Floats, received: Floats, sums: Floats, clock: float, penalty: float) -> None:
-    """Move each weight towards 0 by what it still owes of the penalty that it could have got, and not past it."""
-    averaged = len(sums) > 0
-    for y in range(weights.shape[1]):
-        before = weights[f, y]
-        if before > 0.0:
-            after = max(0.0, before - (penalty + received[f, y]))
-        elif before < 0.0:
-            after = min(0.0, before + (penalty - received[f, y]))
-        else:
-            continue
-        weights[f, y] = after
-        received[f, y] += after - before
-        if averaged:
-            sums[f, y] += (after - before) * clock
-
-
-@kernel
-def penalise_all(weights: Floats, received: Floats, sums: Floats, clock: float, penalty: float) -> None:
-    for f in range(weights.shape[0]):
-        penalise_row(f, weights, received, sums, clock, penalty)
+                penalise_row(entry, parts.pairs, clock, penalty)

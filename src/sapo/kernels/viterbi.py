@@ -3,9 +3,7 @@
 import numpy as np
 
 from sapo.kernels._jit import kernel
-from sapo.kernels.features import longest_sentence
-from sapo.kernels.score import ban_ends, score_edges, score_nodes, stages_of
-from sapo.kernels.types import Floats, Ints, Longs
+from sapo.kernels.types import Floats, Ints
 
 
 @kernel
@@ -75,46 +73,3 @@ def best_path(best: Floats, edge_to: Floats, T: int, path: Ints) -> None:
                 top = p
                 top_score = score
         path[t] = top
-
-
-@kernel
-def tag_sentences(
-    sentence_offsets: Longs,  # [sentences + 1]
-    row_offsets: Longs,
-    rows: Ints,
-    values: Floats,
-    edge_row_offsets: Longs,  # [tokens + 1], or [1] where there are no edge features
-    edge_rows: Ints,
-    weights: Floats,  # [features, labels]
-    edges: Floats,  # [labels, labels]
-    pairs: Floats,  # [entries, 1]
-    pair_offsets: Longs,  # [edge features + 1]
-    pair_codes: Ints,  # [entries]
-    bans: Floats,  # [labels + 2, labels]
-    tags: Ints,  # [tokens] out
-) -> None:
-    """The best tagging of each sentence."""
-    L = edges.shape[0]
-    longest = longest_sentence(sentence_offsets)
-    stages = stages_of(edge_row_offsets, longest)
-    edge = np.empty((stages, L, L), np.float32)
-    edge_to = np.empty((stages, L, L), np.float32)
-    if stages == 1:
-        score_edges(0, 1, edge_row_offsets, edge_rows, edges, pairs, pair_offsets, pair_codes, bans, 1.0, edge, edge_to)
-    node = np.empty((longest, L), np.float32)
-    best = np.empty((longest, L), np.float32)
-    row = np.empty(L, np.float32)
-    for sentence in range(len(sentence_offsets) - 1):
-        first = sentence_offsets[sentence]
-        last = sentence_offsets[sentence + 1]
-        T = last - first
-        if T == 0:
-            continue
-        score_nodes(first, last, row_offsets, rows, values, weights, 1.0, node)
-        ban_ends(node, T, bans)
-        if stages > 1:
-            score_edges(
-                first, T, edge_row_offsets, edge_rows, edges, pairs, pair_offsets, pair_codes, bans, 1.0, edge, edge_to
-            )
-        best_scores(node, edge, T, best, row)
-        best_path(best, edge_to, T, tags[first:last])

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import crf as kernel
 from sapo.kernels.types import Doubles, Longs
-from sapo.learn.runs import runs_of
+from sapo.learn.runs import rates_of, runs_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 
@@ -20,16 +20,8 @@ from sapo.learn.weights import Weights
 def crf_pass(
     weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
 ) -> Iterator[int]:
-    penalty = rate * settings.strength / corpus.sentences
-    for samples in runs_of(order):
-        kernel.crf_samples(
-            samples,
-            corpus.samples,
-            weights.parts,
-            weights.state,
-            rate,
-            penalty if settings.regulariser == "l2" else 0.0,
-            penalty if settings.regulariser == "l1" else 0.0,
-            totals,
-        )
-        yield len(samples)
+    """Learn from the sentences in this order; say after each run of samples how many there were."""
+    rates = rates_of(rate, settings, corpus.sentences)
+    for run in runs_of(order):
+        kernel.crf_samples(run, corpus.samples, weights.parts, weights.state, rates, totals)
+        yield len(run)

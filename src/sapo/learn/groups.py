@@ -6,8 +6,8 @@ each run of samples, shortens each group by a constant and drops those that are 
 
 import numpy as np
 
-from sapo.kernels import groups as kernel
 from sapo.kernels import update
+from sapo.kernels import weights as kernel
 from sapo.kernels.types import Doubles, Ints
 from sapo.learn.weights import Weights
 
@@ -27,10 +27,10 @@ class Groups:
     def shrink(self, weights: Weights, penalty: float) -> None:
         norms = self._norms(weights)
         factors = np.maximum(0.0, 1.0 - penalty * self._roots / np.maximum(norms, 1e-30))
-        clock = weights.state[update.CLOCK]
-        kernel.scale_groups(weights.features, self._group_of, factors, weights.sums, clock)
-        kernel.scale_groups(weights.edges, self._edge_group, factors, weights.edge_sums, clock)
-        kernel.scale_groups(weights.pair_weights, self._pair_group, factors, weights.pair_sums, clock)
+        clock, parts = weights.state[update.CLOCK], weights.parts
+        kernel.scale_groups(parts.nodes, self._group_of, factors, clock)
+        kernel.scale_groups(parts.edges, self._edge_group, factors, clock)
+        kernel.scale_groups(parts.pairs, self._pair_group, factors, clock)
 
     def penalty(self, weights: Weights) -> float:
         return float(self._roots @ self._norms(weights))

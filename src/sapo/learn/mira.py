@@ -7,11 +7,12 @@ n best ones, each a constraint. There is neither a rate nor a regulariser, and n
 cannot be separated the weights go on growing, as the paper shows.
 """
 
+import math
 from collections.abc import Iterator
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import mira as kernel
-from sapo.kernels.types import Doubles, Longs
+from sapo.kernels.types import Doubles, Longs, Search
 from sapo.learn.runs import runs_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
@@ -21,27 +22,21 @@ from sapo.search import SEARCHES
 def mira_pass(
     weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
 ) -> Iterator[int]:
+    """Learn with one candidate, the best tagging."""
     return _pass(weights, corpus, order, 1, settings, totals)
 
 
 def mira_nbest_pass(
     weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
 ) -> Iterator[int]:
+    """Learn with n candidates."""
     return _pass(weights, corpus, order, settings.number, settings, totals)
 
 
 def _pass(
     weights: Weights, corpus: EncodedCorpus, order: Longs, n: int, settings: Settings, totals: Doubles
 ) -> Iterator[int]:
-    for samples in runs_of(order):
-        kernel.mira_samples(
-            samples,
-            corpus.samples,
-            weights.parts,
-            weights.state,
-            SEARCHES[settings.search],
-            n,
-            settings.width,
-            totals,
-        )
-        yield len(samples)
+    search = Search(SEARCHES[settings.search], n, settings.width, math.inf)
+    for run in runs_of(order):
+        kernel.mira_samples(run, corpus.samples, weights.parts, weights.state, search, totals)
+        yield len(run)

@@ -18,13 +18,7 @@ from sapo.learn.weights import Weights
 def perceptron_pass(
     weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
 ) -> Iterator[int]:
-    for samples in runs_of(order):
-        kernel.perceptron_samples(
-            samples,
-            corpus.samples,
-            weights.parts,
-            weights.state,
-            1.0,
-            totals,
-        )
-        yield len(samples)
+    """Learn from the sentences in this order; say after each run of samples how many there were."""
+    for run in runs_of(order):
+        kernel.perceptron_samples(run, corpus.samples, weights.parts, weights.state, 1.0, totals)
+        yield len(run)

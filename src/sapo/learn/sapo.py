@@ -19,8 +19,8 @@ from collections.abc import Iterator
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import sapo as kernel
-from sapo.kernels.types import Doubles, Longs
-from sapo.learn.runs import runs_of
+from sapo.kernels.types import Doubles, Longs, Search
+from sapo.learn.runs import rates_of, runs_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 from sapo.search import SEARCHES
@@ -30,20 +30,8 @@ def sapo_pass(
     weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
 ) -> Iterator[int]:
     """Learn from the sentences in this order; say after each run of samples how many there were."""
-    penalty = rate * settings.strength / corpus.sentences
-    for samples in runs_of(order):
-        kernel.sapo_samples(
-            samples,
-            corpus.samples,
-            weights.parts,
-            weights.state,
-            SEARCHES[settings.search],
-            settings.number,
-            settings.width,
-            math.log(settings.stop_ratio),
-            rate,
-            penalty if settings.regulariser == "l2" else 0.0,
-            penalty if settings.regulariser == "l1" else 0.0,
-            totals,
-        )
-        yield len(samples)
+    rates = rates_of(rate, settings, corpus.sentences)
+    search = Search(SEARCHES[settings.search], settings.number, settings.width, math.log(settings.stop_ratio))
+    for run in runs_of(order):
+        kernel.sapo_samples(run, corpus.samples, weights.parts, weights.state, search, rates, totals)
+        yield len(run)

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapo.encode.pairs import Pairs
-from sapo.kernels import score, update
+from sapo.kernels import update
+from sapo.kernels import weights as kernel
 from sapo.kernels.types import Doubles, Floats, Part, Parts
 from sapo.search.lattice import Parameters, no_bans
 
@@ -120,12 +121,7 @@ class Weights:
 
     def fold(self) -> None:
         """Make v the true weights; what the weights and their average are stays the same."""
-        scale, clock = self.state[update.SCALE], self.state[update.CLOCK]
-        for part in (self.parts.nodes, self.parts.edges, self.parts.pairs):
-            update.fold_scale(part.v, part.sums, scale, clock)
-        self.state[update.SCALE] = 1.0
-        if len(self.sums):
-            self.state[update.CLOCK] = 0.0
+        update.fold(self.parts, self.state)
 
     @property
     def scale(self) -> float:
@@ -187,14 +183,14 @@ class Weights:
         if len(self.received):
             clock, penalty = self.state[update.CLOCK], self.state[update.PENALTY]
             for part in (self.parts.nodes, self.parts.edges, self.parts.pairs):
-                update.penalise_all(part.v, part.received, part.sums, clock, penalty)
+                kernel.penalise_all(part, clock, penalty)
 
     def w_complexity(self) -> float:
         """Mean |w| over all weights, as the paper plots it."""
         return self.absolute_norm() / sum(block.size for block in self._blocks())
 
     def squared_norm(self) -> float:
-        return sum(score.squared_sum(block) for block in self._blocks()) * self.scale**2
+        return sum(kernel.squared_sum(block) for block in self._blocks()) * self.scale**2
 
     def absolute_norm(self) -> float:
-        return sum(score.absolute_sum(block) for block in self._blocks()) * self.scale
+        return sum(kernel.absolute_sum(block) for block in self._blocks()) * self.scale

@@ -29,18 +29,14 @@ def astar(lattice: Lattice) -> Iterator[tuple[Ints, float]]:
         return
     ahead, row = np.empty((T, L), np.float32), np.empty(L, np.float32)
     top_score = astar_kernels.look_ahead(lattice.node, lattice.steps_to, T, ahead, row)
-    room = 32 * L
-    losses, tree, heap = np.empty(room, np.float64), np.empty((room, 3), np.int32), np.empty(room, np.int32)
-    used = waiting = astar_kernels.astar_start(ahead, T, np.inf, losses, tree, heap)
-    while waiting > 0:
+    tree = astar_kernels.astar_start(ahead, np.inf, 32 * L)
+    while tree.waiting > 0:
         paths, scores = np.empty((1, T), np.int32), np.empty(1, np.float64)
-        found, waiting, used = astar_kernels.astar_next(
-            ahead, lattice.steps, T, 1, np.inf, top_score, paths, scores, 0, losses, tree, heap, waiting, used, row
-        )
+        found, tree = astar_kernels.astar_next(ahead, lattice.steps, np.inf, top_score, paths, scores, 0, tree, row)
         if found:
             yield paths[0], float(scores[0])
         else:
-            losses, tree, heap = astar_kernels.more_room(losses, tree, heap)
+            tree = astar_kernels.more_room(tree)
 
 
 def astar_top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> Candidates:
@@ -61,7 +57,6 @@ def astar_top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> 
         lattice.steps,
         lattice.steps_to,
         T,
-        n,
         float(np.log(stop_ratio)),
         paths,
         scores,

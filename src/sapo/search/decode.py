@@ -3,9 +3,9 @@
 import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
-from sapo.kernels import viterbi
+from sapo.kernels import tagging
 from sapo.kernels.types import Ints
-from sapo.search.exact import viterbi as viterbi_search
+from sapo.search.exact import viterbi
 from sapo.search.lattice import Parameters, make_lattice
 
 
@@ -13,21 +13,7 @@ def tag_corpus(corpus: EncodedCorpus, parameters: Parameters) -> Ints:
     """The best label of every token."""
     parameters.check_knows(corpus.rows, corpus.edge_rows)
     tags = np.zeros(corpus.tokens, np.int32)
-    viterbi.tag_sentences(
-        corpus.offsets,
-        corpus.row_offsets,
-        corpus.rows,
-        corpus.values,
-        corpus.edge_row_offsets,
-        corpus.edge_rows,
-        parameters.features,
-        parameters.edges,
-        parameters.pair_weights,
-        parameters.pairs.offsets,
-        parameters.pairs.codes,
-        parameters.bans,
-        tags,
-    )
+    tagging.tag_sentences(corpus.samples, parameters.arrays, tags)
     if len(corpus.token_bans):
         _tag_again(corpus, parameters, tags)
     return tags
@@ -38,4 +24,4 @@ def _tag_again(corpus: EncodedCorpus, parameters: Parameters, tags: Ints) -> Non
     bound = np.append(0, np.cumsum((corpus.token_bans < 0).any(axis=1)))
     for sentence in np.flatnonzero(bound[corpus.offsets[1:]] > bound[corpus.offsets[:-1]]).tolist():
         first, last = corpus.offsets[sentence : sentence + 2]
-        tags[first:last] = viterbi_search(make_lattice(corpus, sentence, parameters)).paths[0]
+        tags[first:last] = viterbi(make_lattice(corpus, sentence, parameters)).paths[0]

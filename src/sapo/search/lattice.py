@@ -7,8 +7,8 @@ import numpy as np
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.pairs import Pairs
 from sapo.errors import SapoError
-from sapo.kernels import score
-from sapo.kernels.types import Floats, Ints
+from sapo.kernels import score, workspace
+from sapo.kernels.types import Floats, Ints, TaggingWeights
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,12 @@ class Parameters:
     def blocks(self) -> tuple[Floats, Floats, Floats]:
         """All weights: of features, of pairs of labels, of edge features."""
         return self.features, self.edges, self.pair_weights
+
+    @property
+    def arrays(self) -> TaggingWeights:
+        """The same as kernels take them."""
+        pairs = self.pairs
+        return TaggingWeights(self.features, self.edges, self.pair_weights, pairs.offsets, pairs.codes, self.bans)
 
     def check_knows(self, rows: Ints, edge_rows: Ints) -> None:
         """Kernels trust that there is a weight for every feature; an encoder that has grown since knows more."""
@@ -102,26 +108,10 @@ def make_lattice(corpus: EncodedCorpus, sentence: int, parameters: Parameters) -
     rows = corpus.rows[corpus.row_offsets[first] : corpus.row_offsets[last]]
     parameters.check_knows(rows, _edge_rows(corpus, first, last))
     node = np.empty((T, L), np.float32)
-    score.score_nodes(first, last, corpus.row_offsets, corpus.rows, corpus.values, parameters.features, 1.0, node)
-    if T:
-        score.ban_ends(node, T, parameters.bans)
+    edge = np.empty((workspace.stages_of(corpus.edge_row_offsets, max(T, 1)), L, L), np.float32)
+    score.fill_lattice(first, T, corpus.samples, parameters.arrays, 1.0, node, edge, edge[:0])
     if len(corpus.token_bans):
         node += corpus.token_bans[first:last]
-    edge = np.empty((score.stages_of(corpus.edge_row_offsets, max(T, 1)), L, L), np.float32)
-    score.score_edges(
-        first,
-        T,
-        corpus.edge_row_offsets,
-        corpus.edge_rows,
-        parameters.edges,
-        parameters.pair_weights,
-        parameters.pairs.offsets,
-        parameters.pairs.codes,
-        parameters.bans,
-        1.0,
-        edge,
-        edge[:0],
-    )
     return Lattice(node, edge)
 
 

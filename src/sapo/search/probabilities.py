@@ -58,23 +58,24 @@ class Distribution:
         found = np.zeros(len(spans))
         if self.log_z == -math.inf or not len(spans):
             return found
-        starts, ends, types = (
-            np.array(values, np.int32)
-            for values in zip(*((span.start, span.end, reading.number_of(span.type)) for span in spans), strict=True)
+        wanted = span_kernels.Spans(
+            *(
+                np.array(values, np.int32)
+                for values in zip(
+                    *((span.start, span.end, reading.number_of(span.type)) for span in spans), strict=True
+                )
+            )
         )
         lattice = self.lattice
         span_kernels.span_probabilities(
             lattice.node,
             lattice.steps,
-            lattice.tokens,
             self.log_alpha,
             self.log_beta,
             self.marginal,
             reading.types,
             reading.joined,
-            starts,
-            ends,
-            types,
+            wanted,
             found,
         )
         return found
