@@ -23,5 +23,5 @@ def test_ctrl_c_as_the_kernel_returns_keeps_scale_and_v_together(tiny: Any, monk
 
     monkeypatch.setattr(kernel, "sapo_samples", interrupted)
     broken = State(tiny.weights(3, corpus))
-    assert learn(sapo_pass, corpus, settings, broken) == "interrupted"
+    assert learn(sapo_pass, corpus, settings, broken).text == "interrupted"
     np.testing.assert_allclose(final_weights(broken).features, final_weights(whole).features, rtol=1e-6)

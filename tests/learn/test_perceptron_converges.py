@@ -11,5 +11,5 @@ def test_a_perceptron_that_still_makes_mistakes_goes_on(tiny: Any) -> None:
     state = State(Weights.zeros(3 + corpus.tokens, 3, transitions=False))
     settings = Settings(epochs=20, regulariser="none", strength=0.0, tolerance=1e-9)
     reason = learn(LEARNERS["perceptron"].run, corpus, settings, state)
-    assert reason == "converged"
+    assert reason.text == "converged"
     assert state.history[-1].accuracy == 1
