@@ -34,6 +34,7 @@ class EncodedCorpus:
     allowed: Bools = field(
         default_factory=lambda: np.empty((0, 0), np.bool_)
     )  # [sets, labels] gold is -1 where any tag will do, and -2 - s where one of allowed[s] will
+    words: Ints = field(default_factory=_no_ints)  # [tokens] which word each is, -1 if unknown; empty where nobody asks
 
     @property
     def sentences(self) -> int:
@@ -56,6 +57,7 @@ class EncodedCorpus:
             self.edge_rows,
             self.importance,
             self.allowed,
+            self.words,
         )
 
 

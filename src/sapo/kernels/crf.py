@@ -10,51 +10,60 @@ from sapo.kernels._jit import kernel
 from sapo.kernels.forward import forward_backward
 from sapo.kernels.oracle import FULLY, UNTAGGED, allows, bind, how_tagged
 from sapo.kernels.score import fill_lattice, path_score
-from sapo.kernels.types import Doubles, Floats, Ints, Longs, Part, Parts, Rates, Samples
+from sapo.kernels.short import all_tagged, fill_short
+from sapo.kernels.types import Doubles, Floats, Ints, LearnedRows, Longs, Parts, Rates, Samples
 from sapo.kernels.update import (
     CLOCK,
     CORRECT,
     LOSS,
     SCALE,
     TOKENS,
+    change_pair,
     count_untagged,
     count_updates,
     importance_of,
     regularise,
 )
-from sapo.kernels.weights import change_features, tagging_weights
-from sapo.kernels.workspace import longest_of, make_workspace, stages_of
+from sapo.kernels.weights import change_features, has_room, tagging_weights
+from sapo.kernels.workspace import Workspace, longest_of, make_workspace, stages_of
 
 
 @kernel
-def crf_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, rates: Rates, totals: Doubles) -> None:
-    """w <- w + rate * (F(x, y*) - E[F(x, y)]), then regularise."""
-    L = parts.edges.v.shape[0]
+def crf_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, rates: Rates, totals: Doubles) -> int:
+    """w <- w + rate * (F(x, y*) - E[F(x, y)]), then regularise; return how many samples there was room for."""
+    most = parts.lists.most if all_tagged(order, samples) else 0
+    K = most if most > 0 else parts.edges.v.shape[0]
     longest = longest_of(order, samples.offsets)
     stages = stages_of(samples.edge_row_offsets, longest)
-    if len(samples.importance) > 0:
+    if len(samples.importance) > 0 or most > 0:
         stages = longest  # the pairs of each step count for themselves
-    work = make_workspace(longest, L, stages, 0)
+    work = make_workspace(longest, parts.edges.v.shape[0], stages, 0, most)
     node, edge, bound = work.node, work.edge, work.best
-    alpha = np.empty((longest, L), np.float64)
-    beta = np.empty((longest, L), np.float64)
-    marginal = np.empty((longest, L), np.float64)
-    pairs = np.empty((stages, L, L), np.float64)
-    kept = np.empty((longest, L), np.float64)
-    kept_pairs = np.empty((stages, L, L), np.float64)
+    alpha = np.empty((longest, K), np.float64)
+    beta = np.empty((longest, K), np.float64)
+    marginal = np.empty((longest, K), np.float64)
+    pairs = np.empty((stages, K, K), np.float64)
+    kept = np.empty((longest, K), np.float64)
+    kept_pairs = np.empty((stages, K, K), np.float64)
     weights = tagging_weights(parts)
-    for sentence in order:
-        first = samples.offsets[sentence]
-        T = samples.offsets[sentence + 1] - first
+    for done in range(len(order)):
+        first = samples.offsets[order[done]]
+        T = samples.offsets[order[done] + 1] - first
         if T == 0:
             continue
+        if not has_room(samples.row_offsets[first + T] - samples.row_offsets[first], parts.nodes):
+            return done
         gold = samples.gold[first : first + T]
         tagged = how_tagged(gold)
         if tagged == UNTAGGED:
             count_untagged(T, totals)
             regularise(first, T, samples, rates, parts, state)
             continue
-        fill_lattice(first, T, samples, weights, state[SCALE], node, edge, work.edge_to[:0])
+        if most > 0:
+            fill_short(first, T, samples, weights, state[SCALE], True, work, totals)
+            gold = work.oracle[:T]
+        else:
+            fill_lattice(first, T, samples, weights, state[SCALE], node, edge, work.edge_to[:0])
         log_z = forward_backward(node, edge, T, alpha, beta, marginal, pairs)
         if tagged == FULLY:
             log_kept = path_score(node, edge, gold, T)
@@ -65,13 +74,19 @@ def crf_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, ra
         totals[TOKENS] += T
         if not log_z > -np.inf or not log_kept > -np.inf:  # scores are no numbers any more; the loop will tell
             totals[LOSS] += np.nan
-            return
+            return len(order)
         step = rates.rate / state[SCALE]
-        totals[CORRECT] += expect_nodes(first, T, samples, marginal, kept, step, parts.nodes, state[CLOCK], work.row)
         take_kept_pairs(gold, T, tagged == FULLY, kept_pairs, pairs)
-        expect_edges(first, T, samples, pairs, step, parts, state[CLOCK])
+        if most > 0:
+            totals[CORRECT] += expect_short_nodes(first, T, samples, marginal, step, parts.nodes, state[CLOCK], work)
+            expect_short_edges(first, T, samples, pairs, work.lists, step, parts, state[CLOCK])
+        else:
+            nodes = parts.nodes
+            totals[CORRECT] += expect_nodes(first, T, samples, marginal, kept, step, nodes, state[CLOCK], work.row)
+            expect_edges(first, T, samples, pairs, step, parts, state[CLOCK])
         count_updates(T, totals)
         regularise(first, T, samples, rates, parts, state)
+    return len(order)
 
 
 @kernel
@@ -82,7 +97,7 @@ def expect_nodes(
     marginal: Doubles,
     kept: Doubles,  # the same of taggings that keep to the gold tags; read only where one is open
     step: float,
-    nodes: Part,  # changed
+    nodes: LearnedRows,  # changed
     clock: float,
     delta: Floats,  # [L] work
 ) -> int:
@@ -107,6 +122,67 @@ def expect_nodes(
             correct += 1
         change_features(first + t, samples, every, L, delta, nodes, clock)
     return correct
+
+
+@kernel
+def expect_short_nodes(
+    first: int,
+    T: int,
+    samples: Samples,
+    marginal: Doubles,  # [T, K]
+    step: float,
+    nodes: LearnedRows,  # changed
+    clock: float,
+    work: Workspace,
+) -> int:
+    """The same for lists: only the labels that were looked at change."""
+    delta, lists = work.row, work.lists
+    correct = 0
+    for t in range(T):
+        counts = step * importance_of(first + t, samples.importance)
+        count = work.counts[t]
+        top = 0
+        for j in range(count):
+            delta[lists[t, j]] = -counts * marginal[t, j]
+            if marginal[t, j] > marginal[t, top]:
+                top = j
+        delta[lists[t, work.oracle[t]]] += counts
+        if top == work.oracle[t]:
+            correct += 1
+        change_features(first + t, samples, lists[t], count, delta, nodes, clock)
+    return correct
+
+
+@kernel
+def expect_short_edges(
+    first: int,
+    T: int,
+    samples: Samples,
+    pairs: Doubles,  # [T, K, K] expected, less what the gold tags have
+    lists: Ints,
+    step: float,
+    parts: Parts,
+    clock: float,
+) -> None:
+    """The gradient's share of the pairs of labels that were looked at, alone and with edge features."""
+    edges = parts.edges
+    K = lists.shape[1]
+    L = edges.v.shape[0]
+    for t in range(1, T):
+        counts = step * importance_of(first + t, samples.importance)
+        for i in range(K):
+            for j in range(K):
+                change = -counts * pairs[t, i, j]
+                if change == 0.0:
+                    continue
+                p, y = lists[t - 1, i], lists[t, j]
+                if parts.with_edges:
+                    edges.v[p, y] += change
+                    if len(edges.sums) > 0:
+                        edges.sums[p, y] += change * clock
+                if len(parts.pair_codes) > 0:
+                    for k in range(samples.edge_row_offsets[first + t], samples.edge_row_offsets[first + t + 1]):
+                        change_pair(samples.edge_rows[k], p * L + y, change, parts, clock)
 
 
 @kernel

@@ -20,6 +20,7 @@ from sapo.kernels.oracle import allows, complete
 from sapo.kernels.score import fill_lattice, path_score
 from sapo.kernels.searches import search_n
 from sapo.kernels.tables import hash_key
+from sapo.kernels.short import all_tagged, fill_short, to_labels
 from sapo.kernels.types import Doubles, Ints, Longs, Parts, Rivals, Samples, Search
 from sapo.kernels.update import (
     CANDIDATES,
@@ -32,7 +33,7 @@ from sapo.kernels.update import (
     find_pair,
     update,
 )
-from sapo.kernels.weights import tagging_weights
+from sapo.kernels.weights import has_room, tagging_weights
 from sapo.kernels.workspace import longest_of, make_workspace, stages_of
 
 ROUNDS = 1000
@@ -49,29 +50,36 @@ class Differences(NamedTuple):
 
 
 @kernel
-def mira_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, search: Search, totals: Doubles) -> None:
-    """w <- w + sum_k a_k * D_k, with the a_k that solve the dual."""
+def mira_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, search: Search, totals: Doubles) -> int:
+    """w <- w + sum_k a_k * D_k, with the a_k that solve the dual; return how many samples there was room for."""
     n = search.n
     longest = longest_of(order, samples.offsets)
     stages = stages_of(samples.edge_row_offsets, longest)
-    work = make_workspace(longest, parts.edges.v.shape[0], stages, n)
+    most = parts.lists.most if all_tagged(order, samples) else 0
+    work = make_workspace(longest, parts.edges.v.shape[0], stages, n, most)
     node, edge, oracle, paths, dual = work.node, work.edge, work.oracle, work.paths, work.coefficients
     wanted = np.empty(n, np.float64)  # loss - margin: by how much a constraint is broken
     gram = np.empty((n, n), np.float64)
     table = make_differences(1024, n)
     weights = tagging_weights(parts)
-    for sentence in order:
-        first = samples.offsets[sentence]
-        T = samples.offsets[sentence + 1] - first
+    for done in range(len(order)):
+        first = samples.offsets[order[done]]
+        T = samples.offsets[order[done] + 1] - first
         if T == 0:
             continue
-        fill_lattice(first, T, samples, weights, 1.0, node, edge, work.edge_to)
+        if not has_room(samples.row_offsets[first + T] - samples.row_offsets[first], parts.nodes):
+            return done
+        if most > 0:
+            fill_short(first, T, samples, weights, 1.0, True, work, totals)
+        else:
+            fill_lattice(first, T, samples, weights, 1.0, node, edge, work.edge_to)
         found = search_n(search, T, work)
         if found == 0:  # scores are no numbers any more; the loop will tell
             totals[LOSS] += np.nan
-            return
+            return len(order)
         gold = samples.gold[first : first + T]
-        complete(gold, samples.allowed, T, work)
+        if most == 0:
+            complete(gold, samples.allowed, T, work)
         totals[CANDIDATES] += found
         totals[TOKENS] += T
         count_correct(T, oracle, paths[0], totals)
@@ -81,7 +89,7 @@ def mira_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, s
         for k in range(found):
             wrong = 0
             for t in range(T):
-                if not allows(gold[t], paths[k, t], samples.allowed):
+                if paths[k, t] != oracle[t] and (most > 0 or not allows(gold[t], paths[k, t], samples.allowed)):
                     wrong += 1
             wanted[k] = wrong - (oracle_score - path_score(node, edge, paths[k], T))
             hinge = max(hinge, wanted[k])
@@ -90,6 +98,8 @@ def mira_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, s
             count_updates(0, totals)
             end_sample(0.0, parts, state)
             continue
+        if most > 0:
+            to_labels(T, found, work)
 
         room = 2 * difference_room(first, T, samples, oracle, paths, found)
         size = len(table.slots)
@@ -109,6 +119,7 @@ def mira_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, s
         touched = update(first, T, samples, rivals, 1.0, parts, state[CLOCK], work.row)
         count_updates(touched, totals)
         end_sample(0.0, parts, state)
+    return len(order)
 
 
 @kernel

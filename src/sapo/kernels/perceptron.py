@@ -3,6 +3,7 @@
 from sapo.kernels._jit import kernel
 from sapo.kernels.oracle import complete
 from sapo.kernels.score import fill_lattice, path_score
+from sapo.kernels.short import all_tagged, fill_short, to_labels
 from sapo.kernels.types import Doubles, Longs, Parts, Rivals, Samples
 from sapo.kernels.update import (
     CANDIDATES,
@@ -15,35 +16,45 @@ from sapo.kernels.update import (
     update,
 )
 from sapo.kernels.viterbi import best_path, best_scores
-from sapo.kernels.weights import tagging_weights
+from sapo.kernels.weights import has_room, tagging_weights
 from sapo.kernels.workspace import longest_of, make_workspace, stages_of
 
 
 @kernel
 def perceptron_samples(
     order: Longs, samples: Samples, parts: Parts, state: Doubles, rate: float, totals: Doubles
-) -> None:
-    """w <- w + rate * (F(x, y*) - F(x, y)), with y the best tagging."""
+) -> int:
+    """w <- w + rate * (F(x, y*) - F(x, y)), with y the best tagging; return how many samples there was room for."""
     longest = longest_of(order, samples.offsets)
     stages = stages_of(samples.edge_row_offsets, longest)
-    work = make_workspace(longest, parts.edges.v.shape[0], stages, 1)
+    most = parts.lists.most if all_tagged(order, samples) else 0
+    work = make_workspace(longest, parts.edges.v.shape[0], stages, 1, most)
     node, edge, oracle, path = work.node, work.edge, work.oracle, work.paths[0]
     work.coefficients[0] = 1.0
     rivals = Rivals(oracle, work.paths, work.coefficients, 1, 1.0)
     weights = tagging_weights(parts)
-    for sentence in order:
-        first = samples.offsets[sentence]
-        T = samples.offsets[sentence + 1] - first
+    for done in range(len(order)):
+        first = samples.offsets[order[done]]
+        T = samples.offsets[order[done] + 1] - first
         if T == 0:
             continue
-        fill_lattice(first, T, samples, weights, 1.0, node, edge, work.edge_to)
+        if not has_room(samples.row_offsets[first + T] - samples.row_offsets[first], parts.nodes):
+            return done
+        if most > 0:
+            fill_short(first, T, samples, weights, 1.0, True, work, totals)
+        else:
+            fill_lattice(first, T, samples, weights, 1.0, node, edge, work.edge_to)
         best_scores(node, edge, T, work.best, work.row)
         best_path(work.best, work.edge_to, T, path)
-        complete(samples.gold[first : first + T], samples.allowed, T, work)
+        if most == 0:
+            complete(samples.gold[first : first + T], samples.allowed, T, work)
         totals[LOSS] += path_score(node, edge, path, T) - path_score(node, edge, oracle, T)
         totals[CANDIDATES] += 1
         totals[TOKENS] += T
         count_correct(T, oracle, path, totals)
+        if most > 0:
+            to_labels(T, 1, work)
         touched = update(first, T, samples, rivals, rate, parts, state[CLOCK], work.row)
         count_updates(touched, totals)
         end_sample(0.0, parts, state)
+    return len(order)

@@ -16,6 +16,7 @@ from sapo.kernels._jit import kernel
 from sapo.kernels.oracle import PARTLY, UNTAGGED, allows, complete, how_tagged
 from sapo.kernels.score import fill_lattice, path_score
 from sapo.kernels.searches import search_n
+from sapo.kernels.short import all_tagged, fill_short, to_labels
 from sapo.kernels.types import Bools, Doubles, Ints, Longs, Parts, Rates, Rivals, Samples, Search
 from sapo.kernels.update import (
     BY_RANK,
@@ -25,12 +26,13 @@ from sapo.kernels.update import (
     SCALE,
     TOKENS,
     count_allowed,
+    count_correct,
     count_untagged,
     count_updates,
     regularise,
     update,
 )
-from sapo.kernels.weights import tagging_weights
+from sapo.kernels.weights import has_room, tagging_weights
 from sapo.kernels.workspace import longest_of, make_workspace, stages_of
 
 
@@ -43,18 +45,21 @@ def sapo_samples(
     search: Search,
     rates: Rates,
     totals: Doubles,  # added to
-) -> None:
-    """Learn from each sample in turn."""
+) -> int:
+    """Learn from each sample in turn; return how many there were before there was no room for new weights."""
     longest = longest_of(order, samples.offsets)
     stages = stages_of(samples.edge_row_offsets, longest)
-    work = make_workspace(longest, parts.edges.v.shape[0], stages, search.n)
+    most = parts.lists.most if all_tagged(order, samples) else 0
+    work = make_workspace(longest, parts.edges.v.shape[0], stages, search.n, most)
     node, edge, oracle, paths, probability = work.node, work.edge, work.oracle, work.paths, work.coefficients
     weights = tagging_weights(parts)
-    for sentence in order:
-        first = samples.offsets[sentence]
-        T = samples.offsets[sentence + 1] - first
+    for done in range(len(order)):
+        first = samples.offsets[order[done]]
+        T = samples.offsets[order[done] + 1] - first
         if T == 0:
             continue
+        if not has_room(samples.row_offsets[first + T] - samples.row_offsets[first], parts.nodes):
+            return done
 
         gold = samples.gold[first : first + T]
         tagged = how_tagged(gold)
@@ -64,33 +69,42 @@ def sapo_samples(
             continue
 
         # search the top-n outputs Y_n
-        fill_lattice(first, T, samples, weights, state[SCALE], node, edge, work.edge_to)
+        if most > 0:
+            fill_short(first, T, samples, weights, state[SCALE], True, work, totals)
+        else:
+            fill_lattice(first, T, samples, weights, state[SCALE], node, edge, work.edge_to)
         found = search_n(search, T, work)
         if found == 0:  # scores are no numbers any more; the loop will tell
             totals[LOSS] += np.nan
-            return
+            return len(order)
         log_mass = normalise(work.scores, found, probability)
         for k in range(found):
             if BY_RANK + k < len(totals):
                 totals[BY_RANK + k] += probability[k]
         totals[CANDIDATES] += found
         totals[TOKENS] += T
-        count_allowed(T, gold, samples.allowed, paths[0], totals)
+        if most > 0:
+            count_correct(T, oracle, paths[0], totals)
+        else:
+            count_allowed(T, gold, samples.allowed, paths[0], totals)
 
         # the oracle, and its rivals
         among = False
         if tagged == PARTLY:
             found, among = leave_rivals(gold, samples.allowed, T, found, paths, work.scores, oracle)
             log_mass = normalise(work.scores, found, probability)
-        if not among:
+        if not among and most == 0:
             complete(gold, samples.allowed, T, work)
         totals[LOSS] += log_mass - path_score(node, edge, oracle, T)
+        if most > 0:
+            to_labels(T, found, work)
 
         # w <- w + rate * (F(x, y*) - sum_k P_k F(x, y_k)), in terms of v
         rivals = Rivals(oracle, paths, probability, found, 1.0)
         touched = update(first, T, samples, rivals, rates.rate / state[SCALE], parts, state[CLOCK], work.row)
         count_updates(touched, totals)
         regularise(first, T, samples, rates, parts, state)
+    return len(order)
 
 
 @kernel

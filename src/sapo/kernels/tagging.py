@@ -5,14 +5,19 @@ import numpy as np
 from sapo.kernels._jit import kernel
 from sapo.kernels.features import longest_sentence
 from sapo.kernels.score import fill_edges, fill_lattice, fill_nodes
+from sapo.kernels.short import fill_short
 from sapo.kernels.types import Ints, Samples, TaggingWeights
+from sapo.kernels.update import BY_RANK
 from sapo.kernels.viterbi import best_path, best_scores
-from sapo.kernels.workspace import stages_of
+from sapo.kernels.workspace import make_workspace, stages_of
 
 
 @kernel
 def tag_sentences(samples: Samples, weights: TaggingWeights, tags: Ints) -> None:
     """Write the best tagging of each sentence to tags[tokens]."""
+    if weights.lists.most > 0:
+        tag_short(samples, weights, tags)
+        return
     offsets = samples.offsets
     L = weights.edges.shape[0]
     longest = longest_sentence(offsets)
@@ -36,3 +41,31 @@ def tag_sentences(samples: Samples, weights: TaggingWeights, tags: Ints) -> None
             fill_lattice(first, T, samples, weights, 1.0, node, edge, edge_to)
         best_scores(node, edge, T, best, row)
         best_path(best, edge_to, T, tags[first:last])
+
+
+@kernel
+def tag_short(samples: Samples, weights: TaggingWeights, tags: Ints) -> None:
+    """The same with few labels a token. Where all that is left is forbidden, all labels are looked at."""
+    offsets = samples.offsets
+    L = weights.edges.shape[0]
+    longest = longest_sentence(offsets)
+    work = make_workspace(longest, L, longest, 1, weights.lists.most)
+    whole = make_workspace(1, 1, 1, 1, 0)
+    totals = np.zeros(BY_RANK)
+    for sentence in range(len(offsets) - 1):
+        first = offsets[sentence]
+        T = offsets[sentence + 1] - first
+        if T == 0:
+            continue
+        fill_short(first, T, samples, weights, 1.0, False, work, totals)
+        best_scores(work.node, work.edge, T, work.best, work.row)
+        best_path(work.best, work.edge_to, T, work.paths[0])
+        if work.best[T - 1, work.paths[0, T - 1]] > -np.inf:
+            for t in range(T):
+                tags[first + t] = work.lists[t, work.paths[0, t]]
+            continue
+        if whole.node.shape[1] < L:
+            whole = make_workspace(longest, L, stages_of(samples.edge_row_offsets, longest), 1, 0)
+        fill_lattice(first, T, samples, weights, 1.0, whole.node, whole.edge, whole.edge_to)
+        best_scores(whole.node, whole.edge, T, whole.best, whole.row)
+        best_path(whole.best, whole.edge_to, T, tags[first : first + T])

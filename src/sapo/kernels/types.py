@@ -11,6 +11,7 @@ Longs = NDArray[np.int64]
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Shorts = NDArray[np.uint16]
 
 
 class Samples(NamedTuple):
@@ -25,17 +26,37 @@ class Samples(NamedTuple):
     edge_rows: Ints
     importance: Floats  # [tokens], or none at all where every token counts alike
     allowed: Bools  # [sets, labels]
+    words: Ints  # [tokens] the number of each word, -1 where it is not known; none at all where nobody looks at it
+
+
+class Rows(NamedTuple):
+    """The weights of features. A feature has a short list of labels with weights, or a dense row of all labels."""
+
+    head: Longs  # [features] where each has its weights (see kernels/weights.py); empty: feature f has the dense row f
+    labels: Shorts  # [entries] the label of each entry of the short lists
+    values: Floats  # [entries, 1] and its weight
+    dense: Floats  # [dense rows, width] the first columns are the labels; the others are spare
+
+
+class Lists(NamedTuple):
+    """How to leave few labels a token, where there are many (see kernels/short.py)."""
+
+    most: int  # labels that are left, at most; 0: all of them
+    order: Ints  # [labels] the labels by how often they occur, the most frequent first
+    offsets: Longs  # [words + 1] the labels that each frequent word was seen with; no labels where it is not frequent
+    labels: Shorts
 
 
 class TaggingWeights(NamedTuple):
     """The weights as tagging needs them."""
 
-    features: Floats  # [features, labels]
+    features: Rows
     edges: Floats  # [labels, labels]
     pairs: Floats  # [entries, 1] of edge features: see pair_offsets
     pair_offsets: Longs  # [edge features + 1] the entries of each edge feature
     pair_codes: Ints  # [entries] the pair p, y of an entry as p * labels + y, in order
     bans: Floats  # [labels + 2, labels] 0 or minus infinity: y after p; then y at the start; then y at the end
+    lists: Lists
 
 
 class Part(NamedTuple):
@@ -46,16 +67,27 @@ class Part(NamedTuple):
     received: Floats
 
 
+class LearnedRows(NamedTuple):
+    """The weights of features while they are learned: as in Rows, with room to grow."""
+
+    head: Longs
+    labels: Shorts
+    entries: Part  # [entries, 1]
+    dense: Part  # [dense rows, width]
+    room: Longs  # [6] what is used, and of how much: see kernels/weights.py
+
+
 class Parts(NamedTuple):
     """All weights of a learner, which are scale * v (see learn/weights.py); the rest is as in TaggingWeights."""
 
-    nodes: Part  # [features, labels]
+    nodes: LearnedRows
     edges: Part  # [labels, labels]
     pairs: Part  # [entries, 1]
     pair_offsets: Longs
     pair_codes: Ints
     with_edges: bool  # whether plain pairs of labels have weights
     bans: Floats
+    lists: Lists
 
 
 class Search(NamedTuple):

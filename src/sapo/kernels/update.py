@@ -7,15 +7,15 @@ import numpy as np
 
 from sapo.kernels._jit import kernel
 from sapo.kernels.oracle import allows
-from sapo.kernels.types import Bools, Doubles, Floats, Ints, Longs, Part, Parts, Rates, Rivals, Samples
-from sapo.kernels.weights import change_features, fold_scale, penalise_row
+from sapo.kernels.types import Bools, Doubles, Floats, Ints, LearnedRows, Longs, Part, Parts, Rates, Rivals, Samples
+from sapo.kernels.weights import change_features, fold_scale, penalise_feature, penalise_row
 
 # The state of a learner, by index.
 SCALE, CLOCK, STEPS, PENALTY = 0, 1, 2, 3
 STATE_SIZE = 4
 
 # What a run reports, by index into `totals`; from BY_RANK on, the probability of the k-th candidate.
-LOSS, UPDATES, CANDIDATES, TOKENS, CORRECT, UPDATED_SAMPLES, BY_RANK = 0, 1, 2, 3, 4, 5, 8
+LOSS, UPDATES, CANDIDATES, TOKENS, CORRECT, UPDATED_SAMPLES, LOOKED, LOST, BY_RANK = 0, 1, 2, 3, 4, 5, 6, 7, 8
 
 SMALLEST_SCALE = 0.05  # below it v would be so large that the average, a difference, loses its digits
 
@@ -42,7 +42,7 @@ def update(
 
 @kernel
 def update_nodes(
-    first: int, T: int, samples: Samples, rivals: Rivals, step: float, nodes: Part, clock: float, delta: Floats
+    first: int, T: int, samples: Samples, rivals: Rivals, step: float, nodes: LearnedRows, clock: float, delta: Floats
 ) -> int:
     """Update the features of tokens; return how many tokens were touched."""
     oracle, paths, coefficients, found = rivals.oracle, rivals.paths, rivals.coefficients, rivals.found
@@ -204,11 +204,12 @@ def end_sample(shrink: float, parts: Parts, state: Doubles) -> None:
 @kernel
 def fold(parts: Parts, state: Doubles) -> None:
     """Make v the true weights; what the weights and their average are stays the same."""
-    fold_scale(parts.nodes, state[SCALE], state[CLOCK])
+    fold_scale(parts.nodes.entries, state[SCALE], state[CLOCK])
+    fold_scale(parts.nodes.dense, state[SCALE], state[CLOCK])
     fold_scale(parts.edges, state[SCALE], state[CLOCK])
     fold_scale(parts.pairs, state[SCALE], state[CLOCK])
     state[SCALE] = 1.0
-    if len(parts.nodes.sums) > 0:
+    if len(parts.edges.sums) > 0:
         state[CLOCK] = 0.0
 
 
@@ -217,7 +218,7 @@ def penalise(first: int, T: int, samples: Samples, parts: Parts, state: Doubles)
     """L1 by cumulative penalty (Tsuruoka et al. 2009): bring the weights of this sentence up to date."""
     clock, penalty = state[CLOCK], state[PENALTY]
     for i in range(samples.row_offsets[first], samples.row_offsets[first + T]):
-        penalise_row(samples.rows[i], parts.nodes, clock, penalty)
+        penalise_feature(samples.rows[i], parts.nodes, clock, penalty)
     for p in range(parts.edges.v.shape[0]):
         penalise_row(p, parts.edges, clock, penalty)
     if len(parts.pair_codes) > 0:

@@ -6,18 +6,38 @@ weights of a block: of features, of pairs of labels, or of edge features.
 The weights are w = scale * v (see learn/weights.py), and all blocks here are of v. For averaging, `sums` remembers
 each change times the clock at which it came; it is empty where nothing is averaged. The clock is the sum of all
 scales so far, so that the sum of all w so far is clock * v - sums, whatever the order of changes and shrinkings.
+
+Rows. With few labels feature f has the dense row f, and `head` is empty. With many, a feature has what it needs:
+
+    head[f] = 0                                   no weights yet
+    head[f] = start << 20 | count << 4 | class    entries start ... start + count - 1 of a block with room for 2 << class
+    head[f] = -1 - d                              the dense row d
+
+A list that is full moves to a block twice as large, and becomes a dense row once it has room[DENSE_FROM] entries. What
+it leaves behind is zero and lost, until the lists are packed anew (learn/rows.py). Kernels cannot make arrays larger:
+before a sentence is learned from there must be room for all that it may touch (`has_room`).
 """
 
 import numpy as np
 
 from sapo.kernels._jit import kernel
-from sapo.kernels.types import Doubles, Floats, Ints, Part, Parts, Samples, TaggingWeights
+from sapo.kernels.types import Doubles, Floats, Ints, LearnedRows, Part, Parts, Rows, Samples, TaggingWeights
+
+# What is in `room`, by index.
+USED, DENSE_USED, LIMIT, DENSE_LIMIT, DENSE_FROM, FIXED = 0, 1, 2, 3, 4, 5
+ROOM_SIZE = 6
+
+START, COUNT, MOST = 20, 4, 0xFFFF  # bits of a head, and the largest count
 
 
 @kernel
 def tagging_weights(parts: Parts) -> TaggingWeights:
     """Return the weights of a learner as tagging needs them; they are still to be multiplied by the scale."""
-    return TaggingWeights(parts.nodes.v, parts.edges.v, parts.pairs.v, parts.pair_offsets, parts.pair_codes, parts.bans)
+    nodes = parts.nodes
+    rows = Rows(nodes.head, nodes.labels, nodes.entries.v, nodes.dense.v)
+    return TaggingWeights(
+        rows, parts.edges.v, parts.pairs.v, parts.pair_offsets, parts.pair_codes, parts.bans, parts.lists
+    )
 
 
 @kernel
@@ -25,14 +45,18 @@ def score_features(
     first: int,  # the sentence begins at this token
     T: int,
     samples: Samples,
-    weights: Floats,  # [features, labels]
+    rows: Rows,
     scale: float,
     node: Floats,  # [T, labels] out
 ) -> None:
     """Add up the weights of each token's features."""
     # node[t,y] = scale * sum over the features f of token t of value[f] * weights[f,y]
-    row_offsets, rows, values = samples.row_offsets, samples.rows, samples.values
-    L = weights.shape[1]
+    if len(rows.head) > 0:
+        for t in range(T):
+            score_token(first + t, samples, rows, scale, node[t])
+        return
+    row_offsets, features, values, weights = samples.row_offsets, samples.rows, samples.values, rows.dense
+    L = node.shape[1]
     weighted = len(values) > 0
     for t in range(T):
         for y in range(L):
@@ -41,17 +65,17 @@ def score_features(
         end = row_offsets[first + t + 1]
         if weighted:
             while i < end:
-                f = rows[i]
+                f = features[i]
                 for y in range(L):
                     node[t, y] += values[i] * weights[f, y]
                 i += 1
         while i + 4 <= end:  # four rows at a time: they come from memory together, and the node is written once
-            e, f, g, h = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+            e, f, g, h = features[i], features[i + 1], features[i + 2], features[i + 3]
             for y in range(L):
                 node[t, y] += (weights[e, y] + weights[f, y]) + (weights[g, y] + weights[h, y])
             i += 4
         while i < end:
-            f = rows[i]
+            f = features[i]
             for y in range(L):
                 node[t, y] += weights[f, y]
             i += 1
@@ -61,19 +85,103 @@ def score_features(
 
 
 @kernel
+def score_token(token: int, samples: Samples, rows: Rows, scale: float, scores: Floats) -> None:
+    """Add up the weights of a token's features, for all labels: first the short lists, then the dense rows."""
+    features, values = samples.rows, samples.values
+    head, labels, entries, dense = rows.head, rows.labels, rows.values, rows.dense
+    L = len(scores)
+    weighted = len(values) > 0
+    begin, end = samples.row_offsets[token], samples.row_offsets[token + 1]
+    for y in range(L):
+        scores[y] = 0.0
+    several = 0
+    for i in range(begin, end):
+        at = head[features[i]]
+        if at > 0:
+            start = at >> START
+            value = values[i] if weighted else np.float32(1.0)
+            for k in range(start, start + ((at >> COUNT) & MOST)):
+                scores[labels[k]] += value * entries[k, 0]
+        elif at < 0:
+            several += 1
+    if several > 0:
+        for i in range(begin, end):
+            at = head[features[i]]
+            if at < 0:
+                d = -1 - at
+                value = values[i] if weighted else np.float32(1.0)
+                for y in range(L):
+                    scores[y] += value * dense[d, y]
+    if scale != 1.0:
+        for y in range(L):
+            scores[y] *= scale
+
+
+@kernel
+def score_few(
+    token: int,
+    samples: Samples,
+    rows: Rows,
+    scale: float,
+    few: Ints,  # [count] the labels to score
+    count: int,
+    place: Ints,  # [labels] the place of each label in `few`, -1 where it is not there
+    scores: Floats,  # [count] out
+) -> None:
+    """Add up the weights of a token's features, for a few labels."""
+    features, values = samples.rows, samples.values
+    head, labels, entries, dense = rows.head, rows.labels, rows.values, rows.dense
+    weighted = len(values) > 0
+    for j in range(count):
+        scores[j] = 0.0
+    for i in range(samples.row_offsets[token], samples.row_offsets[token + 1]):
+        f = features[i]
+        at = head[f] if len(head) > 0 else -1 - np.int64(f)
+        value = values[i] if weighted else np.float32(1.0)
+        if at < 0:
+            d = -1 - at
+            for j in range(count):
+                scores[j] += value * dense[d, few[j]]
+        elif at > 0:
+            start = at >> START
+            for k in range(start, start + ((at >> COUNT) & MOST)):
+                j = place[labels[k]]
+                if j >= 0:
+                    scores[j] += value * entries[k, 0]
+    if scale != 1.0:
+        for j in range(count):
+            scores[j] *= scale
+
+
+@kernel
+def has_room(features: int, nodes: LearnedRows) -> bool:
+    """Whether so many features may all get a larger block, and all become dense."""
+    if len(nodes.head) == 0 or nodes.room[FIXED] != 0:
+        return True
+    largest = 4 * nodes.room[DENSE_FROM]
+    return (
+        nodes.room[USED] + features * largest <= nodes.room[LIMIT]
+        and nodes.room[DENSE_USED] + features <= nodes.room[DENSE_LIMIT]
+    )
+
+
+@kernel
 def change_features(
     token: int,
     samples: Samples,
     labels: Ints,  # [count] the labels whose weights change; not read where these are all labels
     count: int,
     delta: Floats,  # [labels] by what each changes
-    nodes: Part,  # changed
+    nodes: LearnedRows,  # changed
     clock: float,
 ) -> None:
     """Add delta to the weights of all features of a token."""
+    if len(nodes.head) > 0:
+        change_lists(token, samples, labels, count, delta, nodes, clock)
+        return
     rows, values = samples.rows, samples.values
-    weights, sums = nodes.v, nodes.sums
-    L = weights.shape[1]
+    weights, sums = nodes.dense.v, nodes.dense.sums
+    L = len(delta)
     weighted = len(values) > 0
     averaged = len(sums) > 0
     for i in range(samples.row_offsets[token], samples.row_offsets[token + 1]):
@@ -91,6 +199,154 @@ def change_features(
                 weights[f, labels[j]] += change
                 if averaged:
                     sums[f, labels[j]] += change * clock
+
+
+@kernel
+def change_lists(
+    token: int, samples: Samples, wanted: Ints, count: int, delta: Floats, nodes: LearnedRows, clock: float
+) -> None:
+    """The same where features have short lists: a label that is not there yet is added, unless the lists are fixed."""
+    rows, values = samples.rows, samples.values
+    head, labels, room = nodes.head, nodes.labels, nodes.room
+    v, sums, received = nodes.entries.v, nodes.entries.sums, nodes.entries.received
+    dense, dense_sums = nodes.dense.v, nodes.dense.sums
+    every = count == len(delta)
+    weighted = len(values) > 0
+    averaged = len(sums) > 0
+    fixed = room[FIXED] != 0
+    for i in range(samples.row_offsets[token], samples.row_offsets[token + 1]):
+        f = rows[i]
+        value = values[i] if weighted else np.float32(1.0)
+        at = head[f]
+        start = at >> START
+        used = (at >> COUNT) & MOST
+        size = at & 15
+        for j in range(count):
+            y = j if every else wanted[j]
+            change = value * delta[y]
+            if at < 0:
+                d = -1 - at
+                dense[d, y] += change
+                if averaged:
+                    dense_sums[d, y] += change * clock
+                continue
+            k = start
+            end = start + used
+            while k < end and labels[k] != y:
+                k += 1
+            if k == end:
+                if fixed or change == 0.0:
+                    continue
+                if at == 0 or used == (2 << size):
+                    if used >= room[DENSE_FROM]:
+                        d = room[DENSE_USED]
+                        room[DENSE_USED] = d + 1
+                        to_dense(start, used, d, nodes)
+                        at = -1 - d
+                        head[f] = at
+                        dense[d, y] += change
+                        if averaged:
+                            dense_sums[d, y] += change * clock
+                        continue
+                    larger = 0 if at == 0 else size + 1
+                    k = room[USED]
+                    room[USED] = k + (2 << larger)
+                    for e in range(start, end if at != 0 else start):
+                        labels[k] = labels[e]
+                        v[k, 0] = v[e, 0]
+                        v[e, 0] = 0.0
+                        if averaged:
+                            sums[k, 0] = sums[e, 0]
+                            sums[e, 0] = 0.0
+                        if len(received) > 0:
+                            received[k, 0] = received[e, 0]
+                            received[e, 0] = 0.0
+                        k += 1
+                    start = k - used
+                    size = larger
+                labels[k] = y
+                used += 1
+                at = (start << START) | (used << COUNT) | size
+                head[f] = at
+            v[k, 0] += change
+            if averaged:
+                sums[k, 0] += change * clock
+
+
+@kernel
+def to_dense(start: int, used: int, d: int, nodes: LearnedRows) -> None:
+    """Move a list to the dense row d."""
+    entries, dense = nodes.entries, nodes.dense
+    for e in range(start, start + used):
+        y = nodes.labels[e]
+        dense.v[d, y] = entries.v[e, 0]
+        entries.v[e, 0] = 0.0
+        if len(entries.sums) > 0:
+            dense.sums[d, y] = entries.sums[e, 0]
+            entries.sums[e, 0] = 0.0
+        if len(entries.received) > 0:
+            dense.received[d, y] = entries.received[e, 0]
+            entries.received[e, 0] = 0.0
+
+
+@kernel
+def penalise_feature(f: int, nodes: LearnedRows, clock: float, penalty: float) -> None:
+    """L1: bring the weights of one feature up to date."""
+    if len(nodes.head) == 0:
+        penalise_row(f, nodes.dense, clock, penalty)
+        return
+    at = nodes.head[f]
+    if at < 0:
+        penalise_row(-1 - at, nodes.dense, clock, penalty)
+    elif at > 0:
+        start = at >> START
+        for k in range(start, start + ((at >> COUNT) & MOST)):
+            penalise_row(k, nodes.entries, clock, penalty)
+
+
+@kernel
+def gather_rows(features: Ints, rows: Rows, out: Floats) -> None:
+    """Write the weights of some features to out[features, labels]."""
+    L = out.shape[1]
+    for i in range(len(features)):
+        at = rows.head[features[i]] if len(rows.head) > 0 else -1 - np.int64(features[i])
+        for y in range(L):
+            out[i, y] = rows.dense[-1 - at, y] if at < 0 else np.float32(0.0)
+        if at > 0:
+            start = at >> START
+            for k in range(start, start + ((at >> COUNT) & MOST)):
+                out[i, rows.labels[k]] = rows.values[k, 0]
+
+
+@kernel
+def scale_rows(features: Ints, factors: Floats, rows: Rows) -> None:
+    """Multiply the weights of some features, each by its factor."""
+    for i in range(len(features)):
+        at = rows.head[features[i]] if len(rows.head) > 0 else -1 - np.int64(features[i])
+        if at < 0:
+            for y in range(rows.dense.shape[1]):
+                rows.dense[-1 - at, y] *= factors[i]
+        elif at > 0:
+            start = at >> START
+            for k in range(start, start + ((at >> COUNT) & MOST)):
+                rows.values[k, 0] *= factors[i]
+
+
+@kernel
+def put_rows(features: Ints, rows: Rows, wanted: Floats) -> None:
+    """Give features back the weights wanted[features, labels]: labels that came since then get 0."""
+    for i in range(len(features)):
+        at = rows.head[features[i]] if len(rows.head) > 0 else -1 - np.int64(features[i])
+        if at < 0:
+            for y in range(wanted.shape[1]):
+                rows.dense[-1 - at, y] = wanted[i, y]
+            for y in range(wanted.shape[1], rows.dense.shape[1]):
+                rows.dense[-1 - at, y] = 0.0
+        elif at > 0:
+            start = at >> START
+            for k in range(start, start + ((at >> COUNT) & MOST)):
+                y = rows.labels[k]
+                rows.values[k, 0] = wanted[i, y] if y < wanted.shape[1] else np.float32(0.0)
 
 
 @kernel

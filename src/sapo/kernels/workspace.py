@@ -11,30 +11,44 @@ from sapo.kernels.types import Doubles, Floats, Ints, Longs
 class Workspace(NamedTuple):
     """Room for the lattice of the longest sentence, and for what is found there."""
 
-    node: Floats  # [longest, L]
-    edge: Floats  # [stages, L, L]
-    edge_to: Floats  # [stages, L, L] edge_to[t, y, p] = edge[t, p, y]
-    best: Floats  # [longest, L]
+    node: Floats  # [longest, K] K is L, or fewer where lists are short
+    edge: Floats  # [stages, K, K]
+    edge_to: Floats  # [stages, K, K] edge_to[t, y, p] = edge[t, p, y]
+    best: Floats  # [longest, K]
     row: Floats  # [L]
     oracle: Ints  # [longest]
     paths: Ints  # [n, longest]
     scores: Doubles  # [n] of the paths, best first
     coefficients: Doubles  # [n] of the paths in an update
+    lists: Ints  # [longest, K] the labels of each token's nodes, where lists are short
+    counts: Ints  # [longest] how many labels each token has there
+    place: Ints  # [L] -1 everywhere, between uses
+    full: Floats  # [L] the scores of one token
 
 
 @kernel
-def make_workspace(longest: int, L: int, stages: int, n: int) -> Workspace:
-    """Return arrays for sentences of up to `longest` tokens and n candidates."""
+def make_workspace(longest: int, L: int, stages: int, n: int, most: int) -> Workspace:
+    """Return arrays for sentences of up to `longest` tokens and n candidates; with `most` lists are short."""
+    K = most if most > 0 else L
+    if most > 0:
+        stages = longest
+    place = np.empty(L, np.int32)
+    for y in range(L):
+        place[y] = -1
     return Workspace(
-        np.empty((longest, L), np.float32),
-        np.empty((stages, L, L), np.float32),
-        np.empty((stages, L, L), np.float32),
-        np.empty((longest, L), np.float32),
+        np.empty((longest, K), np.float32),
+        np.empty((stages, K, K), np.float32),
+        np.empty((stages, K, K), np.float32),
+        np.empty((longest, K), np.float32),
         np.empty(L, np.float32),
         np.empty(longest, np.int32),
         np.empty((n, longest), np.int32),
         np.empty(n, np.float64),
         np.empty(n, np.float64),
+        np.empty((longest if most > 0 else 0, K), np.int32),
+        np.empty(longest, np.int32),
+        place,
+        np.empty(L, np.float32),
     )
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import crf as kernel
-from sapo.kernels.types import Doubles, Longs
-from sapo.learn.runs import rates_of, runs_of
+from sapo.kernels.types import Doubles, Longs, Parts
+from sapo.learn.runs import learn_run, rates_of, runs_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 
@@ -22,6 +22,11 @@ def crf_pass(
 ) -> Iterator[int]:
     """Learn from the sentences in this order; say after each run of samples how many there were."""
     rates = rates_of(rate, settings, corpus.sentences)
+    samples, state = corpus.samples, weights.state
+
+    def learn(run: Longs, parts: Parts) -> int:
+        return kernel.crf_samples(run, samples, parts, state, rates, totals)
+
     for run in runs_of(order):
-        kernel.crf_samples(run, corpus.samples, weights.parts, weights.state, rates, totals)
+        learn_run(weights, run, learn)
         yield len(run)

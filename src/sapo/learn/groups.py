@@ -8,7 +8,7 @@ import numpy as np
 
 from sapo.kernels import update
 from sapo.kernels import weights as kernel
-from sapo.kernels.types import Doubles, Ints
+from sapo.kernels.types import Doubles, Ints, Part
 from sapo.learn.weights import Weights
 
 
@@ -27,20 +27,29 @@ class Groups:
     def shrink(self, weights: Weights, penalty: float) -> None:
         norms = self._norms(weights)
         factors = np.maximum(0.0, 1.0 - penalty * self._roots / np.maximum(norms, 1e-30))
-        clock, parts = weights.state[update.CLOCK], weights.parts
-        kernel.scale_groups(parts.nodes, self._group_of, factors, clock)
-        kernel.scale_groups(parts.edges, self._edge_group, factors, clock)
-        kernel.scale_groups(parts.pairs, self._pair_group, factors, clock)
+        for part, groups in self._blocks(weights):
+            kernel.scale_groups(part, groups, factors, weights.state[update.CLOCK])
 
     def penalty(self, weights: Weights) -> float:
         return float(self._roots @ self._norms(weights))
 
     def _norms(self, weights: Weights) -> Doubles:
         squares = np.zeros(len(self._roots))
-        kernel.add_squares(weights.features, self._group_of, squares)
-        kernel.add_squares(weights.edges, self._edge_group, squares)
-        kernel.add_squares(weights.pair_weights, self._pair_group, squares)
+        for part, groups in self._blocks(weights):
+            kernel.add_squares(part.v, groups, squares)
         return np.sqrt(squares) * weights.scale
+
+    def _blocks(self, weights: Weights) -> list[tuple[Part, Ints]]:
+        """All blocks of weights, with the group of each of their rows."""
+        parts = weights.parts
+        entries, dense = weights.rows.parts
+        of_entries, of_dense = weights.rows.owners()
+        return [
+            (entries, self._group_of[of_entries]),
+            (dense, self._group_of[of_dense]),
+            (parts.edges, self._edge_group),
+            (parts.pairs, self._pair_group),
+        ]
 
 
 class Lasso(Groups):
@@ -54,7 +63,7 @@ class Lasso(Groups):
 
     def shrink(self, weights: Weights, penalty: float) -> None:
         owed = np.float32(self._ratio * penalty / weights.scale)
-        for block in (weights.features, weights.edges, weights.pair_weights):
+        for block in (weights.rows.v, weights.rows.dense, weights.edges, weights.pair_weights):
             block -= np.clip(block, -owed, owed)
 
     def penalty(self, weights: Weights) -> float:

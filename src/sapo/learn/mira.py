@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import mira as kernel
-from sapo.kernels.types import Doubles, Longs, Search
-from sapo.learn.runs import runs_of
+from sapo.kernels.types import Doubles, Longs, Parts, Search
+from sapo.learn.runs import learn_run, runs_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 from sapo.search import SEARCHES
@@ -37,6 +37,11 @@ def _pass(
     weights: Weights, corpus: EncodedCorpus, order: Longs, n: int, settings: Settings, totals: Doubles
 ) -> Iterator[int]:
     search = Search(SEARCHES[settings.search], n, settings.width, math.inf)
+    samples, state = corpus.samples, weights.state
+
+    def learn(run: Longs, parts: Parts) -> int:
+        return kernel.mira_samples(run, samples, parts, state, search, totals)
+
     for run in runs_of(order):
-        kernel.mira_samples(run, corpus.samples, weights.parts, weights.state, search, totals)
+        learn_run(weights, run, learn)
         yield len(run)

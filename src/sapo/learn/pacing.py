@@ -17,15 +17,17 @@ from typing import Self
 import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
+from sapo.kernels import weights as kernel
 from sapo.kernels.types import Floats, Ints
 from sapo.learn.weights import Weights
+from sapo.search.rows import FeatureRows
 
 GROWTH = 1.2  # of the rate from pass to pass, for a single sentence that does not come out right
 
 
-def typical_weight(features: Floats) -> float:
-    """The largest weight that a feature has, on average over all features."""
-    return float(np.abs(features).max(axis=1, initial=0.0).mean()) if len(features) else 0.0
+def typical_weight(rows: FeatureRows) -> float:
+    """Return the largest weight that a feature has, on average over all features."""
+    return float(rows.largest().mean()) if len(rows) else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +36,14 @@ class Pacing:
 
     corpus: EncodedCorpus  # with values that slow down what is known
     rows: Ints  # the features of the new sentences, each once
-    speeds: Floats  # [rows, 1] s
+    speeds: Floats  # [rows] s
     edge_speeds: Floats  # [labels, labels]
 
     @classmethod
     def of(cls, corpus: EncodedCorpus, weights: Weights, typical: float, *, share: float, known: int) -> Self:
         """`share` is that of the new sentences in all. Labels from `known` on are new, and nobody else's."""
         rows, places = np.unique(corpus.rows, return_inverse=True)
-        large = np.abs(weights.features[rows]).max(axis=1, initial=0.0) * weights.scale
+        large = np.abs(weights.rows.gathered(rows)).max(axis=1, initial=0.0) * weights.scale
         slowed = typical / (typical + large) if typical > 0 else np.ones(len(rows))
         # powers of two: to divide by them and to multiply again changes no weight
         speeds = np.exp2(np.round(np.log2(share + (1 - share) * slowed) / 2)).astype(np.float32)
@@ -50,17 +52,17 @@ class Pacing:
         values = speeds[places.reshape(-1)]
         if len(corpus.values):
             values = values * corpus.values
-        return cls(replace(corpus, values=values), rows, speeds[:, np.newaxis], edge_speeds)
+        return cls(replace(corpus, values=values), rows, speeds, edge_speeds)
 
     @contextmanager
     def slowed(self, weights: Weights) -> Iterator[EncodedCorpus]:
         """The sentences for one pass of a learner over them; the weights are as usual again when it is made."""
         before, scale = weights.edges.copy(), weights.scale
-        weights.features[self.rows] /= self.speeds
+        kernel.scale_rows(self.rows, 1 / self.speeds, weights.rows.rows)
         try:
             yield self.corpus
         finally:
-            weights.features[self.rows] *= self.speeds
+            kernel.scale_rows(self.rows, self.speeds, weights.rows.rows)
             if weights.scale > scale:  # the learner has brought all weights up to date
                 before *= np.float32(scale / weights.scale)
             weights.edges[:] = np.where(

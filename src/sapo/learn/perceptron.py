@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import perceptron as kernel
-from sapo.kernels.types import Doubles, Longs
-from sapo.learn.runs import runs_of
+from sapo.kernels.types import Doubles, Longs, Parts
+from sapo.learn.runs import learn_run, runs_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 
@@ -19,6 +19,11 @@ def perceptron_pass(
     weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
 ) -> Iterator[int]:
     """Learn from the sentences in this order; say after each run of samples how many there were."""
+    samples, state = corpus.samples, weights.state
+
+    def learn(run: Longs, parts: Parts) -> int:
+        return kernel.perceptron_samples(run, samples, parts, state, 1.0, totals)
+
     for run in runs_of(order):
-        kernel.perceptron_samples(run, corpus.samples, weights.parts, weights.state, 1.0, totals)
+        learn_run(weights, run, learn)
         yield len(run)

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import sapo as kernel
-from sapo.kernels.types import Doubles, Longs, Search
-from sapo.learn.runs import rates_of, runs_of
+from sapo.kernels.types import Doubles, Longs, Parts, Search
+from sapo.learn.runs import learn_run, rates_of, runs_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 from sapo.search import SEARCHES
@@ -32,6 +32,11 @@ def sapo_pass(
     """Learn from the sentences in this order; say after each run of samples how many there were."""
     rates = rates_of(rate, settings, corpus.sentences)
     search = Search(SEARCHES[settings.search], settings.number, settings.width, math.log(settings.stop_ratio))
+    samples, state = corpus.samples, weights.state
+
+    def learn(run: Longs, parts: Parts) -> int:
+        return kernel.sapo_samples(run, samples, parts, state, search, rates, totals)
+
     for run in runs_of(order):
-        kernel.sapo_samples(run, corpus.samples, weights.parts, weights.state, search, rates, totals)
+        learn_run(weights, run, learn)
         yield len(run)

@@ -15,7 +15,8 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
 from sapo.kernels import update
 from sapo.kernels.types import Doubles, Longs
-from sapo.learn.runs import SAMPLES, runs_of
+from sapo.learn.rows import LearningRows
+from sapo.learn.runs import SAMPLES, NoRoomError, runs_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 
@@ -35,24 +36,37 @@ def threaded(one_pass: Pass) -> Pass:
         if (1 - shrink) ** SAMPLES < 4 * update.SMALLEST_SCALE:
             raise SapoError(f"the strength {settings.strength} is too large for {settings.threads} threads; use one")
 
-        def work(samples: Longs, before: Doubles) -> tuple[Weights, Doubles]:
-            mine = replace(weights, state=before.copy())
+        def work(samples: Longs, before: Doubles, rows: LearningRows) -> tuple[Weights, Doubles, Longs]:
+            mine = replace(weights, state=before.copy(), rows=rows)
             counts = np.zeros_like(totals)
-            for _ in one_pass(mine, corpus, samples, rate, settings, counts):
-                pass
-            return mine, counts
+            try:
+                for _ in one_pass(mine, corpus, samples, rate, settings, counts):
+                    pass
+            except NoRoomError as error:
+                return mine, counts, samples[error.done :]
+            return mine, counts, samples[:0]
 
         with ThreadPoolExecutor(settings.threads) as pool:
             runs = list(runs_of(order))
+            arenas = weights.rows.arenas(settings.threads)
             for begin in range(0, len(runs), settings.threads):
                 batch = runs[begin : begin + settings.threads]
                 if weights.scale < 8 * update.SMALLEST_SCALE:
                     weights.fold()  # while nobody else looks: a thread must not do it alone
                 before = weights.state.copy()
-                for mine, counts in pool.map(work, batch, [before] * len(batch)):
+                left = []
+                for mine, counts, rest in pool.map(work, batch, [before] * len(batch), arenas):
                     _join(weights.state, before, mine.state)
                     totals += counts
+                    left.append(rest)
+                waiting = np.concatenate(left)
+                if len(waiting):
+                    weights.rows.join(arenas)
+                    for _ in one_pass(weights, corpus, waiting, rate, settings, totals):
+                        pass
+                    arenas = weights.rows.arenas(settings.threads)
                 yield sum(map(len, batch))
+            weights.rows.join(arenas)
 
     return run
 

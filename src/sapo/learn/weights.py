@@ -14,8 +14,14 @@ from numpy.typing import NDArray
 from sapo.encode.pairs import Pairs
 from sapo.kernels import update
 from sapo.kernels import weights as kernel
-from sapo.kernels.types import Doubles, Floats, Part, Parts
-from sapo.search.lattice import Parameters, no_bans
+from sapo.kernels.types import Doubles, Floats, Lists, Part, Parts
+from sapo.learn.rows import NAMES, LearningRows
+from sapo.search.lattice import ALL_LABELS, Parameters, no_bans
+from sapo.search.rows import FeatureRows
+
+# The arrays of a checkpoint: those of features where all rows are dense, and the others.
+FEATURES = {"features": "dense", "sums": "dense_sums", "received": "dense_received"}
+OTHERS = ("edges", "pair_weights", "state", "edge_sums", "pair_sums", "edge_received", "pair_received")
 
 
 def _none() -> Floats:
@@ -28,20 +34,11 @@ def _begin() -> Doubles:
     return state
 
 
-BLOCKS = ("features", "edges", "pair_weights")
-ARRAYS = (*BLOCKS, "state", "sums", "edge_sums", "pair_sums", "received", "edge_received", "pair_received")
-
-
-def _like(array: NDArray[Any], mine: NDArray[Any], name: str) -> NDArray[Any]:
-    """Return a copy of an array from outside, which must have the shape of mine."""
-    if array.shape != mine.shape or array.dtype != mine.dtype:
-        raise ValueError(f"its {name} do not fit the data")
-    return array.copy()
-
-
 @dataclass(slots=True)
 class Weights:
-    features: Floats  # [features, labels] v
+    """All weights of a linear learner, and what averaging and L1 need beside them."""
+
+    rows: LearningRows  # v of features
     edges: Floats  # [labels, labels] v
     transitions: bool  # whether the edges are learned
     pairs: Pairs  # which pairs of labels edge features weigh
@@ -50,12 +47,11 @@ class Weights:
     state: Doubles = field(
         default_factory=_begin
     )  # changed by kernels together with v, so that Ctrl-C finds both alike
-    sums: Floats = field(default_factory=_none)  # for averaging; empty where nothing is averaged
-    edge_sums: Floats = field(default_factory=_none)
+    edge_sums: Floats = field(default_factory=_none)  # for averaging; empty where nothing is averaged
     pair_sums: Floats = field(default_factory=_none)
-    received: Floats = field(default_factory=_none)  # for L1; empty otherwise
-    edge_received: Floats = field(default_factory=_none)
+    edge_received: Floats = field(default_factory=_none)  # for L1; empty otherwise
     pair_received: Floats = field(default_factory=_none)
+    lists: Lists = ALL_LABELS  # how many labels of a token are looked at
 
     @classmethod
     def zeros(
@@ -68,9 +64,11 @@ class Weights:
         bans: Floats | None = None,
         averaged: bool = False,
         l1: bool = False,
+        matrix: bool | None = None,
     ) -> "Weights":
-        blocks = np.zeros((features, labels), np.float32), np.zeros((labels, labels), np.float32)
-        weights = cls.of(*blocks, transitions=transitions, pairs=pairs, bans=bans)
+        """Return weights that are all zero; `matrix` says whether all rows are dense (by default few labels do)."""
+        rows = LearningRows.zeros(features, labels, matrix=matrix)
+        weights = cls._of_rows(rows, np.zeros((labels, labels), np.float32), transitions, pairs, bans)
         weights.prepare(averaged=averaged, l1=l1)
         return weights
 
@@ -84,37 +82,55 @@ class Weights:
         pairs: Pairs | None = None,
         bans: Floats | None = None,
     ) -> "Weights":
-        """Learning that begins with these weights; those of edge features begin with zero."""
+        """Return learning that begins with this matrix; the weights of edge features begin with zero."""
+        return cls._of_rows(LearningRows.of_matrix(features), edges, transitions, pairs, bans)
+
+    @classmethod
+    def _of_rows(
+        cls, rows: LearningRows, edges: Floats, transitions: bool, pairs: Pairs | None, bans: Floats | None
+    ) -> "Weights":
         pairs = pairs or Pairs.none()
         entries = np.zeros((len(pairs.codes), 1), np.float32)
-        return cls(features, edges, transitions, pairs, entries, no_bans(len(edges)) if bans is None else bans)
+        return cls(rows, edges, transitions, pairs, entries, no_bans(len(edges)) if bans is None else bans)
+
+    @property
+    def features(self) -> Floats:
+        """The v of features as a matrix [features, labels]: the weights themselves where all rows are dense."""
+        if self.rows.listed:
+            return FeatureRows(self.rows.rows, self.rows.count).matrix()
+        return self.rows.dense[:, : self.rows.count]
 
     def prepare(self, *, averaged: bool, l1: bool) -> None:
         """Make room for what a learner needs beside the weights."""
-        if averaged and not len(self.sums):
-            self.sums, self.edge_sums, self.pair_sums = map(np.zeros_like, self._blocks())
-        if l1 and not len(self.received):
-            self.received, self.edge_received, self.pair_received = map(np.zeros_like, self._blocks())
+        self.rows.prepare(averaged=averaged, l1=l1)
+        if averaged and not len(self.edge_sums):
+            self.edge_sums, self.pair_sums = np.zeros_like(self.edges), np.zeros_like(self.pair_weights)
+        if l1 and not len(self.edge_received):
+            self.edge_received, self.pair_received = np.zeros_like(self.edges), np.zeros_like(self.pair_weights)
 
     @property
     def parts(self) -> Parts:
         """The same arrays as kernels take them."""
         return Parts(
-            Part(self.features, self.sums, self.received),
+            self.rows.arrays,
             Part(self.edges, self.edge_sums, self.edge_received),
             Part(self.pair_weights, self.pair_sums, self.pair_received),
             self.pairs.offsets,
             self.pairs.codes,
             self.transitions,
             self.bans,
+            self.lists,
         )
 
-    def _blocks(self) -> tuple[Floats, Floats, Floats]:
-        return self.features, self.edges, self.pair_weights
+    def _blocks(self) -> tuple[Part, Part, Part, Part]:
+        """All weights: entries and dense rows of features, pairs of labels, edge features."""
+        parts = self.parts
+        return (*self.rows.parts, parts.edges, parts.pairs)
 
     def clear(self) -> None:
-        """As new: all weights are zero."""
-        for part in (self.parts.nodes, self.parts.edges, self.parts.pairs):
+        """Set all weights to zero, as in the beginning."""
+        self.rows.clear()
+        for part in (self.parts.edges, self.parts.pairs):
             for array in part:
                 array[:] = 0
         self.state[:] = _begin()
@@ -128,31 +144,39 @@ class Weights:
         return float(self.state[update.SCALE])
 
     def current(self) -> Parameters:
-        """w itself, in new arrays, also where the average is what counts in the end."""
+        """Return w itself, in new arrays, also where the average is what counts in the end."""
         scale = np.float32(self.scale)
-        return self._parameters(*(block * scale for block in self._blocks()))
+        return self._parameters(self.rows.v * scale, self.rows.dense * scale, self.edges * scale, self.pair_weights * scale)
 
     def true_weights(self) -> Parameters:
-        """w itself, or its average, in new arrays."""
-        if not len(self.sums):
+        """Return w itself, or its average, in new arrays."""
+        if not len(self.edge_sums):
             return self.current()
-        clock, steps = self.state[update.CLOCK], max(1.0, self.state[update.STEPS])
-        sums = (self.sums, self.edge_sums, self.pair_sums)
-        averages = ((v * np.float32(clock) - s) / np.float32(steps) for v, s in zip(self._blocks(), sums, strict=True))
-        return self._parameters(*averages)
+        clock, steps = np.float32(self.state[update.CLOCK]), np.float32(max(1.0, self.state[update.STEPS]))
+
+        def average(v: Floats, sums: Floats) -> Floats:
+            return np.asarray((v * clock - sums) / steps)
+
+        return self._parameters(
+            average(self.rows.v, self.rows.sums),
+            average(self.rows.dense, self.rows.dense_sums),
+            average(self.edges, self.edge_sums),
+            average(self.pair_weights, self.pair_sums),
+        )
 
     def final(self) -> Parameters:
-        """As `true_weights`, in place where that can be: a copy would be the peak of memory."""
-        if len(self.sums):
+        """Return the same as `true_weights`, in place where that can be: a copy would be the peak of memory."""
+        if len(self.edge_sums):
             return self.true_weights()
         self.fold()
-        return self._parameters(*self._blocks())
+        return self._parameters(self.rows.v, self.rows.dense, self.edges, self.pair_weights)
 
-    def _parameters(self, features: Floats, edges: Floats, pair_weights: Floats) -> Parameters:
-        return Parameters(features, edges, self.pairs, pair_weights, self.bans)
+    def _parameters(self, entries: Floats, dense: Floats, edges: Floats, pair_weights: Floats) -> Parameters:
+        rows = self.rows.frozen(entries, dense)
+        return Parameters(rows, edges, self.pairs, pair_weights, self.bans, self.lists)
 
     def keep(self, now: Parameters) -> Parameters:
-        """The true weights of a pass are all that is needed of it."""
+        """Return the true weights of a pass: they are all that is needed of it."""
         return now
 
     def finish(self, best: Parameters | None) -> Parameters:
@@ -164,33 +188,94 @@ class Weights:
 
     def arrays(self, best: Parameters | None) -> dict[str, NDArray[Any]]:
         """Return all that a run needs to go on, for a checkpoint."""
-        arrays: dict[str, NDArray[Any]] = {name: getattr(self, name) for name in ARRAYS}
+        arrays: dict[str, NDArray[Any]] = {name: getattr(self, name) for name in OTHERS}
+        if self.rows.listed:
+            arrays.update(self.rows.state())
+        else:
+            arrays.update((name, getattr(self.rows, own)) for name, own in FEATURES.items())
         if best is not None:
-            arrays.update((f"best_{name}", getattr(best, name)) for name in BLOCKS)
+            arrays.update({"best_edges": best.edges, "best_pair_weights": best.pair_weights})
+            if self.rows.listed:
+                names = ("best_counts", "best_labels", "best_values")
+                arrays.update(zip(names, best.rows.entries(), strict=True))
+            else:
+                arrays["best_features"] = best.features
         return arrays
 
     def load(self, arrays: Mapping[str, NDArray[Any]], passes: int) -> Parameters | None:
         """Go on from the arrays of a checkpoint; return the weights that were kept."""
-        for name in ARRAYS:
+        for name in OTHERS:
             setattr(self, name, _like(arrays[name], getattr(self, name), name))
-        if "best_features" not in arrays:
+        if self.rows.listed:
+            self._load_rows(arrays)
+        else:
+            for name, own in FEATURES.items():
+                setattr(self.rows, own, _like(arrays[name], getattr(self.rows, own), name))
+        if "best_edges" not in arrays:
             return None
-        best = {name: _like(arrays[f"best_{name}"], getattr(self, name), f"best_{name}") for name in BLOCKS}
-        return Parameters(pairs=self.pairs, bans=self.bans, **best)
+        edges, pair_weights = (
+            _like(arrays[f"best_{name}"], getattr(self, name), f"best_{name}") for name in ("edges", "pair_weights")
+        )
+        if not self.rows.listed:
+            rows = FeatureRows.of_matrix(_like(arrays["best_features"], self.rows.dense, "best_features"))
+        else:
+            counts, labels, values = (arrays[f"best_{name}"].copy() for name in ("counts", "labels", "values"))
+            _check_entries(counts, labels, values, self.rows)
+            rows = FeatureRows.of_entries(counts, labels, values, self.rows.count)
+        return Parameters(rows, edges, self.pairs, pair_weights, self.bans, self.lists)
+
+    def _load_rows(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        loaded = {name: arrays[f"rows.{name}"].copy() for name in NAMES}
+        own = self.rows
+        for name, array in loaded.items():
+            mine = getattr(own, name)
+            if array.dtype != mine.dtype or array.shape[1:] != mine.shape[1:]:
+                raise ValueError(f"its {name} do not fit the data")
+        head, room = loaded["head"], loaded["room"]
+        used, dense = int(room[kernel.USED]), int(room[kernel.DENSE_USED])
+        ends = (head >> kernel.START) + ((head >> kernel.COUNT) & kernel.MOST)
+        if (
+            len(head) != len(own.head)
+            or len(room) != len(own.room)
+            or not 0 <= used <= len(loaded["v"]) == len(loaded["labels"])
+            or not 0 <= dense <= len(loaded["dense"])
+            or (head < -dense).any()
+            or (ends[head > 0] > used).any()
+            or (loaded["labels"] >= own.count).any()
+            or any(len(loaded[name]) not in (0, len(loaded["v"])) for name in ("sums", "received"))
+            or any(len(loaded[name]) not in (0, len(loaded["dense"])) for name in ("dense_sums", "dense_received"))
+        ):
+            raise ValueError("its rows do not fit together")
+        for name, array in loaded.items():
+            setattr(own, name, array)
 
     def pay_penalties(self) -> None:
-        """L1: bring every weight up to date, not only those of the last sentences."""
-        if len(self.received):
+        """Bring every weight up to date with L1, not only those of the last sentences."""
+        if len(self.edge_received):
             clock, penalty = self.state[update.CLOCK], self.state[update.PENALTY]
-            for part in (self.parts.nodes, self.parts.edges, self.parts.pairs):
+            for part in self._blocks():
                 kernel.penalise_all(part, clock, penalty)
 
     def w_complexity(self) -> float:
-        """Mean |w| over all weights, as the paper plots it."""
-        return self.absolute_norm() / sum(block.size for block in self._blocks())
+        """Return mean |w| over all weights, as the paper plots it."""
+        return self.absolute_norm() / (self.rows.size + self.edges.size + self.pair_weights.size)
 
     def squared_norm(self) -> float:
-        return sum(kernel.squared_sum(block) for block in self._blocks()) * self.scale**2
+        return float(sum(kernel.squared_sum(part.v) for part in self._blocks())) * self.scale**2
 
     def absolute_norm(self) -> float:
-        return sum(kernel.absolute_sum(block) for block in self._blocks()) * self.scale
+        return float(sum(kernel.absolute_sum(part.v) for part in self._blocks())) * self.scale
+
+
+def _like(array: NDArray[Any], mine: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return a copy of an array from outside, which must have the shape of mine."""
+    if array.shape != mine.shape or array.dtype != mine.dtype:
+        raise ValueError(f"its {name} do not fit the data")
+    return array.copy()
+
+
+def _check_entries(counts: Any, labels: Any, values: Any, rows: LearningRows) -> None:
+    kinds = (counts.dtype, labels.dtype, values.dtype) == (np.int32, np.uint16, np.float32)
+    fit = kinds and len(counts) == rows.features and (counts >= 0).all() and counts.sum() == len(labels) == len(values)
+    if not fit or (labels >= rows.count).any():
+        raise ValueError("its best weights do not fit the data")

@@ -8,42 +8,59 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.pairs import Pairs
 from sapo.errors import SapoError
 from sapo.kernels import score, workspace
-from sapo.kernels.types import Floats, Ints, TaggingWeights
+from sapo.kernels.types import Floats, Ints, Lists, TaggingWeights
+from sapo.search.rows import FeatureRows
+
+ALL_LABELS = Lists(0, np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.uint16))
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
     """Weights that are learned, as tagging needs them."""
 
-    features: Floats  # [features, labels]
+    rows: FeatureRows
     edges: Floats  # [labels, labels] edges[p, y]: y after p
     pairs: Pairs  # which pairs of labels edge features weigh
     pair_weights: Floats  # [entries, 1]
     bans: Floats  # [labels + 2, labels] 0 or minus infinity: y after p; then y at the start; then y at the end
+    lists: Lists = ALL_LABELS  # how many labels of a token are worth looking at
 
     @classmethod
     def plain(cls, features: Floats, edges: Floats) -> "Parameters":
-        """Without edge features, and with nothing forbidden."""
-        return cls(features, edges, Pairs.none(), np.empty((0, 1), np.float32), no_bans(features.shape[1]))
+        """Return parameters of a matrix [features, labels], without edge features, and with nothing forbidden."""
+        rows = FeatureRows.of_matrix(features)
+        return cls(rows, edges, Pairs.none(), np.empty((0, 1), np.float32), no_bans(features.shape[1]))
+
+    @property
+    def features(self) -> Floats:
+        """The weights of features as a matrix [features, labels]; a copy where they are not held as one."""
+        return self.rows.matrix()
 
     @property
     def labels(self) -> int:
         return len(self.edges)
 
     @property
-    def blocks(self) -> tuple[Floats, Floats, Floats]:
-        """All weights: of features, of pairs of labels, of edge features."""
-        return self.features, self.edges, self.pair_weights
+    def size(self) -> int:
+        """How many weights there are, zero or not."""
+        return self.rows.features * self.labels + self.edges.size + self.pair_weights.size
+
+    @property
+    def nonzero(self) -> int:
+        """How many weights are not zero."""
+        blocks = (self.rows.arrays.dense, self.rows.arrays.values, self.edges, self.pair_weights)
+        return sum(int(np.count_nonzero(block)) for block in blocks)
 
     @property
     def arrays(self) -> TaggingWeights:
         """The same as kernels take them."""
         pairs = self.pairs
-        return TaggingWeights(self.features, self.edges, self.pair_weights, pairs.offsets, pairs.codes, self.bans)
+        rows, lists = self.rows.arrays, self.lists
+        return TaggingWeights(rows, self.edges, self.pair_weights, pairs.offsets, pairs.codes, self.bans, lists)
 
     def check_knows(self, rows: Ints, edge_rows: Ints) -> None:
         """Kernels trust that there is a weight for every feature; an encoder that has grown since knows more."""
-        if rows.max(initial=-1) >= len(self.features) or edge_rows.max(initial=-1) >= len(self.pairs.offsets) - 1:
+        if rows.max(initial=-1) >= self.rows.features or edge_rows.max(initial=-1) >= len(self.pairs.offsets) - 1:
             raise SapoError("these weights are older than the features; take the model anew, or work on a snapshot")
 
 

@@ -1,0 +1,132 @@
+"""The weights of features as a value: for each a short list of labels with weights, or a dense row.
+
+Few labels, and not too many features: all rows are dense, as one matrix. Otherwise a feature has what is there, and no
+more; only rows that use a good part of the labels are dense, which is faster to add up.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sapo.kernels import weights as kernel
+from sapo.kernels.types import Floats, Ints, Longs, Rows, Shorts
+
+FEW_LABELS = 32  # up to these a matrix is as fast as lists, or faster: benchmarks/README.md, "Layouts"
+MATRIX = 1 << 25  # weights that a matrix may have, zero or not: 128 MB
+DENSE_PART = 8  # a row that uses one label in eight is dense
+
+
+def fits_matrix(features: int, labels: int) -> bool:
+    """Whether the weights are held as one matrix."""
+    return labels <= FEW_LABELS and features * labels <= MATRIX
+
+
+def dense_from(labels: int) -> int:
+    """Return with how many labels a row becomes dense."""
+    return max(2, labels // DENSE_PART)
+
+
+def no_rows(dense: Floats) -> Rows:
+    """Return rows that are all dense: feature f has the row f."""
+    return Rows(np.empty(0, np.int64), np.empty(0, np.uint16), np.empty((0, 1), np.float32), dense)
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureRows:
+    """Weights that do not change.
+
+    >>> rows = FeatureRows.of_matrix(np.array([[0, 2], [0, 0]], np.float32))
+    >>> rows.features, rows.labels, [array.tolist() for array in rows.entries()]
+    (2, 2, [[1, 0], [1], [2.0]])
+    """
+
+    arrays: Rows
+    labels: int
+
+    @classmethod
+    def of_matrix(cls, matrix: Floats) -> "FeatureRows":
+        """Return the rows of a matrix [features, labels], which is not copied."""
+        return cls(no_rows(matrix), matrix.shape[1])
+
+    @classmethod
+    def of_entries(cls, counts: Ints, labels: Shorts, values: Floats, count: int) -> "FeatureRows":
+        """Return rows for `count` labels. Feature f has the next counts[f] labels and values, in any order."""
+        counts = counts.astype(np.int64)
+        starts = np.cumsum(counts) - counts
+        if fits_matrix(len(counts), count):
+            matrix = np.zeros((len(counts), count), np.float32)
+            matrix[np.repeat(np.arange(len(counts)), counts), labels] = values
+            return cls.of_matrix(matrix)
+        long = counts >= dense_from(count)
+        dense = np.zeros((int(long.sum()), count), np.float32)
+        inside = np.repeat(long, counts)
+        owner = np.repeat(np.cumsum(long) - 1, counts)[inside]
+        dense[owner, labels[inside]] = values[inside]
+        head = np.where(counts > 0, starts << kernel.START | counts << kernel.COUNT, 0)
+        head[long] = -1 - np.arange(len(dense))
+        return cls(Rows(head, labels, values.reshape(-1, 1), dense), count)
+
+    @property
+    def features(self) -> int:
+        """How many features have a row."""
+        return len(self.arrays.head) or len(self.arrays.dense)
+
+    def __len__(self) -> int:
+        return self.features
+
+    def entries(self) -> tuple[Ints, Shorts, Floats]:
+        """Return what is not zero: how many of each feature, their labels in order, and their weights."""
+        head, labels, values, dense = self.arrays
+        rows, columns = np.nonzero(dense[:, : self.labels])
+        owners, found, weights = rows, columns, dense[rows, columns]
+        if len(head):
+            at_dense = np.empty(len(dense), np.int64)
+            at_dense[-1 - head[head < 0]] = np.flatnonzero(head < 0)
+            owner, places = entry_places(head)
+            kept = values[places, 0] != 0
+            owners = np.concatenate([owner[kept], at_dense[rows]])
+            found = np.concatenate([labels[places[kept]], columns])
+            weights = np.concatenate([values[places[kept], 0], weights])
+            order = np.lexsort((found, owners))
+            owners, found, weights = owners[order], found[order], weights[order]
+        counts = np.bincount(owners, minlength=self.features).astype(np.int32)
+        return counts, found.astype(np.uint16), weights.astype(np.float32)
+
+    def matrix(self) -> Floats:
+        """Return all weights as [features, labels]; a copy, unless they are held like that."""
+        if not len(self.arrays.head):
+            return self.arrays.dense[:, : self.labels]
+        return self.gathered(np.arange(self.features, dtype=np.int32))
+
+    def gathered(self, features: Ints) -> Floats:
+        """Return the weights of some features as [features, labels], a copy."""
+        out = np.empty((len(features), self.labels), np.float32)
+        kernel.gather_rows(np.asarray(features, np.int32), self.arrays, out)
+        return out
+
+    def column(self, label: int) -> Floats:
+        """Return the weights of one label, [features]."""
+        if not len(self.arrays.head):
+            return np.array(self.arrays.dense[:, label])
+        counts, labels, values = self.entries()
+        found = np.zeros(self.features, np.float32)
+        mine = labels == label
+        found[np.repeat(np.arange(self.features), counts)[mine]] = values[mine]
+        return found
+
+    def largest(self) -> Floats:
+        """Return the largest |weight| of each feature."""
+        if not len(self.arrays.head):
+            return np.abs(self.arrays.dense[:, : self.labels]).max(axis=1, initial=0.0)
+        counts, _, values = self.entries()
+        found = np.zeros(self.features, np.float32)
+        np.maximum.at(found, np.repeat(np.arange(self.features), counts), np.abs(values))
+        return found
+
+
+def entry_places(head: Longs) -> tuple[Longs, Longs]:
+    """Return the feature and the place of every entry of the lists."""
+    listed = np.flatnonzero(head > 0)
+    starts, counts = head[listed] >> kernel.START, (head[listed] >> kernel.COUNT) & kernel.MOST
+    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(listed, counts), np.repeat(starts, counts) + within
