@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import crf as kernel
 from sapo.kernels.types import Doubles, Longs
-from sapo.learn.runs import rates_of, runs_of
+from sapo.learn.passes import rates_of, runs_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 

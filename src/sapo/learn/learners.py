@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from sapo.learn.crf import crf_pass
 from sapo.learn.mira import mira_nbest_pass, mira_pass
+from sapo.learn.passes import threaded
 from sapo.learn.perceptron import perceptron_pass
 from sapo.learn.sapo import sapo_pass
-from sapo.learn.threads import threaded
 
 
 @dataclass(frozen=True, slots=True)
