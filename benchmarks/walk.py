@@ -6,7 +6,11 @@ Each job has two sentences and a process of its own, so that nothing is cached. 
 properties and comprehensions, not what runs while a module is imported. A call by way of another library belongs to the
 file that called the library. A way back is a call from one room (a name directly below `sapo`) to another that does not
 stand below it in the layers of pyproject.toml, other than through that room's `__init__`: the code that is called was
-handed down as an object or a function. Kernels are interpreted.
+handed down as an object or a function.
+
+The files of two rooms are not counted. Kernels are interpreted here, so that their calls are seen; compiled ones call
+each other outside Python, and only the one that Python calls would be on the walk. And cli/ parses the command line
+before there is a sentence. `sapo tag` gets a model that is loaded; `Tagger.load` is a job of its own.
 """
 
 import json
@@ -28,6 +32,7 @@ from sapo import kernels
 
 PACKAGE = Path(sapo.__file__).parent
 LAYERS = Path(__file__).parent.parent / "pyproject.toml"
+NOT_COUNTED = {"kernels", "cli"}
 OUTSIDE, IMPORTING = "", "<module>"  # files of frames that do not count
 SENTENCES = [(["the", "dog", "barks"], ["DT", "NN", "VBZ"]), (["a", "cat", "sleeps"], ["DT", "NN", "VBZ"])]
 NEW = [(["the", "bird", "sings"], ["DT", "NN", "VBZ"]), (["sing", "!"], ["VB", "."])]
@@ -40,10 +45,10 @@ class Walk:
     files: list[str] = field(default_factory=list)
     steps: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def without(self, room: str) -> "Walk":
-        """Return the same walk, where this room is not looked into."""
-        steps = {step: count for step, count in self.steps.items() if room not in map(room_of, step)}
-        return Walk([file for file in self.files if room_of(file) != room], Counter(steps))
+    def counted(self) -> "Walk":
+        """Return the same walk, where some rooms are not looked into."""
+        steps = {step: count for step, count in self.steps.items() if NOT_COUNTED.isdisjoint(map(room_of, step))}
+        return Walk([file for file in self.files if room_of(file) not in NOT_COUNTED], Counter(steps))
 
     def ways_back(self, ranks: dict[str, int]) -> Counter[tuple[str, str]]:
         """Return the calls into a room that does not stand below the caller's."""
@@ -144,15 +149,26 @@ def walk_tag() -> Walk:
     return walk
 
 
+def walk_load() -> Walk:
+    from sapo import Tagger, train
+
+    with tempfile.TemporaryDirectory() as room:
+        train(SENTENCES).save(Path(room) / "model.sapo")
+        with traced() as walk:
+            Tagger.load(Path(room) / "model.sapo")
+    return walk
+
+
 def walk_tag_command() -> Walk:
-    from sapo import train
+    from sapo import Tagger, train
     from sapo.cli import main
 
+    tagger = train(SENTENCES)
+    Tagger.load = lambda path: tagger  # type: ignore[method-assign, assignment]
     with tempfile.TemporaryDirectory() as room, redirect_stdout(TextIOWrapper(BytesIO())):
-        model, text = Path(room) / "model.sapo", Path(room) / "text.txt"
-        train(SENTENCES).save(model)
+        text = Path(room) / "text.txt"
         text.write_text("".join("\n".join(tokens) + "\n\n" for tokens, _ in NEW), "utf-8")
-        sys.argv = ["sapo", "tag", str(model), str(text)]
+        sys.argv = ["sapo", "tag", "model.sapo", str(text)]
         with traced() as walk:
             main()
     return walk
@@ -162,6 +178,7 @@ JOBS: dict[str, Callable[[], Walk]] = {
     "sapo.train": walk_train,
     "SequenceLabeler.fit": walk_fit,
     "Trainer.update": walk_update,
+    "Tagger.load": walk_load,
     "Tagger.tag": walk_tag,
     "sapo tag": walk_tag_command,
 }
@@ -179,13 +196,11 @@ def main() -> None:
     if "--json" in sys.argv:
         print(json.dumps({job: numbers(walk, ranks) for job, walk in walks.items()}, indent=1))
         return
-    print(
-        "| job | files | calls from file to file | distinct | ways back | without kernels: files | calls | distinct |"
-    )
-    print("|---" + "|--:" * 7 + "|")
+    print("| job | files | calls from file to file | distinct | ways back | files with kernels and cli |")
+    print("|---" + "|--:" * 5 + "|")
     for job, walk in walks.items():
-        bare = walk.without("kernels")
-        cells = (*counts(walk), len(walk.ways_back(ranks)), *counts(bare))
+        bare = walk.counted()
+        cells = len(bare.files), bare.steps.total(), len(bare.steps), len(walk.ways_back(ranks)), len(walk.files)
         print(f"| {job} | {' | '.join(map(str, cells))} |")
     for job, walk in walks.items():
         print(f"\n{job}: {' → '.join(walk.files)}")
@@ -193,15 +208,10 @@ def main() -> None:
             print(f"  way back: {caller} → {called} ({count} calls)")
 
 
-def counts(walk: Walk) -> tuple[int, int, int]:
-    return len(walk.files), walk.steps.total(), len(walk.steps)
-
-
 def numbers(walk: Walk, ranks: dict[str, int]) -> dict[str, list[str]]:
     """Return what the limits of the tests are about."""
     return {
-        "files": walk.files,
-        "without kernels": walk.without("kernels").files,
+        "files": walk.counted().files,
         "ways back": [f"{caller} → {called}" for caller, called in walk.ways_back(ranks)],
     }
 

@@ -12,14 +12,19 @@ import sapo
 
 SCRIPT = Path(__file__).parent.parent / "benchmarks" / "walk.py"
 
-# The most files of a walk (kernels among them), and the most ways back into a room above.
-# The aim is 32 files for sapo.train, 25 for Trainer.update, 12 for Tagger.tag and 16 for sapo tag.
+# The most files of a walk (benchmarks/walk.py leaves some rooms out), and the most ways back into a room above.
 LIMITS = {
-    "sapo.train": (46, 0),
-    "SequenceLabeler.fit": (49, 0),
-    "Trainer.update": (41, 0),
-    "Tagger.tag": (21, 0),
-    "sapo tag": (37, 1),
+    "sapo.train": (32, 0),
+    "SequenceLabeler.fit": (35, 0),
+    # The aim was 25. An update meets nearly all that training meets (reading, encoding, gold tags, the loop), and also
+    # what grows: the encoder, its arrays and the weights, which have a file each.
+    "Trainer.update": (28, 0),
+    "Tagger.load": (12, 0),
+    # The aim was 12. Six files turn words into features (strings, templates, functions of words, their values, layout,
+    # encoder); to join them would join ideas that are used without each other.
+    "Tagger.tag": (15, 0),
+    # The aim was 16. The files of Tagger.tag but one, and nine more that read and write a column file as a stream.
+    "sapo tag": (23, 0),
 }
 
 
@@ -41,7 +46,6 @@ def walks() -> dict[str, dict[str, list[str]]]:
 def test_a_walk_is_short(walks: dict[str, dict[str, list[str]]], job: str) -> None:
     files, back = LIMITS[job]
     walk = walks[job]
-    print(f"{job}: {len(walk['files'])} files of {files}, {len(walk['without kernels'])} without kernels")
     assert len(walk["files"]) <= files, walk["files"]
     assert len(walk["ways back"]) <= back, walk["ways back"]
 

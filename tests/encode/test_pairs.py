@@ -6,6 +6,7 @@ import pytest
 from sapo.encode.pairs import Pairs, joined_pairs
 from sapo.learn.growing import GrowingWeights
 from sapo.search.lattice import Parameters, no_bans
+from sapo.search.rows import FeatureRows
 
 LABELS, FEATURES = 3, 6
 
@@ -41,7 +42,7 @@ def test_where_no_pair_is_new_nothing_is_copied() -> None:
     old = pairs_of({(0, 1), (2, 0), (2, 5), (5, 8)})
     weights = GrowingWeights(
         Parameters(
-            np.zeros((1, LABELS), np.float32),
+            FeatureRows.of_matrix(np.zeros((1, LABELS), np.float32)),
             np.zeros((LABELS, LABELS), np.float32),
             old,
             np.arange(4, dtype=np.float32)[:, np.newaxis],

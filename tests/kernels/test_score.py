@@ -13,6 +13,7 @@ from sapo.kernels import weights as weights_kernel
 from sapo.search import viterbi as search_best
 from sapo.search.decode import tag_corpus
 from sapo.search.lattice import Parameters, make_lattice
+from sapo.search.rows import no_rows
 
 FEATURES = 6
 
@@ -44,7 +45,7 @@ def test_a_node_scores_the_sum_of_its_features(corpus: EncodedCorpus, labels: in
     values = corpus.values if len(corpus.values) else np.ones(len(corpus.rows))
     for first, last in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True):
         node = np.full((last - first, labels), 99, np.float32)
-        weights_kernel.score_features(first, last - first, corpus.samples, weights, scale, node)
+        weights_kernel.score_features(first, last - first, corpus.samples, no_rows(weights), scale, node)
         for token in range(first, last):
             features = range(corpus.row_offsets[token], corpus.row_offsets[token + 1])
             expected = sum((values[i] * weights[corpus.rows[i]] for i in features), np.zeros(labels))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import update as totals_of
-from sapo.learn import Settings, Weights, runs, sapo_pass
+from sapo.learn import Settings, Weights, passes, sapo_pass
 
 RATHER_SURE = 1e-4  # a decision closer than this may fall otherwise in single precision
 
@@ -220,7 +220,7 @@ def test_how_many_samples_are_learned_in_one_call_does_not_matter(
     settings = Settings(n=3, strength=2.0, rate=0.5)
     results = []
     for samples in (256, 1, 7):
-        monkeypatch.setattr(runs, "SAMPLES", samples)
+        monkeypatch.setattr(passes, "SAMPLES", samples)
         weights = tiny.weights(seed, corpus)
         totals = run(corpus, weights, order, settings)
         results.append((weights.scale, weights.features.tobytes(), weights.edges.tobytes(), totals.tolist()))

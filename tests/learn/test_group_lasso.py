@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sapo.kernels import update as totals_of
 from sapo.kernels.types import Doubles, Ints
-from sapo.learn import LEARNERS, Groups, Settings, State, Weights, final_weights, learn, runs, sapo_pass
+from sapo.learn import LEARNERS, Groups, Settings, State, Weights, final_weights, learn, passes, sapo_pass
 from sapo.training.run import read_data, train_on
 
 LABELS = 3
@@ -110,7 +110,7 @@ def test_a_run_shrinks_after_every_few_samples_and_counts_that_in_the_average_an
     tiny: Any, averaged: bool, strength: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Runs of 2, 2 and 1 samples. The average is of w after each sample: a shrinking shows from the next one on."""
-    monkeypatch.setattr(runs, "SAMPLES", 2)
+    monkeypatch.setattr(passes, "SAMPLES", 2)
     corpus = tiny.corpus(3, lengths=(3, 1, 4, 2, 3))
     group_of = np.random.default_rng(3).integers(3, size=3 + corpus.tokens).astype(np.int32)
     state = State(tiny.weights(3, corpus))

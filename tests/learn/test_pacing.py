@@ -7,6 +7,7 @@ import sapo
 from sapo.encode.encoded import EncodedCorpus
 from sapo.learn import Weights
 from sapo.learn.pacing import Pacing, growth, typical_weight
+from sapo.search.rows import FeatureRows
 
 CORPUS = EncodedCorpus(
     np.array([0, 2]), np.array([0, 2, 4]), np.array([0, 1, 0, 2], np.int32), np.empty(0, np.float32), np.zeros(2, "i4")
@@ -45,7 +46,7 @@ def test_a_step_moves_a_weight_by_the_square_of_its_speed_and_others_not_at_all(
         for row, value in zip(corpus.rows[:2], corpus.values[:2], strict=True):  # a step for the first token
             learned.features[row, 0] += value
         learned.edges[0, 1] += 1
-    assert learned.features[0, 0] - before.features[0, 0] == gentle.speeds[0, 0] ** 2
+    assert learned.features[0, 0] - before.features[0, 0] == gentle.speeds[0] ** 2
     assert learned.features[1, 0] == 1.0
     learned.features[:2, 0] = before.features[:2, 0]
     assert (learned.features == before.features).all()
@@ -79,5 +80,5 @@ def test_a_correction_is_learned_and_transitions_hardly_move() -> None:
 
 
 def test_features_without_weights_have_a_typical_weight_of_nothing() -> None:
-    assert typical_weight(np.empty((0, 3), np.float32)) == 0.0
-    assert typical_weight(np.array([[1, -3], [0, 1]], np.float32)) == 2.0
+    assert typical_weight(FeatureRows.of_matrix(np.empty((0, 3), np.float32))) == 0.0
+    assert typical_weight(FeatureRows.of_matrix(np.array([[1, -3], [0, 1]], np.float32))) == 2.0

@@ -67,7 +67,7 @@ def test_mira_learns_the_same_by_every_exact_search(tiny: Any, search: str, name
 def test_every_search_gives_the_scores_of_its_taggings_also_in_a_long_sentence(search: str) -> None:
     rng = np.random.default_rng(0)
     node, edge = (rng.normal(size=shape).astype(np.float32) for shape in ((100, 3), (1, 3, 3)))
-    work = workspace.make_workspace(100, 3, 1, 5)
+    work = workspace.make_workspace(100, 3, 1, 5, 0)
     work.node[:], work.edge[:], work.edge_to[:] = node, edge, edge.transpose(0, 2, 1)
     found = searches.search_n(Search(SEARCHES[search], 5, 200, math.inf), 100, work)
     paths, scores = work.paths, work.scores

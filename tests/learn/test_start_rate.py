@@ -32,7 +32,7 @@ def test_the_weights_are_as_new_afterwards() -> None:
     weights, fresh = Weights.zeros(12, 3, averaged=True, l1=True), Weights.zeros(12, 3)
     start_rate(repeated(4), weights, seed=0)
     assert not weights.features.any()
-    assert not weights.sums.any()
+    assert not weights.rows.dense_sums.any()
     assert weights.state.tolist() == fresh.state.tolist()
 
 

@@ -9,7 +9,7 @@ import pytest
 from sapo.errors import SapoError
 from sapo.kernels import update
 from sapo.learn import LEARNERS, Settings, sapo_pass
-from sapo.learn import runs as runs_module
+from sapo.learn import passes as passes_module
 
 ORDER = np.random.default_rng(0).integers(4, size=64)
 
@@ -24,7 +24,7 @@ def test_one_thread_is_the_learner_itself(tiny: Any) -> None:
 
 @pytest.mark.parametrize("learner", ["sapo", "sapo-avg", "crf", "perceptron-avg", "mira-nbest"])
 def test_threads_count_every_sample_and_shrink_alike(tiny: Any, learner: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs_module, "SAMPLES", 8)
+    monkeypatch.setattr(passes_module, "SAMPLES", 8)
     corpus = tiny.corpus(2)
     results = []
     for threads in (1, 3):

@@ -50,7 +50,7 @@ def test_the_squared_norm_is_that_of_the_true_weights() -> None:
 
 def test_the_norms_of_many_weights_add_up_in_double_precision() -> None:
     # in single precision the sum is off by more than the objective may change between two passes
-    weights = Weights.zeros(3_000, 100)
+    weights = Weights.zeros(3_000, 100, matrix=True)
     weights.features[:] = 0.1
     value = float(np.float32(0.1))
     count = weights.features.size + weights.edges.size

@@ -9,6 +9,7 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.pairs import Pairs
 from sapo.errors import SapoError
 from sapo.search.lattice import Lattice, Parameters, make_lattice, no_bans
+from sapo.search.rows import FeatureRows
 
 
 def test_a_tagging_scores_the_sum_of_its_nodes_and_edges() -> None:
@@ -58,7 +59,11 @@ def test_only_the_features_of_the_sentence_itself_must_be_known() -> None:
     )
     pairs = Pairs(np.array([0, 1]), np.array([1], np.int32))
     parameters = Parameters(
-        np.ones((1, 2), np.float32), np.zeros((2, 2), np.float32), pairs, np.full((1, 1), 3, np.float32), no_bans(2)
+        FeatureRows.of_matrix(np.ones((1, 2), np.float32)),
+        np.zeros((2, 2), np.float32),
+        pairs,
+        np.full((1, 1), 3, np.float32),
+        no_bans(2),
     )
     assert make_lattice(corpus, 0, parameters).edge[1].tolist() == [[0, 3], [0, 0]]
     with pytest.raises(SapoError, match="older than the features"):

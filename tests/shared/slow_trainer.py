@@ -34,7 +34,7 @@ class SlowTrainer:
     def __init__(self, tagger: Tagger) -> None:
         model = tagger.model
         self.encoder, self.labels, self.parameters = model.encoder, list(model.labels), model.parameters
-        self.typical = typical_weight(model.parameters.features)
+        self.typical = typical_weight(model.parameters.rows)
         self.sentences: int = model.record["sentences"]
         self.trained = {key: value for key, value in model.record["settings"].items() if value is not None}
         encoder = model.encoder

@@ -151,7 +151,7 @@ def test_a_trainer_may_be_made_of_a_live_tagger(tagger: Tagger, room: Path) -> N
     first.update([(["ab"], ["Z"])])
     second.update(examples[1:])
     slow.update(examples[:1])
-    slow.typical = typical_weight(slow.parameters.features)  # a trainer takes it from what it is made of
+    slow.typical = typical_weight(slow.parameters.rows)  # a trainer takes it from what it is made of
     slow.update(examples[1:])
     assert_alike(second, slow, [["cd", "dc"]], room)
 

@@ -76,4 +76,5 @@ def join_encoded(parts: Sequence[EncodedCorpus]) -> EncodedCorpus:
         gold,
         ends([part.edge_row_offsets for part in parts]),
         np.concatenate([part.edge_rows for part in parts]),
+        words=np.concatenate([part.words for part in parts]),
     )

@@ -201,7 +201,8 @@ class Session:
             edge_rows = self._rows(slice(count, None), self._encoder.edge_keys, offsets, values)
             edges = {"edge_row_offsets": edge_rows[0], "edge_rows": edge_rows[1]}
         gold = np.empty(0, np.int32) if gold is None else gold
-        return EncodedCorpus(offsets, row_offsets, rows, gold=gold, **edges)
+        words = ids.get("word", next(iter(ids.values()), np.empty(0, np.int32)))
+        return EncodedCorpus(offsets, row_offsets, rows, gold=gold, words=words, **edges)
 
     def _rows(self, templates: slice, keys: Longs, offsets: Longs, values: features.Values) -> tuple[Longs, Ints]:
         """Return the features that some of the templates make at each token."""

@@ -19,8 +19,8 @@ from sapo.kernels._jit import kernel
 from sapo.kernels.oracle import allows, complete
 from sapo.kernels.score import fill_lattice, path_score
 from sapo.kernels.searches import search_n
-from sapo.kernels.tables import hash_key
 from sapo.kernels.short import all_tagged, fill_short, to_labels
+from sapo.kernels.tables import hash_key
 from sapo.kernels.types import Doubles, Ints, Longs, Parts, Rivals, Samples, Search
 from sapo.kernels.update import (
     CANDIDATES,

@@ -116,7 +116,7 @@ def seen_labels(token: int, samples: Samples, lists: Lists, few: Ints) -> int:
         return 0
     for k in range(begin, end):
         few[k - begin] = lists.labels[k]
-    return end - begin
+    return int(end - begin)
 
 
 @kernel
@@ -142,9 +142,7 @@ def best_labels(scores: Floats, order: Ints, begins: bool, ends: bool, bans: Flo
 
 
 @kernel
-def short_edges(
-    first: int, T: int, samples: Samples, weights: TaggingWeights, scale: float, work: Workspace
-) -> None:
+def short_edges(first: int, T: int, samples: Samples, weights: TaggingWeights, scale: float, work: Workspace) -> None:
     """Score the steps between the labels that are left."""
     # edge[t,i,j] = scale * (edges[p,y] + edge features) + bans[p,y] with p = lists[t-1,i] and y = lists[t,j]
     edge, edge_to, lists, place = work.edge, work.edge_to, work.lists, work.place

@@ -10,7 +10,7 @@ scales so far, so that the sum of all w so far is clock * v - sums, whatever the
 Rows. With few labels feature f has the dense row f, and `head` is empty. With many, a feature has what it needs:
 
     head[f] = 0                                   no weights yet
-    head[f] = start << 20 | count << 4 | class    entries start ... start + count - 1 of a block with room for 2 << class
+    head[f] = start << 20 | count << 4 | class    its entries, from start on; the block has room for 2 << class
     head[f] = -1 - d                              the dense row d
 
 A list that is full moves to a block twice as large, and becomes a dense row once it has room[DENSE_FROM] entries. What
@@ -94,24 +94,23 @@ def score_token(token: int, samples: Samples, rows: Rows, scale: float, scores: 
     begin, end = samples.row_offsets[token], samples.row_offsets[token + 1]
     for y in range(L):
         scores[y] = 0.0
-    several = 0
+    heads = np.empty(end - begin, np.int64)
+    for i in range(begin, end):  # all of them first: they come from memory together
+        heads[i - begin] = head[features[i]]
     for i in range(begin, end):
-        at = head[features[i]]
+        at = heads[i - begin]
         if at > 0:
             start = at >> START
             value = values[i] if weighted else np.float32(1.0)
             for k in range(start, start + ((at >> COUNT) & MOST)):
                 scores[labels[k]] += value * entries[k, 0]
-        elif at < 0:
-            several += 1
-    if several > 0:
-        for i in range(begin, end):
-            at = head[features[i]]
-            if at < 0:
-                d = -1 - at
-                value = values[i] if weighted else np.float32(1.0)
-                for y in range(L):
-                    scores[y] += value * dense[d, y]
+    for i in range(begin, end):
+        at = heads[i - begin]
+        if at < 0:
+            d = -1 - at
+            value = values[i] if weighted else np.float32(1.0)
+            for y in range(L):
+                scores[y] += value * dense[d, y]
     if scale != 1.0:
         for y in range(L):
             scores[y] *= scale
@@ -134,9 +133,13 @@ def score_few(
     weighted = len(values) > 0
     for j in range(count):
         scores[j] = 0.0
-    for i in range(samples.row_offsets[token], samples.row_offsets[token + 1]):
+    begin, end = samples.row_offsets[token], samples.row_offsets[token + 1]
+    heads = np.empty(end - begin, np.int64)
+    for i in range(begin, end):  # all of them first: they come from memory together
         f = features[i]
-        at = head[f] if len(head) > 0 else -1 - np.int64(f)
+        heads[i - begin] = head[f] if len(head) > 0 else -1 - np.int64(f)
+    for i in range(begin, end):
+        at = heads[i - begin]
         value = values[i] if weighted else np.float32(1.0)
         if at < 0:
             d = -1 - at
@@ -159,10 +162,8 @@ def has_room(features: int, nodes: LearnedRows) -> bool:
     if len(nodes.head) == 0 or nodes.room[FIXED] != 0:
         return True
     largest = 4 * nodes.room[DENSE_FROM]
-    return (
-        nodes.room[USED] + features * largest <= nodes.room[LIMIT]
-        and nodes.room[DENSE_USED] + features <= nodes.room[DENSE_LIMIT]
-    )
+    fits = nodes.room[USED] + features * largest <= nodes.room[LIMIT]
+    return bool(fits and nodes.room[DENSE_USED] + features <= nodes.room[DENSE_LIMIT])
 
 
 @kernel

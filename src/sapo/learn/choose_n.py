@@ -28,7 +28,7 @@ FIRST = 5  # where all weights are zero, and nothing can be measured
 
 def choose_n(corpus: EncodedCorpus, parameters: Parameters, *, seed: int = 0) -> int:
     """The smallest n of SIZES after which a further tagging would change little; the last one if there is none."""
-    if not any(block.any() for block in parameters.blocks):
+    if not parameters.nonzero:
         return FIRST
     shares = next_shares(corpus, parameters, SIZES, seed=seed)
     return next((n for n, share in zip(SIZES, shares.tolist(), strict=True) if share < SHARE), SIZES[-1])

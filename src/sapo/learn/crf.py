@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import crf as kernel
 from sapo.kernels.types import Doubles, Longs, Parts
-from sapo.learn.runs import learn_run, rates_of, runs_of
+from sapo.learn.passes import learn_run, rates_of, runs_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 
@@ -28,5 +28,5 @@ def crf_pass(
         return kernel.crf_samples(run, samples, parts, state, rates, totals)
 
     for run in runs_of(order):
-        learn_run(weights, run, learn)
+        learn_run(weights, corpus, run, learn)
         yield len(run)

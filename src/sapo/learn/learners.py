@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from sapo.learn.crf import crf_pass
 from sapo.learn.mira import mira_nbest_pass, mira_pass
+from sapo.learn.passes import threaded
 from sapo.learn.perceptron import perceptron_pass
 from sapo.learn.sapo import sapo_pass
-from sapo.learn.threads import threaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +19,14 @@ class Learner:
     averaged: bool = False
     regularised: bool = True
     n_best: bool = False
+    all_labels: bool = False  # whether a step changes the weights of every label
 
 
 LEARNERS = {
     "sapo": Learner(threaded(sapo_pass), n_best=True),
     "sapo-avg": Learner(threaded(sapo_pass), averaged=True, n_best=True),
-    "crf": Learner(threaded(crf_pass)),
-    "crf-avg": Learner(threaded(crf_pass), averaged=True),
+    "crf": Learner(threaded(crf_pass), all_labels=True),
+    "crf-avg": Learner(threaded(crf_pass), averaged=True, all_labels=True),
     "perceptron": Learner(threaded(perceptron_pass), regularised=False),
     "perceptron-avg": Learner(threaded(perceptron_pass), averaged=True, regularised=False),
     "mira": Learner(threaded(mira_pass), regularised=False),

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import mira as kernel
 from sapo.kernels.types import Doubles, Longs, Parts, Search
-from sapo.learn.runs import learn_run, runs_of
+from sapo.learn.passes import learn_run, runs_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 from sapo.search import SEARCHES
@@ -43,5 +43,5 @@ def _pass(
         return kernel.mira_samples(run, samples, parts, state, search, totals)
 
     for run in runs_of(order):
-        learn_run(weights, run, learn)
+        learn_run(weights, corpus, run, learn)
         yield len(run)

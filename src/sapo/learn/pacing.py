@@ -58,7 +58,7 @@ class Pacing:
     def slowed(self, weights: Weights) -> Iterator[EncodedCorpus]:
         """The sentences for one pass of a learner over them; the weights are as usual again when it is made."""
         before, scale = weights.edges.copy(), weights.scale
-        kernel.scale_rows(self.rows, 1 / self.speeds, weights.rows.rows)
+        kernel.scale_rows(self.rows, np.reciprocal(self.speeds), weights.rows.rows)
         try:
             yield self.corpus
         finally:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import perceptron as kernel
 from sapo.kernels.types import Doubles, Longs, Parts
-from sapo.learn.runs import learn_run, runs_of
+from sapo.learn.passes import learn_run, runs_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 
@@ -25,5 +25,5 @@ def perceptron_pass(
         return kernel.perceptron_samples(run, samples, parts, state, 1.0, totals)
 
     for run in runs_of(order):
-        learn_run(weights, run, learn)
+        learn_run(weights, corpus, run, learn)
         yield len(run)

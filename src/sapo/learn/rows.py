@@ -46,9 +46,7 @@ class LearningRows:
         none = np.empty((0, 1), np.float32)
         rows = no_rows(matrix)
         room = np.zeros(kernel.ROOM_SIZE, np.int64)
-        return cls(
-            matrix.shape[1], rows.head, rows.labels, none, _none(), _none(), matrix, _none(), _none(), room
-        )
+        return cls(matrix.shape[1], rows.head, rows.labels, none, _none(), _none(), matrix, _none(), _none(), room)
 
     @classmethod
     def of_rows(cls, frozen: FeatureRows) -> "LearningRows":
@@ -143,9 +141,9 @@ class LearningRows:
             array[:] = 0
         self.room[: kernel.LIMIT] = 0
 
-    def grow(self) -> None:
-        """Make room for more: pack the lists, and have half as many entries and dense rows to spare."""
-        head, used = self.head, int(self.room[kernel.USED])
+    def grow(self, features: int) -> None:
+        """Make room for a sentence with so many features: pack the lists, and have as many entries again to spare."""
+        head = self.head
         listed = np.flatnonzero(head > 0)
         sizes = np.int64(2) << (head[listed] & 15)
         starts = np.cumsum(sizes) - sizes
@@ -154,7 +152,7 @@ class LearningRows:
         within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
         source = np.repeat(head[listed] >> kernel.START, counts) + within
         target = np.repeat(starts, counts) + within
-        entries = max(ENTRIES, 2 * total, used + used // 2)
+        entries = total + max(ENTRIES, total // 2, 4 * features * int(self.room[kernel.DENSE_FROM]))
         self.labels = _moved(self.labels, entries, source, target)
         self.v = _moved(self.v, entries, source, target)
         if len(self.dense_sums):
@@ -164,8 +162,8 @@ class LearningRows:
         head[listed] = starts << kernel.START | (head[listed] & ((1 << kernel.START) - 1))
         self.room[kernel.USED] = total
         dense = int(self.room[kernel.DENSE_USED])
-        wanted = dense + dense // 2 + SPARE_ROWS
-        self.widen(wanted if dense + SPARE_ROWS > len(self.dense) else len(self.dense), self.dense.shape[1])
+        if dense + features > len(self.dense):
+            self.widen(dense + dense // 2 + features + SPARE_ROWS, self.dense.shape[1])
         self.room[kernel.LIMIT], self.room[kernel.DENSE_LIMIT] = len(self.v), len(self.dense)
 
     def arenas(self, threads: int) -> "list[LearningRows]":

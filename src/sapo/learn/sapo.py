@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import sapo as kernel
 from sapo.kernels.types import Doubles, Longs, Parts, Search
-from sapo.learn.runs import learn_run, rates_of, runs_of
+from sapo.learn.passes import learn_run, rates_of, runs_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 from sapo.search import SEARCHES
@@ -38,5 +38,5 @@ def sapo_pass(
         return kernel.sapo_samples(run, samples, parts, state, search, rates, totals)
 
     for run in runs_of(order):
-        learn_run(weights, run, learn)
+        learn_run(weights, corpus, run, learn)
         yield len(run)

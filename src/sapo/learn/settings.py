@@ -9,6 +9,7 @@ from typing import Any, Literal
 from sapo.errors import SapoError
 
 AUTO: Literal["auto"] = "auto"
+RARE = ("exact", "all_pairs")  # left out of records where they are as usual
 CHOICES = {
     "search": ("topn", "astar", "beam"),
     "regulariser": ("l2", "l1", "group-lasso", "none"),
@@ -42,6 +43,8 @@ class Settings:
     schedule: str = "exponential"  # the rate falls by `decay` a pass, stays fixed, or falls with inverse time
     order: str = "shuffle"  # shuffle the samples before each pass, or draw them with replacement
     threads: int = 1  # more than one: faster, and not the same from run to run
+    exact: bool = False  # look at all labels of every token, also where there are many
+    all_pairs: bool = False  # a CRF has weights for all pairs of a feature and a label, also where there are many
 
     def __post_init__(self) -> None:
         for name, rule, low, high in (
@@ -65,6 +68,8 @@ class Settings:
                 rule = f"a whole number, {rule}"
             number = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
             self._check(name, rule, number and low <= value <= high)
+        for name in ("exact", "all_pairs"):
+            self._check(name, "true or false", isinstance(getattr(self, name), bool))
         for name, choices in CHOICES.items():
             self._check(name, f"one of {', '.join(choices)}", getattr(self, name) in choices)
 
@@ -109,7 +114,8 @@ class Settings:
         kinds = {field.name: field.type for field in dataclasses.fields(self)}
         kinds["n"] = str if self.n == AUTO else int
         values = {name: _plain(kind, getattr(self, name)) for name, kind in kinds.items()}
-        return {key: None if value == math.inf else value for key, value in values.items()}
+        plain = {key: None if value == math.inf else value for key, value in values.items()}
+        return {key: value for key, value in plain.items() if key not in RARE or value}
 
 
 def _plain(kind: Any, value: Any) -> Any:

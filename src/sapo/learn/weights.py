@@ -146,7 +146,9 @@ class Weights:
     def current(self) -> Parameters:
         """Return w itself, in new arrays, also where the average is what counts in the end."""
         scale = np.float32(self.scale)
-        return self._parameters(self.rows.v * scale, self.rows.dense * scale, self.edges * scale, self.pair_weights * scale)
+        return self._parameters(
+            self.rows.v * scale, self.rows.dense * scale, self.edges * scale, self.pair_weights * scale
+        )
 
     def true_weights(self) -> Parameters:
         """Return w itself, or its average, in new arrays."""

@@ -55,15 +55,17 @@ def changes(old: Model, new: Model, *, top: int = 5, label: str | None = None) -
 
 
 def _sizes(model: Model) -> dict[str, Any]:
-    blocks = model.parameters.blocks
-    count = sum(block.size for block in blocks)
+    parameters = model.parameters
+    rows = parameters.rows.arrays
+    blocks = (rows.dense, rows.values, parameters.edges, parameters.pair_weights)
+    count = parameters.size
     total = sum(float(np.abs(block).sum(dtype=float)) for block in blocks)
     return {
         "labels": len(model.labels),
         "features": model.encoder.features,
         "edge_features": model.encoder.edge_features,
         "weights": count,
-        "nonzero_weights": sum(int(np.count_nonzero(block)) for block in blocks),
+        "nonzero_weights": parameters.nonzero,
         "mean_weight": round(total / max(count, 1), 6),  # the paper's w-complexity
         "forbidden": int(np.count_nonzero(model.parameters.bans)),
     }
@@ -105,14 +107,17 @@ def _missing(count: int, matched: Ints) -> Longs:
 
 def _strongest(model: Model, rows: Longs, top: int, label: str | None) -> dict[str, Any]:
     """How many they are, and those with the largest weights: for this label, or each for the label where it is."""
-    weights = model.parameters.features[rows]
-    best = np.abs(weights).argmax(axis=1) if label is None else np.full(len(rows), model.labels.index(label))
-    chosen = largest(np.abs(weights[np.arange(len(rows)), best]), top)
+    if label is None:
+        best, weights = (values[rows] for values in model.parameters.rows.strongest())
+    else:
+        number = model.labels.index(label)
+        best, weights = np.full(len(rows), number), model.parameters.rows.column(number)[rows]
+    chosen = largest(np.abs(weights), top)
     names = model.encoder.feature_names(rows[chosen].tolist())
     return {
         "count": len(rows),
         "strongest": [
-            {"feature": name, "label": model.labels[best[place]], "weight": _rounded(weights[place, best[place]])}
+            {"feature": name, "label": model.labels[best[place]], "weight": _rounded(weights[place])}
             for name, place in zip(names, chosen.tolist(), strict=True)
         ],
     }
@@ -125,8 +130,8 @@ def _changed_weights(
     rows = np.flatnonzero(matched >= 0)
     found = {}
     for name in common:
-        before = old.parameters.features[rows, old.labels.index(name)]
-        after = new.parameters.features[matched[rows], new.labels.index(name)]
+        before = old.parameters.rows.column(old.labels.index(name))[rows]
+        after = new.parameters.rows.column(new.labels.index(name))[matched[rows]]
         chosen = largest(np.abs(after - before), top)
         names = old.encoder.feature_names(rows[chosen].tolist())
         found[name] = [

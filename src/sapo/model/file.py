@@ -17,6 +17,7 @@ from sapo.model.arrayfile import load_arrays, pack_arrays, save_arrays, unpack_a
 from sapo.model.model import Model
 from sapo.neural.options import need_torch
 from sapo.search.lattice import Parameters, no_bans
+from sapo.search.rows import FeatureRows
 from sapo.tags import Constraints
 
 FORMAT = 1
@@ -44,7 +45,7 @@ def model_from_bytes(data: bytes) -> Model:
 
 
 def _parts(model: Model) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    if len(model.parameters.features) != model.encoder.features:
+    if model.parameters.rows.features != model.encoder.features:
         raise SapoError("this model has weights for other features than its encoder makes; take it anew, then save it")
     header: dict[str, Any] = {
         "format": FORMAT,
@@ -135,7 +136,7 @@ def _parameters(arrays: dict[str, np.ndarray], encoder: Encoder, labels: int) ->
         pair_weights = floats("pair.weights", len(codes), 1)
     bans = floats("bans", labels + 2, labels) if "bans" in arrays else no_bans(labels)
     features, edges = floats("weights", encoder.features, labels), floats("edges", labels, labels)
-    return Parameters(features, edges, pairs, pair_weights, bans)
+    return Parameters(FeatureRows.of_matrix(features), edges, pairs, pair_weights, bans)
 
 
 def _temperature(value: Any) -> float:

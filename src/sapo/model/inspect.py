@@ -16,7 +16,7 @@ def describe(model: Model, *, top: int = 5, label: str | None = None) -> dict[st
     chosen = [name for name, outer in zip(model.labels, shown, strict=True) if label in (None, name, outer)]
     if not chosen:
         raise SapoError(f"the model has no label '{label}'{did_you_mean(str(label), model.outer_labels)}")
-    encoder, blocks = model.encoder, model.parameters.blocks
+    encoder, parameters = model.encoder, model.parameters
     told = encoder.description()
     neural = told.get("network")
     chosen = chosen if neural is None else []  # what single features do in a network cannot be told
@@ -27,8 +27,8 @@ def describe(model: Model, *, top: int = 5, label: str | None = None) -> dict[st
         "bias": dict(model.bias),
         "features": encoder.features,
         "edge_features": encoder.edge_features,
-        "weights": sum(block.size for block in blocks) if neural is None else neural["weights"],
-        "nonzero_weights": sum(int(np.count_nonzero(block)) for block in blocks) if neural is None else None,
+        "weights": parameters.size if neural is None else neural["weights"],
+        "nonzero_weights": parameters.nonzero if neural is None else None,
         "columns": list(encoder.columns),
         "template": told.get("template"),
         "reader": model.reader,
@@ -42,7 +42,7 @@ def describe(model: Model, *, top: int = 5, label: str | None = None) -> dict[st
 
 
 def _strongest_features(model: Model, label: int, top: int) -> list[dict[str, Any]]:
-    column = model.parameters.features[:, label]
+    column = model.parameters.rows.column(label)
     rows = largest(np.abs(column), top)
     names = model.encoder.feature_names(rows.tolist())
     return [{"feature": name, "weight": round(float(column[row]), 4)} for name, row in zip(names, rows, strict=True)]

@@ -23,7 +23,7 @@ from sapo.neural.encoder import NeuralEncoder, load_state, make_network, state_a
 from sapo.neural.inputs import Inputs, Vocabulary, plain_word, read_all
 from sapo.neural.options import NeuralOptions, Texts
 from sapo.neural.passes import Adam, network_pass
-from sapo.neural.threads import threads
+from sapo.neural.threads import one_thread, threads
 from sapo.neural.vectors import read_vectors
 from sapo.search.lattice import Parameters
 
@@ -69,7 +69,8 @@ class NetworkWeights:
         """Nothing is regularised."""
 
     def w_complexity(self) -> float:
-        return self.encoder.network.w_complexity()
+        with one_thread():  # the same to the last digit, however many threads there are
+            return self.encoder.network.w_complexity()
 
     def encode(self, blocks: Sequence[Block], corpus: EncodedCorpus) -> EncodedCorpus:
         """Return the corpus of these blocks as the network sees it now."""

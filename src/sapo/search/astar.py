@@ -23,7 +23,7 @@ def astar(lattice: Lattice) -> Iterator[tuple[Ints, float]]:
     [0, 1] 2.0
     [0, 0] 1.0
     """
-    T, L = lattice.tokens, lattice.labels
+    T, L = lattice.node.shape
     if T == 0:
         yield np.empty(0, np.int32), 0.0
         return
@@ -34,7 +34,7 @@ def astar(lattice: Lattice) -> Iterator[tuple[Ints, float]]:
         paths, scores = np.empty((1, T), np.int32), np.empty(1, np.float64)
         found, tree = astar_kernels.astar_next(ahead, lattice.steps, np.inf, top_score, paths, scores, 0, tree, row)
         if found:
-            yield paths[0], float(scores[0])
+            yield lattice.to_labels(paths)[0], float(scores[0])
         else:
             tree = astar_kernels.more_room(tree)
 
@@ -62,4 +62,4 @@ def astar_top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> 
         scores,
         np.empty(lattice.labels, np.float32),
     )
-    return Candidates(paths[:found], scores[:found])
+    return Candidates(lattice.to_labels(paths[:found]), scores[:found])

@@ -28,4 +28,4 @@ def beam(lattice: Lattice, *, n: int = 5, width: int = 50, stop_ratio: float = n
     paths, scores = np.empty((n, T), np.int32), np.empty(n, np.float64)
     margin = float(np.log(stop_ratio))
     found = beam_kernels.beam_n(lattice.node, lattice.steps, T, n, width, margin, paths, scores)
-    return Candidates(paths[:found], scores[:found])
+    return Candidates(lattice.to_labels(paths[:found]), scores[:found])

@@ -26,7 +26,7 @@ def viterbi(lattice: Lattice) -> Candidates:
     score = taken + float(best[-1].max())
     if score == -np.inf:
         return Candidates(path[:0], np.empty(0))
-    return Candidates(path, np.array([score]))
+    return Candidates(lattice.to_labels(path), np.array([score]))
 
 
 def top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> Candidates:
@@ -52,7 +52,7 @@ def top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> Candid
         scores,
         np.empty(lattice.labels, np.float32),
     )
-    return Candidates(paths[:found], taken + scores[:found])
+    return Candidates(lattice.to_labels(paths[:found]), taken + scores[:found])
 
 
 def _best_scores(lattice: Lattice) -> tuple[Floats, float]:

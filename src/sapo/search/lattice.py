@@ -7,7 +7,7 @@ import numpy as np
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.pairs import Pairs
 from sapo.errors import SapoError
-from sapo.kernels import score, workspace
+from sapo.kernels import score, short, update, viterbi, workspace
 from sapo.kernels.types import Floats, Ints, Lists, TaggingWeights
 from sapo.search.rows import FeatureRows
 
@@ -39,6 +39,11 @@ class Parameters:
     @property
     def labels(self) -> int:
         return len(self.edges)
+
+    @property
+    def blocks(self) -> tuple[Floats, Floats, Floats]:
+        """All weights as matrices: of features, of pairs of labels, of edge features."""
+        return self.features, self.edges, self.pair_weights
 
     @property
     def size(self) -> int:
@@ -91,6 +96,8 @@ class Lattice:
 
     node: Floats  # [tokens, labels]
     edge: Floats  # [labels, labels] edge[p, y]: y after p; or [tokens, labels, labels] where steps differ
+    lists: Ints | None = None  # [tokens, nodes] the label of each node, where few are worth looking at
+    whole: int = 0  # then: how many labels there are
 
     @property
     def tokens(self) -> int:
@@ -98,7 +105,12 @@ class Lattice:
 
     @property
     def labels(self) -> int:
-        return int(self.node.shape[1])
+        """How many labels there are; a token may have fewer nodes."""
+        return self.whole or int(self.node.shape[1])
+
+    def to_labels(self, paths: Ints) -> Ints:
+        """Return paths [n, tokens] of nodes as labels."""
+        return paths if self.lists is None else self.lists[np.arange(self.tokens), paths]
 
     @property
     def steps(self) -> Floats:
@@ -111,15 +123,30 @@ class Lattice:
         return np.ascontiguousarray(self.steps.transpose(0, 2, 1))
 
     def path_score(self, path: "Ints | list[int]") -> float:
-        return float(score.path_score(self.node, self.steps, np.asarray(path, np.int32), len(path)))
+        nodes = np.asarray(path, np.int32)
+        if self.lists is not None:
+            there = (self.lists == nodes[:, np.newaxis]) & (self.node > -np.inf)
+            if not there.any(axis=1).all():
+                return -np.inf
+            nodes = there.argmax(axis=1).astype(np.int32)
+        return float(score.path_score(self.node, self.steps, nodes, len(path)))
 
     def tempered(self, temperature: float) -> "Lattice":
         """All scores divided by the temperature: the same order of taggings, flatter where it is above 1."""
-        return self if temperature == 1.0 else Lattice(self.node / temperature, self.edge / temperature)
+        if temperature == 1.0:
+            return self
+        return replace(self, node=self.node / temperature, edge=self.edge / temperature)
 
 
-def make_lattice(corpus: EncodedCorpus, sentence: int, parameters: Parameters) -> Lattice:
-    """The lattice of one sentence of a corpus under these weights."""
+def make_lattice(corpus: EncodedCorpus, sentence: int, parameters: Parameters, *, exact: bool = True) -> Lattice:
+    """Return the lattice of one sentence of a corpus under these weights.
+
+    Where there are many labels and it need not be `exact`, a token has nodes only for those worth looking at.
+    """
+    if not exact and parameters.lists.most and not len(corpus.token_bans):
+        lattice = _short_lattice(corpus, sentence, parameters)
+        if lattice is not None:
+            return lattice
     first, last = int(corpus.offsets[sentence]), int(corpus.offsets[sentence + 1])
     T, L = last - first, parameters.labels
     rows = corpus.rows[corpus.row_offsets[first] : corpus.row_offsets[last]]
@@ -130,6 +157,23 @@ def make_lattice(corpus: EncodedCorpus, sentence: int, parameters: Parameters) -
     if len(corpus.token_bans):
         node += corpus.token_bans[first:last]
     return Lattice(node, edge)
+
+
+def _short_lattice(corpus: EncodedCorpus, sentence: int, parameters: Parameters) -> Lattice | None:
+    """Return the lattice with few labels a token; None where all that is left is forbidden."""
+    first, last = int(corpus.offsets[sentence]), int(corpus.offsets[sentence + 1])
+    T = last - first
+    rows = corpus.rows[corpus.row_offsets[first] : corpus.row_offsets[last]]
+    parameters.check_knows(rows, _edge_rows(corpus, first, last))
+    work = workspace.make_workspace(max(T, 1), parameters.labels, max(T, 1), 1, parameters.lists.most)
+    totals = np.zeros(update.BY_RANK)
+    short.fill_short(first, T, corpus.samples, parameters.arrays, 1.0, False, work, totals)
+    if T:
+        work.edge[0] = 0.0
+        viterbi.best_scores(work.node, work.edge, T, work.best, work.row)
+        if not (work.best[T - 1] > -np.inf).any():
+            return None
+    return Lattice(work.node[:T], work.edge[: max(T, 1)], work.lists[:T], parameters.labels)
 
 
 def _edge_rows(corpus: EncodedCorpus, first: int, last: int) -> Ints:

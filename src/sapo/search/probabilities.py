@@ -51,7 +51,13 @@ class Distribution:
         logs: Doubles = self.log_alpha + self.log_beta
         top = logs.max(axis=1, keepdims=True)
         logs -= top + np.log(np.exp(logs - top).sum(axis=1, keepdims=True))
-        return logs
+        lists = self.lattice.lists
+        if lists is None:
+            return logs
+        found = np.full_like(self.marginal, -np.inf)
+        tokens = np.arange(len(logs))[:, np.newaxis]
+        np.maximum.at(found, (tokens, lists), logs)
+        return found
 
     def span_probabilities(self, reading: "SpanReading", spans: Sequence[Span]) -> Doubles:
         """P(exactly this span, with this type, is in the tagging) for each of them, whoever proposed it."""
@@ -98,7 +104,16 @@ def distribution(lattice: Lattice) -> Distribution:
     log_z = float(forward.forward_backward_logs(node, edge, T, alpha, beta, marginal, pairs))
     if log_z == -math.inf:
         marginal[:] = 0.0
+    if lattice.lists is not None:
+        marginal = _of_labels(marginal, lattice.lists, lattice.labels)
     return Distribution(lattice, log_z, marginal, alpha, beta)
+
+
+def _of_labels(values: Doubles, lists: Ints, labels: int) -> Doubles:
+    """Return values of nodes as values of labels, [tokens, labels]; those of labels without a node are 0."""
+    found = np.zeros((len(values), labels))
+    np.add.at(found, (np.arange(len(values))[:, np.newaxis], lists), values)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

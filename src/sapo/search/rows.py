@@ -114,14 +114,23 @@ class FeatureRows:
         found[np.repeat(np.arange(self.features), counts)[mine]] = values[mine]
         return found
 
+    def strongest(self) -> tuple[Longs, Floats]:
+        """Return for each feature the label of its largest |weight|, and that weight; the first label for none."""
+        if not len(self.arrays.head):
+            matrix = self.arrays.dense[:, : self.labels]
+            best = np.abs(matrix).argmax(axis=1)
+            return best, matrix[np.arange(len(matrix)), best]
+        counts, labels, values = self.entries()
+        owners = np.repeat(np.arange(self.features), counts)
+        order = np.lexsort((labels, -np.abs(values), owners))
+        first = order[np.cumsum(counts)[counts > 0] - counts[counts > 0]]
+        best, weights = np.zeros(self.features, np.int64), np.zeros(self.features, np.float32)
+        best[counts > 0], weights[counts > 0] = labels[first], values[first]
+        return best, weights
+
     def largest(self) -> Floats:
         """Return the largest |weight| of each feature."""
-        if not len(self.arrays.head):
-            return np.abs(self.arrays.dense[:, : self.labels]).max(axis=1, initial=0.0)
-        counts, _, values = self.entries()
-        found = np.zeros(self.features, np.float32)
-        np.maximum.at(found, np.repeat(np.arange(self.features), counts), np.abs(values))
-        return found
+        return np.abs(self.strongest()[1])
 
 
 def entry_places(head: Longs) -> tuple[Longs, Longs]:

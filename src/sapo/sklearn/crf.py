@@ -2,7 +2,6 @@
 
 import math
 import warnings
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -171,22 +170,19 @@ class CRF(FittedLabeler):
     @property
     def state_features_(self) -> dict[tuple[str, Label], float]:
         """(feature, label): weight, for all weights that are not 0."""
-        weights = self.tagger_.model.parameters.features
-        return self._named(weights, self.attributes_)
+        counts, columns, values = self.tagger_.model.parameters.rows.entries()
+        names, labels = self.attributes_, self._labels(self.tagger_.labels)
+        rows = np.repeat(np.arange(len(counts)), counts)
+        return {
+            (names[row], labels[column]): value
+            for row, column, value in zip(rows.tolist(), columns.tolist(), values.tolist(), strict=True)
+        }
 
     @property
     def transition_features_(self) -> dict[tuple[Label, Label], float]:
         """(label, next label): weight, for all weights that are not 0."""
-        return self._named(self.tagger_.model.parameters.edges, self._labels(self.tagger_.labels))
-
-    def _named(self, weights: np.ndarray, names: Sequence[Any]) -> dict[tuple[Any, Label], float]:
-        labels = self._labels(self.tagger_.labels)
-        rows, columns = np.nonzero(weights)
-        values = weights[rows, columns].tolist()
-        return {
-            (names[row], labels[column]): value
-            for row, column, value in zip(rows.tolist(), columns.tolist(), values, strict=True)
-        }
+        labels, edges = self._labels(self.tagger_.labels), self.tagger_.model.parameters.edges
+        return {(labels[p], labels[y]): float(edges[p, y]) for p, y in np.argwhere(edges).tolist()}
 
     def _learner(self) -> tuple[str, str]:
         algorithm = self.algorithm or "lbfgs"

@@ -29,9 +29,9 @@ def searched_tags(model: Model, corpus: EncodedCorpus, *, search: str, width: in
     return as_shown(model, np.concatenate([np.empty(0, np.int32), *found]))
 
 
-def sentence_lattice(model: Model, corpus: EncodedCorpus, sentence: int) -> Lattice:
-    """The scores of one sentence."""
-    return make_lattice(corpus, sentence, model.tagging)
+def sentence_lattice(model: Model, corpus: EncodedCorpus, sentence: int, *, exact: bool = False) -> Lattice:
+    """Return the scores of one sentence; with many labels only of those worth looking at, unless it is `exact`."""
+    return make_lattice(corpus, sentence, model.tagging, exact=exact)
 
 
 def candidates(model: Model, corpus: EncodedCorpus, sentence: int, n: int, search: str, width: int) -> Candidates:
@@ -41,9 +41,9 @@ def candidates(model: Model, corpus: EncodedCorpus, sentence: int, n: int, searc
     return search_n(search, lattice, n=n, width=width)
 
 
-def sentence_distribution(model: Model, corpus: EncodedCorpus, sentence: int) -> Distribution:
-    """All taggings of one sentence with their probabilities."""
-    lattice = sentence_lattice(model, corpus, sentence).tempered(model.temperature)
+def sentence_distribution(model: Model, corpus: EncodedCorpus, sentence: int, *, exact: bool = False) -> Distribution:
+    """Return all taggings of one sentence with their probabilities."""
+    lattice = sentence_lattice(model, corpus, sentence, exact=exact).tempered(model.temperature)
     kernels.prepare(pairs=3 * lattice.node.size * lattice.labels)  # to sum takes as long as three searches
     return distribution(lattice)
 
@@ -87,7 +87,7 @@ def spans_of(model: Model, corpus: EncodedCorpus, tags: Ints) -> list[list[Tagge
     for sentence in range(corpus.sentences):
         first, last = corpus.offsets[sentence : sentence + 2].tolist()
         spans = loose_spans(label_names(model, tags[first:last]))
-        shares = sentence_distribution(model, corpus, sentence).span_probabilities(reading, spans).tolist()
+        shares = sentence_distribution(model, corpus, sentence, exact=True).span_probabilities(reading, spans).tolist()
         result.append(
             [TaggedSpan(span.start, span.end, span.type, share) for span, share in zip(spans, shares, strict=True)]
         )

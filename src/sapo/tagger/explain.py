@@ -177,7 +177,7 @@ class _Weighed:
         values = self.corpus.values[start:end] if len(self.corpus.values) else np.ones(end - start)
         values = np.bincount(place, values, len(rows))
         columns = [self.path[token], self.rival[token]]
-        weights = self.model.parameters.features[rows][:, columns].astype(float)
+        weights = self.model.parameters.rows.gathered(rows)[:, columns].astype(float)
         names = self.model.encoder.feature_names(rows.tolist())
         return [
             Contribution("feature", name, value, weight, other)

@@ -87,7 +87,7 @@ def gold_lattices(tagger: HasModel, blocks: Iterable[Block]) -> Iterator[tuple[L
         model, tags = tagger.model, block.strings(LABEL)
         for sentence in range(corpus.sentences):
             first, last = corpus.offsets[sentence : sentence + 2].tolist()
-            yield decoding.sentence_lattice(model, corpus, sentence), learned_tags(model, tags[first:last])
+            yield decoding.sentence_lattice(model, corpus, sentence, exact=True), learned_tags(model, tags[first:last])
 
 
 def learned_tags(model: Model, tags: Sequence[str]) -> list[str]:

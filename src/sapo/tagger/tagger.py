@@ -148,7 +148,9 @@ class Tagger:
         corpus = self.encode(tokens)
         check_span(start, end, corpus.tokens)
         reading, wanted = span_reading(self.model.labels), [Span(start, end, type)]
-        return float(decoding.sentence_distribution(self.model, corpus, 0).span_probabilities(reading, wanted)[0])
+        return float(
+            decoding.sentence_distribution(self.model, corpus, 0, exact=True).span_probabilities(reading, wanted)[0]
+        )
 
     def read_blocks(self, path: str | Path, *, labelled: bool = False, **reading: Any) -> Iterator[Block]:
         """Read a file as the training file was read, unless told otherwise."""
@@ -204,7 +206,7 @@ class Tagger:
         """The scores of each sentence, for `sapo.search` and `sapo.search.probabilities`."""
         for corpus in self._encoded_batches(sentences):
             for sentence in range(corpus.sentences):
-                yield decoding.sentence_lattice(self.model, corpus, sentence)
+                yield decoding.sentence_lattice(self.model, corpus, sentence, exact=True)
 
     def _encoded_batches(
         self, sentences: Iterable[Sequence[Any]], forced: Iterable[Forced | None] | None = None

@@ -12,6 +12,7 @@ from sapo.learn.loop import LearnerPass
 from sapo.learn.settings import AUTO
 from sapo.neural.options import LAYERS, RATE, NeuralOptions, need_torch
 from sapo.training.data import TrainingData
+from sapo.training.label_lists import label_lists
 from sapo.training.plan import Plan, check_learner
 
 
@@ -65,7 +66,9 @@ class Linear:
     def rate(self, data: TrainingData, settings: Settings) -> float:
         if not self.learner.regularised:
             return settings.rate
-        return start_rate(data.corpus, data.zero_weights(), settings.seed)
+        weights = data.zero_weights()
+        weights.lists = label_lists(data.corpus, len(data.labels), exact=settings.exact)
+        return start_rate(data.corpus, weights, settings.seed)
 
     def begin(self, plan: Plan, data: TrainingData, settings: Settings) -> Beginning:
         learner = self.learner
@@ -75,6 +78,9 @@ class Linear:
             settings = dataclasses.replace(settings, n=Settings().n)  # nobody looks at it
         encoder, labels = data.encoder, data.labels
         weights = data.zero_weights(averaged=learner.averaged, l1=settings.regulariser == "l1")
+        weights.lists = label_lists(data.corpus, len(labels), exact=settings.exact)
+        if learner.all_labels and weights.rows.listed and not settings.all_pairs:
+            weights.rows.fix(data.corpus.gold, data.corpus.row_offsets, data.corpus.rows)
         groups: Groups | None = Lasso(plan.l1_ratio) if plan.l1_ratio else None
         if settings.regulariser == "group-lasso":
             groups = Groups(encoder.groups(), len(labels), encoder.edge_groups()[weights.pairs.owners])

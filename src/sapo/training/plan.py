@@ -52,6 +52,8 @@ class LearningOptions(TypedDict, total=False):
     schedule: str
     order: str
     threads: int
+    exact: bool
+    all_pairs: bool
 
 
 class NetworkOptions(TypedDict, total=False):

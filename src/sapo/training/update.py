@@ -62,7 +62,7 @@ class Trainer:
         kernels.compile_kernels()
         self._encoder = encoder.growing()
         self._weights = GrowingWeights(model.parameters, transitions=encoder.transitions)
-        self._typical = typical_weight(model.parameters.features)
+        self._typical = typical_weight(model.parameters.rows)
         self._labels = StringTable(model.outer_labels)  # as they are shown
         self._kept = dataclasses.replace(model, encoder=self._encoder, parameters=self._weights.shown)
         self._record = dict(model.record)

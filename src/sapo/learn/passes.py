@@ -1,8 +1,8 @@
-"""Learning in several threads at once, without locks, on shared weights.
+"""What the passes of all learners have in common: runs of samples, how far a sample moves the weights, and threads.
 
-As in the authors' release: threads read and write the same arrays; now and then a change is lost, which does little
-harm since changes are sparse. The result is not the same from run to run. Each thread keeps its own scale for a run of
-samples; between runs these are joined.
+Threads learn without locks, as in the authors' release: they read and write the same arrays; now and then a change is
+lost, which does little harm since changes are sparse. The result is not the same from run to run. Each thread keeps its
+own scale for a run of samples; between runs these are joined.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,13 +14,49 @@ import numpy as np
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
 from sapo.kernels import update
-from sapo.kernels.types import Doubles, Longs
+from sapo.kernels.types import Doubles, Longs, Parts, Rates
 from sapo.learn.rows import LearningRows
-from sapo.learn.runs import SAMPLES, NoRoomError, runs_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 
 Pass = Callable[[Weights, EncodedCorpus, Longs, float, Settings, Doubles], Iterator[int]]
+SAMPLES = 256  # of a run
+
+
+def runs_of(order: Longs) -> Iterator[Longs]:
+    """Cut an order of samples into runs of some hundred: in between, Ctrl-C and the progress display get a turn."""
+    for begin in range(0, len(order), SAMPLES):
+        yield np.ascontiguousarray(order[begin : begin + SAMPLES])
+
+
+class NoRoomError(Exception):
+    """A thread has no room for new weights; says how many samples it has done."""
+
+    def __init__(self, done: int) -> None:
+        super().__init__(done)
+        self.done = done
+
+
+def learn_run(weights: Weights, corpus: EncodedCorpus, run: Longs, learn: Callable[[Longs, Parts], int]) -> None:
+    """Learn from a run of samples. Where the kernel has no room for new weights, make some and go on."""
+    done = learn(run, weights.parts)
+    while done < len(run):
+        if weights.rows.shared:
+            raise NoRoomError(done)
+        first, last = corpus.offsets[run[done] : run[done] + 2]
+        weights.rows.grow(int(corpus.row_offsets[last] - corpus.row_offsets[first]))
+        run = np.ascontiguousarray(run[done:])
+        done = learn(run, weights.parts)
+
+
+def rates_of(rate: float, settings: Settings, sentences: int) -> Rates:
+    """The rate of a pass with the regulariser's share of one sample."""
+    penalty = rate * settings.strength / sentences
+    return Rates(
+        rate,
+        penalty if settings.regulariser == "l2" else 0.0,
+        penalty if settings.regulariser == "l1" else 0.0,
+    )
 
 
 def threaded(one_pass: Pass) -> Pass:
