@@ -1,11 +1,11 @@
-"""Learning in several threads at once, without locks, on shared weights.
+"""Learn in several threads at once, without locks, on shared weights.
 
-As in the authors' release: threads read and write the same arrays; now and then a change is lost, which does little
-harm since changes are sparse. The result is not the same from run to run. Each thread keeps its own scale for a run of
-samples; between runs these are joined.
+As in the authors' release, all threads read and write the same arrays. Now and then a change is lost, which does little
+harm because changes are sparse; but the result differs from run to run. Each thread keeps its own scale while it works
+on a run of samples, and the scales are joined after each run.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -15,15 +15,17 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
 from sapo.kernels import update
 from sapo.kernels.types import Doubles, Longs
+from sapo.learn.loop import LearnerPass
 from sapo.learn.runs import SAMPLES, runs_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 
-Pass = Callable[[Weights, EncodedCorpus, Longs, float, Settings, Doubles], Iterator[int]]
 
+def threaded(one_pass: LearnerPass) -> LearnerPass:
+    """Return a pass that does the same in as many threads as the settings ask for.
 
-def threaded(one_pass: Pass) -> Pass:
-    """A pass that uses as many threads as the settings say."""
+    Raises SapoError if L2 shrinks the weights too fast for several threads.
+    """
 
     def run(
         weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
@@ -47,7 +49,7 @@ def threaded(one_pass: Pass) -> Pass:
             for begin in range(0, len(runs), settings.threads):
                 batch = runs[begin : begin + settings.threads]
                 if weights.scale < 8 * update.SMALLEST_SCALE:
-                    weights.fold()  # while nobody else looks: a thread must not do it alone
+                    weights.fold()  # now, while no thread is working: it changes all weights
                 before = weights.state.copy()
                 for mine, counts in pool.map(work, batch, [before] * len(batch)):
                     _join(weights.state, before, mine.state)
@@ -58,7 +60,7 @@ def threaded(one_pass: Pass) -> Pass:
 
 
 def _join(state: Doubles, before: Doubles, mine: Doubles) -> None:
-    """Add what one thread did: scales multiply, the rest adds up."""
+    """Add the work of one thread to the shared state: scales multiply, the other numbers add up."""
     state[update.SCALE] *= mine[update.SCALE] / before[update.SCALE]
     for index in (update.CLOCK, update.STEPS, update.PENALTY):
         state[index] += mine[index] - before[index]

@@ -24,7 +24,7 @@ from sapo.kernels import update as counts
 from sapo.kernels.types import Floats
 from sapo.learn import LEARNERS, Learner, Observer, Settings, State, Stop
 from sapo.learn.growing import GrowingWeights
-from sapo.learn.loop import INTERRUPTED, measure, out_of_bounds, run_pass
+from sapo.learn.loop import INTERRUPTED, make_record, out_of_bounds, run_pass
 from sapo.learn.pacing import Pacing, growth, typical_weight
 from sapo.learn.settings import AUTO
 from sapo.model import Model
@@ -195,7 +195,7 @@ class Trainer:
                 if not math.isfinite(done.totals[counts.LOSS]):
                     raise out_of_bounds(epoch, chosen)
                 if observers:
-                    record = measure(done, corpus, settings, weights.weights)
+                    record = make_record(done, corpus, settings, weights.weights)
                     state.history.append(record)
                     for observer in observers:
                         observer.passed(record, state)
