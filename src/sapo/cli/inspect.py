@@ -1,4 +1,4 @@
-"""sapo inspect: a model file in, what is in it out; or two, what changed from one to the other."""
+"""sapo inspect: show what is in a model, or what changed from one model to another."""
 
 import json
 from pathlib import Path
@@ -23,8 +23,9 @@ def inspect_command(model: Path, against: Path | None, top: int, label: str | No
     """
     from sapo.model import load_model
     from sapo.model.diff import changes
-    from sapo.model.inspect import describe, describe_text
+    from sapo.model.inspect import describe
     from sapo.render.diff import changes_text
+    from sapo.render.inspection import describe_text
 
     if against is not None:
         told = changes(load_model(against), load_model(model), top=top, label=label)

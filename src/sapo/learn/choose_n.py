@@ -35,7 +35,7 @@ def choose_n(corpus: EncodedCorpus, parameters: Parameters, *, seed: int = 0) ->
 
 
 def next_shares(corpus: EncodedCorpus, parameters: Parameters, sizes: Sequence[int], *, seed: int = 0) -> Doubles:
-    """Return the mean of P_{n+1} over a sample of sentences, for each n. A sentence with only n taggings counts as 0."""
+    """Return the mean of P_{n+1} over some sentences, for each n. Sentences with only n taggings count as 0."""
     chosen = np.random.default_rng(seed).permutation(corpus.sentences)[:SENTENCES].tolist()
     totals = np.zeros(len(sizes))
     for sentence in chosen:
