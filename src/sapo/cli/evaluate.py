@@ -132,8 +132,8 @@ def _drawing_format(plot: str) -> str:
 
 def _curve(input: str, model: str | None, plot: str | None, as_json: bool, **how: Any) -> None:
     from sapo.corpus.files import check_writable, write_file
-    from sapo.render.bias_curve import check_matplotlib, draw_curve
-    from sapo.tagger.bias_curve import curve_json, curve_table, operating_curve
+    from sapo.render.bias_curve import check_matplotlib, curve_table, draw_curve
+    from sapo.tagger.bias_curve import curve_json, operating_curve
     from sapo.tagger.tagger import Tagger
 
     if model is None:
