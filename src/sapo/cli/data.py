@@ -110,7 +110,7 @@ def _bring(corpus: "Corpus", directory: str, quiet: bool) -> Path:
 
 @contextmanager
 def _progress(quiet: bool) -> "Iterator[Progress | None]":
-    """Give a bar in a terminal, a line for each download elsewhere, or nothing if quiet."""
+    """Yield a function that shows progress: a bar in a terminal, otherwise a line for each download; None if quiet."""
     if quiet:
         yield None
     elif sys.stderr.isatty():
