@@ -116,11 +116,11 @@ def _progress(quiet: bool) -> "Iterator[Progress | None]":
     elif sys.stderr.isatty():
         yield from _bar()
     else:
-        told = set()
+        seen = set()
 
         def line(url: str, done: int, of: int) -> None:
-            if url not in told:
-                told.add(url)
+            if url not in seen:
+                seen.add(url)
                 tell(f"fetching {url}")
 
         yield line

@@ -152,6 +152,7 @@ class NeuralSession:
         self._reader: Reader = encoder.vocabulary.session()
 
     def encode(self, block: Block, gold: Ints | None = None) -> EncodedCorpus:
+        """Return a block as an encoded corpus, with the scores of the network as features."""
         return self._encoder.encode_inputs(self._reader.read(block), gold)
 
 

@@ -64,10 +64,12 @@ class Inputs:
 
     @property
     def sentences(self) -> int:
+        """The number of sentences."""
         return len(self.offsets) - 1
 
     @property
     def lengths(self) -> Longs:
+        """The number of tokens of each sentence."""
         return np.diff(self.offsets)
 
 
@@ -125,6 +127,7 @@ class Vocabulary:
         }
 
     def arrays(self) -> dict[str, np.ndarray]:
+        """Return all arrays by name, for a model file."""
         tables = {"words": self.words, "chars": self.chars}
         tables.update((f"values.{name}", table) for name, table in self.values.items())
         arrays = {f"{name}.{key}": array for name, table in tables.items() for key, array in table.arrays().items()}

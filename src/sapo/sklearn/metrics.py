@@ -35,7 +35,7 @@ def flat_recall_score(y_true: Sequences, y_pred: Sequences, **options: Any) -> A
 
 
 def flat_f1_score(y_true: Sequences, y_pred: Sequences, **options: Any) -> Any:
-    """Return `sklearn.metrics.f1_score` over all tokens."""
+    """Return `sklearn.metrics.f1_score` over all tokens. The options are those of scikit-learn."""
     return _flat("f1_score", y_true, y_pred, **options)
 
 

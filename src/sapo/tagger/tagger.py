@@ -24,7 +24,11 @@ from sapo.tags import Span
 
 @dataclass(frozen=True, slots=True)
 class Tagging:
-    """One of the n best taggings of a sentence, with two different probabilities."""
+    """One of the n best taggings of a sentence, with two different probabilities.
+
+    >>> Tagging(["DT", "NN"], probability=0.9, score=4.2, exact_probability=0.7).tags
+    ['DT', 'NN']
+    """
 
     tags: list[str]
     probability: float  # among these n taggings only: the paper's P_k
@@ -46,7 +50,7 @@ class Tagger:
 
     @classmethod
     def load(cls, path: str | Path) -> "Tagger":
-        """Load a model file. Raise SapoError if it is missing or damaged."""
+        """Load a model file, as written by `save`. Raise SapoError if it is missing or damaged."""
         return cls(load_model(path))
 
     def save(self, path: str | Path) -> None:
@@ -277,11 +281,23 @@ class Tagger:
         return files.gold_lattices(self, self.read_blocks(path, labelled=True, **reading))
 
     def encode(self, tokens: Sequence[Any], *, forced: Forced | None = None) -> EncodedCorpus:
-        """Return one sentence as integers: the features of each token that the model knows."""
+        """Return one sentence as integers: the features of each token that the model knows.
+
+        >>> import sapo
+        >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
+        >>> tagger.encode(["the", "dog"]).tokens
+        2
+        """
         return next(self._encoded_batches([tokens], None if forced is None else [forced]))
 
     def lattices(self, sentences: Iterable[Sequence[Any]]) -> Iterator[Lattice]:
-        """Yield the lattice of each sentence, for `sapo.search` and `sapo.search.probabilities`."""
+        """Yield the lattice of each sentence, for `sapo.search` and `sapo.search.probabilities`.
+
+        >>> import sapo
+        >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
+        >>> [lattice.node.shape for lattice in tagger.lattices([["the", "dog"]])]
+        [(2, 2)]
+        """
         for corpus in self._encoded_batches(sentences):
             for sentence in range(corpus.sentences):
                 yield decoding.sentence_lattice(self.model, corpus, sentence)

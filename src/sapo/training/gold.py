@@ -98,9 +98,9 @@ def _in_scheme(scheme: str, labels: list[str], gold: Ints, corpus: EncodedCorpus
     if scheme != "iob2" and found is not None and found[0] == scheme and not found[1].any():
         return LearnedLabels(labels, gold, (), 0, corpus.allowed), []
     if found is None or found[0] != "iob2":
-        told = f"is {found[0]}" if found else "follows no scheme"
+        actual = f"is {found[0]}" if found else "follows no scheme"
         raise SapoError(
-            f"scheme {scheme}: the training data must have IOB2 tags, and it {told}; "
+            f"scheme {scheme}: the training data must have IOB2 tags, and it {actual}; "
             "convert it first: sapo convert IN OUT --scheme iob2"
         )
     inner = learn_as(scheme, labels, gold, corpus.offsets)
