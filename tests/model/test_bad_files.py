@@ -18,7 +18,8 @@ import sapo
 from sapo.errors import SapoError
 from sapo.model import load_model
 from sapo.model.arrayfile import load_arrays, save_arrays
-from sapo.model.inspect import describe, describe_text
+from sapo.model.inspect import describe
+from sapo.render.inspection import describe_text
 from sapo.tagger.tagger import Tagger
 
 

@@ -133,7 +133,7 @@ def test_blocks_that_leave_out_the_same_share_a_model(tmp_path: Path, monkeypatc
         trained.append(len(sentences))
         return make_plan(sentences, **options)
 
-    monkeypatch.setattr("sapo.pipeline.lessons.make_plan", counting)
+    monkeypatch.setattr("sapo.pipeline.step_data.make_plan", counting)
     source = write(tmp_path / "in.txt", [[(f"v{i}", "O")] for i in range(8)])
     other, same = write(tmp_path / "other.txt", memory(5)), write(tmp_path / "same.txt", [[("v0", "A")], [("z", "B")]])
     steps = [TrainedStep("one", (other,)), TrainedStep("two", (other, same))]

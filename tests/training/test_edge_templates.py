@@ -10,7 +10,8 @@ from sapo.encode.template import parse_templates
 from sapo.errors import SapoError
 from sapo.learn import LEARNERS
 from sapo.model import load_model
-from sapo.model.inspect import describe, describe_text
+from sapo.model.inspect import describe
+from sapo.render.inspection import describe_text
 from sapo.training.update import Trainer
 
 OWN = "word[0]\nlabel[-1]\nlabel[-1] & word[0]\n"

@@ -1,4 +1,4 @@
-"""The command line: one thin command a file. Parsing only; the work is done elsewhere."""
+"""The command line: one command per file, which only parses its options; the work is done elsewhere."""
 
 from sapo.cli.main import main
 

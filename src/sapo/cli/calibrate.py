@@ -1,4 +1,4 @@
-"""sapo calibrate: a model and a labelled file in, the model with a temperature out."""
+"""sapo calibrate: fit the temperature of a model on a labelled file."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""sapo compare: the tags of several systems and gold in, which is better, and how sure that is, out."""
+"""sapo compare: test whether one system is significantly better than others."""
 
 import json
 

@@ -110,17 +110,17 @@ def _bring(corpus: "Corpus", directory: str, quiet: bool) -> Path:
 
 @contextmanager
 def _progress(quiet: bool) -> "Iterator[Progress | None]":
-    """Give a bar in a terminal, a line for each download elsewhere, or nothing if quiet."""
+    """Yield a function that shows progress: a bar in a terminal, otherwise a line for each download; None if quiet."""
     if quiet:
         yield None
     elif sys.stderr.isatty():
         yield from _bar()
     else:
-        told = set()
+        seen = set()
 
         def line(url: str, done: int, of: int) -> None:
-            if url not in told:
-                told.add(url)
+            if url not in seen:
+                seen.add(url)
                 tell(f"fetching {url}")
 
         yield line

@@ -1,4 +1,4 @@
-"""sapo demo: train on the bundled sample, show scores and taggings, then tag what the person types."""
+"""sapo demo: train on the bundled sample, show scores and taggings, then tag what the user types."""
 
 import sys
 import time
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sapo.tagger.tagger import Tagger
 
 SENTENCE = "Maria Lindqvist joined Northwind Bank in Oslo last spring ."
-TASKS = {  # column, template, what it does
+TASKS = {  # for each column: template and description
     "pos": ("pos", "part-of-speech tagger"),
     "chunk": ("chunking", "chunker"),
     "entity": ("ner", "entity tagger"),
@@ -57,7 +57,7 @@ def _ask() -> str:
 
 
 def show(words: list[str], taggers: "dict[str, Tagger]") -> None:
-    """The tags under the words, and the three best entity taggings with their probabilities."""
+    """Print the tags under the words, and the three best taggings with their probabilities."""
     pos = taggers["pos"].tag(words)
     chunks = taggers["chunk"].nbest(list(zip(words, pos, strict=True)), 3)
     entities = taggers["entity"].nbest(words, 3)

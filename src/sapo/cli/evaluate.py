@@ -1,4 +1,4 @@
-"""sapo eval: gold and predicted tags in, the familiar table out."""
+"""sapo eval: compare gold and predicted tags, and print the table of conlleval."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -83,7 +83,7 @@ def eval_command(
 
 
 def _evaluate(model: str, input: str, nbest: int, strict: bool, **reading: Any) -> "tuple[Scores, Calibration | None]":
-    """Tag with a model and compare; with `nbest` measure its probabilities, too."""
+    """Tag a file with a model, and return the scores; with `nbest`, also judge its probabilities."""
     from sapo.tagger import Tagger
 
     tagger = Tagger.load(model)
@@ -107,7 +107,7 @@ def _draw(measured: "Calibration", plot: str) -> None:
 
 
 def _check_calibration(input: str, model: str | None, nbest: int, plot: str | None) -> None:
-    """Before any work is done."""
+    """Raise SapoError if options do not go together, before any work is done."""
     if model is None:
         raise SapoError("--calibration needs the probabilities of a model; give it with --model")
     if input == "-":
@@ -132,8 +132,8 @@ def _drawing_format(plot: str) -> str:
 
 def _curve(input: str, model: str | None, plot: str | None, as_json: bool, **how: Any) -> None:
     from sapo.corpus.files import check_writable, write_file
-    from sapo.render.bias_curve import check_matplotlib, draw_curve
-    from sapo.tagger.bias_curve import curve_json, curve_table, operating_curve
+    from sapo.render.bias_curve import check_matplotlib, curve_table, draw_curve
+    from sapo.tagger.bias_curve import curve_json, operating_curve
     from sapo.tagger.tagger import Tagger
 
     if model is None:

@@ -1,4 +1,4 @@
-"""sapo explain: a model, a sentence and a token in, why it has its tag out."""
+"""sapo explain: show why a token has its tag."""
 
 import json
 from collections.abc import Sequence
@@ -78,7 +78,10 @@ def explain_command(
 
 
 def split_sentence(tagger: "Tagger", text: str) -> list[Any]:
-    """Text as the tokens that this model takes: words, or tuples of columns that stand joined by slashes."""
+    """Split text into the tokens that this model needs: words, or tuples of columns written with slashes.
+
+    Raises SapoError if a token does not have all columns.
+    """
     from sapo.corpus.tokenise import tokenise
 
     columns = _columns(tagger)
@@ -88,11 +91,11 @@ def split_sentence(tagger: "Tagger", text: str) -> list[Any]:
         raise SapoError("the sentence is not UTF-8; put it into a file that is, and use --file") from None
     if columns == ("word",):
         return [text[start:end] for start, end in tokenise(text)]
-    if len(columns) == 1:  # tags or lemmas: $ and PRP$ are to stay whole
+    if len(columns) == 1:  # tags or lemmas: $ and PRP$ must stay whole
         return list(text.split())
     tokens = []
     for number, piece in enumerate(text.split(), 1):
-        values = tuple(piece.rsplit("/", len(columns) - 1))  # a slash in the word itself stays there
+        values = tuple(piece.rsplit("/", len(columns) - 1))  # a slash in the word itself is kept
         if len(values) < len(columns) or not all(values):
             raise SapoError(
                 f"token {number}: this model needs {'/'.join(columns)}, found '{piece}'; "
@@ -103,7 +106,7 @@ def split_sentence(tagger: "Tagger", text: str) -> list[Any]:
 
 
 def _from_file(tagger: "Tagger", file: str, number: int, format: str | None) -> Sequence[Any]:
-    """One sentence of a file that is read as `sapo tag` reads it."""
+    """Return one sentence of a file, which is read as `sapo tag` reads it."""
     from sapo.corpus import read
 
     columns = _columns(tagger)

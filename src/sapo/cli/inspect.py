@@ -1,4 +1,4 @@
-"""sapo inspect: a model file in, what is in it out; or two, what changed from one to the other."""
+"""sapo inspect: show what is in a model, or what changed from one model to another."""
 
 import json
 from pathlib import Path
@@ -23,16 +23,17 @@ def inspect_command(model: Path, against: Path | None, top: int, label: str | No
     """
     from sapo.model import load_model
     from sapo.model.diff import changes
-    from sapo.model.inspect import describe, describe_text
+    from sapo.model.inspect import describe
     from sapo.render.diff import changes_text
+    from sapo.render.inspection import describe_text
 
     if against is not None:
-        told = changes(load_model(against), load_model(model), top=top, label=label)
-        told = {"file": str(model), "old_file": str(against), **told}
+        found = changes(load_model(against), load_model(model), top=top, label=label)
+        found = {"file": str(model), "old_file": str(against), **found}
     else:
-        told = describe(load_model(model), top=top, label=label)
-        told = {"file": str(model), "megabytes": round(model.stat().st_size / 1e6, 2), **told}
+        found = describe(load_model(model), top=top, label=label)
+        found = {"file": str(model), "megabytes": round(model.stat().st_size / 1e6, 2), **found}
     if as_json:
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
-        click.echo(describe_text(told) if against is None else changes_text(told))
+        click.echo(describe_text(found) if against is None else changes_text(found))

@@ -1,4 +1,4 @@
-"""Options of `sapo train` about labels: what may follow what, how they are learned, and what they weigh."""
+"""Options of `sapo train` about labels: which may follow each other, how they are learned, and their weights."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -36,14 +36,15 @@ _OPTIONS = (
 
 
 def label_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command these options."""
+    """Add the options about labels to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def parse_class_weight(text: str) -> dict[str, float] | str:
-    """
+    """Return the weights in a text such as B-X=2,I-X=2; a text without = is returned as it is.
+
     >>> parse_class_weight("B-X=2,O=0.5")
     {'B-X': 2.0, 'O': 0.5}
     """
@@ -58,7 +59,9 @@ def parse_class_weight(text: str) -> dict[str, float] | str:
 
 
 def parse_numbers(texts: list[str] | tuple[str, ...], option: str) -> list[tuple[str, float]]:
-    """LABEL=NUMBER, separated by commas or in several texts; a label may hold '=' itself.
+    """Return the labels and numbers in texts such as O=1,B-X=2; a label may contain '=' itself.
+
+    Raises SapoError, with the name of the option, if a text has another form.
 
     >>> parse_numbers(["O=1,==2", "O=3"], "--bias")
     [('O', 1.0), ('=', 2.0), ('O', 3.0)]

@@ -1,4 +1,4 @@
-"""Options of `sapo train` that become `Settings`: how far to search, how fast to learn, when to stop."""
+"""Options of `sapo train` that become `Settings`: how to search, how fast to learn, when to stop."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -55,14 +55,15 @@ _OPTIONS = (
 
 
 def learning_options(command: F) -> F:
-    """Give a command these options."""
+    """Add the options about learning to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def parse_rate(rate: str) -> float:
-    """
+    """Return the rate as a number. Raise SapoError if it is not a number.
+
     >>> parse_rate("0.05")
     0.05
     """
@@ -73,7 +74,8 @@ def parse_rate(rate: str) -> float:
 
 
 def parse_n(n: str) -> int | str:
-    """
+    """Return n as an integer, or 'auto'. Raise SapoError if it is neither.
+
     >>> parse_n("5"), parse_n("auto")
     (5, 'auto')
     """

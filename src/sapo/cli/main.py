@@ -1,4 +1,4 @@
-"""The command `sapo`: its subcommands, and one clear line for every mistake of the user."""
+"""The command `sapo`: its subcommands, and a one-line message for every user error."""
 
 import os
 import signal
@@ -26,10 +26,12 @@ from sapo.errors import SapoError
 
 
 class ReaderGoneError(Exception):
-    """Nobody reads on, as in `sapo tag ... | head -1`; click would take the operating system's error for its own."""
+    """The reader of the output is gone, as in `sapo tag ... | head -1`; click would handle a BrokenPipeError itself."""
 
 
 class Commands(click.Group):
+    """A group of commands that notices when the reader of the output is gone."""
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
@@ -60,12 +62,12 @@ for command in (
 
 
 def main(obj: object = None) -> None:
-    """Run the command `sapo`. `obj` is what the commands may use."""
+    """Run the command `sapo`. `obj` is passed to the commands."""
     run_commands(app, "sapo", obj)
 
 
 def run_commands(app: click.Group, name: str, obj: object = None) -> None:
-    """Run a command: exit code 2 for a mistake of the user, 130 for Ctrl-C, 141 where the reader of the output left."""
+    """Run a command. Exit with 2 after a user error, 130 after Ctrl-C, 141 if the reader of the output is gone."""
     prepare_streams()
     if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminated)
@@ -84,7 +86,7 @@ def run_commands(app: click.Group, name: str, obj: object = None) -> None:
     except OSError as error:
         _leave(f"standard output: cannot be written ({error.strerror or error})", 2)
     except click.ClickException as error:
-        # `sapo` alone asks for help; older versions of click have no error of this name
+        # `sapo` alone shows the help; older versions of click do not have this error
         if type(error).__name__ == "NoArgsIsHelpError":
             error.show()
         else:
@@ -97,7 +99,7 @@ def run_commands(app: click.Group, name: str, obj: object = None) -> None:
 
 
 def _terminated(number: int, frame: object) -> NoReturn:
-    """An exception, so that half-written files are removed on the way out."""
+    """Exit by an exception, so that half-written files are removed."""
     sys.exit(128 + number)
 
 
@@ -106,6 +108,6 @@ def _leave(message: str, code: int) -> NoReturn:
         print(f"sapo: {message}", file=sys.stderr)
     try:
         sys.stdout.flush()
-    except OSError:  # what could not be written must not be tried again at exit
+    except OSError:  # do not try to write it again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)

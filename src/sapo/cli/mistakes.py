@@ -1,15 +1,15 @@
-"""A mistake in a command line, as click found it, in; one line that also names the help out."""
+"""Turn click's usage errors into one line that also names the help."""
 
 import re
 from collections.abc import Sequence
 
 import click
 
-MOVED = ("experiment", "report")  # commands of the laboratory, which is not in the package
+MOVED = ("experiment", "report")  # commands of the laboratory, which is not part of the package
 
 
 def usage_line(error: click.ClickException, app: click.Command, words: Sequence[str]) -> str:
-    """`words` are the command line of `app`.
+    """Return the message for a usage error. `words` are the command line of `app`.
 
     >>> app = click.Group("sapo", commands=[click.Command("train")])
     >>> usage_line(click.NoSuchOption("--foo", possibilities=["--log", "--form"]), app, ["train", "--foo"])
@@ -19,20 +19,20 @@ def usage_line(error: click.ClickException, app: click.Command, words: Sequence[
         return f"sapo: '{words[0]}' moved out of the package; in a clone: python -m laboratory {words[0]} …"
     context = error.ctx if isinstance(error, click.UsageError) else None
     command = _path(app, words) if context is None else context.command_path
-    told = _told(error)
-    see = " See" if told.endswith("?") else "; see"
-    return f"{command}: {told}{see} {command} --help"
+    message = _message(error)
+    see = " See" if message.endswith("?") else "; see"
+    return f"{command}: {message}{see} {command} --help"
 
 
 def _path(app: click.Command, words: Sequence[str]) -> str:
-    """The command that was called: some mistakes of options do not bring it along."""
+    """Return the command that was called; some of click's errors do not contain it."""
     if isinstance(app, click.Group) and words and words[0] in app.commands:
         return f"{app.name} {_path(app.commands[words[0]], words[1:])}"
     return str(app.name)
 
 
-def _told(error: click.ClickException) -> str:
-    """The message without line breaks and full stop, in our words where those of click differ between its versions."""
+def _message(error: click.ClickException) -> str:
+    """Return the message without line breaks and full stop; in our words if click's differ between versions."""
     if isinstance(error, click.NoSuchOption):
         nearest = " or ".join(sorted(error.possibilities or ())[:3])
         return f"no such option {error.option_name}{f'; did you mean {nearest}?' if nearest else ''}"

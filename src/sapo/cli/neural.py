@@ -1,4 +1,4 @@
-"""Options of sapo train that are for networks only."""
+"""Options of `sapo train` for networks only."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -23,7 +23,8 @@ _OPTIONS = (
 )
 
 
-def network_options(command: F) -> F:
+def neural_options(command: F) -> F:
+    """Add the options about networks to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command

@@ -26,13 +26,14 @@ quiet_option = click.option("--quiet", "-q", is_flag=True, help="Say nothing but
 
 
 def split_names(columns: str | None) -> list[str] | None:
+    """Return names that are separated by commas as a list."""
     return None if columns is None else [name.strip() for name in columns.split(",")]
 
 
 def refuse_same_file(inputs: Files, outputs: Files) -> None:
-    """What is read must not be written over, and two outputs must not be one file; each has a name for the message.
+    """Raise SapoError if an output would overwrite an input or another output.
 
-    '-' is no file; streams, pipes and devices are written to, not over.
+    Files are given by the names that the message uses. '-', pipes and devices are ignored: nothing is overwritten.
     """
     from sapo.corpus.files import is_special
 
@@ -47,12 +48,12 @@ def refuse_same_file(inputs: Files, outputs: Files) -> None:
 
 
 def tell(message: str) -> None:
-    """Notes go to standard error: standard output belongs to the data."""
+    """Print a message to standard error; standard output is for data."""
     print(message, file=sys.stderr, flush=True)
 
 
 def announce_compiling(quiet: bool = False) -> None:
-    """The first run on a machine compiles the kernels; a person who waits should know why."""
+    """Print a message if this run has to compile the kernels, so that the user knows why it takes longer."""
     from sapo import kernels
 
     if not quiet:

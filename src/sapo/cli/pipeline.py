@@ -1,4 +1,4 @@
-"""sapo pipeline: a column file in, the file with the columns of a stack of taggers out."""
+"""sapo pipeline: tag a column file with several taggers, each of which adds a column."""
 
 from pathlib import Path
 from typing import Any

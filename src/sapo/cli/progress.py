@@ -1,4 +1,4 @@
-"""What a person sees while a model is trained: a live display in a terminal, plain lines elsewhere, or nothing."""
+"""Show the progress of training: a live display in a terminal, plain lines elsewhere, or nothing."""
 
 import dataclasses
 import json
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from sapo.training.run import Run
 
 
-WIDE = 140  # columns of a terminal that has room for all that is measured
+WIDE = 140  # width of a terminal with room for all measurements
 
 
 class Quiet(Observer):
-    """Says nothing; the others build on it."""
+    """Show nothing; the base class of the others."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -31,22 +31,23 @@ class Quiet(Observer):
         self.passes_before: int | None = None
 
     def say(self, message: str) -> None:
-        pass
+        """Show a message."""
 
     @contextmanager
     def running(self, score_name: str | None, tokens: int) -> Iterator[None]:
+        """Show progress while the run is inside this context."""
         self.score_name, self.tokens, self.started = score_name, tokens, time.perf_counter()
         yield
 
     def seconds_left(self, epoch: int, part: float = 1.0) -> float:
-        """If all passes are made, at the speed so far."""
+        """Return the remaining time, if all passes are made at the speed so far."""
         if self.passes_before is None:
             self.passes_before = epoch - 1
         done = max(epoch - 1 + part - self.passes_before, 1e-9)
         return (time.perf_counter() - self.started) / done * (self.settings.epochs - epoch + 1 - part)
 
     def line(self, record: PassRecord, *, wide: bool) -> str:
-        """What is measured of a pass, in less than 80 columns, or all of it."""
+        """Return the measurements of a pass as a line: the main ones in less than 80 columns, or all if `wide`."""
         dev = f"  dev {self.score_name} {100 * record.dev:.2f}" if record.dev is not None else ""
         line = (
             f"pass {record.epoch:2d}/{self.settings.epochs}  objective {record.objective:.4f}{dev}"
@@ -62,7 +63,8 @@ class Quiet(Observer):
 
 
 def _speed(tokens: float) -> str:
-    """
+    """Return a speed in thousands or millions.
+
     >>> _speed(1_234_567.0), _speed(12_345.0)
     ('1.23M', '12k')
     """
@@ -70,7 +72,7 @@ def _speed(tokens: float) -> str:
 
 
 class Lines(Quiet):
-    """One line a pass, for logs and pipes."""
+    """Print one line per pass, for logs and pipes."""
 
     def say(self, message: str) -> None:
         print(message, file=sys.stderr, flush=True)
@@ -80,7 +82,7 @@ class Lines(Quiet):
 
 
 class Live(Quiet):
-    """One line a pass, and below it a bar that moves."""
+    """Print one line per pass, and below it a progress bar."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
@@ -116,7 +118,7 @@ class Live(Quiet):
 
 
 class JsonLog(Observer):
-    """A line of JSON for the run and for each pass, written at once so that a stopped run leaves its log."""
+    """Write a line of JSON for the run and for each pass, immediately, so that a stopped run leaves its log."""
 
     def __init__(self, path: Path, run: "Run") -> None:
         self.path, self.append = path, run.plan.resume
@@ -136,7 +138,7 @@ class JsonLog(Observer):
         entries: list[dict[str, Any]] = [
             {"event": "pass", **dataclasses.asdict(record), "best_pass": state.best_epoch or record.epoch}
         ]
-        # a run that is refused before its first pass leaves the old log as it was
+        # a run that fails before its first pass does not change the old log
         mode = "a" if self.append or self.start is None or is_special(self.path) else "w"
         if self.start is not None:
             entries.insert(0, self.start)
@@ -149,6 +151,7 @@ class JsonLog(Observer):
 
 
 def make_progress(settings: Settings, *, quiet: bool) -> Quiet:
+    """Return the display that suits standard error."""
     if quiet:
         return Quiet(settings)
     return Live(settings) if sys.stderr.isatty() else Lines(settings)

@@ -1,4 +1,4 @@
-"""The streams of the process in; out: ones that lose no work where they are closed, full or have no reader."""
+"""Make standard output and error robust, so that no work is lost if they are closed, full or have no reader."""
 
 import io
 import os
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Notes(io.FileIO):
-    """Standard error: a note that cannot be written is dropped, for a model of hours is worth more."""
+    """Standard error that drops what cannot be written, because a model that took hours is worth more."""
 
     def write(self, data: Any) -> int:
         try:
@@ -17,13 +17,13 @@ class Notes(io.FileIO):
 
 
 def prepare_streams() -> None:
-    """Do this once, when a command begins. Streams that a program has put in the place of the real ones stay."""
+    """Prepare the streams, once, when a command begins. Streams that a program has replaced are left alone."""
     real = sys.__stderr__
     if sys.stderr is None:  # closed by the caller, as in `sapo ... 2>&-`
         sys.stderr = _notes(os.open(os.devnull, os.O_WRONLY), "utf-8")
     elif real is not None and sys.stderr is real:
         sys.stderr = _notes(real.fileno(), real.encoding)
-    if isinstance(sys.stdout, io.TextIOWrapper):  # half of a surrogate pair is no text; JSON takes it as \ud800
+    if isinstance(sys.stdout, io.TextIOWrapper):  # half of a surrogate pair cannot be encoded; JSON accepts \ud800
         sys.stdout.reconfigure(errors="backslashreplace")
 
 

@@ -1,4 +1,4 @@
-"""sapo tag: a model and a file in, the tagged file out, as a stream."""
+"""sapo tag: tag a file with a model, as a stream."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +81,7 @@ def tag_command(
 
 
 def _check(asked: "Output") -> None:
-    """Raise where options do not go together."""
+    """Raise SapoError if options do not go together."""
     if asked.nbest < 0:
         raise SapoError(f"--nbest must be 0 or more, not {asked.nbest}")
     if (asked.nbest > 0) + asked.marginals + asked.spans > 1:

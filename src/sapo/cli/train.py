@@ -1,4 +1,4 @@
-"""sapo train: a labelled file in, a model file out."""
+"""sapo train: train a model on a labelled file."""
 
 import dataclasses
 from pathlib import Path
@@ -8,7 +8,7 @@ import click
 
 from sapo.cli.labels import label_options, parse_class_weight
 from sapo.cli.learning import learning_options, parse_n, parse_rate
-from sapo.cli.neural import network_options
+from sapo.cli.neural import neural_options
 from sapo.cli.options import (
     announce_compiling,
     columns_option,
@@ -63,7 +63,7 @@ PATH = click.Path(path_type=Path)
     help="Go on from this model with new sentences: it learns them and keeps the rest.",
 )
 @label_options
-@network_options
+@neural_options
 @quiet_option
 def train_command(
     train: str,
@@ -87,8 +87,8 @@ def train_command(
     from sapo.training.plan import make_plan
 
     saving = {name: options.pop(name) for name in ("checkpoint", "resume")}
-    said = _parse(options)
-    plan = dataclasses.replace(make_plan(train, dev=dev, template=template, learner=learner, **said), **saving)
+    given = _parse(options)
+    plan = dataclasses.replace(make_plan(train, dev=dev, template=template, learner=learner, **given), **saving)
     find_system(learner).check()
     _check_files(plan, output, log, continued)
     announce_compiling(quiet)
@@ -96,7 +96,7 @@ def train_command(
         done = _train(plan, log, quiet)
         tagger, interrupted = done.tagger, done.stop.interrupted
     else:
-        trainer = _continue(plan, said, log, continued, quiet)
+        trainer = _continue(plan, given, log, continued, quiet)
         tagger, interrupted = trainer.snapshot(), trainer.interrupted
     save_or_rescue(tagger, output)
     if not quiet:
@@ -106,19 +106,19 @@ def train_command(
 
 
 def _parse(options: dict[str, Any]) -> dict[str, Any]:
-    """Return what was said, as `sapo.training.plan.Options` has it; nothing was said where the value is None."""
-    said = {name: value for name, value in options.items() if value is not None}
-    said["n"] = parse_n(said["n"])
-    if said["rate"] != "auto":
-        said["rate"] = parse_rate(said["rate"])
-    if "class_weight" in said:
-        said["class_weight"] = parse_class_weight(said["class_weight"])
-    said["columns"] = split_names(said.get("columns"))
-    return said
+    """Return the options as `sapo.training.plan.Options` has them, without those that are None."""
+    given = {name: value for name, value in options.items() if value is not None}
+    given["n"] = parse_n(given["n"])
+    if given["rate"] != "auto":
+        given["rate"] = parse_rate(given["rate"])
+    if "class_weight" in given:
+        given["class_weight"] = parse_class_weight(given["class_weight"])
+    given["columns"] = split_names(given.get("columns"))
+    return given
 
 
 def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path | None) -> None:
-    """Look at all files before any work is done."""
+    """Raise SapoError if a file cannot be read or written, before any work is done."""
     from sapo.corpus.files import check_readable, check_writable
     from sapo.encode.presets import PRESETS
 
@@ -162,7 +162,7 @@ def _train(plan: "Plan", log: Path | None, quiet: bool) -> "Outcome":
     return outcome
 
 
-def _continue(plan: "Plan", said: dict[str, Any], log: Path | None, model: Path, quiet: bool) -> "Trainer":
+def _continue(plan: "Plan", given: dict[str, Any], log: Path | None, model: Path, quiet: bool) -> "Trainer":
     from sapo.cli.progress import make_progress
     from sapo.tagger import Tagger
     from sapo.training.plan import LearningOptions
@@ -176,12 +176,12 @@ def _continue(plan: "Plan", said: dict[str, Any], log: Path | None, model: Path,
         raise SapoError("--continue takes neither --learner nor --min-count: the model goes on as it was trained")
     if plan.auto_rate and _was_given("rate"):
         raise SapoError("--continue takes no --rate auto: give a number, or none for that of the model")
-    settings = {name: said[name] for name in LearningOptions.__annotations__ if name in said and _was_given(name)}
+    settings = {name: given[name] for name in LearningOptions.__annotations__ if name in given and _was_given(name)}
     shown = dataclasses.replace(plan.settings, epochs=settings.get("epochs", PASSES))
     progress = make_progress(shown, quiet=quiet)
     trainer = Trainer(Tagger.load(model))
     progress.say(f"going on from {model} with {plan.data}")
-    of_data = {name: said.get(name) for name in ("format", "label", "columns", "missing", "class_weight")}
+    of_data = {name: given.get(name) for name in ("format", "label", "columns", "missing", "class_weight")}
     with progress.running(None, 0):
         trainer.update(str(plan.data), observers=[progress], **of_data, **settings)
     progress.say(str(trainer.stopped))
@@ -189,5 +189,5 @@ def _continue(plan: "Plan", said: dict[str, Any], log: Path | None, model: Path,
 
 
 def _was_given(option: str) -> bool:
-    """Whether the person asked for it; what was not asked for is as in the model."""
+    """Return whether the user gave this option; otherwise the value of the model is used."""
     return click.get_current_context().get_parameter_source(option) == click.core.ParameterSource.COMMANDLINE

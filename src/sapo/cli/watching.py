@@ -1,4 +1,4 @@
-"""What a person sees of a pipeline: lines, and in a terminal a bar that moves."""
+"""Show the progress of a pipeline: messages, and in a terminal a progress bar."""
 
 import sys
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ from sapo.pipeline import Watcher
 
 
 class Lines(Watcher):
-    """What is done, for logs and pipes."""
+    """Print messages, for logs and pipes."""
 
     def say(self, message: str) -> None:
         tell(message)
 
 
 class Live(Watcher):
-    """The same, and below it how far the pass is."""
+    """Print messages, and below them a progress bar."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -49,6 +49,7 @@ class Live(Watcher):
 
 @contextmanager
 def make_watcher(*, quiet: bool) -> Iterator[Watcher]:
+    """Yield the watcher that suits standard error."""
     if quiet or not sys.stderr.isatty():
         yield Watcher() if quiet else Lines()
     else:

@@ -1,14 +1,14 @@
-"""A corpus and weights in, the n to train with next out, so that nobody has to choose it.
+"""Choose the n of the next pass from the corpus and the weights (`n="auto"`).
 
-What is wanted is the score of a large n at the price of a small one. How far SAPO's update is from the gradient does
-not tell: at n = 5 it is still nearly as far as the gradient is long, and every doubling of n brings it a little closer,
-without a knee (docs/theory.md), while the score has long stopped growing. What does tell is what the next tagging would
-change. If the n best taggings are joined by the next one, it takes the probability
+We want the score of a large n at the cost of a small one. The distance between SAPO's update and the gradient does not
+help: at n = 5 it is still nearly as long as the gradient, and every doubling of n shortens it a little, without a knee
+(docs/theory.md), while the score stopped improving long ago. What helps is how much one more tagging would change. If
+the next tagging joins the n best, it takes the probability
 
     P_{n+1} = exp(w.F(x, y_{n+1})) / sum over Y_{n+1} of exp(w.F(x, y))
 
-from them, and this is exactly the total variation between the P_k of n and those of n + 1; the update moves by at most
-2 * P_{n+1} * max |F(x, y)|. So: the smallest n for which the next tagging would get less than SHARE in the mean.
+from them. This is exactly the total variation between the P_k of n and those of n + 1, and the update moves by at most
+2 * P_{n+1} * max |F(x, y)|. So we take the smallest n for which the next tagging would get less than SHARE on average.
 """
 
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ from sapo.search import top_n
 from sapo.search.lattice import Parameters, make_lattice
 
 SIZES = (1, 2, 3, 5, 8, 10, 15, 20, 30, 50)
-SENTENCES = 200  # that are looked at
+SENTENCES = 200  # number of sentences to measure
 SHARE = 0.05  # chosen on CoNLL-2000, JNLPBA and EWT; see docs/theory.md
-FIRST = 5  # where all weights are zero, and nothing can be measured
+FIRST = 5  # used while all weights are zero, when nothing can be measured
 
 
 def choose_n(corpus: EncodedCorpus, parameters: Parameters, *, seed: int = 0) -> int:
-    """The smallest n of SIZES after which a further tagging would change little; the last one if there is none."""
+    """Return the smallest n of SIZES at which one more tagging would change little, or the largest of SIZES."""
     if not parameters.nonzero:
         return FIRST
     shares = next_shares(corpus, parameters, SIZES, seed=seed)
@@ -35,7 +35,7 @@ def choose_n(corpus: EncodedCorpus, parameters: Parameters, *, seed: int = 0) ->
 
 
 def next_shares(corpus: EncodedCorpus, parameters: Parameters, sizes: Sequence[int], *, seed: int = 0) -> Doubles:
-    """For each n the mean of P_{n+1} over some sentences; 0 counts where a sentence has no further tagging."""
+    """Return the mean of P_{n+1} over some sentences, for each n. Sentences with only n taggings count as 0."""
     chosen = np.random.default_rng(seed).permutation(corpus.sentences)[:SENTENCES].tolist()
     totals = np.zeros(len(sizes))
     for sentence in chosen:

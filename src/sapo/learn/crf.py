@@ -3,8 +3,8 @@
     w <- w + rate * (F(x, y*) - E[F(x, y)])     the expectation over all taggings, by forward-backward
     w <- w - rate * strength / |S| * grad R(w)
 
-The same rate and regulariser as SAPO, of which it is the case n = all taggings. Where tags of y* are missing, F(x, y*)
-is the expectation over all taggings that have those that are there: the gradient of the log of their probability.
+Rate and regulariser are those of SAPO; a CRF is SAPO with n = all taggings. If some tags of y* are missing, F(x, y*) is
+the expectation over all taggings that agree with the known tags: the gradient of the log of their total probability.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,10 @@ from sapo.learn.weights import Weights
 def crf_pass(
     weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
 ) -> Iterator[int]:
-    """Learn from the sentences in this order; say after each run of samples how many there were."""
+    """Learn from the sentences in this order; yield the number of samples after each run of them.
+
+    What is counted on the way is added to `totals` (see kernels/update.py).
+    """
     rates = rates_of(rate, settings, corpus.sentences)
     samples, state = corpus.samples, weights.state
 

@@ -1,9 +1,9 @@
-"""The learners by name."""
+"""The linear learners by name."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from sapo.learn.crf import crf_pass
+from sapo.learn.loop import LearnerPass
 from sapo.learn.mira import mira_nbest_pass, mira_pass
 from sapo.learn.passes import threaded
 from sapo.learn.perceptron import perceptron_pass
@@ -12,14 +12,13 @@ from sapo.learn.sapo import sapo_pass
 
 @dataclass(frozen=True, slots=True)
 class Learner:
-    """One pass over the samples; whether the result is the average over all steps; whether it has a rate and a
-    regulariser; whether it searches n taggings."""
+    """How a learner passes over the samples, and which options it uses."""
 
-    run: Callable[..., Iterator[int]]
-    averaged: bool = False
-    regularised: bool = True
-    n_best: bool = False
-    all_labels: bool = False  # whether a step changes the weights of every label
+    run: LearnerPass
+    averaged: bool = False  # the result is the average of the weights over all steps
+    regularised: bool = True  # it has a rate and a regulariser
+    n_best: bool = False  # it searches for n taggings
+    all_labels: bool = False  # a step changes the weights of every label
 
 
 LEARNERS = {

@@ -1,4 +1,4 @@
-"""Encoded corpus in, learned weights out: passes, dev set, early stop, Ctrl-C. The same for every learner."""
+"""The training loop that all learners share: passes, dev set, early stopping, Ctrl-C."""
 
 import itertools
 import math
@@ -22,31 +22,33 @@ from sapo.search.decode import tag_corpus
 from sapo.search.lattice import Parameters
 
 RANKS = 10  # candidates whose mean probability is recorded
-MEASUREMENTS = 6  # of n, at most: small n make flat weights, flat weights ask for a larger n, and so on
+MEASUREMENTS = (
+    6  # at most this often is n measured: a small n makes flat weights, flat weights ask for a larger n, and so on
+)
 
 
 @dataclass(frozen=True, slots=True)
 class PassRecord:
-    """What is measured of one pass. The seconds leave the evaluation out."""
+    """The measurements of one pass. The seconds do not include the evaluation on the dev set."""
 
     epoch: int
-    objective: float  # mean loss of a sample, regulariser included, while the weights moved
+    objective: float  # mean loss of a sample during the pass, including the regulariser
     dev: float | None  # F1 or accuracy
     w_complexity: float  # mean |w|
     rate: float
-    n: int  # taggings searched for, where the learner does
+    n: int  # taggings searched for, if the learner searches
     updates: int  # samples that changed the weights
     updated: float  # share of tokens whose features were updated
     candidates: float  # mean number of taggings found
-    probabilities: list[float]  # mean probability of the first, second ... candidate
-    accuracy: float  # share of training tokens that were right when they came
+    probabilities: list[float]  # mean probability of the first candidate, the second ...
+    accuracy: float  # share of training tokens that were tagged correctly before the update
     seconds: float
     tokens_per_second: float
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
-    """What the learner itself has counted in one pass."""
+class PassCounts:
+    """What the learner itself counted in one pass."""
 
     epoch: int
     rate: float
@@ -55,73 +57,75 @@ class Pass:
 
     @property
     def all_right(self) -> bool:
-        """Whether every token was right when it came."""
+        """Return whether every token was tagged correctly before the update."""
         return bool(self.totals[update.CORRECT] == self.totals[update.TOKENS])
 
 
 class Learned(Protocol):
-    """What a run changes: linear weights (learn/weights.py) or a network (neural/training.py)."""
+    """What training changes: linear weights (learn/weights.py) or a network (neural/training.py)."""
 
     def current(self) -> Parameters:
-        """Return what tagging takes, as it is after the last step."""
+        """Return the weights for tagging, as they are after the last step."""
 
     def true_weights(self) -> Parameters:
-        """Return what tagging takes: as it is now, or averaged over all steps."""
+        """Return the weights for tagging: the current ones, or their average over all steps."""
 
     def keep(self, now: Parameters) -> Any:
-        """Return what `finish` needs to come back to this pass, whose true weights are `now`."""
+        """Return what `finish` needs to go back to this pass, whose true weights are `now`."""
 
     def finish(self, best: Any) -> Parameters:
-        """Return what the model gets: the pass that was kept as the best, or the last one for None."""
+        """Return the weights of the model: those of the pass that was kept, or the last ones if `best` is None."""
 
     def arrays(self, best: Any) -> dict[str, NDArray[Any]]:
-        """Return all that goes into a checkpoint, with the pass that was kept."""
+        """Return everything that a checkpoint needs, including the pass that was kept."""
 
     def load(self, arrays: Mapping[str, NDArray[Any]], passes: int) -> Any:
-        """Go on from a checkpoint after so many passes; return the one that was kept, or None.
+        """Load the arrays of a checkpoint that was saved after `passes` passes; return the kept pass, or None.
 
-        Raise ValueError where the arrays do not fit.
+        Raises ValueError if the arrays do not fit.
         """
 
     def pay_penalties(self) -> None:
         """Bring all weights up to date at the end of a pass."""
 
     def w_complexity(self) -> float:
-        """Return mean |w| over all weights, as the paper plots it."""
+        """Return the mean |w| over all weights, as plotted in the paper."""
 
 
 @dataclass(slots=True)
 class State:
-    """Where training stands; enough to go on from a checkpoint as if nothing had happened."""
+    """The progress of training: everything needed to resume from a checkpoint as if nothing had happened."""
 
-    weights: Any  # Learned; learners know which kind they change
+    weights: Any  # a `Learned`; each learner knows which kind it changes
     history: list[PassRecord] = field(default_factory=list)
-    best: Any = None  # the best pass on dev, as `Learned.keep` gave it
+    best: Any = None  # the best pass on the dev set, as returned by `Learned.keep`
     best_epoch: int = 0
 
     @property
     def epoch(self) -> int:
+        """Return the number of passes done."""
         return len(self.history)
 
 
 @dataclass(frozen=True, slots=True)
 class DevSet:
-    """`labels` begins with the labels of training; gold may hold further ones that were never seen there.
+    """The sentences that training is evaluated on after each pass.
 
-    `shown` tells the place in `labels` of each label that the weights know, where the two differ.
+    `labels` begins with the labels of the training data; labels that occur only in the dev set follow. `shown` maps
+    each label that the weights know to its index in `labels`, if the two differ.
     """
 
     corpus: EncodedCorpus
     labels: Sequence[str]
     shown: Ints | None = None  # [labels that the weights know]
-    look: Callable[[EncodedCorpus], EncodedCorpus] | None = None  # how a network sees the sentences now
+    look: Callable[[EncodedCorpus], EncodedCorpus] | None = None  # encodes the sentences with a network as it is now
 
     def evaluate(self, parameters: Parameters) -> Scores:
-        """Tag the sentences with these weights, and score the tags."""
+        """Return the scores of these weights on the sentences."""
         return self.tag(parameters)[1]
 
     def tag(self, parameters: Parameters) -> tuple[Ints, Scores]:
-        """Return the tags of all tokens, as numbers of `labels`, and their scores."""
+        """Return the tags of all tokens, as indices into `labels`, and their scores."""
         corpus = self.corpus if self.look is None else self.look(self.corpus)
         tags = tag_corpus(corpus, parameters)
         found = tags if self.shown is None else self.shown[tags]
@@ -129,18 +133,27 @@ class DevSet:
 
 
 class Observer:
-    """Watches a run: a progress display, a log, a checkpoint. Override what you want to know."""
+    """Watch training, as a progress display, a log or a checkpoint does. Override the methods you need.
+
+    >>> import sapo
+    >>> class Printer(Observer):
+    ...     def passed(self, record, state):
+    ...         print("pass", record.epoch)
+    >>> _ = sapo.train([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=2, observers=[Printer()])
+    pass 1
+    pass 2
+    """
 
     def samples(self, epoch: int, done: int, of: int) -> None:
-        """So many samples of a pass are done."""
+        """Called during a pass: `done` of its `of` samples are done."""
 
     def passed(self, record: PassRecord, state: State) -> None:
-        """A pass is done."""
+        """Called after each pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Why training ended, in words; and whether somebody pressed Ctrl-C."""
+    """Why training stopped, in words, and whether it was interrupted with Ctrl-C."""
 
     text: str
     interrupted: bool = False
@@ -151,7 +164,7 @@ class Stop:
 
 INTERRUPTED = Stop("interrupted", interrupted=True)
 
-
+# Weights, corpus, order of the samples, rate, settings, totals: learn, and yield the number of samples now and then.
 LearnerPass = Callable[[Any, EncodedCorpus, Longs, float, Settings, Doubles], Iterator[int]]
 
 
@@ -165,8 +178,8 @@ def learn(
     groups: Groups | None = None,
     observers: Sequence[Observer] = (),
 ) -> Stop:
-    """Bring `state` from where it stands to the end; return why training stopped."""
-    settings.shrink_of(corpus.sentences)  # raises where L2 would turn the weights around
+    """Train from `state` to the end, changing it in place; return why training stopped."""
+    settings.shrink_of(corpus.sentences)  # raises if L2 would flip the sign of the weights
     try:
         while True:
             reason = _reason_to_stop(state, settings, dev)
@@ -181,13 +194,16 @@ def learn(
 
 
 def final_weights(state: State) -> Parameters:
-    """Return the best weights on dev, or the last ones where there is no dev set."""
+    """Return the weights that were best on the dev set, or the last ones if there is no dev set."""
     weights: Learned = state.weights
     return weights.finish(state.best)
 
 
 def draw_order(corpus: EncodedCorpus, settings: Settings, epoch: int) -> Longs:
-    """The samples of a pass. One generator a pass: a resumed run draws the same as one that never stopped."""
+    """Return the order of the samples in a pass.
+
+    Each pass has its own generator, so that a resumed run draws the same order as one that never stopped.
+    """
     rng = np.random.default_rng([settings.seed, epoch])
     if settings.order == "draw":
         return rng.integers(corpus.sentences, size=corpus.sentences)
@@ -195,8 +211,11 @@ def draw_order(corpus: EncodedCorpus, settings: Settings, epoch: int) -> Longs:
 
 
 def n_of_pass(corpus: EncodedCorpus, settings: Settings, state: State) -> int:
-    """The n of the next pass. For `auto` it is measured before each pass until it stays the same; all that counts is in
-    the state, so that a resumed run goes on alike."""
+    """Return the n of the next pass.
+
+    `auto` is measured before each pass until it stays the same. It depends only on the state, so that a resumed run
+    continues in the same way.
+    """
     if settings.n != AUTO:
         return settings.n
     used = [record.n for record in state.history]
@@ -220,7 +239,7 @@ def _one_pass(
     settings = replace(settings, n=n_of_pass(corpus, settings, state))
     choosing = time.perf_counter() - started
     done = run_pass(learner, corpus, settings, weights, epoch, groups=groups, observers=observers)
-    record = measure(done, corpus, settings, weights, groups)
+    record = make_record(done, corpus, settings, weights, groups)
     record = replace(record, seconds=record.seconds + choosing)
     if dev is None:
         return record
@@ -240,8 +259,11 @@ def run_pass(
     *,
     groups: Groups | None = None,
     observers: Sequence[Observer] = (),
-) -> Pass:
-    """Learn from every sentence once. What costs time for all weights, and not for the sentences, is in `measure`."""
+) -> PassCounts:
+    """Learn from every sentence once, and return what was counted.
+
+    Work that grows with the number of weights, not of sentences, is left to `make_record`.
+    """
     order = draw_order(corpus, settings, epoch)
     rate = settings.rate_of(epoch)
     totals = np.zeros(update.BY_RANK + RANKS)
@@ -257,13 +279,16 @@ def run_pass(
             observer.samples(epoch, done, corpus.sentences)
         started = time.perf_counter()
     weights.pay_penalties()
-    return Pass(epoch, rate, totals, seconds)
+    return PassCounts(epoch, rate, totals, seconds)
 
 
-def measure(
-    done: Pass, corpus: EncodedCorpus, settings: Settings, weights: Learned, groups: Groups | None = None
+def make_record(
+    done: PassCounts, corpus: EncodedCorpus, settings: Settings, weights: Learned, groups: Groups | None = None
 ) -> PassRecord:
-    """What a pass and the weights after it have to tell."""
+    """Return the record of a pass, with the measurements of the weights after it.
+
+    Raises SapoError if the weights are no longer finite.
+    """
     totals = done.totals
     objective = float(totals[update.LOSS]) / corpus.sentences + _penalty(weights, settings, groups, corpus.sentences)
     complexity = weights.w_complexity()
@@ -288,6 +313,7 @@ def measure(
 
 
 def out_of_bounds(epoch: int, settings: Settings) -> SapoError:
+    """Return the error to raise when the weights are no longer finite."""
     return SapoError(
         f"pass {epoch}: the weights grew out of all bounds; lower the rate ({settings.rate}) "
         f"or the strength ({settings.strength})"
@@ -295,7 +321,7 @@ def out_of_bounds(epoch: int, settings: Settings) -> SapoError:
 
 
 def _penalty(weights: Any, settings: Settings, groups: Groups | None, sentences: int) -> float:
-    """Return the regulariser's share of the objective, for one sample."""
+    """Return the regulariser's part of the objective, per sample."""
     if settings.regulariser == "l2":
         return settings.strength / 2 * float(weights.squared_norm()) / sentences
     if settings.regulariser == "l1":
@@ -310,9 +336,8 @@ def _reason_to_stop(state: State, settings: Settings, dev: DevSet | None) -> str
         return f"all {settings.epochs} passes done"
     if dev is not None and state.epoch - state.best_epoch >= settings.patience:
         return f"no better dev score in {settings.patience} passes"
-    if (
-        settings.tolerance > 0 and state.epoch >= 3
-    ):  # twice in a row: two passes of a perceptron are often alike by chance
+    # twice in a row, since two passes of a perceptron are often alike by chance
+    if settings.tolerance > 0 and state.epoch >= 3:
         objectives = [record.objective for record in state.history[-3:]]
         if all(abs(a - b) <= settings.tolerance * abs(a) for a, b in itertools.pairwise(objectives)):
             return "converged"

@@ -2,9 +2,9 @@
 
     minimise |w' - w|^2 / 2  subject to  w'.F(x, y*) - w'.F(x, y_k) >= loss(y*, y_k)  for the candidates y_k
 
-The loss is the Hamming loss, the number of wrong tags. `mira` has one candidate, the best tagging; `mira-nbest` has the
-n best ones, each a constraint. There is neither a rate nor a regulariser, and no bound on the step (no C): on data that
-cannot be separated the weights go on growing, as the paper shows.
+The loss is the Hamming loss: the number of wrong tags. `mira` has one candidate, the best tagging; `mira-nbest` has the
+n best taggings, and each adds a constraint. There is no rate, no regulariser and no limit on the step (no C), so the
+weights keep growing on data that cannot be separated, as the paper shows.
 """
 
 import math
@@ -22,14 +22,14 @@ from sapo.search import SEARCHES
 def mira_pass(
     weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
 ) -> Iterator[int]:
-    """Learn with one candidate, the best tagging."""
+    """Learn with one candidate, the best tagging; yield the number of samples after each run of them."""
     return _pass(weights, corpus, order, 1, settings, totals)
 
 
 def mira_nbest_pass(
     weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
 ) -> Iterator[int]:
-    """Learn with n candidates."""
+    """Learn with the n best taggings as candidates; yield the number of samples after each run of them."""
     return _pass(weights, corpus, order, settings.number, settings, totals)
 
 

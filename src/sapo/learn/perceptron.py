@@ -1,8 +1,8 @@
-"""The structured perceptron (Collins 2002): find the best tagging; where it is wrong, move towards the oracle.
+"""The structured perceptron (Collins 2002): find the best tagging; if it is wrong, move towards the oracle.
 
     w <- w + rate * (F(x, y*) - F(x, y))
 
-The rate is 1 and nothing is regularised. `perceptron-avg` gives the average of w over all steps.
+The rate is 1, and there is no regulariser. `perceptron-avg` returns the average of w over all steps.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,10 @@ from sapo.learn.weights import Weights
 def perceptron_pass(
     weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
 ) -> Iterator[int]:
-    """Learn from the sentences in this order; say after each run of samples how many there were."""
+    """Learn from the sentences in this order; yield the number of samples after each run of them.
+
+    What is counted on the way is added to `totals` (see kernels/update.py).
+    """
     samples, state = corpus.samples, weights.state
 
     def learn(run: Longs, parts: Parts) -> int:

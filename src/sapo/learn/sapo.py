@@ -9,9 +9,9 @@
         w <- w - rate * strength / |S| * grad R(w)  with R(w) = |w|^2 / 2 for L2
     until convergence
 
-The kernel does this for some hundred samples at a time. With n = 1 it is the structured perceptron, with n = all
-taggings the stochastic gradient of a CRF. Where tags of y* are missing, y* is the best tagging that has those that are
-there, and Y_n is without the others that have them.
+The kernel does this for a few hundred samples at a time. With n = 1 this is the structured perceptron; with n = all
+taggings it is the stochastic gradient of a CRF. If some tags of y* are missing, y* is the best tagging that agrees with
+the tags that are known, and all other taggings that agree with them are removed from Y_n.
 """
 
 import math
@@ -29,7 +29,10 @@ from sapo.search import SEARCHES
 def sapo_pass(
     weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
 ) -> Iterator[int]:
-    """Learn from the sentences in this order; say after each run of samples how many there were."""
+    """Learn from the sentences in this order; yield the number of samples after each run of them.
+
+    What is counted on the way is added to `totals` (see kernels/update.py).
+    """
     rates = rates_of(rate, settings, corpus.sentences)
     search = Search(SEARCHES[settings.search], settings.number, settings.width, math.log(settings.stop_ratio))
     samples, state = corpus.samples, weights.state

@@ -1,4 +1,4 @@
-"""How to train: every option once, with its default and its rule."""
+"""The training options: each with its default and the rule that its value must follow."""
 
 import dataclasses
 import math
@@ -22,27 +22,33 @@ CHOICES = {
 class Settings:
     """The parameters of Algorithm 1, and when to stop.
 
+    Raises SapoError if a value breaks its rule.
+
+    >>> Settings(epochs=3).rate
+    0.1
     >>> Settings(n=0)
     Traceback (most recent call last):
     ...
     sapo.errors.SapoError: n must be at least 1 or 'auto', not 0
     """
 
-    n: int | Literal["auto"] = 5  # taggings to search for; auto: as many as training shows to be worth it
+    n: int | Literal["auto"] = 5  # taggings to search for; 'auto' measures before each pass how many are worth it
     strength: float = 1.0  # lambda of the regulariser
-    rate: float = 0.1  # gamma of the first pass
-    decay: float = 0.9  # of the rate; see `schedule`
+    rate: float = 0.1  # gamma in the first pass
+    decay: float = 0.9  # how fast the rate falls; see `schedule`
     stop_ratio: float = math.inf  # leave out candidates this many times less probable than the best
-    epochs: int = 20  # passes over the training set, at most
+    epochs: int = 20  # maximum number of passes over the training set
     patience: int = 5  # passes without a better dev score before stopping
     tolerance: float = 1e-3  # stop when the objective changes less than this, relatively
     seed: int = 0
     search: str = "topn"  # topn and astar are exact, beam is not
-    width: int = 50  # of the beam
+    width: int = 50  # width of the beam
     regulariser: str = "l2"
-    schedule: str = "exponential"  # the rate falls by `decay` a pass, stays fixed, or falls with inverse time
+    schedule: str = (
+        "exponential"  # the rate is multiplied by `decay` after each pass, falls with inverse time, or is fixed
+    )
     order: str = "shuffle"  # shuffle the samples before each pass, or draw them with replacement
-    threads: int = 1  # more than one: faster, and not the same from run to run
+    threads: int = 1  # with more than one, training is faster, but runs differ
     exact: bool = False  # look at all labels of every token, also where there are many
     all_pairs: bool = False  # a CRF has weights for all pairs of a feature and a label, also where there are many
 
@@ -79,12 +85,12 @@ class Settings:
 
     @property
     def number(self) -> int:
-        """n where it is settled; for `auto` the loop settles it before each pass."""
+        """Return n as a number. The training loop replaces 'auto' by a number before each pass."""
         assert self.n != AUTO
         return self.n
 
     def rate_of(self, epoch: int) -> float:
-        """The rate of a pass; the first is 1.
+        """Return the rate of a pass; passes count from 1.
 
         >>> [round(Settings(rate=1.0, schedule=kind).rate_of(3), 3) for kind in CHOICES["schedule"]]
         [0.81, 1.0, 0.818]
@@ -96,7 +102,9 @@ class Settings:
         return self.rate * self.decay ** (epoch - 1)
 
     def shrink_of(self, sentences: int) -> float:
-        """The share of all weights that L2 takes at each sample of the first pass; it must leave something.
+        """Return the fraction by which L2 shrinks the weights at each sample of the first pass.
+
+        Raises SapoError if this is 1 or more, since nothing would be left.
 
         >>> Settings(rate=0.1, strength=4.0).shrink_of(2)
         0.2
@@ -110,7 +118,7 @@ class Settings:
         return shrink
 
     def as_json(self) -> dict[str, Any]:
-        """Plain numbers, whatever kinds were given."""
+        """Return the settings with plain Python values, as JSON needs them; infinity becomes None."""
         kinds = {field.name: field.type for field in dataclasses.fields(self)}
         kinds["n"] = str if self.n == AUTO else int
         values = {name: _plain(kind, getattr(self, name)) for name, kind in kinds.items()}

@@ -1,9 +1,9 @@
-"""A corpus in, a start rate out, so that nobody has to tune it.
+"""Choose the start rate for a corpus (`rate="auto"`).
 
-The best start rate differs by a factor of ten and more between tasks: the more features tokens share, the more one
-step moves the scores of all sentences. What the good rates of different tasks have in common is how much they
-overshoot: a trial pass of SAPO over some sentences has a mean loss somewhat above log n, the loss of knowing nothing.
-So: halve the rate until the loss of the trial is at most TARGET times that, then interpolate.
+The best start rate differs between tasks by a factor of ten or more: the more features the tokens share, the more one
+step changes the scores of all sentences. But the good rates of different tasks overshoot by about the same amount: a
+trial pass of SAPO over some sentences has a mean loss somewhat above log n, which is the loss of a model that knows
+nothing. So we halve the rate until the loss of the trial is at most TARGET times log n, and then interpolate.
 """
 
 import math
@@ -17,14 +17,14 @@ from sapo.learn.sapo import sapo_pass
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 
-SENTENCES = 2000  # of a trial
+SENTENCES = 2000  # length of a trial
 TARGET = 1.55  # chosen on CoNLL-2000, JNLPBA and EWT; see benchmarks/README.md
 LARGEST, SMALLEST = 0.1, 1e-4
 TRIAL = Settings(n=5, strength=0.0, regulariser="none")
 
 
 def start_rate(corpus: EncodedCorpus, weights: Weights, seed: int) -> float:
-    """Return the start rate for this corpus; `weights` are fresh ones, and are left as they were: all zero."""
+    """Return the start rate for this corpus. `weights` must all be zero, and are zero again afterwards."""
     rng = np.random.default_rng(seed)
     tagged = _tagged(corpus)
     sample = tagged[rng.permutation(len(tagged))[:SENTENCES]]
@@ -44,7 +44,7 @@ def start_rate(corpus: EncodedCorpus, weights: Weights, seed: int) -> float:
 
 
 def _tagged(corpus: EncodedCorpus) -> Longs:
-    """The sentences, but those without any tag: nothing is learned there."""
+    """Return the numbers of the sentences to learn from; those without any tag are left out."""
     known = np.append(0, np.cumsum(corpus.gold != -1))
     untagged = (np.diff(corpus.offsets) > 0) & (np.diff(known[corpus.offsets]) == 0)
     return np.flatnonzero(~untagged)

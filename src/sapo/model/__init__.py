@@ -1,4 +1,4 @@
-"""Models and checkpoints as files without code in them."""
+"""Models and checkpoints, and the files they are stored in, which contain data only, no code."""
 
 from sapo.model.checkpoint import Checkpoint, fingerprint
 from sapo.model.file import load_model, model_bytes, model_from_bytes, save_model

@@ -1,4 +1,4 @@
-"""Arrays and a JSON header in, one safetensors file (or its bytes) out; and back, by memory map, without trust."""
+"""Store arrays and a JSON header in a safetensors file, and load them by memory map, checking everything."""
 
 import hashlib
 import json
@@ -15,14 +15,17 @@ import safetensors.numpy
 from sapo.corpus.files import is_special, replace_file, write_file
 from sapo.errors import SapoError
 
-KEY = "sapo"  # one key only: the order of several is not fixed, and two equal runs must give equal files
+KEY = "sapo"  # a single key, since the order of several is not fixed, and equal runs must give equal files
 LONGEST_HEADER = 1 << 26
 SHORTEST = 10  # bytes: the length of the header, and an empty header
 DTYPES = {"U8": np.uint8, "I32": np.int32, "I64": np.int64, "F32": np.float32, "F64": np.float64}
 
 
 def save_arrays(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """Write beside the target and move into place: there is never half a file."""
+    """Write a file, first beside its target and then moved into place, so that it is never half-written.
+
+    Raises SapoError if it cannot be written.
+    """
     target = Path(path)
     if is_special(target):
         with write_file(target) as stream:
@@ -37,7 +40,7 @@ def save_arrays(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str
 
 
 def pack_arrays(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
-    """The bytes of such a file."""
+    """Return the bytes that `save_arrays` writes."""
     whole, metadata = _parts(header, arrays)
     return safetensors.numpy.save(whole, metadata=metadata)
 
@@ -49,7 +52,10 @@ def _parts(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> tuple
 
 
 def load_arrays(path: str | Path, what: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Header and read-only arrays of a file; `what` it should be is for messages."""
+    """Return the header and the arrays of a file; the arrays are read-only.
+
+    `what` names the expected kind of file in messages. Raises SapoError if the file is missing or damaged.
+    """
     try:
         with Path(path).open("rb") as stream:
             if stream.seek(0, 2) < SHORTEST:
@@ -65,7 +71,7 @@ def load_arrays(path: str | Path, what: str) -> tuple[dict[str, Any], dict[str, 
 
 
 def unpack_arrays(data: bytes | mmap.mmap, path: str | Path, what: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The same from the bytes of a file; where they come from is for messages."""
+    """Return the header and the arrays from the bytes of a file. `path` and `what` appear in messages only."""
     if len(data) < SHORTEST:
         raise _bad(path, what, "it is too short")
     try:

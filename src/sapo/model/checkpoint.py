@@ -1,4 +1,4 @@
-"""A training run that can be stopped and gone on with: its state as one file."""
+"""Store the state of training in a file, so that a stopped run can be resumed."""
 
 import dataclasses
 import hashlib
@@ -13,19 +13,27 @@ from sapo.learn import Observer, PassRecord, State
 from sapo.model.arrayfile import load_arrays, save_arrays
 
 WHAT = "a checkpoint of sapo"
-FREE_TO_CHANGE = {"epochs", "patience", "tolerance"}  # when to stop may be decided anew
+FREE_TO_CHANGE = {"epochs", "patience", "tolerance"}  # a resumed run may stop earlier or later
 
 
 class Checkpoint(Observer):
-    """Saves the state of a run after every pass, and brings it back.
+    """Save the state of training after every pass, and load it again.
 
-    `settings` and `fingerprint` tell this run from others: one cannot go on with the state of another.
+    `settings` and `fingerprint` identify the run: a run cannot be resumed with the state of another one.
+
+    >>> import sapo, tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     checkpoint = Checkpoint(directory + "/state", {}, "any name")
+    ...     _ = sapo.train([(["no", "rain"], ["DT", "NN"])], template="pos", observers=[checkpoint])
+    ...     Path(checkpoint.path).exists()
+    True
     """
 
     def __init__(self, path: str | Path, settings: dict[str, Any], fingerprint: str) -> None:
         self.path, self.settings, self.fingerprint = path, settings, fingerprint
 
     def passed(self, record: PassRecord, state: State) -> None:
+        """Save the state."""
         header = {
             "format": 1,
             "fingerprint": self.fingerprint,
@@ -36,7 +44,7 @@ class Checkpoint(Observer):
         save_arrays(self.path, header, state.weights.arrays(state.best))
 
     def load(self, state: State) -> None:
-        """Bring a fresh state to where a run with the same data and settings stood."""
+        """Load the file into a fresh state. Raise SapoError if it is damaged, or from another run."""
         header, arrays = load_arrays(self.path, WHAT)
         try:
             self._check_same_run(header)
@@ -54,12 +62,12 @@ class Checkpoint(Observer):
             )
         changed = [key for key in now if key not in FREE_TO_CHANGE and then.get(key) != now[key]]
         if changed:
-            told = ", ".join(f"{key} {then.get(key)} (now {now[key]})" for key in changed)
-            raise SapoError(f"{self.path}: was made with {told}; give the same settings, or leave --resume out")
+            listed = ", ".join(f"{key} {then.get(key)} (now {now[key]})" for key in changed)
+            raise SapoError(f"{self.path}: was made with {listed}; give the same settings, or leave --resume out")
 
 
 def fingerprint(corpus: EncodedCorpus, dev: EncodedCorpus | None, names: list[str]) -> str:
-    """Return a name that runs on other data, or with other labels or learners (`names`), do not have."""
+    """Return a hash that differs between runs with different data, or different `names` (of labels, learners ...)."""
     digest = hashlib.sha256("\n".join(names).encode("utf-8", "surrogatepass"))
     for part in (corpus, dev):
         if part is not None:

@@ -1,6 +1,6 @@
-"""Two models in, what changed from the old one to the new one out.
+"""Compare two models: what changed from the old one to the new one.
 
-Features and labels are matched by name, since each model numbers them in its own way.
+Features and labels are matched by name, because each model numbers them in its own way.
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,20 @@ from sapo.kernels.types import Floats, Ints, Longs
 from sapo.model import Model
 from sapo.model.inspect import largest
 
-CONDITIONS = ("learner", "template", "sentences", "tokens", "passes", "kept_pass")  # of a training record
+COMPARED = ("learner", "template", "sentences", "tokens", "passes", "kept_pass")  # of a training record
 
 
 def changes(old: Model, new: Model, *, top: int = 5, label: str | None = None) -> dict[str, Any]:
-    """Labels, features, weights and transitions that came, went or changed, and settings that differ.
+    """Return the labels, features, weights, transitions and settings that were added, removed or changed.
 
-    `label` tells the weights of this label only; `top` is how many of the strongest to tell.
+    The result can be written as JSON. It lists the `top` largest changes; with `label`, only those of this label's
+    weights. Raises SapoError if a model is a network, or does not have the label.
+
+    >>> import sapo
+    >>> old = sapo.train([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=2)
+    >>> new = sapo.train([(["it", "rains"], ["PRP", "VBZ"])], template="pos", epochs=2)
+    >>> changes(old.model, new.model)["labels"]["added"]
+    ['PRP', 'VBZ']
     """
     if top < 0:
         raise SapoError(f"top must be 0 or more, not {top}")
@@ -72,19 +79,19 @@ def _sizes(model: Model) -> dict[str, Any]:
 
 
 def _settings(old: Model, new: Model) -> dict[str, Any]:
-    """What differs of the training records and of how the files were read."""
-    mine, theirs = _conditions(old), _conditions(new)
+    """Return the differences between the training records, and between the ways the files were read."""
+    mine, theirs = _training_options(old), _training_options(new)
     names = dict.fromkeys([*mine, *theirs])
     return {
         name: {"old": mine.get(name), "new": theirs.get(name)} for name in names if mine.get(name) != theirs.get(name)
     }
 
 
-def _conditions(model: Model) -> dict[str, Any]:
+def _training_options(model: Model) -> dict[str, Any]:
     record = model.record
-    told = {name: record[name] for name in CONDITIONS if name in record}
+    listed = {name: record[name] for name in COMPARED if name in record}
     reading = {f"reader {name}": value for name, value in model.reader.items()}
-    return {**told, **record.get("settings", {}), **reading}
+    return {**listed, **record.get("settings", {}), **reading}
 
 
 def _template_lines(old: Model, new: Model) -> dict[str, list[str]]:
@@ -99,14 +106,14 @@ def _template_lines(old: Model, new: Model) -> dict[str, list[str]]:
 
 
 def _missing(count: int, matched: Ints) -> Longs:
-    """The features of the new model that no feature of the old one is matched with."""
+    """Return the features of the new model that the old one does not have."""
     new = np.ones(count, bool)
     new[matched[matched >= 0]] = False
     return np.flatnonzero(new)
 
 
 def _strongest(model: Model, rows: Longs, top: int, label: str | None) -> dict[str, Any]:
-    """How many they are, and those with the largest weights: for this label, or each for the label where it is."""
+    """Return the number of these features, and those with the largest weights for this label (or for any label)."""
     if label is None:
         best, weights = (values[rows] for values in model.parameters.rows.strongest())
     else:
@@ -126,7 +133,7 @@ def _strongest(model: Model, rows: Longs, top: int, label: str | None) -> dict[s
 def _changed_weights(
     old: Model, new: Model, matched: Ints, common: Sequence[str], top: int
 ) -> dict[str, list[dict[str, Any]]]:
-    """Of features that both models have, by label."""
+    """Return the largest changes of weights by label, among the features that both models have."""
     rows = np.flatnonzero(matched >= 0)
     found = {}
     for name in common:
@@ -162,7 +169,7 @@ def _changed_transitions(old: Model, new: Model, common: Sequence[str], top: int
 def _changed_edge_weights(
     old: Model, new: Model, matched: Ints, common: Sequence[str], top: int
 ) -> list[dict[str, Any]]:
-    """A pair of labels that an edge feature has in one model only weighs 0 in the other."""
+    """Return the largest changes among edge features; a pair of labels that one model does not have counts as 0."""
     shared = {name: number for number, name in enumerate(common)}
     keys, values = _entries(old, matched, shared)
     new_keys, new_values = _entries(new, np.arange(new.encoder.edge_features, dtype=np.int32), shared)
@@ -185,7 +192,7 @@ def _changed_edge_weights(
 
 
 def _entries(model: Model, row_of: Ints, shared: dict[str, int]) -> tuple[Longs, Floats]:
-    """Weights of edge features, each with its feature (as `row_of` numbers it) and labels as a single number."""
+    """Return a key for each weight of an edge feature, made of its feature (as numbered by `row_of`) and labels."""
     pairs, L = model.parameters.pairs, len(model.labels)
     label_of = np.array([shared.get(name, -1) for name in model.labels], np.int64)
     rows = row_of[pairs.owners].astype(np.int64)

@@ -1,4 +1,4 @@
-"""All that tagging needs, as one value."""
+"""A trained model: everything that tagging needs, in one value."""
 
 import dataclasses
 import math
@@ -20,41 +20,55 @@ LARGEST_BIAS = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Labels, an encoder and its weights. `reader` says how the training file was read, so that others are read alike;
-    `record` says how it was trained. Probabilities are those of scores divided by `temperature`."""
+    """A trained model: labels, an encoder and its weights.
+
+    A model may learn other labels than it shows: trained with `scheme="bioes"` on IOB2 tags, it learns S-NP and shows
+    it as B-NP. `labels` are the learned labels, and `shown` has the name that each of them is shown by.
+
+    >>> import sapo
+    >>> model = sapo.train([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=2).model
+    >>> model.labels, model.temperature
+    (('DT', 'NN'), 1.0)
+    """
 
     labels: tuple[str, ...]
     encoder: Encoder
     parameters: Parameters
-    reader: dict[str, Any] = field(default_factory=dict)
-    record: dict[str, Any] = field(default_factory=dict)
-    temperature: float = 1.0
-    constraints: Constraints = field(default_factory=Constraints)  # what the bans of the parameters come from
-    shown: tuple[str, ...] = ()  # the name by which each label is shown; empty where it is its own
-    bias: dict[str, float] = field(default_factory=dict)  # what labels, by the names shown, score more in tagging
+    reader: dict[str, Any] = field(default_factory=dict)  # how the training file was read; other files are read alike
+    record: dict[str, Any] = field(default_factory=dict)  # how the model was trained
+    temperature: float = 1.0  # scores are divided by it before they become probabilities
+    constraints: Constraints = field(default_factory=Constraints)  # the source of the parameters' bans
+    shown: tuple[str, ...] = ()  # the name that each label is shown by; empty if all labels are shown as learned
+    bias: dict[str, float] = field(default_factory=dict)  # added to the scores in tagging, by shown label
 
     @property
     def outer_labels(self) -> tuple[str, ...]:
-        """The labels as they are shown, each once."""
+        """Return the labels as they are shown, each once."""
         return tuple(dict.fromkeys(self.shown)) if self.shown else self.labels
 
     @property
     def shown_places(self) -> Ints | None:
-        """The place in `outer_labels` of each label; None where both are the same."""
+        """Return the index in `outer_labels` of each learned label, or None if the two are the same."""
         return shown_places(self.shown, self.outer_labels)
 
     @property
     def tagging(self) -> Parameters:
-        """The weights with the bias, as tagging takes them."""
+        """Return the weights for tagging: the parameters with the bias added."""
         if not self.bias:
             return self.parameters
         bias = np.array([self.bias.get(name, 0.0) for name in self.shown or self.labels], np.float32)
         return with_bias(self.parameters, bias)
 
     def with_bias(self, label: str, value: float) -> "Model":
-        """Return a model that finds more of a label, or less: a lever for precision and recall.
+        """Return a model with the same weights that predicts a label more often (value > 0) or less often.
 
-        Where the label has a bias already, this is added to it.
+        The value is added to the bias that the label already has. Raises SapoError if the model does not have the
+        label, or the value is not a number of reasonable size.
+
+        >>> import sapo
+        >>> model = sapo.train([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=2).model
+        >>> model.with_bias("NN", 1.5).with_bias("NN", 1).bias
+        {'NN': 2.5}
         """
         if label not in self.outer_labels:
             raise SapoError(f"bias: the model has no label '{label}'{did_you_mean(str(label), self.outer_labels)}")
@@ -65,13 +79,17 @@ class Model:
         return dataclasses.replace(self, bias={**self.bias, label: total})
 
     def linear_encoder(self, cannot: str) -> Encoder:
-        """Return the encoder of a linear model. For a network raise an error that says what it cannot do."""
+        """Return the encoder. Raise SapoError if the model is a network; `cannot` says what networks cannot do."""
         if self.encoder.linear:
             return self.encoder
         raise SapoError(f"this model is a network: {cannot}")
 
 
 def shown_places(shown: Sequence[str], outer: Sequence[str]) -> Ints | None:
-    """Return the place in `outer` of each name; None where there is none."""
+    """Return the index in `outer` of each name in `shown`, or None if `shown` is empty.
+
+    >>> shown_places(("O", "B-X", "B-X"), ("O", "B-X")).tolist()
+    [0, 1, 1]
+    """
     place = {name: number for number, name in enumerate(outer)}
     return np.array([place[name] for name in shown], np.int32) if shown else None

@@ -1,8 +1,8 @@
-"""The paper's neural systems, and SAPO on top of them, with PyTorch: the extra `neural`.
+"""The paper's neural systems, and SAPO on top of them, with PyTorch (pip install 'sapo-nlp[neural]').
 
     from sapo.neural import SapoLayer
 
-Names are loaded when they are first used; where PyTorch is missing, one line says what to install.
+Names are loaded when they are first used. If PyTorch is not installed, a SapoError says how to install it.
 """
 
 from importlib import import_module

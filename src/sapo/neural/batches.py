@@ -1,4 +1,4 @@
-"""Some sentences of the inputs in, the tensors of a batch out."""
+"""Make batches of sentences, as tensors."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,19 +10,22 @@ from torch import Tensor
 from sapo.kernels.types import Longs
 from sapo.neural.inputs import Inputs
 
-BUCKETS = 20  # batches whose sentences are put in order of length together
+BUCKETS = 20  # number of batches whose sentences are sorted by length together
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Tokens lie as an LSTM reads them: the first of every sentence, then the second ..., the longest sentence first.
-    `sentences` says which they are, `sizes` how many still have a token at each step."""
+    """Sentences as tensors.
 
-    sentences: Longs  # [B]
+    Tokens are in the order in which an LSTM reads them: the first one of every sentence, then the second ...; the
+    longest sentence comes first.
+    """
+
+    sentences: Longs  # [B] the sentences' numbers in the inputs
     lengths: Tensor  # int64[B]
-    sizes: Tensor  # int64[T]
-    place: Tensor  # int64[tokens] where a token goes in [B * T]
-    tokens: Longs  # [tokens] where it comes from
+    sizes: Tensor  # int64[T] how many sentences have a token at each step
+    place: Tensor  # int64[tokens] the position of each token in [B * T]
+    tokens: Longs  # [tokens] the position of each token in the inputs
     words: Tensor  # int64[tokens]
     capitals: Tensor  # int64[tokens]
     columns: Tensor  # int64[tokens, further columns]
@@ -33,10 +36,11 @@ class Batch:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """Return (B, T): the number of sentences, and the length of the longest."""
         return len(self.lengths), len(self.sizes)
 
     def padded(self, values: Tensor) -> Tensor:
-        """Values of tokens, [tokens, ...], as [B, T, ...] with zeros where there is no token."""
+        """Return values of tokens, [tokens, ...], as [B, T, ...], padded with zeros."""
         B, T = self.shape
         room = values.new_zeros((B * T, *values.shape[1:]))
         return room.index_copy(0, self.place, values).view(B, T, *values.shape[1:])
@@ -45,8 +49,11 @@ class Batch:
 def batches_of(
     inputs: Inputs, order: Longs, size: int, *, shuffle: np.random.Generator | None = None
 ) -> Iterator[Longs]:
-    """The sentences of each batch. Those that come near each other in the order are put together by length; where there
-    is a generator the batches come in an order of its own, so that short sentences are not always before long ones."""
+    """Yield the sentences of each batch.
+
+    Sentences that are near each other in the order are put into batches by length. With `shuffle`, these batches come
+    in random order, so that short sentences do not always come last.
+    """
     lengths = inputs.lengths
     for begin in range(0, len(order), size * BUCKETS):
         bucket = order[begin : begin + size * BUCKETS]
@@ -60,7 +67,7 @@ def batches_of(
 
 
 def make_batch(inputs: Inputs, sentences: Longs, *, chars: bool) -> Batch:
-    """The longest sentence comes first."""
+    """Return these sentences as a batch, longest first; with `chars`, including their characters."""
     sentences = sentences[np.argsort(-inputs.lengths[sentences], kind="stable")]
     lengths = inputs.lengths[sentences]
     T = int(lengths[0]) if len(lengths) else 0

@@ -1,8 +1,8 @@
-"""Blocks of text in, an encoded corpus out whose features are the scores of a network.
+"""Encode text with a network: the features of a token are the network's scores.
 
-A token has one feature for each label, whose value is the emission of the label; the score of the start is added to the
-first token's, that of the end to the last one's. With the identity as weights and the transitions as edges, the lattice
-of a sentence is that of the network's last layer. So all that works on a lattice, works with a network too.
+A token has one feature for each label, whose value is the emission of the label; the start scores are added at the
+first token, and the end scores at the last. With the identity as weights and the transitions as edges, the lattice of a
+sentence is that of the network's last layer. So everything that works on a lattice also works with a network.
 """
 
 import math
@@ -23,12 +23,12 @@ from sapo.neural.options import LAYERS, NeuralOptions
 from sapo.neural.threads import one_thread
 from sapo.search.lattice import Parameters
 
-SENTENCES = 64  # that are scored at once
+SENTENCES = 64  # number of sentences that are scored at once
 PREFIX = "network."
 
 
 class NeuralEncoder:
-    """A network with its vocabulary."""
+    """A network with its vocabulary, as an `Encoder` (see encode/interface.py)."""
 
     kind = "neural"
     linear = False
@@ -55,11 +55,11 @@ class NeuralEncoder:
         return LAYERS[self.learner] != "softmax"
 
     def growing(self) -> Any:
-        """Raise: a network has no features to add to."""
+        """Raise SapoError, because new features cannot be added to a network."""
         raise SapoError("this model is a network: it cannot go on with new sentences; train it anew on all of them")
 
     def description(self) -> dict[str, Any]:
-        """Return the shape of the network."""
+        """Return the size and the options of the network."""
         learned = [parameter.numel() for parameter in self.network.parameters() if parameter.requires_grad]
         return {
             "network": {
@@ -85,11 +85,12 @@ class NeuralEncoder:
         return NeuralSession(self)
 
     def parameters(self) -> Parameters:
-        """What turns the encoded corpus into lattices."""
+        """Return the weights that turn the encoded corpus into lattices."""
         edges = self.network.layer.transitions.detach().numpy().astype(np.float32)
         return Parameters.plain(np.eye(self.features, dtype=np.float32), edges)
 
     def encode_inputs(self, inputs: Inputs, gold: Ints | None = None) -> EncodedCorpus:
+        """Return the inputs as an encoded corpus, with the scores of the network as features."""
         tokens, labels = int(inputs.offsets[-1]), self.features
         return EncodedCorpus(
             inputs.offsets,
@@ -100,10 +101,10 @@ class NeuralEncoder:
         )
 
     def _nodes(self, inputs: Inputs) -> Floats:
-        """[tokens, labels]"""
+        """Return the scores of the network, [tokens, labels]."""
         network = self.network
         found = np.empty((int(inputs.offsets[-1]), self.features), np.float32)
-        network.eval()  # and so it stays, for others may tag at the same time; a pass of training begins with train()
+        network.eval()  # and not back: other threads may be tagging; a training pass begins with train()
         with torch.no_grad(), one_thread():
             for sentences in batches_of(inputs, np.arange(inputs.sentences), SENTENCES):
                 batch = make_batch(inputs, sentences, chars=network.chars is not None)
@@ -114,7 +115,7 @@ class NeuralEncoder:
         return found
 
     def header(self) -> dict[str, Any]:
-        """What is not an array, for a model file."""
+        """Return everything but the arrays, for a model file."""
         sizes = self.network.sizes
         return {
             "learner": self.learner,
@@ -128,13 +129,13 @@ class NeuralEncoder:
 
     @classmethod
     def from_arrays(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "NeuralEncoder":
-        """The encoder of a model file. Raise ValueError, TypeError or KeyError where its parts do not fit together."""
+        """Return the encoder of a model file. Raise ValueError, TypeError or KeyError if its parts do not fit."""
         vocabulary = Vocabulary.from_arrays(header["vocabulary"], arrays)
         options = NeuralOptions(**header["options"])
         labels = header["labels"]
         if not (isinstance(labels, int) and labels > 0):
             raise ValueError("labels")
-        with torch.device("meta"):  # room is made only when all arrays are known to fit
+        with torch.device("meta"):  # memory is allocated only when all arrays are known to fit
             network = make_network(vocabulary, options, labels, header["learner"])
         check_state(network, arrays, PREFIX)
         network.to_empty(device="cpu")
@@ -144,13 +145,14 @@ class NeuralEncoder:
 
 
 class NeuralSession:
-    """Encodes block after block; not to be shared between threads."""
+    """Encode block after block. A session must not be shared between threads."""
 
     def __init__(self, encoder: NeuralEncoder) -> None:
         self._encoder = encoder
         self._reader: Reader = encoder.vocabulary.session()
 
     def encode(self, block: Block, gold: Ints | None = None) -> EncodedCorpus:
+        """Return a block as an encoded corpus, with the scores of the network as features."""
         return self._encoder.encode_inputs(self._reader.read(block), gold)
 
 
@@ -163,7 +165,7 @@ def make_network(
     n: int = 5,
     stop_ratio: float = math.inf,
 ) -> Network:
-    """A network of the right size, with random weights."""
+    """Return a network of the right size, with random weights."""
     sizes = Sizes(
         labels=labels,
         words=len(vocabulary.words),
@@ -175,12 +177,12 @@ def make_network(
 
 
 def state_arrays(network: Network, prefix: str) -> dict[str, np.ndarray]:
-    """All weights by name, as arrays of their own."""
+    """Return a copy of all weights by name."""
     return {prefix + name: value.detach().numpy().copy() for name, value in network.state_dict().items()}
 
 
 def check_state(network: Network, arrays: Mapping[str, np.ndarray], prefix: str) -> None:
-    """Raise ValueError or KeyError where the arrays do not fit."""
+    """Raise ValueError or KeyError if the arrays do not fit the network."""
     for name, value in network.state_dict().items():
         array = arrays[prefix + name]
         if array.shape != tuple(value.shape) or array.dtype != np.float32:
@@ -188,7 +190,7 @@ def check_state(network: Network, arrays: Mapping[str, np.ndarray], prefix: str)
 
 
 def load_state(network: Network, arrays: Mapping[str, np.ndarray], prefix: str) -> None:
-    """Take the weights of a file. Raise ValueError or KeyError where they do not fit."""
+    """Load the weights of a file. Raise ValueError or KeyError if they do not fit the network."""
     check_state(network, arrays, prefix)
     with torch.no_grad():
         for name, value in network.state_dict().items():

@@ -1,4 +1,4 @@
-"""Blocks of text in, the integers that a network reads out: words, capitals, characters, further columns, features."""
+"""Turn text into the integers that a network reads: words, capitals, characters, further columns, features."""
 
 import math
 import re
@@ -13,14 +13,14 @@ from sapo.encode.encoder import TemplateEncoder, fields_of
 from sapo.encode.strings import StringTable
 from sapo.kernels.types import Ints, Longs
 
-UNKNOWN = 0  # the number of all that was never seen
+UNKNOWN = 0  # the number of everything that training did not show
 CAPITALS = 5  # kinds of spelling
-REMEMBERED = 100_000  # words of a stream
+REMEMBERED = 100_000  # number of words of a stream to remember
 _DIGITS = re.compile(r"\d")
 
 
 def plain_word(word: str) -> str:
-    """As word vectors know it: in small letters, every digit a 0.
+    """Return the word as word vectors have it: in lower case, with every digit replaced by 0.
 
     >>> plain_word("Room-12")
     'room-00'
@@ -29,7 +29,7 @@ def plain_word(word: str) -> str:
 
 
 def capitals(word: str) -> int:
-    """What small letters hide.
+    """Return the kind of capitalisation: lower case, Capitalised, UPPER CASE, mixed, or no letters.
 
     >>> [capitals(word) for word in ("the", "The", "THE", "iPod", "12")]
     [0, 1, 2, 3, 4]
@@ -44,34 +44,37 @@ def capitals(word: str) -> int:
 
 
 def word_column_of(columns: Sequence[str]) -> str:
+    """Return the column of the words: 'word', or else the first one."""
     return "word" if "word" in columns else columns[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Sentence s has the tokens offsets[s] up to offsets[s+1]."""
+    """Sentences as integers. Sentence s has the tokens offsets[s], ..., offsets[s + 1] - 1."""
 
     offsets: Longs  # [sentences + 1]
     words: Longs  # [tokens]
     capitals: Longs  # [tokens]
     columns: Longs  # [tokens, further columns]
-    forms: Longs  # [tokens] which spelling a token has
+    forms: Longs  # [tokens] the spelling of each token
     char_offsets: Longs  # [spellings + 1]
     chars: Longs  # the characters of each spelling
-    row_offsets: Longs  # [tokens + 1] features of the template
+    row_offsets: Longs  # [tokens + 1] token t has the features rows[row_offsets[t]] ...
     rows: Longs
 
     @property
     def sentences(self) -> int:
+        """The number of sentences."""
         return len(self.offsets) - 1
 
     @property
     def lengths(self) -> Longs:
+        """The number of tokens of each sentence."""
         return np.diff(self.offsets)
 
 
 class Vocabulary:
-    """What training has shown. `columns` are those that are read; 'word' has the words, or else the first one."""
+    """The words, characters and column values of the training data. `columns` are the columns that are read."""
 
     def __init__(
         self,
@@ -84,9 +87,9 @@ class Vocabulary:
         self.columns = tuple(columns)
         self.word_column = word_column_of(columns)
         self.words = words
-        self.values = dict(values)  # of the further columns
+        self.values = dict(values)  # by further column
         self.chars = chars
-        self.features = features  # None: features are no inputs
+        self.features = features  # None if features are not used as inputs
 
     @classmethod
     def of_blocks(
@@ -97,7 +100,7 @@ class Vocabulary:
         vectors: Iterable[str] = (),
         features: TemplateEncoder | None = None,
     ) -> "Vocabulary":
-        """All that the blocks hold, and the words of `vectors`."""
+        """Return the vocabulary of these blocks, with the words of `vectors` added."""
         word_column = word_column_of(columns)
         words, chars = StringTable(), StringTable()
         values = {name: StringTable() for name in columns if name != word_column}
@@ -113,16 +116,18 @@ class Vocabulary:
         return cls(columns, words, values, chars, features)
 
     def session(self, remembered: float = REMEMBERED) -> "Reader":
+        """Return a reader that remembers about this many spellings."""
         return Reader(self, remembered)
 
     def header(self) -> dict[str, Any]:
-        """What is not an array, for a model file."""
+        """Return everything but the arrays, for a model file."""
         return {
             "columns": list(self.columns),
             "features": None if self.features is None else self.features.header(),
         }
 
     def arrays(self) -> dict[str, np.ndarray]:
+        """Return all arrays by name, for a model file."""
         tables = {"words": self.words, "chars": self.chars}
         tables.update((f"values.{name}", table) for name, table in self.values.items())
         arrays = {f"{name}.{key}": array for name, table in tables.items() for key, array in table.arrays().items()}
@@ -132,7 +137,7 @@ class Vocabulary:
 
     @classmethod
     def from_arrays(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "Vocabulary":
-        """Raise ValueError or KeyError where the arrays do not fit together."""
+        """Return the vocabulary of a model file. Raise ValueError or KeyError if its parts do not fit."""
         columns = header["columns"]
         if not (isinstance(columns, list) and columns and all(isinstance(name, str) for name in columns)):
             raise ValueError("columns")
@@ -151,8 +156,10 @@ class Vocabulary:
 
 
 class Reader:
-    """Reads block after block, and every spelling once, unless there are more than it can remember; not to be shared
-    between threads."""
+    """Read block after block, looking up each spelling once as long as it is remembered.
+
+    A reader must not be shared between threads.
+    """
 
     def __init__(self, vocabulary: Vocabulary, remembered: float) -> None:
         self._vocabulary = vocabulary
@@ -162,12 +169,13 @@ class Reader:
 
     def _forget(self) -> None:
         self._spellings = StringTable()
-        self._words = np.empty(0, np.int64)  # of each spelling
+        self._words = np.empty(0, np.int64)  # by spelling
         self._capitals = np.empty(0, np.int64)
         self._chars = np.empty(0, np.int64)
         self._char_offsets = np.zeros(1, np.int64)
 
     def read(self, block: Block) -> Inputs:
+        """Return a block as integers."""
         vocabulary = self._vocabulary
         if len(self._spellings) > self._remembered:
             self._forget()
@@ -191,7 +199,7 @@ class Reader:
         )
 
     def _learn(self, new: list[str]) -> None:
-        """Numbers begin with 1: unknown is 0."""
+        """Look up new spellings. Numbers begin with 1, because 0 is the unknown word."""
         if not new:
             return
         vocabulary = self._vocabulary
@@ -205,14 +213,14 @@ class Reader:
 
 
 def read_all(vocabulary: Vocabulary, blocks: Iterable[Block]) -> Inputs:
-    """All blocks as one."""
+    """Return all blocks as one."""
     reader = vocabulary.session(math.inf)
     parts = [reader.read(block) for block in blocks]
 
     def ends(arrays: Iterable[Longs]) -> Longs:
         return np.cumsum(np.concatenate([np.zeros(1, np.int64), *map(np.diff, arrays)]))
 
-    last = parts[-1]  # its spellings are those of all
+    last = parts[-1]  # it has the spellings of all blocks
     return Inputs(
         ends(part.offsets for part in parts),
         np.concatenate([part.words for part in parts]),

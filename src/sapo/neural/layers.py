@@ -1,12 +1,12 @@
-"""Emissions in, a loss or taggings out: layers on one interface, to be put on top of any network.
+"""Output layers for any network: they turn emissions into a loss or into taggings.
 
     layer = SapoLayer(labels=9, n=5)
     loss = layer(emissions, tags, mask)        # emissions [B, T, L], tags [B, T], mask bool [B, T]
     taggings = layer.decode(emissions, mask)   # a list of tags for each sentence
     ranked = layer.nbest(emissions, mask, 3)   # its 3 best taggings, with scores and probabilities
 
-A tagging scores the sum of its emissions and of the transitions between its tags, the start and the end included. The
-layers differ in what the score of the oracle (the gold tagging) is measured against: the paper's top-n, all taggings,
+The score of a tagging is the sum of its emissions and of its transitions, including the start and the end. The layers
+differ in what they compare the score of the oracle (the gold tagging) with: the paper's top-n taggings, all taggings,
 or the best one.
 """
 
@@ -26,7 +26,11 @@ REDUCTIONS = ("sum", "mean", "none")
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One of the n best taggings. The probability is over these n only, the paper's P_k."""
+    """One of the n best taggings of a sentence. Its probability is among these n only: the paper's P_k.
+
+    >>> Ranked([0, 1], score=2.0, probability=0.9).tags
+    [0, 1]
+    """
 
     tags: list[int]
     score: float
@@ -34,10 +38,10 @@ class Ranked:
 
 
 class TopNLoss(nn.Module):
-    """-score(oracle) + log of the sum of exp(score) over the top-n: what Algorithm 1 of the paper goes down on.
+    """The loss that Algorithm 1 of the paper minimises: -score(oracle) + log of the sum of exp(score) over the top-n.
 
-    The gradient flows through the scores alone; which taggings are the top-n is taken as given. Where the oracle is not
-    among them, the formula stands as it is in the paper: the normaliser is over the top-n only, without the oracle.
+    The gradient flows through the scores only; the choice of the top-n taggings is taken as given. If the oracle is not
+    among them, the normaliser is still over the top-n only, as in the paper. `reduction` is sum, mean or none.
 
     >>> loss = TopNLoss()
     >>> round(loss(torch.tensor([1.0]), torch.tensor([[2.0, 1.0]])).item(), 4)
@@ -52,15 +56,19 @@ class TopNLoss(nn.Module):
         self,
         oracle: Tensor,  # [B] scores
         candidates: Tensor,  # [B, n] scores
-        valid: Tensor | None = None,  # bool[B, n] where there are fewer than n
+        valid: Tensor | None = None,  # bool[B, n] false for padding, if there are fewer than n candidates
     ) -> Tensor:
+        """Return the loss of a batch."""
         if valid is not None:
             candidates = candidates.masked_fill(~valid, -math.inf)
         return _reduced(torch.logsumexp(candidates, dim=1) - oracle, self.reduction)
 
 
 class SequenceLayer(nn.Module):
-    """What the layers have in common: transitions, scores, and decoding."""
+    """The base class of the layers: transitions, scores and decoding.
+
+    Raises SapoError if the shape or type of an argument is wrong.
+    """
 
     def __init__(self, labels: int, *, reduction: str = "sum") -> None:
         super().__init__()
@@ -68,31 +76,34 @@ class SequenceLayer(nn.Module):
             raise SapoError(f"labels must be at least 1, not {labels}")
         self.labels = labels
         self.reduction = _check_reduction(reduction)
-        self.transitions = nn.Parameter(torch.empty(labels, labels))  # [p, y]: y after p
+        self.transitions = nn.Parameter(torch.empty(labels, labels))  # [p, y]: the score of y after p
         self.start = nn.Parameter(torch.empty(labels))
         self.end = nn.Parameter(torch.empty(labels))
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -0.1, 0.1)
 
     def forward(self, emissions: Tensor, tags: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The loss of a batch: of each sentence, or their sum or mean. Sentences are padded at their end."""
+        """Return the loss of a batch: the sum or the mean over sentences, or the loss of each.
+
+        Sentences are padded at the end; `mask` is true for their tokens.
+        """
         lengths = self._lengths(emissions, tags, mask)
         return _reduced(self.losses(self.nodes(emissions, lengths), tags, lengths), self.reduction)
 
     def losses(self, nodes: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
-        """The loss of each sentence."""
+        """Return the loss of each sentence."""
         raise NotImplementedError
 
     @torch.no_grad()
     def decode(self, emissions: Tensor, mask: Tensor | None = None) -> list[list[int]]:
-        """The best tagging of each sentence."""
+        """Return the best tagging of each sentence."""
         lengths = self._lengths(emissions, None, mask)
         found = top_n(self.nodes(emissions, lengths), self.transitions, lengths, 1)
         return [path[0][:size] for path, size in zip(found.paths.tolist(), lengths.tolist(), strict=True)]
 
     @torch.no_grad()
     def nbest(self, emissions: Tensor, mask: Tensor | None = None, n: int = 5) -> list[list[Ranked]]:
-        """The n best taggings of each sentence, best first, with their scores and probabilities."""
+        """Return the n best taggings of each sentence, best first, with their scores and probabilities."""
         if n < 1:
             raise SapoError(f"n must be at least 1, not {n}")
         lengths = self._lengths(emissions, None, mask)
@@ -111,8 +122,8 @@ class SequenceLayer(nn.Module):
         ]
 
     def nodes(self, emissions: Tensor, lengths: Tensor) -> Tensor:
-        """The emissions with start and end taken in, so that only nodes and edges are left."""
-        # chosen, not multiplied by 0 and 1: what is forbidden is minus infinity, and padding may hold anything
+        """Return the emissions with the start and end scores added, so that only nodes and edges are left."""
+        # where, not multiplication by 0: forbidden scores are minus infinity, and padding may contain anything
         zero = emissions.new_zeros(())
         place = torch.arange(emissions.shape[1], device=emissions.device)
         ends = lengths.unsqueeze(1)
@@ -121,7 +132,7 @@ class SequenceLayer(nn.Module):
         return nodes + torch.where((place == ends - 1).unsqueeze(2), self.end, zero)
 
     def score_paths(self, nodes: Tensor, paths: Tensor, lengths: Tensor) -> Tensor:
-        """[B, n] the scores of taggings, paths int64[B, n, T]; with a gradient."""
+        """Return the scores, [B, n], of the taggings `paths`, int64[B, n, T]; they have a gradient."""
         T = nodes.shape[1]
         inside = torch.arange(T, device=nodes.device) < lengths.unsqueeze(1)  # [B, T]
         values = nodes.gather(2, paths.transpose(1, 2))  # [B, T, n]
@@ -134,7 +145,7 @@ class SequenceLayer(nn.Module):
         return scores
 
     def score(self, emissions: Tensor, tags: Tensor, mask: Tensor | None = None) -> Tensor:
-        """[B] the score of one tagging for each sentence."""
+        """Return the score, [B], of one tagging for each sentence."""
         lengths = self._lengths(emissions, tags, mask)
         return self._oracle(self.nodes(emissions, lengths), tags, lengths)
 
@@ -143,7 +154,7 @@ class SequenceLayer(nn.Module):
         return self.score_paths(nodes, (tags * inside).unsqueeze(1), lengths).squeeze(1)
 
     def _lengths(self, emissions: Tensor, tags: Tensor | None, mask: Tensor | None) -> Tensor:
-        """Check what is given, and count the tokens of each sentence."""
+        """Check the arguments, and return the number of tokens of each sentence."""
         if emissions.dim() != 3 or emissions.shape[2] != self.labels:
             raise SapoError(f"emissions must be [batch, tokens, {self.labels} labels], not {list(emissions.shape)}")
         shape = emissions.shape[:2]
@@ -167,10 +178,10 @@ class SequenceLayer(nn.Module):
 
 
 class SapoLayer(SequenceLayer):
-    """SAPO: the top-n taggings are searched, and the oracle is measured against them (see `TopNLoss`).
+    """SAPO: search for the top-n taggings, and compare the oracle with them (see `TopNLoss`).
 
     With n = 1 this is the structured perceptron, with n = all taggings a CRF. `stop_ratio` leaves out candidates that
-    are this many times less probable than the best.
+    are this many times less probable than the best one.
 
     >>> layer = SapoLayer(labels=3, n=2)
     >>> emissions = torch.eye(3)[None] * 5
@@ -188,13 +199,13 @@ class SapoLayer(SequenceLayer):
             raise SapoError(f"stop_ratio must be at least 1, not {stop_ratio}")
         self.n = n
         self.stop_ratio = stop_ratio
-        self.candidates = 0  # that the last batch was measured against
+        self.candidates = 0  # number of candidates in the last batch
         self.loss = TopNLoss("none")
 
     def losses(self, nodes: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
         found = top_n(nodes, self.transitions, lengths, self.n)
         inside = torch.arange(tags.shape[1], device=tags.device) < lengths.unsqueeze(1)
-        # the oracle beside the candidates: all are scored at once
+        # the oracle and the candidates are scored together
         paths = torch.cat([(tags * inside).unsqueeze(1), found.paths], dim=1)
         oracle, scores = self.score_paths(nodes, paths, lengths).split([1, self.n], dim=1)
         scores = scores.masked_fill(~found.valid, -math.inf)
@@ -208,22 +219,36 @@ class SapoLayer(SequenceLayer):
 
 
 class PerceptronLayer(SapoLayer):
-    """The structured perceptron: the oracle is measured against the best tagging alone."""
+    """The structured perceptron: compare the oracle with the best tagging only.
+
+    >>> PerceptronLayer(labels=3).decode(torch.eye(3)[None] * 5)
+    [[0, 1, 2]]
+    """
 
     def __init__(self, labels: int, *, reduction: str = "sum") -> None:
         super().__init__(labels, n=1, reduction=reduction)
 
 
 class CrfLayer(SequenceLayer):
-    """A CRF: the oracle is measured against all taggings, by the forward algorithm."""
+    """A CRF: compare the oracle with all taggings, by the forward algorithm.
+
+    >>> layer = CrfLayer(labels=2)
+    >>> bool(layer(torch.zeros(1, 3, 2), torch.tensor([[0, 1, 0]])) > 0)
+    True
+    """
 
     def losses(self, nodes: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
         return log_normaliser(nodes, self.transitions, lengths) - self._oracle(nodes, tags, lengths)
 
 
 class SoftmaxLayer(SequenceLayer):
-    """No structure: every token by itself. There are transitions, so that it decodes as the others do, but they are 0
-    and are not learned."""
+    """No structure: each token is tagged by itself.
+
+    The transitions exist, so that decoding works as in the other layers, but they are 0 and are not trained.
+
+    >>> SoftmaxLayer(labels=2).decode(torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]))
+    [[0, 1]]
+    """
 
     def __init__(self, labels: int, *, reduction: str = "sum") -> None:
         super().__init__(labels, reduction=reduction)
@@ -237,7 +262,7 @@ class SoftmaxLayer(SequenceLayer):
 
 
 def make_layer(kind: str, labels: int, *, n: int = 5, stop_ratio: float = math.inf) -> SequenceLayer:
-    """The last layer of a system (see options.LAYERS), whose loss is the mean over the sentences."""
+    """Return the output layer of a system (see options.LAYERS), whose loss is the mean over sentences."""
     if kind == "sapo":
         return SapoLayer(labels, n=n, stop_ratio=stop_ratio, reduction="mean")
     simple = {"crf": CrfLayer, "perceptron": PerceptronLayer, "softmax": SoftmaxLayer}

@@ -1,12 +1,12 @@
-"""A batch in, emissions out: embeddings, a bidirectional LSTM, a linear layer; and the last layer, which has the loss.
+"""The network: embeddings, a bidirectional LSTM, a linear layer, and the output layer, which has the loss.
 
-    words, capitals, columns, characters, features ──▶ BiLSTM ──▶ linear ──▶ emissions [B, T, L] ──▶ last layer
+    words, capitals, columns, characters, features ──▶ BiLSTM ──▶ linear ──▶ emissions [B, T, L] ──▶ output layer
 
-The loss of the top-n has a way out that the loss of all taggings has not: where all scores shrink to nothing, it is
-only log n, whatever the tags, and that of the perceptron 0. A linear learner does not go there, since it begins there
-and moves away; a network does, in its first pass, and stays: its scores are then nearly noise. So SAPO and the
-perceptron have the cross-entropy of the tokens beside their own loss, with a weight of `token_loss`, which holds the
-scores up. With a weight of 0 the loss is the paper's alone.
+The top-n loss has an escape that the loss over all taggings does not have: if all scores shrink to zero, it is only
+log n, whatever the tags are; for the perceptron it is 0. A linear learner starts there and moves away. A network gets
+there in its first pass and stays: its scores are then little more than noise. So SAPO and the perceptron add the
+cross-entropy of the tokens to their own loss, with the weight `token_loss`, which keeps the scores up. With a weight of
+0 the loss is the paper's.
 """
 
 import math
@@ -24,12 +24,12 @@ from sapo.neural.layers import SequenceLayer, make_layer
 from sapo.neural.options import NeuralOptions
 
 CAPITAL_SIZE = 5
-FILTER = 3  # characters that the CNN sees at once
+FILTER = 3  # width of the CNN's filters, in characters
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many of each there are; the unknown one is not counted."""
+    """The sizes of labels and vocabularies, without the unknown word."""
 
     labels: int
     words: int
@@ -39,14 +39,14 @@ class Sizes:
 
 
 class Network(nn.Module):
-    """One of the systems. What is random is drawn from PyTorch's generator."""
+    """One of the neural systems. Its random numbers come from PyTorch's generator."""
 
     def __init__(
         self, sizes: Sizes, options: NeuralOptions, *, layer: str, n: int = 5, stop_ratio: float = math.inf
     ) -> None:
         super().__init__()
         self.sizes, self.options = sizes, options
-        # only the rows of a batch have a gradient, and the others are not touched: with large vocabularies that is fast
+        # sparse: only the rows of a batch have a gradient, which is fast with large vocabularies
         self.words = nn.Embedding(sizes.words + 1, options.word_size, sparse=True)
         self.capitals = nn.Embedding(CAPITALS, CAPITAL_SIZE)
         self.columns = nn.ModuleList(nn.Embedding(size + 1, options.column_size) for size in sizes.columns)
@@ -76,14 +76,14 @@ class Network(nn.Module):
         self.layer: SequenceLayer = make_layer(layer, sizes.labels, n=n, stop_ratio=stop_ratio)
 
     def use_vectors(self, numbers: Tensor, vectors: Floats) -> None:
-        """Begin with these vectors for the words of these numbers, brought to the spread that random ones have."""
+        """Initialise the words of these numbers with vectors, scaled to the variance of random ones."""
         with torch.no_grad():
             given = torch.from_numpy(vectors)
             deviation = float(given.std(correction=0)) or 1.0
             self.words.weight[numbers] = given / deviation * math.sqrt(1 / self.options.word_size)
 
     def emissions(self, batch: Batch) -> Tensor:
-        """[tokens, L] in the order of the batch."""
+        """Return the emissions, [tokens, L], in the order of the batch."""
         words = batch.words
         if not len(words):
             return self.linear.weight.new_zeros((0, self.sizes.labels))
@@ -100,7 +100,7 @@ class Network(nn.Module):
         return self.linear(self.dropout(read.data))
 
     def forward(self, batch: Batch, gold: Tensor) -> tuple[Tensor, Tensor]:
-        """The loss of a batch, and the emissions [B, T, L] that it came from. `gold` int64[tokens]."""
+        """Return the loss of a batch and its emissions, [B, T, L]. `gold` are the tags, int64[tokens]."""
         flat = self.emissions(batch)
         emissions = batch.padded(flat)
         mask = torch.arange(batch.shape[1]) < batch.lengths.unsqueeze(1)
@@ -110,13 +110,13 @@ class Network(nn.Module):
         return loss, emissions
 
     def w_complexity(self) -> float:
-        """Mean |w| over all weights."""
+        """Return the mean |w| over all weights."""
         total = sum(float(parameter.detach().abs().sum(dtype=torch.float64)) for parameter in self.parameters())
         return total / sum(parameter.numel() for parameter in self.parameters())
 
 
 class CharacterCnn(nn.Module):
-    """Filters over the characters of a word, and the largest answer of each."""
+    """Read a word with filters over its characters; return the largest answer of each filter."""
 
     def __init__(self, chars: int, size: int) -> None:
         super().__init__()
@@ -130,7 +130,7 @@ class CharacterCnn(nn.Module):
 
 
 class CharacterLstm(nn.Module):
-    """The ends of an LSTM that reads a word in both directions."""
+    """Read the characters of a word with an LSTM; return its last state in both directions."""
 
     def __init__(self, chars: int, size: int) -> None:
         super().__init__()
@@ -146,5 +146,5 @@ class CharacterLstm(nn.Module):
 
 
 def _spread(weight: Tensor, size: int) -> None:
-    """Uniform, with the variance 1 / size: the vector of a word has the length 1, more or less."""
+    """Initialise uniformly with variance 1 / size, so that the vector of a word has a length of about 1."""
     nn.init.uniform_(weight, -math.sqrt(3 / size), math.sqrt(3 / size))

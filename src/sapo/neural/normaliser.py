@@ -1,8 +1,8 @@
-"""Scores of a batch in, the log of the sum of exp(score) over all taggings out, with its gradient.
+"""Compute the log of the sum of exp(score) over all taggings, with its gradient, for a batch.
 
-Two ways to the same. The kernel takes one sentence after the other; the gradient, which it finds on its way, is the
-marginals of tokens and pairs. It is the faster one on a CPU (see benchmarks/neural_topn.py). The other is the forward
-algorithm in PyTorch for all sentences at once, as in pytorch-crf; its gradient is autograd's.
+There are two implementations. The kernel takes one sentence at a time, and finds the gradient, which is the marginals
+of tokens and pairs, on the way; it is faster on a CPU (see benchmarks/neural_topn.py). The other is the forward
+algorithm in PyTorch for all sentences at once, as in pytorch-crf, with the gradient from autograd.
 """
 
 from typing import Any
@@ -18,7 +18,9 @@ from sapo.neural.topn import as_numpy
 
 
 def log_normaliser(nodes: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
-    """By the faster way: on a CPU the kernel, elsewhere PyTorch.
+    """Return the log normaliser of each sentence, [B]: by the kernel on a CPU, otherwise by PyTorch.
+
+    The arguments are those of `kernel_log_normaliser`.
 
     >>> log_normaliser(torch.zeros(1, 3, 2), torch.zeros(2, 2), torch.tensor([3])).exp().round()
     tensor([8.])
@@ -27,11 +29,11 @@ def log_normaliser(nodes: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
 
 
 def kernel_log_normaliser(
-    nodes: Tensor,  # [B, T, L] padded behind each sentence
-    edges: Tensor,  # [L, L] edges[p, y]: y after p
+    nodes: Tensor,  # [B, T, L] padded at the end of each sentence
+    edges: Tensor,  # [L, L] edges[p, y]: the score of y after p
     lengths: Tensor,  # int64[B]
 ) -> Tensor:
-    """[B], by forward-backward (see kernels/forward.py)."""
+    """Return the log normaliser of each sentence, [B], by forward-backward (see kernels/forward.py)."""
     return _Normaliser.apply(nodes, edges, lengths)
 
 
@@ -56,7 +58,7 @@ class _Normaliser(torch.autograd.Function):
 
 
 def torch_log_normaliser(nodes: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
-    """As `kernel_log_normaliser`, for all sentences of the batch at once."""
+    """Return the same as `kernel_log_normaliser`, in PyTorch, for all sentences of the batch at once."""
     B, T, _ = nodes.shape
     if T == 0:
         return nodes.sum((1, 2))

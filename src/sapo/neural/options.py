@@ -1,4 +1,4 @@
-"""The neural systems by name, and how their networks are made: every option once. Knows no PyTorch."""
+"""The neural systems by name, and the options of their networks. This module does not import PyTorch."""
 
 import dataclasses
 from collections.abc import Callable
@@ -15,24 +15,24 @@ LAYERS = {
     "bilstm-crf": "crf",
     "bilstm-sapo": "sapo",
     "bilstm-perceptron": "perceptron",
-}  # the last layer of each system
-TOKEN_LOSS = {"sapo": 0.1, "perceptron": 0.1}  # layers that need a token loss beside their own: see network.py
+}  # the output layer of each system
+TOKEN_LOSS = {"sapo": 0.1, "perceptron": 0.1}  # layers that add a token loss to their own: see network.py
 CHARS = ("none", "cnn", "lstm")
-RATE = 0.002  # of Adam, where none is given
-BATCH = 32  # sentences in a step,
-STEPS = 50  # if a pass then has at least so many steps: with fewer, little data is not learned in some 20 passes
+RATE = 0.002  # Adam's rate, if none is given
+BATCH = 32  # sentences in a step, if there is enough data,
+STEPS = 50  # that is, if a pass then has this many steps; with fewer, small data is not learned in 20 passes or so
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The strings of a run, which networks read."""
+    """The texts of a training run, which networks read."""
 
     train: tuple[Block, ...]
     dev: tuple[Block, ...] = ()
 
 
 def need_torch() -> None:
-    """Raise, in words that help, where PyTorch is not installed."""
+    """Raise SapoError if PyTorch is not installed, and say how to install it."""
     try:
         import torch  # noqa: F401
     except ImportError:
@@ -43,7 +43,10 @@ def need_torch() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeuralOptions:
-    """The shape of a network, and how its batches are made.
+    """The shape of a network, and how its batches are made. Raises SapoError if a value breaks its rule.
+
+    >>> NeuralOptions(hidden=50).depth
+    1
 
     >>> NeuralOptions(dropout=1.5)
     Traceback (most recent call last):
@@ -51,20 +54,20 @@ class NeuralOptions:
     sapo.errors.SapoError: dropout must be a number from 0 up to, but not, 1, not 1.5
     """
 
-    vectors: str | Path | None = None  # a file of word vectors
-    word_size: int = 50  # of the vector of a word; that of the file, where there is one
-    column_size: int = 20  # of the vector of a value of a further column, such as the part of speech
-    chars: str = "none"  # how characters are read
+    vectors: str | Path | None = None  # a file with word vectors
+    word_size: int = 50  # length of a word's vector; with `vectors`, that of the file
+    column_size: int = 20  # length of the vector of a value in another column, such as the part of speech
+    chars: str = "none"  # how to read characters: none, cnn or lstm
     char_size: int = 25
-    features: bool = False  # the features of the template as further inputs
+    features: bool = False  # use the template's features as inputs, too
     feature_size: int = 50
-    hidden: int = 100  # of the LSTM, in each direction
-    depth: int = 1  # LSTMs on top of each other
+    hidden: int = 100  # size of the LSTM in each direction
+    depth: int = 1  # number of LSTMs on top of each other
     dropout: float = 0.5
-    word_dropout: float = 0.05  # share of the words that are taken for unknown, so that the unknown word is learned
-    batch: int | None = None  # sentences in a step; the paper has 1. None: 32, or fewer where there is little data
-    clip: float = 5.0  # the largest norm of a gradient
-    token_loss: float | None = None  # weight of the tokens' cross-entropy beside the loss; None: see TOKEN_LOSS
+    word_dropout: float = 0.05  # share of words that are treated as unknown, so that the unknown word is learned
+    batch: int | None = None  # sentences in a step (in the paper 1); None means 32, or fewer for little data
+    clip: float = 5.0  # maximum norm of a gradient
+    token_loss: float | None = None  # weight of the cross-entropy of tokens in the loss; None: see TOKEN_LOSS
 
     def __post_init__(self) -> None:
         for name in ("word_size", "column_size", "char_size", "feature_size", "hidden", "depth", "batch"):
@@ -80,7 +83,7 @@ class NeuralOptions:
         self._check("vectors", "the path of a file", self.vectors is None or isinstance(self.vectors, str | Path))
 
     def settled(self, learner: str, sentences: int) -> "NeuralOptions":
-        """All that depends on the learner and on how much there is to learn from, decided.
+        """Return the options with defaults filled in that depend on the learner and on the amount of data.
 
         >>> options = NeuralOptions().settled("bilstm-sapo", 500)
         >>> options.batch, options.token_loss
@@ -93,7 +96,7 @@ class NeuralOptions:
     def _settle(
         self, name: str, kind: type, exact: Callable[[Any], Any], rule: str, holds: Callable[[Any], bool]
     ) -> None:
-        """Numbers of NumPy become those of Python, which a model file can hold."""
+        """Check a number, and turn NumPy numbers into Python ones, which a model file can store."""
         value = getattr(self, name)
         self._check(name, rule, isinstance(value, kind) and not isinstance(value, bool) and holds(value))
         object.__setattr__(self, name, exact(value))
@@ -103,7 +106,7 @@ class NeuralOptions:
             raise SapoError(f"{name} must be {rule}, not {getattr(self, name)}")
 
     def as_json(self) -> dict[str, Any]:
-        """For model files, which do not tell where the vectors lay."""
+        """Return the options for a model file, without the directory of the vectors."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {**values, "vectors": None if self.vectors is None else Path(self.vectors).name}
 

@@ -1,4 +1,4 @@
-"""A network and its inputs in; the same network, after a pass of Adam over them, out."""
+"""Train a network for one pass over its inputs, with Adam."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -14,7 +14,7 @@ from sapo.neural.network import Network
 
 
 class Adam:
-    """Adam; for tables of which a batch uses a few rows, its sparse form, which leaves the other rows as they are."""
+    """Adam, in its sparse form for tables of which a batch uses only a few rows; the other rows do not change."""
 
     def __init__(self, network: Network, clip: float) -> None:
         sparse = [module.weight for module in network.modules() if getattr(module, "sparse", False)]
@@ -24,11 +24,13 @@ class Adam:
         self.clip = clip
 
     def set_rate(self, rate: float) -> None:
+        """Set the learning rate."""
         for part in self.parts:
             for group in part.param_groups:
                 group["lr"] = rate
 
     def step(self, loss: Tensor) -> None:
+        """Change the weights by the gradient of the loss."""
         for part in self.parts:
             part.zero_grad()
         loss.backward()
@@ -37,7 +39,7 @@ class Adam:
             part.step()
 
     def _clip(self) -> None:
-        """Shrink a gradient that is too long. That of PyTorch does not know sparse ones."""
+        """Shrink a gradient that is too long. PyTorch's own function cannot do that for sparse gradients."""
         grads = []
         for parameter in self.learned:
             if parameter.grad is not None and parameter.grad.is_sparse:
@@ -51,7 +53,7 @@ class Adam:
                 grad.mul_(self.clip / norm)
 
     def arrays(self, prefix: str) -> dict[str, np.ndarray]:
-        """All that a later step needs, for a checkpoint."""
+        """Return the state of Adam, for a checkpoint."""
         arrays: dict[str, np.ndarray] = {}
         for number, part in enumerate(self.parts):
             for index, state in part.state_dict()["state"].items():
@@ -61,7 +63,7 @@ class Adam:
         return arrays
 
     def load(self, arrays: Mapping[str, np.ndarray], prefix: str) -> None:
-        """Raise ValueError or KeyError where the arrays do not fit."""
+        """Load the state of a checkpoint. Raise ValueError or KeyError if it does not fit."""
         for number, part in enumerate(self.parts):
             state = part.state_dict()
             owned = [parameter for group in part.param_groups for parameter in group["params"]]
@@ -69,13 +71,13 @@ class Adam:
             for index, parameter in enumerate(owned):
                 names = {key: f"{prefix}{number}.{index}.{key}" for key in ("step", "exp_avg", "exp_avg_sq")}
                 if not any(name in arrays for name in names.values()):
-                    continue  # it has had no gradient yet
+                    continue  # it had no gradient yet
                 moments = {key: arrays[names[key]] for key in ("exp_avg", "exp_avg_sq")}
                 if any(array.shape != tuple(parameter.shape) for array in moments.values()):
                     raise ValueError("the state of Adam")
                 step = float(arrays[names["step"]][0])
                 kept[index] = {
-                    # the sparse form counts with a number, the other with a tensor
+                    # the sparse form counts with an int, the other one with a tensor
                     "step": torch.tensor(step) if isinstance(part, torch.optim.Adam) else int(step),
                     **{key: torch.from_numpy(array.copy()) for key, array in moments.items()},
                 }
@@ -93,10 +95,12 @@ def network_pass(
     seed: Iterable[int],
     totals: Doubles,
 ) -> Iterator[int]:
-    """Learn from the sentences, in batches of about this order; say after each how many there were, and count in
-    `totals` as the linear learners do (see kernels/update.py). All that is random comes from the seed."""
+    """Learn from the sentences in about this order; yield the number of sentences after each batch.
+
+    Counts are added to `totals`, as linear learners do (see kernels/update.py). All random numbers come from the seed.
+    """
     size = network.options.batch
-    assert size is not None  # options are settled before training
+    assert size is not None  # options are complete before training
     numbers = np.random.default_rng([*seed, 1])
     adam.set_rate(rate)
     golden = torch.from_numpy(gold.astype(np.int64))
@@ -114,7 +118,7 @@ def network_pass(
 
 
 def _count(network: Network, lengths: Tensor, emissions: Tensor, gold: Tensor, loss: float, totals: Doubles) -> None:
-    """The tags of the emissions alone are good enough to tell how training goes."""
+    """Add the counts of a batch. The best tags by emissions alone are good enough to watch training."""
     inside = torch.arange(emissions.shape[1]) < lengths.unsqueeze(1)
     right = (emissions.argmax(2) == gold) & inside
     totals[update.LOSS] += loss * len(lengths)

@@ -1,4 +1,4 @@
-"""How many threads PyTorch computes with: for sentences one is the fastest, and those who tag in several have them."""
+"""Set the number of PyTorch's threads: one is the fastest for sentences, and tagging has threads of its own."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ _before = 1
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """PyTorch computes with one thread. When the last of those who tag is done, with as many as before."""
+    """Let PyTorch use one thread; when the last user is done, as many as before."""
     global _inside, _before
     with _lock:
         if _inside == 0:
@@ -31,7 +31,7 @@ def one_thread() -> Iterator[None]:
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """PyTorch computes with so many threads; afterwards with as many as before."""
+    """Let PyTorch use `count` threads; afterwards as many as before."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:

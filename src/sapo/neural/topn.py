@@ -1,8 +1,8 @@
-"""Scores of a batch in, the n best taggings of each of its sentences out. Exact, and nothing here has a gradient.
+"""Find the n best taggings of each sentence of a batch, exactly. Nothing here has a gradient.
 
-Two ways that find the same. The kernel takes one sentence after the other, and is the faster one on a CPU (see
-benchmarks/neural_topn.py). The other is a Viterbi search that keeps the n best ways to every label, in PyTorch for all
-sentences at once; it runs where the scores are, on a GPU too, and in their precision.
+There are two implementations. The kernel takes one sentence at a time, and is faster on a CPU (see
+benchmarks/neural_topn.py). The other is a Viterbi search in PyTorch that keeps the n best paths to every label, for all
+sentences at once; it runs on the device of the scores, such as a GPU, and in their precision.
 """
 
 import math
@@ -20,12 +20,14 @@ from sapo.kernels import batch
 class Found:
     """The candidates of a batch, best first."""
 
-    paths: Tensor  # int64[B, n, T] 0 where there is no token or no candidate
-    valid: Tensor  # bool[B, n] there may be fewer than n taggings
+    paths: Tensor  # int64[B, n, T] padded with 0
+    valid: Tensor  # bool[B, n] false for padding, if a sentence has fewer than n taggings
 
 
 def top_n(nodes: Tensor, edges: Tensor, lengths: Tensor, n: int) -> Found:
-    """By the faster way: on a CPU the kernel, elsewhere PyTorch.
+    """Return the n best taggings of each sentence: by the kernel on a CPU, otherwise by PyTorch.
+
+    The arguments are those of `kernel_top_n`.
 
     >>> found = top_n(torch.eye(2)[None], torch.zeros(2, 2), torch.tensor([2]), 2)
     >>> found.paths.tolist()
@@ -35,18 +37,22 @@ def top_n(nodes: Tensor, edges: Tensor, lengths: Tensor, n: int) -> Found:
 
 
 def as_numpy(scores: Tensor) -> np.ndarray:
-    """On the CPU, in a precision that NumPy knows."""
+    """Return the scores as a NumPy array, in a precision that NumPy has."""
     known = scores.dtype in (torch.float32, torch.float64)
     return scores.detach().cpu().to(scores.dtype if known else torch.float32).numpy()
 
 
 def kernel_top_n(
-    nodes: Tensor,  # [B, T, L] padded behind each sentence
-    edges: Tensor,  # [L, L] edges[p, y]: y after p
+    nodes: Tensor,  # [B, T, L] padded at the end of each sentence
+    edges: Tensor,  # [L, L] edges[p, y]: the score of y after p
     lengths: Tensor,  # int64[B]
     n: int,
 ) -> Found:
-    """By sidetracks, in single precision (see kernels/topn.py)."""
+    """Return the n best taggings of each sentence, by sidetracks, in single precision (see kernels/topn.py).
+
+    >>> kernel_top_n(torch.eye(2)[None], torch.zeros(2, 2), torch.tensor([2]), 2).valid.tolist()
+    [[True, True]]
+    """
     kernels.compile_kernels()
     node = np.ascontiguousarray(as_numpy(nodes), np.float32)
     edge = np.ascontiguousarray(as_numpy(edges), np.float32)[np.newaxis]
@@ -60,7 +66,11 @@ def kernel_top_n(
 
 @torch.no_grad()
 def torch_top_n(nodes: Tensor, edges: Tensor, lengths: Tensor, n: int) -> Found:
-    """As `kernel_top_n`, for all sentences of the batch at once."""
+    """Return the same as `kernel_top_n`, in PyTorch, for all sentences of the batch at once.
+
+    >>> torch_top_n(torch.eye(2)[None], torch.zeros(2, 2), torch.tensor([2]), 1).paths.tolist()
+    [[[0, 1]]]
+    """
     B, T, L = nodes.shape
     device = nodes.device
     paths = torch.zeros((B, n, T), dtype=torch.int64, device=device)
@@ -68,14 +78,14 @@ def torch_top_n(nodes: Tensor, edges: Tensor, lengths: Tensor, n: int) -> Found:
     valid[lengths == 0, 0] = True  # the empty tagging
     if T == 0:
         return Found(paths, valid)
-    best = nodes[:, :1]  # [B, K, L] the k-th best score of a way to y; minus infinity where there are fewer ways
-    came = []  # [B, K, L] from which (j, p), as j * L + p, the k-th way to y came
+    best = nodes[:, :1]  # [B, K, L] the k-th best score of a path to y; minus infinity if there are fewer paths
+    came = []  # [B, K, L] from which (j, p), as j * L + p, the k-th path to y came
     for t in range(1, T):
         # best'[k,y] = node[t,y] + the k-th largest of best[j,p] + edge[p,y] over all j, p
         ways = (best.unsqueeze(3) + edges).flatten(1, 2)
         K = min(n, ways.shape[1])
         values, origin = ways.topk(K, dim=1)
-        # behind the end of its sentence, every way stays where it is
+        # beyond the end of its sentence, every path stays where it is
         going = (t < lengths).view(B, 1, 1)
         none = best.new_full((B, K - best.shape[1], L), -math.inf)
         stay = torch.arange(K * L, device=device).clamp(max=ways.shape[1] - 1).view(1, K, L)

@@ -1,7 +1,7 @@
-"""Texts with tags in, a network that is ready to learn out; the shared loop (sapo.learn) does the rest.
+"""Prepare a network for training in the shared loop (sapo.learn).
 
-Linear learners change `sapo.learn.Weights`; a network has weights of its own. To the loop and to the tagger it is an
-encoder with the identity for weights (see encoder.py).
+Linear learners change `sapo.learn.Weights`; a network has weights of its own. For the loop and the tagger, it is an
+encoder, and the weights are the identity (see encoder.py).
 """
 
 import dataclasses
@@ -31,7 +31,7 @@ Arrays = dict[str, np.ndarray]
 
 
 class NetworkWeights:
-    """A network while it learns: what the loop wants to know of it, and its state for a checkpoint."""
+    """A network in training, as a `sapo.learn.loop.Learned`: its weights, and its state for a checkpoint."""
 
     def __init__(self, encoder: NeuralEncoder, adam: Adam, bans: Floats) -> None:
         self.encoder, self.adam, self.bans = encoder, adam, bans
@@ -66,20 +66,20 @@ class NetworkWeights:
         return best or None
 
     def pay_penalties(self) -> None:
-        """Nothing is regularised."""
+        """Do nothing: a network is not regularised."""
 
     def w_complexity(self) -> float:
         with one_thread():  # the same to the last digit, however many threads there are
             return self.encoder.network.w_complexity()
 
     def encode(self, blocks: Sequence[Block], corpus: EncodedCorpus) -> EncodedCorpus:
-        """Return the corpus of these blocks as the network sees it now."""
+        """Return these blocks, encoded with the current network."""
         return self.encoder.encode_inputs(read_all(self.encoder.vocabulary, blocks), corpus.gold)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadyNetwork:
-    """A network that is ready to learn. `names` tell it from others in a checkpoint."""
+    """A network that is ready for training. `names` identify it in a checkpoint."""
 
     weights: NetworkWeights
     inputs: Inputs
@@ -95,7 +95,7 @@ class ReadyNetwork:
         settings: Settings,
         totals: Doubles,
     ) -> Iterator[int]:
-        """Learn from the sentences in about this order; say after each batch how many there were."""
+        """Learn from the sentences in about this order; yield the number of sentences after each batch."""
         weights.passes += 1
         with threads(settings.threads):
             yield from network_pass(
@@ -110,7 +110,7 @@ class ReadyNetwork:
             )
 
     def dev_set(self, dev: DevSet, blocks: Sequence[Block]) -> DevSet:
-        """Return the same sentences, to be scored anew by the network whenever they are evaluated."""
+        """Return the same dev set, encoded with the current network whenever it is evaluated."""
         encoder = self.weights.encoder
         inputs = read_all(encoder.vocabulary, blocks)
         return dataclasses.replace(dev, look=lambda corpus: encoder.encode_inputs(inputs, corpus.gold))
@@ -126,10 +126,10 @@ def begin_network(
     *,
     learner: str,
 ) -> ReadyNetwork:
-    """Return a network that has not learned yet, with the word vectors where there are some.
+    """Return a network before its first pass, initialised with word vectors if there are any.
 
-    `corpus` brings the tags, `templates` the columns to read and the features. The network learns as if nothing were
-    forbidden; taggings keep to `bans`.
+    `corpus` has the tags, `templates` the columns to read and the features. `bans` do not affect training, only
+    tagging. Raises SapoError if n is 'auto', or the word vectors cannot be read.
     """
     if isinstance(settings.n, str):
         raise SapoError(f"{learner} cannot measure how many taggings are worth it; give n a number, not {settings.n}")
@@ -148,7 +148,7 @@ def begin_network(
         torch.manual_seed(settings.seed)
         network = make_network(vocabulary, sized, labels, learner, n=settings.n, stop_ratio=settings.stop_ratio)
     if vectors is not None:
-        # of several words that are one in small letters, the first is the most frequent
+        # of several words that are the same in lower case, the first is the most frequent
         places = vocabulary.words.find([plain_word(word) for word in vectors.words])
         _, first = np.unique(places, return_index=True)
         network.use_vectors(torch.from_numpy(places[first].astype(np.int64) + 1), vectors.matrix[first])

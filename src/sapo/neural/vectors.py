@@ -1,7 +1,7 @@
-"""A file of word vectors in; words and a matrix out.
+"""Read a file of word vectors.
 
-Read are the text form (a word and its numbers a line, with or without a first line that tells how many there are and
-how wide they are) and the binary form of word2vec, both plain or zipped with gzip.
+It may be text, with a word and its numbers on each line, and optionally a first line with the number and the length of
+the vectors; or the binary format of word2vec. Both may be plain or gzip-compressed.
 """
 
 import gzip
@@ -21,16 +21,19 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
+    """Words and their vectors."""
+
     words: list[str]
     matrix: Floats  # [words, size]
 
     @property
     def size(self) -> int:
+        """The length of a vector."""
         return int(self.matrix.shape[1])
 
 
 def read_vectors(path: str | Path) -> Vectors:
-    """The vectors of a file, or one line that says what is wrong, and where."""
+    """Return the vectors of a file. Raise SapoError if it cannot be read; the message says where and why."""
     data = _read(path)
     if not data.strip():
         raise SapoError(f"{path}: the file of word vectors is empty")
@@ -38,7 +41,7 @@ def read_vectors(path: str | Path) -> Vectors:
     header = _header(first)
     if header is None:
         return _from_text(data, path, 1, None)
-    # binary numbers hardly ever do without the bytes that no text has
+    # binary numbers nearly always have bytes that never occur in text
     if not _begins_as_text(rest, header[1]) and _CONTROL.search(rest[: 1 << 16]):
         return _from_binary(rest, path, *header)
     return _from_text(rest, path, 2, header)
@@ -57,13 +60,13 @@ def _read(path: str | Path) -> bytes:
 
 
 def _header(line: bytes) -> tuple[int, int] | None:
-    """How many, and how wide: two whole numbers and nothing else."""
+    """Return the number and the length of the vectors, if the line is two whole numbers; otherwise None."""
     parts = line.split()
     return (int(parts[0]), int(parts[1])) if len(parts) == 2 and all(part.isdigit() for part in parts) else None
 
 
 def _begins_as_text(data: bytes, width: int) -> bool:
-    """Whether the first line is a word and its numbers."""
+    """Return whether the first line is a word and its numbers."""
     try:
         return len([float(field) for field in data[: 1 << 20].partition(b"\n")[0].split()[1:]]) == width
     except ValueError:
@@ -81,7 +84,7 @@ def _from_text(data: bytes, path: str | Path, first_line: int, header: tuple[int
         place = f"{path}:{number}"
         if width is None:
             width = len(fields) - 1
-        # from the right: a word may have blanks in it
+        # counted from the right, because a word may contain blanks
         if len(fields) <= width or width == 0:
             raise SapoError(f"{place}: expected a word and {width or 'some'} numbers, found {len(fields) - 1} numbers")
         try:

@@ -1,11 +1,11 @@
-"""A stack of taggers: each adds a column to a file, which the next ones may use.
+"""A pipeline of taggers: each adds a column to a file, and the following ones may use it.
 
-Models that are trained on the spot never tag a sentence that they saw.
+A model that is trained as part of the pipeline never tags a sentence that it was trained on.
 """
 
-from sapo.pipeline.lessons import cut
 from sapo.pipeline.overlap import left_out, overlap
 from sapo.pipeline.running import Report, run_pipeline
+from sapo.pipeline.step_data import cut
 from sapo.pipeline.steps import ReadyStep, Step, TrainedStep, parse_step
 from sapo.pipeline.watching import Watcher
 

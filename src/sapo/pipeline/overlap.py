@@ -1,24 +1,25 @@
-"""Sentences to train on and sentences to tag in; which of the first must be left out for the second, out.
+"""Find the training sentences that overlap with the sentences to tag, and must be left out.
 
 Two sentences overlap if
 
-- they have the same text, spaces aside: the same sentence, cut into other tokens maybe;
-- or share 8 tokens in a row;
-- or share 40 characters in a row, spaces aside, counted from the beginning of a token of each;
-- or the whole of one, of 2 to 7 tokens, stands in the other: a short title that has a header before it elsewhere.
+- they have the same text when spaces are ignored: the same sentence, perhaps with different tokens;
+- or they share 8 tokens in a row;
+- or they share 40 characters in a row, ignoring spaces, from the beginning of a token in each;
+- or one of them has 2 to 7 tokens and is contained in the other: for example a short title, which has a header before
+  it elsewhere.
 """
 
 from collections.abc import Iterator, Sequence
 
-RUN = 8  # tokens in a row that are no chance
-CHARACTERS = 40  # about as long, however it is cut into tokens
-SHORTEST = 2  # a single token stands in too many sentences to tell anything
+RUN = 8  # this many equal tokens in a row are hardly a coincidence
+CHARACTERS = 40  # about as long, however the text is divided into tokens
+SHORTEST = 2  # a single token occurs in too many sentences to mean anything
 
 Words = Sequence[str]
 
 
 def overlap(one: Words, other: Words) -> bool:
-    """Whether a model that saw one of these sentences should not tag the other.
+    """Return whether a model that was trained on one of these sentences should not tag the other.
 
     >>> overlap(["IL-2", "gene", "-induced"], ["IL-2", "gene-induced"])
     True
@@ -34,15 +35,15 @@ def overlap(one: Words, other: Words) -> bool:
 
 
 def left_out(training: Sequence[Words], blocks: Sequence[Sequence[Words]]) -> list[tuple[int, ...]]:
-    """For each block of sentences, the numbers of the training sentences that overlap with one of them.
+    """Return for each block of sentences the indices of the training sentences that overlap with any of them.
 
     >>> left_out([["a", "b"], ["c", "d"], ["e"]], [[["ab"]], [["e"], ["x"]]])
     [(0,), (2,)]
     """
-    # the blocks of a key are the bits of a number, so that many of them are joined in one step
-    seen: dict[object, int] = {}  # keys of the sentences to tag
+    # the blocks of a key are the bits of an integer, so that many blocks are joined in one step
+    seen: dict[object, int] = {}  # the keys of the sentences to tag
     whole: dict[tuple[str, ...], int] = {}  # short sentences to tag
-    inside: dict[tuple[str, ...], int] = {}  # short sentences of training that stand in a sentence to tag
+    inside: dict[tuple[str, ...], int] = {}  # short training sentences that a sentence to tag contains
     short = {tuple(words) for words in training if SHORTEST <= len(words) < RUN}
     lengths = sorted({len(words) for words in short})
     for number, block in enumerate(blocks):
@@ -71,7 +72,7 @@ def left_out(training: Sequence[Words], blocks: Sequence[Sequence[Words]]) -> li
 
 
 def _keys(words: Words) -> set[object]:
-    """Two sentences that have one of these in common overlap."""
+    """Return keys of a sentence; two sentences with a common key overlap."""
     text = "".join(words)
     keys: set[object] = {text, *_runs(words, RUN)}
     at = 0

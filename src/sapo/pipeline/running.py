@@ -1,4 +1,4 @@
-"""A column file and steps in, the file with one more column for each step out."""
+"""Run a pipeline: add a column to a column file for each step."""
 
 import dataclasses
 import itertools
@@ -17,7 +17,7 @@ from sapo.encode.strings import StringTable
 from sapo.errors import SapoError
 from sapo.kernels.types import Ints
 from sapo.learn.settings import AUTO
-from sapo.pipeline.lessons import CrossBlock, Lesson, plan, read_lesson, taught
+from sapo.pipeline.step_data import CrossBlock, StepData, plan_blocks, read_step_data, trained_taggers
 from sapo.pipeline.steps import ReadyStep, Step, check_names
 from sapo.pipeline.watching import Watcher
 from sapo.pipeline.widening import sentences_of, widened, with_column
@@ -27,12 +27,12 @@ from sapo.training.plan import make_settings
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a pipeline has done."""
+    """A summary of what a pipeline did."""
 
-    columns: tuple[str, ...]  # of the file that was written, in its order; the gold tag is called 'label'
+    columns: tuple[str, ...]  # the columns that were written, in order; the gold tag is called 'label'
     sentences: int
     tokens: int
-    left_out: dict[str, tuple[int, ...]]  # of a trained step: how many training sentences each block did without
+    left_out: dict[str, tuple[int, ...]]  # by trained step: the number of training sentences left out for each block
 
 
 def run_pipeline(
@@ -48,12 +48,27 @@ def run_pipeline(
     watcher: Watcher | None = None,
     **settings: Any,
 ) -> Report:
-    """Add a column for each step, which the steps after it may use.
+    """Read the column file `source`, add a column for each step, and write the result to `target`.
 
-    The last of several columns of `source` is the gold tag, unless `labelled` is false, and stays last. With `cross`,
-    steps that are trained on the spot tag in so many blocks, each by a model that was trained without what overlaps
-    with the block; without it, training data that overlaps with `source` is refused. `settings` are those of
-    `sapo.train` (epochs, seed ...), for these steps.
+    Each step may use the columns of the steps before it. If `source` has several columns, the last one is the gold tag,
+    and stays last; `labelled=False` says that there is no gold tag.
+
+    Steps that are trained as part of the pipeline must not tag sentences that they were trained on. With `cross`, they
+    tag `source` in that many blocks, each with a model that was trained without the sentences that overlap with the
+    block. Otherwise, SapoError is raised if the training data overlaps with `source`. `settings` are options of
+    `sapo.train` (epochs, seed ...) for these steps.
+
+    >>> import tempfile
+    >>> from sapo.pipeline import parse_step
+    >>> temporary = tempfile.TemporaryDirectory()
+    >>> directory = Path(temporary.name)
+    >>> _ = (directory / "train.txt").write_text("no DT\\nrain NN\\n\\n")
+    >>> _ = (directory / "input.txt").write_text("rain\\n\\n")
+    >>> step = parse_step(f"pos={directory / 'train.txt'}")
+    >>> report = run_pipeline(directory / "input.txt", directory / "output.txt", [step], epochs=2)
+    >>> report.columns, (directory / "output.txt").read_text()
+    (('word', 'pos'), 'rain NN\\n\\n')
+    >>> temporary.cleanup()
     """
     watcher = watcher or Watcher()
     steps = tuple(steps)
@@ -62,28 +77,29 @@ def run_pipeline(
     first, blocks = _read_input(source, columns, labelled, format)
     check_names(steps, first.columns, first.name)
     have = [name for name in first.columns if name != LABEL]
-    teachers = []
+    tag_sources = []
     for step in steps:
-        teachers.append(_teacher(step, have, first.name))
+        tag_sources.append(_tag_source(step, have, first.name))
         have.append(step.column)
     plans: list[list[CrossBlock]] = [[] for _ in steps]
-    batches: Iterable[list[Block]] = ([block] for block in blocks)  # ready models take any length, piece by piece
-    if any(isinstance(teacher, Lesson) for teacher in teachers):
-        held = list(blocks)  # lessons need to know all of the input
+    # ready models tag input of any length, block by block
+    batches: Iterable[list[Block]] = ([block] for block in blocks)
+    if any(isinstance(tag_source, StepData) for tag_source in tag_sources):
+        held = list(blocks)  # overlaps are only known once all of the input is read
         words = [sentence.words for block in held for sentence in block_sentences(block)]
         plans = [
-            plan(teacher, words, cross, first.name, watcher) if isinstance(teacher, Lesson) else []
-            for teacher in teachers
+            plan_blocks(tag_source, words, cross, first.name, watcher) if isinstance(tag_source, StepData) else []
+            for tag_source in tag_sources
         ]
         batches = [held]
     sentences = tokens = 0
     with write_file(target) as stream:
         for batch in batches:
-            for step, teacher, cross_blocks in zip(steps, teachers, plans, strict=True):
-                if isinstance(teacher, Lesson):
-                    pairs = taught(teacher, cross_blocks, step.column, watcher, **settings)
+            for step, tag_source, cross_blocks in zip(steps, tag_sources, plans, strict=True):
+                if isinstance(tag_source, StepData):
+                    pairs = trained_taggers(tag_source, cross_blocks, step.column, watcher, **settings)
                 else:
-                    pairs = iter([(teacher, [CrossBlock(1, 0, sum(map(_count, batch)), ())])])
+                    pairs = iter([(tag_source, [CrossBlock(1, 0, sum(map(_count, batch)), ())])])
                 batch = _tag(batch, step.column, pairs, threads)
             for block in batch:
                 stream.write(widened(block))
@@ -124,7 +140,7 @@ def _read_input(
             "make one with sapo convert"
         )
     blocks = read_blocks(source, format=chosen, labelled=False)
-    leading = []  # what stands before the first sentence is copied, too
+    leading = []  # what comes before the first sentence is copied, too
     for block in blocks:
         leading.append(block)
         if _count(block):
@@ -144,29 +160,32 @@ def _read_input(
     return dataclasses.replace(first, columns=names), named
 
 
-def _teacher(step: Step, have: Sequence[str], source: str) -> Tagger | Lesson:
-    """What a step tags with. It must find its columns in the input or among those of the steps before it."""
-    teacher: Tagger | Lesson
+def _tag_source(step: Step, have: Sequence[str], source: str) -> Tagger | StepData:
+    """Return what a step tags with: a tagger, or the data to train one on.
+
+    Raises SapoError if the input and the steps before it do not have the columns that it needs.
+    """
+    tag_source: Tagger | StepData
     if isinstance(step, ReadyStep):
-        teacher, needs, name = (tagger := Tagger.load(step.model)), tagger.columns, str(step.model)
+        tag_source, needs, name = (tagger := Tagger.load(step.model)), tagger.columns, str(step.model)
         if not needs:
             raise SapoError(f"{name}: was trained on ready-made features and cannot tag a file; use it from Python")
     else:
-        teacher = read_lesson(step)
-        needs, name = teacher.needs, teacher.name
+        tag_source = read_step_data(step)
+        needs, name = tag_source.needs, tag_source.name
     for column in needs:
         if column not in have:
             raise SapoError(
                 f"step '{step.column}': {name} needs the column '{column}', but {source} and the steps before have "
                 f"only {', '.join(have)} (the gold tag does not count)"
             )
-    return teacher
+    return tag_source
 
 
 def _tag(
     blocks: Sequence[Block], column: str, pairs: Iterator[tuple[Tagger, list[CrossBlock]]], threads: int
 ) -> list[Block]:
-    """The blocks with a column of tags, each sentence tagged by the tagger of its cross-block."""
+    """Return the blocks with a further column of tags; each sentence is tagged by the tagger of its cross-block."""
     sentence_ends = [0, *itertools.accumulate(map(_count, blocks))]
     tags: list[Ints] = [np.full(int(block.offsets[-1]), -1, np.int32) for block in blocks]
     labels = StringTable()

@@ -1,4 +1,4 @@
-"""What a step of a pipeline is, and how it is written: `pos=pos.sapo` or `pos=train.txt,more.txt`."""
+"""The steps of a pipeline, as values and as text: `pos=pos.sapo` or `pos=train.txt,more.txt`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,12 +6,16 @@ from pathlib import Path
 from sapo.corpus import LABEL
 from sapo.errors import SapoError
 
-MODEL = ".sapo"  # how the name of a model ends
+MODEL = ".sapo"  # the file extension of models
 
 
 @dataclass(frozen=True, slots=True)
 class ReadyStep:
-    """A column that a trained model adds."""
+    """Add a column with a model that is trained already.
+
+    >>> ReadyStep("pos", "pos.sapo").column
+    'pos'
+    """
 
     column: str
     model: str | Path
@@ -19,18 +23,24 @@ class ReadyStep:
 
 @dataclass(frozen=True, slots=True)
 class TrainedStep:
-    """A column that a model adds which is trained on the spot, on these files."""
+    """Add a column with a model that the pipeline trains on these files.
+
+    >>> TrainedStep("pos", ("train.txt",), template="pos").files
+    ('train.txt',)
+    """
 
     column: str
     files: tuple[str | Path, ...]
-    template: str | Path | None = None  # a preset or a file; by default what suits the tags
+    template: str | Path | None = None  # a preset or a file; default: the preset that suits the tags
 
 
 Step = ReadyStep | TrainedStep
 
 
 def parse_step(text: str, template: str | None = None) -> Step:
-    """A step as it is written on the command line: a name that ends in .sapo is a model, others are training files.
+    """Return the step that is written as on the command line.
+
+    A file that ends in .sapo is a model; other files are training data. Raises SapoError if the text is not a step.
 
     >>> parse_step("pos=pos.sapo")
     ReadyStep(column='pos', model='pos.sapo')
@@ -52,7 +62,7 @@ def parse_step(text: str, template: str | None = None) -> Step:
 
 
 def check_names(steps: tuple[Step, ...], columns: tuple[str, ...], source: str) -> None:
-    """Every step adds a column of its own."""
+    """Raise SapoError unless every step adds a new column with a valid name."""
     have = list(columns)
     for step in steps:
         if not step.column.isidentifier() or step.column == LABEL:

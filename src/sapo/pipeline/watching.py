@@ -1,16 +1,23 @@
-"""Who wants to know how far a pipeline is."""
+"""Watch the progress of a pipeline."""
 
 from sapo.learn import Observer
 
 
 class Watcher(Observer):
-    """Is told what a pipeline does. This one says nothing; override what you want to know."""
+    """Watch a pipeline. This class does nothing; override the methods you need.
+
+    >>> class Printer(Watcher):
+    ...     def say(self, message):
+    ...         print(message)
+    >>> Printer().say("training pos")
+    training pos
+    """
 
     def say(self, message: str) -> None:
-        """Something was done."""
+        """Called with a message when something is done."""
 
     def training(self, what: str) -> None:
-        """The passes that follow train this."""
+        """Called before training; `what` is trained in the passes that follow."""
 
     def tagged(self, tokens: int) -> None:
-        """So many tokens are tagged."""
+        """Called with the number of tokens tagged so far."""

@@ -1,4 +1,4 @@
-"""A block of a column file and tags in, the block with one more column out; in the end its bytes."""
+"""Add a column of tags to a block of a column file, and write such a block."""
 
 import dataclasses
 import re
@@ -16,7 +16,7 @@ from sapo.kernels.types import Ints
 
 
 def with_column(block: Block, name: str, tags: Ints, labels: Sequence[str]) -> Block:
-    """The block with the column `labels[tags[t]]`; the labels are put behind its bytes, once each."""
+    """Return the block with the column `labels[tags[t]]`; each label is appended once to the bytes of the block."""
     encoded = [label.encode("utf-8", "surrogatepass") for label in labels]
     ends = len(block.data) + np.cumsum([len(label) for label in encoded], dtype=np.int32)
     starts = ends - np.array([len(label) for label in encoded], np.int32)
@@ -30,7 +30,7 @@ def with_column(block: Block, name: str, tags: Ints, labels: Sequence[str]) -> B
 
 
 def sentences_of(block: Block, first: int, last: int) -> Block:
-    """The sentences from `first` to before `last`, to be tagged, but not to be written."""
+    """Return a block of the sentences `first`, ..., `last` - 1. It can be tagged, but not written."""
     begin, end = int(block.offsets[first]), int(block.offsets[last])
     return dataclasses.replace(
         block,
@@ -42,7 +42,10 @@ def sentences_of(block: Block, first: int, last: int) -> Block:
 
 
 def widened(block: Block) -> bytes:
-    """The file's own bytes with the columns that were added: before the gold tag, or else at the end of the line."""
+    """Return the bytes of the file with the added columns: before the gold tag, or else at the end of the line.
+
+    Raises SapoError if a tag cannot be written, or a comment would be read as a token.
+    """
     scanned = block.origin_as(ScannedOrigin).scanned
     separator = b"\t" if scanned.layout.tabs else b" "
     gold = LABEL in block.columns
@@ -63,7 +66,7 @@ def widened(block: Block) -> bytes:
 
 
 def _check_comments(scanned: Scanned, columns: int, name: str) -> None:
-    """A line that begins with # is a comment by its number of fields, which the words now have."""
+    """Raise SapoError if a comment now has as many fields as a line with a token, since it would be read as one."""
     whole = scanned.data.tobytes()
     if b"#" not in whole:
         return

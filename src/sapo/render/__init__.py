@@ -1,1 +1,1 @@
-"""What the other rooms return, as text, HTML and plots for people."""
+"""Render results as text, HTML and figures."""

@@ -1,4 +1,4 @@
-"""Points of precision and recall in, a figure as SVG or PNG out."""
+"""Show precision and recall by bias, as a table or as a figure."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -9,11 +9,29 @@ from sapo.tagger.bias_curve import OperatingPoint
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["check_matplotlib", "draw_curve"]
+__all__ = ["check_matplotlib", "curve_table", "draw_curve"]
+
+
+def curve_table(points: Sequence[OperatingPoint]) -> str:
+    """Return the points as a table in which the best F1 is marked.
+
+    >>> from sapo.evaluate import SpanCounts
+    >>> print(curve_table([OperatingPoint(0.0, SpanCounts(4, 2, 1)), OperatingPoint(0.5, SpanCounts(4, 1, 1))]))
+     bias  precision  recall     F1  found
+    +0.00      50.00   25.00  33.33      2
+    +0.50     100.00   25.00  40.00      1  best F1
+    """
+    best = max(points, key=lambda point: point.spans.f1)
+    lines = [" bias  precision  recall     F1  found"]
+    for point in points:
+        spans = point.spans
+        numbers = f"{100 * spans.precision:9.2f}  {100 * spans.recall:6.2f}  {100 * spans.f1:5.2f}  {spans.found:5d}"
+        lines.append(f"{point.bias:+5.2f}  {numbers}{'  best F1' * (point is best)}")
+    return "\n".join(lines)
 
 
 def draw_curve(points: Sequence[OperatingPoint], format: str = "svg") -> bytes:
-    """Precision by recall, every point with its bias; and all three numbers by bias. The format is svg or png."""
+    """Return a figure, as svg or png: precision by recall, and precision, recall and F1 by bias."""
     best = max(points, key=lambda point: point.spans.f1)
 
     def by_recall(axes: "Axes") -> None:

@@ -1,4 +1,4 @@
-"""An explanation in, one small page of HTML out: bars to the left and right, no scripts, nothing from outside."""
+"""Render an explanation as a small HTML page with bars, without scripts or external files."""
 
 from html import escape
 from importlib.resources import files
@@ -22,6 +22,7 @@ KINDS = {"feature": "", "transition": "transition", "edge feature": "edge featur
 
 
 def explanation_page(why: Explanation) -> str:
+    """Return the explanation as an HTML page."""
     style = files("sapo.render").joinpath("explanation.css").read_text("utf-8")
     parts = [
         f"<h1>Why {escape(why.tag)}?</h1>",

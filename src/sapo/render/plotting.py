@@ -1,4 +1,4 @@
-"""Panels in, a figure as SVG and PNG out: the look of all figures, the same bytes for the same numbers."""
+"""Draw figures as SVG or PNG in a common style; the same numbers always give the same bytes."""
 
 import io
 from collections.abc import Callable, Mapping
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's palette, which colour-blind readers can tell apart.
+# Okabe and Ito's palette, which colour-blind readers can distinguish.
 VERMILLION, BLUE, ORANGE, SKY, GREEN, PURPLE = "#D55E00", "#0072B2", "#E69F00", "#56B4E9", "#009E73", "#CC79A7"
 BLACK, GREY = "#000000", "#7F7F7F"
-LOOK: Any = {  # of matplotlib's settings
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same on every machine
+LOOK: Any = {  # settings of matplotlib
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so it is the same on every machine
     "font.size": 9,
     "axes.titlesize": 9.5,
     "axes.titleweight": "bold",
@@ -33,7 +33,7 @@ LOOK: Any = {  # of matplotlib's settings
     "hatch.linewidth": 0.8,
     "figure.facecolor": "white",
     "savefig.dpi": 160,
-    "svg.fonttype": "path",  # what a reader sees does not depend on the fonts he has
+    "svg.fonttype": "path",  # the figure does not depend on the reader's fonts
     "path.simplify": False,
 }
 PANEL_WIDTH, LEGEND_HEIGHT = 3.4, 0.25
@@ -41,7 +41,7 @@ PANEL_WIDTH, LEGEND_HEIGHT = 3.4, 0.25
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One set of axes: what it shows, and how it is drawn."""
+    """One set of axes, with its title and the function that draws it."""
 
     title: str
     draw: Callable[["Axes"], None]
@@ -49,19 +49,19 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure: panels side by side, and below them a legend of lines, each with its name and look."""
+    """A figure: panels side by side, and below them a legend with the name and style of each line."""
 
     name: str
     title: str
     caption: str
     panels: tuple[Panel, ...]
-    columns: int  # at most
+    columns: int  # maximum number of panels in a row
     legend: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     panel_height: float = 2.5
 
 
 def check_matplotlib() -> None:
-    """Say in one line what to install, before any work is done."""
+    """Raise SapoError if matplotlib is not installed."""
     try:
         import matplotlib as _  # noqa: F401
     except ImportError:
@@ -69,6 +69,7 @@ def check_matplotlib() -> None:
 
 
 def save(picture: Picture, most_columns: int, format: str) -> bytes:
+    """Return the figure, with at most this many panels in a row, as svg or png."""
     from matplotlib import rc_context
 
     with rc_context({**LOOK, "svg.hashsalt": f"{picture.name}-{most_columns}"}):

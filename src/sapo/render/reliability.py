@@ -1,4 +1,4 @@
-"""Calibration in, reliability diagrams out: how often answers of a confidence are right, beside the diagonal."""
+"""Draw reliability diagrams: how often answers of a given confidence are correct, compared with the diagonal."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def draw_reliability(calibration: Calibration, format: str) -> bytes:
-    """A panel each for tokens, spans and sentences, as svg or png."""
+    """Return a figure, as svg or png, with a panel each for tokens, spans and sentences."""
     panels = []
     for kind, exact in calibration.exact.items():
         lines = {"all taggings": exact, f"top {calibration.n}": calibration.top_n[kind]}

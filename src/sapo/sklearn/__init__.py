@@ -1,1 +1,1 @@
-"""The estimator for scikit-learn, and the drop-in for sklearn-crfsuite. Works without scikit-learn, too."""
+"""The scikit-learn estimator, and the drop-in replacement for sklearn-crfsuite. scikit-learn itself is optional."""

@@ -1,4 +1,4 @@
-"""What an estimator is: the one of scikit-learn where that is installed, else the little of it that we need."""
+"""The base class of estimators: scikit-learn's if it is installed, otherwise the parts of it that we need."""
 
 import inspect
 from typing import TYPE_CHECKING, Any, Self
@@ -7,16 +7,21 @@ from sapo.errors import SapoError
 
 
 class PlainEstimator:
-    """Parameters are the arguments of `__init__`, which stores them under their names and does nothing else."""
+    """An estimator without scikit-learn.
+
+    Its parameters are the arguments of `__init__`, which stores them under their names and does nothing else.
+    """
 
     @classmethod
     def _get_param_names(cls) -> list[str]:
         return sorted(name for name in inspect.signature(cls).parameters)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return all parameters by name. `deep` has no effect; scikit-learn passes it."""
         return {name: getattr(self, name) for name in self._get_param_names()}
 
     def set_params(self, **params: Any) -> Self:
+        """Set parameters by name. Raise ValueError if there is no such parameter."""
         known = self._get_param_names()
         for name, value in params.items():
             if name not in known:
@@ -45,8 +50,8 @@ else:
         Estimator = PlainEstimator
 
         class _BaseNotFittedError(ValueError, AttributeError):
-            """As scikit-learn has it."""
+            """The same bases as scikit-learn's error."""
 
 
 class NotFittedError(SapoError, _BaseNotFittedError):
-    """An error of ours and of scikit-learn's."""
+    """Raised before `fit`; both a SapoError and scikit-learn's NotFittedError."""

@@ -1,4 +1,4 @@
-"""`sklearn_crfsuite.CRF` by name, arguments and methods, with the learners of sapo behind them."""
+"""The arguments and methods of `sklearn_crfsuite.CRF`, implemented with the learners of sapo."""
 
 import math
 import warnings
@@ -11,10 +11,10 @@ from sapo.learn import Settings
 from sapo.model import model_bytes
 from sapo.sklearn.fitted import FittedLabeler
 from sapo.sklearn.metrics import flat_accuracy_score
-from sapo.sklearn.sequences import Label, Pairs
+from sapo.sklearn.sequences import Label, LabelledSequences
 from sapo.training.plan import LabelOptions, Plan
 
-# By algorithm: the learner, and what is not the same.
+# For each algorithm the learner that replaces it, and how they differ.
 LEARNERS = {
     "lbfgs": ("crf", "the same model and objective, c1 |w| + c2 |w|^2, by stochastic gradient instead of L-BFGS"),
     "l2sgd": ("crf", "the same model, objective and kind of method; the start rate is calibrated in another way"),
@@ -22,7 +22,7 @@ LEARNERS = {
     "pa": ("mira-avg", "1-best MIRA, which is passive aggressive with the number of wrong labels as the cost"),
     "arow": ("mira-avg", "there is no AROW here; 1-best MIRA is the nearest"),
 }
-PASSES = 30  # at most: a pass of a stochastic method does more than an iteration of L-BFGS
+PASSES = 30  # maximum; a pass of a stochastic method does more than an iteration of L-BFGS
 WITHOUT_MEANING = (
     "num_memories",
     "epsilon",
@@ -45,7 +45,7 @@ WITHOUT_MEANING = (
 
 
 class CRF(FittedLabeler):
-    """A drop-in for `sklearn_crfsuite.CRF`; see docs/scikit-learn.md for what is not the same.
+    """A drop-in replacement for `sklearn_crfsuite.CRF`; docs/scikit-learn.md lists the differences.
 
     >>> X = [[{"word": "a"}, {"word": "dog"}], [{"word": "the"}, {"word": "cat"}]]
     >>> crf = CRF(algorithm="lbfgs", c2=0.1, max_iterations=20).fit(X, [["DT", "NN"], ["DT", "NN"]])
@@ -53,7 +53,7 @@ class CRF(FittedLabeler):
     ['DT', 'NN']
     """
 
-    note_: str  # what the algorithm became
+    note_: str  # which learner replaced the algorithm, and how they differ
     training_log_: list[dict[str, Any]]
 
     def __init__(
@@ -117,7 +117,7 @@ class CRF(FittedLabeler):
         self.trainer_cls = trainer_cls
 
     def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None) -> Self:
-        """Train a model; with a dev set, keep the pass that is best there."""
+        """Train a model on sequences X with labels y. With a dev set, keep the pass that scores best on it."""
         learner, self.note_ = self._learner()
         self._warn()
         settings, l1_ratio = self._settings(learner)
@@ -141,25 +141,25 @@ class CRF(FittedLabeler):
         return self
 
     def predict_single(self, xseq: Any) -> list[Label]:
-        """The labels of one sequence."""
+        """Return the labels of one sequence."""
         return self.predict([xseq])[0]
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[Label, float]]:
-        """For each token of one sequence the probability of each label."""
+        """Return the probability of each label, for each token of one sequence."""
         return self.predict_marginals([xseq])[0]
 
     def score(self, X: Any, y: Any) -> float:
-        """The part of the tokens with the right label, as sklearn-crfsuite has it."""
+        """Return the share of tokens with the correct label, as sklearn-crfsuite does."""
         return flat_accuracy_score(y, self.predict(X))
 
     @property
     def size_(self) -> int:
-        """Bytes of the model file."""
+        """The size of the model file in bytes."""
         return len(model_bytes(self.tagger_.model))
 
     @property
     def num_attributes_(self) -> int:
-        """How many features the model knows."""
+        """The number of features."""
         return self.tagger_.model.encoder.features
 
     @property
@@ -169,7 +169,7 @@ class CRF(FittedLabeler):
 
     @property
     def state_features_(self) -> dict[tuple[str, Label], float]:
-        """(feature, label): weight, for all weights that are not 0."""
+        """The weights that are not 0, by feature and label."""
         counts, columns, values = self.tagger_.model.parameters.rows.entries()
         names, labels = self.attributes_, self._labels(self.tagger_.labels)
         rows = np.repeat(np.arange(len(counts)), counts)
@@ -180,7 +180,7 @@ class CRF(FittedLabeler):
 
     @property
     def transition_features_(self) -> dict[tuple[Label, Label], float]:
-        """(label, next label): weight, for all weights that are not 0."""
+        """The transition weights that are not 0, by label and next label."""
         labels, edges = self._labels(self.tagger_.labels), self.tagger_.model.parameters.edges
         return {(labels[p], labels[y]): float(edges[p, y]) for p, y in np.argwhere(edges).tolist()}
 
@@ -194,16 +194,18 @@ class CRF(FittedLabeler):
         return learner, f"{algorithm} became {learner}: {note}"
 
     def _settings(self, learner: str) -> tuple[Settings, float]:
-        """Return the settings, and the strength of L1 beside L2 as a part of it."""
+        """Return the settings, and the strength of L1 as a fraction of the strength of L2."""
         wanted = PASSES if self.max_iterations is None else self.max_iterations
-        epochs = min(wanted, PASSES) if isinstance(wanted, int | np.integer) else wanted  # Settings refuse others
+        epochs = (
+            min(wanted, PASSES) if isinstance(wanted, int | np.integer) else wanted
+        )  # Settings raises an error for other types
         if learner != "crf":
             return Settings(epochs=epochs), 0.0
         c1 = _strength("c1", self.c1, 0.0) if self.algorithm != "l2sgd" else 0.0
         c2 = _strength("c2", self.c2, 1.0)
         if c2 == 0:
             return Settings(epochs=epochs, regulariser="l1" if c1 else "none", strength=c1), 0.0
-        # c2 |w|^2 there is strength / 2 |w|^2 here
+        # CRFsuite's c2 |w|^2 is strength / 2 |w|^2 here
         return Settings(epochs=epochs, strength=2 * c2), c1 / (2 * c2)
 
     def _warn(self) -> None:
@@ -211,7 +213,7 @@ class CRF(FittedLabeler):
         if given:
             warnings.warn(f"these arguments of CRFsuite have no meaning here: {', '.join(given)}", stacklevel=3)
 
-    def _pairs(self, X: Any, y: Any, names: tuple[str, str] = ("X", "y")) -> tuple[Pairs, type[Label]]:
+    def _pairs(self, X: Any, y: Any, names: tuple[str, str] = ("X", "y")) -> tuple[LabelledSequences, type[Label]]:
         pairs, kind = super()._pairs(X, y, names)
         return list(zip(_features([tokens for tokens, _ in pairs]), [tags for _, tags in pairs], strict=True)), kind
 
@@ -220,7 +222,7 @@ class CRF(FittedLabeler):
 
 
 def _features(sequences: list[list[Any]]) -> list[list[Any]]:
-    """To CRFsuite a token is a dictionary, or some names of features in whatever container."""
+    """Return tokens as lists or dictionaries; CRFsuite also accepts tuples and sets of feature names."""
     if any(isinstance(tokens[0], tuple | set | frozenset) for tokens in sequences if tokens):
         return [[token if isinstance(token, dict | str) else sorted(token) for token in tokens] for tokens in sequences]
     return sequences

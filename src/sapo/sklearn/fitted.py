@@ -1,6 +1,6 @@
-"""What all estimators here do once they are fitted: predict, score, and travel between processes.
+"""What fitted estimators have in common: prediction, evaluation and pickling.
 
-A pickle of one holds its parameters and the bytes of its model file.
+A pickle contains the parameters and the bytes of the model file.
 """
 
 import re
@@ -15,7 +15,7 @@ from sapo.errors import SapoError
 from sapo.evaluate import Scores, score
 from sapo.model import model_bytes, model_from_bytes
 from sapo.sklearn.base import Estimator, NotFittedError
-from sapo.sklearn.sequences import Label, Pairs, labelled_pairs, token_sequences
+from sapo.sklearn.sequences import Label, LabelledSequences, labelled_pairs, token_sequences
 from sapo.tagger import Tagger, Tagging
 from sapo.tagger.files import check_no_missing
 from sapo.tags import looks_like_spans
@@ -26,7 +26,7 @@ R = TypeVar("R")
 
 
 class FittedLabeler(Estimator):
-    """A trained tagger behind the methods of scikit-learn."""
+    """The base class of the estimators: a trained tagger with the methods of scikit-learn."""
 
     classes_: list[Label]
     n_iter_: int
@@ -34,7 +34,7 @@ class FittedLabeler(Estimator):
 
     @property
     def tagger_(self) -> Tagger:
-        """The trained `sapo.Tagger`."""
+        """The trained `sapo.Tagger`. Raise NotFittedError before `fit`."""
         tagger: Tagger | None = vars(self).get("_tagger")
         if tagger is None:
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
@@ -44,12 +44,12 @@ class FittedLabeler(Estimator):
         return "_tagger" in vars(self)
 
     def predict(self, X: Any) -> list[list[Label]]:
-        """The labels of each sequence."""
+        """Return the labels of each sequence."""
         tagger = self.tagger_
         return [self._labels(tags) for tags in tagger.tag_many(self._tokens(X))]
 
     def predict_marginals(self, X: Any) -> list[list[dict[Label, float]]]:
-        """For each token the probability of each label, over all taggings."""
+        """Return the probability of each label over all taggings, for each token."""
         tagger = self.tagger_
         names = self._labels(tagger.labels)
         unseen = dict.fromkeys(self.classes_, 0.0)
@@ -59,19 +59,22 @@ class FittedLabeler(Estimator):
         ]
 
     def predict_nbest(self, X: Any, n: int = 5) -> list[list[Tagging]]:
-        """The n best taggings of each sequence, best first, with their probabilities among these n."""
+        """Return the n best taggings of each sequence, best first, with their probabilities (see `sapo.Tagging`)."""
         tagger = self.tagger_
         return self._one_by_one(X, lambda tokens: [self._with_labels(found) for found in tagger.nbest(tokens, n)])
 
     def predict_spans(self, X: Any) -> list[list[TaggedSpan]]:
-        """The spans of each sequence (start, end, type) with their probabilities over all taggings."""
+        """Return the spans (start, end, type) of each sequence, with their probabilities over all taggings.
+
+        Raises SapoError if the labels do not mark spans.
+        """
         tagger = self.tagger_
         if not looks_like_spans(tagger.labels):
             raise SapoError(f"these labels mark no spans, as B-X, I-X and O do: {', '.join(tagger.labels)[:60]}")
         return self._one_by_one(X, tagger.spans)
 
     def evaluate(self, X: Any, y: Any) -> Scores:
-        """All scores: tokens, sequences and, where the labels mark spans, spans."""
+        """Return all scores: of tokens, of sequences and, if the labels mark spans, of spans."""
         tagger = self.tagger_
         pairs, kind = self._pairs(X, y)
         self._check_kind(kind)
@@ -84,7 +87,7 @@ class FittedLabeler(Estimator):
 
     def _train(self, plan: Plan, kind: type[Label]) -> Outcome:
         outcome = start(plan).finish()
-        if outcome.stop.interrupted:  # a search over parameters must not take this for a result
+        if outcome.stop.interrupted:  # a parameter search must not treat this as a result
             raise KeyboardInterrupt
         self._tagger = outcome.tagger
         self._kind = kind
@@ -93,10 +96,10 @@ class FittedLabeler(Estimator):
         self.n_iter_ = len(outcome.history)
         return outcome
 
-    def _pairs(self, X: Any, y: Any, names: tuple[str, str] = ("X", "y")) -> tuple[Pairs, type[Label]]:
+    def _pairs(self, X: Any, y: Any, names: tuple[str, str] = ("X", "y")) -> tuple[LabelledSequences, type[Label]]:
         return labelled_pairs(X, y, columns=self._takes_columns(), names=names)
 
-    def _dev_pairs(self, X_dev: Any, y_dev: Any, kind: type[Label]) -> Pairs | None:
+    def _dev_pairs(self, X_dev: Any, y_dev: Any, kind: type[Label]) -> LabelledSequences | None:
         if (X_dev is None) != (y_dev is None):
             raise SapoError("give both X_dev and y_dev, or none of them")
         if X_dev is None:
@@ -110,7 +113,7 @@ class FittedLabeler(Estimator):
         return token_sequences(X, columns=self._takes_columns())
 
     def _one_by_one(self, X: Any, work: Callable[[list[Any]], R]) -> list[R]:
-        """What becomes of each sequence; an error names it by its number in X."""
+        """Return `work(tokens)` for each sequence; errors name the sequence by its index in X."""
         found = []
         for number, tokens in enumerate(self._tokens(X)):
             try:
@@ -122,7 +125,7 @@ class FittedLabeler(Estimator):
         return found
 
     def _takes_columns(self) -> bool:
-        """Whether a token that comes as a list is a row of columns; else it is a list of features."""
+        """Return whether a token that is a list is a row of columns; otherwise it is a list of features."""
         return bool(self._tagger.columns) if "_tagger" in vars(self) else False
 
     def _labels(self, names: Sequence[str]) -> list[Label]:
@@ -159,5 +162,5 @@ class FittedLabeler(Estimator):
         return tags
 
     def _more_tags(self) -> dict[str, Any]:
-        """The same for scikit-learn before 1.6."""
+        """Return the same tags for scikit-learn before 1.6."""
         return {"X_types": ["string", "dict"], "requires_y": True, "no_validation": True}

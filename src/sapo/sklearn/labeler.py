@@ -1,4 +1,4 @@
-"""Sequences and labels in, a fitted estimator out."""
+"""`SequenceLabeler`: sapo as a scikit-learn estimator."""
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -11,25 +11,25 @@ from sapo.encode.importance import BALANCED
 from sapo.errors import SapoError
 from sapo.learn.settings import AUTO
 from sapo.sklearn.fitted import FittedLabeler
-from sapo.sklearn.sequences import Label, Pairs
+from sapo.sklearn.sequences import Label, LabelledSequences
 from sapo.tagger.tagger import Tagger
 from sapo.training.plan import LearningOptions, make_plan
 from sapo.training.update import Trainer
 
 
 class SequenceLabeler(FittedLabeler):
-    """Label sequences, as an estimator of scikit-learn.
+    """A sequence labeler for scikit-learn.
 
-    The parameters are those of `sapo.train`: `template` makes features of words (a preset or a file), `columns` names
-    the columns of tokens that are tuples, `learner` and the others are as in `sapo.Settings`; a rate of 'auto' is
-    calibrated on the data. `random_state` is a whole number, or a generator of numpy from which one is drawn.
+    The parameters are those of `sapo.train`. `template` is a preset or a template file that turns words into features;
+    `columns` names the columns of tokens that are tuples; `learner` and the following ones are as in `sapo.Settings`. A
+    rate of 'auto' is calibrated on the data. `random_state` is an integer, or a NumPy generator that draws one.
 
-    Taggings keep to the tag scheme of the data (`constraints`) and to `rules`; `scheme` learns the labels in another
-    scheme; the label `missing` stands for one that is not known. `class_weight` is 'balanced', or has a weight for some
-    of the labels: the others have 1. `network` has the options of a neural learner, such as
-    {"batch": 8} (see `sapo.neural.options`).
+    Taggings follow the tag scheme of the data (`constraints`) and the `rules`; `scheme` learns the labels in another
+    scheme; the label `missing` marks tokens whose label is unknown. `class_weight` is 'balanced', or a weight for some
+    of the labels; the other labels have weight 1. `network` has the options of a neural learner, such as {"batch": 8}
+    (see `sapo.neural.options`).
 
-    A token is a string, a tuple of columns (word, pos, ...), or its features as a dictionary or a list.
+    A token is a string, a tuple of columns (word, pos, ...), or a dictionary or list of features.
 
     >>> labeler = SequenceLabeler(template="pos").fit([["a", "dog"], ["the", "cat"]], [["DT", "NN"], ["DT", "NN"]])
     >>> labeler.predict([["the", "dog"]])
@@ -94,9 +94,10 @@ class SequenceLabeler(FittedLabeler):
         self.network = network
 
     def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None, sample_weight: Any = None) -> Self:
-        """Train anew. With a dev set training stops when it gets no better there, and the best pass is kept.
+        """Train a new model on sequences X with labels y.
 
-        `sample_weight` has one number for each sequence: how much it counts in learning.
+        With a dev set, training stops when the dev score no longer improves, and the best pass is kept. `sample_weight`
+        has a number for each sequence: how much it counts in training.
         """
         self._forget()
         pairs, kind = self._pairs(X, y)
@@ -104,9 +105,13 @@ class SequenceLabeler(FittedLabeler):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Iterable[Label] | None = None, sample_weight: Any = None) -> Self:
-        """Learn from some more sequences; what is known already is kept. The first call trains, as `fit` does.
+        """Learn from more sequences, and keep what was learned before. The first call trains a model, as `fit` does.
 
-        Labels may be new in any call. Where the first call names all `classes`, others are refused.
+        New labels may appear in any call; but if the first call lists all `classes`, any other label raises SapoError.
+
+        >>> labeler = SequenceLabeler(template="pos").partial_fit([["a", "dog"]], [["DT", "NN"]])
+        >>> labeler.partial_fit([["sing", "!"]], [["VB", "."]]).predict([["sing", "!"]])
+        [['VB', '.']]
         """
         if isinstance(self.class_weight, str) and self.class_weight == BALANCED:
             raise SapoError("class_weight='balanced' needs all sequences at once; call fit, or give weights by label")
@@ -127,24 +132,29 @@ class SequenceLabeler(FittedLabeler):
         new = _tags_of(pairs)
         weights = self._class_weight([*map(str, self.classes_), *new])
         self._trainer.update(pairs, sample_weight=sample_weight, class_weight=weights)
-        # not from the tagger: that is made only when somebody asks for it
+        # not taken from the tagger, which is only made when it is needed
         new.pop(str(self.missing), None)
         self.classes_ = list(dict.fromkeys([*self.classes_, *self._labels(list(new))]))
-        if self._trainer.interrupted:  # as in fit; what was learned is kept
+        if self._trainer.interrupted:  # as in fit; what was learned so far is kept
             raise KeyboardInterrupt
         return self
 
     def score(self, X: Any, y: Any) -> float:
-        """F1 of spans as conlleval counts it where the labels mark spans (B-NP, I-NP, O), else accuracy of tokens."""
+        """Return the F1 of spans, as conlleval counts it, if the labels mark spans; otherwise the token accuracy."""
         return self.evaluate(X, y).main[1]
 
     @property
     def tagger_(self) -> Tagger:
-        """The trained `sapo.Tagger`."""
+        """The trained `sapo.Tagger`. Raise NotFittedError before `fit`."""
         return self._trainer.tagger if "_trainer" in vars(self) else super().tagger_
 
     def _fit_pairs(
-        self, pairs: Pairs, kind: type[Label], dev: Pairs | None, sample_weight: Any, class_weight: Any
+        self,
+        pairs: LabelledSequences,
+        kind: type[Label],
+        dev: LabelledSequences | None,
+        sample_weight: Any,
+        class_weight: Any,
     ) -> None:
         names = [name for name in self.get_params(deep=False) if name in LearningOptions.__annotations__]
         options: Any = {name: getattr(self, name) for name in names}
@@ -167,7 +177,7 @@ class SequenceLabeler(FittedLabeler):
         self._train(plan, kind)
 
     def _class_weight(self, met: Collection[str] | None = None) -> Any:
-        """Labels are strings inside, whatever they came as. With `met`, weights of labels that may come later wait."""
+        """Return the class weights with labels as strings; with `met`, only those of labels that have occurred."""
         weights: Any = self.class_weight
         if isinstance(weights, Mapping):
             return {str(label): weight for label, weight in weights.items() if met is None or str(label) in met}
@@ -180,7 +190,7 @@ class SequenceLabeler(FittedLabeler):
         for name in ("_tagger", "_trainer", "_allowed"):
             vars(self).pop(name, None)
 
-    def _check_classes(self, pairs: Pairs, kind: type[Label], allowed: list[Label] | None) -> None:
+    def _check_classes(self, pairs: LabelledSequences, kind: type[Label], allowed: list[Label] | None) -> None:
         if allowed is None:
             return
         names = {str(label) for label in (*allowed, self.missing)}
@@ -202,8 +212,8 @@ class SequenceLabeler(FittedLabeler):
         return tags
 
 
-def _tags_of(pairs: Pairs) -> dict[str, None]:
-    """Each once, in the order they come."""
+def _tags_of(pairs: LabelledSequences) -> dict[str, None]:
+    """Return all tags, each once, in order of first occurrence."""
     return dict.fromkeys(tag for _, tags in pairs for tag in tags)
 
 

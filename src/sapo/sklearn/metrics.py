@@ -1,6 +1,6 @@
-"""Sequences of true and predicted labels in, scores over all tokens out: all but accuracy are those of scikit-learn.
+"""The metrics of sklearn-crfsuite, which compare sequences of true and predicted labels token by token.
 
-These are scores of tokens. For F1 of spans see `sapo.SequenceLabeler.score` and `sapo eval`.
+All but the accuracies need scikit-learn. For the F1 of spans see `sapo.SequenceLabeler.score` and `sapo eval`.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ Sequences = Sequence[Sequence[Any]]
 
 
 def flat_accuracy_score(y_true: Sequences, y_pred: Sequences) -> float:
-    """The part of the tokens with the true label; 0 where there are none.
+    """Return the share of tokens with the correct label, or 0 if there are no tokens.
 
     >>> flat_accuracy_score([["O", "B"], ["O"]], [["O", "O"], ["O"]]).__round__(2)
     0.67
@@ -25,32 +25,32 @@ def flat_accuracy_score(y_true: Sequences, y_pred: Sequences) -> float:
 
 
 def flat_precision_score(y_true: Sequences, y_pred: Sequences, **options: Any) -> Any:
-    """`sklearn.metrics.precision_score` over all tokens."""
+    """Return `sklearn.metrics.precision_score` over all tokens."""
     return _flat("precision_score", y_true, y_pred, **options)
 
 
 def flat_recall_score(y_true: Sequences, y_pred: Sequences, **options: Any) -> Any:
-    """`sklearn.metrics.recall_score` over all tokens."""
+    """Return `sklearn.metrics.recall_score` over all tokens."""
     return _flat("recall_score", y_true, y_pred, **options)
 
 
 def flat_f1_score(y_true: Sequences, y_pred: Sequences, **options: Any) -> Any:
-    """`sklearn.metrics.f1_score` over all tokens."""
+    """Return `sklearn.metrics.f1_score` over all tokens. The options are those of scikit-learn."""
     return _flat("f1_score", y_true, y_pred, **options)
 
 
 def flat_fbeta_score(y_true: Sequences, y_pred: Sequences, beta: float, **options: Any) -> Any:
-    """`sklearn.metrics.fbeta_score` over all tokens."""
+    """Return `sklearn.metrics.fbeta_score` over all tokens."""
     return _flat("fbeta_score", y_true, y_pred, beta=beta, **options)
 
 
 def flat_classification_report(y_true: Sequences, y_pred: Sequences, labels: Any = None, **options: Any) -> Any:
-    """`sklearn.metrics.classification_report` over all tokens."""
+    """Return `sklearn.metrics.classification_report` over all tokens."""
     return _flat("classification_report", y_true, y_pred, labels=labels, **options)
 
 
 def sequence_accuracy_score(y_true: Sequences, y_pred: Sequences) -> float:
-    """The part of the sequences with all labels right; 0 where there are none.
+    """Return the share of sequences in which every label is correct, or 0 if there are no sequences.
 
     >>> sequence_accuracy_score([["O", "B"], ["O"]], [["O", "O"], ["O"]])
     0.5
@@ -74,6 +74,7 @@ def _flat(name: str, y_true: Sequences, y_pred: Sequences, **options: Any) -> An
 
 
 def sklearn_metric(name: str) -> Callable[..., Any]:
+    """Return a function of `sklearn.metrics`. Raise SapoError if scikit-learn is not installed."""
     try:
         from sklearn import metrics
     except ImportError:

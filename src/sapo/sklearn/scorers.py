@@ -1,4 +1,4 @@
-"""Metrics as scorers for `cross_val_score` and searches, by the names of sklearn-crfsuite."""
+"""Scorers for `cross_val_score` and parameter searches, with the names of sklearn-crfsuite."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ SCORERS = {"flat_accuracy": metrics.flat_accuracy_score, "sequence_accuracy": me
 
 
 def __getattr__(name: str) -> Any:
-    """Made when asked for: scikit-learn is not loaded before."""
+    """Make a scorer when it is first used, so that scikit-learn is not loaded earlier."""
     if name not in SCORERS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return metrics.sklearn_metric("make_scorer")(SCORERS[name])

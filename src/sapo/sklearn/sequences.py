@@ -1,7 +1,7 @@
-"""Sequences in any container in, plain lists out; or an error that names the sequence and the value.
+"""Turn sequences in any container into plain lists.
 
-Lists and tuples, generators, numpy arrays, list columns of pandas, polars and Arrow, columns of Hugging Face datasets:
-all are iterated, and none of these libraries is loaded.
+Lists, tuples, generators, NumPy arrays, list columns of pandas, polars and Arrow, and columns of Hugging Face datasets
+all work by iteration; none of these libraries is imported. Errors name the sequence and the value.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,12 +14,14 @@ import numpy as np
 from sapo.errors import SapoError
 
 Label = str | int
-Pairs = list[tuple[list[Any], list[str]]]
-TO_LIST = ("to_pylist", "as_py", "to_list", "tolist")  # of Arrow, of its scalars, of pandas and polars, of numpy
+LabelledSequences = list[tuple[list[Any], list[str]]]
+TO_LIST = ("to_pylist", "as_py", "to_list", "tolist")  # the methods of Arrow, its scalars, pandas and polars, NumPy
 
 
 def plain_sequences(values: Any, name: str) -> list[list[Any]]:
-    """Each sequence as a list.
+    """Return each sequence as a list. `name` is the argument's name in messages.
+
+    Raises SapoError if this is not a sequence of sequences.
 
     >>> plain_sequences((sentence.split() for sentence in ["no rain", "sun"]), "X")
     [['no', 'rain'], ['sun']]
@@ -28,7 +30,7 @@ def plain_sequences(values: Any, name: str) -> list[list[Any]]:
     ...
     sapo.errors.SapoError: X[0] must be a sequence, not 'no'; one sentence alone is [sentence]
     """
-    if hasattr(values, "columns"):  # iterates over names
+    if hasattr(values, "columns"):  # a table iterates over its column names
         raise SapoError(f"{name} is a table; give the column that holds the sequences, one of {list(values.columns)}")
     if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
         raise SapoError(f"{name} must hold sequences, not {values!r:.60}")
@@ -50,7 +52,10 @@ def _listed(sequence: Any, place: str) -> list[Any]:
 
 
 def token_sequences(X: Any, *, name: str = "X", columns: bool = False) -> list[list[Any]]:
-    """Sequences of tokens. Tokens that come as lists are features, or columns where there is a template."""
+    """Return sequences of tokens as lists.
+
+    A token that is a list stays a list of features, or becomes a tuple of columns if `columns` is true.
+    """
     found = plain_sequences(X, name)
     first: Any = next((sequence[0] for sequence in found if sequence), None)
     if hasattr(first, "tolist"):  # rows of arrays
@@ -63,8 +68,11 @@ def token_sequences(X: Any, *, name: str = "X", columns: bool = False) -> list[l
 
 def labelled_pairs(
     X: Any, y: Any, *, columns: bool = False, names: tuple[str, str] = ("X", "y")
-) -> tuple[Pairs, type[Label]]:
-    """Tokens with their labels as strings, and whether the labels came as strings or as whole numbers."""
+) -> tuple[LabelledSequences, type[Label]]:
+    """Return sequences of tokens with their labels as strings, and the type that the labels had: str or int.
+
+    Raises SapoError if X and y do not fit together, or a label is neither a string nor an integer.
+    """
     if y is None:
         raise SapoError(f"{names[1]} is missing; give the labels of each sequence")
     tokens = token_sequences(X, name=names[0], columns=columns)

@@ -1,4 +1,4 @@
-"""Strings, files and streams in; tags, n-best taggings and probabilities out."""
+"""Use a trained model: tag sentences, files and streams, with n-best taggings and probabilities."""
 
 from sapo.tagger.tagger import Tagger, Tagging
 

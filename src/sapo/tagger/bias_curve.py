@@ -1,6 +1,6 @@
-"""A tagger and labelled sentences in, precision and recall for a grid of biases on O out, so that one can choose.
+"""Measure precision and recall for a range of biases on O, to choose one.
 
-The sentences are read and encoded once, and tagged once a bias.
+The sentences are read and encoded once, and tagged once for each bias.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ OUTSIDE = "O"
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """What comes out with this bias."""
+    """The number of spans that are found, and correct, with this bias."""
 
     bias: float
     spans: SpanCounts
@@ -34,7 +34,18 @@ class OperatingPoint:
 def operating_curve(
     tagger: Tagger, path: str | Path, *, biases: Sequence[float] = BIASES, strict: bool = False, **reading: Any
 ) -> list[OperatingPoint]:
-    """Precision, recall and F1 of a file's spans for each bias on O, beside the bias that the tagger has."""
+    """Return the precision, recall and F1 of the spans of a labelled file, for each bias on O.
+
+    Each bias is added to the one that the tagger has. `strict` counts only well-formed spans; `reading` says how to
+    read the file (format, label, columns). Raises SapoError if the labels do not mark spans.
+
+    >>> import sapo
+    >>> from sapo.corpus.sample import COLUMNS, sample_path
+    >>> tagger = sapo.train(sample_path("train"), template="ner", columns=COLUMNS, label="entity", epochs=2)
+    >>> few, many = operating_curve(tagger, sample_path("test"), biases=[3, -3])
+    >>> few.spans.found < many.spans.found
+    True
+    """
     if OUTSIDE not in tagger.labels or not looks_like_spans(tagger.labels):
         raise SapoError("a curve of precision and recall needs a model of spans, with labels such as O, B-X and I-X")
     labels = list(tagger.labels)
@@ -51,30 +62,13 @@ def operating_curve(
         biased = tagger.model.with_bias(OUTSIDE, bias)
         found = np.concatenate([best_tags(biased, corpus) for corpus, _ in encoded])
         spans = score(labels, gold, found, offsets, strict=strict).overall
-        assert spans is not None  # the labels are those of spans
+        assert spans is not None  # the labels mark spans
         points.append(OperatingPoint(float(bias), spans))
     return points
 
 
-def curve_table(points: Sequence[OperatingPoint]) -> str:
-    """For people; the best F1 is marked.
-
-    >>> print(curve_table([OperatingPoint(0.0, SpanCounts(4, 2, 1)), OperatingPoint(0.5, SpanCounts(4, 1, 1))]))
-     bias  precision  recall     F1  found
-    +0.00      50.00   25.00  33.33      2
-    +0.50     100.00   25.00  40.00      1  best F1
-    """
-    best = max(points, key=lambda point: point.spans.f1)
-    lines = [" bias  precision  recall     F1  found"]
-    for point in points:
-        spans = point.spans
-        numbers = f"{100 * spans.precision:9.2f}  {100 * spans.recall:6.2f}  {100 * spans.f1:5.2f}  {spans.found:5d}"
-        lines.append(f"{point.bias:+5.2f}  {numbers}{'  best F1' * (point is best)}")
-    return "\n".join(lines)
-
-
 def curve_json(points: Sequence[OperatingPoint]) -> list[dict[str, float]]:
-    """For programs."""
+    """Return the points as a list of dictionaries, to be written as JSON."""
     return [
         {"bias": p.bias, "precision": p.spans.precision, "recall": p.spans.recall, "f1": p.spans.f1} for p in points
     ]

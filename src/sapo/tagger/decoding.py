@@ -1,7 +1,7 @@
-"""A model and encoded sentences in; the best tagging, the n best, marginals and spans out.
+"""Decode encoded sentences with a model: the best tagging, the n best, marginals and spans.
 
-A model may have learned other labels than it shows (see `Model.shown`). What leaves here is in terms of those shown,
-except for `Candidates` and `Distribution`, which belong to the lattice.
+A model may have learned other labels than it shows (see `Model.shown`). Results are in terms of the shown labels,
+except for `Candidates` and `Distribution`, which belong to the lattice and have the learned ones.
 """
 
 import numpy as np
@@ -19,12 +19,12 @@ from sapo.tags import loose_spans
 
 
 def best_tags(model: Model, corpus: EncodedCorpus) -> Ints:
-    """The tags of all tokens, by Viterbi."""
+    """Return the tags of all tokens, found by Viterbi."""
     return as_shown(model, tag_corpus(corpus, model.tagging))
 
 
 def searched_tags(model: Model, corpus: EncodedCorpus, *, search: str, width: int) -> Ints:
-    """The same by the search of this name; a beam of this width may miss the best tagging."""
+    """Return the tags of all tokens, found by the named search; beam search, of this width, may miss the best."""
     found = [candidates(model, corpus, i, 1, search, width).paths[0] for i in range(corpus.sentences)]
     return as_shown(model, np.concatenate([np.empty(0, np.int32), *found]))
 
@@ -35,7 +35,7 @@ def sentence_lattice(model: Model, corpus: EncodedCorpus, sentence: int, *, exac
 
 
 def candidates(model: Model, corpus: EncodedCorpus, sentence: int, n: int, search: str, width: int) -> Candidates:
-    """The n best taggings of one sentence."""
+    """Return the n best taggings of one sentence."""
     lattice = sentence_lattice(model, corpus, sentence)
     kernels.prepare(pairs=(width if search == "beam" else n) * lattice.node.size)
     return search_n(search, lattice, n=n, width=width)
@@ -49,7 +49,7 @@ def sentence_distribution(model: Model, corpus: EncodedCorpus, sentence: int, *,
 
 
 def ranked(model: Model, corpus: EncodedCorpus, sentence: int, found: Candidates) -> list[RankedTagging]:
-    """The candidates of a sentence with their probabilities, among them and among all taggings."""
+    """Return the candidates of a sentence with their probabilities, among each other and among all taggings."""
     paths = as_shown(model, found.paths)
     shares = tempered(found, model.temperature).probabilities.tolist()
     exact = sentence_distribution(model, corpus, sentence).probabilities(found)
@@ -62,12 +62,12 @@ def all_ranked(model: Model, corpus: EncodedCorpus, *, n: int, search: str, widt
 
 
 def marginal(model: Model, corpus: EncodedCorpus, sentence: int) -> Doubles:
-    """P(the token has the label), [tokens, labels], over all taggings of one sentence."""
+    """Return P(the token has the label), [tokens, labels], over all taggings of one sentence."""
     return _shown_marginal(model, sentence_distribution(model, corpus, sentence).marginal)
 
 
 def all_marginals(model: Model, corpus: EncodedCorpus) -> Doubles:
-    """The same for the tokens of all sentences."""
+    """Return P(the token has the label), [tokens, labels], for the tokens of all sentences."""
     found = np.empty((corpus.tokens, len(model.outer_labels)), np.float64)
     for sentence in range(corpus.sentences):
         first, last = corpus.offsets[sentence : sentence + 2].tolist()
@@ -76,12 +76,12 @@ def all_marginals(model: Model, corpus: EncodedCorpus) -> Doubles:
 
 
 def marginal_among(model: Model, found: Candidates) -> Doubles:
-    """P(the token has the label), [tokens, labels], over these candidates only."""
+    """Return P(the token has the label), [tokens, labels], over these candidates only."""
     return _shown_marginal(model, top_n_marginals(tempered(found, model.temperature), len(model.labels)))
 
 
 def spans_of(model: Model, corpus: EncodedCorpus, tags: Ints) -> list[list[TaggedSpan]]:
-    """The spans that these tags mark in each sentence, with their probabilities over all taggings."""
+    """Return the spans that these tags mark in each sentence, with their probabilities over all taggings."""
     reading = span_reading(model.labels)
     result = []
     for sentence in range(corpus.sentences):
@@ -106,24 +106,24 @@ def tags_and_spans(model: Model, corpus: EncodedCorpus) -> tuple[Ints, list[list
 
 
 def as_shown(model: Model, tags: Ints) -> Ints:
-    """Places in `outer_labels`, of labels as the model learned them."""
+    """Turn learned labels into indices in `outer_labels`."""
     places = model.shown_places
     return tags if places is None else places[tags]
 
 
 def label_names(model: Model, tags: Ints) -> list[str]:
-    """The names of tags, which are places in `outer_labels`."""
+    """Return the names of tags, which are indices in `outer_labels`."""
     labels = model.outer_labels
     return [labels[tag] for tag in tags.tolist()]
 
 
 def by_label(model: Model, marginal: Doubles) -> list[dict[str, float]]:
-    """Rows of probabilities as dictionaries, for people."""
+    """Return each row of probabilities as a dictionary from label to probability."""
     return [dict(zip(model.outer_labels, row, strict=True)) for row in marginal.tolist()]
 
 
 def _shown_marginal(model: Model, marginal: Doubles) -> Doubles:
-    """Of labels that are shown alike, the sum."""
+    """Add up the probabilities of labels that are shown by the same name."""
     places = model.shown_places
     if places is None:
         return marginal

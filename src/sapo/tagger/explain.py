@@ -1,12 +1,12 @@
-"""A tagger, a sentence and a token in, out why it has its tag and not another.
+"""Explain why a token has its tag and not another.
 
-The score of a tagging is a sum of weights, so the difference between two taggings is one, too. Two taggings are set
-against each other: the best one in which the token has the tag, and the best one in which it has the rival's. Every
-weight that the two do not share is told: those of the token one by one, those of other tokens that get another tag as
-well in one sum a token. Together they are the difference, and nothing is left out.
+The score of a tagging is a sum of weights, so the difference between two taggings is a sum of weights as well. An
+explanation compares two taggings: the best one in which the token has the tag, and the best one in which it has the
+rival tag. It lists every weight in which the two differ: those of the token one by one, and those of each other token
+whose tag changes too as one sum. Together they are exactly the difference between the two scores.
 
-Tags are those that the model shows. Weights belong to labels as it learned them; where that is another one, it stands
-behind the tag in brackets: B-NP [S-NP].
+Tags are those that the model shows. Weights belong to the labels that it learned; if a learned label has another name,
+it follows the tag in brackets: B-NP [S-NP].
 """
 
 import math
@@ -28,70 +28,72 @@ from sapo.tagger.tagger import Tagger
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one feature, transition, edge feature or the bias of a label adds for the tag, and what for the rival."""
+    """What one feature, transition, edge feature or bias adds to the score of the tag, and to that of the rival."""
 
     kind: str  # feature, transition, edge feature or bias
     name: str
-    value: float  # of the feature: 1, or how often it is there; ready-made ones bring their own
+    value: float  # of the feature: its count, or the value that a ready-made feature has
     weight: float  # for the tag
     rival_weight: float
 
     @property
     def difference(self) -> float:
+        """What this adds to the difference between the two scores."""
         return self.value * (self.weight - self.rival_weight)
 
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """Another token where the two taggings differ: the sums of what it adds."""
+    """Another token at which the two taggings differ, with the sums of what it adds to the difference."""
 
     token: int
     word: str
     tag: str
     rival: str
     features: float
-    transitions: float  # with edge features; of the step away from the explained token
+    transitions: float  # including edge features; of the step on the far side from the explained token
     bias: float = 0.0
     learned: str = ""  # the label that the model learned for the tag
     rival_learned: str = ""
 
     @property
     def difference(self) -> float:
+        """What this token adds to the difference between the two scores."""
         return self.features + self.transitions + self.bias
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a token has `tag` rather than `rival`. Tokens count from 0."""
+    """Why a token has `tag` rather than `rival`. Tokens count from 0. See `explain`."""
 
     words: tuple[str, ...]
     token: int
     tag: str
     rival: str
-    chosen: str  # the tag that the model gives
+    chosen: str  # the tag that the model predicts
     tags: tuple[str, ...]  # the best tagging in which the token has the tag
-    rival_tags: tuple[str, ...]  # the best one in which it has the rival
-    known: int  # features of the token that the model knows
-    contributions: tuple[Contribution, ...]  # the strongest ones, strongest first
-    others: int  # how many are left out of these
-    others_difference: float  # and what they add
+    rival_tags: tuple[str, ...]  # the best tagging in which it has the rival
+    known: int  # number of the token's features that the model knows
+    contributions: tuple[Contribution, ...]  # the strongest contributions, strongest first
+    others: int  # number of contributions that are not listed
+    others_difference: float  # what these add together
     elsewhere: tuple[Elsewhere, ...]
-    difference: float  # between the scores of the two taggings: the sum of all that is told here
-    learned: tuple[str, ...] = ()  # the tagging in the labels that the model learned; empty where they are the same
+    difference: float  # between the scores of the two taggings: the sum of all the above
+    learned: tuple[str, ...] = ()  # `tags` as learned labels; empty if the model shows the labels that it learned
     rival_learned: tuple[str, ...] = ()
 
     @property
     def ratio(self) -> float:
-        """How many times as probable the first tagging is, where scores are logarithms of probabilities."""
+        """How many times as probable as the rival the tagging is, if scores are log probabilities."""
         return math.exp(self.difference) if self.difference < 700 else math.inf
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON; a ratio that no number can hold is None."""
-        told = asdict(self)
+        """Return the explanation as a dictionary, to be written as JSON; a ratio that is too large becomes None."""
+        listed = asdict(self)
         for name in ("contributions", "elsewhere"):
-            for entry, one in zip(told[name], getattr(self, name), strict=True):
+            for entry, one in zip(listed[name], getattr(self, name), strict=True):
                 entry["difference"] = one.difference
-        return {**told, "ratio": self.ratio if self.ratio < math.inf else None}
+        return {**listed, "ratio": self.ratio if self.ratio < math.inf else None}
 
 
 def explain(
@@ -103,10 +105,11 @@ def explain(
     tag: str | None = None,
     top: int = 15,
 ) -> Explanation:
-    """Why does this token (0 is the first) have its tag?
+    """Explain why a token (the first is 0) has its tag and not another.
 
-    `tag` is by default the one that the model chooses, `against` that of the best tagging in which the token has
-    another tag. The `top` strongest contributions are told one by one, the others in one sum.
+    `tag` is by default the one that the model predicts, and `against` the one in the best tagging that gives the token
+    another tag. The `top` strongest contributions are listed one by one, the others as one sum. Raises SapoError if the
+    model is a network, does not have one of the tags, or forbids every tagging with one of them.
 
     >>> import sapo
     >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
@@ -155,7 +158,7 @@ def explain(
 
 
 def full_name(shown: str, learned: str) -> str:
-    """How to name a label that has two names.
+    """Return the name of a label, followed by the learned name if that is another one.
 
     >>> full_name("B-NP", "S-NP"), full_name("I-NP", "I-NP")
     ('B-NP [S-NP]', 'I-NP')
@@ -164,14 +167,14 @@ def full_name(shown: str, learned: str) -> str:
 
 
 class _Weighed:
-    """The weights that two taggings of a sentence take at each place."""
+    """The weights of two taggings of a sentence, at each token."""
 
     def __init__(self, model: Model, corpus: EncodedCorpus, path: Ints, rival: Ints) -> None:
         self.model, self.corpus, self.path, self.rival = model, corpus, path.tolist(), rival.tolist()
         self.shown = model.shown or model.labels
 
     def features(self, token: int) -> list[Contribution]:
-        """A feature that is there several times counts once, with the sum of its values."""
+        """Return the contributions of a token's features; one that occurs several times is listed once."""
         start, end = self.corpus.row_offsets[token : token + 2]
         rows, place = np.unique(self.corpus.rows[start:end], return_inverse=True)
         values = self.corpus.values[start:end] if len(self.corpus.values) else np.ones(end - start)
@@ -185,13 +188,16 @@ class _Weighed:
         ]
 
     def bias(self, token: int) -> list[Contribution]:
-        """What the model has for or against the two tags everywhere."""
+        """Return the contribution of the bias, if the two tags of a token differ in it."""
         tag, rival = (self.shown[path[token]] for path in (self.path, self.rival))
         mine, theirs = (float(np.float32(self.model.bias.get(name, 0.0))) for name in (tag, rival))
         return [Contribution("bias", f"{tag}, against {rival}", 1.0, mine, theirs)] if mine != theirs else []
 
     def step(self, token: int) -> list[Contribution]:
-        """The transition into a token and its edge features; nothing leads into the first token or past the last."""
+        """Return the contributions of the transition into a token, and of its edge features.
+
+        There is no transition into the first token or beyond the last.
+        """
         if not 0 < token < len(self.path):
             return []
         mine, theirs = (tuple(path[token - 1 : token + 1]) for path in (self.path, self.rival))
@@ -211,7 +217,7 @@ class _Weighed:
         return [part for part in found if part.weight or part.rival_weight]
 
     def _pair_weights(self, row: int, *steps: tuple[int, ...]) -> Iterable[float]:
-        """What an edge feature weighs at each of the steps; most pairs of labels have no weight."""
+        """Yield the weight of an edge feature for each step from label to label; most pairs of labels have none."""
         parameters = self.model.parameters
         start, end = parameters.pairs.offsets[row : row + 2]
         for before, after in steps:
@@ -219,7 +225,7 @@ class _Weighed:
             yield float(parameters.pair_weights[start:end, 0][here].sum(dtype=float))
 
     def elsewhere(self, token: int, words: Sequence[str]) -> Iterable[Elsewhere]:
-        """Each further token, with the step on its far side: the near one belongs to its neighbour."""
+        """Yield each other token that differs, with the step on its far side; the near one belongs to its neighbour."""
         for other in range(len(self.path)):
             step = self.step(other if other < token else other + 1) if other != token else []
             if other == token or (self.path[other] == self.rival[other] and not step):
@@ -248,7 +254,10 @@ def _sum(parts: Iterable[Contribution]) -> float:
 def _best_with(
     lattice: Lattice, token: int, labels: Sequence[str], *, only: str | None = None, never: str | None = None
 ) -> Ints:
-    """The best tagging in which the token has one label, or has any but one."""
+    """Return the best tagging in which the token has the label `only`, or any label but `never`.
+
+    Raises SapoError if the model forbids all of them.
+    """
     allowed = [label != never if only is None else label == only for label in labels]
     node = lattice.node.copy()
     node[token, ~np.array(allowed)] = -np.inf
@@ -277,7 +286,7 @@ def _check(
 
 
 def _word(token: Any, number: int, strings: bool) -> str:
-    """How to show a token; ready-made features do not tell which word they are of."""
+    """Return a token as text. A token of ready-made features has no word, and is shown by its number."""
     if not strings:
         return f"#{number + 1}"
     return token if isinstance(token, str) else str(token[0])

@@ -1,6 +1,6 @@
-"""Blocks of a file in, the same blocks with what a model makes of them out, some hundred sentences at a time.
+"""Tag and evaluate files block by block, a few hundred sentences at a time, so that they may have any length.
 
-A file may therefore be of any length. `Tagger` has these functions as its methods.
+`Tagger` offers these functions as methods.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,32 +26,32 @@ Decode = Callable[[Model, EncodedCorpus], R]
 
 
 class HasModel(Protocol):
-    """A tagger. The model of one that goes on learning is another one after each update."""
+    """A tagger. The tagger of a `Trainer` has a new model after each update."""
 
     @property
     def model(self) -> Model:
-        """The model as it is now."""
+        """The current model."""
 
 
-def reading_of(model: Model, path: str | Path, told: dict[str, Any]) -> dict[str, Any]:
-    """Return how to read a file: what is not told is as for the training file, if the format is the same."""
-    how = dict(told)
+def reading_of(model: Model, path: str | Path, given: dict[str, Any]) -> dict[str, Any]:
+    """Return how to read a file. Options that are not given are as for the training file, if the format is the same."""
+    how = dict(given)
     trained = model.reader
     if format_of(path, how.get("format")) == trained.get("format"):
         for key in ("label", "columns"):
             if how.get(key) is None:
                 how[key] = trained.get(key)
-        if told.get("label") not in (None, LABEL) and told.get("columns") is None and how["columns"]:
-            how["columns"] = without_label(how["columns"])  # it may stand elsewhere now
+        if given.get("label") not in (None, LABEL) and given.get("columns") is None and how["columns"]:
+            how["columns"] = without_label(how["columns"])  # the label may be in another column now
     return how
 
 
 def each_block(
     tagger: HasModel, blocks: Iterable[Block], decode: Decode[R], *, threads: int = 1, forced: str | None = None
 ) -> Iterator[tuple[Block, R]]:
-    """Yield each block with what `decode` makes of it, in order. The number of threads does not change the result.
+    """Yield each block with the result of `decode`, in order. The number of threads does not change the result.
 
-    `forced` is a column with tags that are known, and '_' where none is.
+    `forced` is a column of known tags, with '_' for tokens whose tag is not known.
     """
 
     def work(block: Block, corpus: EncodedCorpus) -> R:
@@ -62,7 +62,7 @@ def each_block(
 
 
 def evaluate(tagger: HasModel, blocks: Iterable[Block], path: str | Path, *, strict: bool = False) -> Scores:
-    """Tag labelled blocks, and compare."""
+    """Tag labelled blocks, and return the scores of the tags. `path` is for messages."""
     labels = list(tagger.model.outer_labels)
     golds, found, sizes = [np.empty(0, np.int32)], [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
     for block, tags in each_block(tagger, blocks, decoding.best_tags):
@@ -77,12 +77,12 @@ def evaluate(tagger: HasModel, blocks: Iterable[Block], path: str | Path, *, str
 
 
 def check_no_missing(model: Model, labels: Sequence[str], path: str | Path) -> None:
-    """Raise where the labels of a file that is evaluated have the mark of missing tags among them."""
+    """Raise SapoError if the file to evaluate has missing tags."""
     refuse_missing(labels, [model.record.get("missing", MISSING)], str(path))
 
 
 def gold_lattices(tagger: HasModel, blocks: Iterable[Block]) -> Iterator[tuple[Lattice, list[str]]]:
-    """Yield the scores of each sentence of labelled blocks, with its gold tags as the model learns them."""
+    """Yield the lattice of each sentence of labelled blocks, with its gold tags as learned labels."""
     for block, corpus in streams.encoded_blocks(tagger.model, blocks):
         model, tags = tagger.model, block.strings(LABEL)
         for sentence in range(corpus.sentences):
@@ -91,7 +91,7 @@ def gold_lattices(tagger: HasModel, blocks: Iterable[Block]) -> Iterator[tuple[L
 
 
 def learned_tags(model: Model, tags: Sequence[str]) -> list[str]:
-    """Return gold tags in the scheme that the model learned."""
+    """Return gold tags in the scheme that the model learned, which may not be the one that it shows."""
     scheme = model.constraints.scheme
     if not model.shown or scheme is None:
         return list(tags)

@@ -1,4 +1,4 @@
-"""Known tags of some tokens in, what these tokens may not be out, as every lattice of the corpus takes it."""
+"""Force known tags on some tokens, by forbidding all other tags of these tokens."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,25 +15,28 @@ from sapo.kernels.types import Longs
 from sapo.model import Model
 from sapo.tags import impossible_sentence
 
-OPEN = "_"  # in a column of forced tags: this token may be anything
-Forced = Mapping[int, str]  # a token's index in its sentence, and its tag
+OPEN = "_"  # in a column of forced tags: the tag of this token is not known
+Forced = Mapping[int, str]  # tags by the index of the token in its sentence
 
 
 def force_block(corpus: EncodedCorpus, block: Block, column: str, model: Model) -> EncodedCorpus:
-    """A block of a file, encoded, whose tokens have the tags of a column wherever there is one."""
+    """Return the encoded block with the tags of a column forced on its tokens."""
     return with_forced(corpus, forced_column(block, column), model, block.place_of)
 
 
 def force_sentences(
     corpus: EncodedCorpus, forced: Sequence[Forced | None], model: Model, *, first: int = 0
 ) -> EncodedCorpus:
-    """Sentences of Python, encoded, with the tags of a mapping a sentence; `first` is the number of the first one."""
+    """Return encoded sentences with forced tags, given as a mapping for each sentence.
+
+    `first` is the index of the first sentence, for messages.
+    """
     tags = forced_lists(forced, corpus.offsets, first)
     return with_forced(corpus, tags, model, partial(token_number, corpus, first))
 
 
 def forced_of_each(forced: Iterable[Forced | None]) -> list[Forced | None]:
-    """The mappings of several sentences, from whatever gives them one by one."""
+    """Return the mappings of several sentences as a list. Raise SapoError if it is a single mapping."""
     if isinstance(forced, Mapping | str) or not isinstance(forced, Iterable):
         raise SapoError(
             "forced tags: give a list with a mapping (or None) for each sentence, such as [{0: 'B-NP'}, None], "
@@ -43,7 +46,7 @@ def forced_of_each(forced: Iterable[Forced | None]) -> list[Forced | None]:
 
 
 def forced_column(block: Block, column: str) -> list[str | None]:
-    """The tags of a column, None where it has '_'. The column is given by name or number."""
+    """Return the tags of a column, with None for '_'. The column is given by name or number."""
     if column in block.columns:
         name = column
     else:
@@ -52,7 +55,10 @@ def forced_column(block: Block, column: str) -> list[str | None]:
 
 
 def forced_lists(forced: Sequence[Forced | None], offsets: Longs, first: int) -> list[str | None]:
-    """The same of mappings, one a sentence; `first` is the number of the first sentence."""
+    """Return the forced tag of each token, or None, from one mapping per sentence.
+
+    `first` is the index of the first sentence, for messages. Raises SapoError if a token does not exist.
+    """
     tags: list[str | None] = [None] * int(offsets[-1])
     for sentence, known in enumerate(forced):
         if known is not None and not isinstance(known, Mapping):
@@ -72,7 +78,7 @@ def forced_lists(forced: Sequence[Forced | None], offsets: Longs, first: int) ->
 
 
 def token_number(corpus: EncodedCorpus, first: int, token: int) -> str:
-    """Where a token of Python sentences stands, for messages."""
+    """Return the position of a token, for messages."""
     sentence = int(np.searchsorted(corpus.offsets, token, side="right")) - 1
     return f"sentence {first + sentence + 1}, token index {token - int(corpus.offsets[sentence])}"
 
@@ -80,9 +86,10 @@ def token_number(corpus: EncodedCorpus, first: int, token: int) -> str:
 def with_forced(
     corpus: EncodedCorpus, tags: Sequence[str | None], model: Model, place: Callable[[int], str]
 ) -> EncodedCorpus:
-    """The corpus whose tokens have these tags wherever there is one; they must fit the constraints of the model.
+    """Return the corpus with these tags forced on its tokens; None leaves a token free.
 
-    `place` says where a token stands, for messages.
+    `place` returns the position of a token for messages. Raises SapoError if the model does not have a tag, or its
+    constraints forbid every tagging with these tags.
     """
     if all(tag is None for tag in tags):
         return corpus
@@ -93,7 +100,7 @@ def with_forced(
             raise SapoError(f"{place(token)}: the model has no label '{tag}' to force{did_you_mean(str(tag), names)}")
         if tag is not None:
             wanted[token] = names.index(tag)
-    # fits[name + 1, label]: whether a label is shown by this name; the first row is for tokens without a forced tag
+    # fits[name + 1, label]: whether the label is shown by this name; the first row is for tokens without a forced tag
     fits = np.array([[True] * len(shown), *([name == other for other in shown] for name in names)])
     allowed = fits[wanted + 1]
     impossible = impossible_sentence(model.parameters.bans, allowed, wanted >= 0, corpus.offsets)

@@ -1,4 +1,4 @@
-"""A tagger and a file in, the bytes of the tagged file out, block by block."""
+"""Tag a file, and return the bytes of the tagged file block by block."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from sapo.tagger.tagger import Tagger
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """What to write of each sentence: tags; the n best taggings; or tags with probabilities, of each or of spans."""
+    """What to write for each sentence: its tags, its n best taggings, or tags with probabilities of tags or spans."""
 
     nbest: int = 0
     marginals: bool = False
@@ -20,13 +20,16 @@ class Output:
     search: str | None = None
     width: int = 50
     threads: int = 1
-    forced: str | None = None  # a column of tags that are known
+    forced: str | None = None  # a column of known tags
 
 
 def tagged_file(
     tagger: Tagger, path: str | Path, output: Output, *, format: str | None = None, label: str | None = None
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield for each block of a file how many tokens it has, and what to write."""
+    """Tag a file; yield the number of tokens of each block, and the bytes to write.
+
+    Raises SapoError if the tags cannot be written into such a file.
+    """
     chosen = format_of(path, format)
     if chosen == "conllu" and label is None and tagger.model.reader.get("format") != "conllu":
         raise SapoError(
@@ -41,7 +44,7 @@ def tagged_file(
 def _decoded(
     tagger: Tagger, blocks: Iterator[Block], output: Output, writer: Any
 ) -> tuple[Iterator[tuple[Block, Any]], Callable[[Block, Any], bytes]]:
-    """Return the blocks with what was asked for, and how that is written in the format."""
+    """Return the blocks with their results, and a function that writes a block with its result."""
     how: dict[str, Any] = {"threads": output.threads, "forced": output.forced}
     labels = tagger.labels
     if output.nbest:
@@ -56,7 +59,7 @@ def _decoded(
 
 
 def _checked(blocks: Iterator[Block], labels: Sequence[str]) -> Iterator[Block]:
-    """Yield the blocks, after a look at whether all labels can be written into such a file."""
+    """Yield the blocks. Raise SapoError before the first one if a label cannot be written into such a file."""
     for number, block in enumerate(blocks):
         if number == 0:
             block.check_labels(labels)

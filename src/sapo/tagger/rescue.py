@@ -1,4 +1,4 @@
-"""Saving a model that took hours, also where its place cannot be written any more."""
+"""Save a model that took hours to train, even if the output file can no longer be written."""
 
 import tempfile
 from pathlib import Path
@@ -8,15 +8,15 @@ from sapo.tagger.tagger import Tagger
 
 
 def save_or_rescue(tagger: Tagger, output: Path) -> None:
-    """Save; if that fails, save into a new temporary directory, and raise an error that says where."""
+    """Save the model. If that fails, save it in a new temporary directory, and raise a SapoError that says where."""
     try:
         tagger.save(output)
-    except Exception as error:  # whatever it is, the model is still there
-        told = str(error) if isinstance(error, SapoError) else f"{output}: cannot be written ({error})"
+    except Exception as error:  # whatever went wrong, the model is still in memory
+        reason = str(error) if isinstance(error, SapoError) else f"{output}: cannot be written ({error})"
         refuge = Path(tempfile.mkdtemp(prefix="sapo-")) / output.name
         try:
             tagger.save(refuge)
         except Exception:
             refuge.parent.rmdir()
-            raise SapoError(told) from error
-        raise SapoError(f"{told}; the model was saved as {refuge} instead") from error
+            raise SapoError(reason) from error
+        raise SapoError(f"{reason}; the model was saved as {refuge} instead") from error

@@ -1,6 +1,7 @@
-"""A model and what it shall tag in, its features as numbers out, some hundred sentences at a time.
+"""Encode what a model is to tag, a few hundred sentences at a time.
 
-Sentences come from Python (`encoded_batches`) or from files (`encoded_blocks`; `each_block` works on them in threads).
+`encoded_batches` takes sentences from Python, `encoded_blocks` blocks of a file; `each_block` works on blocks in
+several threads.
 """
 
 import threading
@@ -19,13 +20,13 @@ from sapo.model import Model
 
 T = TypeVar("T")
 R = TypeVar("R")
-BATCH = 500  # sentences that are tagged in one go
+BATCH = 500  # number of sentences that are tagged at once
 
 
 def encoded_batches(model: Model, sentences: Iterable[Sequence[Any]]) -> Iterator[EncodedCorpus]:
-    """Sentences of Python: lists of strings, tuples or features, as the model takes them."""
+    """Encode sentences from Python: lists of strings, tuples or features, as the model needs them."""
     session, columns = model.encoder.session(), tuple(model.encoder.columns)
-    # all columns of the training data, of which the features may need only some
+    # all columns of the training data; the features may need only some of them
     trained = [column for column in model.reader.get("columns") or () if column != LABEL]
     first = 0
     for batch in _batches(sentences):
@@ -38,7 +39,7 @@ def encoded_batches(model: Model, sentences: Iterable[Sequence[Any]]) -> Iterato
 
 
 def encoded_blocks(model: Model, blocks: Iterable[Block]) -> Iterator[tuple[Block, EncodedCorpus]]:
-    """Each block of a file with its features."""
+    """Yield each block of a file with its features."""
     session = _text_encoder(model).session()
     for block in blocks:
         _prepare(model, int(block.offsets[-1]))
@@ -48,7 +49,7 @@ def encoded_blocks(model: Model, blocks: Iterable[Block]) -> Iterator[tuple[Bloc
 def each_block(
     model: Model, blocks: Iterable[Block], work: Callable[[Block, EncodedCorpus], R], threads: int
 ) -> Iterator[tuple[Block, R]]:
-    """Each block with what the work makes of its features, in order. The number of threads does not change it."""
+    """Yield each block with the result of `work`, in order. The number of threads does not change the result."""
     if threads == 1:
         for block, corpus in encoded_blocks(model, blocks):
             yield block, work(block, corpus)
@@ -66,7 +67,7 @@ def each_block(
 
 
 def in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:
-    """The results in the order of the items, of which only a few are held at a time.
+    """Yield the results of `work` in the order of the items, holding only a few of them at a time.
 
     >>> list(in_threads(abs, [-1, -2], 2))
     [1, 2]
@@ -82,7 +83,7 @@ def in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iter
 
 
 def _prepare(model: Model, tokens: int) -> None:
-    """To find the best tagging, every pair of labels is looked at once a token."""
+    """Announce the work to the kernels: Viterbi looks at every pair of labels once per token."""
     kernels.prepare(tokens=tokens, pairs=tokens * len(model.labels) ** 2)
 
 

@@ -1,4 +1,4 @@
-"""Strings in, tags out: a trained model in use."""
+"""`Tagger`: a trained model in use."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,16 +24,20 @@ from sapo.tags import Span
 
 @dataclass(frozen=True, slots=True)
 class Tagging:
-    """One of the n best taggings, with two probabilities that must not be mixed up."""
+    """One of the n best taggings of a sentence, with two different probabilities.
+
+    >>> Tagging(["DT", "NN"], probability=0.9, score=4.2, exact_probability=0.7).tags
+    ['DT', 'NN']
+    """
 
     tags: list[str]
-    probability: float  # over these n only, the paper's P_k
+    probability: float  # among these n taggings only: the paper's P_k
     score: float
-    exact_probability: float  # over all taggings
+    exact_probability: float  # among all taggings
 
 
 class Tagger:
-    """A model that tags. All methods may be called from several threads at once.
+    """A trained model that tags sentences and files. Its methods may be called from several threads at once.
 
     >>> import sapo
     >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
@@ -46,30 +50,41 @@ class Tagger:
 
     @classmethod
     def load(cls, path: str | Path) -> "Tagger":
+        """Load a model file, as written by `save`. Raise SapoError if it is missing or damaged."""
         return cls(load_model(path))
 
     def save(self, path: str | Path) -> None:
+        """Save the model as a file, which `Tagger.load` and the command `sapo` can read.
+
+        >>> import sapo
+        >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     tagger.save(directory + "/pos.sapo")
+        ...     Tagger.load(directory + "/pos.sapo").labels
+        ('DT', 'NN')
+        """
         save_model(self.model, path)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What a token must bring: ('word',) means strings, ('word', 'pos') pairs; () means ready-made features."""
+        """The columns of a token: ('word',) for strings, ('word', 'pos') for pairs, () for ready-made features."""
         return tuple(self.model.encoder.columns)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels as they are shown; the model may have learned others (see `Model.shown`)."""
+        """The labels as they are shown; the model may have learned other ones (see `sapo.model.Model`)."""
         return self.model.outer_labels
 
     @property
     def parameters(self) -> Parameters:
-        """The weights that tag."""
+        """The weights for tagging, including the bias."""
         return self.model.tagging
 
     def with_bias(self, label: str, value: float) -> "Tagger":
-        """A tagger where each token scores this much more with the label; it has the same weights.
+        """Return a tagger with the same weights that adds this value to the score of the label at every token.
 
-        A bias on O above 0 finds fewer spans, and more of them are right; below 0 it finds more.
+        A positive bias on O finds fewer spans, of which more are correct; a negative one finds more spans.
 
         >>> import sapo
         >>> tagger = sapo.train([(["a", "dog"], ["O", "B-X"])], template="pos", epochs=2)
@@ -79,16 +94,30 @@ class Tagger:
         return Tagger(self.model.with_bias(label, value))
 
     def tag(self, tokens: Sequence[Any], *, forced: Forced | None = None) -> list[str]:
-        """The tags of one sentence. Its tokens are strings, tuples or features, as in training (or see `columns`).
+        """Return the tags of one sentence.
 
-        `forced` are tags that are known, by the number of the token: {3: "B-NP"}.
+        Its tokens are strings, tuples or features, as in training (see `columns`). `forced` has the tags that are
+        known, by token index: {3: "B-NP"}.
+
+        >>> import sapo
+        >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
+        >>> tagger.tag(["the", "dog"], forced={0: "NN"})
+        ['NN', 'NN']
         """
         return self.tag_many([tokens], forced=None if forced is None else [forced])[0]
 
     def tag_many(
         self, sentences: Iterable[Sequence[Any]], *, forced: Iterable[Forced | None] | None = None
     ) -> list[list[str]]:
-        """The tags of many sentences; much faster than one at a time. `forced` has known tags for each of them."""
+        """Return the tags of many sentences; much faster than calling `tag` for each.
+
+        `forced` has the known tags of each sentence, or None.
+
+        >>> import sapo
+        >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
+        >>> tagger.tag_many([["the", "dog"], ["a", "cat"]])
+        [['DT', 'NN'], ['DT', 'NN']]
+        """
         result: list[list[str]] = []
         for corpus in self._encoded_batches(sentences, forced):
             tags = decoding.label_names(self.model, decoding.best_tags(self.model, corpus))
@@ -98,9 +127,15 @@ class Tagger:
     def nbest(
         self, tokens: Sequence[Any], n: int = 5, *, search: str = "topn", width: int = 50, forced: Forced | None = None
     ) -> list[Tagging]:
-        """The n best taggings of a sentence, best first, with their probabilities among these n and among all.
+        """Return the n best taggings of a sentence, best first, with their probabilities.
 
-        The searches topn and astar are exact, beam (of this width) is not. `forced` are tags that are known.
+        The searches topn and astar are exact; beam, of this width, is not. `forced` has the tags that are known. Raises
+        SapoError if n is less than 1, or the search is unknown.
+
+        >>> import sapo
+        >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
+        >>> [tagging.tags for tagging in tagger.nbest(["the", "dog"], 2)]
+        [['DT', 'NN'], ['NN', 'NN']]
         """
         corpus, candidates = self._top_n(tokens, n, search, width, forced)
         return [
@@ -111,17 +146,38 @@ class Tagger:
         ]
 
     def top_n_mass(self, tokens: Sequence[Any], n: int = 5, *, search: str = "topn", width: int = 50) -> float:
-        """How much of the probability of all taggings the n best have: near 1, `nbest` tells nearly all there is."""
+        """Return the total probability of the n best taggings. If it is near 1, `nbest` leaves out little.
+
+        >>> import sapo
+        >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
+        >>> round(tagger.top_n_mass(["the", "dog"], 4), 6)
+        1.0
+        """
         corpus, candidates = self._top_n(tokens, n, search, width)
         return decoding.sentence_distribution(self.model, corpus, 0).top_n_mass(candidates)
 
     def marginals(self, tokens: Sequence[Any], *, forced: Forced | None = None) -> list[dict[str, float]]:
-        """For each token the probability of each label, over all taggings, or all that have the forced tags: exact."""
+        """Return the exact probability of each label, for each token.
+
+        The probabilities are over all taggings, or over those with the `forced` tags.
+
+        >>> import sapo
+        >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
+        >>> first, second = tagger.marginals(["the", "dog"])
+        >>> first["DT"] > 0.5, round(sum(first.values()), 6)
+        (True, 1.0)
+        """
         corpus = self.encode(tokens, forced=forced)
         return decoding.by_label(self.model, decoding.marginal(self.model, corpus, 0))
 
     def marginal_arrays(self, sentences: Iterable[Sequence[Any]]) -> list[Doubles]:
-        """The same for many sentences, as arrays [tokens, labels]; the labels are those of `labels`, in their order."""
+        """Return the marginals of many sentences as arrays [tokens, labels], in the order of `labels`.
+
+        >>> import sapo
+        >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
+        >>> [array.shape for array in tagger.marginal_arrays([["the", "dog"], ["dog"]])]
+        [(2, 2), (1, 2)]
+        """
         return [
             decoding.marginal(self.model, corpus, sentence)
             for corpus in self._encoded_batches(sentences)
@@ -131,19 +187,37 @@ class Tagger:
     def top_n_marginals(
         self, tokens: Sequence[Any], n: int = 5, *, search: str = "topn", width: int = 50
     ) -> list[dict[str, float]]:
-        """For each token the probability of each label, over the n best taggings only."""
+        """Return the probability of each label over the n best taggings only, for each token.
+
+        >>> import sapo
+        >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
+        >>> tagger.top_n_marginals(["the", "dog"], 1)
+        [{'DT': 1.0, 'NN': 0.0}, {'DT': 0.0, 'NN': 1.0}]
+        """
         _, candidates = self._top_n(tokens, n, search, width)
         return decoding.by_label(self.model, decoding.marginal_among(self.model, candidates))
 
     def spans(self, tokens: Sequence[Any]) -> list[TaggedSpan]:
-        """The spans of the best tagging, each with its probability over all taggings: exact."""
+        """Return the spans of the best tagging, each with its exact probability over all taggings.
+
+        >>> import sapo
+        >>> tagger = sapo.train([(["in", "Oslo"], ["O", "B-LOC"]), (["at", "home"], ["O", "O"])], template="ner")
+        >>> [(span.start, span.end, span.type) for span in tagger.spans(["in", "Oslo"])]
+        [(1, 2, 'LOC')]
+        """
         corpus = self.encode(tokens)
         return decoding.spans_of(self.model, corpus, decoding.best_tags(self.model, corpus))[0]
 
     def span_probability(self, tokens: Sequence[Any], start: int, end: int, type: str) -> float:
-        """P(exactly the tokens start, ..., end - 1 are a span of this type), over all taggings, chosen or not: exact.
+        """Return the exact probability that the tokens start, ..., end - 1 are a span of this type.
 
-        A tagging has the spans that conlleval reads in it, in whatever scheme, also where it breaks its scheme.
+        The probability is over all taggings, and the span need not be in the best one. The spans of a tagging are those
+        that conlleval finds in it, in any scheme, even if the tagging breaks its scheme.
+
+        >>> import sapo
+        >>> tagger = sapo.train([(["in", "Oslo"], ["O", "B-LOC"]), (["at", "home"], ["O", "O"])], template="ner")
+        >>> 0.5 < tagger.span_probability(["in", "Oslo"], 1, 2, "LOC") < 1
+        True
         """
         corpus = self.encode(tokens)
         check_span(start, end, corpus.tokens)
@@ -153,20 +227,20 @@ class Tagger:
         )
 
     def read_blocks(self, path: str | Path, *, labelled: bool = False, **reading: Any) -> Iterator[Block]:
-        """Read a file as the training file was read, unless told otherwise."""
+        """Read a file in blocks, in the same way as the training file unless `reading` has other options."""
         return read_blocks(path, labelled=labelled, **self.reading(path, reading))
 
     def reading(self, path: str | Path, told: dict[str, Any]) -> dict[str, Any]:
-        """Return how to read a file: what is not told is as for the training file, if the format is the same."""
+        """Return how to read a file. Options missing in `told` are as for the training file, if it has that format."""
         return files.reading_of(self.model, path, told)
 
     def tag_blocks(
         self, blocks: Iterable[Block], *, search: str | None = None, width: int = 50, **how: Any
     ) -> Iterator[tuple[Block, Ints]]:
-        """Yield each block with the numbers of its tags, in order.
+        """Yield each block with its tags, as indices in `labels`, in order.
 
-        The best tagging is found by Viterbi, or by the search of this name (a beam of this width may miss it). With
-        `threads` it is faster, and the same; `forced` is a column with tags that are known, and '_' where none is.
+        The best tagging is found by Viterbi, or by the named search; beam search, of this width, may miss it. `threads`
+        makes it faster without changing the result. `forced` is a column of known tags, with '_' for unknown ones.
         """
         if search is None:
             return files.each_block(self, blocks, decoding.best_tags, **how)
@@ -176,34 +250,56 @@ class Tagger:
     def nbest_blocks(
         self, blocks: Iterable[Block], n: int, *, search: str = "topn", width: int = 50, **how: Any
     ) -> Iterator[tuple[Block, list[list[RankedTagging]]]]:
-        """Yield each block with the n best taggings of every sentence, as numbers of tags, and their probabilities."""
+        """Yield each block with the n best taggings of every sentence (indices in `labels`) and their probabilities."""
         check_search(search, n)
         return files.each_block(self, blocks, partial(decoding.all_ranked, n=n, search=search, width=width), **how)
 
     def marginal_blocks(self, blocks: Iterable[Block], **how: Any) -> Iterator[tuple[Block, tuple[Ints, Doubles]]]:
-        """Yield each block with its tags, and the exact probabilities of all labels, [tokens, labels]."""
+        """Yield each block with its tags and the exact probabilities of all labels, [tokens, labels]."""
         return files.each_block(self, blocks, decoding.tags_and_marginals, **how)
 
     def span_blocks(
         self, blocks: Iterable[Block], **how: Any
     ) -> Iterator[tuple[Block, tuple[Ints, list[list[TaggedSpan]]]]]:
-        """Yield each block with its tags, and the spans of every sentence with their exact probabilities."""
+        """Yield each block with its tags and the spans of every sentence, with their exact probabilities."""
         return files.each_block(self, blocks, decoding.tags_and_spans, **how)
 
     def evaluate(self, path: str | Path, *, strict: bool = False, **reading: Any) -> Scores:
-        """Tag a labelled file and compare."""
+        """Tag a labelled file, and return the scores of the tags.
+
+        `strict` counts only well-formed spans; `reading` says how to read the file (format, label, columns).
+
+        >>> import sapo
+        >>> from sapo.corpus.sample import COLUMNS, sample_path
+        >>> tagger = sapo.train(sample_path("train"), template="pos", columns=COLUMNS, label="pos", epochs=5)
+        >>> name, value = tagger.evaluate(sample_path("test")).main
+        >>> name, value > 0.8
+        ('accuracy', True)
+        """
         return files.evaluate(self, self.read_blocks(path, labelled=True, **reading), path, strict=strict)
 
     def gold_lattices(self, path: str | Path, **reading: Any) -> Iterator[tuple[Lattice, list[str]]]:
-        """Yield the scores of each sentence of a labelled file, with its gold tags as the model learns them."""
+        """Yield the lattice of each sentence of a labelled file, with its gold tags as learned labels."""
         return files.gold_lattices(self, self.read_blocks(path, labelled=True, **reading))
 
     def encode(self, tokens: Sequence[Any], *, forced: Forced | None = None) -> EncodedCorpus:
-        """One sentence as integers: the features that the model knows of each token."""
+        """Return one sentence as integers: the features of each token that the model knows.
+
+        >>> import sapo
+        >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
+        >>> tagger.encode(["the", "dog"]).tokens
+        2
+        """
         return next(self._encoded_batches([tokens], None if forced is None else [forced]))
 
     def lattices(self, sentences: Iterable[Sequence[Any]]) -> Iterator[Lattice]:
-        """The scores of each sentence, for `sapo.search` and `sapo.search.probabilities`."""
+        """Yield the lattice of each sentence, for `sapo.search` and `sapo.search.probabilities`.
+
+        >>> import sapo
+        >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
+        >>> [lattice.node.shape for lattice in tagger.lattices([["the", "dog"]])]
+        [(2, 2)]
+        """
         for corpus in self._encoded_batches(sentences):
             for sentence in range(corpus.sentences):
                 yield decoding.sentence_lattice(self.model, corpus, sentence, exact=True)

@@ -1,1 +1,1 @@
-"""What the user said in, one run out; and the update of a trained model."""
+"""Train a tagger from a user's options, calibrate it, and update it with new sentences."""

@@ -1,4 +1,4 @@
-"""Labelled data in, integers to learn from out: read, encoded, with labels, constraints and the dev set."""
+"""Read and encode the data of a training run: sentences, labels, constraints and the dev set."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -27,39 +27,42 @@ from sapo.training.plan import Plan, ReadingOptions
 
 @dataclass(frozen=True, slots=True)
 class TrainingData:
-    """The data of a run, read and encoded."""
+    """The encoded data of a training run."""
 
     encoder: Encoder
     gold: Gold
-    reader: dict[str, Any]  # how the file was read, so that others are read alike
+    reader: dict[str, Any]  # how the training file was read; other files are read in the same way
     template: str
     dev: DevSet | None
-    missing: str | None = None  # the mark of a missing tag
-    texts: Texts | None = None  # the strings, which only networks need
+    missing: str | None = None  # what is written for a missing tag
+    texts: Texts | None = None  # the words themselves; only networks need them
 
     @property
     def corpus(self) -> EncodedCorpus:
+        """The training sentences."""
         return self.gold.corpus
 
     @property
     def labels(self) -> list[str]:
+        """The labels, as they are learned."""
         return self.gold.labels
 
     @property
     def unseen(self) -> list[str]:
-        """Labels that only the dev set has."""
+        """The labels that occur only in the dev set."""
         return list(self.dev.labels[len(self.gold.outer) :]) if self.dev else []
 
     @property
     def score_name(self) -> str:
+        """The name of the score that the dev set is evaluated with."""
         return "F1" if looks_like_spans(self.labels) else "accuracy"
 
     def with_corpus(self, corpus: EncodedCorpus) -> "TrainingData":
-        """Return the same data with other sentences to learn from."""
+        """Return the same data with other training sentences."""
         return replace(self, gold=replace(self.gold, corpus=corpus))
 
     def zero_weights(self, *, averaged: bool = False, l1: bool = False) -> Weights:
-        """Return linear weights as they are when learning begins."""
+        """Return the weights of a linear learner before training: all zero."""
         encoder, labels = self.encoder, len(self.labels)
         pairs = observed_pairs(self.corpus, encoder.edge_features, labels)
         return Weights.zeros(
@@ -74,7 +77,7 @@ class TrainingData:
 
 
 def encode_data(plan: Plan, *, keep_texts: bool = False) -> TrainingData:
-    """Read and encode the corpora of a run. Networks need the texts, too."""
+    """Read and encode the data of a plan. With `keep_texts` the words are kept as well; networks need them."""
     data = plan.data
     if isinstance(data, str | Path):
         return _encode_texts(plan, data, keep_texts)
@@ -117,7 +120,7 @@ def _encode_texts(plan: Plan, data: Source, keep_texts: bool) -> TrainingData:
 
 
 def encoded_dev_set(encoder: TemplateEncoder, blocks: Iterable[Block], gold: Gold) -> DevSet:
-    """Return labelled sentences, encoded with the features of training."""
+    """Return labelled sentences as a dev set, encoded with the features of the training data."""
     session, labels = encoder.session(), list(gold.outer)
     parts = [session.encode(block, label_ids(block, labels)) for block in blocks]
     return DevSet(join_encoded(parts), labels, gold.shown_places)
@@ -133,7 +136,7 @@ def _reading(given: ReadingOptions) -> dict[str, Any]:
 
 
 def _reader(data: Source, first: Block, reading: dict[str, Any]) -> dict[str, Any]:
-    """Return how other files are read, so that they are read alike."""
+    """Return how to read other files in the same way as the training data."""
     columns = list(first.columns)
     if not isinstance(data, str | Path):
         return {"columns": columns}
@@ -142,7 +145,7 @@ def _reader(data: Source, first: Block, reading: dict[str, Any]) -> dict[str, An
 
 
 def _ready_made(listed: Sequence[Any]) -> bool:
-    """Features come as dictionaries or lists; words as strings or tuples."""
+    """Return whether tokens are ready-made features (dictionaries or lists), not words (strings or tuples)."""
     tokens, _ = read_pairs(listed, "training data")
     return isinstance(tokens[0][0], (dict, list))
 
@@ -171,7 +174,7 @@ def _feature_dev_set(encoder: FeatureEncoder, dev: Source, gold: Gold, marks: Se
 
 
 def default_template(first: Block, marks: Sequence[str] = ()) -> str:
-    """Return the best preset for these columns and tags. `marks` are no tags."""
+    """Return the best preset for these columns and tags. `marks` stand for missing tags."""
     if not looks_like_spans(sorted(set(first.strings(LABEL)) - set(marks))):
         return "pos-best"
     if "pos" not in first.columns:

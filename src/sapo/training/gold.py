@@ -1,6 +1,7 @@
-"""Encoded sentences and what the user said of labels in; the gold tags that are learned, and their constraints, out.
+"""Prepare the gold tags for training, with the user's options about labels.
 
-Which tags are missing, how much each token counts, in which scheme the labels are learned, and what is forbidden.
+These are: which tags are missing, how much each token counts, in which scheme the labels are learned, and which
+taggings are forbidden.
 """
 
 import dataclasses
@@ -30,24 +31,28 @@ from sapo.training.rules import read_rules
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """The corpus as it is learned from."""
+    """Training sentences with the labels to learn and their constraints."""
 
-    labels: list[str]  # as they are learned
-    outer: list[str]  # as they are shown
-    shown: tuple[str, ...]  # the name that each label is shown by; empty where it is its own
+    labels: list[str]  # the labels that are learned
+    outer: list[str]  # the labels that are shown
+    shown: tuple[str, ...]  # the name that each learned label is shown by; empty if all are shown as learned
     corpus: EncodedCorpus
     constraints: Constraints
     bans: Floats
-    notes: list[str]  # for the person who trains
+    notes: list[str]  # messages for the user
 
     @property
     def shown_places(self) -> Ints | None:
-        """The place in `outer` of each label that is learned; None where they are the same."""
+        """The index in `outer` of each learned label, or None if the two are the same."""
         return shown_places(self.shown, self.outer)
 
 
 def make_gold(labels: Sequence[str], corpus: EncodedCorpus, options: LabelOptions) -> Gold:
-    """`labels` are those that were read, missing ones and all; the gold tags of the corpus are places in them."""
+    """Return the gold tags to learn.
+
+    The gold tags of `corpus` are indices in `labels`, which may contain marks of missing tags. Raises SapoError if the
+    options do not fit the data.
+    """
     what = "training data"
     outer, gold = open_missing(labels, corpus.gold, options.marks, what)
     importance = _importance(outer, gold, corpus, options.sample_weight, options.class_weight)
@@ -82,7 +87,7 @@ def _importance(
     sample_weight: Sequence[float] | None,
     class_weight: Mapping[str, float] | str | None,
 ) -> Floats:
-    """Return how much each token counts; nothing where nobody gave weights."""
+    """Return how much each token counts; an empty array if no weights were given."""
     if sample_weight is None and class_weight is None:
         return corpus.importance
     return importance_of_tokens(labels, gold, corpus.offsets, sample_weight=sample_weight, class_weight=class_weight)
@@ -93,9 +98,9 @@ def _in_scheme(scheme: str, labels: list[str], gold: Ints, corpus: EncodedCorpus
     if scheme != "iob2" and found is not None and found[0] == scheme and not found[1].any():
         return LearnedLabels(labels, gold, (), 0, corpus.allowed), []
     if found is None or found[0] != "iob2":
-        told = f"is {found[0]}" if found else "follows no scheme"
+        actual = f"is {found[0]}" if found else "follows no scheme"
         raise SapoError(
-            f"scheme {scheme}: the training data must have IOB2 tags, and it {told}; "
+            f"scheme {scheme}: the training data must have IOB2 tags, and it {actual}; "
             "convert it first: sapo convert IN OUT --scheme iob2"
         )
     inner = learn_as(scheme, labels, gold, corpus.offsets)
@@ -115,9 +120,11 @@ def grown_gold(
     sample_weight: Sequence[float] | None = None,
     class_weight: Mapping[str, float] | str | None = None,
 ) -> Gold:
-    """New sentences for a model that is there. `labels` begins with those that the model shows.
+    """Return the gold tags of new sentences for a model that is trained already.
 
-    The model's scheme and rules hold for labels that are new, and what the new sentences have is allowed by the scheme.
+    `labels` begins with the labels that the model shows. The model's scheme and rules apply to new labels as well;
+    transitions that occur in the new sentences are allowed even if the scheme forbids them. Raises SapoError if a label
+    does not fit the scheme.
     """
     what = "new data"
     known, kept = list(model.labels), model.constraints
@@ -157,7 +164,7 @@ def grown_gold(
         exceptions = tuple(dict.fromkeys([*kept.exceptions, *constraints.exceptions]))
         constraints = dataclasses.replace(constraints, exceptions=exceptions)
     bans = bans_of(constraints, learned, shown)
-    if kept == Constraints():  # bans that somebody made by hand
+    if kept == Constraints():  # keep bans that were set by hand
         old, size = model.parameters.bans, len(known)
         bans[:size, :size], bans[-2:, :size] = old[:size], old[size:]
     corpus = dataclasses.replace(corpus, gold=gold, importance=importance, allowed=allowed)

@@ -1,4 +1,4 @@
-"""The learners by name, linear and neural, behind one small interface: choose a rate, begin."""
+"""All learners by name, linear and neural, behind one small interface: choose a rate, begin training."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -18,42 +18,42 @@ from sapo.training.plan import Plan, check_learner
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """All that the loop needs of a learner, and the encoder that the model will have."""
+    """What the training loop needs from a learner, and the encoder of the future model."""
 
     one_pass: LearnerPass
-    weights: Any  # sapo.learn.loop.Learned
+    weights: Any  # a sapo.learn.loop.Learned
     settings: Settings
     dev: DevSet | None
     encoder: Encoder
     groups: Groups | None
-    names: list[str]  # with the data and what `told` has, they tell this run from others
-    told: dict[str, Any]  # settings, for the checkpoint
+    names: list[str]  # together with the data and `options` they identify the run
+    options: dict[str, Any]  # settings, for the checkpoint
 
 
 class System(Protocol):
-    """A learner that a user can name."""
+    """A learner that a user can choose by name."""
 
     @property
     def reads_texts(self) -> bool:
-        """Whether it needs the strings, and not only their features."""
+        """Whether the learner needs the words, and not only their features."""
 
     @property
     def rate_source(self) -> str:
-        """Where a rate comes from that nobody gave."""
+        """How the start rate is chosen if the user gives none, for messages."""
 
     def check(self) -> None:
-        """Raise where something is not installed."""
+        """Raise SapoError if something that the learner needs is not installed."""
 
     def rate(self, data: TrainingData, settings: Settings) -> float:
-        """Return the start rate where the user gave none."""
+        """Return the start rate if the user gives none."""
 
     def begin(self, plan: Plan, data: TrainingData, settings: Settings) -> Beginning:
-        """Return weights as they are before the first pass, and how to change them."""
+        """Return the weights before the first pass, and the pass that trains them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A learner of weights of features."""
+    """A linear learner, which learns weights of features."""
 
     name: str
     learner: Learner
@@ -75,7 +75,7 @@ class Linear:
         if not learner.regularised:
             settings = dataclasses.replace(settings, regulariser="none", strength=0.0)
         if settings.n == AUTO and not learner.n_best:
-            settings = dataclasses.replace(settings, n=Settings().n)  # nobody looks at it
+            settings = dataclasses.replace(settings, n=Settings().n)  # not used by this learner
         encoder, labels = data.encoder, data.labels
         weights = data.zero_weights(averaged=learner.averaged, l1=settings.regulariser == "l1")
         weights.lists = label_lists(data.corpus, len(labels), exact=settings.exact)
@@ -90,7 +90,7 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Neural:
-    """A network. PyTorch is loaded when it begins."""
+    """A neural learner. PyTorch is imported when training begins."""
 
     name: str
     reads_texts: bool = True
@@ -124,12 +124,12 @@ class Neural:
             learner=name,
         )
         names = [name, *begun.names, *data.labels, str(data.gold.constraints)]
-        told = {**settings.as_json(), **begun.options.as_json()}
+        options = {**settings.as_json(), **begun.options.as_json()}
         dev = None if data.dev is None else begun.dev_set(data.dev, data.texts.dev)
-        return Beginning(begun.one_pass, begun.weights, settings, dev, begun.weights.encoder, None, names, told)
+        return Beginning(begun.one_pass, begun.weights, settings, dev, begun.weights.encoder, None, names, options)
 
 
 def find_system(name: str) -> System:
-    """Return the learner of this name, linear or neural."""
+    """Return the learner of this name, linear or neural. Raise SapoError if there is none."""
     check_learner(name)
     return Neural(name) if name in LAYERS else Linear(name, LEARNERS[name])

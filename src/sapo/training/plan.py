@@ -1,4 +1,4 @@
-"""What a user says about a run, as one value: the plan. Everything is checked here that needs no data."""
+"""The plan of a training run: all options in one value. Everything that can be checked without data is checked here."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,15 +16,15 @@ from sapo.tags.missing import MISSING
 
 
 class ReadingOptions(TypedDict, total=False):
-    """How files are read."""
+    """How to read files."""
 
-    format: str | None  # columns, conllu or jsonl; by default inferred from the file extension
+    format: str | None  # columns, conllu or jsonl; default: inferred from the file extension
     label: str | int | None  # the column of the labels, by name or number
     columns: Sequence[str] | None  # the names of the columns
 
 
 class LabelChoices(TypedDict, total=False):
-    """What is said about labels; see `LabelOptions`."""
+    """Options about labels; see `LabelOptions`."""
 
     constraints: bool
     rules: Sequence[str] | str | Path
@@ -35,7 +35,7 @@ class LabelChoices(TypedDict, total=False):
 
 
 class LearningOptions(TypedDict, total=False):
-    """The fields of `Settings`; a rate of 'auto' is chosen on the data."""
+    """The fields of `Settings`; the rate may be 'auto', and is then chosen from the data."""
 
     n: int | str
     strength: float
@@ -76,31 +76,31 @@ class NetworkOptions(TypedDict, total=False):
 
 
 class Options(ReadingOptions, LabelChoices, LearningOptions, NetworkOptions, total=False):
-    """All that may be said about a run beside its data, template and learner."""
+    """All options of a training run, except data, template and learner."""
 
     min_count: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelOptions:
-    """What may be said about the labels of a run."""
+    """Options about the labels of a training run."""
 
-    constraints: bool = True  # keep to the tag scheme, where the labels mark spans
-    rules: Sequence[str] | str | Path = ()  # rules, or a file of them: see tags/rules.py
+    constraints: bool = True  # taggings follow the tag scheme, if the labels mark spans
+    rules: Sequence[str] | str | Path = ()  # rules, or a file with rules: see tags/rules.py
     scheme: str | None = None  # learn the labels in this scheme
-    missing: str | None = None  # the mark of a missing tag; None is one anyway
-    sample_weight: Sequence[float] | None = None  # one a sentence
-    class_weight: Mapping[str, float] | str | None = None  # by label, or 'balanced'
+    missing: str | None = None  # what is written for a missing tag; None always stands for one
+    sample_weight: Sequence[float] | None = None  # one weight per sentence
+    class_weight: Mapping[str, float] | str | None = None  # weights by label, or 'balanced'
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What stands where a tag is missing."""
+        """The marks that stand for a missing tag."""
         return (MISSING,) if self.missing is None else (MISSING, self.missing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Everything that a run needs.
+    """Everything that a training run needs. Raises SapoError if an option is wrong.
 
     >>> plan = make_plan([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=3)
     >>> plan.learner, plan.settings.epochs, plan.auto_rate
@@ -109,17 +109,17 @@ class Plan:
 
     data: Source
     dev: Source | None = None
-    template: str | Path | None = None  # None: the preset that suits the columns
+    template: str | Path | None = None  # default: the preset that suits the columns
     reading: ReadingOptions = field(default_factory=ReadingOptions)
     min_count: int = 1  # leave out features that occur less often
     labels: LabelOptions = field(default_factory=LabelOptions)
     learner: str = "sapo"
     settings: Settings = field(default_factory=Settings)
-    auto_rate: bool = True  # choose the start rate on the data
-    network: NeuralOptions | None = None  # of a neural learner
-    l1_ratio: float = 0.0  # an elastic net: L1 beside the regulariser, with this part of its strength
-    checkpoint: str | Path | None = None  # save the state here after every pass
-    resume: bool = False  # go on from there
+    auto_rate: bool = True  # choose the start rate from the data
+    network: NeuralOptions | None = None  # for a neural learner
+    l1_ratio: float = 0.0  # elastic net: add L1, with this fraction of the regulariser's strength
+    checkpoint: str | Path | None = None  # save the state in this file after every pass
+    resume: bool = False  # continue from the checkpoint, if it exists
 
     def __post_init__(self) -> None:
         if not isinstance(self.min_count, Integral) or self.min_count < 1:
@@ -134,7 +134,13 @@ def make_plan(
     learner: str = "sapo",
     **options: Unpack[Options],
 ) -> Plan:
-    """Return the plan of a run. An option that is not known, or not known to the learner, is an error."""
+    """Return the plan of a training run. Raise SapoError if an option is unknown, wrong or not for this learner.
+
+    >>> make_plan("train.txt", epoch=3)
+    Traceback (most recent call last):
+    ...
+    sapo.errors.SapoError: unknown setting 'epoch'; did you mean 'epochs'?
+    """
     check_learner(learner)
     given: dict[str, Any] = dict(options)
     reading = ReadingOptions(**_take(given, ReadingOptions.__annotations__))  # type: ignore[typeddict-item]
@@ -160,13 +166,16 @@ def make_plan(
 
 
 def check_learner(name: str) -> None:
-    """Raise where there is no learner of this name, neither a linear nor a neural one."""
+    """Raise SapoError unless there is a learner of this name, linear or neural."""
     if name not in LEARNERS and name not in LAYERS:
         raise SapoError(f"unknown learner '{name}'{did_you_mean(str(name), [*LEARNERS, *LAYERS])}")
 
 
 def make_settings(values: Mapping[str, Any], *, others: Iterable[str] = ()) -> Settings:
-    """Return settings of these values; `others` are names that somebody may have meant, but that are no settings."""
+    """Return the settings with these values.
+
+    Raises SapoError if a name is not a setting. `others` are further names that the message may suggest.
+    """
     known = [field.name for field in dataclasses.fields(Settings)]
     for name in values:
         if name not in known:
@@ -175,7 +184,7 @@ def make_settings(values: Mapping[str, Any], *, others: Iterable[str] = ()) -> S
 
 
 def network_options(learner: str, values: Mapping[str, Any]) -> NeuralOptions | None:
-    """Return the options of a network; for a linear learner there must be none."""
+    """Return the options of a network, or None for a linear learner. Raise SapoError if that has such options."""
     if values and learner not in LAYERS:
         raise SapoError(f"{', '.join(sorted(values))}: only for the neural learners ({', '.join(LAYERS)})")
     return NeuralOptions(**values) if learner in LAYERS else None

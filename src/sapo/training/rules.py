@@ -1,4 +1,4 @@
-"""Rules of the user, from a file."""
+"""Read rules about labels from a file."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,10 @@ from sapo.tags.rules import EXAMPLE
 
 
 def read_rules(path: str | Path) -> list[str]:
-    """The rules of a file, one a line, without comments."""
+    """Return the rules of a file, which has one per line, and comments after #.
+
+    Raises SapoError if the file has no rules or cannot be read.
+    """
     data = b"".join(read_chunks(path))
     check_utf8(data, show_path(path), 1)
     lines = data.decode("utf-8").splitlines()

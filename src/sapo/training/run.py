@@ -1,4 +1,4 @@
-"""A plan in, a tagger out: read, encode, choose a rate, learn. Everybody who trains comes through here."""
+"""Train a tagger: read and encode the data, choose a rate, learn. All training goes through this module."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from sapo.training.plan import Options, Plan, make_plan
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of training, and why it stopped."""
+    """The result of training, and why it stopped."""
 
     tagger: Tagger
     stop: Stop
@@ -39,19 +39,23 @@ def train(
 ) -> Tagger:
     """Train a tagger.
 
-    `data` and `dev` are the path of a file, or sentences in Python: pairs of tokens and tags, where a token is a
-    string, a tuple of strings (word, pos, ...), or its features as a list or dictionary. `template` is a preset
-    (chunking-best, pos-best, ner ...) or the path of a template file; by default the preset that suits the columns.
+    `data` and `dev` are paths of files, or sentences in Python: pairs of tokens and tags. A token is a string, a tuple
+    of strings (word, pos, ...), or a list or dictionary of features. With `dev`, training stops when the score on it no
+    longer improves, and the best pass is kept. `template` is a preset (chunking-best, pos-best, ner ...) or the path of
+    a template file; the default is the preset that suits the columns. `observers` watch the passes.
 
-    The options (see `sapo.training.plan.Options`):
+    The options (see `sapo.training.plan.Options`) are:
 
-    - how files are read: `format`, `label`, `columns`; `min_count` leaves out features that occur less often;
-    - the fields of `sapo.Settings`: n, strength, rate ...; where no rate is given it is chosen on the data;
-    - `constraints`: taggings keep to the tag scheme of the data, and to `rules`, such as "forbid B-NP B-VP", or a file
-      of them; `scheme` learns the labels in another scheme (bioes); a tag that is None, or `missing`, may be any tag;
-    - `sample_weight` has a weight for each sentence, `class_weight` for each label, or is "balanced";
+    - `format`, `label` and `columns`: how to read files; `min_count`: leave out features that occur less often;
+    - the fields of `sapo.Settings`: n, strength, rate ...; if no rate is given, it is chosen from the data;
+    - `constraints`: taggings follow the tag scheme of the data; `rules`: further rules, such as "forbid B-NP B-VP", or
+      a file with rules; `scheme`: learn the labels in another scheme, such as bioes;
+    - `missing`: what is written for a missing tag, which may be any tag; None always stands for one;
+    - `sample_weight`: a weight for each sentence; `class_weight`: a weight for each label, or "balanced";
     - for the neural learners (bilstm, bilstm-crf, bilstm-sapo, bilstm-perceptron) the fields of
       `sapo.neural.options.NeuralOptions`: vectors, chars, features, batch ...
+
+    Raises SapoError if the data or an option is wrong.
 
     >>> tagger = train([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=3)
     >>> tagger.labels
@@ -62,7 +66,7 @@ def train(
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run whose data is read and whose settings are settled."""
+    """A training run with its data read and its settings complete."""
 
     plan: Plan
     data: TrainingData
@@ -70,14 +74,14 @@ class Run:
     system: System
 
     def finish(self, observers: Sequence[Observer] = ()) -> Outcome:
-        """Learn to the end, and return the tagger."""
+        """Train to the end; return the tagger, and why training stopped."""
         data = self.data
         begun = self.system.begin(self.plan, data, self.settings)
         state = State(begun.weights)
         watching = list(observers)
         if self.plan.checkpoint is not None:
             dev = data.dev.corpus if data.dev else None
-            checkpoint = Checkpoint(self.plan.checkpoint, begun.told, fingerprint(data.corpus, dev, begun.names))
+            checkpoint = Checkpoint(self.plan.checkpoint, begun.options, fingerprint(data.corpus, dev, begun.names))
             if self.plan.resume and Path(self.plan.checkpoint).exists():
                 checkpoint.load(state)
             watching.append(checkpoint)
@@ -123,7 +127,14 @@ class Run:
 
 
 def start(plan: Plan, data: TrainingData | None = None, *, told: Callable[[str], None] | None = None) -> Run:
-    """Read and encode the data, unless that is done, and settle the rate. `told` is what a person gets to know."""
+    """Start a run: read and encode the data, unless it is given, and choose the rate.
+
+    `told` is called with messages for the user.
+
+    >>> run = start(make_plan([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=3))
+    >>> str(run.finish().stop)
+    'all 3 passes done'
+    """
     say = told or (lambda message: None)
     system = find_system(plan.learner)
     if data is None:
@@ -150,12 +161,17 @@ def read_data(
     keep_texts: bool = False,
     **options: Unpack[Options],
 ) -> TrainingData:
-    """Read and encode data, to train on it several times with `train_on`. Networks need `keep_texts`."""
+    """Read and encode data once, to train on it several times with `train_on`. Networks need `keep_texts`.
+
+    >>> data = read_data([(["no", "rain"], ["DT", "NN"])], template="pos")
+    >>> data.labels, data.corpus.tokens
+    (['DT', 'NN'], 2)
+    """
     return encode_data(make_plan(data, dev=dev, template=template, **options), keep_texts=keep_texts)
 
 
 def with_start_rate(data: TrainingData, settings: Settings, learner: str = "sapo") -> Settings:
-    """Return the settings with the start rate that the learner would choose for this data."""
+    """Return the settings with the start rate that the learner chooses for this data."""
     return dataclasses.replace(settings, rate=find_system(learner).rate(data, settings))
 
 
@@ -170,7 +186,9 @@ def train_on(
     checkpoint: str | Path | None = None,
     resume: bool = False,
 ) -> Outcome:
-    """Train on data that is encoded already, with exactly these settings.
+    """Train on data from `read_data`, with exactly these settings.
+
+    `l1_ratio`, `checkpoint` and `resume` are as in `sapo.training.plan.Plan`.
 
     >>> data = read_data([(["no", "rain"], ["DT", "NN"])], template="pos")
     >>> str(train_on(data, Settings(epochs=2), learner="perceptron").stop)
@@ -190,7 +208,7 @@ def train_on(
 
 
 def _without_time(entry: PassRecord) -> dict[str, Any]:
-    """Times differ from run to run, and equal runs must give equal files."""
+    """Return a record without its times, because equal runs must give equal files."""
     return {
         key: value for key, value in dataclasses.asdict(entry).items() if key not in ("seconds", "tokens_per_second")
     }

@@ -1,8 +1,8 @@
-"""A tagger and a labelled file in; out come how far its probabilities can be trusted, or a tagger that is calibrated.
+"""Measure how reliable the probabilities of a tagger are, and calibrate them with a temperature.
 
-A temperature divides all scores. It changes no tag, only how sure the tagger says it is: above 1 less, below 1 more.
-It is fitted on sentences that were not trained on, by the likelihood of their gold tags. A model that learns
-other labels than it shows (`Model.shown`) is judged by those that it shows.
+All scores are divided by the temperature. This does not change the tags, only how confident the tagger is: less so
+above 1, more so below 1. The temperature is fitted on sentences that were not used in training, by the likelihood of
+their gold tags. A model that learns other labels than it shows (`Model.shown`) is judged by the shown ones.
 """
 
 import dataclasses
@@ -26,32 +26,34 @@ from sapo.tagger import Tagger
 from sapo.tagger.files import learned_tags
 from sapo.tags import looks_like_spans, loose_spans, shown_name
 
-LEAST = -745.0  # log of the smallest number: what a forbidden tag counts, at every temperature
+LEAST = -745.0  # the log of the smallest positive number; stands for a forbidden tag at every temperature
 WIDEST = 20 * math.log(2)  # temperatures from 2^-20 to 2^20
-CLOSE = 1e-3  # how exactly the log of the temperature is found
+CLOSE = 1e-3  # precision of the log of the temperature
 GOLDEN = (math.sqrt(5) - 1) / 2
 
-Watch = Callable[[float, float], None]  # is told every temperature that was tried, and its loss
+Watch = Callable[[float, float], None]  # called with every temperature that is tried, and its loss
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How far the probabilities of the best tagging's tokens, spans and of itself agree with how often it is right.
+    """How well probabilities agree with how often the tags, spans and sentences of the best tagging are correct.
 
-    `exact` are probabilities over all taggings, `top_n` those over the n best only. Spans only where labels mark them.
+    `exact` judges probabilities over all taggings, `top_n` those over the n best only. There are spans only if the
+    labels mark them.
     """
 
-    exact: dict[str, Reliability]  # by tokens, spans, sentences
+    exact: dict[str, Reliability]  # for tokens, spans and sentences
     top_n: dict[str, Reliability]
     n: int
     temperature: float
 
     def rows(self) -> dict[str, Reliability]:
-        """All of them by name."""
+        """Return all reliabilities by name, for a table."""
         kinds = ((self.exact, "all taggings"), (self.top_n, f"top {self.n}"))
         return {f"{what}, {over}": found for kind, over in kinds for what, found in kind.items()}
 
     def as_json(self) -> dict[str, object]:
+        """Return the calibration as a dictionary, to be written as JSON."""
         kinds = {"exact": self.exact, "top_n": self.top_n}
         listed = {name: {what: dataclasses.asdict(row) for what, row in kind.items()} for name, kind in kinds.items()}
         return {"temperature": self.temperature, "n": self.n, **listed}
@@ -66,16 +68,22 @@ def measure(
     watch: Callable[[int], None] | None = None,
     **reading: Any,
 ) -> Calibration:
-    """Tag a labelled file, or pairs of tokens and tags, and compare probabilities with what is right.
+    """Tag a labelled file, or pairs of tokens and tags, and compare the probabilities with the gold tags.
 
-    A sentence of which every tagging is forbidden has no probabilities and is left out. `watch` is told the number of
-    tokens of each sentence.
+    A sentence is left out if every tagging of it is forbidden, since it has no probabilities. `watch` is called with
+    the number of tokens of each sentence.
+
+    >>> import sapo
+    >>> pairs = [(["a", "dog"], ["DT", "NN"]), (["a", "run"], ["DT", "NN"])]
+    >>> found = measure(sapo.train(pairs, template="pos", epochs=3), pairs)
+    >>> list(found.exact), found.exact["tokens"].accuracy
+    (['tokens', 'sentences'], 1.0)
     """
     if n < 1:
         raise SapoError(f"n must be at least 1, not {n}")
     labels, temperature = tagger.model.labels, tagger.model.temperature
     spanned = looks_like_spans(labels)
-    shown = dict(zip(labels, tagger.model.shown or labels, strict=True))  # tokens are judged by what people see
+    shown = dict(zip(labels, tagger.model.shown or labels, strict=True))  # tokens are judged by the shown labels
     alike = np.array([[shown[one] == shown[other] for other in labels] for one in labels], np.float64)
     exact, over_n = _Answers(), _Answers()
     for lattice, gold in _gold_lattices(tagger, data, **reading):
@@ -103,7 +111,7 @@ def measure(
 
 
 class _Answers:
-    """Confidences and whether they were right, by kind."""
+    """Confidences by kind, and whether the answers were correct."""
 
     def __init__(self) -> None:
         self.kinds: dict[str, tuple[list[float], list[bool]]] = {}
@@ -121,10 +129,12 @@ class _Answers:
 
 
 def calibrate(tagger: Tagger, dev: Any, *, by: str = "tokens", watch: Watch | None = None, **reading: Any) -> Tagger:
-    """The same tagger with the temperature under which the gold tags of `dev` are likeliest.
+    """Return the same tagger with the temperature that makes the gold tags of `dev` most likely.
 
-    `dev` is the path of a labelled file, or pairs of tokens and tags; none of it should have been trained on. `by`
-    says what must be likely: `tokens`, each gold tag on its own (its marginal), or `sequence`, the gold tagging.
+    `dev` is the path of a labelled file, or pairs of tokens and tags; it must not be part of the training data. `by`
+    says what is made likely: `tokens` means each gold tag on its own (its marginal), `sequence` the whole gold tagging.
+    `watch` is called with every temperature that is tried, and its loss. Raises SapoError if no temperature is best,
+    because the tagger makes no mistakes in `dev`, or nothing but mistakes.
 
     >>> import sapo
     >>> pairs = [(["a", "dog"], ["DT", "NN"]), (["a", "run"], ["DT", "NN"])]
@@ -153,12 +163,12 @@ def calibrate(tagger: Tagger, dev: Any, *, by: str = "tokens", watch: Watch | No
             f"calibration: no temperature is best for these {len(sentences)} sentences, as the tagger makes no mistake "
             "in them or nothing but mistakes; give more sentences, which it was not trained on"
         )
-    temperature = float(f"{math.exp(found):.4g}")  # no more digits than are known
+    temperature = float(f"{math.exp(found):.4g}")  # only the digits that are certain
     return Tagger(dataclasses.replace(tagger.model, temperature=temperature))
 
 
 def _token_loss(lattice: Lattice, gold: Sequence[str], model: Model) -> float:
-    """Minus the log of the product of the gold tags' marginals; tags that the model does not know are left out."""
+    """Return minus the sum of the log marginals of the gold tags, leaving out tags that the model does not know."""
     logs = _shown_logs(distribution(lattice).log_marginal(), model)
     numbers = _numbers(model.outer_labels)
     known = [(position, numbers[tag]) for position, tag in enumerate(_as_shown(gold, model)) if tag in numbers]
@@ -166,8 +176,8 @@ def _token_loss(lattice: Lattice, gold: Sequence[str], model: Model) -> float:
 
 
 def _sequence_loss(lattice: Lattice, gold: Sequence[str], model: Model) -> float:
-    """Minus the log of the gold tagging's probability; a tagging that the model cannot give is left out."""
-    numbers = _numbers(model.labels)  # a valid tagging is shown for one learned tagging alone
+    """Return minus the log probability of the gold tagging, or 0 if the model cannot produce it."""
+    numbers = _numbers(model.labels)  # only one learned tagging is shown as this valid tagging
     if any(tag not in numbers for tag in gold):
         return 0.0
     score = lattice.path_score([numbers[tag] for tag in gold])
@@ -182,12 +192,12 @@ def _numbers(labels: Sequence[str]) -> dict[str, int]:
 
 
 def _as_shown(gold: Sequence[str], model: Model) -> Sequence[str]:
-    """Learned tags by the names that people see, also those that the model has never met."""
+    """Return learned tags by their shown names, including tags that the model does not know."""
     return [shown_name(tag) for tag in gold] if model.shown else gold
 
 
 def _shown_logs(logs: Doubles, model: Model) -> Doubles:
-    """Logarithms of marginals, [tokens, outer labels]: of labels that are shown alike, that of the sum."""
+    """Return log marginals of the shown labels, [tokens, outer labels], adding up labels with the same name."""
     if model.shown_places is None:
         return logs
     shown = np.full((len(logs), len(model.outer_labels)), -np.inf)
@@ -196,22 +206,24 @@ def _shown_logs(logs: Doubles, model: Model) -> Doubles:
 
 
 def lowest(function: Callable[[float], float], start: float, *, step: float = math.log(2)) -> float | None:
-    """Where a function with one valley is lowest, by golden section; None where it falls to the end of the range.
+    """Return where a function with one valley is lowest, by golden section search.
+
+    Return None if it falls to the end of the range, or is flat.
 
     >>> round(lowest(lambda x: (x - 3) ** 2, 0.0), 2)
     3.0
     """
     start = max(-WIDEST, min(start, WIDEST - step))
     here, there = function(start), function(start + step)
-    if there >= here:  # then downhill is the other way
+    if there >= here:  # downhill is the other way
         start, step, there = start + step, -step, here
-    a, b = start, start + step  # from a to b it goes down
+    a, b = start, start + step  # the function falls from a to b
     while True:
         c = max(-WIDEST, min(b + step, WIDEST))
         if c == b:
             return None
         beyond = function(c)
-        if beyond == there == function((b + c) / 2):  # flat: nothing is left to gain
+        if beyond == there == function((b + c) / 2):  # flat: there is nothing left to gain
             return None
         if beyond >= there:
             break
@@ -232,7 +244,7 @@ def lowest(function: Callable[[float], float], start: float, *, step: float = ma
 
 
 def _gold_lattices(tagger: Tagger, data: Any, **reading: Any) -> Iterator[tuple[Lattice, Sequence[str]]]:
-    """The lattice of every sentence with its gold tags."""
+    """Yield the lattice of every sentence with its gold tags, as learned labels."""
     if isinstance(data, str | Path):
         yield from tagger.gold_lattices(data, **reading)
         return

@@ -1,8 +1,8 @@
-"""A trained tagger and new sentences in, a tagger that has learned from them too out.
+"""Update a trained tagger with new sentences.
 
-The vocabulary, the features and the labels grow; what is known keeps its place and its weight. Passes over the new
-sentences begin with the rate at which training began, and end when all of them come out right. They regularise as if
-the new sentences were added to the old ones, and change little of what many sentences share (learn/pacing.py).
+The vocabulary, the features and the labels grow; what is known keeps its index and its weight. Passes over the new
+sentences begin with the start rate of training, and end when all of them are tagged correctly. The regulariser acts as
+if the new sentences were added to the old ones, and what many sentences share changes little (learn/pacing.py).
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ from sapo.kernels import update as counts
 from sapo.kernels.types import Floats
 from sapo.learn import LEARNERS, Learner, Observer, Settings, State, Stop
 from sapo.learn.growing import GrowingWeights
-from sapo.learn.loop import INTERRUPTED, measure, out_of_bounds, run_pass
+from sapo.learn.loop import INTERRUPTED, make_record, out_of_bounds, run_pass
 from sapo.learn.pacing import Pacing, growth, typical_weight
 from sapo.learn.settings import AUTO
 from sapo.model import Model
@@ -32,22 +32,23 @@ from sapo.tagger.tagger import Tagger
 from sapo.training.gold import grown_gold
 from sapo.training.plan import LabelOptions, check_learner, make_settings
 
-PASSES = 10
-GROWN = 100.0  # times the rate of the first pass is the most that it may become
+PASSES = 10  # maximum, by default
+GROWN = 100.0  # the rate may grow to at most this multiple of the first one
 
 
 class Trainer:
-    """A tagger that goes on learning, a sentence or a file at a time.
+    """A tagger that keeps learning, a sentence or a file at a time.
 
-    A sentence takes a few milliseconds, whatever the size of the model; one with a label that is new takes longer, for
-    all weights move. The trainer works on a copy: the tagger that it is made from stays as it is.
+    A sentence takes a few milliseconds, whatever the size of the model; a sentence with a new label takes longer,
+    because all weights move. The trainer works on a copy: the tagger that it is made from does not change.
 
-    `tagger` is live: it is one and the same object, and tags with all that was learned so far. It must not tag in
-    another thread while `update` runs, and its `model` is a new one after each update: take it from the tagger when it
-    is needed. Its tags are exact; its scores may be too large by a factor of up to 1.0001, for regularisation is
-    brought to all weights only now and then. `snapshot` gives a tagger that is exact, and stays as it is.
+    `tagger` is live: it is always the same object, and tags with everything learned so far. It must not be used in
+    another thread while `update` runs. Its `model` is replaced by each update, so do not keep a reference to it. Its
+    tags are exact, but its scores may be too large by a factor of up to 1.0001, because regularisation is applied to
+    all weights only now and then. `snapshot` returns a tagger that is exact and does not change.
 
-    `stopped` says why the last update ended, and `interrupted` whether by Ctrl-C: what was learned until then is kept.
+    `stopped` says why the last update ended, and `interrupted` whether it was by Ctrl-C; what was learned until then is
+    kept. Raises SapoError if the model is a network.
 
     >>> import sapo
     >>> trainer = Trainer(sapo.train([(["a", "dog"], ["DT", "NN"])], template="pos"))
@@ -63,13 +64,15 @@ class Trainer:
         self._encoder = encoder.growing()
         self._weights = GrowingWeights(model.parameters, transitions=encoder.transitions)
         self._typical = typical_weight(model.parameters.rows)
-        self._labels = StringTable(model.outer_labels)  # as they are shown
+        self._labels = StringTable(model.outer_labels)  # the shown labels
         self._kept = dataclasses.replace(model, encoder=self._encoder, parameters=self._weights.shown)
         self._record = dict(model.record)
         self._earlier = list(model.record.get("continued", []))
         self.stopped: str | None = None
         self.interrupted = False
-        self._learned: list[dict[str, Any]] = []  # by this trainer; updates with the same settings are one entry
+        self._learned: list[
+            dict[str, Any]
+        ] = []  # the updates of this trainer; those with the same settings share an entry
         self.tagger = Tagger(self._model())
 
     def update(
@@ -85,18 +88,18 @@ class Trainer:
         class_weight: Mapping[str, float] | str | None = None,
         **settings: Any,
     ) -> None:
-        """Learn from sentences with tags, in the form they had in training, or from a file of them.
+        """Learn from tagged sentences, in the same form as in training, or from a file.
 
-        `settings` are those of `sapo.Settings`; what is not given is as in training. Tag scheme and rules of the model
-        hold for new labels, too; `missing` marks missing tags, as in training. `sample_weight` has a weight for each of
-        the new sentences, `class_weight` for each label, or is "balanced" by their labels. Where the sentences cannot
-        be read or learned, an error tells why, and the tagger tags as before.
+        `settings` are fields of `sapo.Settings`; those that are not given are as in training. The tag scheme and the
+        rules of the model apply to new labels, too. `missing` marks missing tags, as in training. `sample_weight` has a
+        weight for each new sentence; `class_weight` has a weight for each label, or is "balanced". Raises SapoError if
+        the sentences cannot be read or learned; the tagger then tags as before.
         """
         learner, chosen = self._settings(settings)
         labels = self._labels.copy()
         try:
             corpus = self._grow(sentences, labels, format=format, label=label, columns=columns)
-        finally:  # the features that were read so far are there: they need weights, if only zeros
+        finally:  # features that were read before an error exist now, and need weights, even if these are zero
             self._weights.add_features(self._encoder.features, self._encoder.edge_features)
             self.tagger.model = self._model()
         marks = LabelOptions(missing=self._record.get("missing") if missing is None else missing).marks
@@ -128,18 +131,28 @@ class Trainer:
         self.tagger.model = self._model()
 
     def snapshot(self) -> Tagger:
-        """The tagger as it is now, in arrays of its own: it stays as it is while the trainer goes on."""
+        """Return a copy of the tagger, which does not change when the trainer goes on.
+
+        >>> import sapo
+        >>> trainer = Trainer(sapo.train([(["a", "dog"], ["DT", "NN"])], template="pos"))
+        >>> before = trainer.snapshot()
+        >>> trainer.update([(["sing", "!"], ["VB", "."])])
+        >>> before.labels, trainer.tagger.labels
+        (('DT', 'NN'), ('DT', 'NN', 'VB', '.'))
+        """
         model = self.tagger.model
         return Tagger(dataclasses.replace(model, encoder=self._encoder.frozen(), parameters=self._weights.true()))
 
     def _settings(self, given: dict[str, Any]) -> tuple[Learner, Settings]:
-        name = self._record.get("learner", "sapo").removesuffix("-avg")  # the sums of the average are not in the model
+        name = self._record.get("learner", "sapo").removesuffix(
+            "-avg"
+        )  # the model does not have the sums of the average
         check_learner(name)
         learner = LEARNERS[name]
         trained = {key: value for key, value in self._record.get("settings", {}).items() if value is not None}
         regulariser = "l2" if learner.regularised else "none"
         values = {**trained, "epochs": PASSES, "regulariser": regulariser, **given}
-        if values.get("n") == AUTO:  # a handful of sentences is too little to measure it anew
+        if values.get("n") == AUTO:  # a handful of sentences is too little to measure it again
             history = self._record.get("history")
             values["n"] = history[-1]["n"] if trained.get("n") == AUTO and history else Settings().n
         chosen = make_settings(values)
@@ -148,7 +161,7 @@ class Trainer:
         return learner, chosen
 
     def _grow(self, data: Source, labels: StringTable, **reading: Any) -> EncodedCorpus:
-        """The new sentences, encoded by an encoder that knows all of their features."""
+        """Return the new sentences, encoded, after adding their features to the encoder."""
         encoder = self._encoder
         if encoder.columns:
             if isinstance(data, str | Path):
@@ -175,10 +188,12 @@ class Trainer:
         weights: GrowingWeights,
         observers: Sequence[Observer],
     ) -> tuple[int, Stop]:
-        """Pass over the sentences until all come out right; say how often that was, and why it ended."""
+        """Pass over the sentences until all are tagged correctly; return the number of passes, and why it ended."""
         known = int(self._record.get("sentences", 0)) + corpus.sentences
         strength = chosen.strength * corpus.sentences / known
-        settings = dataclasses.replace(chosen, strength=strength, schedule="fixed")  # the rate is paced here
+        settings = dataclasses.replace(
+            chosen, strength=strength, schedule="fixed"
+        )  # the rate of each pass is chosen below
         largest = max(_rate_of(chosen, epoch, corpus.sentences, known) for epoch in (0, chosen.epochs - 1))
         shrinking = 1.0 - chosen.shrink_of(known) * largest / chosen.rate
         backup = weights.backup(corpus.rows, shrinking ** (corpus.sentences * chosen.epochs))
@@ -195,7 +210,7 @@ class Trainer:
                 if not math.isfinite(done.totals[counts.LOSS]):
                     raise out_of_bounds(epoch, chosen)
                 if observers:
-                    record = measure(done, corpus, settings, weights.weights)
+                    record = make_record(done, corpus, settings, weights.weights)
                     state.history.append(record)
                     for observer in observers:
                         observer.passed(record, state)
@@ -213,7 +228,7 @@ class Trainer:
         return epoch, stop
 
     def _remember(self, corpus: EncodedCorpus, passes: int, settings: Settings, reason: str) -> None:
-        """What the model tells of its training. Updates with the same settings are told together."""
+        """Add this update to the training record; updates with the same settings share an entry."""
         record = self._record
         record["sentences"] = int(record.get("sentences", 0)) + corpus.sentences
         record["tokens"] = int(record.get("tokens", 0)) + corpus.tokens
@@ -238,26 +253,34 @@ class Trainer:
 
 
 def _rate_of(settings: Settings, epoch: int, sentences: int, known: int) -> float:
-    """Of a pass; the first is 0. A rate that grows stops where L2 would take half of all weights at a sample."""
+    """Return the rate of a pass; passes count from 0. It stops growing when L2 would halve the weights at a sample."""
     if settings.schedule != "exponential":
         return settings.rate_of(epoch + 1)
     most = GROWN * settings.rate
     if settings.regulariser == "l2" and settings.strength > 0:
         most = min(most, max(settings.rate, 0.5 * known / settings.strength))
     factor = growth(settings.decay, sentences)
-    passes = epoch if factor <= 1.0 else min(epoch, math.ceil(math.log(GROWN) / math.log(factor)))  # no overflow
+    passes = epoch if factor <= 1.0 else min(epoch, math.ceil(math.log(GROWN) / math.log(factor)))  # avoids overflow
     return min(most, settings.rate * factor**passes)
 
 
 def continue_training(tagger: Tagger, data: Source, **how: Any) -> Tagger:
-    """A new tagger that has learned from these sentences too; the old one stays as it is. See `Trainer.update`."""
+    """Return a new tagger that has also learned from these sentences; the old one does not change.
+
+    The arguments are those of `Trainer.update`.
+
+    >>> import sapo
+    >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"])], template="pos")
+    >>> continue_training(tagger, [(["sing", "!"], ["VB", "."])]).tag(["sing", "!"])
+    ['VB', '.']
+    """
     trainer = Trainer(tagger)
     trainer.update(data, **how)
     return trainer.snapshot()
 
 
 def _check_allowed(corpus: EncodedCorpus, bans: Floats, labels: Sequence[str]) -> None:
-    """A tagging that the model forbids cannot be learned."""
+    """Raise SapoError if the model forbids a tagging of the new sentences, because it cannot be learned."""
     if not bans.any():
         return
     gold, count = np.maximum(corpus.gold, -1), len(labels)
@@ -266,7 +289,7 @@ def _check_allowed(corpus: EncodedCorpus, bans: Floats, labels: Sequence[str]) -
     before[first] = count
     forbidden = np.isinf(bans[before, gold]) & (before >= 0)
     forbidden[last] |= np.isinf(bans[count + 1, gold[last]])
-    forbidden &= gold >= 0  # a missing tag may be any that fits
+    forbidden &= gold >= 0  # a missing tag may be any tag that fits
     if not forbidden.any():
         return
     token = int(np.argmax(forbidden))

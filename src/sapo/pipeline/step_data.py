@@ -1,4 +1,4 @@
-"""Training files in, taggers out, each for those sentences of the input that it never saw."""
+"""Train the taggers of a step, so that each tags only sentences that it was not trained on."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,31 +17,34 @@ from sapo.training.data import default_template
 from sapo.training.plan import make_plan
 from sapo.training.run import start
 
-MANY = 10  # blocks to advise
+MANY = 10  # number of blocks that messages recommend
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
-    """What a step is trained on."""
+class StepData:
+    """The training data of a step."""
 
-    name: str  # of its files
+    name: str  # the names of its files
     sentences: Sequence[Sentence]
     template: str | Path
-    needs: tuple[str, ...]  # columns
+    needs: tuple[str, ...]  # the columns that its features use
 
 
 @dataclass(frozen=True, slots=True)
 class CrossBlock:
-    """Sentences of the input from `first` to before `last`, and the training sentences that overlap with them."""
+    """The sentences `first`, ..., `last` - 1 of the input, and the training sentences that overlap with them."""
 
-    number: int  # from 1
+    number: int  # counted from 1
     first: int
     last: int
     without: tuple[int, ...]
 
 
-def read_lesson(step: TrainedStep) -> Lesson:
-    """Read all files of a step; the label is the last column, or as the format has it."""
+def read_step_data(step: TrainedStep) -> StepData:
+    """Read all files of a step; their label is the last column, or where the format has it.
+
+    Raises SapoError if a file has no sentences, or not the columns of the first one.
+    """
     name = ",".join(map(str, step.files))
     sentences: list[Sentence] = []
     for path in step.files:
@@ -56,14 +59,14 @@ def read_lesson(step: TrainedStep) -> Lesson:
                 f"{', '.join(expected)}"
             )
     block = block_from_sentences(sentences, name)
-    # chosen once, on all sentences: the models of all blocks must have the same features
+    # chosen once, for all sentences, because the models of all blocks must have the same features
     template = step.template or default_template(block)
     text, source = template_text(template)
-    return Lesson(name, sentences, template, parse_templates(text, block.columns, source).columns)
+    return StepData(name, sentences, template, parse_templates(text, block.columns, source).columns)
 
 
 def cut(sentences: int, blocks: int) -> list[range]:
-    """Cut so many sentences into blocks that follow each other and are of nearly equal size.
+    """Cut a number of sentences into consecutive blocks of nearly equal size.
 
     >>> cut(5, 2)
     [range(0, 2), range(2, 5)]
@@ -71,32 +74,39 @@ def cut(sentences: int, blocks: int) -> list[range]:
     return [range(sentences * i // blocks, sentences * (i + 1) // blocks) for i in range(blocks)]
 
 
-def plan(lesson: Lesson, words: Sequence[Words], cross: int, source: str, watcher: Watcher) -> list[CrossBlock]:
-    """The blocks of the input; without `cross` one, with which nothing may overlap."""
-    watcher.say(f"comparing {len(lesson.sentences):,} sentences of {lesson.name} with {len(words):,} of {source}")
+def plan_blocks(data: StepData, words: Sequence[Words], cross: int, source: str, watcher: Watcher) -> list[CrossBlock]:
+    """Return the blocks of the input, `cross` of them.
+
+    If `cross` is 0 there is one block, and SapoError is raised if any training sentence overlaps with it. SapoError is
+    also raised if nothing is left to train on for some block.
+    """
+    watcher.say(f"comparing {len(data.sentences):,} sentences of {data.name} with {len(words):,} of {source}")
     if cross > len(words):
         raise SapoError(f"{source}: has {len(words)} sentences, which cannot be cut into {cross} blocks")
     ranges = cut(len(words), cross or 1)
-    overlapping = left_out([sentence.words for sentence in lesson.sentences], [words[r.start : r.stop] for r in ranges])
+    overlapping = left_out([sentence.words for sentence in data.sentences], [words[r.start : r.stop] for r in ranges])
     if not cross and overlapping[0]:
-        example = " ".join(lesson.sentences[overlapping[0][0]].words)
+        example = " ".join(data.sentences[overlapping[0][0]].words)
         raise SapoError(
-            f"{lesson.name}: {len(overlapping[0]):,} of {len(lesson.sentences):,} sentences overlap with {source}, "
+            f"{data.name}: {len(overlapping[0]):,} of {len(data.sentences):,} sentences overlap with {source}, "
             f"the first is '{example:.60}'; use --cross {MANY}, or --cross 1 to train without them"
         )
     for number, without in enumerate(overlapping, 1):
-        if len(without) == len(lesson.sentences):
+        if len(without) == len(data.sentences):
             raise SapoError(
-                f"{lesson.name}: all sentences overlap with block {number} of {source}, none is left to train on; "
+                f"{data.name}: all sentences overlap with block {number} of {source}, none is left to train on; "
                 f"use --cross with more than {len(ranges)} blocks"
             )
     return [CrossBlock(i, r.start, r.stop, o) for i, (r, o) in enumerate(zip(ranges, overlapping, strict=True), 1)]
 
 
-def taught(
-    lesson: Lesson, blocks: Sequence[CrossBlock], column: str, watcher: Watcher, **settings: Any
+def trained_taggers(
+    data: StepData, blocks: Sequence[CrossBlock], column: str, watcher: Watcher, **settings: Any
 ) -> Iterator[tuple[Tagger, list[CrossBlock]]]:
-    """One tagger after the other, each with the blocks it is for. Blocks that leave out the same share one."""
+    """Train and yield one tagger after another, each with the blocks that it tags.
+
+    Blocks that leave out the same training sentences share a tagger.
+    """
     groups: dict[tuple[int, ...], list[CrossBlock]] = {}
     for block in blocks:
         groups.setdefault(block.without, []).append(block)
@@ -104,13 +114,13 @@ def taught(
         which = ", ".join(str(member.number) for member in members)
         what = f"{column}, block {which} of {len(blocks)}" if len(members) < len(blocks) else column
         left = set(without)
-        sentences = [sentence for number, sentence in enumerate(lesson.sentences) if number not in left]
+        sentences = [sentence for number, sentence in enumerate(data.sentences) if number not in left]
         watcher.say(
             f"{what}: training on {len(sentences):,} sentences, {len(left):,} left out because they overlap "
             f"with the {sum(block.last - block.first for block in members):,} to tag"
         )
         watcher.training(what)
-        outcome = start(make_plan(sentences, template=lesson.template, **settings)).finish([watcher])
-        if outcome.stop.interrupted:  # training keeps what it has; a half-done file is no use
+        outcome = start(make_plan(sentences, template=data.template, **settings)).finish([watcher])
+        if outcome.stop.interrupted:  # training keeps what it has learned, but half a file is of no use
             raise KeyboardInterrupt
         yield outcome.tagger, members
