@@ -8,28 +8,8 @@ _FEATURE = r"[^|=]+=[^|]+"
 _FEATURES = rf"_|{_FEATURE}(?:\|{_FEATURE})*"
 # the shortest part of speech that leaves nothing but features: XPOS may hold '|', too
 _WITH_POS = re.compile(rf"(.+?)\|({_FEATURES})", re.DOTALL)
-UPOS = frozenset(  # of UD; CONJ is of version 1
-    {
-        "ADJ",
-        "ADP",
-        "ADV",
-        "AUX",
-        "CCONJ",
-        "CONJ",
-        "DET",
-        "INTJ",
-        "NOUN",
-        "NUM",
-        "PART",
-        "PRON",
-        "PROPN",
-        "PUNCT",
-        "SCONJ",
-        "SYM",
-        "VERB",
-        "X",
-    }
-)
+# of UD; CONJ is of its version 1
+_UPOS = re.compile("ADJ|ADP|ADV|AUX|CCONJ|CONJ|DET|INTJ|NOUN|NUM|PART|PRON|PROPN|PUNCT|SCONJ|SYM|VERB|X|_")
 
 
 def in_order(features: str) -> str | None:
@@ -76,7 +56,7 @@ def read_morphology(labels: Sequence[str]) -> list[Mapping[str, str]] | None:
     parts = [part for part in map(split_pos, labels) if part is not None]
     if len(parts) < len(labels) or all(features == NO_FEATURES for _, features in parts):
         return None
-    name = "upos" if {pos for pos, _ in parts} <= UPOS | {"_"} else "pos"
+    name = "upos" if all(_UPOS.fullmatch(pos) for pos, _ in parts) else "pos"
     return [({} if pos == "_" else {name: pos}) | _values(in_order(features) or features) for pos, features in parts]
 
 
