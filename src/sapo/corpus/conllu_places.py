@@ -123,7 +123,7 @@ def _whole_labels(scanned: Scanned, place: Place, name: str) -> tuple[Bytes, Int
     pieces = [whole]
     end = len(whole)
     seen: dict[tuple[bytes, bytes], tuple[int, int]] = {}
-    found = np.empty((len(scanned.starts), 2), np.int32)
+    found: list[tuple[int, int]] = []
     columns = [edges[:, at].tolist() for at in (place.first, FEATS) for edges in (scanned.starts, scanned.ends)]
     for token, (a, b, c, d) in enumerate(zip(*columns, strict=True)):
         fields = whole[a:b], whole[c:d]
@@ -136,8 +136,9 @@ def _whole_labels(scanned: Scanned, place: Place, name: str) -> tuple[Bytes, Int
             pieces.append(label)
             seen[fields] = end, end + len(label)
             end += len(label)
-        found[token] = seen[fields]
-    return np.frombuffer(b"".join(pieces), np.uint8), found[:, 0], found[:, 1]
+        found.append(seen[fields])
+    first, last = np.array(found, np.int32).reshape(-1, 2).T
+    return np.frombuffer(b"".join(pieces), np.uint8), first, last
 
 
 def _joined(place: Place, pos: str, feats: str) -> str:
