@@ -153,6 +153,36 @@ def test_conllu_is_trained_on_and_tagged_in_place(run: Any, tmp_path: Path) -> N
     assert elsewhere.splitlines()[1].split("\t")[3:5] == ["_", "NOUN"]
 
 
+@pytest.mark.parametrize(("label", "columns"), [("feats", [5]), ("upos+feats", [3, 5])])
+def test_morphology_is_learned_tagged_in_place_and_scored_by_key(
+    run: Any, tmp_path: Path, label: str, columns: list[int]
+) -> None:
+    rows = [
+        "# text = cats' sleep",
+        "1-2\tcats'\t_\t_\t_\t_\t_\t_\t_\t_",
+        "1\tcats\tcat\tNOUN\tN\tCase=Gen|Number=Plur\t0\t_\t_\t_",
+        "2\t'\t'\tPART\t_\t_\t1\t_\t_\t_",
+        "2.1\tx\tx\tX\t_\tFoo=Bar\t1\t_\t_\t_",
+        "3\tsleep\tsleep\tVERB\t_\tVerbForm=Inf\t1\t_\t_\t_",
+        "",
+    ]
+    corpus, bare = tmp_path / "train.conllu", tmp_path / "bare.conllu"
+    corpus.write_text("\n".join([*rows, ""]) * 4)
+    run("train", corpus, "-o", tmp_path / "m.sapo", "-e", 5, "-q", "--label", label)
+    for at in (2, 3, 5):  # the words
+        fields = rows[at].split("\t")
+        rows[at] = "\t".join("_" if column in columns else field for column, field in enumerate(fields))
+    bare.write_text("\n".join([*rows, ""]) * 4)
+    assert run("tag", tmp_path / "m.sapo", bare).stdout == corpus.read_text()
+    table = run("eval", corpus, "-m", tmp_path / "m.sapo").stdout.splitlines()
+    keys = ["upos"] * (label != "feats") + ["Case", "Number", "VerbForm"]
+    assert [line.split(":")[0].strip() for line in table[4:]] == keys
+    assert table[-1].endswith("precision: 100.00%; recall: 100.00%; FB1: 100.00  4")
+    scores = json.loads(run("eval", corpus, "-m", tmp_path / "m.sapo", "--json").stdout)
+    assert list(scores["features"]) == keys
+    assert sapo.Tagger.load(tmp_path / "m.sapo").evaluate(corpus).features["Case"].f1 == 1.0
+
+
 def test_eval_prints_the_familiar_table_or_json(run: Any, house: Any) -> None:
     table = run("eval", house.test, "-m", house.model).stdout
     assert re.match(r"processed \d+ tokens with \d+ phrases; found: \d+ phrases; correct: \d+\.\n", table)

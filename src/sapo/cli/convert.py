@@ -25,7 +25,9 @@ from sapo.cli.options import (
 @click.option("--no-label", is_flag=True, help="The file has no labels.")
 @columns_option
 @click.option("--keep", metavar="NAMES", help="The columns to write, as word,lemma. Default: all; from CoNLL-U, word.")
-@click.option("--into", metavar="COLUMN", help="Where the label goes in CoNLL-U: upos, xpos or a key of FEATS.")
+@click.option(
+    "--into", metavar="COLUMN", help="Where the label goes in CoNLL-U: upos, xpos, feats, upos+feats or a key of FEATS."
+)
 @quiet_option
 def convert_command(
     input: str,

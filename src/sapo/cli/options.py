@@ -16,7 +16,8 @@ format_option = click.option(
 label_option = click.option(
     "--label",
     metavar="COLUMN",
-    help="The label: a column's number (0 is the first, -1 the last) or name; for CoNLL-U upos, xpos, a key of FEATS. "
+    help="The label: a column's number (0 is the first, -1 the last) or name; for CoNLL-U upos, xpos, feats, "
+    "upos+feats, a key of FEATS. "
     "Default: the last column, upos, or 'tags'.",
 )
 columns_option = click.option(

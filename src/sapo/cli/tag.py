@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 @click.option("--width", default=50, show_default=True, help="Width of the beam.")
 @click.option("--threads", default=1, show_default=True, help="Tag in several threads; the result is the same.")
 @format_option
-@click.option("--label", metavar="COLUMN", help="Where the tag goes in CoNLL-U: upos, xpos or a key of FEATS.")
+@click.option(
+    "--label", metavar="COLUMN", help="Where the tag goes in CoNLL-U: upos, xpos, feats, upos+feats or a key of FEATS."
+)
 @click.option("--forced", metavar="COLUMN", help="A column (number or name) with tags that are known, '_' elsewhere.")
 @click.option("--bias-o", type=float, metavar="NUMBER", help="Short for --bias O=NUMBER.")
 @click.option(

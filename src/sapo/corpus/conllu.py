@@ -1,4 +1,4 @@
-"""CoNLL-U: ten columns; the label is UPOS, XPOS or one key of FEATS."""
+"""CoNLL-U: ten columns; the label is UPOS, XPOS, FEATS, one key of FEATS, or UPOS and FEATS together."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,35 +9,30 @@ from typing import Any
 import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block, Sentence, block_sentences
+from sapo.corpus.conllu_places import COLUMNS, FEATS_KEY, Place, label_fields, place_of, refilled, with_feature
 from sapo.corpus.fields import check_tag
 from sapo.corpus.files import show_path
 from sapo.corpus.origins import ScannedOrigin
 from sapo.corpus.predictions import NONE, RankedTagging, TaggedSpan, span_notes, tag_notes
-from sapo.corpus.scanner import Layout, Scanned, refuse_empty, scan_file, sentence_regions
+from sapo.corpus.scanner import Layout, scan_file, sentence_regions
 from sapo.corpus.tagged_lines import nbest_lines, number_tags, splice_tags
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Ints
 
-COLUMNS = ("id", "word", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-FEATS = COLUMNS.index("feats")
 MISC = COLUMNS.index("misc")
 TEXT = "# text = "
-TARGETS = ("upos", "xpos", "lemma", "deprel", "misc")
-FEATS_KEY = r"[A-Z]\w*(\[\w+\])?"
 
 
 @dataclass(frozen=True, slots=True)
 class ConlluOrigin(ScannedOrigin):
     """The origin of a block of CoNLL-U, with the place that the tag is written to."""
 
-    column: int
-    key: str | None = None  # of FEATS, which is then the column
+    place: Place
 
     def check_labels(self, labels: Sequence[str]) -> None:
         for label in labels:
             check_tag(label, tabs=True)
-            if self.key is not None:
-                _check_feature(label)
+            self.place.check(label)
 
 
 def read_blocks(
@@ -45,73 +40,45 @@ def read_blocks(
 ) -> Iterator[Block]:
     """Read a CoNLL-U file in blocks.
 
-    `label` is upos (the default), xpos, another column's name, or a key of FEATS such as Number. `columns` must be
-    None: the columns of CoNLL-U have fixed names.
+    `label` is upos (the default), xpos, another column's name, a key of FEATS such as Number, upos+feats or
+    xpos+feats. `columns` must be None: the columns of CoNLL-U have fixed names.
     """
     name = show_path(path)
     if columns is not None:
         raise SapoError(f"{name}: the columns of CoNLL-U have their names; leave the names of columns out")
     label = label or "upos"
-    at, key = _place_of_label(label)
-    if key is not None and not re.fullmatch(FEATS_KEY, key):
+    place = place_of(label)
+    if place.key is not None and not re.fullmatch(FEATS_KEY, place.key):
         raise SapoError(f"{name}: '{label}' is neither a column of CoNLL-U nor a key of FEATS such as Number")
+    # the label stands for the columns that it holds; FEATS stay beside their key
+    hidden = {place.first, place.last} if place.key is None else set()
+    kept = [at for at in range(len(COLUMNS)) if at not in hidden]
+    into = place.first if hidden else len(COLUMNS)
+    names = [COLUMNS[at] for at in kept]
+    names.insert(into, LABEL)
     for scanned in scan_file(path, Layout(len(COLUMNS), tabs=True, conllu=True)):
-        names: tuple[str, ...] = COLUMNS
         data, starts, ends = scanned.data, scanned.starts, scanned.ends
-        if labelled and key is None:
-            refuse_empty(scanned, at, name)
-            names = tuple(LABEL if i == at else column for i, column in enumerate(COLUMNS))
-        elif labelled and key is not None:
-            # the value stands inside FEATS; where the key is missing, point to a '_' put behind the data
-            first, last = _feature_places(scanned, key)
-            data = np.append(data, np.uint8(ord(NONE)))
-            names = (*COLUMNS, LABEL)
-            starts, ends = np.column_stack([starts, first]), np.column_stack([ends, last])
+        if labelled:
+            data, first, last = label_fields(scanned, place, name)
+            starts, ends = np.insert(starts[:, kept], into, first, 1), np.insert(ends[:, kept], into, last, 1)
         yield Block(
             name,
-            names,
+            tuple(names) if labelled else COLUMNS,
             data,
             np.ascontiguousarray(starts, np.int32),
             np.ascontiguousarray(ends, np.int32),
             scanned.offsets,
-            ConlluOrigin(scanned, at, key),
+            ConlluOrigin(scanned, place),
         )
-
-
-def _place_of_label(label: str) -> tuple[int, str | None]:
-    """Return the column of a label, and its key where this column is FEATS and the label is a value in it.
-
-    >>> _place_of_label("XPOS"), _place_of_label("Number")
-    ((4, None), (5, 'Number'))
-    """
-    return (COLUMNS.index(label.lower()), None) if label.lower() in COLUMNS else (FEATS, label)
-
-
-def _feature_places(scanned: Scanned, key: str) -> tuple[list[int], list[int]]:
-    whole = scanned.data.tobytes()
-    pattern = re.compile(rb"(?:^|\|)" + re.escape(key.encode()) + rb"=([^|]*)")
-    first, last = [], []
-    for a, b in zip(scanned.starts[:, FEATS].tolist(), scanned.ends[:, FEATS].tolist(), strict=True):
-        match = pattern.search(whole[a:b])
-        first.append(a + match.start(1) if match else len(whole))
-        last.append(a + match.end(1) if match else len(whole) + 1)
-    return first, last
 
 
 def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
     """Return the block as it was read, with multiword tokens and empty nodes, and with the tag in the label's place."""
     origin = block.origin_as(ConlluOrigin)
-    scanned, at = origin.scanned, origin.column
-    if origin.key is not None:
-        labels, tags = number_tags(_feats_with_tags(scanned, origin.key, tags, labels))
-    return splice_tags(scanned.data, scanned.starts[:, at], scanned.ends[:, at], labels, tags)
-
-
-def _feats_with_tags(scanned: Scanned, key: str, tags: Ints, labels: Sequence[str]) -> Iterator[str]:
-    whole = scanned.data.tobytes()
-    places = zip(scanned.starts[:, FEATS].tolist(), scanned.ends[:, FEATS].tolist(), strict=True)
-    for tag, (a, b) in zip(tags.tolist(), places, strict=True):
-        yield _with_feature(whole[a:b].decode(), key, labels[tag])
+    scanned, place = origin.scanned, origin.place
+    if place.key is not None or place.whole_feats:
+        labels, tags = number_tags(refilled(scanned, place, tags, labels))
+    return splice_tags(scanned.data, scanned.starts[:, place.first], scanned.ends[:, place.last], labels, tags)
 
 
 def nbest(block: Block, taggings: Sequence[Sequence[RankedTagging]], labels: Sequence[str]) -> bytes:
@@ -132,38 +99,18 @@ def with_spans(block: Block, tags: Ints, spans: Sequence[Sequence[TaggedSpan]], 
 def _with_notes(block: Block, tags: Ints, key: str, notes: Sequence[str], labels: Sequence[str]) -> bytes:
     # the line is cut from the label to its end: between them nothing changes
     origin = block.origin_as(ConlluOrigin)
-    scanned, at = origin.scanned, origin.column
-    if at == MISC:
+    scanned, place = origin.scanned, origin.place
+    if place.last == MISC:
         raise SapoError("the label is MISC, where the probability goes; tag into another column with --label")
     whole = scanned.data.tobytes()
-    if origin.key is None:
-        new: Iterator[str] = (labels[tag] for tag in tags.tolist())
-    else:
-        new = _feats_with_tags(scanned, origin.key, tags, labels)
     pieces = []
+    new = refilled(scanned, place, tags, labels)
     for value, note, starts, ends in zip(new, notes, scanned.starts, scanned.ends, strict=True):
-        between = whole[ends[at] : starts[MISC]].decode()
-        misc = _with_feature(whole[starts[MISC] : ends[MISC]].decode(), key, note)
+        between = whole[ends[place.last] : starts[MISC]].decode()
+        misc = with_feature(whole[starts[MISC] : ends[MISC]].decode(), key, note)
         pieces.append(f"{value}{between}{misc}")
     each = np.arange(len(pieces), dtype=np.int32)
-    return splice_tags(scanned.data, scanned.starts[:, at], scanned.ends[:, MISC], pieces, each)
-
-
-def _with_feature(feats: str, key: str, value: str) -> str:
-    """Return a list of features with one of them set; the value '_' removes it.
-
-    >>> _with_feature("Case=Nom|Number=Sing", "Number", "Plur")
-    'Case=Nom|Number=Plur'
-    >>> _with_feature("Number=Sing", "Number", "_")
-    '_'
-    """
-    items = [item for item in feats.split("|") if item and item != NONE]
-    old = [item for item in items if item.startswith(f"{key}=")]
-    new = [] if value == NONE else [f"{key}={value}"]
-    if old == new:
-        return feats
-    kept = [item for item in items if item not in old]
-    return "|".join(sorted(kept + new, key=str.lower)) or NONE
+    return splice_tags(scanned.data, scanned.starts[:, place.first], scanned.ends[:, MISC], pieces, each)
 
 
 def sentences(block: Block) -> Iterator[Sentence]:
@@ -192,8 +139,7 @@ def sentences(block: Block) -> Iterator[Sentence]:
 def retagged(block: Block, sentences: Sequence[Sentence], *, into: str, **_: Any) -> bytes:
     """Return the block with the tags of these sentences in the column or key `into`; nothing else changes."""
     labels, tags = number_tags(tag for sentence in sentences for tag in sentence.tags or ())
-    column, key = _place_of_label(into)
-    origin = replace(block.origin_as(ConlluOrigin), column=column, key=key)
+    origin = replace(block.origin_as(ConlluOrigin), place=place_of(into))
     if not len(tags):  # without labels, or without sentences
         return origin.scanned.data.tobytes()
     origin.check_labels(labels)
@@ -213,6 +159,8 @@ def write_sentence(sentence: Sentence, *, label: str = "upos", **_: Any) -> str:
         text = " ".join((sentence.text or " ".join(sentence.words)).split())
         notes.setdefault(0, []).insert(0, TEXT + text)
     lines: list[str] = []
+    place = place_of(label)
+    held = COLUMNS[place.first : place.last + 1]
     for token in range(len(sentence)):
         lines += notes.get(token, ())
         row = {name: values[token] for name, values in sentence.columns.items()}
@@ -221,11 +169,8 @@ def write_sentence(sentence: Sentence, *, label: str = "upos", **_: Any) -> str:
         row["word"] = sentence.words[token]
         if sentence.tags is not None:
             tag = sentence.tags[token]
-            if label.lower() in COLUMNS:
-                row[label.lower()] = tag
-            else:
-                _check_feature(tag)
-                row["feats"] = _with_feature(row.get("feats", NONE), label, tag)
+            place.check(tag)
+            row.update(zip(held, place.filled([row.get(column) or NONE for column in held], tag), strict=True))
             _check_value(tag)
         _check_value(row["word"])
         fields = [row.get(column) or NONE for column in COLUMNS]
@@ -233,21 +178,7 @@ def write_sentence(sentence: Sentence, *, label: str = "upos", **_: Any) -> str:
     return "\n".join([*lines, *notes.get(len(sentence), ())]) + "\n\n"
 
 
-def _check_feature(tag: str) -> None:
-    if "|" in tag or "=" in tag:
-        raise SapoError(f"the tag {tag!r} cannot stand in FEATS, where | and = separate; use another column")
-
-
 def _check_value(value: str) -> str:
     if not value or re.search(r"[\t\r\n]", value):
         raise SapoError(f"{value!r} cannot stand in CoNLL-U; use JSONL for such tokens")
     return value
-
-
-def check_target(label: str) -> None:
-    """Raise SapoError unless a label can be written there: into a column that can hold it, or a key of FEATS.
-
-    >>> check_target("xpos")
-    """
-    if label.lower() not in TARGETS and not re.fullmatch(FEATS_KEY, label):
-        raise SapoError(f"a label cannot go into '{label}' of CoNLL-U; use {', '.join(TARGETS)} or a key of FEATS")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sapo.corpus.blocks import Block, Sentence
-from sapo.corpus.conllu import check_target
+from sapo.corpus.conllu_places import check_target
 from sapo.corpus.files import read_chunks, show_path, write_file
 from sapo.corpus.formats import FORMATS, format_of, read_blocks, sentences_of
 from sapo.corpus.left_out import LeftOut

@@ -55,8 +55,8 @@ def read(
     """Read a corpus sentence by sentence, as Python strings.
 
     `format` is columns, conllu or jsonl, inferred from the file extension by default. `label` says where the label is:
-    a column's number or name, a key of FEATS, or a key of JSONL. `columns` names the columns of a column file. Read a
-    file without labels with `labelled=False`.
+    a column's number or name, a key of FEATS, upos+feats, or a key of JSONL. `columns` names the columns of a column
+    file. Read a file without labels with `labelled=False`.
 
     >>> from sapo.corpus.sample import sample_path
     >>> next(read(sample_path("train"))).words[:3]

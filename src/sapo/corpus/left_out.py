@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from sapo.corpus.blocks import LABEL, Block
-from sapo.corpus.conllu import COLUMNS
+from sapo.corpus.conllu_places import COLUMNS
 
 LINES = {
     "columns": "comments and -DOCSTART- lines",

@@ -3,13 +3,16 @@
 from sapo.evaluate.calibration import Reliability, reliability, reliability_table
 from sapo.evaluate.comparison import Comparison, compare, compare_taggings
 from sapo.evaluate.comparison_table import comparison_json, comparison_text
-from sapo.evaluate.scores import Scores, SpanCounts, score
+from sapo.evaluate.counts import FeatureCounts, SpanCounts
+from sapo.evaluate.features import count_features
+from sapo.evaluate.scores import Scores, score
 from sapo.evaluate.sentences import SentenceCounts, span_counts, token_counts
 from sapo.evaluate.significance import PairedT, Randomisation, holm, paired_t_test, randomisation_test
 from sapo.evaluate.table import as_json, conlleval_table
 
 __all__ = [
     "Comparison",
+    "FeatureCounts",
     "PairedT",
     "Randomisation",
     "Reliability",
@@ -22,6 +25,7 @@ __all__ = [
     "comparison_json",
     "comparison_text",
     "conlleval_table",
+    "count_features",
     "holm",
     "paired_t_test",
     "randomisation_test",

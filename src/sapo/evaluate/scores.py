@@ -1,50 +1,25 @@
-"""Gold and predicted tags in, counts and scores out: tokens, sentences and, where the labels mark spans, spans."""
+"""Gold and predicted tags in, counts and scores out: tokens, sentences, and spans or features if labels hold them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sapo.errors import SapoError
 from sapo.evaluate.correct import correct_spans
+from sapo.evaluate.counts import FeatureCounts, SpanCounts, fraction
+from sapo.evaluate.features import count_features
 from sapo.tags import LabelKinds, Spans, label_kinds, looks_like_spans, read_spans
 
 
 @dataclass(frozen=True, slots=True)
-class SpanCounts:
-    """How many spans gold has, how many were found, how many of those are correct: same borders, same type.
-
-    Scores are fractions, and 0 where nothing is there to divide by.
-
-    >>> counts = SpanCounts(gold=4, found=2, correct=1)
-    >>> counts.precision, counts.recall, round(counts.f1, 3)
-    (0.5, 0.25, 0.333)
-    """
-
-    gold: int
-    found: int
-    correct: int
-
-    @property
-    def precision(self) -> float:
-        """The part of the found spans that is correct."""
-        return _fraction(self.correct, self.found)
-
-    @property
-    def recall(self) -> float:
-        """The part of the gold spans that was found."""
-        return _fraction(self.correct, self.gold)
-
-    @property
-    def f1(self) -> float:
-        """The harmonic mean of precision and recall."""
-        return _fraction(2 * self.correct, self.gold + self.found)
-
-
-@dataclass(frozen=True, slots=True)
 class Scores:
-    """All counts of one evaluation. `overall` is None and `types` empty where the labels do not mark spans."""
+    """All counts of one evaluation.
+
+    `overall` is None and `types` empty where the labels do not mark spans; `features` is empty where they do not hold
+    morphology, such as Case=Nom|Number=Sing or NOUN|Case=Nom.
+    """
 
     tokens: int
     sentences: int
@@ -53,16 +28,17 @@ class Scores:
     overall: SpanCounts | None
     types: Mapping[str, SpanCounts]  # sorted by name, only types that gold has or that were found
     strict: bool  # whether only well-formed spans were counted
+    features: Mapping[str, FeatureCounts] = field(default_factory=dict)  # by key: the part of speech, then by name
 
     @property
     def token_accuracy(self) -> float:
         """The part of the tokens with the gold tag."""
-        return _fraction(self.correct_tokens, self.tokens)
+        return fraction(self.correct_tokens, self.tokens)
 
     @property
     def sentence_accuracy(self) -> float:
         """The part of the sentences with all gold tags."""
-        return _fraction(self.correct_sentences, self.sentences)
+        return fraction(self.correct_sentences, self.sentences)
 
     @property
     def main(self) -> tuple[str, float]:
@@ -112,6 +88,7 @@ def score(
         overall=_sum(types) if with_spans else None,
         types=types,
         strict=strict and with_spans,
+        features=count_features(labels, gold, predicted),
     )
 
 
@@ -129,10 +106,6 @@ def _sum(types: Mapping[str, SpanCounts]) -> SpanCounts:
         found=sum(counts.found for counts in types.values()),
         correct=sum(counts.correct for counts in types.values()),
     )
-
-
-def _fraction(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
 
 
 def _check(

@@ -1,10 +1,15 @@
 """Scores in, text for people (the table conlleval prints) or a dictionary for programs out."""
 
-from sapo.evaluate.scores import Scores, SpanCounts
+from collections.abc import Mapping
+
+from sapo.evaluate.counts import FeatureCounts, SpanCounts
+from sapo.evaluate.scores import Scores
 
 
 def conlleval_table(scores: Scores) -> str:
     """Return the output of conlleval, letter for letter, then our own lines; without spans, a short table.
+
+    Labels that hold morphology get a line for each key.
 
     >>> print(conlleval_table(Scores(10, 2, 9, 1, SpanCounts(3, 4, 2), {"NP": SpanCounts(3, 4, 2)}, False)))
     processed 10 tokens with 3 phrases; found: 4 phrases; correct: 2.
@@ -15,6 +20,12 @@ def conlleval_table(scores: Scores) -> str:
     processed 10 tokens in 2 sentences.
     token accuracy:     90.00% (9 of 10)
     sentence accuracy:  50.00% (1 of 2)
+    >>> print(conlleval_table(Scores(10, 2, 9, 1, None, {}, False, {"Case": FeatureCounts(7, 8, 6, 8)})))
+    processed 10 tokens in 2 sentences.
+    token accuracy:     90.00% (9 of 10)
+    sentence accuracy:  50.00% (1 of 2)
+    by key, with the number of tokens that have it in gold or prediction:
+                 Case: precision:  75.00%; recall:  85.71%; FB1:  80.00  8
     """
     token_accuracy = _percent(scores.correct_tokens, scores.tokens)
     sentence_accuracy = _percent(scores.correct_sentences, scores.sentences)
@@ -24,6 +35,9 @@ def conlleval_table(scores: Scores) -> str:
         lines.append(f"processed {scores.tokens} tokens in {scores.sentences} sentences.")
         lines.append(f"token accuracy:    {token_accuracy:6.2f}% ({scores.correct_tokens} of {scores.tokens})")
         lines.append(f"sentence accuracy: {sentence_accuracy:6.2f}% ({whole_sentences})")
+        if scores.features:
+            lines.append("by key, with the number of tokens that have it in gold or prediction:")
+        lines += [f"{key:>17}: {_span_scores(counts)}  {counts.tokens}" for key, counts in scores.features.items()]
         return "\n".join(lines)
 
     gold, found, correct = scores.overall.gold, scores.overall.found, scores.overall.correct
@@ -38,7 +52,7 @@ def conlleval_table(scores: Scores) -> str:
 
 
 def as_json(scores: Scores) -> dict[str, object]:
-    """Return counts and fractions under fixed keys, ready for json.dumps.
+    """Return counts and fractions under fixed keys, ready for json.dumps; `features` only for labels that hold them.
 
     >>> as_json(Scores(10, 2, 9, 1, None, {}, False))["main"]
     {'name': 'accuracy', 'value': 0.9}
@@ -55,6 +69,7 @@ def as_json(scores: Scores) -> dict[str, object]:
         "strict": scores.strict,
         "overall": None if scores.overall is None else _span_dict(scores.overall),
         "types": {name: _span_dict(counts) for name, counts in scores.types.items()},
+        **({"features": _feature_dicts(scores.features)} if scores.features else {}),
     }
 
 
@@ -79,3 +94,7 @@ def _span_dict(counts: SpanCounts) -> dict[str, object]:
         "recall": counts.recall,
         "f1": counts.f1,
     }
+
+
+def _feature_dicts(features: Mapping[str, FeatureCounts]) -> dict[str, object]:
+    return {key: {"tokens": counts.tokens, **_span_dict(counts)} for key, counts in features.items()}

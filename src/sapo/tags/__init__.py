@@ -8,6 +8,7 @@ from sapo.tags.learned_labels import LearnedLabels, learn_as, shown_name
 from sapo.tags.letters import SCHEMES, letters_of_scheme, looks_like_spans
 from sapo.tags.loose_reading import joined, loose_spans, type_of
 from sapo.tags.missing import MISSING, open_missing, refuse_missing
+from sapo.tags.morphology import in_order, read_morphology, split_pos
 from sapo.tags.recognition import recognise, recognise_scheme
 from sapo.tags.span_arrays import Spans, read_spans
 from sapo.tags.spans import Span, check_token_span, convert_tags, spans_to_tags, tags_to_spans
@@ -27,6 +28,7 @@ __all__ = [
     "find_constraints",
     "impossible_length",
     "impossible_sentence",
+    "in_order",
     "joined",
     "label_kinds",
     "learn_as",
@@ -34,6 +36,7 @@ __all__ = [
     "looks_like_spans",
     "loose_spans",
     "open_missing",
+    "read_morphology",
     "read_spans",
     "recognise",
     "recognise_scheme",
@@ -41,6 +44,7 @@ __all__ = [
     "scheme_bans",
     "shown_name",
     "spans_to_tags",
+    "split_pos",
     "tags_to_spans",
     "transition_counts",
     "type_of",
