@@ -171,4 +171,5 @@ def test_keys_that_are_added_equal_a_dictionary(before: list[int], after: list[i
     assert not slots[:base].any()
     assert not slots[base + size :].any()
     for key in range(41):
-        assert tables.find_row(key, direct, keys, slots, base, size) == known.get(key, -1)
+        slot = base + key if direct else tables.find_key(key, keys, slots, base, size - 1)
+        assert slots[slot] - 1 == known.get(key, -1)
