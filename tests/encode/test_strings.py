@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapo.encode import strings
+from sapo.encode.narrow import narrow, widen
 from sapo.encode.strings import StringTable, power_of_two, valid_slots
 from sapo.errors import SapoError
 
@@ -95,3 +96,33 @@ def test_more_bytes_than_their_places_can_count_are_refused(monkeypatch: pytest.
     table = StringTable(["abc", "de"])
     with pytest.raises(SapoError, match="6 bytes of strings at once are more than 5; give fewer sentences"):
         table.find(["abc", "def"])
+
+
+@settings(deadline=None, max_examples=50)
+@given(STRINGS, STRINGS)
+def test_a_table_made_of_its_small_arrays_is_the_same(strings: list[str], others: list[str]) -> None:
+    table = StringTable(strings)
+    again = StringTable.from_small_arrays(
+        {f"words.{key}": array for key, array in table.small_arrays().items()}, "words"
+    )
+    assert again.strings() == table.strings()
+    assert np.array_equal(again.find(strings + others), table.find(strings + others))
+    assert np.array_equal(again.copy().add(others), table.copy().add(others))
+
+
+@given(st.lists(st.integers(0, 2**31 - 1)), st.integers(0, 31))
+def test_narrow_numbers_are_the_same_when_they_are_widened(numbers: list[int], shift: int) -> None:
+    expected = np.array(numbers, np.int32) >> shift
+    planes = narrow(expected)
+    assert widen({"numbers": planes}, "numbers").tolist() == expected.tolist()
+    assert len(planes) == 1 or planes[-1].any()
+
+
+@pytest.mark.parametrize(
+    "planes",
+    [np.zeros(3, np.uint8), np.zeros((0, 3), np.uint8), np.zeros((5, 3), np.uint8), np.zeros((1, 3), np.int32),
+     np.full((4, 1), 255, np.uint8)],
+)  # fmt: skip
+def test_what_is_not_narrow_is_refused(planes: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="numbers"):
+        widen({"numbers": planes}, "numbers")

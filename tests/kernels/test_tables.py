@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sapo.encode.frozen_tables import _in_buckets, hash_keys
+from sapo.encode.slots import hash_strings, slots_of_strings
 from sapo.encode.strings import StringTable, fields, power_of_two
 from sapo.kernels import tables
 
@@ -171,4 +173,42 @@ def test_keys_that_are_added_equal_a_dictionary(before: list[int], after: list[i
     assert not slots[:base].any()
     assert not slots[base + size :].any()
     for key in range(41):
-        assert tables.find_row(key, direct, keys, slots, base, size) == known.get(key, -1)
+        slot = base + key if direct else tables.find_key(key, keys, slots, base, size - 1)
+        assert slots[slot] - 1 == known.get(key, -1)
+
+
+@pytest.mark.parametrize("keys", [[0, 1, 2**32, 2**32 + 1, 2**63 - 1, 123456789012345678]])
+def test_many_keys_have_the_hashes_of_each(keys: list[int]) -> None:
+    assert hash_keys(np.array(keys, np.int64)).tolist() == [tables.hash_key(np.int64(key)) for key in keys]
+
+
+@given(st.data(), st.integers(2, 63))
+@settings(deadline=None, max_examples=150)
+def test_a_frozen_table_equals_a_dictionary(data: st.DataObject, bits: int) -> None:
+    some = st.one_of(st.integers(0, 2**bits - 1), st.integers(0, min(20, 2**bits - 1)))
+    known = np.array(data.draw(st.lists(some, unique=True, max_size=40)), np.int64)
+    bucket_bits = data.draw(st.integers(0, min(bits - 1, 6)))
+    before, first = data.draw(st.integers(0, 3)), data.draw(st.integers(0, 5))
+    order, ends, rests = _in_buckets(known, bits, bucket_bits)
+    rest_bits = bits - bucket_bits
+    buckets = np.concatenate([np.full(before, -7), first + ends]).astype(np.int32)
+    origin = -first * ((rest_bits + 7) // 8)
+    rows = {key: first + row for row, key in enumerate(known[order].tolist())}
+    for key in [*known.tolist(), *data.draw(st.lists(some, max_size=20))]:
+        found = tables.find_frozen(key, rest_bits, buckets, before, (1 << bucket_bits) - 1, rests, origin)
+        assert found == rows.get(key, -1)
+
+
+@given(st.one_of(STRINGS, ANY_STRINGS, st.lists(st.integers(0, 300).map("ab".__mul__), max_size=50)))
+@settings(deadline=None, max_examples=150)
+def test_slots_that_are_made_at_once_are_as_good_as_those_of_a_kernel(strings: list[str]) -> None:
+    distinct = list(dict.fromkeys(strings))
+    blob, starts, ends = fields(distinct)
+    offsets = np.append(np.zeros(1, np.int64), ends)
+    assert hash_strings(blob, offsets).tolist() == [
+        tables.hash_bytes(blob, *at) for at in zip(starts, ends, strict=True)
+    ]
+    slots = slots_of_strings(blob, offsets, power_of_two(2 * len(distinct)))
+    assert np.count_nonzero(slots) == len(distinct)
+    for number, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        assert slots[tables.find_string(blob, start, end, blob, offsets, slots)] == number + 1

@@ -1,6 +1,6 @@
 """Training blocks in, an encoder and the encoded corpus out."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from sapo.corpus.blocks import LABEL, Block
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder, fields_of
 from sapo.encode.layout import Layout, many_keys, view_values, views_of
+from sapo.encode.open_tables import make_tables
 from sapo.encode.strings import StringTable, power_of_two
 from sapo.encode.template import TemplateSet
 from sapo.encode.view_values import ViewValues
@@ -29,7 +30,7 @@ def build_encoder(
     found = _count_features(layout, ids, offsets, min_count)
     known = _most_frequent_first(found[: layout.node_tables], 0)
     edges = _most_frequent_first(found[layout.node_tables :], layout.node_tables)
-    encoder = TemplateEncoder(templates, columns, views, known[0], edges[0], *make_tables(layout, known, edges))
+    encoder = TemplateEncoder(templates, columns, views, make_tables(layout, known, edges))
     return encoder, encoder.session().encode_ids(ids, offsets, gold)
 
 
@@ -75,47 +76,6 @@ def _most_frequent_first(found: list[tuple[Longs, Ints]], first_table: int) -> t
     tables_found = np.arange(first_table, first_table + len(found), dtype=np.int32)
     owner = np.repeat(tables_found, [len(keys) for keys, _ in found])
     return np.concatenate([keys for keys, _ in found])[order], owner[order]
-
-
-def make_tables(
-    layout: Layout, nodes: tuple[Longs, Ints], edges: tuple[Longs, Ints], room: Sequence[int] | None = None
-) -> tuple[Ints, Longs]:
-    """Return the slots of all tables, one after the other, and where each begins. Features come as keys and tables.
-
-    `room` is for how many more features each hashed table has slots.
-    """
-    kinds = [nodes if table < layout.node_tables else edges for table in range(len(layout.tables))]
-    rows_of = [np.flatnonzero(owner == table).astype(np.int32) for table, (_, owner) in enumerate(kinds)]
-    direct = [layout.direct_size(table) for table in range(len(rows_of))]
-    more = room or [0] * len(rows_of)
-    sizes = [size or power_of_two(2 * (len(rows) + new)) for size, rows, new in zip(direct, rows_of, more, strict=True)]
-    slot_offsets = np.cumsum([0, *sizes], dtype=np.int64)
-    slots = np.zeros(slot_offsets[-1], np.int32)
-    for table, rows in enumerate(rows_of):
-        keys = kinds[table][0]
-        base, end = slot_offsets[table : table + 2].tolist()
-        if direct[table] is not None:
-            slots[base + keys[rows]] = rows + 1
-        else:
-            tables.insert_rows(rows, keys, slots, base, end - base - 1)
-    return slots, slot_offsets
-
-
-def rekey(old: Layout, new: Layout, keys: Longs, owner: Ints) -> Longs:
-    """Return the keys of the same values, joined with the bits of another layout."""
-    result = np.zeros_like(keys)
-    for table, template in enumerate(old.tables):
-        mine = owner == table
-        rest = keys[mine]
-        joined = np.zeros_like(rest)
-        shift = 0
-        for atom in reversed(template.atoms):
-            view = old.number[atom.view]
-            joined |= (rest & ((1 << old.view_bits[view]) - 1)) << shift
-            rest = rest >> old.view_bits[view]
-            shift += new.view_bits[view]
-        result[mine] = joined
-    return result
 
 
 def _distinct(wanted: Longs, min_count: int) -> tuple[Longs, Ints]:

@@ -4,7 +4,6 @@ An encoder is frozen. A `Session` encodes with it and remembers new words, so th
 them only once.
 """
 
-import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,8 +11,10 @@ import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block
 from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.layout import Layout, most_rows, tables_of, view_values, views_of
-from sapo.encode.strings import StringTable, array_of, valid_offsets, valid_slots
+from sapo.encode.frozen_tables import FrozenTables
+from sapo.encode.layout import Layout, most_rows, view_values, views_of
+from sapo.encode.open_tables import OpenTables
+from sapo.encode.strings import StringTable, array_of
 from sapo.encode.template import TemplateSet, parse_templates
 from sapo.encode.view_values import ViewValues
 from sapo.errors import SapoError
@@ -34,27 +35,36 @@ class TemplateEncoder:
         templates: TemplateSet,
         columns: Mapping[str, StringTable],
         views: tuple[ViewValues, ...],
-        keys: Longs,
-        edge_keys: Longs,
-        slots: Ints,
-        slot_offsets: Longs,
+        tables: OpenTables | FrozenTables,
     ) -> None:
         self.templates = templates
         self.columns = dict(columns)
         self.views = views
-        self.keys = keys  # [features] the joined values of each feature
-        self.edge_keys = edge_keys  # [edge features]
-        self.slots = slots
-        self.slot_offsets = slot_offsets
+        self.tables = tables
         self.layout = Layout(templates, views)
 
     @property
     def features(self) -> int:
-        return len(self.keys)
+        return self.tables.features
 
     @property
     def edge_features(self) -> int:
-        return len(self.edge_keys)
+        return self.tables.edge_features
+
+    @property
+    def keys(self) -> Longs:
+        """The joined values of each feature."""
+        return self.tables.keys
+
+    @property
+    def edge_keys(self) -> Longs:
+        """The joined values of each edge feature."""
+        return self.tables.edge_keys
+
+    @property
+    def slots(self) -> Ints:
+        """The slots of the tables."""
+        return self.tables.slots
 
     @property
     def transitions(self) -> bool:
@@ -66,27 +76,24 @@ class TemplateEncoder:
 
     def feature_names(self, rows: Iterable[int]) -> list[str]:
         """Return features as people read them: `word[-1] & word[0] = the & cat`."""
-        owner = self.groups()
-        return [self.layout.feature_name(int(owner[row]), int(self.keys[row])) for row in rows]
+        return self._names(rows, self.groups(), edges=False)
 
     def edge_feature_names(self, rows: Iterable[int]) -> list[str]:
         """Return edge features as people read them."""
-        owner = self.edge_groups()
-        return [self.layout.feature_name(int(owner[row]), int(self.edge_keys[row])) for row in rows]
+        return self._names(rows, self.edge_groups(), edges=True)
+
+    def _names(self, rows: Iterable[int], owner: Ints, *, edges: bool) -> list[str]:
+        wanted = np.fromiter(rows, np.int64)
+        named = zip(owner[wanted].tolist(), self.tables.keys_of(wanted, edges=edges).tolist(), strict=True)
+        return [self.layout.feature_name(table, key) for table, key in named]
 
     def groups(self) -> Ints:
         """Return for each feature the template (or bag of templates) that it comes from."""
-        return self._owners(self.features, range(self.layout.node_tables))
+        return self.tables.groups()
 
     def edge_groups(self) -> Ints:
         """Return for each edge feature the template that it comes from."""
-        return self._owners(self.edge_features, range(self.layout.node_tables, len(self.layout.tables)))
-
-    def _owners(self, features: int, tables: range) -> Ints:
-        owner = np.zeros(features + 1, np.int32)
-        for table in tables:
-            owner[self.slots[self.slot_offsets[table] : self.slot_offsets[table + 1]]] = table
-        return owner[1:]
+        return self.tables.edge_groups()
 
     def growing(self) -> Any:
         """Return a copy that learns new strings and features in place."""
@@ -107,13 +114,8 @@ class TemplateEncoder:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that a model file keeps."""
-        arrays: dict[str, np.ndarray] = {
-            "feature.keys": self.keys,
-            "feature.slots": self.slots,
-            "feature.slot_offsets": self.slot_offsets,
-        }
-        if self.edge_features:
-            arrays["edge_feature.keys"] = self.edge_keys
+        tables = self.tables if isinstance(self.tables, OpenTables) else self.tables.opened()
+        arrays = tables.arrays()
         for name, table in self.columns.items():
             arrays.update((f"column.{name}.{key}", array) for key, array in table.arrays().items())
         for number, view in enumerate(self.views):
@@ -137,33 +139,9 @@ class TemplateEncoder:
             table = StringTable.from_arrays(arrays, f"view.{number}")
             offsets = array_of(arrays, f"view.{number}.value_offsets", np.int64)
             members = array_of(arrays, f"view.{number}.values", np.int32)
-            most = len(members) if view.many else 1
-            if not (
-                valid_offsets(offsets, len(words), len(members))
-                and _within(members, len(table))
-                and (np.diff(offsets) <= most).all()
-            ):
-                raise ValueError("view")
-            views.append(ViewValues(view, table, offsets, members))
-        keys = array_of(arrays, "feature.keys", np.int64)
-        slots = array_of(arrays, "feature.slots", np.int32)
-        slot_offsets = array_of(arrays, "feature.slot_offsets", np.int64)
-        if not (valid_offsets(slot_offsets, len(tables_of(templates)[0]), len(slots)) and (keys >= 0).all()):
-            raise ValueError("feature tables")
-        edge_keys = np.empty(0, np.int64)
-        if "edge_feature.keys" in arrays:
-            edge_keys = array_of(arrays, "edge_feature.keys", np.int64)
-        if (edge_keys < 0).any():
-            raise ValueError("edge features")
-        encoder = cls(templates, columns, tuple(views), keys, edge_keys, slots, slot_offsets)
-        for number, (a, b) in enumerate(itertools.pairwise(slot_offsets.tolist())):
-            size = encoder.layout.direct_size(number)
-            known = len(keys) if number < encoder.layout.node_tables else len(edge_keys)
-            if size is not None and not (b - a == size and _within(slots[a:b], known + 1)):
-                raise ValueError("direct feature table")
-            if size is None and not valid_slots(slots[a:b], known):
-                raise ValueError("feature table")
-        return encoder
+            views.append(ViewValues.checked(view, words, table, offsets, members))
+        tables = OpenTables.from_arrays(Layout(templates, tuple(views)), arrays)
+        return cls(templates, columns, tuple(views), tables)
 
 
 class Session:
@@ -195,22 +173,24 @@ class Session:
         """Encode columns that are numbers of strings already."""
         layout, count = self._encoder.layout, self._encoder.layout.node_templates
         values = self._values(ids, int(offsets[-1]))
-        row_offsets, rows = self._rows(slice(0, count), self._encoder.keys, offsets, values)
+        tables = self._encoder.tables
+        row_offsets, rows = self._rows(slice(0, count), tables.for_nodes(), offsets, values)
         edges: dict[str, Any] = {}
         if count < len(layout.templates):
-            edge_rows = self._rows(slice(count, None), self._encoder.edge_keys, offsets, values)
+            edge_rows = self._rows(slice(count, None), tables.for_edges(), offsets, values)
             edges = {"edge_row_offsets": edge_rows[0], "edge_rows": edge_rows[1]}
         gold = np.empty(0, np.int32) if gold is None else gold
         words = ids.get("word", next(iter(ids.values()), np.empty(0, np.int32)))
         return EncodedCorpus(offsets, row_offsets, rows, gold=gold, words=words, **edges)
 
-    def _rows(self, templates: slice, keys: Longs, offsets: Longs, values: features.Values) -> tuple[Longs, Ints]:
+    def _rows(
+        self, templates: slice, tables: features.Tables, offsets: Longs, values: features.Values
+    ) -> tuple[Longs, Ints]:
         """Return the features that some of the templates make at each token."""
-        encoder, layout = self._encoder, self._encoder.layout
+        layout = self._encoder.layout
         most = most_rows(layout, templates, values)
         rows = np.empty(most, np.int32)
         row_offsets = np.empty(int(offsets[-1]) + 1, np.int64)
-        tables = features.Tables(keys, encoder.slots, encoder.slot_offsets)
         written = features.feature_rows(offsets, layout.arrays(templates), values, tables, rows, row_offsets)
         if written < most // 2:
             rows = rows[:written].copy()
@@ -226,7 +206,3 @@ def fields_of(block: Block, name: str) -> tuple[Bytes, Ints, Ints]:
         have = ", ".join(column for column in block.columns if column != LABEL)
         raise SapoError(f"{block.name}: has no column '{name}', which the features need; it has {have}")
     return block.column(name)
-
-
-def _within(numbers: Ints, count: int) -> bool:
-    return len(numbers) == 0 or bool(numbers.min() >= 0 and numbers.max() < count)

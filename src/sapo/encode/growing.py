@@ -10,11 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from sapo.corpus.blocks import Block
-from sapo.encode.building import make_tables, rekey, table_keys
+from sapo.encode.building import table_keys
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder, fields_of
 from sapo.encode.growable import Growable
 from sapo.encode.layout import Layout, view_values
+from sapo.encode.open_tables import Features, OpenTables, make_tables, rekey
 from sapo.encode.strings import StringTable
 from sapo.encode.view_values import ViewValues
 from sapo.errors import SapoError
@@ -63,15 +64,7 @@ class GrowingEncoder(TemplateEncoder):
         columns = {name: table.copy(room=ROOM) for name, table in encoder.columns.items()}
         self._views = [_View(view, columns) for view in encoder.views]
         views = tuple(view.values() for view in self._views)
-        super().__init__(
-            encoder.templates,
-            columns,
-            views,
-            encoder.keys,
-            encoder.edge_keys,
-            encoder.slots,
-            encoder.slot_offsets,
-        )
+        super().__init__(encoder.templates, columns, views, encoder.tables)
         self.layout = encoder.layout  # as the keys are; the other encoder may have spare bits too
         self._lay_out([len(view.table) for view in views])
 
@@ -100,9 +93,7 @@ class GrowingEncoder(TemplateEncoder):
             else:
                 views.append(ViewValues(view.view, view.table.copy(), view.offsets.copy(), view.members.copy()))
         layout = Layout(self.templates, tuple(views))
-        nodes, edges = self._features_in(layout)
-        slots = make_tables(layout, nodes, edges)
-        return TemplateEncoder(self.templates, columns, tuple(views), nodes[0], edges[0], *slots)
+        return TemplateEncoder(self.templates, columns, tuple(views), make_tables(layout, *self._features_in(layout)))
 
     def arrays(self) -> dict[str, np.ndarray]:
         return self.frozen().arrays()
@@ -126,11 +117,10 @@ class GrowingEncoder(TemplateEncoder):
             layout = Layout(self.templates, self.views, needed)
         nodes, edges = self._features_in(layout)
         self._keys, self._edge_keys = Growable(nodes[0]), Growable(edges[0])
-        self.keys, self.edge_keys = self._keys.used, self._edge_keys.used
         self.layout = layout
-        self._make_slots((self.keys, nodes[1]), (self.edge_keys, edges[1]), [0] * len(layout.tables))
+        self._make_slots(nodes[1], edges[1], [0] * len(layout.tables))
 
-    def _features_in(self, layout: Layout) -> tuple[tuple[Longs, Ints], tuple[Longs, Ints]]:
+    def _features_in(self, layout: Layout) -> tuple[Features, Features]:
         """Return keys under another layout, and tables, of all features and of all edge features."""
         nodes, edges = self.groups(), self.edge_groups()
         return (
@@ -138,12 +128,13 @@ class GrowingEncoder(TemplateEncoder):
             (rekey(self.layout, layout, self.edge_keys, edges), edges),
         )
 
-    def _make_slots(self, nodes: tuple[Longs, Ints], edges: tuple[Longs, Ints], wanted: Sequence[int]) -> None:
+    def _make_slots(self, groups: Ints, edge_groups: Ints, wanted: Sequence[int]) -> None:
         """Make slots for all features, for those that are wanted, and for some more."""
         count = len(self.layout.tables)
-        self._used = np.bincount(nodes[1], minlength=count) + np.bincount(edges[1], minlength=count)
+        self._used = np.bincount(groups, minlength=count) + np.bincount(edge_groups, minlength=count)
         room = [new + used // 8 + ROOM for new, used in zip(wanted, self._used.tolist(), strict=True)]
-        self.slots, self.slot_offsets = make_tables(self.layout, nodes, edges, room)
+        nodes, edges = (self._keys.used, groups), (self._edge_keys.used, edge_groups)
+        self.tables: OpenTables = make_tables(self.layout, nodes, edges, room)
 
     def _add_features(self, ids: dict[str, Ints], offsets: Longs) -> None:
         layout = self.layout
@@ -151,14 +142,15 @@ class GrowingEncoder(TemplateEncoder):
         wanted = [table_keys(layout, table, offsets, values) for table in range(len(layout.tables))]
         most = [len(keys) for keys in wanted]
         direct = [layout.direct_size(table) is not None for table in range(len(most))]
-        full = 2 * (self._used + most) > np.diff(self.slot_offsets)
+        full = 2 * (self._used + most) > np.diff(self.tables.offsets)
         if (full & ~np.array(direct, bool)).any():
-            self._make_slots((self.keys, self.groups()), (self.edge_keys, self.edge_groups()), most)
+            self._make_slots(self.groups(), self.edge_groups(), most)
+        slots, slot_offsets = self.tables.slots, self.tables.offsets
         for table, keys in enumerate(wanted):
             rows = self._keys if table < layout.node_tables else self._edge_keys
             rows.reserve(len(keys))
             before = rows.count
-            base, end = self.slot_offsets[table : table + 2].tolist()
-            rows.count = tables.add_keys(keys, rows.whole, before, direct[table], self.slots, base, end - base)
+            base, end = slot_offsets[table : table + 2].tolist()
+            rows.count = tables.add_keys(keys, rows.whole, before, direct[table], slots, base, end - base)
             self._used[table] += rows.count - before
-        self.keys, self.edge_keys = self._keys.used, self._edge_keys.used
+        self.tables = OpenTables(layout.node_tables, self._keys.used, self._edge_keys.used, slots, slot_offsets)

@@ -75,6 +75,10 @@ class Layout:
         """Return how many bits the values of each view take, if this is how many values it has."""
         return [(self.reserved + size).bit_length() for size in sizes]
 
+    def key_bits(self, table: int) -> int:
+        """Return how many bits the keys of a table have."""
+        return sum(self.view_bits[self.number[atom.view]] for atom in self.tables[table].atoms)
+
     def direct_size(self, table: int) -> int | None:
         """Return the size of the table of a template with at most one atom; None for hashed tables."""
         atoms = self.tables[table].atoms

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block
+from sapo.encode.narrow import narrow, widen
+from sapo.encode.slots import slots_of_strings
 from sapo.errors import SapoError
 from sapo.kernels import tables
 from sapo.kernels.types import Bytes, Ints, Longs
@@ -23,12 +25,24 @@ class StringTable:
     ('the', 2)
     """
 
+    _slots_if_made: Ints | None  # those of a small file are made when they are needed
+
     def __init__(self, strings: Iterable[str] = ()) -> None:
         self._blob: Bytes = np.empty(64, np.uint8)
         self._offsets: Longs = np.zeros(9, np.int64)
-        self._slots: Ints = np.zeros(16, np.int32)
+        self._slots = np.zeros(16, np.int32)
         self._count = 0
         self.add(list(strings))
+
+    @property
+    def _slots(self) -> Ints:
+        if self._slots_if_made is None:
+            self._slots_if_made = slots_of_strings(self._blob, self._offsets, power_of_two(2 * self._count))
+        return self._slots_if_made
+
+    @_slots.setter
+    def _slots(self, slots: Ints) -> None:
+        self._slots_if_made = slots
 
     def __len__(self) -> int:
         return self._count
@@ -102,15 +116,35 @@ class StringTable:
         blob: Bytes = array_of(arrays, f"{name}.blob", np.uint8)
         offsets: Longs = array_of(arrays, f"{name}.offsets", np.int64)
         slots: Ints = array_of(arrays, f"{name}.slots", np.int32)
+        if not valid_slots(slots, len(offsets) - 1):
+            raise ValueError("string table")
+        return cls._checked(blob, offsets, slots)
+
+    def small_arrays(self) -> dict[str, np.ndarray]:
+        """Return smaller arrays for a model file: the slots are made anew when they are needed."""
+        offsets = self._offsets[: self._count + 1]
+        return {"blob": self._blob[: offsets[-1]], "lengths": narrow(np.diff(offsets))}
+
+    @classmethod
+    def from_small_arrays(cls, arrays: Mapping[str, np.ndarray], name: str) -> "StringTable":
+        """Return the table of small arrays; raise ValueError or KeyError if they do not fit together."""
+        blob: Bytes = array_of(arrays, f"{name}.blob", np.uint8)
+        lengths = widen(arrays, f"{name}.lengths")
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+        if offsets[-1] != len(blob):
+            raise ValueError("string table")
+        return cls._checked(blob, offsets, None)
+
+    @classmethod
+    def _checked(cls, blob: Bytes, offsets: Longs, slots: Ints | None) -> "StringTable":
         if not (
             valid_offsets(offsets, len(offsets) - 1, len(blob))
-            and valid_slots(slots, len(offsets) - 1)
             and not (blob[offsets[:-1][offsets[:-1] < len(blob)]] & 0xC0 == 0x80).any()  # inside of a character
         ):
             raise ValueError("string table")
         blob.tobytes().decode("utf-8", "surrogatepass")
         table = cls.__new__(cls)
-        table._blob, table._offsets, table._slots = blob, offsets, slots
+        table._blob, table._offsets, table._slots_if_made = blob, offsets, slots
         table._count = len(offsets) - 1
         return table
 
@@ -150,10 +184,13 @@ def array_of(arrays: Mapping[str, np.ndarray], name: str, kind: type[np.generic]
     return array
 
 
-def valid_offsets(offsets: Longs, count: int, end: int) -> bool:
-    """Return whether offsets lead from 0 to the end in `count` steps and never go back."""
+def valid_offsets(offsets: Ints | Longs, count: int, end: int, start: int = 0) -> bool:
+    """Return whether offsets lead from the start to the end in `count` steps and never go back."""
     return bool(
-        len(offsets) == count + 1 >= 1 and offsets[0] == 0 and offsets[-1] == end and (np.diff(offsets) >= 0).all()
+        len(offsets) == count + 1 >= 1
+        and offsets[0] == start
+        and offsets[-1] == end
+        and (offsets[1:] >= offsets[:-1]).all()  # a difference might overflow
     )
 
 
@@ -167,3 +204,8 @@ def valid_slots(slots: Ints, count: int) -> bool:
         and slots.max() <= count
         and np.count_nonzero(slots) < size
     )
+
+
+def within(numbers: Ints, count: int) -> bool:
+    """Return whether all numbers are from 0 up to `count`, without it."""
+    return len(numbers) == 0 or bool(numbers.min() >= 0 and numbers.max() < count)

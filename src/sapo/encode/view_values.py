@@ -1,11 +1,12 @@
 """The values of word functions, computed once for each distinct word and kept as integers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from sapo.encode.strings import StringTable
+from sapo.encode.narrow import narrow, widen
+from sapo.encode.strings import StringTable, valid_offsets, within
 from sapo.encode.template import View
 from sapo.kernels.types import Ints, Longs
 
@@ -31,6 +32,43 @@ class ViewValues:
         table = StringTable()
         offsets, members = _numbers(view, words.strings(), table, grow=True)
         return cls(view, table, offsets, members)
+
+    @classmethod
+    def checked(cls, view: View, words: StringTable, table: StringTable, offsets: Longs, members: Ints) -> "ViewValues":
+        """Return the values of a file; raise ValueError if they do not fit together."""
+        if not (
+            valid_offsets(offsets, len(words), len(members))
+            and within(members, len(table))
+            and (view.many or (np.diff(offsets) <= 1).all())
+        ):
+            raise ValueError("view")
+        return cls(view, table, offsets, members)
+
+    def small_arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays of a model file; none if nothing is stored."""
+        if self.offsets is None or self.members is None:
+            return {}
+        sizes = np.diff(self.offsets)
+        if self.view.many:
+            return {"sizes": narrow(sizes), "values": narrow(self.members), **self.table.small_arrays()}
+        values = np.zeros(len(sizes), np.int32)
+        values[sizes > 0] = self.members + 1
+        return {"values": narrow(values), **self.table.small_arrays()}
+
+    @classmethod
+    def from_small_arrays(
+        cls, view: View, words: StringTable, arrays: Mapping[str, np.ndarray], name: str
+    ) -> "ViewValues":
+        """Return the values of a model file; raise ValueError or KeyError if its arrays do not fit together."""
+        if not view.functions:
+            return cls(view, words, None, None)
+        values = widen(arrays, f"{name}.values")
+        if view.many:
+            sizes, members = widen(arrays, f"{name}.sizes"), values
+        else:
+            sizes, members = (values > 0).astype(np.int32), values[values > 0] - 1
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+        return cls.checked(view, words, StringTable.from_small_arrays(arrays, name), offsets, members)
 
     def of_new_words(self, words: Sequence[str]) -> tuple[Longs, Ints]:
         """Return offsets and members for words that training has not seen, without unknown values."""

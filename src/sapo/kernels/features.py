@@ -4,8 +4,8 @@ A view is one function of one column, such as `suffix(word, 3)`. Its value at a 
 is none, 2d - 1 at d positions before the sentence, 2d at d positions after it, larger for what was seen in
 training, and below 0 where it is many-valued: then -1 - value is the number of a set. An atom is a view at an
 offset. A template joins the values of its atoms into one key by shifting; the key is looked up in the template's
-table, which is direct (the key is the place) for a single atom and hashed for several. One atom of a template may
-be many-valued (substrings): every member of the set then makes a key.
+table, which is direct (the key is the place) for a single atom and hashed (open or frozen) for several. One atom of a
+template may be many-valued (substrings): every member of the set then makes a key.
 
 The loops go sentence by sentence, template by template, so that all they touch stays in the fastest cache.
 """
@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sapo.kernels._jit import kernel
-from sapo.kernels.tables import find_row
-from sapo.kernels.types import Ints, Longs
+from sapo.kernels.tables import find_frozen, find_key
+from sapo.kernels.types import Bytes, Ints, Longs
 
 
 class Templates(NamedTuple):
@@ -39,12 +39,23 @@ class Values(NamedTuple):
     set_members: Ints
 
 
+class Frozen(NamedTuple):
+    """Frozen tables: see kernels/tables.py."""
+
+    rest_bits: Ints  # [tables] 0 for tables that are not frozen
+    buckets: Ints  # all tables, one after the other: each has a last one that only ends the one before
+    offsets: Longs  # [tables + 1] into buckets
+    rests: Bytes
+    origins: Longs  # [tables] into rests
+
+
 class Tables(NamedTuple):
     """The known features."""
 
-    keys: Longs  # [features]
-    slots: Ints  # all tables, one after the other
+    keys: Longs  # [features] of open tables
+    slots: Ints  # direct and open tables, one after the other
     offsets: Longs  # [tables + 1] into slots
+    frozen: Frozen
 
 
 @kernel
@@ -141,6 +152,45 @@ def template_keys(k: int, sentence_offsets: Longs, templates: Templates, views: 
 
 
 @kernel
+def find_row(key: int, table: int, direct: bool, tables: Tables) -> int:
+    """The feature row of a key, or -1. In a direct table the key is the place."""
+    base = tables.offsets[table]
+    if direct:
+        return int(tables.slots[base + key]) - 1
+    frozen = tables.frozen
+    if frozen.rest_bits[table] == 0:
+        mask = tables.offsets[table + 1] - base - 1
+        return int(tables.slots[find_key(key, tables.keys, tables.slots, base, mask)]) - 1
+    base = frozen.offsets[table]
+    mask = frozen.offsets[table + 1] - base - 2
+    return find_frozen(key, frozen.rest_bits[table], frozen.buckets, base, mask, frozen.rests, frozen.origins[table])
+
+
+@kernel
+def rows_of_keys(keys: Longs, T: int, table: int, direct: bool, tables: Tables) -> None:
+    """Put the row of each key, or -1, in its place."""
+    slots, frozen = tables.slots, tables.frozen
+    base = tables.offsets[table]
+    if direct:
+        for t in range(T):
+            if keys[t] >= 0:
+                keys[t] = slots[base + keys[t]] - 1
+    elif frozen.rest_bits[table] == 0:
+        mask = tables.offsets[table + 1] - base - 1
+        for t in range(T):
+            if keys[t] >= 0:
+                keys[t] = slots[find_key(keys[t], tables.keys, slots, base, mask)] - 1
+    else:
+        bits = int(frozen.rest_bits[table])
+        base = frozen.offsets[table]
+        mask = frozen.offsets[table + 1] - base - 2
+        origin = frozen.origins[table]
+        for t in range(T):
+            if keys[t] >= 0:
+                keys[t] = find_frozen(keys[t], bits, frozen.buckets, base, mask, frozen.rests, origin)
+
+
+@kernel
 def feature_rows(
     sentence_offsets: Longs,  # [sentences + 1]
     templates: Templates,
@@ -153,7 +203,6 @@ def feature_rows(
     template_offsets, template_table, template_shift = templates.offsets, templates.tables, templates.shifts
     atoms, atom_view, atom_bits = templates.atoms, templates.atom_view, templates.atom_bits
     values, set_offsets, set_members = views
-    feature_keys, slots, slot_offsets = tables
     longest = longest_sentence(sentence_offsets)
     count = len(template_table)
     shifted = np.empty((len(atom_view), longest), np.int32)
@@ -170,17 +219,8 @@ def feature_rows(
             first = template_offsets[k]
             last = template_offsets[k + 1]
             join_values(first, last, atoms, atom_bits, shifted, T, keys[k], members[k])
-            if template_shift[k] < 0:  # one key a token: put the row in its place
-                base = slot_offsets[template_table[k]]
-                size = slot_offsets[template_table[k] + 1] - base
-                if last - first <= 1:
-                    for t in range(T):
-                        if keys[k, t] >= 0:
-                            keys[k, t] = slots[base + keys[k, t]] - 1
-                else:
-                    for t in range(T):
-                        if keys[k, t] >= 0:
-                            keys[k, t] = find_row(keys[k, t], False, feature_keys, slots, base, size)
+            if template_shift[k] < 0:  # one key a token
+                rows_of_keys(keys[k], T, template_table[k], last - first <= 1, tables)
         for t in range(T):
             for k in range(count):
                 if keys[k, t] < 0:
@@ -190,17 +230,15 @@ def feature_rows(
                     written += 1
                     continue
                 direct = template_offsets[k + 1] - template_offsets[k] <= 1
-                base = slot_offsets[template_table[k]]
-                size = slot_offsets[template_table[k] + 1] - base
                 if members[k, t] < 0:  # outside of the sentence
-                    row = find_row(keys[k, t], direct, feature_keys, slots, base, size)
+                    row = find_row(keys[k, t], template_table[k], direct, tables)
                     if row >= 0:
                         rows[written] = row
                         written += 1
                 else:
                     for m in range(set_offsets[members[k, t]], set_offsets[members[k, t] + 1]):
                         key = keys[k, t] | (int(set_members[m]) << template_shift[k])
-                        row = find_row(key, direct, feature_keys, slots, base, size)
+                        row = find_row(key, template_table[k], direct, tables)
                         if row >= 0:
                             rows[written] = row
                             written += 1

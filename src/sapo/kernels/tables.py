@@ -1,15 +1,22 @@
-"""Open-addressing tables from byte strings or integer keys to dense ids.
+"""Tables from byte strings or integer keys to dense ids.
 
-A table is an array of slots, a power of two long and never more than half full. A slot holds id + 1, or 0 where
-it is empty. What the id stands for lies in the payload (bytes and offsets, or keys); a hit is always compared
-with it, for a hash is not an identity. All arithmetic stays below 2**63, so that interpreted and compiled
-kernels agree without relying on overflow.
+An open-addressing table can grow. It is an array of slots, a power of two long and never more than half full. A slot
+holds id + 1, or 0 where it is empty. What the id stands for lies in the payload (bytes and offsets, or keys); a hit is
+always compared with it, for a hash is not an identity.
+
+A frozen table is small. A key is cut in two: its low bits are the rest; the bits above, changed by a hash of the rest,
+are the number of a bucket. Keys are stored in the order of their buckets, and the place of a key is its id. Rest and
+bucket give the key back, so that only the rest is stored, and a hit is exact.
+
+All arithmetic stays below 2**63, so that interpreted and compiled kernels agree without relying on overflow. The one
+exception is `ODD * rest`, of which only bytes below 2**64 are used: those are the same with overflow and without.
 """
 
 from sapo.kernels._jit import kernel
 from sapo.kernels.types import Bytes, Ints, Longs
 
 LOW = 0xFFFFFFFF
+ODD = 0x1E3779B97F4A7C15  # spreads a rest over its bytes; odd, so that it can be undone
 
 
 @kernel
@@ -112,11 +119,37 @@ def find_key(key: int, keys: Longs, slots: Ints, base: int, mask: int) -> int:
 
 
 @kernel
-def find_row(key: int, direct: bool, keys: Longs, slots: Ints, base: int, size: int) -> int:
-    """The feature row of a key, or -1. In a direct table the key is the place."""
-    if direct:
-        return int(slots[base + key]) - 1
-    return int(slots[find_key(key, keys, slots, base, size - 1)]) - 1
+def find_frozen(
+    key: int,
+    rest_bits: int,
+    buckets: Ints,  # row of the first key of each bucket, for all tables, one after the other
+    base: int,  # where the buckets of this table begin
+    mask: int,  # the number of its buckets, less one
+    rests: Bytes,  # of all tables; see below
+    origin: int,  # where the rest of row 0 would be, if row 0 were in this table
+) -> int:
+    """The row of a key in a frozen table, or -1.
+
+    A rest takes some bytes. In each bucket come the first bytes of all its rests, then the second ones, and so on.
+    """
+    rest = int(key) & ((1 << rest_bits) - 1)
+    bucket = base + (((key >> rest_bits) ^ hash_key(rest)) & mask)
+    first = int(buckets[bucket])
+    size = int(buckets[bucket + 1]) - first
+    width = (rest_bits + 7) >> 3
+    spread = rest * ODD
+    start = origin + width * first
+    wanted = (spread >> (8 * width - 8)) & 255
+    for i in range(size):
+        if rests[start + i] == wanted:
+            same = True
+            for byte in range(1, width):
+                if rests[start + byte * size + i] != (spread >> (8 * (width - byte) - 8)) & 255:
+                    same = False
+                    break
+            if same:
+                return first + i
+    return -1
 
 
 @kernel

@@ -1,0 +1,257 @@
+"""Tables of features that do not grow: a few bytes a feature, and ready when they are read from a file.
+
+A feature with a single value has a bit in its table, and its row is the number of bits before it. Of a feature with
+joined values only the rest of its key is stored: see kernels/tables.py. Rows are in the order of the tables, and in
+each table in the order in which features are stored.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from sapo.encode.layout import Layout
+from sapo.encode.open_tables import Features, OpenTables, make_tables
+from sapo.encode.strings import array_of, valid_offsets
+from sapo.kernels.features import Frozen, Tables
+from sapo.kernels.tables import LOW, ODD
+from sapo.kernels.types import Bytes, Ints, Longs
+
+BUCKET_LOAD = 8  # at most this many features a bucket, in the mean: more would take longer
+BUCKET_BYTES = 4
+INVERSE = pow(ODD, -1, 1 << 64)
+MOST = 2**31 - 1  # rows are 32-bit numbers
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenTables:
+    """The known features, and where to find them."""
+
+    layout: Layout
+    counts: Longs  # [tables] features of each table
+    slots: Ints  # of direct tables, one after the other: row + 1, or 0
+    offsets: Longs  # [tables + 1] into slots
+    frozen: Frozen  # the other tables
+
+    @property
+    def features(self) -> int:
+        return int(self.counts[: self.layout.node_tables].sum())
+
+    @property
+    def edge_features(self) -> int:
+        return int(self.counts[self.layout.node_tables :].sum())
+
+    @property
+    def keys(self) -> Longs:
+        """The joined values of each feature."""
+        return self.keys_of(np.arange(self.features), edges=False)
+
+    @property
+    def edge_keys(self) -> Longs:
+        """The joined values of each edge feature."""
+        return self.keys_of(np.arange(self.edge_features), edges=True)
+
+    def groups(self) -> Ints:
+        """Return the table of each feature."""
+        nodes = self.layout.node_tables
+        return np.repeat(np.arange(nodes, dtype=np.int32), self.counts[:nodes])
+
+    def edge_groups(self) -> Ints:
+        """Return the table of each edge feature."""
+        nodes = self.layout.node_tables
+        return np.repeat(np.arange(nodes, len(self.counts), dtype=np.int32), self.counts[nodes:])
+
+    def keys_of(self, rows: Longs, *, edges: bool) -> Longs:
+        """Return the keys of some features."""
+        keys = np.zeros(len(rows), np.int64)
+        firsts = first_rows(self.layout, self.counts)
+        nodes = self.layout.node_tables
+        for table in range(nodes, len(self.counts)) if edges else range(nodes):
+            mine = np.flatnonzero((rows >= firsts[table]) & (rows < firsts[table] + self.counts[table]))
+            if len(mine):
+                keys[mine] = self._keys_in(table, rows[mine], int(firsts[table]))
+        return keys
+
+    def _keys_in(self, table: int, rows: Longs, first: int) -> Longs:
+        """Return the keys of some features of one table."""
+        bits = int(self.frozen.rest_bits[table])
+        if not bits:
+            slots = self.slots[self.offsets[table] : self.offsets[table + 1]]
+            return np.flatnonzero(slots)[rows - first]
+        buckets = self.frozen.buckets[self.frozen.offsets[table] : self.frozen.offsets[table + 1]]
+        bucket = np.searchsorted(buckets, rows, side="right") - 1
+        begin, size = buckets[bucket].astype(np.int64), np.diff(buckets)[bucket].astype(np.int64)
+        width = rest_width(bits)
+        spread = np.zeros(len(rows), np.uint64)
+        for byte in range(width):
+            place = self.frozen.origins[table] + width * begin + byte * size + (rows - begin)
+            spread = (spread << np.uint64(8)) | self.frozen.rests[place]
+        rest = (spread * np.uint64(INVERSE) & np.uint64((1 << bits) - 1)).astype(np.int64)
+        return ((bucket ^ (hash_keys(rest) & (len(buckets) - 2))) << bits) | rest
+
+    def for_nodes(self) -> Tables:
+        """Return the tables as kernels take them, to find features."""
+        return Tables(np.empty(0, np.int64), self.slots, self.offsets, self.frozen)
+
+    def for_edges(self) -> Tables:
+        """Return the same, to find edge features."""
+        return self.for_nodes()
+
+    def opened(self) -> OpenTables:
+        """Return the same features, with the same rows, in tables that can grow."""
+        return make_tables(self.layout, (self.keys, self.groups()), (self.edge_keys, self.edge_groups()))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that a model file keeps."""
+        sizes = np.diff(self.frozen.offsets)
+        return {
+            "feature.counts": self.counts.astype(np.int32),
+            "feature.bucket_bits": np.array([bucket_bits(size) for size in sizes.tolist()], np.uint8),
+            "feature.direct": np.packbits(self.slots > 0),
+            "feature.buckets": self.frozen.buckets,
+            "feature.rests": self.frozen.rests,
+        }
+
+    @classmethod
+    def from_arrays(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "FrozenTables":
+        """Return the tables of a model file; raise ValueError or KeyError if its arrays do not fit together."""
+        counts = array_of(arrays, "feature.counts", np.int32).astype(np.int64)
+        bits = array_of(arrays, "feature.bucket_bits", np.uint8)
+        packed = array_of(arrays, "feature.direct", np.uint8)
+        buckets = array_of(arrays, "feature.buckets", np.int32)
+        rests = array_of(arrays, "feature.rests", np.uint8)
+        nodes = layout.node_tables
+        if not (
+            len(counts) == len(bits) == len(layout.tables)
+            and (counts >= 0).all()
+            and max(counts[:nodes].sum(), counts[nodes:].sum()) <= MOST
+        ):
+            raise ValueError("feature.counts")
+        direct = [layout.direct_size(table) for table in range(len(counts))]
+        if any(
+            bits[table] if size is not None else bits[table] >= min(layout.key_bits(table), 31)
+            for table, size in enumerate(direct)
+        ):
+            raise ValueError("feature.bucket_bits")
+        bucket_counts = [0 if size is not None else (1 << int(bits[t])) + 1 for t, size in enumerate(direct)]
+        frozen = _place(layout, counts, bucket_counts, buckets, rests)
+        firsts = first_rows(layout, counts).tolist()
+        if len(buckets) != frozen.offsets[-1] or len(rests) != (_widths(frozen.rest_bits) * counts).sum():
+            raise ValueError("feature tables")
+        offsets = np.cumsum([0, *(size or 0 for size in direct)], dtype=np.int64)
+        if len(packed) != (offsets[-1] + 7) // 8:
+            raise ValueError("direct feature table")
+        slots = np.unpackbits(packed, count=int(offsets[-1])).astype(np.int32)
+        for table, (first, count) in enumerate(zip(firsts, counts.tolist(), strict=True)):
+            if direct[table] is None:
+                mine = buckets[frozen.offsets[table] : frozen.offsets[table + 1]]
+                if not valid_offsets(mine, bucket_counts[table] - 1, first + count, first):
+                    raise ValueError("feature table")
+            else:
+                known = slots[offsets[table] : offsets[table + 1]]
+                rows = np.cumsum(known, dtype=np.int32)
+                if rows[-1] != count:
+                    raise ValueError("direct feature table")
+                known *= rows + np.int32(first)
+        return cls(layout, counts, slots, offsets, frozen)
+
+
+def freeze_tables(layout: Layout, nodes: Features, edges: Features) -> tuple[FrozenTables, Longs, Longs]:
+    """Return frozen tables of features, and which of the features and edge features each row is."""
+    kinds = [nodes if table < layout.node_tables else edges for table in range(len(layout.tables))]
+    order = [np.flatnonzero(owner == table) for table, (_, owner) in enumerate(kinds)]
+    counts = np.array([len(rows) for rows in order], np.int64)
+    firsts = first_rows(layout, counts).tolist()
+    direct = [layout.direct_size(table) for table in range(len(kinds))]
+    offsets = np.cumsum([0, *(size or 0 for size in direct)], dtype=np.int64)
+    slots = np.zeros(offsets[-1], np.int32)
+    buckets, rests = [np.empty(0, np.int32)], [np.empty(0, np.uint8)]
+    bucket_counts = [0] * len(kinds)
+    for table, rows in enumerate(order):
+        keys = kinds[table][0][rows]
+        if direct[table] is not None:
+            places = np.argsort(keys)
+            slots[offsets[table] + keys[places]] = np.arange(firsts[table] + 1, firsts[table] + 1 + len(rows))
+        else:
+            bits = layout.key_bits(table)
+            places, ends, stored = _in_buckets(keys, bits, best_bucket_bits(bits, len(keys)))
+            buckets.append((firsts[table] + ends).astype(np.int32))
+            rests.append(stored)
+            bucket_counts[table] = len(ends)
+        order[table] = rows[places]
+    whole = _place(layout, counts, bucket_counts, np.concatenate(buckets), np.concatenate(rests))
+    whole.buckets.flags.writeable = whole.rests.flags.writeable = False  # as those of a file
+    none = [np.empty(0, np.int64)]
+    node_order = np.concatenate(none + order[: layout.node_tables])
+    edge_order = np.concatenate(none + order[layout.node_tables :])
+    return FrozenTables(layout, counts, slots, offsets, whole), node_order, edge_order
+
+
+def _in_buckets(keys: Longs, bits: int, bucket_bits: int) -> tuple[Longs, Longs, Bytes]:
+    """Return the order in which keys are stored, where each bucket ends (and 0), and the bytes of the rests."""
+    rest_bits = bits - bucket_bits
+    width = rest_width(rest_bits)
+    rests = keys & ((1 << rest_bits) - 1)
+    bucket = (keys >> rest_bits) ^ (hash_keys(rests) & ((1 << bucket_bits) - 1))
+    order = np.argsort(bucket, kind="stable")  # in a bucket, frequent features stay first
+    sizes = np.bincount(bucket, minlength=1 << bucket_bits)
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    bucket, spread = bucket[order], rests[order].astype(np.uint64) * np.uint64(ODD)
+    begin = ends[bucket]
+    stored = np.empty(width * len(keys), np.uint8)
+    for byte in range(width):
+        places = width * begin + byte * sizes[bucket] + (np.arange(len(keys)) - begin)
+        stored[places] = (spread >> np.uint64(8 * (width - byte) - 8)).astype(np.uint8)
+    return order, ends, stored
+
+
+def _place(layout: Layout, counts: Longs, bucket_counts: list[int], buckets: Ints, rests: Bytes) -> Frozen:
+    """Return the tables as kernels take them; a table without buckets is a direct one."""
+    rest_bits = np.zeros(len(counts), np.int32)
+    for table, size in enumerate(bucket_counts):
+        if size:
+            rest_bits[table] = layout.key_bits(table) - bucket_bits(size)
+    widths = _widths(rest_bits)
+    starts = np.cumsum(widths * counts) - widths * counts
+    offsets = np.cumsum([0, *bucket_counts], dtype=np.int64)
+    return Frozen(rest_bits, buckets, offsets, rests, starts - widths * first_rows(layout, counts))
+
+
+def _widths(rest_bits: Ints) -> Longs:
+    return np.array([rest_width(bits) for bits in rest_bits.tolist()], np.int64)
+
+
+def first_rows(layout: Layout, counts: Longs) -> Longs:
+    """Return the first row of each table; those of edge features begin at 0 again."""
+    nodes = layout.node_tables
+    return np.concatenate([np.cumsum(part) - part for part in (counts[:nodes], counts[nodes:])])
+
+
+def best_bucket_bits(bits: int, features: int) -> int:
+    """Return how many of the bits of a key should choose its bucket, so that a table of features is small.
+
+    More of them make more buckets, and can save a byte in each rest.
+    """
+    fewest = max(0, (features // BUCKET_LOAD).bit_length())
+
+    def size(chosen: int) -> int:
+        return BUCKET_BYTES * (1 << chosen) + rest_width(bits - chosen) * features
+
+    return min((min(chosen, bits - 1, 30) for chosen in range(fewest, fewest + 3)), key=size)
+
+
+def bucket_bits(buckets: int) -> int:
+    """Return how many bits choose one of the buckets, whose number is a power of two and one more."""
+    return max(0, buckets - 2).bit_length()
+
+
+def rest_width(bits: int) -> int:
+    """Return how many bytes a rest of some bits takes."""
+    return (bits + 7) // 8
+
+
+def hash_keys(keys: Longs) -> Longs:
+    """Return `hash_key` of kernels/tables.py of many keys."""
+    h = ((keys & LOW) * 1640531527) & LOW
+    h = ((h ^ (keys >> 32)) & LOW) * 1540483477
+    return (h >> 16) & LOW

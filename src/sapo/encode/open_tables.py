@@ -1,0 +1,139 @@
+"""Tables of features that can grow: direct for a single value, with open addressing for joined ones.
+
+Training makes them, with the most frequent features first. See kernels/tables.py.
+"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sapo.encode.layout import Layout
+from sapo.encode.strings import array_of, power_of_two, valid_offsets, valid_slots, within
+from sapo.kernels import tables
+from sapo.kernels.features import Frozen, Tables
+from sapo.kernels.types import Ints, Longs
+
+Features = tuple[Longs, Ints]  # keys and tables of features, in the order of their rows
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTables:
+    """The known features, and where to find them."""
+
+    node_tables: int  # the other tables are those of edge features
+    keys: Longs  # [features] the joined values of each feature
+    edge_keys: Longs  # [edge features]
+    slots: Ints  # all tables, one after the other
+    offsets: Longs  # [tables + 1] into slots
+
+    @property
+    def features(self) -> int:
+        return len(self.keys)
+
+    @property
+    def edge_features(self) -> int:
+        return len(self.edge_keys)
+
+    def keys_of(self, rows: Longs, *, edges: bool) -> Longs:
+        """Return the keys of some features."""
+        return (self.edge_keys if edges else self.keys)[rows]
+
+    def groups(self) -> Ints:
+        """Return the table of each feature."""
+        return self._owners(self.features, range(self.node_tables))
+
+    def edge_groups(self) -> Ints:
+        """Return the table of each edge feature."""
+        return self._owners(self.edge_features, range(self.node_tables, len(self.offsets) - 1))
+
+    def _owners(self, features: int, numbers: range) -> Ints:
+        owner = np.zeros(features + 1, np.int32)
+        for table in numbers:
+            owner[self.slots[self.offsets[table] : self.offsets[table + 1]]] = table
+        return owner[1:]
+
+    def for_nodes(self) -> Tables:
+        """Return the tables as kernels take them, to find features."""
+        return Tables(self.keys, self.slots, self.offsets, nothing_frozen(len(self.offsets) - 1))
+
+    def for_edges(self) -> Tables:
+        """Return the same, to find edge features."""
+        return self.for_nodes()._replace(keys=self.edge_keys)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that a model file keeps."""
+        arrays: dict[str, np.ndarray] = {
+            "feature.keys": self.keys,
+            "feature.slots": self.slots,
+            "feature.slot_offsets": self.offsets,
+        }
+        if self.edge_features:
+            arrays["edge_feature.keys"] = self.edge_keys
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "OpenTables":
+        """Return the tables of a model file; raise ValueError or KeyError if its arrays do not fit together."""
+        keys = array_of(arrays, "feature.keys", np.int64)
+        slots = array_of(arrays, "feature.slots", np.int32)
+        offsets = array_of(arrays, "feature.slot_offsets", np.int64)
+        if not (valid_offsets(offsets, len(layout.tables), len(slots)) and (keys >= 0).all()):
+            raise ValueError("feature tables")
+        edge_keys = np.empty(0, np.int64)
+        if "edge_feature.keys" in arrays:
+            edge_keys = array_of(arrays, "edge_feature.keys", np.int64)
+        if (edge_keys < 0).any():
+            raise ValueError("edge features")
+        for number, (a, b) in enumerate(itertools.pairwise(offsets.tolist())):
+            size = layout.direct_size(number)
+            known = len(keys) if number < layout.node_tables else len(edge_keys)
+            if size is not None and not (b - a == size and within(slots[a:b], known + 1)):
+                raise ValueError("direct feature table")
+            if size is None and not valid_slots(slots[a:b], known):
+                raise ValueError("feature table")
+        return cls(layout.node_tables, keys, edge_keys, slots, offsets)
+
+
+def make_tables(layout: Layout, nodes: Features, edges: Features, room: Sequence[int] | None = None) -> OpenTables:
+    """Return the tables of all features; `room` is for how many more features each hashed table has slots."""
+    kinds = [nodes if table < layout.node_tables else edges for table in range(len(layout.tables))]
+    rows_of = [np.flatnonzero(owner == table).astype(np.int32) for table, (_, owner) in enumerate(kinds)]
+    direct = [layout.direct_size(table) for table in range(len(rows_of))]
+    more = room or [0] * len(rows_of)
+    sizes = [size or power_of_two(2 * (len(rows) + new)) for size, rows, new in zip(direct, rows_of, more, strict=True)]
+    offsets = np.cumsum([0, *sizes], dtype=np.int64)
+    slots = np.zeros(offsets[-1], np.int32)
+    for table, rows in enumerate(rows_of):
+        keys = kinds[table][0]
+        base, end = offsets[table : table + 2].tolist()
+        if direct[table] is not None:
+            slots[base + keys[rows]] = rows + 1
+        else:
+            tables.insert_rows(rows, keys, slots, base, end - base - 1)
+    return OpenTables(layout.node_tables, nodes[0], edges[0], slots, offsets)
+
+
+def rekey(old: Layout, new: Layout, keys: Longs, owner: Ints) -> Longs:
+    """Return the keys of the same values, joined with the bits of another layout."""
+    result = np.zeros_like(keys)
+    for table, template in enumerate(old.tables):
+        mine = owner == table
+        rest = keys[mine]
+        joined = np.zeros_like(rest)
+        shift = 0
+        for atom in reversed(template.atoms):
+            view = old.number[atom.view]
+            joined |= (rest & ((1 << old.view_bits[view]) - 1)) << shift
+            rest = rest >> old.view_bits[view]
+            shift += new.view_bits[view]
+        result[mine] = joined
+    return result
+
+
+def nothing_frozen(count: int) -> Frozen:
+    """Return what kernels take in place of frozen tables; read-only, as frozen tables are, for one compiled form."""
+    buckets, rests = np.empty(0, np.int32), np.empty(0, np.uint8)
+    buckets.flags.writeable = rests.flags.writeable = False
+    return Frozen(np.zeros(count, np.int32), buckets, np.zeros(count + 1, np.int64), rests, np.zeros(count, np.int64))
