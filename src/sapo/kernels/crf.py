@@ -102,6 +102,7 @@ def expect_nodes(
     delta: Floats,  # [L] work
 ) -> int:
     """The gradient's share of the features of tokens; return at how many the likeliest tag is right."""
+    row_offsets, rows, values = samples.row_offsets, samples.rows, samples.values
     L = len(delta)
     every = np.empty(0, np.int32)  # all labels change
     correct = 0
@@ -120,7 +121,8 @@ def expect_nodes(
                 delta[y] += counts * kept[t, y]
         if allows(tag, top, samples.allowed):
             correct += 1
-        change_features(first + t, samples, every, L, delta, nodes, clock)
+        begin, end = row_offsets[first + t], row_offsets[first + t + 1]
+        change_features(begin, end, rows, values, every, L, delta, nodes, clock)
     return correct
 
 
@@ -137,6 +139,7 @@ def expect_short_nodes(
 ) -> int:
     """The same for lists: only the labels that were looked at change."""
     delta, lists = work.row, work.lists
+    row_offsets, rows, values = samples.row_offsets, samples.rows, samples.values
     correct = 0
     for t in range(T):
         counts = step * importance_of(first + t, samples.importance)
@@ -149,7 +152,8 @@ def expect_short_nodes(
         delta[lists[t, work.oracle[t]]] += counts
         if top == work.oracle[t]:
             correct += 1
-        change_features(first + t, samples, lists[t], count, delta, nodes, clock)
+        begin, end = row_offsets[first + t], row_offsets[first + t + 1]
+        change_features(begin, end, rows, values, lists[t], count, delta, nodes, clock)
     return correct
 
 

@@ -199,6 +199,7 @@ def differences(
     L = parts.edges.v.shape[0]
     pair_base = L * L
     node_base = pair_base + len(parts.pair_codes)
+    slots, keys, places, entries = table
     weighted = len(values) > 0
     with_pairs = len(parts.pair_codes) > 0
     count = 0
@@ -210,41 +211,42 @@ def differences(
                 for i in range(row_offsets[first + t], row_offsets[first + t + 1]):
                     value = float(values[i]) if weighted else 1.0
                     at = node_base + int(rows[i]) * L
-                    count = add_entry(at + gold, k, value, found, table, count)
-                    count = add_entry(at + y, k, -value, found, table, count)
+                    count = add_entry(at + gold, k, value, found, slots, keys, places, entries, count)
+                    count = add_entry(at + y, k, -value, found, slots, keys, places, entries, count)
             if t == 0 or (y == gold and paths[k, t - 1] == oracle[t - 1]):
                 continue
             true_pair = int(oracle[t - 1]) * L + gold
             pair = int(paths[k, t - 1]) * L + y
             if parts.with_edges:
-                count = add_entry(true_pair, k, 1.0, found, table, count)
-                count = add_entry(pair, k, -1.0, found, table, count)
+                count = add_entry(true_pair, k, 1.0, found, slots, keys, places, entries, count)
+                count = add_entry(pair, k, -1.0, found, slots, keys, places, entries, count)
             if with_pairs:
                 for i in range(samples.edge_row_offsets[first + t], samples.edge_row_offsets[first + t + 1]):
                     e = samples.edge_rows[i]
                     entry = find_pair(e, true_pair, parts.pair_offsets, parts.pair_codes)
                     if entry >= 0:
-                        count = add_entry(pair_base + entry, k, 1.0, found, table, count)
+                        count = add_entry(pair_base + entry, k, 1.0, found, slots, keys, places, entries, count)
                     entry = find_pair(e, pair, parts.pair_offsets, parts.pair_codes)
                     if entry >= 0:
-                        count = add_entry(pair_base + entry, k, -1.0, found, table, count)
+                        count = add_entry(pair_base + entry, k, -1.0, found, slots, keys, places, entries, count)
     return count
 
 
 @kernel
-def add_entry(key: int, k: int, value: float, found: int, table: Differences, count: int) -> int:
+def add_entry(
+    key: int, k: int, value: float, found: int, slots: Ints, keys: Longs, places: Ints, entries: Doubles, count: int
+) -> int:
     """Add to the value of a weight in D_k; return the number of entries, `count` or one more."""
-    slots, keys, values = table.slots, table.keys, table.values
     mask = len(slots) - 1
     slot = hash_key(key) & mask
     while slots[slot] != 0 and keys[slots[slot] - 1] != key:
         slot = (slot + 1) & mask
     if slots[slot] == 0:
         keys[count] = key
-        table.places[count] = slot
+        places[count] = slot
         for j in range(found):
-            values[count, j] = 0.0
+            entries[count, j] = 0.0
         count += 1
         slots[slot] = count
-    values[slots[slot] - 1, k] += value
+    entries[slots[slot] - 1, k] += value
     return count

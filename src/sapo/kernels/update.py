@@ -46,6 +46,7 @@ def update_nodes(
 ) -> int:
     """Update the features of tokens; return how many tokens were touched."""
     oracle, paths, coefficients, found = rivals.oracle, rivals.paths, rivals.coefficients, rivals.found
+    row_offsets, rows, values = samples.row_offsets, samples.rows, samples.values
     touched = 0
     labels = np.empty(found + 1, np.int32)
     for t in range(T):
@@ -72,7 +73,8 @@ def update_nodes(
                 distinct += 1
                 delta[y] = 0.0
             delta[y] -= counts * coefficients[k]
-        change_features(first + t, samples, labels, distinct, delta, nodes, clock)
+        begin, end = row_offsets[first + t], row_offsets[first + t + 1]
+        change_features(begin, end, rows, values, labels, distinct, delta, nodes, clock)
     return touched
 
 

@@ -168,8 +168,10 @@ def has_room(features: int, nodes: LearnedRows) -> bool:
 
 @kernel
 def change_features(
-    token: int,
-    samples: Samples,
+    begin: int,  # the features rows[begin:end] of a token; plain arrays, for this is called for every token
+    end: int,
+    rows: Ints,
+    values: Floats,  # one a row, or none at all where every value is 1
     labels: Ints,  # [count] the labels whose weights change; not read where these are all labels
     count: int,
     delta: Floats,  # [labels] by what each changes
@@ -178,14 +180,13 @@ def change_features(
 ) -> None:
     """Add delta to the weights of all features of a token."""
     if len(nodes.head) > 0:
-        change_lists(token, samples, labels, count, delta, nodes, clock)
+        change_lists(begin, end, rows, values, labels, count, delta, nodes, clock)
         return
-    rows, values = samples.rows, samples.values
     weights, sums = nodes.dense.v, nodes.dense.sums
     L = len(delta)
     weighted = len(values) > 0
     averaged = len(sums) > 0
-    for i in range(samples.row_offsets[token], samples.row_offsets[token + 1]):
+    for i in range(begin, end):
         f = rows[i]
         value = values[i] if weighted else np.float32(1.0)
         if count == L:
@@ -204,10 +205,17 @@ def change_features(
 
 @kernel
 def change_lists(
-    token: int, samples: Samples, wanted: Ints, count: int, delta: Floats, nodes: LearnedRows, clock: float
+    begin: int,
+    end: int,
+    rows: Ints,
+    values: Floats,
+    wanted: Ints,
+    count: int,
+    delta: Floats,
+    nodes: LearnedRows,
+    clock: float,
 ) -> None:
     """The same where features have short lists: a label that is not there yet is added, unless the lists are fixed."""
-    rows, values = samples.rows, samples.values
     head, labels, room = nodes.head, nodes.labels, nodes.room
     v, sums, received = nodes.entries.v, nodes.entries.sums, nodes.entries.received
     dense, dense_sums = nodes.dense.v, nodes.dense.sums
@@ -215,7 +223,7 @@ def change_lists(
     weighted = len(values) > 0
     averaged = len(sums) > 0
     fixed = room[FIXED] != 0
-    for i in range(samples.row_offsets[token], samples.row_offsets[token + 1]):
+    for i in range(begin, end):
         f = rows[i]
         value = values[i] if weighted else np.float32(1.0)
         at = head[f]
@@ -232,10 +240,10 @@ def change_lists(
                     dense_sums[d, y] += change * clock
                 continue
             k = start
-            end = start + used
-            while k < end and labels[k] != y:
+            last = start + used
+            while k < last and labels[k] != y:
                 k += 1
-            if k == end:
+            if k == last:
                 if fixed or change == 0.0:
                     continue
                 if at == 0 or used == (2 << size):
@@ -252,7 +260,7 @@ def change_lists(
                     larger = 0 if at == 0 else size + 1
                     k = room[USED]
                     room[USED] = k + (2 << larger)
-                    for e in range(start, end if at != 0 else start):
+                    for e in range(start, last):
                         labels[k] = labels[e]
                         v[k, 0] = v[e, 0]
                         v[e, 0] = 0.0
