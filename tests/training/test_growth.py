@@ -125,9 +125,9 @@ def test_a_vocabulary_may_outgrow_all_room(tagger: Tagger, room: Path, spare: in
     with mock.patch.object(growing, "ROOM", spare):
         trainer, slow = Trainer(tagger), SlowTrainer(tagger)
         bits = trainer.tagger.model.encoder.layout.view_bits  # type: ignore[union-attr]
-        for example in examples:
-            trainer.update([example])
-            slow.update([example])
+        for one in examples:
+            trainer.update([one])
+            slow.update([one])
     assert trainer.tagger.model.encoder.layout.view_bits > bits  # type: ignore[union-attr]
     assert list(feature_weights(trainer.tagger))[: len(before)] == list(before)
     assert_alike(trainer, slow, [examples[7][0], OLD[0][0]], room)
@@ -166,12 +166,12 @@ def test_a_trainer_may_be_made_of_a_live_tagger(tagger: Tagger, room: Path) -> N
 def test_shrinking_that_is_put_off_changes_no_tag_and_no_snapshot(tagger: Tagger) -> None:
     examples: list[Example] = [(["cd", "ab"], ["Y", "X"]), (["dc", "cd"], ["X", "Y"])] * 5
     prompt = Trainer(tagger)
-    for example in examples:
-        prompt.update([example])
+    for one in examples:
+        prompt.update([one])
     with mock.patch.object(growing_weights, "LAG", 0.5):
         late = Trainer(tagger)
-        for example in examples:
-            late.update([example])
+        for one in examples:
+            late.update([one])
     for tokens, _ in examples:
         expected = prompt.tagger.nbest(tokens, 1)[0]
         assert late.snapshot().nbest(tokens, 1)[0].score == pytest.approx(expected.score, rel=1e-4)

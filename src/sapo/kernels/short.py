@@ -127,7 +127,7 @@ def best_labels(scores: Floats, order: Ints, begins: bool, ends: bool, bans: Flo
     count = 0
     for i in range(L):
         y = order[i]
-        if (begins and bans[L, y] < 0.0) or (ends and bans[L + 1, y] < 0.0):
+        if (begins and bans[L, y] == -np.inf) or (ends and bans[L + 1, y] == -np.inf):  # a bias may be below 0
             continue
         value = scores[y]
         if count == K and not value > scores[few[K - 1]]:
