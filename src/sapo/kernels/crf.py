@@ -32,13 +32,13 @@ from sapo.kernels.workspace import Workspace, longest_of, make_workspace, stages
 def crf_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, rates: Rates, totals: Doubles) -> int:
     """w <- w + rate * (F(x, y*) - E[F(x, y)]), then regularise; return how many samples there was room for."""
     most = parts.lists.most if all_tagged(order, samples) else 0
-    K = most if most > 0 else parts.edges.v.shape[0]
     longest = longest_of(order, samples.offsets)
     stages = stages_of(samples.edge_row_offsets, longest)
     if len(samples.importance) > 0 or most > 0:
         stages = longest  # the pairs of each step count for themselves
     work = make_workspace(longest, parts.edges.v.shape[0], stages, 0, most)
     node, edge, bound = work.node, work.edge, work.best
+    K = node.shape[1]
     alpha = np.empty((longest, K), np.float64)
     beta = np.empty((longest, K), np.float64)
     marginal = np.empty((longest, K), np.float64)

@@ -29,7 +29,7 @@ class Workspace(NamedTuple):
 @kernel
 def make_workspace(longest: int, L: int, stages: int, n: int, most: int) -> Workspace:
     """Return arrays for sentences of up to `longest` tokens and n candidates; with `most` lists are short."""
-    K = most if most > 0 else L
+    K = min(most, L) if most > 0 else L
     if most > 0:
         stages = longest
     place = np.empty(L, np.int32)
