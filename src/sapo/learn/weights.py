@@ -120,6 +120,7 @@ class Weights:
             self.transitions,
             self.bans,
             self.lists,
+            bool(self.lists.most and self.bans.any()),
         )
 
     def _blocks(self) -> tuple[Part, Part, Part, Part]:

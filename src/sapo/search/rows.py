@@ -13,7 +13,7 @@ from sapo.kernels.types import Floats, Ints, Longs, Rows, Shorts
 
 FEW_LABELS = 32  # up to these a matrix is as fast as lists, or faster: benchmarks/README.md, "Layouts"
 MATRIX = 1 << 25  # weights that a matrix may have, zero or not: 128 MB
-DENSE_PART = 8  # a row that uses one label in eight is dense
+DENSE_PART = 8
 
 
 def fits_matrix(features: int, labels: int) -> bool:
