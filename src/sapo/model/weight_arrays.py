@@ -140,7 +140,7 @@ def _dense(name: str, arrays: Arrays, features: int, labels: int) -> FeatureRows
         raise ValueError(f"{name}.counts")
     if int(counts.max(initial=0)) > labels or int(found.max(initial=0)) >= max(labels, 1):
         raise ValueError(f"{name}.labels")
-    return FeatureRows.of_entries(counts, found.astype(np.uint16), np.asarray(values, np.float32), labels)
+    return FeatureRows.of_entries(counts, found.astype(np.uint16), np.array(values, np.float32), labels)
 
 
 def _pairs(arrays: Arrays, offsets: Longs, edge_features: int, labels: int) -> tuple[Pairs, Floats]:
