@@ -104,4 +104,10 @@ def test_settings_become_json_without_infinity() -> None:
     written = json.loads(json.dumps(Settings(n=7).as_json(), allow_nan=False))
     assert written["n"] == 7
     assert written["stop_ratio"] is None
-    assert set(written) == {field.name for field in dataclasses.fields(Settings)}
+    assert set(written) == {field.name for field in dataclasses.fields(Settings)} - {"exact", "all_pairs"}
+
+
+@pytest.mark.parametrize("name", ["exact", "all_pairs"])
+def test_what_is_rarely_asked_for_is_written_only_then(name: str) -> None:
+    assert name not in Settings().as_json()
+    assert Settings(**{name: True}).as_json()[name] is True

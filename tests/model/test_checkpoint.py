@@ -71,7 +71,7 @@ def test_a_state_comes_back_bit_for_bit(tmp_path: Path, dev: bool) -> None:
         load_checkpoint(tmp_path / "run.state", loaded, SETTINGS, "data")
         assert_same(loaded, saved)
         assert (loaded.best is not None) == dev
-        loaded.weights.features += 1  # it can be learned with: it is not the file
+        loaded.weights.rows.dense += 1  # it can be learned with: it is not the file
 
 
 @pytest.fixture(scope="module")

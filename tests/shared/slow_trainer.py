@@ -84,7 +84,7 @@ class SlowTrainer:
         chosen = Settings(**{**self.trained, "epochs": PASSES, "tolerance": 0.0})
         scaled = dataclasses.replace(chosen, strength=chosen.strength * len(examples) / self.sentences)
         state = State(weights)
-        share, rate = len(examples) / self.sentences, chosen.rate
+        share = len(examples) / self.sentences
         speeds = {row: self._speed(row, share) for row in corpus.rows.tolist()}
         values = corpus.values.tolist() or [1.0] * len(corpus.rows)
         values = [value * speeds[row] for value, row in zip(values, corpus.rows.tolist(), strict=True)]
@@ -93,13 +93,15 @@ class SlowTrainer:
             before = weights.edges.copy()
             for row, speed in speeds.items():
                 weights.features[row] /= speed
+            # with the same rounding as the trainer: it decides between taggings that score alike
+            rate = chosen.rate * growth(chosen.decay, len(examples)) ** state.epoch
             paced = dataclasses.replace(scaled, epochs=state.epoch + 1, rate=rate, schedule="fixed")
             learn(LEARNERS["sapo"].run, corpus, paced, state)
             for row, speed in speeds.items():
                 weights.features[row] *= speed
-            for p, y in itertools.product(range(known), repeat=2):
-                weights.edges[p, y] = before[p, y] + share * (weights.edges[p, y] - before[p, y])
-            rate *= growth(chosen.decay, len(examples))
+            for p, y in itertools.product(range(len(self.labels)), repeat=2):
+                speed = share if max(p, y) < known else 1.0
+                weights.edges[p, y] = before[p, y] + np.float32(speed) * (weights.edges[p, y] - before[p, y])
         self.parameters = final_weights(state)
 
     def _speed(self, row: int, share: float) -> float:

@@ -116,7 +116,7 @@ def best_labels(scores: Floats, order: Ints, begins: bool, ends: bool, bans: Flo
         value = scores[0, y]
         if count == K and not value > worst:
             continue
-        if (begins and bans[L, y] < 0.0) or (ends and bans[L + 1, y] < 0.0):
+        if (begins and bans[L, y] == -np.inf) or (ends and bans[L + 1, y] == -np.inf):  # a bias may be below 0
             continue
         at = count if count < K else K - 1
         while at > 0 and scores[0, lists[t, at - 1]] < value:

@@ -150,6 +150,13 @@ class GrowingWeights:
         weights.pair_weights[:] = backup.pair_weights
         weights.state[:] = backup.state
 
+    def take_back(self, wider: "GrowingWeights") -> None:
+        """Have the rows of features again that weights with more labels have learned with, and given back."""
+        if wider is not self and wider.weights.rows.listed:
+            rows = replace(wider.weights.rows)
+            rows.drop_labels(self.labels)
+            self.weights.rows = rows
+
     def finite(self, rows: Ints) -> bool:
         """Whether all that learning from these features may have changed are numbers."""
         weights = self.weights

@@ -82,26 +82,29 @@ def threaded(one_pass: Pass) -> Pass:
                 return mine, counts, samples[error.done :]
             return mine, counts, samples[:0]
 
-        with ThreadPoolExecutor(settings.threads) as pool:
-            runs = list(runs_of(order))
-            arenas = weights.rows.arenas(settings.threads)
-            for begin in range(0, len(runs), settings.threads):
-                batch = runs[begin : begin + settings.threads]
-                if weights.scale < 8 * update.SMALLEST_SCALE:
-                    weights.fold()  # while nobody else looks: a thread must not do it alone
-                before = weights.state.copy()
-                left = []
-                for mine, counts, rest in pool.map(work, batch, [before] * len(batch), arenas):
-                    _join(weights.state, before, mine.state)
-                    totals += counts
-                    left.append(rest)
-                waiting = np.concatenate(left)
-                if len(waiting):
-                    weights.rows.join(arenas)
-                    for _ in one_pass(weights, corpus, waiting, rate, settings, totals):
-                        pass
-                    arenas = weights.rows.arenas(settings.threads)
-                yield sum(map(len, batch))
+        runs = list(runs_of(order))
+        arenas = weights.rows.arenas(settings.threads)
+        try:
+            with ThreadPoolExecutor(settings.threads) as pool:
+                for begin in range(0, len(runs), settings.threads):
+                    batch = runs[begin : begin + settings.threads]
+                    if weights.scale < 8 * update.SMALLEST_SCALE:
+                        weights.fold()  # while nobody else looks: a thread must not do it alone
+                    before = weights.state.copy()
+                    left = []
+                    for mine, counts, rest in pool.map(work, batch, [before] * len(batch), arenas):
+                        _join(weights.state, before, mine.state)
+                        totals += counts
+                        left.append(rest)
+                    weights.rows.join(arenas)  # others look at all weights before the next run
+                    waiting = np.concatenate(left)
+                    if len(waiting):
+                        arenas = []
+                        for _ in one_pass(weights, corpus, waiting, rate, settings, totals):
+                            pass
+                        arenas = weights.rows.arenas(settings.threads)
+                    yield sum(map(len, batch))
+        finally:  # after Ctrl-C, too: nobody may take what a thread has used
             weights.rows.join(arenas)
 
     return run

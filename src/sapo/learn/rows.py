@@ -75,7 +75,7 @@ class LearningRows:
     @classmethod
     def zeros(cls, features: int, labels: int, *, matrix: bool | None = None) -> "LearningRows":
         """Return rows without weights; `matrix` says whether all are dense, which their number decides by default."""
-        if fits_matrix(features, labels) if matrix is None else matrix:
+        if features == 0 or (fits_matrix(features, labels) if matrix is None else matrix):
             return cls.of_matrix(np.zeros((features, labels), np.float32))
         room = np.zeros(kernel.ROOM_SIZE, np.int64)
         room[kernel.DENSE_FROM] = dense_from(labels)
@@ -179,7 +179,7 @@ class LearningRows:
     def join(self, arenas: "list[LearningRows]") -> None:
         """Take over what threads have used; what lies between is empty."""
         for at in (kernel.USED, kernel.DENSE_USED):
-            self.room[at] = max(int(arena.room[at]) for arena in arenas)
+            self.room[at] = max([int(self.room[at]), *(int(arena.room[at]) for arena in arenas)])
 
     def widen(self, rows: int, width: int) -> None:
         """Give the dense rows another shape, at least the one they have."""
@@ -196,6 +196,26 @@ class LearningRows:
         """Let there be so many labels in all."""
         if count > self.dense.shape[1]:
             self.widen(len(self.dense), count + max(SPARE_LABELS, count // 4))
+        self.count = count
+
+    def drop_labels(self, count: int) -> None:
+        """Let there be only so many labels in all, the first ones; those that go have no weights any more."""
+        if self.listed:
+            owner, places = entry_places(self.head)
+            kept = self.labels[places] < count
+            counts = np.bincount(owner[kept], minlength=self.features)
+            starts = (self.head >> kernel.START)[owner[kept]]
+            target = starts + np.arange(len(starts)) - (np.cumsum(counts) - counts)[owner[kept]]
+            for array in (self.labels, self.v, self.sums, self.received):
+                if len(array):
+                    values = array[places[kept]]
+                    array[places] = 0
+                    array[target] = values
+            changed = np.unique(owner[~kept])
+            mask = np.int64(kernel.MOST << kernel.COUNT)
+            self.head[changed] = self.head[changed] & ~mask | counts[changed] << kernel.COUNT
+        for array in (self.dense, self.dense_sums, self.dense_received):
+            array[:, count:] = 0
         self.count = count
 
     def fix(self, gold: Ints, row_offsets: Longs, rows: Ints) -> None:

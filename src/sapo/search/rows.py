@@ -17,8 +17,8 @@ DENSE_PART = 8
 
 
 def fits_matrix(features: int, labels: int) -> bool:
-    """Whether the weights are held as one matrix."""
-    return labels <= FEW_LABELS and features * labels <= MATRIX
+    """Whether the weights are held as one matrix; those of no features are."""
+    return features == 0 or (labels <= FEW_LABELS and features * labels <= MATRIX)
 
 
 def dense_from(labels: int) -> int:
@@ -75,14 +75,23 @@ class FeatureRows:
     def __len__(self) -> int:
         return self.features
 
+    @property
+    def nonzero(self) -> int:
+        """How many weights are not zero."""
+        if not len(self.arrays.head):
+            return int(np.count_nonzero(self.arrays.dense))
+        return len(self.entries()[1])
+
     def entries(self) -> tuple[Ints, Shorts, Floats]:
         """Return what is not zero: how many of each feature, their labels in order, and their weights."""
         head, labels, values, dense = self.arrays
         rows, columns = np.nonzero(dense[:, : self.labels])
         owners, found, weights = rows, columns, dense[rows, columns]
         if len(head):
-            at_dense = np.empty(len(dense), np.int64)
+            at_dense = np.full(len(dense), -1, np.int64)  # threads may leave a row that nobody has
             at_dense[-1 - head[head < 0]] = np.flatnonzero(head < 0)
+            owned = at_dense[rows] >= 0
+            rows, columns, weights = rows[owned], columns[owned], weights[owned]
             owner, places = entry_places(head)
             kept = values[places, 0] != 0
             owners = np.concatenate([owner[kept], at_dense[rows]])

@@ -115,6 +115,8 @@ class Trainer:
             passes, stop = self._learn(learner, corpus, chosen, weights, observers)
         except BaseException:
             weights.weights.bans = bans
+            self._weights.take_back(weights)
+            self.tagger.model = self._model()  # the arrays may be others, since there was no room
             raise
         weights.settle()
         self._weights, self._labels = weights, StringTable(gold.outer)
