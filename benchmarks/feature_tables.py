@@ -1,26 +1,29 @@
-"""Frozen tables of features beside those with open addressing: time of a look-up, and bytes.
+"""Frozen tables of features beside those with open addressing: time of a look-up, bytes, and time to read them.
 
     SAPO_DATA=... python benchmarks/feature_tables.py
 
-Both encode the same test files; the times are those of the kernel `feature_rows`, the best of several, by turns.
+Both find the features of the same test files. The times are those of the kernel `feature_rows`, which also makes the
+keys: the best of many, by turns.
 """
 
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from sapo import kernels
-from sapo.corpus import read_blocks
-from sapo.encode import layout as layouts
+from sapo.corpus import Block, read_blocks
 from sapo.encode.building import build_encoder
 from sapo.encode.encoder import TemplateEncoder
-from sapo.encode.frozen import freeze
+from sapo.encode.frozen import freeze, from_frozen_arrays, frozen_arrays
+from sapo.encode.layout import most_rows, view_values
 from sapo.encode.presets import template_text
 from sapo.encode.strings import StringTable
 from sapo.encode.template import parse_templates
 from sapo.kernels import features
+from sapo.kernels.types import Bytes, Ints
 
 DATA = Path(os.environ["SAPO_DATA"])
 TASKS = {
@@ -28,31 +31,24 @@ TASKS = {
     "CoNLL-2000, chunking-best": ("conll2000", ".txt.gz", None, "chunking-best"),
     "EWT, pos-best": ("ud-ewt", ".conllu.gz", "xpos", "pos-best"),
 }
-REPEATS = 15
+REPEATS = 60
 
 
 class Job:
     """The look-ups of one text with one encoder."""
 
-    def __init__(self, encoder: TemplateEncoder, blocks: list) -> None:
-        session = encoder.session()
+    def __init__(self, encoder: TemplateEncoder, blocks: list[Block]) -> None:
         self.calls = []
-        self.rows = self.keys = 0
+        self.look_ups = 0
+        part = slice(0, encoder.layout.node_templates)
         for block in blocks:
-            seen = []
-            session._values = lambda ids, tokens, seen=seen: seen[0] if seen else None
-            numbers = {name: table.find_fields(*block.column(name)) for name, table in encoder.columns.items()}
             new = {name: StringTable() for name in encoder.columns}
-            for name, ids in numbers.items():
-                unknown = np.flatnonzero(ids < 0)
-                data, starts, ends = block.column(name)
-                ids[unknown] = len(encoder.columns[name]) + new[name].add_fields(data, starts[unknown], ends[unknown])
-            values = layouts.view_values(encoder.layout, numbers, int(block.offsets[-1]), new)
-            part = slice(0, encoder.layout.node_templates)
-            self.rows += layouts.most_rows(encoder.layout, part, values)
-            out = np.empty(self.rows, np.int32), np.empty(int(block.offsets[-1]) + 1, np.int64)
-            arguments = (block.offsets, encoder.layout.arrays(part), values, encoder.tables.for_nodes())
-            self.calls.append((*arguments, *out))
+            ids = {name: numbers(table, new[name], block.column(name)) for name, table in encoder.columns.items()}
+            values = view_values(encoder.layout, ids, int(block.offsets[-1]), new)
+            most = most_rows(encoder.layout, part, values)
+            out = np.empty(most, np.int32), np.empty(int(block.offsets[-1]) + 1, np.int64)
+            self.calls.append((block.offsets, encoder.layout.arrays(part), values, encoder.tables.for_nodes(), *out))
+            self.look_ups += most
 
     def run(self) -> float:
         """Return how many seconds all calls take."""
@@ -62,26 +58,49 @@ class Job:
         return time.perf_counter() - start
 
 
-def bytes_of(arrays: dict[str, np.ndarray]) -> int:
-    return sum(array.nbytes for name, array in arrays.items() if name.startswith(("feature.", "edge_feature.")))
+def numbers(known: StringTable, new: StringTable, fields: tuple[Bytes, Ints, Ints]) -> Ints:
+    """Return the numbers of strings as a session does: those of new ones come after those of known ones."""
+    data, starts, ends = fields
+    ids = known.find_fields(*fields)
+    unknown = np.flatnonzero(ids < 0)
+    ids[unknown] = len(known) + new.add_fields(data, starts[unknown], ends[unknown])
+    return ids
+
+
+def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> float:
+    """Return how many seconds it takes to read an encoder and to find a word."""
+    start = time.perf_counter()
+    encoder = from_frozen_arrays(header, arrays)
+    for table in (*encoder.columns.values(), *(view.table for view in encoder.views)):
+        table.find(["the"])
+    return time.perf_counter() - start
+
+
+def size(arrays: dict[str, np.ndarray]) -> int:
+    return sum(array.nbytes for array in arrays.values())
 
 
 def main() -> None:
     kernels.compile_kernels()
-    print("| task | features | open: ns a look-up | frozen | ratio | open: bytes a feature | frozen |")
-    print("|---|--:|--:|--:|--:|--:|--:|")
+    print(
+        "| task | features | ns a look-up, open | frozen | ratio | bytes a feature, open | frozen "
+        "| MB of the encoder, open | frozen | ms to read, frozen |"
+    )
+    print("|---" + "|--:" * 9 + "|")
     for task, (corpus, ending, label, preset) in TASKS.items():
         train, test = (list(read_blocks(DATA / corpus / f"{part}{ending}", label=label)) for part in ("train", "test"))
-        columns = [*train[0].columns]
-        encoder, _ = build_encoder(train, parse_templates(template_text(preset)[0], columns), StringTable())
+        templates = parse_templates(template_text(preset)[0], [*train[0].columns])
+        encoder, _ = build_encoder(train, templates, StringTable())
         frozen = freeze(encoder).encoder
+        arrays = frozen_arrays(frozen)
         jobs = [Job(encoder, test), Job(frozen, test)]
-        times = np.array([[job.run() for job in jobs] for _ in range(REPEATS)]).min(axis=0)
-        slow, fast = times / jobs[0].rows * 1e9
-        sizes = bytes_of(encoder.tables.arrays()), bytes_of(frozen.tables.arrays())
+        before, after = np.array([[job.run() for job in jobs] for _ in range(REPEATS)]).min(axis=0)
+        seconds = min(read(encoder.header(), arrays) for _ in range(REPEATS))
+        each = [size(one.tables.arrays()) / encoder.features for one in (encoder, frozen)]
         print(
-            f"| {task} | {encoder.features:,} | {slow:.1f} | {fast:.1f} | {fast / slow:.2f} | "
-            f"{sizes[0] / encoder.features:.1f} | {sizes[1] / encoder.features:.2f} |",
+            f"| {task} | {encoder.features:,} | {before / jobs[0].look_ups * 1e9:.1f} "
+            f"| {after / jobs[0].look_ups * 1e9:.1f} | {after / before:.2f} | {each[0]:.1f} | {each[1]:.1f} "
+            f"| {size(encoder.arrays()) / 1e6:.1f} | {size(arrays) / 1e6:.1f} | {seconds * 1e3:.0f} |",
             flush=True,
         )
 

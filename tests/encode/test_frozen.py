@@ -241,7 +241,7 @@ def test_buckets_stay_short_even_if_keys_have_a_pattern(as_block: Any, build: An
 
 
 @pytest.mark.parametrize(
-    ("bits", "features", "chosen"), [(2, 0, 0), (2, 4, 0), (10, 1000, 7), (30, 1 << 18, 16), (63, 1 << 20, 18)]
+    ("bits", "features", "chosen"), [(2, 0, 0), (2, 4, 1), (10, 1000, 8), (30, 1 << 18, 17), (63, 1 << 20, 19)]
 )
 def test_bits_of_buckets_are_chosen_for_small_tables(bits: int, features: int, chosen: int) -> None:
     assert best_bucket_bits(bits, features) == chosen

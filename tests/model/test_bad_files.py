@@ -1,4 +1,7 @@
-"""Files that are no model, or a damaged or a tampered one: one clear line, and never more than that."""
+"""Files that are no model, or a damaged or a tampered one: one clear line, and never more than that.
+
+The files here are of format 1, which is still read; test_format_2.py does the same with today's.
+"""
 
 import json
 import os
@@ -16,11 +19,27 @@ import safetensors.numpy
 
 import sapo
 from sapo.errors import SapoError
-from sapo.model import load_model
+from sapo.model import Model, load_model
 from sapo.model.arrayfile import load_arrays, save_arrays
 from sapo.model.inspect import describe
 from sapo.render.inspection import describe_text
 from sapo.tagger.tagger import Tagger
+
+
+@pytest.fixture
+def path(model: Model, tmp_path: Path) -> Path:
+    """A file of format 1, as it was written before format 2."""
+    header = {
+        "format": 1,
+        "kind": model.encoder.kind,
+        "labels": list(model.labels),
+        "encoder": model.encoder.header(),
+        "reader": model.reader,
+        "record": model.record,
+    }
+    arrays = {"weights": model.parameters.features, "edges": model.parameters.edges, **model.encoder.arrays()}
+    save_arrays(tmp_path / "small.sapo", header, arrays)
+    return tmp_path / "small.sapo"
 
 
 def refused(path: Path) -> str:
@@ -91,7 +110,7 @@ def test_an_empty_file_a_directory_and_a_missing_file_are_told_apart(tmp_path: P
 
 
 def test_a_newer_format_is_told_with_the_way_out(change: Callable[..., Path]) -> None:
-    assert "has format 99, this sapo reads up to 1; install a newer sapo" in refused(change(format=99))
+    assert "has format 99, this sapo reads up to 2; install a newer sapo" in refused(change(format=99))
 
 
 @pytest.mark.parametrize("version", [None, "1", 1.5, [1]])

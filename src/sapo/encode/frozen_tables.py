@@ -17,7 +17,7 @@ from sapo.kernels.features import Frozen, Tables
 from sapo.kernels.tables import LOW, ODD
 from sapo.kernels.types import Bytes, Ints, Longs
 
-BUCKET_LOAD = 8  # at most this many features a bucket, in the mean: more would take longer
+BUCKET_LOAD = 4  # at most this many features a bucket, in the mean: more would take longer
 BUCKET_BYTES = 4
 INVERSE = pow(ODD, -1, 1 << 64)
 MOST = 2**31 - 1  # rows are 32-bit numbers

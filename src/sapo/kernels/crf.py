@@ -10,8 +10,8 @@ from sapo.kernels._jit import kernel
 from sapo.kernels.forward import forward_backward
 from sapo.kernels.oracle import FULLY, UNTAGGED, allows, bind, how_tagged
 from sapo.kernels.score import fill_lattice, path_score
-from sapo.kernels.short import all_tagged, fill_short
-from sapo.kernels.types import Doubles, Floats, Ints, LearnedRows, Longs, Parts, Rates, Samples
+from sapo.kernels.short import LEARNING, all_tagged, fill_short
+from sapo.kernels.types import Doubles, Ints, LearnedRows, Longs, Parts, Rates, Samples
 from sapo.kernels.update import (
     CLOCK,
     CORRECT,
@@ -60,7 +60,7 @@ def crf_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, ra
             regularise(first, T, samples, rates, parts, state)
             continue
         if most > 0:
-            fill_short(first, T, samples, weights, state[SCALE], True, work, totals)
+            fill_short(first, T, samples, weights, state[SCALE], LEARNING, work, totals)
             gold = work.oracle[:T]
         else:
             fill_lattice(first, T, samples, weights, state[SCALE], node, edge, work.edge_to[:0])
@@ -82,7 +82,7 @@ def crf_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, ra
             expect_short_edges(first, T, samples, pairs, work.lists, step, parts, state[CLOCK])
         else:
             nodes = parts.nodes
-            totals[CORRECT] += expect_nodes(first, T, samples, marginal, kept, step, nodes, state[CLOCK], work.row)
+            totals[CORRECT] += expect_nodes(first, T, samples, marginal, kept, step, nodes, state[CLOCK])
             expect_edges(first, T, samples, pairs, step, parts, state[CLOCK])
         count_updates(T, totals)
         regularise(first, T, samples, rates, parts, state)
@@ -99,30 +99,29 @@ def expect_nodes(
     step: float,
     nodes: LearnedRows,  # changed
     clock: float,
-    delta: Floats,  # [L] work
 ) -> int:
     """The gradient's share of the features of tokens; return at how many the likeliest tag is right."""
-    row_offsets, rows, values = samples.row_offsets, samples.rows, samples.values
-    L = len(delta)
-    every = np.empty(0, np.int32)  # all labels change
+    L = marginal.shape[1]
+    every = np.empty((T, 0), np.int32)  # all labels change
+    sizes = np.full(T, L, np.int32)
+    delta = np.empty((T, L), np.float32)
     correct = 0
     for t in range(T):
         counts = step * importance_of(first + t, samples.importance)
         top = 0
         for y in range(L):
-            delta[y] = -counts * marginal[t, y]
+            delta[t, y] = -counts * marginal[t, y]
             if marginal[t, y] > marginal[t, top]:
                 top = y
         tag = samples.gold[first + t]
         if tag >= 0:
-            delta[tag] += counts
+            delta[t, tag] += counts
         else:
             for y in range(L):
-                delta[y] += counts * kept[t, y]
+                delta[t, y] += counts * kept[t, y]
         if allows(tag, top, samples.allowed):
             correct += 1
-        begin, end = row_offsets[first + t], row_offsets[first + t + 1]
-        change_features(begin, end, rows, values, every, L, delta, nodes, clock)
+    change_features(first, T, samples, every, sizes, delta, nodes, clock)
     return correct
 
 
@@ -138,22 +137,20 @@ def expect_short_nodes(
     work: Workspace,
 ) -> int:
     """The same for lists: only the labels that were looked at change."""
-    delta, lists = work.row, work.lists
-    row_offsets, rows, values = samples.row_offsets, samples.rows, samples.values
+    lists = work.lists
+    delta = np.empty(lists.shape, np.float32)
     correct = 0
     for t in range(T):
         counts = step * importance_of(first + t, samples.importance)
-        count = work.counts[t]
         top = 0
-        for j in range(count):
-            delta[lists[t, j]] = -counts * marginal[t, j]
+        for j in range(work.counts[t]):
+            delta[t, j] = -counts * marginal[t, j]
             if marginal[t, j] > marginal[t, top]:
                 top = j
-        delta[lists[t, work.oracle[t]]] += counts
+        delta[t, work.oracle[t]] += counts
         if top == work.oracle[t]:
             correct += 1
-        begin, end = row_offsets[first + t], row_offsets[first + t + 1]
-        change_features(begin, end, rows, values, lists[t], count, delta, nodes, clock)
+    change_features(first, T, samples, lists, work.counts, delta, nodes, clock)
     return correct
 
 

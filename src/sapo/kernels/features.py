@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sapo.kernels._jit import kernel
-from sapo.kernels.tables import find_frozen, find_key
+from sapo.kernels.tables import find_frozen, find_row
 from sapo.kernels.types import Bytes, Ints, Longs
 
 
@@ -152,45 +152,6 @@ def template_keys(k: int, sentence_offsets: Longs, templates: Templates, views: 
 
 
 @kernel
-def find_row(key: int, table: int, direct: bool, tables: Tables) -> int:
-    """The feature row of a key, or -1. In a direct table the key is the place."""
-    base = tables.offsets[table]
-    if direct:
-        return int(tables.slots[base + key]) - 1
-    frozen = tables.frozen
-    if frozen.rest_bits[table] == 0:
-        mask = tables.offsets[table + 1] - base - 1
-        return int(tables.slots[find_key(key, tables.keys, tables.slots, base, mask)]) - 1
-    base = frozen.offsets[table]
-    mask = frozen.offsets[table + 1] - base - 2
-    return find_frozen(key, frozen.rest_bits[table], frozen.buckets, base, mask, frozen.rests, frozen.origins[table])
-
-
-@kernel
-def rows_of_keys(keys: Longs, T: int, table: int, direct: bool, tables: Tables) -> None:
-    """Put the row of each key, or -1, in its place."""
-    slots, frozen = tables.slots, tables.frozen
-    base = tables.offsets[table]
-    if direct:
-        for t in range(T):
-            if keys[t] >= 0:
-                keys[t] = slots[base + keys[t]] - 1
-    elif frozen.rest_bits[table] == 0:
-        mask = tables.offsets[table + 1] - base - 1
-        for t in range(T):
-            if keys[t] >= 0:
-                keys[t] = slots[find_key(keys[t], tables.keys, slots, base, mask)] - 1
-    else:
-        bits = int(frozen.rest_bits[table])
-        base = frozen.offsets[table]
-        mask = frozen.offsets[table + 1] - base - 2
-        origin = frozen.origins[table]
-        for t in range(T):
-            if keys[t] >= 0:
-                keys[t] = find_frozen(keys[t], bits, frozen.buckets, base, mask, frozen.rests, origin)
-
-
-@kernel
 def feature_rows(
     sentence_offsets: Longs,  # [sentences + 1]
     templates: Templates,
@@ -203,6 +164,9 @@ def feature_rows(
     template_offsets, template_table, template_shift = templates.offsets, templates.tables, templates.shifts
     atoms, atom_view, atom_bits = templates.atoms, templates.atom_view, templates.atom_bits
     values, set_offsets, set_members = views
+    # bundles are opened once: each use of one in a loop would count the references to its arrays
+    feature_keys, slots, slot_offsets, frozen = tables
+    rest_bits, buckets, bucket_offsets, rests, origins = frozen
     longest = longest_sentence(sentence_offsets)
     count = len(template_table)
     shifted = np.empty((len(atom_view), longest), np.int32)
@@ -219,8 +183,28 @@ def feature_rows(
             first = template_offsets[k]
             last = template_offsets[k + 1]
             join_values(first, last, atoms, atom_bits, shifted, T, keys[k], members[k])
-            if template_shift[k] < 0:  # one key a token
-                rows_of_keys(keys[k], T, template_table[k], last - first <= 1, tables)
+            if template_shift[k] >= 0:
+                continue
+            # one key a token: put the row in its place
+            table = template_table[k]
+            base = slot_offsets[table]
+            bits = int(rest_bits[table])
+            if last - first <= 1:
+                for t in range(T):
+                    if keys[k, t] >= 0:
+                        keys[k, t] = slots[base + keys[k, t]] - 1
+            elif bits == 0:
+                size = slot_offsets[table + 1] - base
+                for t in range(T):
+                    if keys[k, t] >= 0:
+                        keys[k, t] = find_row(keys[k, t], False, feature_keys, slots, base, size)
+            else:
+                base = bucket_offsets[table]
+                mask = bucket_offsets[table + 1] - base - 2
+                origin = origins[table]
+                for t in range(T):
+                    if keys[k, t] >= 0:
+                        keys[k, t] = find_frozen(keys[k, t], bits, buckets, base, mask, rests, origin)
         for t in range(T):
             for k in range(count):
                 if keys[k, t] < 0:
@@ -229,19 +213,30 @@ def feature_rows(
                     rows[written] = keys[k, t]
                     written += 1
                     continue
+                table = template_table[k]
                 direct = template_offsets[k + 1] - template_offsets[k] <= 1
-                if members[k, t] < 0:  # outside of the sentence
-                    row = find_row(keys[k, t], template_table[k], direct, tables)
+                bits = int(rest_bits[table])
+                if bits > 0:
+                    base = bucket_offsets[table]
+                    size = bucket_offsets[table + 1] - base - 1
+                else:
+                    base = slot_offsets[table]
+                    size = slot_offsets[table + 1] - base
+                some = members[k, t]
+                member = set_offsets[some] if some >= 0 else -1
+                last_member = set_offsets[some + 1] if some >= 0 else 0
+                while member < last_member:  # once without a member, if it is outside of the sentence
+                    key = keys[k, t]
+                    if member >= 0:
+                        key |= int(set_members[member]) << template_shift[k]
+                    if bits > 0:
+                        row = find_frozen(key, bits, buckets, base, size - 1, rests, origins[table])
+                    else:
+                        row = find_row(key, direct, feature_keys, slots, base, size)
                     if row >= 0:
                         rows[written] = row
                         written += 1
-                else:
-                    for m in range(set_offsets[members[k, t]], set_offsets[members[k, t] + 1]):
-                        key = keys[k, t] | (int(set_members[m]) << template_shift[k])
-                        row = find_row(key, template_table[k], direct, tables)
-                        if row >= 0:
-                            rows[written] = row
-                            written += 1
+                    member += 1
             row_offsets[begin + t + 1] = written
     return written
 

@@ -19,7 +19,7 @@ from sapo.kernels._jit import kernel
 from sapo.kernels.oracle import allows, complete
 from sapo.kernels.score import fill_lattice, path_score
 from sapo.kernels.searches import search_n
-from sapo.kernels.short import all_tagged, fill_short, to_labels
+from sapo.kernels.short import LEARNING, all_tagged, fill_short, to_labels
 from sapo.kernels.tables import hash_key
 from sapo.kernels.types import Doubles, Ints, Longs, Parts, Rivals, Samples, Search
 from sapo.kernels.update import (
@@ -70,7 +70,7 @@ def mira_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, s
         if not has_room(samples.row_offsets[first + T] - samples.row_offsets[first], parts.nodes):
             return done
         if most > 0:
-            fill_short(first, T, samples, weights, 1.0, True, work, totals)
+            fill_short(first, T, samples, weights, 1.0, LEARNING, work, totals)
         else:
             fill_lattice(first, T, samples, weights, 1.0, node, edge, work.edge_to)
         found = search_n(search, T, work)

@@ -3,7 +3,7 @@
 from sapo.kernels._jit import kernel
 from sapo.kernels.oracle import complete
 from sapo.kernels.score import fill_lattice, path_score
-from sapo.kernels.short import all_tagged, fill_short, to_labels
+from sapo.kernels.short import LEARNING, all_tagged, fill_short, to_labels
 from sapo.kernels.types import Doubles, Longs, Parts, Rivals, Samples
 from sapo.kernels.update import (
     CANDIDATES,
@@ -41,7 +41,7 @@ def perceptron_samples(
         if not has_room(samples.row_offsets[first + T] - samples.row_offsets[first], parts.nodes):
             return done
         if most > 0:
-            fill_short(first, T, samples, weights, 1.0, True, work, totals)
+            fill_short(first, T, samples, weights, 1.0, LEARNING, work, totals)
         else:
             fill_lattice(first, T, samples, weights, 1.0, node, edge, work.edge_to)
         best_scores(node, edge, T, work.best, work.row)

@@ -16,7 +16,7 @@ from sapo.kernels._jit import kernel
 from sapo.kernels.oracle import PARTLY, UNTAGGED, allows, complete, how_tagged
 from sapo.kernels.score import fill_lattice, path_score
 from sapo.kernels.searches import search_n
-from sapo.kernels.short import all_tagged, fill_short, to_labels
+from sapo.kernels.short import LEARNING, all_tagged, fill_short, to_labels
 from sapo.kernels.types import Bools, Doubles, Ints, Longs, Parts, Rates, Rivals, Samples, Search
 from sapo.kernels.update import (
     BY_RANK,
@@ -70,7 +70,7 @@ def sapo_samples(
 
         # search the top-n outputs Y_n
         if most > 0:
-            fill_short(first, T, samples, weights, state[SCALE], True, work, totals)
+            fill_short(first, T, samples, weights, state[SCALE], LEARNING, work, totals)
         else:
             fill_lattice(first, T, samples, weights, state[SCALE], node, edge, work.edge_to)
         found = search_n(search, T, work)

@@ -11,8 +11,11 @@ import numpy as np
 from sapo.kernels._jit import kernel
 from sapo.kernels.types import Doubles, Floats, Ints, Lists, Longs, Samples, TaggingWeights
 from sapo.kernels.update import LOOKED, LOST
-from sapo.kernels.weights import score_few, score_token
+from sapo.kernels.weights import score_features, score_few
 from sapo.kernels.workspace import Workspace
+
+# What a lattice is filled for: all its scores count; only which tagging is the best; or to learn, with the gold labels.
+SCORES, BEST, LEARNING = 0, 1, 2
 
 
 @kernel
@@ -32,112 +35,96 @@ def fill_short(
     samples: Samples,
     weights: TaggingWeights,
     scale: float,
-    learning: bool,  # whether the gold labels must be there; they are counted in `totals`
+    purpose: int,  # SCORES, BEST or LEARNING
     work: Workspace,  # node, edge, edge_to, lists and oracle (the places of the gold labels) out
     totals: Doubles,
 ) -> None:
     """Score the nodes and edges of a sentence that are worth looking at."""
-    node, lists, place, full = work.node, work.lists, work.place, work.full
+    node, lists, counts, begins = work.node, work.lists, work.counts, work.begins
     bans = weights.bans
     L = bans.shape[1]
     K = node.shape[1]
+    seen_labels(first, T, samples, weights.lists, lists, counts)
     for t in range(T):
-        token = first + t
-        few = lists[t]
-        count = seen_labels(token, samples, weights.lists, few)
-        if count > 0:
-            for j in range(count):
-                place[few[j]] = j
-            score_few(token, samples, weights.features, scale, few, count, place, node[t])
-            for j in range(count):
-                place[few[j]] = -1
-        else:
-            score_token_all(token, samples, weights, scale, full)
-            count = best_labels(full, weights.lists.order, t == 0, t == T - 1, bans, few)
-            for j in range(count):
-                node[t, j] = full[few[j]]
-        if learning:
-            gold = samples.gold[token]
+        begins[t] = 0
+        if counts[t] == 1 and purpose != SCORES and (purpose == BEST or lists[t, 0] == samples.gold[first + t]):
+            begins[t] = 1
+            node[t, 0] = 0.0  # whatever it scores, all taggings have it
+    score_few(first, T, samples, weights.features, scale, lists, counts, begins, work.place, node)
+    for t in range(T):
+        if counts[t] == 0:
+            score_features(first + t, 1, samples, weights.features, scale, work.full)
+            counts[t] = best_labels(work.full, weights.lists.order, t == 0, t == T - 1, bans, lists, t)
+            for j in range(counts[t]):
+                node[t, j] = work.full[0, lists[t, j]]
+    if purpose == LEARNING:
+        lost = False
+        for t in range(T):
+            gold = samples.gold[first + t]
             at = -1
-            for j in range(count):
-                if few[j] == gold:
+            for j in range(counts[t]):
+                if lists[t, j] == gold:
                     at = j
-            totals[LOOKED] += count
+            totals[LOOKED] += counts[t]
+            begins[t] = counts[t]
             if at < 0:
                 totals[LOST] += 1
-                at = min(count, K - 1)  # in the place of the worst, where there is no room
-                count = at + 1
-                few[at] = gold
-                place[gold] = 0
-                score_few(token, samples, weights.features, scale, few[at:count], 1, place, node[t, at:count])
-                place[gold] = -1
+                lost = True
+                at = min(counts[t], K - 1)  # in the place of the worst, where there is no room
+                counts[t] = at + 1
+                begins[t] = at
+                lists[t, at] = gold
             work.oracle[t] = at
-        work.counts[t] = count
-        for j in range(count):
-            if t == 0:
-                node[t, j] += bans[L, few[j]]
-            if t == T - 1:
-                node[t, j] += bans[L + 1, few[j]]
-        for j in range(count, K):
-            few[j] = 0
+        if lost:
+            score_few(first, T, samples, weights.features, scale, lists, counts, begins, work.place, node)
+    for t in range(T):
+        if weights.bound:
+            for j in range(counts[t]):
+                if t == 0:
+                    node[t, j] += bans[L, lists[t, j]]
+                if t == T - 1:
+                    node[t, j] += bans[L + 1, lists[t, j]]
+        for j in range(counts[t], K):
+            lists[t, j] = 0
             node[t, j] = -np.inf
     short_edges(first, T, samples, weights, scale, work)
 
 
 @kernel
-def score_token_all(token: int, samples: Samples, weights: TaggingWeights, scale: float, full: Floats) -> None:
-    """Score all labels of a token."""
-    if len(weights.features.head) > 0:
-        score_token(token, samples, weights.features, scale, full)
-        return
-    rows, values, dense = samples.rows, samples.values, weights.features.dense
-    weighted = len(values) > 0
-    for y in range(len(full)):
-        full[y] = 0.0
-    for i in range(samples.row_offsets[token], samples.row_offsets[token + 1]):
-        value = values[i] if weighted else np.float32(1.0)
-        for y in range(len(full)):
-            full[y] += value * dense[rows[i], y]
-    if scale != 1.0:
-        for y in range(len(full)):
-            full[y] *= scale
+def seen_labels(first: int, T: int, samples: Samples, seen: Lists, lists: Ints, counts: Ints) -> None:
+    """Write the labels that frequent words were seen with, and how many; 0 where a word is not frequent."""
+    words, offsets, labels = samples.words, seen.offsets, seen.labels
+    for t in range(T):
+        counts[t] = 0
+        if len(words) > 0:
+            word = words[first + t]
+            if 0 <= word < len(offsets) - 1 and offsets[word + 1] - offsets[word] <= lists.shape[1]:
+                for k in range(offsets[word], offsets[word + 1]):
+                    lists[t, counts[t]] = labels[k]
+                    counts[t] += 1
 
 
 @kernel
-def seen_labels(token: int, samples: Samples, lists: Lists, few: Ints) -> int:
-    """Write the labels that a frequent word was seen with; return how many, 0 where the word is not frequent."""
-    if len(samples.words) == 0:
-        return 0
-    word = samples.words[token]
-    if word < 0 or word + 1 >= len(lists.offsets):
-        return 0
-    begin, end = lists.offsets[word], lists.offsets[word + 1]
-    if end - begin > len(few):
-        return 0
-    for k in range(begin, end):
-        few[k - begin] = lists.labels[k]
-    return int(end - begin)
-
-
-@kernel
-def best_labels(scores: Floats, order: Ints, begins: bool, ends: bool, bans: Floats, few: Ints) -> int:
-    """Write the labels with the best scores, best first; of equal ones the more frequent. Return how many."""
-    L = len(scores)
-    K = len(few)
+def best_labels(scores: Floats, order: Ints, begins: bool, ends: bool, bans: Floats, lists: Ints, t: int) -> int:
+    """Write the labels with the best scores[0] to lists[t], best first; of equal ones the more frequent."""
+    L = scores.shape[1]
+    K = lists.shape[1]
     count = 0
+    worst = np.float32(-np.inf)
     for i in range(L):
         y = order[i]
+        value = scores[0, y]
+        if count == K and not value > worst:
+            continue
         if (begins and bans[L, y] == -np.inf) or (ends and bans[L + 1, y] == -np.inf):  # a bias may be below 0
             continue
-        value = scores[y]
-        if count == K and not value > scores[few[K - 1]]:
-            continue
         at = count if count < K else K - 1
-        while at > 0 and scores[few[at - 1]] < value:
-            few[at] = few[at - 1]
+        while at > 0 and scores[0, lists[t, at - 1]] < value:
+            lists[t, at] = lists[t, at - 1]
             at -= 1
-        few[at] = y
+        lists[t, at] = y
         count = min(count + 1, K)
+        worst = scores[0, lists[t, count - 1]]
     return count
 
 
@@ -147,15 +134,17 @@ def short_edges(first: int, T: int, samples: Samples, weights: TaggingWeights, s
     # edge[t,i,j] = scale * (edges[p,y] + edge features) + bans[p,y] with p = lists[t-1,i] and y = lists[t,j]
     edge, edge_to, lists, place = work.edge, work.edge_to, work.lists, work.place
     edges, bans = weights.edges, weights.bans
-    K = lists.shape[1]
     L = edges.shape[0]
     with_pairs = len(samples.edge_row_offsets) > 1
     for t in range(1, T):
-        for i in range(K):
+        before, here = work.counts[t - 1], work.counts[t]  # to nodes that are left over, any number will do
+        for i in range(before):
             p = lists[t - 1, i]
-            for j in range(K):
-                y = lists[t, j]
-                edge[t, i, j] = scale * edges[p, y] + bans[p, y]
+            for j in range(here):
+                edge[t, i, j] = scale * edges[p, lists[t, j]]
+            if weights.bound:
+                for j in range(here):
+                    edge[t, i, j] += bans[p, lists[t, j]]
         if with_pairs:
             for j in range(work.counts[t]):
                 place[lists[t, j]] = j
@@ -169,8 +158,8 @@ def short_edges(first: int, T: int, samples: Samples, weights: TaggingWeights, s
                                 edge[t, i, j] += scale * weights.pairs[k, 0]
             for j in range(work.counts[t]):
                 place[lists[t, j]] = -1
-        for i in range(K):
-            for j in range(K):
+        for i in range(before):
+            for j in range(here):
                 edge_to[t, j, i] = edge[t, i, j]
 
 

@@ -119,6 +119,14 @@ def find_key(key: int, keys: Longs, slots: Ints, base: int, mask: int) -> int:
 
 
 @kernel
+def find_row(key: int, direct: bool, keys: Longs, slots: Ints, base: int, size: int) -> int:
+    """The feature row of a key, or -1. In a direct table the key is the place."""
+    if direct:
+        return int(slots[base + key]) - 1
+    return int(slots[find_key(key, keys, slots, base, size - 1)]) - 1
+
+
+@kernel
 def find_frozen(
     key: int,
     rest_bits: int,

@@ -5,7 +5,7 @@ import numpy as np
 from sapo.kernels._jit import kernel
 from sapo.kernels.features import longest_sentence
 from sapo.kernels.score import fill_edges, fill_lattice, fill_nodes
-from sapo.kernels.short import fill_short
+from sapo.kernels.short import BEST, fill_short
 from sapo.kernels.types import Ints, Samples, TaggingWeights
 from sapo.kernels.update import BY_RANK
 from sapo.kernels.viterbi import best_path, best_scores
@@ -57,7 +57,7 @@ def tag_short(samples: Samples, weights: TaggingWeights, tags: Ints) -> None:
         T = offsets[sentence + 1] - first
         if T == 0:
             continue
-        fill_short(first, T, samples, weights, 1.0, False, work, totals)
+        fill_short(first, T, samples, weights, 1.0, BEST, work, totals)
         best_scores(work.node, work.edge, T, work.best, work.row)
         best_path(work.best, work.edge_to, T, work.paths[0])
         if work.best[T - 1, work.paths[0, T - 1]] > -np.inf:

@@ -57,6 +57,7 @@ class TaggingWeights(NamedTuple):
     pair_codes: Ints  # [entries] the pair p, y of an entry as p * labels + y, in order
     bans: Floats  # [labels + 2, labels] 0 or minus infinity: y after p; then y at the start; then y at the end
     lists: Lists
+    bound: bool  # whether the bans say anything
 
 
 class Part(NamedTuple):
@@ -88,6 +89,7 @@ class Parts(NamedTuple):
     with_edges: bool  # whether plain pairs of labels have weights
     bans: Floats
     lists: Lists
+    bound: bool
 
 
 class Search(NamedTuple):

@@ -46,9 +46,10 @@ def update_nodes(
 ) -> int:
     """Update the features of tokens; return how many tokens were touched."""
     oracle, paths, coefficients, found = rivals.oracle, rivals.paths, rivals.coefficients, rivals.found
-    row_offsets, rows, values = samples.row_offsets, samples.rows, samples.values
     touched = 0
-    labels = np.empty(found + 1, np.int32)
+    labels = np.empty((T, found + 1), np.int32)
+    changes = np.empty((T, found + 1), np.float32)
+    sizes = np.zeros(T, np.int32)
     for t in range(T):
         # Where all candidates agree with the oracle the update cancels, for the coefficients sum to the mass.
         agree = True
@@ -59,22 +60,25 @@ def update_nodes(
             continue
         touched += 1
         counts = step * importance_of(first + t, samples.importance)
-        labels[0] = oracle[t]
+        labels[t, 0] = oracle[t]
         distinct = 1
         delta[oracle[t]] = counts * rivals.mass
         for k in range(found):
             y = paths[k, t]
             new = True
             for j in range(distinct):
-                if labels[j] == y:
+                if labels[t, j] == y:
                     new = False
             if new:
-                labels[distinct] = y
+                labels[t, distinct] = y
                 distinct += 1
                 delta[y] = 0.0
             delta[y] -= counts * coefficients[k]
-        begin, end = row_offsets[first + t], row_offsets[first + t + 1]
-        change_features(begin, end, rows, values, labels, distinct, delta, nodes, clock)
+        sizes[t] = distinct
+        for j in range(distinct):
+            changes[t, j] = delta[labels[t, j]]
+    if touched > 0:
+        change_features(first, T, samples, labels, sizes, changes, nodes, clock)
     return touched
 
 

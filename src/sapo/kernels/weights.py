@@ -36,7 +36,14 @@ def tagging_weights(parts: Parts) -> TaggingWeights:
     nodes = parts.nodes
     rows = Rows(nodes.head, nodes.labels, nodes.entries.v, nodes.dense.v)
     return TaggingWeights(
-        rows, parts.edges.v, parts.pairs.v, parts.pair_offsets, parts.pair_codes, parts.bans, parts.lists
+        rows,
+        parts.edges.v,
+        parts.pairs.v,
+        parts.pair_offsets,
+        parts.pair_codes,
+        parts.bans,
+        parts.lists,
+        parts.bound,
     )
 
 
@@ -52,8 +59,7 @@ def score_features(
     """Add up the weights of each token's features."""
     # node[t,y] = scale * sum over the features f of token t of value[f] * weights[f,y]
     if len(rows.head) > 0:
-        for t in range(T):
-            score_token(first + t, samples, rows, scale, node[t])
+        score_rows(first, T, samples, rows, scale, node)
         return
     row_offsets, features, values, weights = samples.row_offsets, samples.rows, samples.values, rows.dense
     L = node.shape[1]
@@ -85,75 +91,75 @@ def score_features(
 
 
 @kernel
-def score_token(token: int, samples: Samples, rows: Rows, scale: float, scores: Floats) -> None:
-    """Add up the weights of a token's features, for all labels: first the short lists, then the dense rows."""
-    features, values = samples.rows, samples.values
+def score_rows(first: int, T: int, samples: Samples, rows: Rows, scale: float, node: Floats) -> None:
+    """Score all labels of a sentence where features have lists: first the short lists, then the dense rows."""
+    row_offsets, features, values = samples.row_offsets, samples.rows, samples.values
     head, labels, entries, dense = rows.head, rows.labels, rows.values, rows.dense
-    L = len(scores)
+    L = node.shape[1]
     weighted = len(values) > 0
-    begin, end = samples.row_offsets[token], samples.row_offsets[token + 1]
-    for y in range(L):
-        scores[y] = 0.0
-    heads = np.empty(end - begin, np.int64)
-    for i in range(begin, end):  # all of them first: they come from memory together
-        heads[i - begin] = head[features[i]]
-    for i in range(begin, end):
-        at = heads[i - begin]
-        if at > 0:
-            start = at >> START
-            value = values[i] if weighted else np.float32(1.0)
-            for k in range(start, start + ((at >> COUNT) & MOST)):
-                scores[labels[k]] += value * entries[k, 0]
-    for i in range(begin, end):
-        at = heads[i - begin]
-        if at < 0:
-            d = -1 - at
-            value = values[i] if weighted else np.float32(1.0)
-            for y in range(L):
-                scores[y] += value * dense[d, y]
-    if scale != 1.0:
+    for t in range(T):
+        begin, end = row_offsets[first + t], row_offsets[first + t + 1]
         for y in range(L):
-            scores[y] *= scale
+            node[t, y] = 0.0
+        for i in range(begin, end):
+            at = head[features[i]]
+            if at > 0:
+                start = at >> START
+                value = values[i] if weighted else np.float32(1.0)
+                for k in range(start, start + ((at >> COUNT) & MOST)):
+                    node[t, labels[k]] += value * entries[k, 0]
+        for i in range(begin, end):
+            at = head[features[i]]
+            if at < 0:
+                value = values[i] if weighted else np.float32(1.0)
+                for y in range(L):
+                    node[t, y] += value * dense[-1 - at, y]
+        if scale != 1.0:
+            for y in range(L):
+                node[t, y] *= scale
 
 
 @kernel
 def score_few(
-    token: int,
+    first: int,
+    T: int,
     samples: Samples,
     rows: Rows,
     scale: float,
-    few: Ints,  # [count] the labels to score
-    count: int,
-    place: Ints,  # [labels] the place of each label in `few`, -1 where it is not there
-    scores: Floats,  # [count] out
+    few: Ints,  # [T, K] the labels to score
+    counts: Ints,  # [T] how many of them
+    begins: Ints,  # [T] from which on
+    place: Ints,  # [labels] -1 everywhere
+    node: Floats,  # [T, K] out
 ) -> None:
-    """Add up the weights of a token's features, for a few labels."""
-    features, values = samples.rows, samples.values
+    """Add up the weights of each token's features, for a few labels."""
+    row_offsets, features, values = samples.row_offsets, samples.rows, samples.values
     head, labels, entries, dense = rows.head, rows.labels, rows.values, rows.dense
     weighted = len(values) > 0
-    for j in range(count):
-        scores[j] = 0.0
-    begin, end = samples.row_offsets[token], samples.row_offsets[token + 1]
-    heads = np.empty(end - begin, np.int64)
-    for i in range(begin, end):  # all of them first: they come from memory together
-        f = features[i]
-        heads[i - begin] = head[f] if len(head) > 0 else -1 - np.int64(f)
-    for i in range(begin, end):
-        at = heads[i - begin]
-        value = values[i] if weighted else np.float32(1.0)
-        if at < 0:
-            d = -1 - at
-            for j in range(count):
-                scores[j] += value * dense[d, few[j]]
-        elif at > 0:
-            start = at >> START
-            for k in range(start, start + ((at >> COUNT) & MOST)):
-                j = place[labels[k]]
-                if j >= 0:
-                    scores[j] += value * entries[k, 0]
-    if scale != 1.0:
-        for j in range(count):
-            scores[j] *= scale
+    matrix = len(head) == 0
+    for t in range(T):
+        low, high = begins[t], counts[t]
+        if low >= high:
+            continue
+        for j in range(low, high):
+            place[few[t, j]] = j
+            node[t, j] = 0.0
+        for i in range(row_offsets[first + t], row_offsets[first + t + 1]):
+            f = features[i]
+            at = -1 - np.int64(f) if matrix else head[f]
+            value = values[i] if weighted else np.float32(1.0)
+            if at < 0:
+                for j in range(low, high):
+                    node[t, j] += value * dense[-1 - at, few[t, j]]
+            elif at > 0:
+                start = at >> START
+                for k in range(start, start + ((at >> COUNT) & MOST)):
+                    j = place[labels[k]]
+                    if j >= 0:
+                        node[t, j] += value * entries[k, 0]
+        for j in range(low, high):
+            place[few[t, j]] = -1
+            node[t, j] *= scale
 
 
 @kernel
@@ -168,118 +174,123 @@ def has_room(features: int, nodes: LearnedRows) -> bool:
 
 @kernel
 def change_features(
-    begin: int,  # the features rows[begin:end] of a token; plain arrays, for this is called for every token
-    end: int,
-    rows: Ints,
-    values: Floats,  # one a row, or none at all where every value is 1
-    labels: Ints,  # [count] the labels whose weights change; not read where these are all labels
-    count: int,
-    delta: Floats,  # [labels] by what each changes
+    first: int,  # the sentence begins at this token
+    T: int,
+    samples: Samples,
+    labels: Ints,  # [T, labels that change at a token]; [T, 0] where all labels do
+    counts: Ints,  # [T] how many change at each token
+    changes: Floats,  # [T, ...] by what
     nodes: LearnedRows,  # changed
     clock: float,
 ) -> None:
-    """Add delta to the weights of all features of a token."""
+    """Change the weights of the features of a sentence. One call a sentence: bundles of arrays are slow to pass on."""
     if len(nodes.head) > 0:
-        change_lists(begin, end, rows, values, labels, count, delta, nodes, clock)
+        change_lists(first, T, samples, labels, counts, changes, nodes, clock)
         return
+    row_offsets, rows, values = samples.row_offsets, samples.rows, samples.values
     weights, sums = nodes.dense.v, nodes.dense.sums
-    L = len(delta)
+    every = labels.shape[1] == 0
     weighted = len(values) > 0
     averaged = len(sums) > 0
-    for i in range(begin, end):
-        f = rows[i]
-        value = values[i] if weighted else np.float32(1.0)
-        if count == L:
-            for y in range(L):
-                weights[f, y] += value * delta[y]
-            if averaged:
-                for y in range(L):
-                    sums[f, y] += value * delta[y] * clock
-        else:
-            for j in range(count):
-                change = value * delta[labels[j]]
-                weights[f, labels[j]] += change
+    for t in range(T):
+        if counts[t] == 0:
+            continue
+        for i in range(row_offsets[first + t], row_offsets[first + t + 1]):
+            f = rows[i]
+            value = values[i] if weighted else np.float32(1.0)
+            if every:
+                for y in range(counts[t]):
+                    weights[f, y] += value * changes[t, y]
                 if averaged:
-                    sums[f, labels[j]] += change * clock
+                    for y in range(counts[t]):
+                        sums[f, y] += value * changes[t, y] * clock
+            else:
+                for j in range(counts[t]):
+                    change = value * changes[t, j]
+                    weights[f, labels[t, j]] += change
+                    if averaged:
+                        sums[f, labels[t, j]] += change * clock
 
 
 @kernel
 def change_lists(
-    begin: int,
-    end: int,
-    rows: Ints,
-    values: Floats,
+    first: int,
+    T: int,
+    samples: Samples,
     wanted: Ints,
-    count: int,
-    delta: Floats,
+    counts: Ints,
+    changes: Floats,
     nodes: LearnedRows,
     clock: float,
 ) -> None:
     """The same where features have short lists: a label that is not there yet is added, unless the lists are fixed."""
+    row_offsets, rows, values = samples.row_offsets, samples.rows, samples.values
     head, labels, room = nodes.head, nodes.labels, nodes.room
     v, sums, received = nodes.entries.v, nodes.entries.sums, nodes.entries.received
     dense, dense_sums = nodes.dense.v, nodes.dense.sums
-    every = count == len(delta)
+    every = wanted.shape[1] == 0
     weighted = len(values) > 0
     averaged = len(sums) > 0
     fixed = room[FIXED] != 0
-    for i in range(begin, end):
-        f = rows[i]
-        value = values[i] if weighted else np.float32(1.0)
-        at = head[f]
-        start = at >> START
-        used = (at >> COUNT) & MOST
-        size = at & 15
-        for j in range(count):
-            y = j if every else wanted[j]
-            change = value * delta[y]
-            if at < 0:
-                d = -1 - at
-                dense[d, y] += change
-                if averaged:
-                    dense_sums[d, y] += change * clock
-                continue
-            k = start
-            last = start + used
-            while k < last and labels[k] != y:
-                k += 1
-            if k == last:
-                if fixed or change == 0.0:
+    most = room[DENSE_FROM]
+    for t in range(T):
+        if counts[t] == 0:
+            continue
+        for i in range(row_offsets[first + t], row_offsets[first + t + 1]):
+            f = rows[i]
+            value = values[i] if weighted else np.float32(1.0)
+            at = head[f]
+            start = at >> START
+            used = (at >> COUNT) & MOST
+            size = at & 15
+            for j in range(counts[t]):
+                y = j if every else wanted[t, j]
+                change = value * changes[t, j]
+                if at < 0:
+                    dense[-1 - at, y] += change
+                    if averaged:
+                        dense_sums[-1 - at, y] += change * clock
                     continue
-                if at == 0 or used == (2 << size):
-                    if used >= room[DENSE_FROM]:
-                        d = room[DENSE_USED]
-                        room[DENSE_USED] = d + 1
-                        to_dense(start, used, d, nodes)
-                        at = -1 - d
-                        head[f] = at
-                        dense[d, y] += change
-                        if averaged:
-                            dense_sums[d, y] += change * clock
+                k = start
+                last = start + used
+                while k < last and labels[k] != y:
+                    k += 1
+                if k == last:
+                    if fixed or change == 0.0:
                         continue
-                    larger = 0 if at == 0 else size + 1
-                    k = room[USED]
-                    room[USED] = k + (2 << larger)
-                    for e in range(start, last):
-                        labels[k] = labels[e]
-                        v[k, 0] = v[e, 0]
-                        v[e, 0] = 0.0
-                        if averaged:
-                            sums[k, 0] = sums[e, 0]
-                            sums[e, 0] = 0.0
-                        if len(received) > 0:
-                            received[k, 0] = received[e, 0]
-                            received[e, 0] = 0.0
-                        k += 1
-                    start = k - used
-                    size = larger
-                labels[k] = y
-                used += 1
-                at = (start << START) | (used << COUNT) | size
-                head[f] = at
-            v[k, 0] += change
-            if averaged:
-                sums[k, 0] += change * clock
+                    if at == 0 or used == (2 << size):
+                        if used >= most:
+                            d = room[DENSE_USED]
+                            room[DENSE_USED] = d + 1
+                            to_dense(start, used, d, nodes)
+                            at = -1 - d
+                            head[f] = at
+                            dense[d, y] += change
+                            if averaged:
+                                dense_sums[d, y] += change * clock
+                            continue
+                        size = 0 if at == 0 else size + 1
+                        k = room[USED]
+                        room[USED] = k + (2 << size)
+                        for e in range(start, last):
+                            labels[k] = labels[e]
+                            v[k, 0] = v[e, 0]
+                            v[e, 0] = 0.0
+                            if averaged:
+                                sums[k, 0] = sums[e, 0]
+                                sums[e, 0] = 0.0
+                            if len(received) > 0:
+                                received[k, 0] = received[e, 0]
+                                received[e, 0] = 0.0
+                            k += 1
+                        start = k - used
+                    labels[k] = y
+                    used += 1
+                    at = (start << START) | (used << COUNT) | size
+                    head[f] = at
+                v[k, 0] += change
+                if averaged:
+                    sums[k, 0] += change * clock
 
 
 @kernel

@@ -23,7 +23,8 @@ class Workspace(NamedTuple):
     lists: Ints  # [longest, K] the labels of each token's nodes, where lists are short
     counts: Ints  # [longest] how many labels each token has there
     place: Ints  # [L] -1 everywhere, between uses
-    full: Floats  # [L] the scores of one token
+    full: Floats  # [1, L] the scores of one token
+    begins: Ints  # [longest] which nodes are to be scored
 
 
 @kernel
@@ -32,13 +33,18 @@ def make_workspace(longest: int, L: int, stages: int, n: int, most: int) -> Work
     K = min(most, L) if most > 0 else L
     if most > 0:
         stages = longest
+    edge = np.empty((stages, K, K), np.float32)
+    edge_to = np.empty((stages, K, K), np.float32)
+    if most > 0:  # some are never written, and must be numbers
+        edge[:] = 0.0
+        edge_to[:] = 0.0
     place = np.empty(L, np.int32)
     for y in range(L):
         place[y] = -1
     return Workspace(
         np.empty((longest, K), np.float32),
-        np.empty((stages, K, K), np.float32),
-        np.empty((stages, K, K), np.float32),
+        edge,
+        edge_to,
         np.empty((longest, K), np.float32),
         np.empty(L, np.float32),
         np.empty(longest, np.int32),
@@ -48,7 +54,8 @@ def make_workspace(longest: int, L: int, stages: int, n: int, most: int) -> Work
         np.empty((longest if most > 0 else 0, K), np.int32),
         np.empty(longest, np.int32),
         place,
-        np.empty(L, np.float32),
+        np.empty((1, L), np.float32),
+        np.empty(longest, np.int32),
     )
 
 

@@ -100,6 +100,10 @@ class Weights:
             return FeatureRows(self.rows.rows, self.rows.count).matrix()
         return self.rows.dense[:, : self.rows.count]
 
+    @features.setter
+    def features(self, matrix: Floats) -> None:
+        self.rows.dense[:, : self.rows.count] = matrix
+
     def prepare(self, *, averaged: bool, l1: bool) -> None:
         """Make room for what a learner needs beside the weights."""
         self.rows.prepare(averaged=averaged, l1=l1)
@@ -120,6 +124,7 @@ class Weights:
             self.transitions,
             self.bans,
             self.lists,
+            bool(self.lists.most and self.bans.any()),
         )
 
     def _blocks(self) -> tuple[Part, Part, Part, Part]:

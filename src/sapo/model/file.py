@@ -1,4 +1,8 @@
-"""A model as one file without code in it: written, read, and checked before anything uses it."""
+"""A model as one file without code in it: written, read, and checked before anything uses it.
+
+Format 2 keeps what is not zero (see weight_arrays.py), and features that have a weight (see encode/frozen.py). Files of
+format 1, with a matrix of all weights, are still read.
+"""
 
 import math
 from collections.abc import Sequence
@@ -8,19 +12,18 @@ from typing import Any
 import numpy as np
 
 from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.frozen import from_frozen_arrays
 from sapo.encode.interface import Encoder
-from sapo.encode.pairs import Pairs
 from sapo.encode.ready import FeatureEncoder
-from sapo.encode.strings import array_of, valid_offsets
+from sapo.encode.strings import StringTable
 from sapo.errors import SapoError
 from sapo.model.arrayfile import load_arrays, pack_arrays, save_arrays, unpack_arrays
 from sapo.model.model import Model
+from sapo.model.weight_arrays import encoder_arrays, first_parameters, small_model, weight_arrays, weights_of
 from sapo.neural.options import need_torch
-from sapo.search.lattice import Parameters, no_bans
-from sapo.search.rows import FeatureRows
 from sapo.tags import Constraints
 
-FORMAT = 1
+FORMAT = 2
 WHAT = "a sapo model"
 NEURAL = "neural"  # the kind of a network, which is loaded only where there is one
 ENCODERS: dict[str, type[TemplateEncoder] | type[FeatureEncoder]] = {
@@ -29,33 +32,37 @@ ENCODERS: dict[str, type[TemplateEncoder] | type[FeatureEncoder]] = {
 }
 
 
-def save_model(model: Model, path: str | Path) -> None:
-    """The old file at `path` stays until the new one is whole."""
-    save_arrays(path, *_parts(model))
+def save_model(model: Model, path: str | Path, *, half: bool = False) -> None:
+    """Save a model. The old file at `path` stays until the new one is whole.
+
+    `half` keeps the weights of features as 16-bit numbers: a smaller file, and scores that differ in the fourth digit.
+    """
+    save_arrays(path, *_parts(model, half))
 
 
-def model_bytes(model: Model) -> bytes:
-    """What `save_model` writes."""
-    return pack_arrays(*_parts(model))
+def model_bytes(model: Model, *, half: bool = False) -> bytes:
+    """Return what `save_model` writes."""
+    return pack_arrays(*_parts(model, half))
 
 
 def model_from_bytes(data: bytes) -> Model:
-    """The model of `model_bytes`, checked like that of a file."""
+    """Return the model of `model_bytes`, checked like that of a file."""
     return _model("bytes", *unpack_arrays(data, "bytes", WHAT))
 
 
-def _parts(model: Model) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _parts(model: Model, half: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if model.parameters.rows.features != model.encoder.features:
         raise SapoError("this model has weights for other features than its encoder makes; take it anew, then save it")
+    encoder, parameters = small_model(model.encoder, model.parameters)
     header: dict[str, Any] = {
         "format": FORMAT,
-        "kind": model.encoder.kind,
+        "kind": encoder.kind,
         "labels": list(model.labels),
-        "encoder": model.encoder.header(),
+        "encoder": encoder.header(),
         "reader": model.reader,
         "record": model.record,
     }
-    if model.temperature != 1.0:  # a model that was never calibrated has the file that it always had
+    if model.temperature != 1.0:
         header["temperature"] = model.temperature
     if model.constraints != Constraints():
         header["constraints"] = model.constraints.as_json()
@@ -63,7 +70,7 @@ def _parts(model: Model) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         header["shown"] = list(model.shown)
     if model.bias:
         header["bias"] = dict(model.bias)
-    return header, {**_parameter_arrays(model.parameters), **model.encoder.arrays()}
+    return header, {**weight_arrays(parameters, half=half), **encoder_arrays(encoder)}
 
 
 def load_model(path: str | Path) -> Model:
@@ -85,8 +92,14 @@ def _model(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarra
             raise ValueError("labels")
         _check_reader(header["reader"])
         _check_record(header["record"])
-        encoder = _encoder_class(header["kind"]).from_arrays(header["encoder"], arrays)
-        parameters = _parameters(arrays, encoder, len(labels))
+        if not labels:
+            raise ValueError("labels")
+        if version == 1:
+            encoder = _encoder_class(header["kind"]).from_arrays(header["encoder"], arrays)
+            parameters = first_parameters(arrays, encoder, len(labels))
+        else:
+            encoder = _encoder(header["kind"], header["encoder"], arrays)
+            parameters = weights_of(arrays, encoder, len(labels))
         constraints = Constraints.from_json(header["constraints"]) if "constraints" in header else Constraints()
         shown = _shown(header.get("shown", []), labels)
         bias = _bias(header.get("bias", {}), shown or labels)
@@ -97,46 +110,21 @@ def _model(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarra
         raise SapoError(f"{path}: not {WHAT}: its parts do not fit together ({error})") from None
 
 
+def _encoder(kind: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Encoder:
+    if kind == TemplateEncoder.kind:
+        return from_frozen_arrays(header, arrays)
+    if kind == FeatureEncoder.kind:
+        return FeatureEncoder(StringTable.from_small_arrays(arrays, "names"))
+    loaded: Encoder = _encoder_class(kind).from_arrays(header, arrays)
+    return loaded
+
+
 def _encoder_class(kind: str) -> Any:
     if kind == NEURAL:
         from sapo.neural.encoder import NeuralEncoder
 
         return NeuralEncoder
     return ENCODERS[kind]
-
-
-def _parameter_arrays(parameters: Parameters) -> dict[str, np.ndarray]:
-    """What is not there is left out: a plain model has neither edge features nor anything forbidden."""
-    arrays: dict[str, np.ndarray] = {"weights": parameters.features, "edges": parameters.edges}
-    if len(parameters.pairs.offsets) > 1:
-        arrays["pair.offsets"] = parameters.pairs.offsets
-        arrays["pair.codes"] = parameters.pairs.codes
-        arrays["pair.weights"] = parameters.pair_weights
-    if parameters.bans.any():
-        arrays["bans"] = parameters.bans
-    return arrays
-
-
-def _parameters(arrays: dict[str, np.ndarray], encoder: Encoder, labels: int) -> Parameters:
-    def floats(name: str, *shape: int) -> np.ndarray:
-        if arrays[name].dtype != np.float32 or arrays[name].shape != shape:
-            raise ValueError(name)
-        return arrays[name]
-
-    if not labels:
-        raise ValueError("labels")
-    pairs, pair_weights = Pairs.none(), np.empty((0, 1), np.float32)
-    if encoder.edge_features:
-        codes = array_of(arrays, "pair.codes", np.int32)
-        pairs = Pairs(array_of(arrays, "pair.offsets", np.int64), codes)
-        if not valid_offsets(pairs.offsets, encoder.edge_features, len(codes)):
-            raise ValueError("pair.offsets")
-        if len(codes) and not 0 <= codes.min() <= codes.max() < labels * labels:
-            raise ValueError("pair.codes")
-        pair_weights = floats("pair.weights", len(codes), 1)
-    bans = floats("bans", labels + 2, labels) if "bans" in arrays else no_bans(labels)
-    features, edges = floats("weights", encoder.features, labels), floats("edges", labels, labels)
-    return Parameters(FeatureRows.of_matrix(features), edges, pairs, pair_weights, bans)
 
 
 def _temperature(value: Any) -> float:

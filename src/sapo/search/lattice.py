@@ -60,8 +60,8 @@ class Parameters:
     def arrays(self) -> TaggingWeights:
         """The same as kernels take them."""
         pairs = self.pairs
-        rows, lists = self.rows.arrays, self.lists
-        return TaggingWeights(rows, self.edges, self.pair_weights, pairs.offsets, pairs.codes, self.bans, lists)
+        rows, lists, bound = self.rows.arrays, self.lists, bool(self.lists.most and self.bans.any())
+        return TaggingWeights(rows, self.edges, self.pair_weights, pairs.offsets, pairs.codes, self.bans, lists, bound)
 
     def check_knows(self, rows: Ints, edge_rows: Ints) -> None:
         """Kernels trust that there is a weight for every feature; an encoder that has grown since knows more."""
@@ -167,7 +167,7 @@ def _short_lattice(corpus: EncodedCorpus, sentence: int, parameters: Parameters)
     parameters.check_knows(rows, _edge_rows(corpus, first, last))
     work = workspace.make_workspace(max(T, 1), parameters.labels, max(T, 1), 1, parameters.lists.most)
     totals = np.zeros(update.BY_RANK)
-    short.fill_short(first, T, corpus.samples, parameters.arrays, 1.0, False, work, totals)
+    short.fill_short(first, T, corpus.samples, parameters.arrays, 1.0, short.SCORES, work, totals)
     if T:
         work.edge[0] = 0.0
         viterbi.best_scores(work.node, work.edge, T, work.best, work.row)

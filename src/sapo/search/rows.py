@@ -13,7 +13,7 @@ from sapo.kernels.types import Floats, Ints, Longs, Rows, Shorts
 
 FEW_LABELS = 32  # up to these a matrix is as fast as lists, or faster: benchmarks/README.md, "Layouts"
 MATRIX = 1 << 25  # weights that a matrix may have, zero or not: 128 MB
-DENSE_PART = 8  # a row that uses one label in eight is dense
+DENSE_PART = 8
 
 
 def fits_matrix(features: int, labels: int) -> bool:
@@ -57,12 +57,13 @@ class FeatureRows:
             matrix = np.zeros((len(counts), count), np.float32)
             matrix[np.repeat(np.arange(len(counts)), counts), labels] = values
             return cls.of_matrix(matrix)
-        long = counts >= dense_from(count)
-        dense = np.zeros((int(long.sum()), count), np.float32)
-        inside = np.repeat(long, counts)
-        owner = np.repeat(np.cumsum(long) - 1, counts)[inside]
-        dense[owner, labels[inside]] = values[inside]
-        head = np.where(counts > 0, starts << kernel.START | counts << kernel.COUNT, 0)
+        long = np.flatnonzero(counts >= dense_from(count))
+        dense = np.zeros((len(long), count), np.float32)
+        sizes = counts[long]
+        places = np.repeat(starts[long] - (np.cumsum(sizes) - sizes), sizes) + np.arange(int(sizes.sum()))
+        dense[np.repeat(np.arange(len(long)), sizes), labels[places]] = values[places]
+        head = starts << kernel.START | counts << kernel.COUNT
+        head[counts == 0] = 0
         head[long] = -1 - np.arange(len(dense))
         return cls(Rows(head, labels, values.reshape(-1, 1), dense), count)
 
