@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import update
 from sapo.kernels import weights as kernel
 from sapo.kernels.types import Floats, Ints
@@ -114,15 +115,16 @@ class Both:
 def change(
     nodes: LearningRows, rows: list[int], deltas: dict[int, float], value: float | None, labels: int, clock: float
 ) -> None:
-    delta = np.full(labels, 99, np.float32)  # of labels that do not change, never read
-    wanted = np.array(list(deltas), np.int32)
-    delta[wanted] = list(deltas.values())
-    if len(wanted) == labels:
-        wanted = wanted[:0]
+    """Change the weights of the features of a sentence of one token."""
+    wanted = np.array([list(deltas)], np.int32)
+    delta = np.array([list(deltas.values())], np.float32)
+    if len(deltas) == labels:
+        delta[0, wanted[0]] = list(deltas.values())
+        wanted = wanted[:, :0]
     values = np.full(0 if value is None else len(rows), value or 0.0, np.float32)
-    kernel.change_features(
-        0, len(rows), np.array(rows, np.int32), values, wanted, len(deltas), delta, nodes.arrays, clock
-    )
+    corpus = EncodedCorpus(np.array([0, 1]), np.array([0, len(rows)]), np.array(rows, np.int32), values)
+    counts = np.array([len(deltas)], np.int32)
+    kernel.change_features(0, 1, corpus.samples, wanted, counts, delta, nodes.arrays, clock)
 
 
 def do_to_all(what: str, weights: Weights, both: Both) -> None:
@@ -248,3 +250,38 @@ def test_pairs_that_are_fixed_are_those_of_the_gold_tags(tiny: Any) -> None:
         assert set(np.flatnonzero(weights).tolist()) == (set(range(LABELS)) if dense else seen[f])
     assert kernel.has_room(10**6, rows.arrays)
     assert (rows.sums == 2 * rows.v).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "value"),
+    [
+        ("room", kernel.LIMIT, 10**6),
+        ("room", kernel.DENSE_LIMIT, 10**6),
+        ("room", kernel.USED, 10**6),
+        ("room", kernel.DENSE_FROM, 1),
+        ("room", kernel.FIXED, 1),
+        ("head", 0, -(10**6)),
+        ("head", 0, 10**6 << kernel.START | 1 << kernel.COUNT),
+        ("head", 0, 15),
+        ("labels", 0, LABELS),
+    ],
+)
+def test_rows_of_a_checkpoint_that_would_lead_a_kernel_astray_are_refused(name: str, at: int, value: int) -> None:
+    both = Both(averaged=True, l1=False)
+    both.change([0, 1], {1: 1.0, 2: 2.0}, None)
+    arrays = {key: array.copy() for key, array in both.lists.arrays(None).items()}
+    fresh = Weights.zeros(FEATURES, LABELS, averaged=True, matrix=False)
+    fresh.load(arrays, 1)
+    np.testing.assert_array_equal(fresh.features, both.lists.features)
+    arrays[f"rows.{name}"][at] = value
+    with pytest.raises(ValueError, match="do not fit"):
+        Weights.zeros(FEATURES, LABELS, averaged=True, matrix=False).load(arrays, 1)
+
+
+def test_rows_of_a_checkpoint_without_their_sums_are_refused() -> None:
+    both = Both(averaged=True, l1=False)
+    for name in ("rows.sums", "rows.dense_sums"):
+        arrays = dict(both.lists.arrays(None))
+        arrays[name] = arrays[name][:0]
+        with pytest.raises(ValueError, match="do not fit"):
+            Weights.zeros(FEATURES, LABELS, averaged=True, matrix=False).load(arrays, 1)

@@ -240,7 +240,10 @@ class Weights:
                 raise ValueError(f"its {name} do not fit the data")
         head, room = loaded["head"], loaded["room"]
         used, dense = int(room[kernel.USED]), int(room[kernel.DENSE_USED])
-        ends = (head >> kernel.START) + ((head >> kernel.COUNT) & kernel.MOST)
+        sizes = (head >> kernel.COUNT) & kernel.MOST
+        if len(room) > kernel.FIXED and not room[kernel.FIXED]:  # a list may fill its block
+            sizes = np.maximum(sizes, np.int64(2) << (head & 15))
+        ends, beside = (head >> kernel.START) + sizes, ("sums", "received")
         if (
             len(head) != len(own.head)
             or len(room) != len(own.room)
@@ -249,8 +252,14 @@ class Weights:
             or (head < -dense).any()
             or (ends[head > 0] > used).any()
             or (loaded["labels"] >= own.count).any()
-            or any(len(loaded[name]) not in (0, len(loaded["v"])) for name in ("sums", "received"))
-            or any(len(loaded[name]) not in (0, len(loaded["dense"])) for name in ("dense_sums", "dense_received"))
+            or room[kernel.LIMIT] > len(loaded["v"])
+            or room[kernel.DENSE_LIMIT] > len(loaded["dense"])
+            or (room[kernel.DENSE_FROM :] != own.room[kernel.DENSE_FROM :]).any()
+            or any(len(loaded[name]) != len(loaded["v"]) * (len(getattr(own, name)) > 0) for name in beside)
+            or any(
+                len(loaded[f"dense_{name}"]) != len(loaded["dense"]) * (getattr(own, f"dense_{name}").shape[1] > 0)
+                for name in beside
+            )
         ):
             raise ValueError("its rows do not fit together")
         for name, array in loaded.items():
