@@ -2,6 +2,7 @@
 
 import math
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -72,7 +73,7 @@ def prune_command(
             tell(line)
         weights = f"{before.model.parameters.nonzero:,} -> {smaller.parameters.nonzero:,} weights"
         tell(f"{weights}{f' (dropped below {below:.4g})' if below else ''}")
-        tell(f"saved {target} ({len(model_bytes(smaller, half=half)) / 1e6:.1f} MB)")
+        tell(f"saved {target} ({Path(target).stat().st_size / 1e6:.1f} MB)")
 
 
 def parse_size(text: str) -> int:

@@ -53,8 +53,8 @@ class Parameters:
     @property
     def nonzero(self) -> int:
         """How many weights are not zero."""
-        blocks = (self.rows.arrays.dense, self.rows.arrays.values, self.edges, self.pair_weights)
-        return sum(int(np.count_nonzero(block)) for block in blocks)
+        of_features = int(self.rows.entries()[0].sum(dtype=np.int64))
+        return of_features + sum(int(np.count_nonzero(block)) for block in (self.edges, self.pair_weights))
 
     @property
     def arrays(self) -> TaggingWeights:
