@@ -1,5 +1,7 @@
 """With many labels few are looked at, unless the user asks for all; warnings about many labels are one line."""
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,24 @@ def test_all_labels_are_looked_at_where_the_user_asks_for_it(run: Any, data: Pat
     tagged = run("tag", tmp_path / "few", "--exact", input=text(1)).stdout.split()
     assert tagged[2::3] == tagger.tag(words)
     assert "accuracy" in run("eval", data, "--model", tmp_path / "few", "--exact").stdout
+
+
+def test_training_and_inspection_tell_how_many_labels_were_looked_at(run: Any, data: Path, tmp_path: Path) -> None:
+    state, log = tmp_path / "state", tmp_path / "log"
+    train = ("train", data, "-o", tmp_path / "m", "--tolerance", 0, "--checkpoint", state, "--log", log)
+    told = run(*train, "-e", 2).stderr
+    (line,) = (line for line in told.splitlines() if line.startswith("looked at "))
+    assert re.fullmatch(r"looked at [1-8]\.\d of 61 labels a token; \d+\.\d\d % of the gold labels .* left out", line)
+    assert f"          {line}" in run("inspect", tmp_path / "m").stdout
+    assert all(0 < json.loads(entry)["looked"] <= 8 for entry in log.read_text().splitlines()[1:])
+    run(*train, "-e", 3, "--resume")
+    assert [entry["looked"] > 0 for entry in load_model(tmp_path / "m").record["history"]] == [True] * 3
+
+
+def test_nothing_is_told_where_all_labels_are_looked_at(run: Any, data: Path, tmp_path: Path) -> None:
+    told = run("train", data, "-o", tmp_path / "m", "-e", 2, "--exact").stderr
+    assert "looked" not in told
+    assert "looked" not in run("inspect", tmp_path / "m", "--json").stdout
 
 
 def test_exact_needs_a_model_to_evaluate(run: Any, data: Path) -> None:

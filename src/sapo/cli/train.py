@@ -147,6 +147,7 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
 def _train(plan: "Plan", log: Path | None, quiet: bool) -> "Outcome":
     from sapo.cli.progress import JsonLog, make_progress
     from sapo.learn import Observer
+    from sapo.render.inspection import looked_text
     from sapo.training.run import start
 
     progress = make_progress(plan.settings, quiet=quiet)
@@ -159,6 +160,10 @@ def _train(plan: "Plan", log: Path | None, quiet: bool) -> "Outcome":
         observers.append(JsonLog(log, run))
     with progress.running(run.data.score_name if plan.dev else None, run.data.corpus.tokens):
         outcome = run.finish(observers)
+    kept = [record.as_json() for record in outcome.history if record.epoch == outcome.best_epoch]
+    for line in (looked_text(record, len(run.data.labels)) for record in kept):
+        if line is not None:
+            progress.say(line)
     progress.say(f"{outcome.stop}; kept pass {outcome.best_epoch}")
     return outcome
 

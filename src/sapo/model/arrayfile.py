@@ -20,6 +20,7 @@ LONGEST_HEADER = 1 << 26
 SHORTEST = 10  # bytes: the length of the header, and an empty header
 DTYPES = {
     "U8": np.uint8,
+    "U16": np.uint16,
     "I32": np.int32,
     "I64": np.int64,
     "F16": np.float16,
