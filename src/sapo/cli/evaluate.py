@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--model", "-m", metavar="FILE", help="Tag the file with this model first.")
 @click.option("--strict", is_flag=True, help="Count only spans that are well-formed.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
-@click.option("--exact", is_flag=True, help="With --model: look at all labels, even if there are more than 40.")
+@click.option("--exact", is_flag=True, help="With --model: look at all labels, as sapo tag --exact does.")
 @click.option("--calibration", is_flag=True, help="With --model: tell how far its probabilities can be trusted.")
 @click.option("--nbest", default=5, show_default=True, help="With --calibration: the n of the top-n probabilities.")
 @click.option("--predicted", default="-1", metavar="COLUMN", help="Without --model: the column of the predicted tags.")
