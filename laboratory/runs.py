@@ -76,7 +76,7 @@ def make_run(
 
 def pass_line(record: PassRecord, score: float, token_accuracy: float) -> Line:
     """What a file of runs keeps of a pass; scores are per cent."""
-    values = dataclasses.asdict(record)
+    values = record.as_json()
     del values["dev"]
     epoch = values.pop("epoch")
     return {"kind": "pass", "epoch": epoch, "score": score, "token_accuracy": token_accuracy, **values}

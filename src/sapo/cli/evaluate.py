@@ -11,6 +11,7 @@ from sapo.errors import SapoError
 
 if TYPE_CHECKING:
     from sapo.evaluate import Scores
+    from sapo.tagger.tagger import Tagger
     from sapo.training.temperature import Calibration
 
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 @click.option("--model", "-m", metavar="FILE", help="Tag the file with this model first.")
 @click.option("--strict", is_flag=True, help="Count only spans that are well-formed.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+@click.option("--exact", is_flag=True, help="With --model: look at all labels, as sapo tag --exact does.")
 @click.option("--calibration", is_flag=True, help="With --model: tell how far its probabilities can be trusted.")
 @click.option("--nbest", default=5, show_default=True, help="With --calibration: the n of the top-n probabilities.")
 @click.option("--predicted", default="-1", metavar="COLUMN", help="Without --model: the column of the predicted tags.")
@@ -35,6 +37,7 @@ def eval_command(
     model: str | None,
     strict: bool,
     as_json: bool,
+    exact: bool,
     calibration: bool,
     nbest: int,
     predicted: str,
@@ -52,6 +55,8 @@ def eval_command(
     from sapo.evaluate import as_json as scores_as_json
     from sapo.evaluate import conlleval_table, reliability_table
 
+    if exact and model is None:
+        raise SapoError("--exact is about tagging; give a model with --model")
     if calibration and curve:
         raise SapoError("--calibration and --curve are different outputs; choose one")
     if calibration:
@@ -61,11 +66,12 @@ def eval_command(
     refuse_same_file({"the model": model, "the input": input}, {"--plot": plot})
     announce_compiling()
     if curve:
-        _curve(input, model, plot, as_json, strict=strict, format=format, label=label)
+        _curve(input, model, exact, plot, as_json, strict=strict, format=format, label=label)
         return
     measured = None
     if model is not None:
-        scores, measured = _evaluate(model, input, nbest if calibration else 0, strict, format=format, label=label)
+        tagger, n = _load(model, exact), nbest if calibration else 0
+        scores, measured = _evaluate(tagger, input, n, strict, format=format, label=label)
     else:
         from sapo.evaluate.files import score_file
 
@@ -82,11 +88,17 @@ def eval_command(
             click.echo(reliability_table(measured.rows()))
 
 
-def _evaluate(model: str, input: str, nbest: int, strict: bool, **reading: Any) -> "tuple[Scores, Calibration | None]":
-    """Tag a file with a model, and return the scores; with `nbest`, also judge its probabilities."""
-    from sapo.tagger import Tagger
+def _load(model: str, exact: bool) -> "Tagger":
+    from sapo.tagger.tagger import Tagger
 
     tagger = Tagger.load(model)
+    return tagger.exact() if exact else tagger
+
+
+def _evaluate(
+    tagger: "Tagger", input: str, nbest: int, strict: bool, **reading: Any
+) -> "tuple[Scores, Calibration | None]":
+    """Tag a file with a model, and return the scores; with `nbest`, also judge its probabilities."""
     scores = tagger.evaluate(input, strict=strict, **reading)
     if not nbest:
         return scores, None
@@ -130,11 +142,10 @@ def _drawing_format(plot: str) -> str:
     return ending
 
 
-def _curve(input: str, model: str | None, plot: str | None, as_json: bool, **how: Any) -> None:
+def _curve(input: str, model: str | None, exact: bool, plot: str | None, as_json: bool, **how: Any) -> None:
     from sapo.corpus.files import check_writable, write_file
     from sapo.render.bias_curve import check_matplotlib, curve_table, draw_curve
     from sapo.tagger.bias_curve import curve_json, operating_curve
-    from sapo.tagger.tagger import Tagger
 
     if model is None:
         raise SapoError("--curve needs --model FILE")
@@ -142,7 +153,7 @@ def _curve(input: str, model: str | None, plot: str | None, as_json: bool, **how
         _drawing_format(plot)
         check_matplotlib()
         check_writable(plot)
-    points = operating_curve(Tagger.load(model), input, **how)
+    points = operating_curve(_load(model, exact), input, **how)
     if plot is not None:
         with write_file(plot) as stream:
             stream.write(draw_curve(points, _drawing_format(plot)))

@@ -49,6 +49,12 @@ _OPTIONS = (
     _option("--epochs", "-e", default=20, help="Passes over the training data, at most."),
     _option("--patience", default=5, help="Passes without a better dev score before stopping."),
     _option("--tolerance", default=1e-3, help="Stop when the objective changes less, relatively."),
+    click.option("--exact", is_flag=True, help="Look at all labels of every token, even if there are more than 40."),
+    click.option(
+        "--all-pairs",
+        is_flag=True,
+        help="crf: weights for all pairs of feature and label, even if there are more than 32 labels.",
+    ),
     _option("--threads", default=1, help="Learn in several threads at once: faster, and not the same from run to run."),
     _option("--seed", default=0, help="Fixes everything that is random."),
 )

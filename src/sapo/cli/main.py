@@ -19,6 +19,7 @@ from sapo.cli.explain import explain_command
 from sapo.cli.inspect import inspect_command
 from sapo.cli.mistakes import usage_line
 from sapo.cli.pipeline import pipeline_command
+from sapo.cli.prune import prune_command
 from sapo.cli.streams import prepare_streams
 from sapo.cli.tag import tag_command
 from sapo.cli.train import train_command
@@ -55,6 +56,7 @@ for command in (
     pipeline_command,
     data_command,
     calibrate_command,
+    prune_command,
     explain_command,
     demo_command,
 ):

@@ -1,6 +1,5 @@
 """Show the progress of training: a live display in a terminal, plain lines elsewhere, or nothing."""
 
-import dataclasses
 import json
 import sys
 import time
@@ -136,7 +135,7 @@ class JsonLog(Observer):
 
     def passed(self, record: PassRecord, state: State) -> None:
         entries: list[dict[str, Any]] = [
-            {"event": "pass", **dataclasses.asdict(record), "best_pass": state.best_epoch or record.epoch}
+            {"event": "pass", **record.as_json(), "best_pass": state.best_epoch or record.epoch}
         ]
         # a run that fails before its first pass does not change the old log
         mode = "a" if self.append or self.start is None or is_special(self.path) else "w"

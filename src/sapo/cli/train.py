@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sapo.training.run import Outcome
     from sapo.training.update import Trainer
 
+NAMED = 5  # labels, in a warning about many
 PATH = click.Path(path_type=Path)
 
 
@@ -146,20 +147,41 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
 def _train(plan: "Plan", log: Path | None, quiet: bool) -> "Outcome":
     from sapo.cli.progress import JsonLog, make_progress
     from sapo.learn import Observer
+    from sapo.render.inspection import looked_text
     from sapo.training.run import start
 
     progress = make_progress(plan.settings, quiet=quiet)
     progress.say(f"reading {plan.data}")
     run = start(plan, told=progress.say)
-    for unseen in run.data.unseen:
-        tell(f"sapo: warning: the label '{unseen}' of the dev data never occurs in the training data")
+    if run.data.unseen:
+        tell(f"sapo: warning: {_unseen_labels(run.data.unseen)} in the training data")
     observers: list[Observer] = [progress]
     if log is not None:
         observers.append(JsonLog(log, run))
     with progress.running(run.data.score_name if plan.dev else None, run.data.corpus.tokens):
         outcome = run.finish(observers)
+    kept = [record.as_json() for record in outcome.history if record.epoch == outcome.best_epoch]
+    for line in (looked_text(record, len(run.data.labels)) for record in kept):
+        if line is not None:
+            progress.say(line)
     progress.say(f"{outcome.stop}; kept pass {outcome.best_epoch}")
     return outcome
+
+
+def _unseen_labels(names: list[str]) -> str:
+    """Return the beginning of the warning about labels of the dev data; it names the first few.
+
+    >>> _unseen_labels(["A", "B"])
+    "the labels 'A', 'B' of the dev data never occur"
+    >>> _unseen_labels([str(number) for number in range(100)])
+    "100 labels of the dev data ('0', '1', '2', '3', '4', ...) never occur"
+    """
+    if len(names) == 1:
+        return f"the label '{names[0]}' of the dev data never occurs"
+    listed = ", ".join(f"'{name}'" for name in names[:NAMED])
+    if len(names) > NAMED:
+        return f"{len(names):,} labels of the dev data ({listed}, ...) never occur"
+    return f"the labels {listed} of the dev data never occur"
 
 
 def _continue(plan: "Plan", given: dict[str, Any], log: Path | None, model: Path, quiet: bool) -> "Trainer":

@@ -4,7 +4,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -44,6 +44,13 @@ class PassRecord:
     accuracy: float  # share of training tokens that were tagged correctly before the update
     seconds: float
     tokens_per_second: float
+    looked: float | None = None  # where not all labels are looked at: how many of a token
+    lost: float | None = None  # and the share of gold labels that would have been left out
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the record as JSON needs it, without what only short lists of labels have."""
+        values = asdict(self)
+        return {key: value for key, value in values.items() if value is not None or key not in ("looked", "lost")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +302,8 @@ def make_record(
     if not (math.isfinite(objective) and math.isfinite(complexity)):
         raise out_of_bounds(done.epoch, settings)
     tokens = max(1.0, totals[update.TOKENS])
+    # where some tags are open, all labels of some sentences are looked at, and the counts say little
+    short = totals[update.LOOKED] > 0 and bool((corpus.gold >= 0).all())
     return PassRecord(
         epoch=done.epoch,
         objective=objective,
@@ -309,6 +318,8 @@ def make_record(
         accuracy=float(totals[update.CORRECT] / tokens),
         seconds=done.seconds,
         tokens_per_second=float(tokens / max(done.seconds, 1e-9)),
+        looked=float(totals[update.LOOKED] / tokens) if short else None,
+        lost=float(totals[update.LOST] / tokens) if short else None,
     )
 
 

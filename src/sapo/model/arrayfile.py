@@ -18,7 +18,15 @@ from sapo.errors import SapoError
 KEY = "sapo"  # a single key, since the order of several is not fixed, and equal runs must give equal files
 LONGEST_HEADER = 1 << 26
 SHORTEST = 10  # bytes: the length of the header, and an empty header
-DTYPES = {"U8": np.uint8, "I32": np.int32, "I64": np.int64, "F16": np.float16, "F32": np.float32, "F64": np.float64}
+DTYPES = {
+    "U8": np.uint8,
+    "U16": np.uint16,
+    "I32": np.int32,
+    "I64": np.int64,
+    "F16": np.float16,
+    "F32": np.float32,
+    "F64": np.float64,
+}
 
 
 def save_arrays(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:

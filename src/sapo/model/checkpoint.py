@@ -1,6 +1,5 @@
 """Store the state of training in a file, so that a stopped run can be resumed."""
 
-import dataclasses
 import hashlib
 from pathlib import Path
 from typing import Any
@@ -39,7 +38,7 @@ class Checkpoint(Observer):
             "fingerprint": self.fingerprint,
             "settings": self.settings,
             "best_epoch": state.best_epoch,
-            "history": [dataclasses.asdict(record) for record in state.history],
+            "history": [record.as_json() for record in state.history],
         }
         save_arrays(self.path, header, state.weights.arrays(state.best))
 

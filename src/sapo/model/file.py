@@ -173,5 +173,7 @@ def _check_record(record: dict[str, Any]) -> None:
     for entry in record["history"]:
         if not all(isinstance(entry[key], int | float) for key in ("epoch", "objective", "w_complexity")):
             raise ValueError("record")
+        if not all(isinstance(entry.get(key, 0.0), int | float) for key in ("looked", "lost")):
+            raise ValueError("record")
         if not (entry["dev"] is None or isinstance(entry["dev"], float)):
             raise ValueError("record")

@@ -17,7 +17,7 @@ from sapo.encode.pairs import Pairs
 from sapo.encode.ready import FeatureEncoder
 from sapo.encode.strings import StringTable, array_of, valid_offsets
 from sapo.errors import SapoError
-from sapo.kernels.types import Floats, Ints, Lists, Longs, Shorts
+from sapo.kernels.types import Bools, Floats, Ints, Lists, Longs, Shorts
 from sapo.search.lattice import ALL_LABELS, Parameters, no_bans
 from sapo.search.rows import FeatureRows
 
@@ -25,8 +25,11 @@ Arrays = Mapping[str, np.ndarray]
 LARGEST_HALF = 65504.0
 
 
-def small_model(encoder: Encoder, parameters: Parameters) -> tuple[Encoder, Parameters]:
-    """Return the encoder and the weights as a file keeps them: only features that have a weight, in small tables."""
+def small_model(encoder: Encoder, parameters: Parameters, edge_keep: Bools | None = None) -> tuple[Encoder, Parameters]:
+    """Return the encoder and the weights as a file keeps them: only features that have a weight, in small tables.
+
+    `edge_keep` marks the edge features to keep; by default all of them.
+    """
     if not encoder.linear:
         return encoder, parameters
     counts, labels, values = parameters.rows.entries()
@@ -35,7 +38,7 @@ def small_model(encoder: Encoder, parameters: Parameters) -> tuple[Encoder, Para
         names = encoder.feature_names(order.tolist())
         return FeatureEncoder(StringTable(names)), _reordered(parameters, (counts, labels, values), order)
     assert isinstance(encoder, TemplateEncoder)
-    frozen = freeze(encoder, counts > 0)
+    frozen = freeze(encoder, counts > 0, edge_keep)
     smaller = _reordered(parameters, (counts, labels, values), frozen.order)
     return frozen.encoder, _with_edge_order(smaller, frozen.edge_order)
 

@@ -26,6 +26,7 @@ def describe_text(description: dict[str, Any]) -> str:
             f"          {settings}",
             f"          {record['passes']} passes, kept pass {record['kept_pass']}; stopped: {record['stopped']}",
             *_n_of_each_pass(record),
+            *_looked(record, len(description["learned_as"] or description["labels"])),
             *(_continued(entry, record["settings"]) for entry in record.get("continued", [])),
             "",
             f"pass  objective  {'dev ' + record['score_name']:>12}  w-complexity",
@@ -81,6 +82,23 @@ def _constraint_lines(description: dict[str, Any]) -> list[str]:
     if description["bias"]:
         lines.append("bias      " + ", ".join(f"{label} {value:+g}" for label, value in description["bias"].items()))
     return lines
+
+
+def looked_text(kept: dict[str, Any], labels: int) -> str | None:
+    """Return how many labels were looked at in a pass, as a line; None if it was all of them.
+
+    >>> looked_text({"looked": 4.1, "lost": 0.0005}, 453)
+    'looked at 4.1 of 453 labels a token; 0.05 % of the gold labels would have been left out'
+    """
+    if "looked" not in kept or "lost" not in kept:
+        return None
+    left_out = f"{100 * kept['lost']:.2f} % of the gold labels would have been left out"
+    return f"looked at {kept['looked']:.1f} of {labels:,} labels a token; {left_out}"
+
+
+def _looked(record: dict[str, Any], labels: int) -> list[str]:
+    lines = (looked_text(entry, labels) for entry in record["history"] if entry["epoch"] == record["kept_pass"])
+    return [f"          {line}" for line in lines if line is not None]
 
 
 def _n_of_each_pass(record: dict[str, Any]) -> list[str]:

@@ -5,7 +5,7 @@ A pickle contains the parameters and the bytes of the model file.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -92,7 +92,7 @@ class FittedLabeler(Estimator):
         self._tagger = outcome.tagger
         self._kind = kind
         self.classes_ = self._labels(outcome.tagger.labels)
-        self.history_ = [asdict(record) for record in outcome.history]
+        self.history_ = [record.as_json() for record in outcome.history]
         self.n_iter_ = len(outcome.history)
         return outcome
 

@@ -59,6 +59,8 @@ class SequenceLabeler(FittedLabeler):
         schedule: str = "exponential",
         order: str = "shuffle",
         threads: int = 1,
+        exact: bool = False,
+        all_pairs: bool = False,
         random_state: Any = 0,
         constraints: bool = True,
         rules: Sequence[str] | str | Path = (),
@@ -85,6 +87,8 @@ class SequenceLabeler(FittedLabeler):
         self.schedule = schedule
         self.order = order
         self.threads = threads
+        self.exact = exact
+        self.all_pairs = all_pairs
         self.random_state = random_state
         self.constraints = constraints
         self.rules = rules

@@ -21,6 +21,7 @@ class Output:
     width: int = 50
     threads: int = 1
     forced: str | None = None  # a column of known tags
+    exact: bool = False  # look at all labels of every token
 
 
 def tagged_file(
@@ -30,6 +31,8 @@ def tagged_file(
 
     Raises SapoError if the tags cannot be written into such a file.
     """
+    if output.exact:
+        tagger = tagger.exact()
     chosen = format_of(path, format)
     if chosen == "conllu" and label is None and tagger.model.reader.get("format") != "conllu":
         raise SapoError(

@@ -1,5 +1,6 @@
 """`Tagger`: a trained model in use."""
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +15,7 @@ from sapo.evaluate import Scores
 from sapo.kernels.types import Doubles, Ints
 from sapo.model import Model, load_model, save_model
 from sapo.search import Candidates, check_search
-from sapo.search.lattice import Lattice, Parameters
+from sapo.search.lattice import ALL_LABELS, Lattice, Parameters
 from sapo.search.probabilities import check_span, span_reading
 from sapo.tagger import decoding, files
 from sapo.tagger.forced import Forced, force_sentences, forced_of_each
@@ -92,6 +93,19 @@ class Tagger:
         ['O', 'O']
         """
         return Tagger(self.model.with_bias(label, value))
+
+    def exact(self) -> "Tagger":
+        """Return a tagger with the same weights that looks at all labels of every token.
+
+        A model that was trained with short lists of labels has not learned to do without them: docs/many-labels.md.
+
+        >>> import sapo
+        >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"])], template="pos", epochs=2)
+        >>> tagger.exact().tag(["a", "dog"])
+        ['DT', 'NN']
+        """
+        parameters = dataclasses.replace(self.model.parameters, lists=ALL_LABELS)
+        return Tagger(dataclasses.replace(self.model, parameters=parameters))
 
     def tag(self, tokens: Sequence[Any], *, forced: Forced | None = None) -> list[str]:
         """Return the tags of one sentence.

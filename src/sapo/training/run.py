@@ -209,6 +209,4 @@ def train_on(
 
 def _without_time(entry: PassRecord) -> dict[str, Any]:
     """Return a record without its times, because equal runs must give equal files."""
-    return {
-        key: value for key, value in dataclasses.asdict(entry).items() if key not in ("seconds", "tokens_per_second")
-    }
+    return {key: value for key, value in entry.as_json().items() if key not in ("seconds", "tokens_per_second")}

@@ -1,0 +1,107 @@
+"""sapo prune: make a model file smaller."""
+
+import math
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sapo.cli.options import announce_compiling, format_option, label_option, quiet_option, refuse_same_file, tell
+from sapo.errors import SapoError
+
+if TYPE_CHECKING:
+    from sapo.tagger.tagger import Tagger
+
+UNITS = {"kb": 1e3, "mb": 1e6, "gb": 1e9}
+
+
+@click.command("prune")
+@click.argument("model")
+@click.argument("file", required=False)
+@click.option("--below", type=float, metavar="X", help="Drop weights of features that are smaller than this.")
+@click.option("--to", metavar="SIZE", help="Drop the smallest weights until the file is this small: 800kB, 5MB.")
+@click.option("--half", is_flag=True, help="Keep the weights of features as 16-bit numbers.")
+@click.option("--output", "-o", metavar="FILE", help="Where to save the model. Default: in its place.")
+@format_option
+@label_option
+@quiet_option
+def prune_command(
+    model: str,
+    file: str | None,
+    below: float | None,
+    to: str | None,
+    half: bool,
+    output: str | None,
+    format: str | None,
+    label: str | None,
+    quiet: bool,
+) -> None:
+    """Make a model smaller.
+
+    sapo prune chunk.sapo dev.txt --to 5MB -o small.sapo
+
+    Weights near 0 change few tags. With FILE, which is labelled, the scores before and after are shown.
+    """
+    from sapo.corpus.files import check_readable, check_writable
+    from sapo.model import model_bytes, model_from_bytes, save_model
+    from sapo.model.prune import pruned, pruned_to
+    from sapo.tagger.tagger import Tagger
+
+    target, size = output or model, None if to is None else parse_size(to)
+    _check(below, to, half, file, target)
+    refuse_same_file({"the labelled data": file}, {"-o": target})
+    check_writable(target)
+    if file is not None:
+        check_readable(file)
+        announce_compiling(quiet)
+    before = Tagger.load(model)
+    if size is not None:
+        smaller, below = pruned_to(before.model, size, half=half)
+    else:
+        smaller = pruned(before.model, below or 0.0)
+    lines = []
+    if file is not None and not quiet:
+        after = Tagger(model_from_bytes(model_bytes(smaller, half=half)))
+        lines = [
+            f"{when:6}  {_score(tagger, file, format, label)}"
+            for when, tagger in (("before", before), ("after", after))
+        ]
+    save_model(smaller, target, half=half)
+    if not quiet:
+        for line in lines:
+            tell(line)
+        weights = f"{before.model.parameters.nonzero:,} -> {smaller.parameters.nonzero:,} weights"
+        tell(f"{weights}{f' (dropped below {below:.4g})' if below else ''}")
+        tell(f"saved {target} ({Path(target).stat().st_size / 1e6:.1f} MB)")
+
+
+def parse_size(text: str) -> int:
+    """Return a size in bytes. Raise SapoError if it is not a number with a unit.
+
+    >>> parse_size("5MB"), parse_size("1.5 kB")
+    (5000000, 1500)
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmg]b)", text.strip().lower())
+    if found is None:
+        raise SapoError(f"--to must be a size in kB, MB or GB, such as 5MB, not '{text}'")
+    return int(float(found[1]) * UNITS[found[2]])
+
+
+def _check(below: float | None, to: str | None, half: bool, file: str | None, target: str) -> None:
+    """Raise SapoError if options do not go together."""
+    if target == "-":
+        raise SapoError("a model cannot go to standard output; give the name of a file with -o")
+    if file == "-":
+        raise SapoError("FILE is read twice; save standard input to a file first, and give that")
+    if below is not None and to is not None:
+        raise SapoError("--below and --to both say how much to drop; give one of them")
+    if below is None and to is None and not half:
+        raise SapoError("tell how to make the model smaller: --below X, --to SIZE or --half")
+    if below is not None and not 0 <= below < math.inf:
+        raise SapoError(f"--below must be a number, 0 or more, not {below:g}")
+
+
+def _score(tagger: "Tagger", file: str, format: str | None, label: str | None) -> str:
+    name, value = tagger.evaluate(file, format=format, label=label).main
+    return f"{name} {100 * value:.2f}"
