@@ -67,6 +67,7 @@ def subset(corpus: EncodedCorpus, sentences: Longs) -> EncodedCorpus:
         *_edge_rows(corpus, tokens),
         corpus.importance[tokens] if len(corpus.importance) else corpus.importance,
         allowed=corpus.allowed,
+        words=corpus.words[tokens] if len(corpus.words) else corpus.words,
     )
 
 

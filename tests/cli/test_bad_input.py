@@ -151,9 +151,9 @@ def bad_models(house: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     (room / "foreign").write_text("The DT B-NP\n" * 50)
     (room / "empty").touch()
     save_arrays(room / "newer", {**header, "format": 99}, arrays)
-    slots = arrays["feature.slots"].copy()
-    slots[0] = 2**31 - 1
-    save_arrays(room / "tampered", header, {**arrays, "feature.slots": slots})
+    labels = arrays["weight.labels"].copy()
+    labels[:, 0] = 255
+    save_arrays(room / "tampered", header, {**arrays, "weight.labels": labels})
     return {path.name: path for path in room.iterdir()}
 
 
@@ -164,7 +164,7 @@ def bad_models(house: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str
         ("damaged", "not a sapo model: its checksum is wrong: it was changed or damaged"),
         ("foreign", "not a sapo model: it begins like some other file, or its end is missing"),
         ("empty", "not a sapo model: it is too short"),
-        ("newer", "has format 99, this sapo reads up to 1; install a newer sapo"),
+        ("newer", "has format 99, this sapo reads up to 2; install a newer sapo"),
         ("tampered", "not a sapo model: its parts do not fit together"),
     ],
 )

@@ -19,7 +19,7 @@ from sapo.tagger import Tagger
 WORDS = [["the", "hen"], ["größte", "new", "hen", "sings"], ["old"]]
 
 
-def many_labels(count: int = 60) -> Tagger:
+def many_labels(count: int = 110) -> Tagger:
     """A tagger with so many labels that its weights are lists, and lists of labels are short."""
     pairs = [([f"w{i}", "and", f"w{i % 7}"], [f"L{i}", "C", f"L{i % 7}"]) for i in range(count)] * 3
     return sapo.train(pairs, template="pos", epochs=4)
@@ -55,7 +55,7 @@ def test_a_model_with_many_labels_tags_as_before_it_was_saved(tmp_path: Path) ->
     assert tagger.model.parameters.lists.most > 0
     tagger.save(tmp_path / "many.sapo")
     loaded = Tagger.load(tmp_path / "many.sapo")
-    sentences = [[f"w{i}", "and", "w3", "unknown"] for i in range(60)]
+    sentences = [[f"w{i}", "and", "w3", "unknown"] for i in range(110)]
     assert loaded.tag_many(sentences) == tagger.tag_many(sentences)
     for one, other in zip(loaded.model.parameters.lists, tagger.model.parameters.lists, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -133,7 +133,7 @@ print(refused, used)
 
 def test_whatever_is_changed_stays_inside_its_arrays(tmp_path: Path) -> None:
     # interpreted kernels check their indices, and a process of its own may crash
-    many_labels(45).save(tmp_path / "many.sapo")
+    many_labels(105).save(tmp_path / "many.sapo")
     done = subprocess.run(
         [sys.executable, "-c", FUZZ, tmp_path / "many.sapo", tmp_path / "changed.sapo"],
         env={**os.environ, "PYTHONPATH": str(Path(sapo.__file__).parent.parent)},

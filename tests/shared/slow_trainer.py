@@ -183,15 +183,16 @@ def assert_alike(trainer: Trainer, slow: SlowTrainer, probes: Sequence[list[Any]
     expected = slow.feature_weights()
     for tagger in (trainer.tagger, frozen, Tagger.load(room / "live.sapo"), Tagger.load(room / "frozen.sapo")):
         found = feature_weights(tagger)
-        assert found.keys() == expected.keys()
-        for name, weights in expected.items():
-            assert found[name] == pytest.approx(weights, rel=1e-4, abs=1e-6), name
+        assert found.keys() <= expected.keys()
+        for name, weights in expected.items():  # a file leaves out features without a weight
+            assert found.get(name, [0.0] * len(weights)) == pytest.approx(weights, rel=1e-4, abs=1e-6), name
         np.testing.assert_allclose(tagger.model.parameters.edges, slow.parameters.edges, rtol=1e-4, atol=1e-6)
         for tokens in probes:
             corpus = slow.encode([tokens], grow=False)
             known = list(slow.rows)
             cuts = itertools.pairwise(corpus.row_offsets.tolist())
-            assert names_of(tagger, tokens) == [[known[row] for row in corpus.rows[a:b]] for a, b in cuts]
+            names = [[known[row] for row in corpus.rows[a:b] if known[row] in found] for a, b in cuts]
+            assert names_of(tagger, tokens) == names
             lattice, best = slow.nbest(tokens)
             scores = [tagging.score for tagging in tagger.nbest(tokens, 3)]
             assert scores == pytest.approx(best.scores.tolist(), rel=1e-4, abs=1e-4)

@@ -23,6 +23,7 @@ from sapo.model import Model
 from sapo.render.explanation import explanation_text
 from sapo.render.explanation_page import explanation_page
 from sapo.search.lattice import Parameters, make_lattice, no_bans
+from sapo.search.rows import FeatureRows
 from sapo.tagger.explain import Explanation, explain
 from sapo.tagger.tagger import Tagger
 
@@ -54,7 +55,7 @@ def template_tagger(seed: int) -> Tagger:
         np.cumsum([0, *map(len, codes)], dtype=np.int64), np.concatenate([np.empty(0, np.int64), *codes]).astype("i4")
     )
     parameters = Parameters(
-        dyadic(rng, encoder.features, 3),
+        FeatureRows.of_matrix(dyadic(rng, encoder.features, 3)),
         dyadic(rng, 3, 3),
         pairs,
         dyadic(rng, len(pairs.codes), 1),
@@ -228,7 +229,9 @@ def test_a_forbidden_tag_and_a_single_label_cannot_be_explained() -> None:
     features, edges = np.ones((1, 2), np.float32), np.zeros((2, 2), np.float32)
     encoder = FeatureEncoder(StringTable(["a"]))
     nothing = np.empty((0, 1), np.float32)
-    tagger = Tagger(Model(("X", "Y"), encoder, Parameters(features, edges, Pairs.none(), nothing, bans)))
+    tagger = Tagger(
+        Model(("X", "Y"), encoder, Parameters(FeatureRows.of_matrix(features), edges, Pairs.none(), nothing, bans))
+    )
     with pytest.raises(SapoError, match="allows no tagging of this sentence that gives the token the tag 'Y'"):
         explain(tagger, [["a"], ["a"]], 0, against="Y")
     alone = Tagger(Model(("X",), encoder, Parameters.plain(features[:, :1], edges[:1, :1])))

@@ -43,8 +43,8 @@ def test_the_more_labels_the_fewer_tokens_are_worth_compiling(
 
 
 def test_sums_and_the_n_best_are_counted_too(compiles: Callable[[Callable[[], object]], bool]) -> None:
-    tagger = tagger_of(120)
-    sentence = ["1"] * 100
+    tagger = tagger_of(100)
+    sentence = ["1"] * 150
     assert not compiles(lambda: tagger.tag(sentence))
     assert compiles(lambda: tagger.marginals(sentence))
     assert compiles(lambda: tagger.nbest(sentence, 1000))

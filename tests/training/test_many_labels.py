@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from sapo.learn import Observer, PassRecord, State
 from sapo.learn import rows as learning_rows
 from sapo.search.lattice import ALL_LABELS
 from sapo.search.rows import entry_places
-from sapo.training.label_lists import FREQUENT, MANY_LABELS, MOST, label_lists
+from sapo.training.label_lists import MOST, label_lists
 from sapo.training.plan import make_settings
 from sapo.training.run import read_data, train_on
 
@@ -38,6 +39,15 @@ def make_examples(seed: int = 0, sentences: int = 60, labels: int = LABELS) -> l
 
 
 EXAMPLES = make_examples()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forty_labels_are_many() -> Iterator[None]:
+    """So that the examples can be small: lists are as short as with hundreds of labels."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sapo.training.label_lists.MANY_LABELS", 40)
+        patch.setattr("sapo.training.label_lists.FREQUENT", 10)
+        yield
 
 
 @pytest.fixture(scope="module", params=["template", "made"])
@@ -252,7 +262,7 @@ def test_the_labels_of_frequent_words_are_those_that_they_were_seen_with(words: 
         return
     frequent = 0
     for word in range(int(numbers.max()) + 1):
-        is_frequent = seen[word].total() >= FREQUENT and min(seen[word]) >= 0
+        is_frequent = seen[word].total() >= 10 and min(seen[word]) >= 0
         frequent += is_frequent
         found = lists.labels[lists.offsets[word] : lists.offsets[word + 1]].tolist()
         assert found == (sorted(seen[word]) if is_frequent else [])
@@ -262,6 +272,6 @@ def test_the_labels_of_frequent_words_are_those_that_they_were_seen_with(words: 
 def test_few_labels_or_a_wish_to_be_exact_make_no_lists() -> None:
     none = np.empty(0, np.int32)
     corpus = EncodedCorpus(np.zeros(1, np.int64), np.zeros(1, np.int64), none, words=none)
-    assert label_lists(corpus, MANY_LABELS) is ALL_LABELS
-    assert label_lists(corpus, MANY_LABELS + 1, exact=True) is ALL_LABELS
-    assert label_lists(corpus, MANY_LABELS + 1).most == MOST
+    assert label_lists(corpus, 40) is ALL_LABELS
+    assert label_lists(corpus, 41, exact=True) is ALL_LABELS
+    assert label_lists(corpus, 41).most == MOST

@@ -49,7 +49,7 @@ _OPTIONS = (
     _option("--epochs", "-e", default=20, help="Passes over the training data, at most."),
     _option("--patience", default=5, help="Passes without a better dev score before stopping."),
     _option("--tolerance", default=1e-3, help="Stop when the objective changes less, relatively."),
-    click.option("--exact", is_flag=True, help="Look at all labels of every token, even if there are more than 40."),
+    click.option("--exact", is_flag=True, help="Look at all labels of every token, even if there are more than 100."),
     click.option(
         "--all-pairs",
         is_flag=True,

@@ -44,10 +44,13 @@ def fill_short(
     bans = weights.bans
     L = bans.shape[1]
     K = node.shape[1]
-    seen_labels(first, T, samples, weights.lists, lists, counts)
+    for t in range(T):
+        counts[t] = 0
+    if purpose != LEARNING:  # what is learned must hold against all labels, and not only those that a word had
+        seen_labels(first, T, samples, weights.lists, lists, counts)
     for t in range(T):
         begins[t] = 0
-        if counts[t] == 1 and purpose != SCORES and (purpose == BEST or lists[t, 0] == samples.gold[first + t]):
+        if counts[t] == 1 and purpose == BEST:
             begins[t] = 1
             node[t, 0] = 0.0  # whatever it scores, all taggings have it
     score_few(first, T, samples, weights.features, scale, lists, counts, begins, work.place, node)

@@ -6,9 +6,9 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels.types import Lists
 from sapo.search.lattice import ALL_LABELS
 
-MANY_LABELS = 40  # above it lists are short: see benchmarks/README.md, "Many labels"
-MOST = 8
-FREQUENT = 10
+MANY_LABELS = 100  # above it lists are short: see benchmarks/README.md, "Many labels"
+MOST = 16  # labels of a token that are left, at most
+FREQUENT = 50  # times that a word must occur, so that it is tagged with labels it was seen with alone
 
 
 def label_lists(corpus: EncodedCorpus, labels: int, *, exact: bool = False) -> Lists:
