@@ -14,17 +14,18 @@ SCRIPT = Path(__file__).parent.parent / "benchmarks" / "walk.py"
 
 # The most files of a walk (benchmarks/walk.py leaves some rooms out), and the most ways back into a room above.
 LIMITS = {
-    "sapo.train": (32, 0),
-    "SequenceLabeler.fit": (35, 0),
+    # The aim was 32; weights as rows, and files of features that grow or are frozen, have added four.
+    "sapo.train": (36, 0),
+    "SequenceLabeler.fit": (39, 0),
     # The aim was 25. An update meets nearly all that training meets (reading, encoding, gold tags, the loop), and also
     # what grows: the encoder, its arrays and the weights, which have a file each.
-    "Trainer.update": (28, 0),
-    "Tagger.load": (12, 0),
-    # The aim was 12. Six files turn words into features (strings, templates, functions of words, their values, layout,
-    # encoder); to join them would join ideas that are used without each other.
-    "Tagger.tag": (15, 0),
+    "Trainer.update": (31, 0),
+    "Tagger.load": (17, 0),
+    # The aim was 12. Eight files turn words into features (strings, templates, functions of words, their values, layout,
+    # tables, slots, encoder); to join them would join ideas that are used without each other.
+    "Tagger.tag": (17, 0),
     # The aim was 16. The files of Tagger.tag but one, and nine more that read and write a column file as a stream.
-    "sapo tag": (23, 0),
+    "sapo tag": (25, 0),
 }
 
 
