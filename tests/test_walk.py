@@ -21,7 +21,7 @@ LIMITS = {
     # what grows: the encoder, its arrays and the weights, which have a file each.
     "Trainer.update": (31, 0),
     "Tagger.load": (17, 0),
-    # The aim was 12. Eight files turn words into features (strings, templates, functions of words, their values, layout,
+    # The aim was 12. Eight files turn words into features (strings, templates, functions of words, values, layout,
     # tables, slots, encoder); to join them would join ideas that are used without each other.
     "Tagger.tag": (17, 0),
     # The aim was 16. The files of Tagger.tag but one, and nine more that read and write a column file as a stream.
