@@ -156,11 +156,8 @@ class ShortLiteral(Literal):
             span = slice(*corpus.row_offsets[token : token + 2].tolist())
             values = corpus.values[span] if len(corpus.values) else np.ones(span.stop - span.start)
             scores = values @ self.features[corpus.rows[span]]
-            gold, most, seen = int(corpus.gold[token]), self.lists.most, []
-            word = int(corpus.words[token]) if len(corpus.words) else -1
-            if 0 <= word < len(self.lists.offsets) - 1:
-                seen = self.lists.labels[slice(*self.lists.offsets[word : word + 2].tolist())].tolist()
-            few = seen or sorted(range(LABELS), key=lambda y: -scores[y])[:most]
+            gold, most = int(corpus.gold[token]), self.lists.most
+            few = sorted(range(LABELS), key=lambda y: -scores[y])[:most]  # words count in tagging alone
             if gold not in few:
                 few = [*few[: most - 1], gold]
             found.append(few)
