@@ -6,9 +6,10 @@ All weights here are v of w = scale * v (see kernels/weights.py).
 import numpy as np
 
 from sapo.kernels._jit import kernel
+from sapo.kernels.blocks import fold_scale, penalise_row
 from sapo.kernels.oracle import allows
 from sapo.kernels.types import Bools, Doubles, Floats, Ints, LearnedRows, Longs, Part, Parts, Rates, Rivals, Samples
-from sapo.kernels.weights import change_features, fold_scale, penalise_feature, penalise_row
+from sapo.kernels.weights import change_features, penalise_feature
 
 # The state of a learner, by index.
 SCALE, CLOCK, STEPS, PENALTY = 0, 1, 2, 3

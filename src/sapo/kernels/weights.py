@@ -1,7 +1,7 @@
 """All that reads or changes the weights of features, and nothing else.
 
-`score_features` adds up the weights of a token's features, `change_features` changes them, and the others walk over all
-weights of a block: of features, of pairs of labels, or of edge features.
+`score_features` adds up the weights of features, `change_features` changes them. What walks over all weights is in
+kernels/blocks.py.
 
 The weights are w = scale * v (see learn/weights.py), and all blocks here are of v. For averaging, `sums` remembers
 each change times the clock at which it came; it is empty where nothing is averaged. The clock is the sum of all
@@ -21,7 +21,8 @@ before a sentence is learned from there must be room for all that it may touch (
 import numpy as np
 
 from sapo.kernels._jit import kernel
-from sapo.kernels.types import Doubles, Floats, Ints, LearnedRows, Part, Parts, Rows, Samples, TaggingWeights
+from sapo.kernels.blocks import penalise_row
+from sapo.kernels.types import Floats, Ints, LearnedRows, Parts, Rows, Samples, TaggingWeights
 
 # What is in `room`, by index.
 USED, DENSE_USED, LIMIT, DENSE_LIMIT, DENSE_FROM, FIXED = 0, 1, 2, 3, 4, 5
@@ -367,86 +368,3 @@ def put_rows(features: Ints, rows: Rows, wanted: Floats) -> None:
             for k in range(start, start + ((at >> COUNT) & MOST)):
                 y = rows.labels[k]
                 rows.values[k, 0] = wanted[i, y] if y < wanted.shape[1] else np.float32(0.0)
-
-
-@kernel
-def fold_scale(part: Part, scale: float, clock: float) -> None:
-    """Make v the true weights before it outgrows single precision; the sum of all w so far stays what it is."""
-    weights, sums = part.v, part.sums
-    averaged = len(sums) > 0
-    factor = np.float32(scale)
-    for f in range(weights.shape[0]):
-        for y in range(weights.shape[1]):
-            if averaged:
-                sums[f, y] -= clock * weights[f, y]  # with a clock of 0 the sum is 0 * v - sums
-            weights[f, y] *= factor
-
-
-@kernel
-def penalise_row(f: int, part: Part, clock: float, penalty: float) -> None:
-    """L1: move each weight towards 0 by what it still owes of the penalty that it could have got, and not past it."""
-    weights, sums, received = part.v, part.sums, part.received
-    averaged = len(sums) > 0
-    for y in range(weights.shape[1]):
-        before = weights[f, y]
-        if before > 0.0:
-            after = max(0.0, before - (penalty + received[f, y]))
-        elif before < 0.0:
-            after = min(0.0, before + (penalty - received[f, y]))
-        else:
-            continue
-        weights[f, y] = after
-        received[f, y] += after - before
-        if averaged:
-            sums[f, y] += (after - before) * clock
-
-
-@kernel
-def penalise_all(part: Part, clock: float, penalty: float) -> None:
-    """The same for all rows of a block."""
-    for f in range(part.v.shape[0]):
-        penalise_row(f, part, clock, penalty)
-
-
-@kernel
-def absolute_sum(weights: Floats) -> float:
-    """Return the sum of |v|, without a second array of the size of the weights."""
-    total = 0.0
-    for f in range(weights.shape[0]):
-        for y in range(weights.shape[1]):
-            total += abs(float(weights[f, y]))
-    return total
-
-
-@kernel
-def squared_sum(weights: Floats) -> float:
-    """Return the sum of v^2."""
-    total = 0.0
-    for f in range(weights.shape[0]):
-        for y in range(weights.shape[1]):
-            total += np.float64(weights[f, y]) * np.float64(weights[f, y])
-    return total
-
-
-@kernel
-def add_squares(weights: Floats, group_of: Ints, squares: Doubles) -> None:
-    """squares[g] += sum of the squared weights of the rows of group g."""
-    for f in range(weights.shape[0]):
-        total = 0.0
-        for y in range(weights.shape[1]):
-            total += np.float64(weights[f, y]) * np.float64(weights[f, y])
-        squares[group_of[f]] += total
-
-
-@kernel
-def scale_groups(part: Part, group_of: Ints, factors: Doubles, clock: float) -> None:
-    """Multiply each weight by the factor of its row's group."""
-    weights, sums = part.v, part.sums
-    averaged = len(sums) > 0
-    for f in range(weights.shape[0]):
-        factor = factors[group_of[f]]
-        for y in range(weights.shape[1]):
-            change = weights[f, y] * (factor - 1.0)
-            weights[f, y] += change
-            if averaged:
-                sums[f, y] += change * clock

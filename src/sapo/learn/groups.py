@@ -6,8 +6,8 @@ each run of samples, shortens each group by a constant and drops those that are 
 
 import numpy as np
 
+from sapo.kernels import blocks as kernel
 from sapo.kernels import update
-from sapo.kernels import weights as kernel
 from sapo.kernels.types import Doubles, Ints, Part
 from sapo.learn.weights import Weights
 

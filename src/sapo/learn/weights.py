@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapo.encode.pairs import Pairs
-from sapo.kernels import update
+from sapo.kernels import blocks, update
 from sapo.kernels import weights as kernel
 from sapo.kernels.types import Doubles, Floats, Lists, Part, Parts
 from sapo.learn.rows import NAMES, LearningRows
@@ -270,17 +270,17 @@ class Weights:
         if len(self.edge_received):
             clock, penalty = self.state[update.CLOCK], self.state[update.PENALTY]
             for part in self._blocks():
-                kernel.penalise_all(part, clock, penalty)
+                blocks.penalise_all(part, clock, penalty)
 
     def w_complexity(self) -> float:
         """Return mean |w| over all weights, as the paper plots it."""
         return self.absolute_norm() / (self.rows.size + self.edges.size + self.pair_weights.size)
 
     def squared_norm(self) -> float:
-        return float(sum(kernel.squared_sum(part.v) for part in self._blocks())) * self.scale**2
+        return float(sum(blocks.squared_sum(part.v) for part in self._blocks())) * self.scale**2
 
     def absolute_norm(self) -> float:
-        return float(sum(kernel.absolute_sum(part.v) for part in self._blocks())) * self.scale
+        return float(sum(blocks.absolute_sum(part.v) for part in self._blocks())) * self.scale
 
 
 def _like(array: NDArray[Any], mine: NDArray[Any], name: str) -> NDArray[Any]:
