@@ -25,9 +25,13 @@ from sapo.search.rows import FeatureRows
 GROWTH = 1.2  # of the rate from pass to pass, for a single sentence that does not come out right
 
 
-def typical_weight(rows: FeatureRows) -> float:
-    """Return the largest weight that a feature has, on average over all features."""
-    return float(rows.largest().mean()) if len(rows) else 0.0
+def typical_weight(rows: FeatureRows, features: int | None = None) -> float:
+    """Return the largest weight that a feature has, on average over all features.
+
+    There may be more `features` than rows: a model file leaves out those without a weight.
+    """
+    count = len(rows) if features is None else features
+    return float(rows.largest().sum(dtype=np.float64)) / count if count else 0.0
 
 
 @dataclass(frozen=True, slots=True)

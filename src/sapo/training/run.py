@@ -106,6 +106,7 @@ class Run:
             "template": data.template,
             "sentences": data.corpus.sentences,
             "tokens": data.corpus.tokens,
+            "features": data.encoder.features,
             "passes": state.epoch,
             "kept_pass": kept,
             "stopped": stop.text,

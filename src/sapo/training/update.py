@@ -63,7 +63,9 @@ class Trainer:
         kernels.compile_kernels()
         self._encoder = encoder.growing()
         self._weights = GrowingWeights(model.parameters, transitions=encoder.transitions)
-        self._typical = typical_weight(model.parameters.rows)
+        # a model file has left out features without a weight
+        self._left_out = max(0, int(model.record.get("features", 0)) - encoder.features)
+        self._typical = typical_weight(model.parameters.rows, encoder.features + self._left_out)
         self._labels = StringTable(model.outer_labels)  # the shown labels
         self._kept = dataclasses.replace(model, encoder=self._encoder, parameters=self._weights.shown)
         self._record = dict(model.record)
@@ -234,6 +236,7 @@ class Trainer:
         record = self._record
         record["sentences"] = int(record.get("sentences", 0)) + corpus.sentences
         record["tokens"] = int(record.get("tokens", 0)) + corpus.tokens
+        record["features"] = self._encoder.features + self._left_out
         entry: dict[str, Any] = {"updates": 0, "sentences": 0, "passes": 0, "settings": settings.as_json()}
         if self._learned and self._learned[-1]["settings"] == entry["settings"]:
             entry = self._learned.pop()
