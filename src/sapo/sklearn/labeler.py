@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from sapo.encode.importance import BALANCED
+from sapo.encode.importance import BALANCED, counted_samples
 from sapo.errors import SapoError
 from sapo.learn.settings import AUTO
 from sapo.sklearn.fitted import FittedLabeler
@@ -123,7 +124,7 @@ class SequenceLabeler(FittedLabeler):
             pairs, kind = self._pairs(X, y)
             allowed = None if classes is None else list(classes)
             self._check_classes(pairs, kind, allowed)
-            self._fit_pairs(pairs, kind, None, sample_weight, self._class_weight(_tags_of(pairs)))
+            self._fit_pairs(pairs, kind, None, sample_weight, self._class_weight(_tags_of(pairs, sample_weight)))
             if allowed is not None:
                 self._allowed, self.classes_ = allowed, allowed
             return self
@@ -133,7 +134,7 @@ class SequenceLabeler(FittedLabeler):
         self._check_classes(pairs, kind, allowed)
         if "_trainer" not in vars(self):
             self._trainer = Trainer(self._tagger)
-        new = _tags_of(pairs)
+        new = _tags_of(pairs, sample_weight)
         weights = self._class_weight([*map(str, self.classes_), *new])
         self._trainer.update(pairs, sample_weight=sample_weight, class_weight=weights)
         # not taken from the tagger, which is only made when it is needed
@@ -216,9 +217,10 @@ class SequenceLabeler(FittedLabeler):
         return tags
 
 
-def _tags_of(pairs: LabelledSequences) -> dict[str, None]:
-    """Return all tags, each once, in order of first occurrence."""
-    return dict.fromkeys(tag for _, tags in pairs for tag in tags)
+def _tags_of(pairs: LabelledSequences, sample_weight: Any) -> dict[str, None]:
+    """Return all tags of sequences that count, each once, in order of first occurrence."""
+    _, counted = counted_samples(sample_weight)
+    return dict.fromkeys(tag for _, tags in (pairs if counted is None else compress(pairs, counted)) for tag in tags)
 
 
 def _seed(random_state: Any) -> Any:

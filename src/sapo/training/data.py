@@ -11,6 +11,7 @@ from sapo.corpus.labelled import Source, read_labelled, read_pairs
 from sapo.encode.building import build_encoder
 from sapo.encode.encoded import EncodedCorpus, join_encoded
 from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.importance import counted_samples
 from sapo.encode.interface import Encoder
 from sapo.encode.pairs import observed_pairs
 from sapo.encode.presets import template_text
@@ -92,7 +93,8 @@ def encode_data(plan: Plan, *, keep_texts: bool = False) -> TrainingData:
 def _encode_texts(plan: Plan, data: Source, keep_texts: bool) -> TrainingData:
     marks = plan.labels.marks
     reading = _reading(plan.reading)
-    given = read_labelled(data, "training data", **reading)
+    weights, counted = counted_samples(plan.labels.sample_weight)
+    given = read_labelled(data, "training data", counted=counted, **reading)
     kept = tuple(given.blocks) if keep_texts else ()
     template = default_template(given.first, marks) if plan.template is None else plan.template
     text, source = template_text(template)
@@ -101,7 +103,7 @@ def _encode_texts(plan: Plan, data: Source, keep_texts: bool) -> TrainingData:
     table = StringTable()
     blocks = iter(kept) if keep_texts else given.blocks
     encoder, corpus = build_encoder(blocks, templates, table, min_count=plan.min_count)
-    gold = make_gold(table.strings(), corpus, plan.labels)
+    gold = make_gold(table.strings(), corpus, replace(plan.labels, sample_weight=weights))
     dev_set, dev_kept = None, tuple[Block, ...]()
     if plan.dev is not None:
         dev_given = read_labelled(plan.dev, "dev data", **reading)
@@ -153,12 +155,13 @@ def _ready_made(listed: Sequence[Any]) -> bool:
 def _encode_features(plan: Plan, listed: list[Any]) -> TrainingData:
     if plan.template is not None:
         raise SapoError("a template makes features of words; leave it out where the features are made already")
-    tokens, tags = read_pairs(listed, "training data")
+    weights, counted = counted_samples(plan.labels.sample_weight)
+    tokens, tags = read_pairs(listed, "training data", counted)
     kernels.compile_kernels()
     table = StringTable()
     ids = table.add([tag for sentence in tags for tag in sentence])
     encoder, corpus = build_feature_encoder(tokens, ids, min_count=plan.min_count)
-    gold = make_gold(table.strings(), corpus, plan.labels)
+    gold = make_gold(table.strings(), corpus, replace(plan.labels, sample_weight=weights))
     dev = None if plan.dev is None else _feature_dev_set(encoder, plan.dev, gold, plan.labels.marks)
     return TrainingData(encoder, gold, {}, "ready-made features", dev, plan.labels.missing)
 
