@@ -23,7 +23,7 @@ from sapo.search import top_n
 from sapo.search.lattice import Lattice
 from sapo.search.probabilities import distribution, span_reading, tempered, top_n_marginals, top_n_spans
 from sapo.tagger import Tagger
-from sapo.tagger.files import learned_tags
+from sapo.tagger.decoding import learned_tags
 from sapo.tags import looks_like_spans, loose_spans, shown_name
 
 LEAST = -745.0  # the log of the smallest positive number; stands for a forbidden tag at every temperature
@@ -244,10 +244,11 @@ def lowest(function: Callable[[float], float], start: float, *, step: float = ma
 
 
 def _gold_lattices(tagger: Tagger, data: Any, **reading: Any) -> Iterator[tuple[Lattice, Sequence[str]]]:
-    """Yield the lattice of every sentence with its gold tags, as learned labels."""
+    """Yield the lattice of every sentence, without a temperature, with its gold tags as learned labels."""
+    plain = Tagger(dataclasses.replace(tagger.model, temperature=1.0))
     if isinstance(data, str | Path):
-        yield from tagger.gold_lattices(data, **reading)
+        yield from plain.gold_lattices(data, **reading)
         return
     tokens, tags = read_pairs(list(data), "dev data")
-    learned = [learned_tags(tagger.model, own) for own in tags]
-    yield from zip(tagger.lattices(tokens), learned, strict=True)
+    learned = [learned_tags(plain.model, own) for own in tags]
+    yield from zip(plain.lattices(tokens), learned, strict=True)
