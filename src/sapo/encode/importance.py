@@ -57,7 +57,7 @@ def _class_weights(given: Mapping[str, float] | str, labels: Sequence[str], gold
     return weights
 
 
-def counted_samples(given: Sequence[float] | None) -> tuple[list[float] | None, Bools | None]:
+def counted_samples(given: Sequence[float]) -> tuple[list[float], Bools]:
     """Return the weights that are not 0, and which these are: a sentence of weight 0 is left out before it is encoded.
 
     Raises SapoError if one is not a weight, or if all are 0.
@@ -66,8 +66,6 @@ def counted_samples(given: Sequence[float] | None) -> tuple[list[float] | None, 
     >>> weights, counted.tolist()
     ([1.0, 2.0], [True, False, True])
     """
-    if given is None:
-        return None, None
     try:
         listed = list(given)
     except TypeError:

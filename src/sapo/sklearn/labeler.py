@@ -219,8 +219,8 @@ class SequenceLabeler(FittedLabeler):
 
 def _tags_of(pairs: LabelledSequences, sample_weight: Any) -> dict[str, None]:
     """Return all tags of sequences that count, each once, in order of first occurrence."""
-    _, counted = counted_samples(sample_weight)
-    return dict.fromkeys(tag for _, tags in (pairs if counted is None else compress(pairs, counted)) for tag in tags)
+    counted = pairs if sample_weight is None else compress(pairs, counted_samples(sample_weight)[1])
+    return dict.fromkeys(tag for _, tags in counted for tag in tags)
 
 
 def _seed(random_state: Any) -> Any:

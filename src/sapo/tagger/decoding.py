@@ -19,7 +19,7 @@ from sapo.search import Candidates, search_n
 from sapo.search.decode import tag_corpus
 from sapo.search.lattice import Lattice, make_lattice
 from sapo.search.probabilities import Distribution, distribution, span_reading, tempered, top_n_marginals
-from sapo.tags import loose_spans, spans_to_tags
+from sapo.tags import as_prefixed, loose_spans, spans_to_tags
 
 
 def best_tags(model: Model, corpus: EncodedCorpus) -> Ints:
@@ -120,11 +120,11 @@ def marginal_among(model: Model, found: Candidates) -> Doubles:
 
 def spans_of(model: Model, corpus: EncodedCorpus, tags: Ints) -> list[list[TaggedSpan]]:
     """Return the spans that these tags mark in each sentence, with their probabilities over all taggings."""
-    reading = span_reading(model.labels)
+    reading, names = span_reading(model.labels), as_prefixed(model.outer_labels)
     result = []
     for sentence in range(corpus.sentences):
         first, last = corpus.offsets[sentence : sentence + 2].tolist()
-        spans = loose_spans(label_names(model, tags[first:last]))
+        spans = loose_spans([names[tag] for tag in tags[first:last].tolist()])
         shares = sentence_distribution(model, corpus, sentence, exact=True).span_probabilities(reading, spans).tolist()
         result.append(
             [TaggedSpan(span.start, span.end, span.type, share) for span, share in zip(spans, shares, strict=True)]

@@ -100,7 +100,9 @@ class Trainer:
         """
         learner, chosen = self._settings(settings)
         labels = self._labels.copy()
-        weights_given, counted = counted_samples(sample_weight)
+        counted = None
+        if sample_weight is not None:
+            sample_weight, counted = counted_samples(sample_weight)
         try:
             corpus = self._grow(sentences, labels, counted, format=format, label=label, columns=columns)
         finally:  # features that were read before an error exist now, and need weights, even if these are zero
@@ -108,7 +110,7 @@ class Trainer:
             self.tagger.model = self._model()
         marks = LabelOptions(missing=self._record.get("missing") if missing is None else missing).marks
         gold = grown_gold(
-            self._kept, labels.strings(), corpus, marks, sample_weight=weights_given, class_weight=class_weight
+            self._kept, labels.strings(), corpus, marks, sample_weight=sample_weight, class_weight=class_weight
         )
         corpus, count = gold.corpus, len(gold.labels)
         _check_allowed(corpus, gold.bans, gold.labels)
