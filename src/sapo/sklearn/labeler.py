@@ -23,7 +23,8 @@ class SequenceLabeler(FittedLabeler):
 
     The parameters are those of `sapo.train`. `template` is a preset or a template file that turns words into features;
     `columns` names the columns of tokens that are tuples; `learner` and the following ones are as in `sapo.Settings`. A
-    rate of 'auto' is calibrated on the data. `random_state` is an integer, or a NumPy generator that draws one.
+    rate of 'auto' is calibrated on the data, and a strength of None is the default of the regulariser. `random_state`
+    is an integer, or a NumPy generator that draws one.
 
     Taggings follow the tag scheme of the data (`constraints`) and the `rules`; `scheme` learns the labels in another
     scheme; the label `missing` marks tokens whose label is unknown. `class_weight` is 'balanced', or a weight for some
@@ -47,7 +48,7 @@ class SequenceLabeler(FittedLabeler):
         min_count: int = 1,
         learner: str = "sapo",
         n: int = 5,
-        strength: float = 1.0,
+        strength: float | None = None,
         rate: float | str = AUTO,
         decay: float = 0.9,
         stop_ratio: float = math.inf,

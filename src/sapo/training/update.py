@@ -159,6 +159,8 @@ class Trainer:
         learner = LEARNERS[name]
         trained = {key: value for key, value in self._record.get("settings", {}).items() if value is not None}
         regulariser = "l2" if learner.regularised else "none"
+        if trained.get("regulariser") != regulariser:
+            trained.pop("strength", None)  # that of another regulariser says nothing about this one
         values = {**trained, "epochs": PASSES, "regulariser": regulariser, **given}
         if values.get("n") == AUTO:  # a handful of sentences is too little to measure it again
             history = self._record.get("history")
