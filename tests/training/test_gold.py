@@ -178,7 +178,7 @@ def test_data_in_bioes_is_learned_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        (PAIRS, {"scheme": "bio"}, "scheme must be one of iob2, bioes, bilou, not bio"),
+        (PAIRS, {"scheme": "bio"}, "scheme must be one of iob2, bioes, bilou, bmes, not bio"),
         (PAIRS, {"scheme": "bioes", "constraints": False}, "a scheme needs constraints"),
         ([(["a"], ["NN"])], {"scheme": "bioes"}, "must have IOB2 tags, and it follows no scheme"),
         ([(["a", "b"], ["I-X", "B-X"])], {"scheme": "bioes"}, "must have IOB2 tags, and it is iob1"),
@@ -263,7 +263,7 @@ def test_weights_of_samples_and_classes_multiply() -> None:
         sample_weight=[1, 2, 0],
         class_weight={"B-NP": 3},
     )
-    assert prepared.corpus.importance.tolist() == [3, 1, 1, 1, 6, 2, 2, 2, 6, 0, 0, 0]
+    assert prepared.corpus.importance.tolist() == [3, 1, 1, 1, 6, 2, 2, 2, 6]
     assert not len(read_data(PAIRS, template="pos").corpus.importance)
 
 
@@ -271,14 +271,6 @@ def test_balanced_weights_give_every_label_the_same_mass() -> None:
     corpus = read_data(PAIRS, template="pos", class_weight="balanced").corpus
     mass = np.bincount(corpus.gold, weights=corpus.importance)
     np.testing.assert_allclose(mass, len(corpus.gold) / len(mass), rtol=1e-6)
-
-
-def test_a_sentence_of_weight_0_is_not_learned() -> None:
-    data: list[Any] = [(["a"], ["X"]), (["b"], ["Y"])]
-    tagger = sapo.train(data, template="pos", sample_weight=[1, 0], learner="perceptron")
-    names = tagger.model.encoder.feature_names(range(tagger.model.encoder.features))
-    weights = dict(zip(names, np.abs(tagger.model.parameters.features).sum(axis=1), strict=True))
-    assert all(weight == 0 for name, weight in weights.items() if "=b" in name or name.endswith("b"))
 
 
 @pytest.mark.parametrize("which", ["chunker", "in_bioes"])

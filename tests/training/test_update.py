@@ -186,3 +186,11 @@ def test_a_rate_that_grows_never_turns_the_weights_around(tagger: Tagger) -> Non
     trainer.update([(["a", "a"], ["NN", "DT"])], epochs=200, strength=8.0, n=1)
     assert np.isfinite(trainer.snapshot().model.parameters.features).all()
     assert trainer._weights.weights.scale > 0
+
+
+def test_an_update_of_a_sparse_model_has_the_strength_of_l2() -> None:
+    trainer = Trainer(sapo.train(OLD, template="ner", epochs=2, regulariser="l1"))
+    assert trainer.tagger.model.record["settings"]["strength"] == 0.1
+    trainer.update(NEW)
+    settings = trainer.tagger.model.record["continued"][-1]["settings"]
+    assert (settings["regulariser"], settings["strength"]) == ("l2", 1.0)

@@ -22,7 +22,11 @@ _OPTIONS = (
         metavar="NUMBER",
         help="Taggings to search for at each step; auto measures before each pass how many are worth it.",
     ),
-    _option("--strength", default=1.0, help="Strength of the regulariser (lambda)."),
+    click.option(
+        "--strength",
+        type=float,
+        help="Strength of the regulariser (lambda).  [default: 1 for l2, 0.1 for l1, 0.02 for group-lasso]",
+    ),
     _option(
         "--rate",
         default="auto",

@@ -8,7 +8,7 @@ import numpy as np
 
 from sapo.corpus.origins import Origin
 from sapo.errors import SapoError
-from sapo.kernels.types import Bytes, Ints, Longs
+from sapo.kernels.types import Bools, Bytes, Ints, Longs
 
 LABEL = "label"
 Kind = TypeVar("Kind")
@@ -44,6 +44,13 @@ class Block:
         if not isinstance(self.origin, kind):
             raise TypeError(f"expected a block from {kind.__name__}, found {self.origin!r:.60}")
         return self.origin
+
+    def only(self, wanted: Bools) -> "Block":
+        """Return a block with some of the sentences, for learning: it no longer knows where it came from."""
+        lengths = np.diff(self.offsets)
+        tokens = np.repeat(wanted, lengths)
+        offsets = np.concatenate([[0], np.cumsum(lengths[wanted])]).astype(np.int64)
+        return Block(self.name, self.columns, self.data, self.starts[tokens], self.ends[tokens], offsets)
 
     def first_lines(self) -> Longs:
         """Return the line in which each sentence begins; of Python sentences, their numbers from 1."""

@@ -4,7 +4,7 @@ import dataclasses
 import math
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from sapo.errors import SapoError
 
@@ -16,6 +16,8 @@ CHOICES = {
     "schedule": ("exponential", "fixed", "inverse"),
     "order": ("shuffle", "draw"),
 }
+# of each regulariser, where none is given: with more, l1 and group-lasso lose accuracy (docs/learners.md)
+STRENGTHS = {"l2": 1.0, "l1": 0.1, "group-lasso": 0.02, "none": 1.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +28,8 @@ class Settings:
 
     >>> Settings(epochs=3).rate
     0.1
+    >>> Settings().strength, Settings(regulariser="l1").strength
+    (1.0, 0.1)
     >>> Settings(n=0)
     Traceback (most recent call last):
     ...
@@ -33,7 +37,7 @@ class Settings:
     """
 
     n: int | Literal["auto"] = 5  # taggings to search for; 'auto' measures before each pass how many are worth it
-    strength: float = 1.0  # lambda of the regulariser
+    strength: float = cast(float, None)  # lambda of the regulariser; None stands for its default in STRENGTHS
     rate: float = 0.1  # gamma in the first pass
     decay: float = 0.9  # how fast the rate falls; see `schedule`
     stop_ratio: float = math.inf  # leave out candidates this many times less probable than the best
@@ -55,6 +59,8 @@ class Settings:
     all_pairs: bool = False  # a CRF has weights for all pairs of a feature and a label, also where there are many
 
     def __post_init__(self) -> None:
+        if self.strength is None:
+            object.__setattr__(self, "strength", STRENGTHS.get(self.regulariser, 1.0))
         for name, rule, low, high in (
             ("n", "at least 1 or 'auto'", 1, math.inf),
             ("epochs", "at least 1", 1, math.inf),

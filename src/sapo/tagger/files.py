@@ -19,7 +19,7 @@ from sapo.model import Model
 from sapo.search.lattice import Lattice
 from sapo.tagger import decoding, streams
 from sapo.tagger.forced import force_block
-from sapo.tags import MISSING, loose_spans, refuse_missing, spans_to_tags
+from sapo.tags import MISSING, refuse_missing
 
 R = TypeVar("R")
 Decode = Callable[[Model, EncodedCorpus], R]
@@ -87,12 +87,5 @@ def gold_lattices(tagger: HasModel, blocks: Iterable[Block]) -> Iterator[tuple[L
         model, tags = tagger.model, block.strings(LABEL)
         for sentence in range(corpus.sentences):
             first, last = corpus.offsets[sentence : sentence + 2].tolist()
-            yield decoding.sentence_lattice(model, corpus, sentence, exact=True), learned_tags(model, tags[first:last])
-
-
-def learned_tags(model: Model, tags: Sequence[str]) -> list[str]:
-    """Return gold tags in the scheme that the model learned, which may not be the one that it shows."""
-    scheme = model.constraints.scheme
-    if not model.shown or scheme is None:
-        return list(tags)
-    return spans_to_tags(loose_spans(tags), len(tags), scheme)
+            lattice = decoding.calibrated_lattice(model, corpus, sentence, exact=True)
+            yield lattice, decoding.learned_tags(model, tags[first:last])

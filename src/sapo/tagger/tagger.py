@@ -159,6 +159,21 @@ class Tagger:
             )
         ]
 
+    def probability(self, tokens: Sequence[Any], tags: Sequence[str]) -> float:
+        """Return the exact probability of one tagging over all taggings: the `exact_probability` that `nbest` gives.
+
+        It is 0 if the model forbids the tagging. Raises SapoError if the model does not have a tag, or if there are not
+        as many tags as tokens.
+
+        >>> import sapo
+        >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
+        >>> best = tagger.nbest(["the", "dog"])[0]
+        >>> tagger.probability(["the", "dog"], best.tags) == best.exact_probability
+        True
+        """
+        corpus = self.encode(tokens)
+        return decoding.tagging_probability(self.model, corpus, 0, tags)
+
     def top_n_mass(self, tokens: Sequence[Any], n: int = 5, *, search: str = "topn", width: int = 50) -> float:
         """Return the total probability of the n best taggings. If it is near 1, `nbest` leaves out little.
 
@@ -293,7 +308,7 @@ class Tagger:
         return files.evaluate(self, self.read_blocks(path, labelled=True, **reading), path, strict=strict)
 
     def gold_lattices(self, path: str | Path, **reading: Any) -> Iterator[tuple[Lattice, list[str]]]:
-        """Yield the lattice of each sentence of a labelled file, with its gold tags as learned labels."""
+        """Yield the lattice of each sentence of a labelled file, as `lattices` does, with its learned gold tags."""
         return files.gold_lattices(self, self.read_blocks(path, labelled=True, **reading))
 
     def encode(self, tokens: Sequence[Any], *, forced: Forced | None = None) -> EncodedCorpus:
@@ -309,6 +324,9 @@ class Tagger:
     def lattices(self, sentences: Iterable[Sequence[Any]]) -> Iterator[Lattice]:
         """Yield the lattice of each sentence, for `sapo.search` and `sapo.search.probabilities`.
 
+        Its labels are those that the model learns, `tagger.model.labels`; the shown ones (`labels`) may be others.
+        Scores are divided by the temperature of the model, so that they give calibrated probabilities.
+
         >>> import sapo
         >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
         >>> [lattice.node.shape for lattice in tagger.lattices([["the", "dog"]])]
@@ -316,7 +334,7 @@ class Tagger:
         """
         for corpus in self._encoded_batches(sentences):
             for sentence in range(corpus.sentences):
-                yield decoding.sentence_lattice(self.model, corpus, sentence, exact=True)
+                yield decoding.calibrated_lattice(self.model, corpus, sentence, exact=True)
 
     def _encoded_batches(
         self, sentences: Iterable[Sequence[Any]], forced: Iterable[Forced | None] | None = None

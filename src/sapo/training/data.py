@@ -11,6 +11,7 @@ from sapo.corpus.labelled import Source, read_labelled, read_pairs
 from sapo.encode.building import build_encoder
 from sapo.encode.encoded import EncodedCorpus, join_encoded
 from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.importance import counted_samples
 from sapo.encode.interface import Encoder
 from sapo.encode.pairs import observed_pairs
 from sapo.encode.presets import template_text
@@ -18,9 +19,10 @@ from sapo.encode.ready import FeatureEncoder, build_feature_encoder
 from sapo.encode.strings import StringTable, label_ids
 from sapo.encode.template import parse_templates
 from sapo.errors import SapoError
+from sapo.kernels.types import Bools
 from sapo.learn import DevSet, Weights
 from sapo.neural.options import Texts
-from sapo.tags import looks_like_spans, refuse_missing
+from sapo.tags import Notation, looks_like_spans, notation_of, refuse_missing
 from sapo.training.gold import Gold, make_gold
 from sapo.training.plan import Plan, ReadingOptions
 
@@ -78,21 +80,24 @@ class TrainingData:
 
 def encode_data(plan: Plan, *, keep_texts: bool = False) -> TrainingData:
     """Read and encode the data of a plan. With `keep_texts` the words are kept as well; networks need them."""
-    data = plan.data
+    data, counted = plan.data, None
+    if plan.labels.sample_weight is not None:
+        weights, counted = counted_samples(plan.labels.sample_weight)
+        plan = replace(plan, labels=replace(plan.labels, sample_weight=weights))
     if isinstance(data, str | Path):
-        return _encode_texts(plan, data, keep_texts)
+        return _encode_texts(plan, data, counted, keep_texts)
     if not isinstance(data, Iterable):
         raise SapoError(f"training data: expected a path or sentences, found {data!r:.40}")
     listed: list[Any] = list(data)
     if listed and not isinstance(listed[0], Sentence) and _ready_made(listed):
-        return _encode_features(plan, listed)
-    return _encode_texts(plan, listed, keep_texts)
+        return _encode_features(plan, listed, counted)
+    return _encode_texts(plan, listed, counted, keep_texts)
 
 
-def _encode_texts(plan: Plan, data: Source, keep_texts: bool) -> TrainingData:
+def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: bool) -> TrainingData:
     marks = plan.labels.marks
     reading = _reading(plan.reading)
-    given = read_labelled(data, "training data", **reading)
+    given = read_labelled(data, "training data", counted=counted, **reading)
     kept = tuple(given.blocks) if keep_texts else ()
     template = default_template(given.first, marks) if plan.template is None else plan.template
     text, source = template_text(template)
@@ -150,10 +155,10 @@ def _ready_made(listed: Sequence[Any]) -> bool:
     return isinstance(tokens[0][0], (dict, list))
 
 
-def _encode_features(plan: Plan, listed: list[Any]) -> TrainingData:
+def _encode_features(plan: Plan, listed: list[Any], counted: Bools | None) -> TrainingData:
     if plan.template is not None:
         raise SapoError("a template makes features of words; leave it out where the features are made already")
-    tokens, tags = read_pairs(listed, "training data")
+    tokens, tags = read_pairs(listed, "training data", counted)
     kernels.compile_kernels()
     table = StringTable()
     ids = table.add([tag for sentence in tags for tag in sentence])
@@ -175,7 +180,9 @@ def _feature_dev_set(encoder: FeatureEncoder, dev: Source, gold: Gold, marks: Se
 
 def default_template(first: Block, marks: Sequence[str] = ()) -> str:
     """Return the best preset for these columns and tags. `marks` stand for missing tags."""
-    if not looks_like_spans(sorted(set(first.strings(LABEL)) - set(marks))):
+    labels = set(first.strings(LABEL)) - set(marks)
+    # words of a text without blanks are spans, too, but not like phrases or names: measured in docs/templates.md
+    if not looks_like_spans(labels) or (notation_of(labels) is Notation.BARE and "O" not in labels):
         return "pos-best"
     if "pos" not in first.columns:
         return "ner"

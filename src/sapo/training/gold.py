@@ -20,11 +20,13 @@ from sapo.tags import (
     bans_of,
     find_constraints,
     learn_as,
-    letters_of_scheme,
+    notation_of,
     open_missing,
+    prefixed,
     recognise,
     transition_counts,
 )
+from sapo.tags.letters import TABLE
 from sapo.training.plan import LabelOptions
 from sapo.training.rules import read_rules
 
@@ -143,10 +145,9 @@ def grown_gold(
     constraints = kept
     if kept != Constraints():
         scheme = kept.scheme
-        letters = letters_of_scheme(scheme) if scheme else frozenset()
-        for label in learned if scheme else ():
-            letter, _, kind = label.partition("-")
-            if label != "O" and (letter not in letters or not kind):
+        notation = notation_of(known)
+        for label in learned:
+            if scheme and not TABLE[scheme].fits(prefixed(label, notation)):
                 raise SapoError(
                     f"{what}: has the label '{label}', which {scheme}, the tag scheme of the model, has not"
                 )

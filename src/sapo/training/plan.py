@@ -38,7 +38,7 @@ class LearningOptions(TypedDict, total=False):
     """The fields of `Settings`; the rate may be 'auto', and is then chosen from the data."""
 
     n: int | str
-    strength: float
+    strength: float | None
     rate: float | str
     decay: float
     stop_ratio: float

@@ -17,11 +17,12 @@ from sapo import kernels
 from sapo.corpus import LABEL
 from sapo.corpus.labelled import Source, read_labelled, read_pairs
 from sapo.encode.encoded import EncodedCorpus, join_encoded
+from sapo.encode.importance import counted_samples
 from sapo.encode.pairs import observed_pairs
 from sapo.encode.strings import StringTable
 from sapo.errors import SapoError
 from sapo.kernels import update as counts
-from sapo.kernels.types import Floats
+from sapo.kernels.types import Bools, Floats
 from sapo.learn import LEARNERS, Learner, Observer, Settings, State, Stop
 from sapo.learn.growing import GrowingWeights
 from sapo.learn.loop import INTERRUPTED, make_record, out_of_bounds, run_pass
@@ -99,8 +100,11 @@ class Trainer:
         """
         learner, chosen = self._settings(settings)
         labels = self._labels.copy()
+        counted = None
+        if sample_weight is not None:
+            sample_weight, counted = counted_samples(sample_weight)
         try:
-            corpus = self._grow(sentences, labels, format=format, label=label, columns=columns)
+            corpus = self._grow(sentences, labels, counted, format=format, label=label, columns=columns)
         finally:  # features that were read before an error exist now, and need weights, even if these are zero
             self._weights.add_features(self._encoder.features, self._encoder.edge_features)
             self.tagger.model = self._model()
@@ -155,6 +159,8 @@ class Trainer:
         learner = LEARNERS[name]
         trained = {key: value for key, value in self._record.get("settings", {}).items() if value is not None}
         regulariser = "l2" if learner.regularised else "none"
+        if trained.get("regulariser") != regulariser:
+            trained.pop("strength", None)  # that of another regulariser says nothing about this one
         values = {**trained, "epochs": PASSES, "regulariser": regulariser, **given}
         if values.get("n") == AUTO:  # a handful of sentences is too little to measure it again
             history = self._record.get("history")
@@ -164,7 +170,7 @@ class Trainer:
             raise SapoError(f"learning that goes on is regularised by l2 or none, not by {chosen.regulariser}")
         return learner, chosen
 
-    def _grow(self, data: Source, labels: StringTable, **reading: Any) -> EncodedCorpus:
+    def _grow(self, data: Source, labels: StringTable, counted: Bools | None, **reading: Any) -> EncodedCorpus:
         """Return the new sentences, encoded, after adding their features to the encoder."""
         encoder = self._encoder
         if encoder.columns:
@@ -172,13 +178,13 @@ class Trainer:
                 reading = self.tagger.reading(data, reading)
             elif self._kept.reader.get("columns"):
                 reading["columns"] = [column for column in self._kept.reader["columns"] if column != LABEL]
-            blocks = read_labelled(data, "new data", **reading).blocks
+            blocks = read_labelled(data, "new data", counted=counted, **reading).blocks
             return join_encoded([encoder.grow(block, labels.add_fields(*block.column(LABEL))) for block in blocks])
         if isinstance(data, str | Path):
             raise SapoError(
                 "this model was trained on ready-made features; give pairs of features and tags, not a file"
             )
-        tokens, tags = read_pairs(list(data), "new data")
+        tokens, tags = read_pairs(list(data), "new data", counted)
         if not tokens:
             raise SapoError("new data: holds no sentence")
         grown: EncodedCorpus = encoder.grow(tokens, labels.add([tag for sentence in tags for tag in sentence]))
