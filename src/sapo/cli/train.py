@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sapo.cli.labels import label_options, parse_class_weight
-from sapo.cli.learning import learning_options, parse_n, parse_rate
+from sapo.cli.learning import learning_options, parse_n, parse_number
 from sapo.cli.neural import neural_options
 from sapo.cli.options import (
     announce_compiling,
@@ -110,8 +110,8 @@ def _parse(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options as `sapo.training.plan.Options` has them, without those that are None."""
     given = {name: value for name, value in options.items() if value is not None}
     given["n"] = parse_n(given["n"])
-    if given["rate"] != "auto":
-        given["rate"] = parse_rate(given["rate"])
+    for name in ("rate", "strength", "decay", "piece", "average"):
+        given[name] = parse_number(name, given[name])
     if "class_weight" in given:
         given["class_weight"] = parse_class_weight(given["class_weight"])
     given["columns"] = split_names(given.get("columns"))
@@ -192,11 +192,11 @@ def _continue(plan: "Plan", given: dict[str, Any], log: Path | None, model: Path
 
     if plan.dev or plan.template or plan.checkpoint or log:
         raise SapoError("--continue takes neither --dev, --template, --checkpoint nor --log")
-    if plan.labels.rules or plan.labels.scheme or not plan.labels.constraints:
+    if plan.labels.rules or _was_given("scheme") or not plan.labels.constraints:
         raise SapoError("--continue takes neither --rules, --scheme nor --no-constraints: those of the model hold")
     if _was_given("learner") or _was_given("min_count"):
         raise SapoError("--continue takes neither --learner nor --min-count: the model goes on as it was trained")
-    if plan.auto_rate and _was_given("rate"):
+    if given["rate"] == "auto" and _was_given("rate"):
         raise SapoError("--continue takes no --rate auto: give a number, or none for that of the model")
     settings = {name: given[name] for name in LearningOptions.__annotations__ if name in given and _was_given(name)}
     shown = dataclasses.replace(plan.settings, epochs=settings.get("epochs", PASSES))

@@ -15,18 +15,7 @@ SCALE, CLOCK, STEPS, PENALTY = 0, 1, 2, 3
 STATE_SIZE = 4
 
 # What a run reports, by index into `totals`; from BY_RANK on, the probability of the k-th candidate.
-LOSS, UPDATES, CANDIDATES, TOKENS, CORRECT, UPDATED_SAMPLES, LOOKED, LOST, SAMPLES, BY_RANK = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    7,
-    8,
-    9,
-)
+LOSS, UPDATES, CANDIDATES, TOKENS, CORRECT, UPDATED_SAMPLES, LOOKED, LOST, SEARCHED, BY_RANK = range(10)
 
 SMALLEST_SCALE = 0.05  # below it v would be so large that the average, a difference, loses its digits
 

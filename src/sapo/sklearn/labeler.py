@@ -48,9 +48,11 @@ class SequenceLabeler(FittedLabeler):
         min_count: int = 1,
         learner: str = "sapo",
         n: int = 5,
-        strength: float | None = None,
+        strength: float | str = AUTO,
         rate: float | str = AUTO,
-        decay: float = 0.9,
+        decay: float | str = AUTO,
+        piece: int | str = AUTO,
+        average: float | str = AUTO,
         stop_ratio: float = math.inf,
         epochs: int = 20,
         patience: int = 5,
@@ -66,7 +68,7 @@ class SequenceLabeler(FittedLabeler):
         random_state: Any = 0,
         constraints: bool = True,
         rules: Sequence[str] | str | Path = (),
-        scheme: str | None = None,
+        scheme: str | None = AUTO,
         missing: Label | None = None,
         class_weight: Mapping[Label, float] | str | None = None,
         network: Mapping[str, Any] | None = None,
@@ -79,6 +81,8 @@ class SequenceLabeler(FittedLabeler):
         self.strength = strength
         self.rate = rate
         self.decay = decay
+        self.piece = piece
+        self.average = average
         self.stop_ratio = stop_ratio
         self.epochs = epochs
         self.patience = patience

@@ -1,9 +1,11 @@
 """Read and encode the data of a training run: sentences, labels, constraints and the dev set."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from sapo import kernels
 from sapo.corpus import LABEL, Block, Sentence, format_of
@@ -16,10 +18,11 @@ from sapo.encode.interface import Encoder
 from sapo.encode.pairs import observed_pairs
 from sapo.encode.presets import template_text
 from sapo.encode.ready import FeatureEncoder, build_feature_encoder
+from sapo.encode.scales import scaled, scales_of
 from sapo.encode.strings import StringTable, label_ids
 from sapo.encode.template import parse_templates
 from sapo.errors import SapoError
-from sapo.kernels.types import Bools
+from sapo.kernels.types import Bools, Floats
 from sapo.learn import DevSet, Weights
 from sapo.neural.options import Texts
 from sapo.tags import Notation, looks_like_spans, notation_of, refuse_missing
@@ -38,6 +41,7 @@ class TrainingData:
     dev: DevSet | None
     missing: str | None = None  # what is written for a missing tag
     texts: Texts | None = None  # the words themselves; only networks need them
+    scales: Floats = field(default_factory=lambda: np.empty(0, np.float32))  # of numeric features, if they are scaled
 
     @property
     def corpus(self) -> EncodedCorpus:
@@ -163,9 +167,12 @@ def _encode_features(plan: Plan, listed: list[Any], counted: Bools | None) -> Tr
     table = StringTable()
     ids = table.add([tag for sentence in tags for tag in sentence])
     encoder, corpus = build_feature_encoder(tokens, ids, min_count=plan.min_count)
-    gold = make_gold(table.strings(), corpus, plan.labels)
+    scales = scales_of(corpus, encoder.features)
+    gold = make_gold(table.strings(), scaled(corpus, scales), plan.labels)
     dev = None if plan.dev is None else _feature_dev_set(encoder, plan.dev, gold, plan.labels.marks)
-    return TrainingData(encoder, gold, {}, "ready-made features", dev, plan.labels.missing)
+    if dev is not None:
+        dev = replace(dev, corpus=scaled(dev.corpus, scales))
+    return TrainingData(encoder, gold, {}, "ready-made features", dev, plan.labels.missing, scales=scales)
 
 
 def _feature_dev_set(encoder: FeatureEncoder, dev: Source, gold: Gold, marks: Sequence[str]) -> DevSet:
