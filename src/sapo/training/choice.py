@@ -9,7 +9,7 @@ sentences tell which is the best.
 import dataclasses
 import math
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -29,9 +29,9 @@ Say = Callable[[str], None]
 PIECE = 8  # tokens of a piece, on average
 AVERAGE = 0.5  # of the passes
 FALL = 0.1  # the rate of the last pass, as a share of the first
-# Rate and strength, from careful to bold; the second is as usual.
-BOLDNESS = ((0.1, 1.0), (0.2, 0.3), (0.4, 0.03), (0.8, 0.01))
-USUAL = 1
+# Rate and strength, from careful to bold; those in the middle are tried first.
+BOLDNESS = ((0.1, 3.0), (0.1, 1.0), (0.2, 0.3), (0.4, 0.03), (0.8, 0.01))
+USUAL = 2
 FEWEST, MOST = 20_000, 60_000  # tokens to try on
 SHARE = 8  # of larger sets of sentences a part of this size
 SMALL = 50_000  # tokens; a smaller set of sentences is divided twice
@@ -77,21 +77,25 @@ class _Fold:
 
 
 def _best_of(learner: LearnerPass, data: TrainingData, trials: list[Settings], say: Say) -> Settings:
-    """Return the best settings. The boldest are tried only if the bold ones are the best of the others."""
+    """Return the best settings. The most careful and the boldest are tried only where this looks like the right way."""
     folds = list(_folds(data, trials[0].seed))
     say(f"trying how boldly to learn on {folds[0].train.sentences:,} of {data.corpus.sentences:,} sentences")
-    results: list[list[Scores]] = []
+    results: dict[int, list[Scores]] = {}
 
-    def try_out(settings: Settings) -> list[Scores]:
-        return [_trial(learner, data, fold, settings) for fold in folds]
+    def try_out(number: int) -> list[Scores]:
+        return [_trial(learner, data, fold, trials[number]) for fold in folds]
 
-    with ThreadPoolExecutor(min(len(trials) - 1, os.cpu_count() or 1)) as pool:
-        for settings, scores in zip(trials[:-1], pool.map(try_out, trials[:-1]), strict=True):
-            results.append(scores)
-            say(f"  rate {settings.rate}, strength {settings.strength}: {100 * _mean(scores):.2f}")
-    if _best(results) == len(results) - 1:
-        results.append(try_out(trials[-1]))
-        say(f"  rate {trials[-1].rate}, strength {trials[-1].strength}: {100 * _mean(results[-1]):.2f}")
+    def note(number: int, scores: list[Scores]) -> None:
+        results[number] = scores
+        say(f"  rate {trials[number].rate}, strength {trials[number].strength}: {100 * _mean(scores):.2f}")
+
+    middle = range(1, len(trials) - 1)
+    with ThreadPoolExecutor(min(len(middle), os.cpu_count() or 1)) as pool:
+        for number, scores in zip(middle, pool.map(try_out, middle), strict=True):
+            note(number, scores)
+    further = {middle[0]: 0, middle[-1]: len(trials) - 1}.get(_best(results))
+    if further is not None:
+        note(further, try_out(further))
     return trials[_best(results)]
 
 
@@ -99,10 +103,10 @@ def _mean(scores: list[Scores]) -> float:
     return sum(score.main[1] for score in scores) / len(scores)
 
 
-def _best(results: list[list[Scores]]) -> int:
+def _best(results: Mapping[int, list[Scores]]) -> int:
     """Return the number of the best result: the usual one, unless another is clearly better."""
-    means = [_mean(scores) for scores in results]
-    best = int(np.argmax(means))
+    means = {number: _mean(scores) for number, scores in results.items()}
+    best = max(means, key=means.__getitem__)
     usual = means[USUAL]
     events = sum(score.tokens if score.overall is None else score.overall.gold for score in results[USUAL])
     error = math.sqrt(usual * (1 - usual) / max(1, events))
