@@ -10,6 +10,7 @@ import click
 
 from sapo import __version__
 from sapo.cli.calibrate import calibrate_command
+from sapo.cli.check import check_command
 from sapo.cli.compare import compare_command
 from sapo.cli.convert import convert_command
 from sapo.cli.data import data_command
@@ -47,6 +48,7 @@ def app() -> None:
 
 
 for command in (
+    check_command,
     train_command,
     tag_command,
     eval_command,

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sapo import kernels
 from sapo.corpus import LABEL, Block, Sentence, format_of
 from sapo.corpus.labelled import Source, read_labelled, read_pairs
@@ -46,6 +48,13 @@ class TrainingData:
     def labels(self) -> list[str]:
         """The labels, as they are learned."""
         return self.gold.labels
+
+    @property
+    def label_counts(self) -> dict[str, int]:
+        """How often each label occurs in the training sentences."""
+        gold = self.corpus.gold
+        counts = np.bincount(gold[gold >= 0], minlength=len(self.labels))
+        return dict(zip(self.labels, counts.tolist(), strict=True))
 
     @property
     def unseen(self) -> list[str]:
