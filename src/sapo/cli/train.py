@@ -63,6 +63,7 @@ PATH = click.Path(path_type=Path)
     type=PATH,
     help="Go on from this model with new sentences: it learns them and keeps the rest.",
 )
+@click.option("--new-labels", is_flag=True, help="With --continue: also learn labels that the model does not know.")
 @label_options
 @neural_options
 @click.option("--strict-data", is_flag=True, help="Refuse data that looks wrong, instead of warning: see sapo check.")
@@ -76,6 +77,7 @@ def train_command(
     log: Path | None,
     continued: Path | None,
     strict_data: bool,
+    new_labels: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -96,6 +98,8 @@ def train_command(
     _check_files(plan, output, log, continued)
     announce_compiling(quiet)
     if continued is None:
+        if new_labels:
+            raise SapoError("--new-labels is for --continue; a new model learns all labels")
         done = _train(plan, log, strict_data, quiet)
         tagger, interrupted = done.tagger, done.stop.interrupted
     else:
@@ -208,7 +212,10 @@ def _continue(plan: "Plan", given: dict[str, Any], log: Path | None, model: Path
     progress = make_progress(shown, quiet=quiet)
     trainer = Trainer(Tagger.load(model))
     progress.say(f"going on from {model} with {plan.data}")
-    of_data = {name: given.get(name) for name in ("format", "label", "columns", "missing", "class_weight")}
+    of_data: dict[str, Any] = {
+        name: given.get(name) for name in ("format", "label", "columns", "missing", "class_weight")
+    }
+    of_data["new_labels"] = _was_given("new_labels")
     with progress.running(None, 0):
         trainer.update(str(plan.data), observers=[progress], **of_data, **settings)
     progress.say(str(trainer.stopped))
