@@ -15,6 +15,7 @@ from sapo.cli.compare import compare_command
 from sapo.cli.convert import convert_command
 from sapo.cli.data import data_command
 from sapo.cli.demo import demo_command
+from sapo.cli.errors import errors_command
 from sapo.cli.evaluate import eval_command
 from sapo.cli.explain import explain_command
 from sapo.cli.inspect import inspect_command
@@ -52,6 +53,7 @@ for command in (
     train_command,
     tag_command,
     eval_command,
+    errors_command,
     compare_command,
     inspect_command,
     convert_command,
