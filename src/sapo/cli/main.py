@@ -22,6 +22,8 @@ from sapo.cli.inspect import inspect_command
 from sapo.cli.mistakes import usage_line
 from sapo.cli.pipeline import pipeline_command
 from sapo.cli.prune import prune_command
+from sapo.cli.sample import sample_command
+from sapo.cli.split import split_command
 from sapo.cli.streams import prepare_streams
 from sapo.cli.tag import tag_command
 from sapo.cli.train import train_command
@@ -49,6 +51,7 @@ def app() -> None:
 
 
 for command in (
+    split_command,
     check_command,
     train_command,
     tag_command,
@@ -63,6 +66,7 @@ for command in (
     prune_command,
     explain_command,
     demo_command,
+    sample_command,
 ):
     app.add_command(command)
 
