@@ -37,8 +37,8 @@ def split_command(
     sapo split all.txt -o data
 
     Writes data/train.txt, data/dev.txt and data/test.txt. Each label, or type of span, has about the same share in
-    every part. Sentences stay whole, or documents with --by document: -DOCSTART- in column files, # newdoc in CoNLL-U,
-    the key 'document' in JSONL.
+    every part. Sentences stay whole, or documents with --by document: -DOCSTART- in column files, # newdoc or the
+    beginning of sent_id in CoNLL-U, the key 'document' in JSONL.
     """
     from sapo.corpus.files import check_readable, write_file
     from sapo.corpus.splitting import NAMES, split_units

@@ -1,7 +1,7 @@
 """Sentences or documents in, parts of a given size out, in which each label has about the same share.
 
 This is iterative stratification (Sechidis, Tsoumakas and Vlahavas 2011): the rarest label first, each unit with it goes
-to the part that still needs the label most.
+to the part that still needs the label most. Here tokens are counted, so that parts of documents get their size, too.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ def split_units(units: Sequence[Unit], shares: Sequence[float], *, seed: int = 0
 
     Equal seeds give equal parts. Raises SapoError if there are fewer units than parts.
 
-    >>> units = [Unit(b"", frozenset("AB"[number % 2]), 1, 1) for number in range(20)]
+    >>> units = [Unit(b"", Counter("AB"[number % 2]), 1, 1) for number in range(20)]
     >>> parts = split_units(units, [0.5, 0.5])
     >>> [Counter(label for unit in part for label in unit.labels)["A"] for part in parts]
     [5, 5]
@@ -30,24 +30,24 @@ def split_units(units: Sequence[Unit], shares: Sequence[float], *, seed: int = 0
     portions = np.array(shares, np.float64) / sum(shares)
     rng = np.random.default_rng(seed)
     waiting = rng.permutation(len(units)).tolist()
-    holders = Counter(label for unit in units for label in unit.labels)
-    needed = {label: portions * count for label, count in holders.items()}  # of each label in each part
+    totals = sum((unit.labels for unit in units), Counter[str]())
+    needed = {label: portions * count for label, count in totals.items()}  # of each label in each part
     room = portions * sum(unit.tokens for unit in units)
     place = np.full(len(units), -1)
 
     def put(number: int, part: int) -> None:
         place[number] = part
         room[part] -= units[number].tokens
-        for label in units[number].labels:
-            needed[label][part] -= 1.0
+        for label, count in units[number].labels.items():
+            needed[label][part] -= count
 
-    for label in sorted(holders, key=lambda label: (holders[label], label)):
+    for label in sorted(totals, key=lambda label: (totals[label], label)):
         for number in waiting:
             if place[number] < 0 and label in units[number].labels:
+                fits = room >= units[number].tokens
+                need = np.where(fits, needed[label], -np.inf) if fits.any() else needed[label]
                 # of the parts that need the label equally, the one with the most room
-                most = needed[label].max()
-                part = max(np.flatnonzero(needed[label] > most - 0.5).tolist(), key=lambda part: room[part])
-                put(number, part)
+                put(number, max(np.flatnonzero(need > need.max() - 0.5).tolist(), key=lambda part: room[part]))
     for number in waiting:
         if place[number] < 0:
             put(number, int(np.argmax(room)))
