@@ -32,7 +32,7 @@ def check_between(train: Sheet, other: Sheet) -> Iterator[Finding]:
 def _unseen_labels(train: Sheet, other: Sheet) -> Iterator[Finding]:
     unseen = [label for label in other.counts if label not in train.counts]
     if len(unseen) > NAMED:
-        named = ", ".join(f"'{label}'" for label in unseen[:NAMED])
+        named = ", ".join(f"{label!r}" for label in unseen[:NAMED])
         text = f"{len(unseen):,} of its {len(other.counts):,} labels ({named}, …) never occur in {train.name}"
         severity = ERROR if len(unseen) == len(other.counts) else WARNING
         way_out = "are these files of the same task?" if severity == ERROR else ""
@@ -40,7 +40,7 @@ def _unseen_labels(train: Sheet, other: Sheet) -> Iterator[Finding]:
         return
     types = {type_of(label) for label in train.counts}
     for label in unseen:
-        text, lines = f"label '{label}' never occurs in {train.name}", other.label_lines(label)
+        text, lines = f"label {label!r} never occurs in {train.name}", other.label_lines(label)
         if fits_spans(label) and type_of(label) in types:  # such as I-X, where training has only B-X
             yield at_lines("unseen-label", NOTE, other.name, text, "", lines)
         else:

@@ -62,16 +62,16 @@ Found = Iterator[tuple[str, Finding]]
 def misfit_text(label: str, fitting: int) -> str:
     """Return what is wrong with a label that almost fits a scheme."""
     if not fitting:
-        return f"label '{label}' looks like a span label but is not spelled like one"
+        return f"label {label!r} looks like a span label but is not spelled like one"
     return (
-        f"label '{label}' does not fit the span labels (such as B-X, I-X, O) of the other {fitting:,} tokens, "
+        f"label {label!r} does not fit the span labels (such as B-X, I-X, O) of the other {fitting:,} tokens, "
         "so training would not look for spans"
     )
 
 
 def misfit_way_out(meant: str | None) -> str:
     """Return what to do about it."""
-    return f"did you mean '{meant}'?" if meant else "correct it; if it marks a missing tag, say so with --missing"
+    return f"did you mean {meant!r}?" if meant else "correct it; if it marks a missing tag, say so with --missing"
 
 
 def _misfits(sheet: Sheet, counts: Mapping[str, int]) -> Found:
@@ -93,7 +93,7 @@ def _cases(sheet: Sheet, counts: Mapping[str, int]) -> Found:
         usual = max(group, key=lambda label: counts[label])
         for label in group:
             if label != usual:
-                text = f"label '{label}' differs from '{usual}' ({counts[usual]:,} tokens) only by case"
+                text = f"label {label!r} differs from {usual!r} ({counts[usual]:,} tokens) only by case"
                 yield (
                     label,
                     at_lines("case", WARNING, sheet.name, text, "use one spelling", sheet.label_lines(label)),
@@ -103,9 +103,9 @@ def _cases(sheet: Sheet, counts: Mapping[str, int]) -> Found:
 def _typing_errors(sheet: Sheet, counts: Mapping[str, int]) -> Found:
     for label, meant in typing_errors(counts):
         sure = fits_spans(label) or len(label) > 4  # short tags such as VBD and VBZ are often one letter apart
-        text = f"label '{label}' is rare and looks like '{meant}' ({counts[meant]:,} tokens)"
+        text = f"label {label!r} is rare and looks like {meant!r} ({counts[meant]:,} tokens)"
         severity, lines = WARNING if sure else NOTE, sheet.label_lines(label)
-        yield label, at_lines("similar-label", severity, sheet.name, text, f"did you mean '{meant}'?", lines)
+        yield label, at_lines("similar-label", severity, sheet.name, text, f"did you mean {meant!r}?", lines)
 
 
 def _once(sheet: Sheet, counts: Mapping[str, int]) -> Found:
@@ -114,12 +114,12 @@ def _once(sheet: Sheet, counts: Mapping[str, int]) -> Found:
     rare = [label for label, count in counts.items() if count == 1]
     lines = {label: line for line, label in zip(sheet.lines, sheet.labels, strict=True) if counts.get(label) == 1}
     if len(rare) > NAMED:
-        named = ", ".join(f"'{label}'" for label in rare[:NAMED])
+        named = ", ".join(f"{label!r}" for label in rare[:NAMED])
         text = f"{len(rare):,} labels occur once: {named}, …"
         yield "", at_lines("once", NOTE, sheet.name, text, "", sorted(lines.values()))
     else:
         for label in rare:
-            yield label, Finding("once", NOTE, sheet.name, f"label '{label}' occurs once", lines=(lines[label],))
+            yield label, Finding("once", NOTE, sheet.name, f"label {label!r} occurs once", lines=(lines[label],))
 
 
 def _broken_spans(sheet: Sheet) -> Iterator[Finding]:

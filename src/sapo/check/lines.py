@@ -19,6 +19,7 @@ from sapo.corpus.conllu_places import COLUMNS, FEATS, Place, place_of
 from sapo.corpus.files import show_path
 
 BLANKS = " \t"
+SIZES = 5  # wrong numbers of columns that are told one by one
 DOCSTART = re.compile(r"-DOCSTART-(?:[ \t]|$)")
 
 
@@ -132,14 +133,19 @@ def read_lines(
 
 
 def _faults(
-    name: str, layout: Layout, text: Sequence[str], wrong: Sequence[Line], loose: Sequence[int]
+    name: str, layout: Layout, lines: Sequence[str], wrong: Sequence[Line], loose: Sequence[int]
 ) -> Iterator[Finding]:
     what = "CoNLL-U has 10 columns" if layout.conllu else f"expected {layout.columns} columns, as most lines have"
     by_size: dict[int, list[Line]] = {}
     for line in wrong:
         by_size.setdefault(len(line.fields), []).append(line)
+    if len(by_size) > SIZES:
+        sizes = f"{min(by_size)} to {max(by_size)}"
+        text = f"{what}, found {sizes} in {len(wrong):,} lines"
+        yield Finding("columns", ERROR, name, text, "does each line hold one token?", (wrong[0].number,))
+        by_size = {}
     for size, group in by_size.items():
-        shown = text[group[0].number - 1][:60]
+        shown = lines[group[0].number - 1][:60]
         message, way_out = f"{what}, found {size} ({shown!r})", "add the missing columns, or an empty line"
         if size > layout.columns:
             way_out = "remove the columns too many, or put TABs between columns if tokens hold blanks"
@@ -149,7 +155,7 @@ def _faults(
         message = f"columns are separated by {separators[1]}, unlike most lines, which have {separators[0]}"
         yield at_lines("separators", ERROR, name, message, "separate all columns by single TABs", loose)
     elif not layout.tabs and not layout.conllu:
-        mixed = [number for number, line in enumerate(text, 1) if "\t" in line.strip(BLANKS)]
+        mixed = [number for number, line in enumerate(lines, 1) if "\t" in line.strip(BLANKS)]
         if mixed:  # the ordinary reader takes TABs for blanks, unless the first line has one
             severity = ERROR if mixed[0] == 1 else WARNING
             message = "TABs between columns, where most lines have blanks"

@@ -71,13 +71,13 @@ def _findings(
         usual = max(group, key=lambda label: counts[label])
         for label in group:
             if label != usual:
-                text = f"label '{label}' differs from '{usual}' ({counts[usual]:,} tokens) only by case"
+                text = f"label {label!r} differs from {usual!r} ({counts[usual]:,} tokens) only by case"
                 yield label, Finding("case", ERROR, name, text, "use one spelling")
     for label, count in counts.items():
         if count == 1 and label not in strange and label.lower().replace("_", "-") in TITLES:
             yield (
                 label,
-                Finding("header", ERROR, name, f"label '{label}' occurs once", "is it a header? Then remove it"),
+                Finding("header", ERROR, name, f"label {label!r} occurs once", "is it a header? Then remove it"),
             )
 
 

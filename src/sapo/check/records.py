@@ -10,22 +10,28 @@ from sapo.corpus.files import show_path
 from sapo.corpus.json_records import Record, json_lines, read_record
 from sapo.errors import SapoError
 
+MESSAGES = 10  # about records, that are told one by one
+
 
 def read_json(path: str | Path, *, label: str | None, marks: frozenset[str]) -> Sheet:
     """Read JSONL. A line that cannot be read becomes a finding; the others are read."""
     name = show_path(path)
-    records, faults, empty = list[Record](), list[Finding](), list[int]()
+    records, empty, wrong = list[Record](), list[int](), dict[str, list[int]]()
     for number, line in json_lines(path):
         place = f"{name}:{number}"
         try:
             record = read_record(line, place, label or "tags", True)
         except SapoError as error:
-            faults.append(Finding("record", ERROR, name, str(error).removeprefix(f"{place}: "), lines=(number,)))
+            wrong.setdefault(str(error).removeprefix(f"{place}: "), []).append(number)
             continue
         if len(record.sentence):
             records.append(record)
         else:
             empty.append(number)
+    faults = [at_lines("record", ERROR, name, text, "", lines) for text, lines in list(wrong.items())[:MESSAGES]]
+    if others := list(wrong.values())[MESSAGES:]:
+        lines = [line for group in others for line in group]
+        faults.append(at_lines("record", ERROR, name, "the line cannot be read, for other reasons", "", lines))
     if empty:
         faults.append(at_lines("no-tokens", ERROR, name, "this sentence has no tokens", "leave it out", empty))
     kept = [key for key in _keys(records) if all(key in record.sentence.columns for record in records)]
@@ -33,8 +39,9 @@ def read_json(path: str | Path, *, label: str | None, marks: frozenset[str]) -> 
         key: [value for record in records for value in record.sentence.columns[key]] for key in kept
     }
     columns[LABEL] = [tag for record in records for tag in record.sentence.tags or ()]
-    lines = [record.line for record in records for _ in range(len(record.sentence))]
-    return Sheet(name, "jsonl", columns, lines, _offsets([len(record.sentence) for record in records]), faults, marks)
+    sizes = [len(record.sentence) for record in records]
+    numbers = [record.line for record, size in zip(records, sizes, strict=True) for _ in range(size)]
+    return Sheet(name, "jsonl", columns, numbers, _offsets(sizes), faults, marks)
 
 
 def _keys(records: Sequence[Record]) -> list[str]:

@@ -87,8 +87,8 @@ def check_same_task(model: Model, labels: Sequence[str], path: str | Path) -> No
     """Raise SapoError if the file to evaluate has no label that the model knows."""
     if not have_common_label(model.outer_labels, labels):
         raise SapoError(
-            f"{path}: the model knows none of its labels ({listed(labels)}); it has {listed(model.outer_labels)}. "
-            "Give the data of this model's task, or the label's column with --label"
+            f"{path}: the model knows none of its labels ({listed(labels)}); it has {listed(model.outer_labels)}; "
+            "give data of its task, or the label's column with --label"
         )
 
 
