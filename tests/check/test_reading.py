@@ -53,14 +53,16 @@ text = st.text(st.sampled_from('ab\t \n\r#=-O0o\u200b\xa0B{}[]":,1'), max_size=1
 @given(text, st.sampled_from(["columns", "conllu", "jsonl"]))
 def test_any_text_is_examined_and_mended_or_refused(written: str, format: str) -> None:
     with tempfile.TemporaryDirectory() as room:
-        path, new = Path(room) / "train.txt", Path(room) / "new.txt"
+        path, new, again = (Path(room) / name for name in ("train.txt", "new.txt", "again.txt"))
         path.write_bytes(written.encode())
         try:
             mend(path, new, format=format)
+            mend(new, again, format=format)
             report = examine([new, path], format=format)
         except SapoError:
             return
         check_page(report)
+        assert again.read_bytes() == new.read_bytes()
 
 
 def test_running_text_is_told_in_one_finding(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from sapo.corpus.json_records import json_lines
 from sapo.corpus.jsonl import json_line
 from sapo.errors import SapoError
 
+TRAILING = "TABs at the end of lines"
 RARE = 0.01  # of the tokens of its usual spelling: another spelling this rare is a mistake
 
 
@@ -49,6 +50,8 @@ def mend(path: str | Path, output: str | Path, **reading: Any) -> Counter[str]:
     with write_file(output) as stream:
         for line in lines:
             stream.write(line.encode("utf-8", "surrogatepass"))
+    if mended[TRAILING]:  # the label is another column now
+        mended += mend(output, output, **reading)
     return mended
 
 
@@ -89,7 +92,7 @@ class _LineMender:
 
     def __call__(self, line: str, fields: list[str], loose: bool) -> str:
         """Return the line with these fields."""
-        new = [INVISIBLE.sub("", field) or field for field in fields]
+        new = list(map(_visible, fields))
         if new != fields:
             self.mended["invisible characters"] += 1
         if self.at is not None and len(new) == self.layout.columns:
@@ -105,6 +108,12 @@ class _LineMender:
         return ("\t" if self.layout.tabs else " ").join(new)
 
 
+def _visible(field: str) -> str:
+    """Return a field without invisible characters, unless its line would then no longer be a token."""
+    clean = INVISIBLE.sub("", field)
+    return clean if clean.strip() and not clean.startswith(("#", "-DOCSTART-")) else field
+
+
 def _lines(text: list[str], layout: Layout, mender: _LineMender, header: int | None) -> Iterator[str]:
     if text and not text[-1]:
         text = text[:-1]
@@ -117,7 +126,7 @@ def _lines(text: list[str], layout: Layout, mender: _LineMender, header: int | N
         elif found is None:
             yield (line if DOCSTART.match(line) or line.startswith("#") else line.rstrip(BLANKS)) + "\n"
         elif trailing:
-            mender.mended["TABs at the end of lines"] += 1
+            mender.mended[TRAILING] += 1
             yield line.rstrip(BLANKS) + "\n"
         else:
             yield mender(line, found.fields, found.loose) + "\n"
