@@ -83,9 +83,11 @@ def _misfits(sheet: Sheet, counts: Mapping[str, int]) -> Found:
 
 def _unclean(sheet: Sheet, counts: Mapping[str, int]) -> Found:
     for label in counts:
-        if INVISIBLE.search(label) or (BLANK.search(label) and sheet.format != "conllu"):
-            text = f"label {label!a} has a blank or an invisible character"
-            yield label, at_lines("unclean-label", ERROR, sheet.name, text, "remove it", sheet.label_lines(label))
+        invisible = INVISIBLE.search(label) is not None
+        if invisible or (BLANK.search(label) and sheet.format != "conllu"):
+            text = f"label {label!a} has {'an invisible character' if invisible else 'a blank in it'}"
+            severity, lines = ERROR if invisible else WARNING, sheet.label_lines(label)
+            yield label, at_lines("unclean-label", severity, sheet.name, text, "remove it", lines)
 
 
 def _cases(sheet: Sheet, counts: Mapping[str, int]) -> Found:
