@@ -37,3 +37,14 @@ def test_the_whole_loop_runs(run: Run, house: Any, tmp_path: Path) -> None:
     for command in commands(LOOP):
         run(*command, cwd=tmp_path)
     assert (tmp_path / "errors.html").exists()
+
+
+def test_the_page_about_checking_shows_what_comes_out(run: Run, tmp_path: Path) -> None:
+    run("sample", tmp_path, "-q")
+    path = tmp_path / "ner-train.txt"
+    lines = path.read_text("utf-8").split("\n")
+    lines[14] = lines[14].replace("\tO", "\t0")
+    path.write_text("\n".join(lines), "utf-8")
+    page = (DOCS / "check.md").read_text("utf-8")
+    (shown,) = re.findall(r"^```text\n\$ sapo (.*?)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert run(*shown[0].split(), cwd=tmp_path, ends=1).stdout == shown[1]
