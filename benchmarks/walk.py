@@ -135,7 +135,7 @@ def walk_update() -> Walk:
 
     trainer = Trainer(train(SENTENCES))
     with traced() as walk:
-        trainer.update(NEW)
+        trainer.update(NEW, new_labels=True)
     return walk
 
 

@@ -63,8 +63,10 @@ PATH = click.Path(path_type=Path)
     type=PATH,
     help="Go on from this model with new sentences: it learns them and keeps the rest.",
 )
+@click.option("--new-labels", is_flag=True, help="With --continue: also learn labels that the model does not know.")
 @label_options
 @neural_options
+@click.option("--strict-data", is_flag=True, help="Refuse data that looks wrong, instead of warning: see sapo check.")
 @quiet_option
 def train_command(
     train: str,
@@ -74,6 +76,8 @@ def train_command(
     learner: str,
     log: Path | None,
     continued: Path | None,
+    strict_data: bool,
+    new_labels: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -94,7 +98,9 @@ def train_command(
     _check_files(plan, output, log, continued)
     announce_compiling(quiet)
     if continued is None:
-        done = _train(plan, log, quiet)
+        if new_labels:
+            raise SapoError("--new-labels is for --continue; a new model learns all labels")
+        done = _train(plan, log, strict_data, quiet)
         tagger, interrupted = done.tagger, done.stop.interrupted
     else:
         trainer = _continue(plan, given, log, continued, quiet)
@@ -144,7 +150,8 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
             check_readable(source)
 
 
-def _train(plan: "Plan", log: Path | None, quiet: bool) -> "Outcome":
+def _train(plan: "Plan", log: Path | None, strict_data: bool, quiet: bool) -> "Outcome":
+    from sapo.cli.data_warnings import warn_of
     from sapo.cli.progress import JsonLog, make_progress
     from sapo.learn import Observer
     from sapo.render.inspection import looked_text
@@ -152,7 +159,7 @@ def _train(plan: "Plan", log: Path | None, quiet: bool) -> "Outcome":
 
     progress = make_progress(plan.settings, quiet=quiet)
     progress.say(f"reading {plan.data}")
-    run = start(plan, told=progress.say)
+    run = start(plan, told=progress.say, check=lambda data: warn_of(plan, data, strict_data))
     if run.data.unseen:
         tell(f"sapo: warning: {_unseen_labels(run.data.unseen)} in the training data")
     observers: list[Observer] = [progress]
@@ -190,6 +197,8 @@ def _continue(plan: "Plan", given: dict[str, Any], log: Path | None, model: Path
     from sapo.training.plan import LearningOptions
     from sapo.training.update import PASSES, Trainer
 
+    if _was_given("strict_data"):
+        raise SapoError("--continue takes no --strict-data: it refuses labels that the model does not know anyway")
     if plan.dev or plan.template or plan.checkpoint or log:
         raise SapoError("--continue takes neither --dev, --template, --checkpoint nor --log")
     if plan.labels.rules or _was_given("scheme") or not plan.labels.constraints:
@@ -203,7 +212,10 @@ def _continue(plan: "Plan", given: dict[str, Any], log: Path | None, model: Path
     progress = make_progress(shown, quiet=quiet)
     trainer = Trainer(Tagger.load(model))
     progress.say(f"going on from {model} with {plan.data}")
-    of_data = {name: given.get(name) for name in ("format", "label", "columns", "missing", "class_weight")}
+    of_data: dict[str, Any] = {
+        name: given.get(name) for name in ("format", "label", "columns", "missing", "class_weight")
+    }
+    of_data["new_labels"] = _was_given("new_labels")
     with progress.running(None, 0):
         trainer.update(str(plan.data), observers=[progress], **of_data, **settings)
     progress.say(str(trainer.stopped))

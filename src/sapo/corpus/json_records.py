@@ -37,15 +37,21 @@ class Record:
 def read_records(path: str | Path, label: str, labelled: bool) -> Iterator[Record]:
     """Yield the records of a file; `label` is the key of the tags."""
     name = show_path(path)
-    for number, line in _lines(path, name):
-        place = f"{name}:{number}"
-        values = _parse(line, place)
-        sentence = _sentence(values, label, labelled, place)
-        check_labels(sentence.tags or (), place)
-        yield Record(number, values, sentence)
+    for number, line in json_lines(path):
+        yield read_record(line, f"{name}:{number}", label, labelled)
 
 
-def _lines(path: str | Path, name: str) -> Iterator[tuple[int, bytes]]:
+def read_record(line: bytes, place: str, label: str, labelled: bool) -> Record:
+    """Return the record of a line. `place` is the file and the number of the line. Raise SapoError if it is wrong."""
+    values = _parse(line, place)
+    sentence = _sentence(values, label, labelled, place)
+    check_labels(sentence.tags or (), place)
+    return Record(int(place.rpartition(":")[2]), values, sentence)
+
+
+def json_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file that are not empty, with their numbers."""
+    name = show_path(path)
     pieces: list[bytes] = []  # of a line that has not ended; joined once, since each join copies all of it
     size = number = 0
     for chunk in read_chunks(path):

@@ -141,7 +141,7 @@ class SequenceLabeler(FittedLabeler):
             self._trainer = Trainer(self._tagger)
         new = _tags_of(pairs, sample_weight)
         weights = self._class_weight([*map(str, self.classes_), *new])
-        self._trainer.update(pairs, sample_weight=sample_weight, class_weight=weights)
+        self._trainer.update(pairs, sample_weight=sample_weight, class_weight=weights, new_labels=True)
         # not taken from the tagger, which is only made when it is needed
         new.pop(str(self.missing), None)
         self.classes_ = list(dict.fromkeys([*self.classes_, *self._labels(list(new))]))

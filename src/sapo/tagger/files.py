@@ -20,6 +20,7 @@ from sapo.search.lattice import Lattice
 from sapo.tagger import decoding, streams
 from sapo.tagger.forced import force_block
 from sapo.tags import MISSING, refuse_missing
+from sapo.tags.belonging import have_common_label, listed
 
 R = TypeVar("R")
 Decode = Callable[[Model, EncodedCorpus], R]
@@ -73,12 +74,22 @@ def evaluate(tagger: HasModel, blocks: Iterable[Block], path: str | Path, *, str
     if len(offsets) == 1:
         raise SapoError(f"{path}: holds no sentence")
     check_no_missing(tagger.model, labels, path)
+    check_same_task(tagger.model, [labels[tag] for tag in np.unique(np.concatenate(golds)).tolist()], path)
     return score(labels, np.concatenate(golds), np.concatenate(found), offsets, strict=strict)
 
 
 def check_no_missing(model: Model, labels: Sequence[str], path: str | Path) -> None:
     """Raise SapoError if the file to evaluate has missing tags."""
     refuse_missing(labels, [model.record.get("missing", MISSING)], str(path))
+
+
+def check_same_task(model: Model, labels: Sequence[str], path: str | Path) -> None:
+    """Raise SapoError if the file to evaluate has no label that the model knows."""
+    if not have_common_label(model.outer_labels, labels):
+        raise SapoError(
+            f"{path}: the model knows none of its labels ({listed(labels)}); it has {listed(model.outer_labels)}; "
+            "give data of its task, or the label's column with --label"
+        )
 
 
 def gold_lattices(tagger: HasModel, blocks: Iterable[Block]) -> Iterator[tuple[Lattice, list[str]]]:

@@ -54,6 +54,13 @@ class TrainingData:
         return self.gold.labels
 
     @property
+    def label_counts(self) -> dict[str, int]:
+        """How often each label occurs in the training sentences."""
+        gold = self.corpus.gold
+        counts = np.bincount(gold[gold >= 0], minlength=len(self.labels))
+        return dict(zip(self.labels, counts.tolist(), strict=True))
+
+    @property
     def unseen(self) -> list[str]:
         """The labels that occur only in the dev set."""
         return list(self.dev.labels[len(self.gold.outer) :]) if self.dev else []

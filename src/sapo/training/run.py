@@ -129,10 +129,16 @@ class Run:
         )
 
 
-def start(plan: Plan, data: TrainingData | None = None, *, told: Callable[[str], None] | None = None) -> Run:
+def start(
+    plan: Plan,
+    data: TrainingData | None = None,
+    *,
+    told: Callable[[str], None] | None = None,
+    check: Callable[[TrainingData], None] | None = None,
+) -> Run:
     """Start a run: read and encode the data, unless it is given, and choose the rate.
 
-    `told` is called with messages for the user.
+    `told` is called with messages for the user, `check` with the data once it is read.
 
     >>> run = start(make_plan([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=3))
     >>> str(run.finish().stop)
@@ -149,6 +155,8 @@ def start(plan: Plan, data: TrainingData | None = None, *, told: Callable[[str],
         )
         for note in data.gold.notes:
             say(note)
+    if check is not None:
+        check(data)
     return Run(plan, data, system.choose(data, plan.settings, plan.automatic, say), system)
 
 

@@ -31,6 +31,7 @@ from sapo.learn.settings import AUTO
 from sapo.model import Model
 from sapo.tagger.tagger import Tagger
 from sapo.training.gold import grown_gold
+from sapo.training.new_labels import refuse_new_labels
 from sapo.training.plan import LabelOptions, check_learner, make_settings
 
 PASSES = 10  # maximum, by default
@@ -53,7 +54,7 @@ class Trainer:
 
     >>> import sapo
     >>> trainer = Trainer(sapo.train([(["a", "dog"], ["DT", "NN"])], template="pos"))
-    >>> trainer.update([(["sing", "!"], ["VB", "."])])
+    >>> trainer.update([(["sing", "!"], ["VB", "."])], new_labels=True)
     >>> trainer.tagger.tag(["sing", "!"])
     ['VB', '.']
     """
@@ -89,6 +90,7 @@ class Trainer:
         missing: str | None = None,
         sample_weight: Sequence[float] | None = None,
         class_weight: Mapping[str, float] | str | None = None,
+        new_labels: bool = False,
         **settings: Any,
     ) -> None:
         """Learn from tagged sentences, in the same form as in training, or from a file.
@@ -96,7 +98,8 @@ class Trainer:
         `settings` are fields of `sapo.Settings`; those that are not given are as in training. The tag scheme and the
         rules of the model apply to new labels, too. `missing` marks missing tags, as in training. `sample_weight` has a
         weight for each new sentence; `class_weight` has a weight for each label, or is "balanced". Raises SapoError if
-        the sentences cannot be read or learned; the tagger then tags as before.
+        the sentences cannot be read or learned, or have a label that the model does not know, unless `new_labels` is
+        true; the tagger then tags as before.
         """
         learner, chosen = self._settings(settings)
         labels = self._labels.copy()
@@ -109,6 +112,10 @@ class Trainer:
             self._weights.add_features(self._encoder.features, self._encoder.edge_features)
             self.tagger.model = self._model()
         marks = LabelOptions(missing=self._record.get("missing") if missing is None else missing).marks
+        if not new_labels:
+            names, reading = labels.strings(), self._reading(sentences, format=format, label=label, columns=columns)
+            used = [names[tag] for tag in np.unique(corpus.gold).tolist() if names[tag] not in marks]
+            refuse_new_labels(self.tagger.labels, used, sentences, reading)
         gold = grown_gold(
             self._kept, labels.strings(), corpus, marks, sample_weight=sample_weight, class_weight=class_weight
         )
@@ -144,7 +151,7 @@ class Trainer:
         >>> import sapo
         >>> trainer = Trainer(sapo.train([(["a", "dog"], ["DT", "NN"])], template="pos"))
         >>> before = trainer.snapshot()
-        >>> trainer.update([(["sing", "!"], ["VB", "."])])
+        >>> trainer.update([(["sing", "!"], ["VB", "."])], new_labels=True)
         >>> before.labels, trainer.tagger.labels
         (('DT', 'NN'), ('DT', 'NN', 'VB', '.'))
         """
@@ -176,11 +183,7 @@ class Trainer:
         """Return the new sentences, encoded, after adding their features to the encoder."""
         encoder = self._encoder
         if encoder.columns:
-            if isinstance(data, str | Path):
-                reading = self.tagger.reading(data, reading)
-            elif self._kept.reader.get("columns"):
-                reading["columns"] = [column for column in self._kept.reader["columns"] if column != LABEL]
-            blocks = read_labelled(data, "new data", counted=counted, **reading).blocks
+            blocks = read_labelled(data, "new data", counted=counted, **self._reading(data, **reading)).blocks
             return join_encoded([encoder.grow(block, labels.add_fields(*block.column(LABEL))) for block in blocks])
         if isinstance(data, str | Path):
             raise SapoError(
@@ -191,6 +194,14 @@ class Trainer:
             raise SapoError("new data: holds no sentence")
         grown: EncodedCorpus = encoder.grow(tokens, labels.add([tag for sentence in tags for tag in sentence]))
         return grown
+
+    def _reading(self, data: Source, **reading: Any) -> dict[str, Any]:
+        """Return how to read the new sentences: as the training data, unless something else was given."""
+        if isinstance(data, str | Path):
+            return self.tagger.reading(data, reading)
+        if self._kept.reader.get("columns"):
+            reading["columns"] = [column for column in self._kept.reader["columns"] if column != LABEL]
+        return reading
 
     def _learn(
         self,
@@ -284,7 +295,7 @@ def continue_training(tagger: Tagger, data: Source, **how: Any) -> Tagger:
 
     >>> import sapo
     >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"])], template="pos")
-    >>> continue_training(tagger, [(["sing", "!"], ["VB", "."])]).tag(["sing", "!"])
+    >>> continue_training(tagger, [(["sing", "!"], ["VB", "."])], new_labels=True).tag(["sing", "!"])
     ['VB', '.']
     """
     trainer = Trainer(tagger)
