@@ -27,8 +27,8 @@ def demo_command() -> None:
     """
     from sapo.corpus import read
     from sapo.corpus.sample import COLUMNS, sample_path
-    from sapo.corpus.tokenise import tokenise
     from sapo.tagger.tagger import Tagger
+    from sapo.text import Splitter
     from sapo.training.run import train
 
     announce_compiling()
@@ -46,7 +46,7 @@ def demo_command() -> None:
     if sys.stdin.isatty():
         click.echo("type a sentence, or nothing to end")
         while text := _ask():
-            show([text[a:b] for a, b in tokenise(text)], taggers)
+            show([text[a:b] for a, b in Splitter().tokens(text)], taggers)
 
 
 def _ask() -> str:

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sapo.corpus.tokenise import tokenise
+from sapo.text import Splitter
+
+tokenise = Splitter().tokens
 
 # made of what the rules look at, so that rules meet each other often
 ENGLISH_LIKE = st.lists(
