@@ -28,7 +28,6 @@ def demo_command() -> None:
     from sapo.corpus import read
     from sapo.corpus.sample import COLUMNS, sample_path
     from sapo.tagger.tagger import Tagger
-    from sapo.text import Splitter
     from sapo.training.run import train
 
     announce_compiling()
@@ -46,7 +45,7 @@ def demo_command() -> None:
     if sys.stdin.isatty():
         click.echo("type a sentence, or nothing to end")
         while text := _ask():
-            show([text[a:b] for a, b in Splitter().tokens(text)], taggers)
+            show([text[a:b] for a, b in taggers["pos"].splitter.tokens(text)], taggers)
 
 
 def _ask() -> str:

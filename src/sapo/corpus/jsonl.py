@@ -45,6 +45,9 @@ class JsonlOrigin:
     def check_labels(self, labels: Sequence[str]) -> None:
         """JSON can hold everything."""
 
+    def texts(self) -> Sequence[str | None]:
+        return [record.sentence.text for record in self.records]
+
     def other_lines(self) -> int:
         return 0
 

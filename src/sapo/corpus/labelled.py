@@ -12,6 +12,7 @@ from sapo.corpus import LABEL, Block, Sentence, block_from_sentences, read_block
 from sapo.corpus.tokens import check_labels, check_sentence, sentence_block
 from sapo.errors import SapoError
 from sapo.tags import MISSING
+from sapo.text import Evidence
 
 Pairs = Iterable[tuple[Sequence[Any], Sequence[str]]]
 Source = str | Path | Iterable[Sentence] | Pairs
@@ -92,6 +93,14 @@ def _without_empty(blocks: Iterator[Block]) -> Iterator[Block]:
     for block in blocks:
         for sentence in np.flatnonzero(np.diff(block.offsets) == 0).tolist():
             raise SapoError(f"{block.place_of_sentence(sentence)} has no tokens; leave it out")
+        yield block
+
+
+def with_evidence(blocks: Iterable[Block], evidence: Evidence) -> Iterator[Block]:
+    """Yield the blocks, and count on the way how text is cut into such tokens."""
+    for block in blocks:
+        for words, text in () if evidence.enough else block.running_texts():
+            evidence.add(words, text)
         yield block
 
 

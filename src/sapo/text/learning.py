@@ -87,9 +87,15 @@ def _clitics(tokens: Counter[str]) -> tuple[str, ...]:
     for token, count in tokens.items():
         if CLITIC.fullmatch(token):
             found[token.lower().replace("\u2019", "'")] += count
-    if sum(tokens.values()) < 1000:  # too few to say that there are none
-        found.update(dict.fromkeys(CLITICS, _SELDOM))
+    whole = {ending for token in tokens for ending in _endings(token) if len(token) > len(ending)}
+    found.update({clitic: _SELDOM for clitic in CLITICS if clitic not in whole})  # nothing speaks against them
     return tuple(sorted(clitic for clitic, count in found.items() if count >= _SELDOM))
+
+
+def _endings(token: str) -> tuple[str, ...]:
+    """Return the usual clitics that a token ends with; one that other rules put at its end is not meant."""
+    plain = token.lower().replace("\u2019", "'")
+    return tuple(clitic for clitic in CLITICS if plain.endswith(clitic)) if "'" in plain else ()
 
 
 def _units(chunks: Chunks) -> frozenset[str]:

@@ -30,7 +30,7 @@ class Rules:
 
     unit: str = WORDS  # or each character, or each ideograph and other words whole
     marks: Mapping[str, str] = field(default_factory=dict)  # learned: "a-a" -> "alone"
-    runs: str = ".-`'_=*"  # marks that make one token with equal ones behind them
+    runs: str = "'*-.=_`"  # marks that make one token with equal ones behind them
     clitics: tuple[str, ...] = CLITICS
     kept: frozenset[str] = frozenset(KEPT)  # tokens that other rules would cut
     pieces: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # words in several tokens: "cannot" -> (3, 3)

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from sapo.errors import SapoError
 from sapo.text.ends import CLOSING, FINAL_ANYWHERE, default_ends, end_key, next_class
 from sapo.text.rules import Rules
 from sapo.text.tokens import Words
@@ -98,6 +99,35 @@ class Splitter:
                 self._remembered.clear()
             self._remembered[word] = chunk
         return chunk
+
+
+def checked_sentences(sentences: Any, text: str) -> list[Offsets]:
+    """Return sentences as a function of the user's own cut them, without empty ones.
+
+    Raises SapoError unless they are lists of (start, end), in the order of the text.
+
+    >>> checked_sentences([[(0, 2), (2, 3)]], "no!")
+    [[(0, 2), (2, 3)]]
+    """
+    found: list[Offsets] = []
+    last = 0
+    try:
+        for sentence in sentences:
+            offsets = [(int(start), int(end)) for start, end in sentence]
+            for start, end in offsets:
+                if not last <= start < end <= len(text):
+                    raise SapoError(
+                        f"the function that cuts text: token {start}:{end} is empty, begins before {last} or ends "
+                        f"behind {len(text)}; return (start, end) of each token in the order of the text"
+                    )
+                last = end
+            if offsets:
+                found.append(offsets)
+    except (TypeError, ValueError):
+        raise SapoError(
+            "the function that cuts text must return a list of sentences, each a list of (start, end) of its tokens"
+        ) from None
+    return found
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, int]]:

@@ -49,12 +49,20 @@ class Words:
 
     def _words(self, chunk: str) -> list[int]:
         if chunk.isalpha():
-            return list(self.rules.pieces.get(chunk.lower(), (len(chunk),)))
+            return self._in_pieces(chunk, [len(chunk)])
         if chunk in self.rules.kept:
             return [len(chunk)]
         found: list[int] = []
         for start, end, whole in self.parts(chunk):
             found.extend([end - start] if whole else self._joined(atoms_of(chunk[start:end], self.rules.runs)))
+        return self._in_pieces(chunk, found) if self.rules.pieces else found
+
+    def _in_pieces(self, chunk: str, sizes: list[int]) -> list[int]:
+        found: list[int] = []
+        at = 0
+        for size in sizes:
+            found.extend(self.rules.pieces.get(chunk[at : at + size].lower(), (size,)))
+            at += size
         return found
 
     def parts(self, chunk: str) -> Iterator[tuple[int, int, bool]]:

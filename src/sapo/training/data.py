@@ -1,13 +1,13 @@
 """Read and encode the data of a training run: sentences, labels, constraints and the dev set."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from sapo import kernels
 from sapo.corpus import LABEL, Block, Sentence, format_of
-from sapo.corpus.labelled import Source, read_labelled, read_pairs
+from sapo.corpus.labelled import Source, read_labelled, read_pairs, with_evidence
 from sapo.encode.building import build_encoder
 from sapo.encode.encoded import EncodedCorpus, join_encoded
 from sapo.encode.encoder import TemplateEncoder
@@ -21,6 +21,7 @@ from sapo.errors import SapoError
 from sapo.learn import DevSet, Weights
 from sapo.neural.options import Texts
 from sapo.tags import looks_like_spans, refuse_missing
+from sapo.text import Evidence, Rules, rules_of
 from sapo.training.gold import Gold, make_gold
 from sapo.training.plan import Plan, ReadingOptions
 
@@ -36,6 +37,7 @@ class TrainingData:
     dev: DevSet | None
     missing: str | None = None  # what is written for a missing tag
     texts: Texts | None = None  # the words themselves; only networks need them
+    text_rules: Rules = field(default_factory=Rules)  # how text is cut into such tokens
 
     @property
     def corpus(self) -> EncodedCorpus:
@@ -99,7 +101,8 @@ def _encode_texts(plan: Plan, data: Source, keep_texts: bool) -> TrainingData:
     templates = parse_templates(text, given.first.columns, source)
     kernels.compile_kernels()
     table = StringTable()
-    blocks = iter(kept) if keep_texts else given.blocks
+    evidence = Evidence()
+    blocks = with_evidence(iter(kept) if keep_texts else given.blocks, evidence)
     encoder, corpus = build_encoder(blocks, templates, table, min_count=plan.min_count)
     gold = make_gold(table.strings(), corpus, plan.labels)
     dev_set, dev_kept = None, tuple[Block, ...]()
@@ -116,6 +119,7 @@ def _encode_texts(plan: Plan, data: Source, keep_texts: bool) -> TrainingData:
         dev_set,
         plan.labels.missing,
         Texts(kept, dev_kept) if keep_texts else None,
+        rules_of(evidence),
     )
 
 

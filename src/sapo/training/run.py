@@ -124,6 +124,7 @@ class Run:
             record,
             constraints=gold.constraints,
             shown=gold.shown,
+            text_rules=data.text_rules,
         )
 
 
