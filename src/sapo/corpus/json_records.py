@@ -13,7 +13,7 @@ from sapo.corpus.scanner import BOM
 from sapo.corpus.tokens import check_labels
 from sapo.errors import SapoError
 from sapo.tags import spans_to_tags
-from sapo.text import Offsets, Splitter
+from sapo.text import Offsets
 
 LONGEST_LINE = 1 << 26
 
@@ -34,12 +34,9 @@ class Record:
         return (key for key in self.values if key not in known)
 
 
-def read_records(
-    path: str | Path, label: str, labelled: bool, tokenise: Callable[[str], Offsets] | None = None
-) -> Iterator[Record]:
-    """Yield the records of a file. `label` is the key of the tags; `tokenise` cuts text, by default by usual rules."""
+def read_records(path: str | Path, label: str, labelled: bool, tokenise: Callable[[str], Offsets]) -> Iterator[Record]:
+    """Yield the records of a file. `label` is the key of the tags; `tokenise` cuts text into tokens."""
     name = show_path(path)
-    tokenise = tokenise or Splitter().tokens
     for number, line in _lines(path, name):
         place = f"{name}:{number}"
         values = _parse(line, place)

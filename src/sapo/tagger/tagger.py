@@ -259,7 +259,7 @@ class Tagger:
 
     def read_blocks(self, path: str | Path, *, labelled: bool = False, **reading: Any) -> Iterator[Block]:
         """Read a file in blocks, in the same way as the training file unless `reading` has other options."""
-        return read_blocks(path, labelled=labelled, **self.reading(path, reading))
+        return read_blocks(path, labelled=labelled, splitter=self.splitter, **self.reading(path, reading))
 
     def reading(self, path: str | Path, told: dict[str, Any]) -> dict[str, Any]:
         """Return how to read a file. Options missing in `told` are as for the training file, if it has that format."""

@@ -3,6 +3,15 @@
 from sapo.text.evidence import Evidence
 from sapo.text.learning import learn_rules, rules_of
 from sapo.text.rules import Rules
-from sapo.text.splitter import Offsets, Splitter, checked_sentences
+from sapo.text.splitter import Offsets, Splitter, checked_sentences, last_paragraph_end
 
-__all__ = ["Evidence", "Offsets", "Rules", "Splitter", "checked_sentences", "learn_rules", "rules_of"]
+__all__ = [
+    "Evidence",
+    "Offsets",
+    "Rules",
+    "Splitter",
+    "checked_sentences",
+    "last_paragraph_end",
+    "learn_rules",
+    "rules_of",
+]

@@ -130,6 +130,18 @@ def checked_sentences(sentences: Any, text: str) -> list[Offsets]:
     return found
 
 
+def last_paragraph_end(text: str) -> int:
+    """Return where the last paragraph of a text begins that may go on: what stands before it is whole.
+
+    >>> last_paragraph_end("a\\n\\nb\\n\\nc"), last_paragraph_end("a\\nb")
+    (6, 0)
+    """
+    end = 0
+    for match in _PARAGRAPH_END.finditer(text):
+        end = match.end()
+    return end
+
+
 def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
     start = 0
     for match in _PARAGRAPH_END.finditer(text):
