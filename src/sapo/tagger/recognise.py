@@ -17,9 +17,11 @@ def refuse_text(block: Block, model: Model) -> None:
     """Raise SapoError if the first block of a column file is running text. Files with TABs are not looked at."""
     if not isinstance(block.origin, ScannedOrigin) or block.origin.scanned.layout.tabs or not len(block.starts):
         return
-    if _words_of_text(block) if len(block.columns) > 1 else _uncut(block, model):
-        raise SapoError(f"{block.place_of(0)}: this looks like running text, not like columns; {WAY_OUT}")
-    if len(block.columns) > 1 and not _known_labels(block, model) and _mostly_lower_case(block):
+    if len(block.columns) == 1:
+        is_text = _uncut(block, model)
+    else:
+        is_text = _words_of_text(block) or (not _known_labels(block, model) and _mostly_lower_case(block))
+    if is_text:
         raise SapoError(f"{block.place_of(0)}: this looks like running text, not like columns; {WAY_OUT}")
 
 
