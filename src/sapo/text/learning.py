@@ -18,7 +18,7 @@ _IDEOGRAPHS = re.compile(f"[{IDEOGRAPH}]+")
 _RUN = re.compile(r"([^\w\s]|_)\1+")
 _BEHIND_DIGITS = re.compile(r"\d([^\W\d_]+)")
 _COMMON = frozenset(".,:;!?)")
-_SURE = 3  # times more often at the end of sentences than inside
+_SURE = 5  # times more often at the end of sentences than inside
 _SELDOM = 2  # what is seen less often is chance
 MOST_KEPT = 5000
 
@@ -226,7 +226,7 @@ def _ends(evidence: Evidence) -> dict[str, str]:
     found: dict[str, str] = {}
     for key in sorted({key for key, _ in balance}):
         default = default_ends(key)
-        against = 1 if end_key(key) else _SURE  # a word that ends sentences by chance is no end
+        against = 1 if default else _SURE  # a word or comma that ends sentences by chance is no end
         usual = (1 if following in default else -against for following in CLASSES)
         classes = "".join(
             following for following, bias in zip(CLASSES, usual, strict=True) if balance[key, following] + bias > 0
