@@ -3,11 +3,11 @@
     pip install spacy syntok nltk pysbd blingfire segtok sacremoses pyicu
     SAPO_DATA=DIRECTORY python benchmarks/tokenise.py [TREEBANK ...] [--part dev]
 
-The raw text of a document is its `# text` lines joined by blanks. A gold token is a word of the treebank where the
-words of a multiword token put together are its text (do|n't), and else the multiword token (German zum, Greek στη). A
-token or sentence counts as found if both its offsets are right. sapo learns the rules from the treebank's train file,
-Punkt its abbreviations from the text of that file. Prints a Markdown table: F1 of tokens / F1 of sentences, and
-the speed on the train text of the first treebank.
+The raw text of a document (the part of `sent_id` before the last mark) is its `# text` lines joined by blanks. A gold
+token is a word of the treebank where the words of a multiword token put together are its text (do|n't), and else the
+multiword token (German zum). A token or sentence counts as found if both its offsets are right. sapo learns the rules
+from the treebank's train file, Punkt its abbreviations from the text of that file. Prints a Markdown table: F1 of
+tokens and of sentences, and the speed on the train text of the first treebank.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def read_documents(path: Path) -> list[Document]:
 def sentence_of(entry: str) -> tuple[str, str, list[str]]:
     """Return the text, the name of the document and the gold tokens of a sentence of CoNLL-U."""
     text = re.search(r"^# text = (.*)$", entry, re.MULTILINE)
-    name = re.search(r"^# sent_id = (.*?)(?:[-_.]\w+)?$", entry, re.MULTILINE)
+    name = re.search(r"^# sent_id = (.*?)(?:[-_.][^\W_]+)?$", entry, re.MULTILINE)
     assert text
     assert name
     rows = [line.split("\t")[:2] for line in entry.split("\n") if line[:1].isdigit()]
