@@ -98,11 +98,11 @@ def _decoded(path: str | Path, name: str) -> Iterator[str]:
 
 def _record(text: str, offsets: Offsets, base: int, line: int) -> Record:
     start, end = offsets[0][0], offsets[-1][1]
-    own = tuple((first - start, last - start) for first, last in offsets)
-    words = tuple(text[first:last] for first, last in offsets)
-    values = {"text": text[start:end], "start": base + start, "end": base + end, "offsets": [list(one) for one in own]}
-    sentence = Sentence({"word": words}, text=text[start:end], offsets=own)
-    return Record(line, values, sentence)
+    own = tuple([(first - start, last - start) for first, last in offsets])
+    words = tuple([text[first:last] for first, last in offsets])
+    piece = text[start:end]
+    values = {"text": piece, "start": base + start, "end": base + end, "offsets": own}
+    return Record(line, values, Sentence({"word": words}, text=piece, offsets=own))
 
 
 def _block(records: Sequence[Record], name: str) -> Block:
