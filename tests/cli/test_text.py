@@ -105,6 +105,14 @@ def test_columns_are_not_taken_for_text(run: Any, models: Path, text: str) -> No
     assert len(run("tag", models / "plain.sapo", input=text).stdout.splitlines()) == 2
 
 
+def test_a_column_in_lower_case_that_the_model_knows_is_no_text(run: Any, tmp_path: Path) -> None:
+    tokens = [("cats", "cat"), ("sleep", "sleep")]
+    sapo.train([(tokens, ["N", "V"])] * 3, template="pos", columns=["word", "lemma"], epochs=1).save(
+        tmp_path / "m.sapo"
+    )
+    assert run("tag", tmp_path / "m.sapo", input="dogs dog\nsleep sleep\n").stdout.startswith("dogs dog N\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -42,7 +42,10 @@ def _uncut(block: Block, model: Model) -> bool:
 
 
 def _known_labels(block: Block, model: Model) -> bool:
+    """Whether the file has labels of the model, or lacks nothing but them and so may have words in lower case."""
     labels = set(model.outer_labels)
+    if len(block.columns) + 1 == len(model.reader.get("columns") or ()):
+        return True
     columns = [LABEL] if LABEL in block.columns else list(block.columns[1:])
     return any(not labels.isdisjoint(_first(block, column)) for column in columns)
 
