@@ -113,6 +113,10 @@ def test_rules_are_learned_from_text(tokens: list[str], text: str, new: str, exp
     assert texts(new, learn_rules([(tokens, text)] * 3)) == [expected]
 
 
+def test_a_word_that_grows_in_lower_case_keeps_its_size() -> None:
+    check("İa İa.", Rules(pieces={"İa".lower(): (2, 1)}))
+
+
 def test_rules_are_learned_without_text_too() -> None:
     rules = learn_rules([(["a", "well", "-", "known", "Gen.", "is", "n't", "here", "."], None)] * 3)
     assert texts("an old-time Gen. Lee wasn't here.", rules) == ["an old - time Gen. Lee was n't here ."]

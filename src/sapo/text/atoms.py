@@ -9,11 +9,11 @@ import re
 
 _LETTER = r"[^\W\d_]"
 # accents stay with what they follow; some are letters to Python's \w, most are not
-_ACCENT = (
+ACCENT = (
     "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0e31\u0e34-\u0e3a"
     "\u0e47-\u0e4e\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f]"
 )
-ATOM = re.compile(rf"(?:{_LETTER}{_ACCENT}*)+|\d+|(?P<mixed>[!?]{{2,}})|(?P<mark>[^\w\s]|_)(?P=mark)*{_ACCENT}*|\S")
+ATOM = re.compile(rf"(?:{_LETTER}{ACCENT}*)+|\d+|(?P<mixed>[!?]{{2,}})|(?P<mark>[^\w\s]|_)(?P=mark)*{ACCENT}*|\S")
 _EQUAL = re.compile(r"!+|\?+")
 EDGE = "_"
 

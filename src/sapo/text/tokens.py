@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from sapo.text.atoms import EDGE, atoms_of, is_mark, mark_key, sides, word_key
+from sapo.text.atoms import ACCENT, EDGE, atoms_of, is_mark, mark_key, sides, word_key
 from sapo.text.rules import ALONE, BOTH, CHARACTERS, IDEOGRAPHS, LEFT, RIGHT, Rules
 
 IDEOGRAPH = "\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
@@ -61,7 +61,8 @@ class Words:
         found: list[int] = []
         at = 0
         for size in sizes:
-            found.extend(self.rules.pieces.get(chunk[at : at + size].lower(), (size,)))
+            pieces = self.rules.pieces.get(chunk[at : at + size].lower(), (size,))
+            found.extend(pieces if sum(pieces) == size else (size,))  # a few letters are longer in lower case
             at += size
         return found
 
@@ -149,8 +150,12 @@ def default_attachment(left: str, mark: str, right: str) -> str:
 
 
 def _clitic_pattern(clitics: Sequence[str]) -> re.Pattern[str] | None:
-    """Return a pattern for clitics with straight or curly apostrophes, before no letter and no closing quote."""
+    """Return a pattern for clitics with straight or curly apostrophes, before no letter.
+
+    If no word stands before it, there is no apostrophe behind it either: 's' is a letter in quotes.
+    """
     if not clitics:
         return None
     any_of = "|".join(re.escape(one) for one in sorted(clitics, key=len, reverse=True)).replace("'", "['\u2019]")
-    return re.compile(rf"(?:{any_of})(?=(?:{any_of})*(?![\w'\u2019]))", re.IGNORECASE)
+    within_word = rf"(?:(?<=[^\W_])|(?<=\.)|(?<={ACCENT})|(?!['\u2019]))(?:{any_of})(?=(?:{any_of})*(?![^\W_]))"
+    return re.compile(rf"{within_word}|(?:{any_of})(?=(?:{any_of})*(?![^\W_]|['\u2019]))", re.IGNORECASE)
