@@ -9,6 +9,7 @@ from sapo.corpus import LABEL, read_blocks
 from sapo.corpus.files import show_path
 from sapo.corpus.json_records import Record, json_lines, read_record
 from sapo.errors import SapoError
+from sapo.text import Splitter
 
 MESSAGES = 10  # about records, that are told one by one
 
@@ -17,10 +18,11 @@ def read_json(path: str | Path, *, label: str | None, marks: frozenset[str]) -> 
     """Read JSONL. A line that cannot be read becomes a finding; the others are read."""
     name = show_path(path)
     records, empty, wrong = list[Record](), list[int](), dict[str, list[int]]()
+    tokens_of = Splitter().tokens
     for number, line in json_lines(path):
         place = f"{name}:{number}"
         try:
-            record = read_record(line, place, label or "tags", True)
+            record = read_record(line, place, label or "tags", True, tokens_of)
         except SapoError as error:
             wrong.setdefault(str(error).removeprefix(f"{place}: "), []).append(number)
             continue

@@ -11,7 +11,9 @@ from sapo.errors import SapoError
 Files = Mapping[str, str | Path | None]
 
 format_option = click.option(
-    "--format", metavar="NAME", help="columns, conllu or jsonl; by default the ending of the name tells."
+    "--format",
+    metavar="NAME",
+    help="columns, conllu, jsonl or (to tag) text; default: inferred from the file extension.",
 )
 label_option = click.option(
     "--label",

@@ -1,5 +1,6 @@
 """Blocks of some hundred sentences, as bytes with the place of every field. Readers return them, encoders take them."""
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -38,6 +39,18 @@ class Block:
         return [
             whole[a:b].decode("utf-8", "surrogatepass") for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
         ]
+
+    def running_texts(self) -> Iterator[tuple[list[str], str | None]]:
+        """Yield the words of each sentence, and its running text; None where the file does not have it.
+
+        >>> block = block_from_sentences([Sentence({"word": ("a", "dog")})])
+        >>> list(block.running_texts())
+        [(['a', 'dog'], None)]
+        """
+        words = self.strings("word" if "word" in self.columns else self.columns[0])
+        texts = [] if self.origin is None else self.origin.texts()
+        for begin, end, text in itertools.zip_longest(self.offsets[:-1].tolist(), self.offsets[1:].tolist(), texts):
+            yield words[begin:end], text
 
     def origin_as(self, kind: type[Kind]) -> Kind:
         """Return the origin, which must be of this kind: a writer takes the blocks of its own reader."""

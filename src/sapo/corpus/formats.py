@@ -5,11 +5,13 @@ from pathlib import Path
 from types import ModuleType
 
 from sapo.corpus import columns as columns_format
-from sapo.corpus import conllu, jsonl
+from sapo.corpus import conllu, jsonl, plain_text
 from sapo.corpus.blocks import Block, Sentence, block_sentences
 from sapo.errors import SapoError
+from sapo.text import Splitter
 
-FORMATS: dict[str, ModuleType] = {"columns": columns_format, "conllu": conllu, "jsonl": jsonl}
+FORMATS: dict[str, ModuleType] = {"columns": columns_format, "conllu": conllu, "jsonl": jsonl, "text": plain_text}
+CUT = ("jsonl", "text")  # formats with running text
 ENDINGS = {".conllu": "conllu", ".conll-u": "conllu", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
 
 
@@ -34,13 +36,15 @@ def read_blocks(
     label: str | None = None,
     columns: Sequence[str] | None = None,
     labelled: bool = True,
+    splitter: Splitter | None = None,
 ) -> Iterator[Block]:
     """Read a corpus as bytes, in blocks of some thousand tokens.
 
-    The arguments are those of `read`.
+    The arguments are those of `read`; `splitter` cuts running text into tokens, by default by usual rules.
     """
-    reader = FORMATS[format_of(path, format)]
-    blocks: Iterator[Block] = reader.read_blocks(path, label=label, columns=columns, labelled=labelled)
+    chosen = format_of(path, format)
+    how = {"splitter": splitter} if chosen in CUT else {}
+    blocks: Iterator[Block] = FORMATS[chosen].read_blocks(path, label=label, columns=columns, labelled=labelled, **how)
     return blocks
 
 
@@ -54,9 +58,9 @@ def read(
 ) -> Iterator[Sentence]:
     """Read a corpus sentence by sentence, as Python strings.
 
-    `format` is columns, conllu or jsonl, inferred from the file extension by default. `label` says where the label is:
-    a column's number or name, a key of FEATS, upos+feats, or a key of JSONL. `columns` names the columns of a column
-    file. Read a file without labels with `labelled=False`.
+    `format` is columns, conllu, jsonl or text, by default inferred from the file extension (but never text). `label`
+    says where the label is: a column's number or name, a key of FEATS, upos+feats, or a key of JSONL. `columns` names
+    the columns of a column file. Read a file without labels with `labelled=False`.
 
     >>> from sapo.corpus.sample import sample_path
     >>> next(read(sample_path("train"))).words[:3]

@@ -25,6 +25,7 @@ from sapo.corpus.predictions import RankedTagging, TaggedSpan, top_n_mass
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Ints, Longs
 from sapo.tags import Notation, Span, loose_spans, notation_of, prefixed
+from sapo.text import Splitter
 
 SENTENCES = 500  # in a block
 LEAST = 0.001  # marginals below it are left out
@@ -45,6 +46,9 @@ class JsonlOrigin:
     def check_labels(self, labels: Sequence[str]) -> None:
         """JSON can hold everything."""
 
+    def texts(self) -> Sequence[str | None]:
+        return [record.sentence.text for record in self.records]
+
     def other_lines(self) -> int:
         return 0
 
@@ -53,18 +57,24 @@ class JsonlOrigin:
 
 
 def read_blocks(
-    path: str | Path, *, label: str | None = None, columns: Sequence[str] | None = None, labelled: bool = True
+    path: str | Path,
+    *,
+    label: str | None = None,
+    columns: Sequence[str] | None = None,
+    labelled: bool = True,
+    splitter: Splitter | None = None,
 ) -> Iterator[Block]:
     """Read a JSONL file in blocks.
 
     `label` is the key of the tags, `tags` by default. `columns` must be None: the keys of the file name its columns.
+    `splitter` cuts text into tokens; a line is one sentence.
     """
     name = show_path(path)
     if columns is not None:
         raise SapoError(f"{name}: the columns of JSONL have their names; leave the names of columns out")
     batch: list[Record] = []
     known: tuple[str, ...] = ()  # the columns of the first block
-    for record in read_records(path, label or "tags", labelled):
+    for record in read_records(path, label or "tags", labelled, (splitter or Splitter()).tokens):
         batch.append(record)
         if len(batch) == SENTENCES:
             block = _block(batch, name, known)

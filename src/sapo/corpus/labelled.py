@@ -13,6 +13,7 @@ from sapo.corpus.tokens import check_labels, check_sentence, sentence_block
 from sapo.errors import SapoError
 from sapo.kernels.types import Bools
 from sapo.tags import MISSING
+from sapo.text import Evidence
 
 Pairs = Iterable[tuple[Sequence[Any], Sequence[str]]]
 Source = str | Path | Iterable[Sentence] | Pairs
@@ -115,6 +116,14 @@ def _counted(blocks: Iterator[Block], counted: Bools) -> Iterator[Block]:
 def _check_count(weights: int, sentences: int) -> None:
     if weights != sentences:
         raise SapoError(f"sample_weight has {weights} weights for {sentences} sentences; give one for each")
+
+
+def with_evidence(blocks: Iterable[Block], evidence: Evidence) -> Iterator[Block]:
+    """Yield the blocks, and count on the way how text is cut into such tokens."""
+    for block in blocks:
+        for words, text in () if evidence.enough else block.running_texts():
+            evidence.add(words, text)
+        yield block
 
 
 def first_and_all(blocks: Iterator[Block], name: str) -> tuple[Block, Iterator[Block]]:

@@ -15,6 +15,7 @@ from sapo.corpus.origins import ScannedOrigin
 from sapo.corpus.scanner import sentence_regions
 from sapo.errors import SapoError
 from sapo.tags import looks_like_spans, type_of
+from sapo.text import Splitter
 
 DOCUMENT_KEYS = ("document", "document_id", "doc", "doc_id")  # of JSONL
 SENTENCE_NAME = re.compile(rb"^#\s*sent_id\s*=\s*(\S+?)[-_.:]s?\d+\s*$", re.MULTILINE)  # of CoNLL-U, without its number
@@ -79,8 +80,9 @@ def _sentences(path: str | Path, format: str, label: str | None) -> Iterator[Uni
 
 def _records(path: str | Path, label: str | None) -> Iterator[Unit]:
     name = show_path(path)
+    tokens_of = Splitter().tokens
     for number, line in json_lines(path):
-        record = read_record(line, f"{name}:{number}", label or "tags", True)
+        record = read_record(line, f"{name}:{number}", label or "tags", True, tokens_of)
         document = next((str(record.values[key]) for key in DOCUMENT_KEYS if key in record.values), None)
         labels = Counter(record.sentence.tags or ())
         yield Unit(line.rstrip(b"\r\n") + b"\n", labels, 1, len(record.sentence), document=document)

@@ -22,6 +22,7 @@ from sapo.model.model import Model
 from sapo.model.weight_arrays import encoder_arrays, first_parameters, small_model, weight_arrays, weights_of
 from sapo.neural.options import need_torch
 from sapo.tags import Constraints
+from sapo.text import Rules
 
 FORMAT = 2
 WHAT = "a sapo model"
@@ -70,6 +71,8 @@ def _parts(model: Model, half: bool) -> tuple[dict[str, Any], dict[str, np.ndarr
         header["shown"] = list(model.shown)
     if model.bias:
         header["bias"] = dict(model.bias)
+    if model.text_rules != Rules():
+        header["text"] = model.text_rules.as_json()
     return header, {**weight_arrays(parameters, half=half), **encoder_arrays(encoder)}
 
 
@@ -119,7 +122,8 @@ def _model(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarra
         bias = _bias(header.get("bias", {}), shown or labels)
         reader, record = dict(header["reader"]), dict(header["record"])
         temperature = _temperature(header.get("temperature", 1.0))
-        return Model(labels, encoder, parameters, reader, record, temperature, constraints, shown, bias)
+        rules = Rules.from_json(header["text"]) if "text" in header else Rules()
+        return Model(labels, encoder, parameters, reader, record, temperature, constraints, shown, bias, rules)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, SapoError) as error:
         raise SapoError(f"{path}: not {WHAT}: its parts do not fit together ({error})") from None
 

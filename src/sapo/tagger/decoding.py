@@ -5,6 +5,7 @@ except for `Candidates` and `Distribution`, which belong to the lattice and have
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -92,6 +93,28 @@ def ranked(model: Model, corpus: EncodedCorpus, sentence: int, found: Candidates
     shares = tempered(found, model.temperature).probabilities.tolist()
     exact = sentence_distribution(model, corpus, sentence).probabilities(found)
     return [RankedTagging(*values) for values in zip(paths, shares, exact, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Tagging:
+    """One of the n best taggings of a sentence, with two different probabilities.
+
+    >>> Tagging(["DT", "NN"], probability=0.9, score=4.2, exact_probability=0.7).tags
+    ['DT', 'NN']
+    """
+
+    tags: list[str]
+    probability: float  # among these n taggings only: the paper's P_k
+    score: float
+    exact_probability: float  # among all taggings
+
+
+def taggings(model: Model, corpus: EncodedCorpus, sentence: int, found: Candidates) -> list[Tagging]:
+    """Return the candidates of a sentence with the names of their tags, and their probabilities."""
+    return [
+        Tagging(label_names(model, one.tags), one.probability, score, one.exact_probability)
+        for one, score in zip(ranked(model, corpus, sentence, found), found.scores.tolist(), strict=True)
+    ]
 
 
 def all_ranked(model: Model, corpus: EncodedCorpus, *, n: int, search: str, width: int) -> list[list[RankedTagging]]:

@@ -3,8 +3,9 @@
 import difflib
 from collections.abc import Collection, Iterable, Sequence
 
-from sapo.tags.letters import SPAN_LETTERS, looks_like_spans
+from sapo.tags.letters import SPAN_LETTERS
 from sapo.tags.loose_reading import type_of
+from sapo.tags.notation import looks_like_spans
 
 NAMED = 5  # labels, in a message about many
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sapo import kernels
 from sapo.corpus import LABEL, Block, Sentence, format_of
-from sapo.corpus.labelled import Source, read_labelled, read_pairs
+from sapo.corpus.labelled import Source, read_labelled, read_pairs, with_evidence
 from sapo.encode.building import build_encoder
 from sapo.encode.encoded import EncodedCorpus, join_encoded
 from sapo.encode.encoder import TemplateEncoder
@@ -26,6 +26,7 @@ from sapo.kernels.types import Bools, Floats
 from sapo.learn import DevSet, Weights
 from sapo.neural.options import Texts
 from sapo.tags import Notation, looks_like_spans, notation_of, refuse_missing
+from sapo.text import Evidence, Rules, rules_of
 from sapo.training.gold import Gold, make_gold
 from sapo.training.plan import Plan, ReadingOptions
 
@@ -42,6 +43,7 @@ class TrainingData:
     missing: str | None = None  # what is written for a missing tag
     texts: Texts | None = None  # the words themselves; only networks need them
     scales: Floats = field(default_factory=lambda: np.empty(0, np.float32))  # of numeric features, if they are scaled
+    text_rules: Rules = field(default_factory=Rules)  # how text is cut into such tokens
 
     @property
     def corpus(self) -> EncodedCorpus:
@@ -115,7 +117,8 @@ def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: b
     templates = parse_templates(text, given.first.columns, source)
     kernels.compile_kernels()
     table = StringTable()
-    blocks = iter(kept) if keep_texts else given.blocks
+    evidence = Evidence()
+    blocks = with_evidence(iter(kept) if keep_texts else given.blocks, evidence)
     encoder, corpus = build_encoder(blocks, templates, table, min_count=plan.min_count)
     gold = make_gold(table.strings(), corpus, plan.labels)
     dev_set, dev_kept = None, tuple[Block, ...]()
@@ -132,6 +135,7 @@ def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: b
         dev_set,
         plan.labels.missing,
         Texts(kept, dev_kept) if keep_texts else None,
+        text_rules=rules_of(evidence),
     )
 
 

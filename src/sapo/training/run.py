@@ -126,6 +126,7 @@ class Run:
             record,
             constraints=gold.constraints,
             shown=gold.shown,
+            text_rules=data.text_rules,
         )
 
 
