@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sapo.training.update import Trainer
 
 NAMED = 5  # labels, in a warning about many
+STOPPING = ("epochs", "patience", "tolerance")  # their defaults are shown for most learners; crf-lbfgs has its own
 PATH = click.Path(path_type=Path)
 
 
@@ -51,7 +52,7 @@ PATH = click.Path(path_type=Path)
     show_default=True,
     metavar="NAME",
     help="sapo, crf, perceptron, mira or mira-nbest; each with -avg for weights averaged over all steps. "
-    "Networks: bilstm, bilstm-crf, bilstm-sapo, bilstm-perceptron.",
+    "crf-lbfgs: the CRF at its optimum. Networks: bilstm, bilstm-crf, bilstm-sapo, bilstm-perceptron.",
 )
 @learning_options
 @click.option("--checkpoint", type=PATH, help="Save the state of training here after each pass.")
@@ -115,7 +116,7 @@ def _parse(options: dict[str, Any]) -> dict[str, Any]:
     if "class_weight" in given:
         given["class_weight"] = parse_class_weight(given["class_weight"])
     given["columns"] = split_names(given.get("columns"))
-    return given
+    return {name: value for name, value in given.items() if name not in STOPPING or _was_given(name)}
 
 
 def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path | None) -> None:

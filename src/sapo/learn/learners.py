@@ -21,6 +21,16 @@ class Learner:
     all_labels: bool = False  # a step changes the weights of every label
 
 
+# Learners whose weights are one vector, each with the learner that goes on from its model with new sentences.
+FLAT_LEARNERS = {
+    "crf-lbfgs": "crf",
+    "crfsuite-ap": "perceptron",
+    "crfsuite-pa": "mira",
+    "crfsuite-arow": "mira",
+}
+# What is not given, where that differs from Settings: an iteration of L-BFGS does less than a pass of the others.
+DEFAULTS = {"crf-lbfgs": {"epochs": 500, "patience": 20, "tolerance": 1e-5}}
+
 LEARNERS = {
     "sapo": Learner(threaded(sapo_pass), n_best=True),
     "sapo-avg": Learner(threaded(sapo_pass), averaged=True, n_best=True),

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack
 
 from sapo.corpus.labelled import Source
 from sapo.errors import SapoError, did_you_mean
-from sapo.learn import LEARNERS, Settings
+from sapo.learn import DEFAULTS, FLAT_LEARNERS, LEARNERS, BatchOptions, OnlineOptions, Settings
 from sapo.learn.settings import AUTO
 from sapo.neural.options import LAYERS, OPTION_NAMES, NeuralOptions
 from sapo.tags.missing import MISSING
@@ -117,6 +117,8 @@ class Plan:
     settings: Settings = field(default_factory=Settings)
     auto_rate: bool = True  # choose the start rate from the data
     network: NeuralOptions | None = None  # for a neural learner
+    batch: BatchOptions = field(default_factory=BatchOptions)  # for crf-lbfgs
+    online: OnlineOptions = field(default_factory=OnlineOptions)  # for crfsuite-ap, crfsuite-pa and crfsuite-arow
     l1_ratio: float = 0.0  # elastic net: add L1, with this fraction of the regulariser's strength
     checkpoint: str | Path | None = None  # save the state in this file after every pass
     resume: bool = False  # continue from the checkpoint, if it exists
@@ -147,6 +149,7 @@ def make_plan(
     labels = LabelOptions(**_take(given, LabelChoices.__annotations__))
     network = network_options(learner, _take(given, OPTION_NAMES))
     min_count = given.pop("min_count", 1)
+    given = {**DEFAULTS.get(learner, {}), **given}
     rate = given.get("rate", AUTO)
     auto_rate = isinstance(rate, str) and rate == AUTO
     if auto_rate:
@@ -167,8 +170,9 @@ def make_plan(
 
 def check_learner(name: str) -> None:
     """Raise SapoError unless there is a learner of this name, linear or neural."""
-    if name not in LEARNERS and name not in LAYERS:
-        raise SapoError(f"unknown learner '{name}'{did_you_mean(str(name), [*LEARNERS, *LAYERS])}")
+    known = [*LEARNERS, *FLAT_LEARNERS, *LAYERS]
+    if name not in known:
+        raise SapoError(f"unknown learner '{name}'{did_you_mean(str(name), known)}")
 
 
 def make_settings(values: Mapping[str, Any], *, others: Iterable[str] = ()) -> Settings:

@@ -150,7 +150,8 @@ def start(plan: Plan, data: TrainingData | None = None, *, told: Callable[[str],
     settings = plan.settings
     if plan.auto_rate:
         settings = dataclasses.replace(settings, rate=system.rate(data, settings))
-        say(f"start rate {settings.rate} ({system.rate_source})")
+        if system.rate_source:
+            say(f"start rate {settings.rate} ({system.rate_source})")
     return Run(plan, data, settings, system)
 
 
