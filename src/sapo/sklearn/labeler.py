@@ -147,10 +147,8 @@ class SequenceLabeler(FittedLabeler):
         """Return the F1 of spans, as conlleval counts it, if the labels mark spans; otherwise the token accuracy."""
         return self.evaluate(X, y).main[1]
 
-    @property
-    def tagger_(self) -> Tagger:
-        """The trained `sapo.Tagger`. Raise NotFittedError before `fit`."""
-        return self._trainer.tagger if "_trainer" in vars(self) else super().tagger_
+    def _trained(self) -> Tagger:
+        return self._trainer.tagger if "_trainer" in vars(self) else super()._trained()
 
     def _fit_pairs(
         self,
