@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sapo.learn.lbfgs import Function, Minimiser
+from sapo.learn.line_search import LineSearch
 
 
 def logistic(seed: int, *, samples: int = 60, size: int = 25, l2: float = 0.1) -> Function:
@@ -112,3 +113,22 @@ def test_a_function_that_is_not_finite_far_away_is_minimised_near_by() -> None:
         return float(((x - 1.5) ** 2).sum() * 100)
 
     assert minimised(function, 3).x == pytest.approx(np.full(3, 1.5), abs=1e-6)
+
+
+@pytest.mark.parametrize("step", [1e-3, 0.1, 1.0, 30.0, 1e4])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_line_search_ends_where_the_value_fell_and_the_way_is_flat(seed: int, step: float) -> None:
+    a, b, c = np.random.default_rng(seed).random(3) + 0.1
+
+    def value(t: float) -> tuple[float, float]:
+        """A function with several minima that falls at 0, and its slope."""
+        return a * t * t / 50 - b * t + c * np.cos(t), a * t / 25 - b - c * np.sin(t)
+
+    start, slope = value(0.0)
+    search = LineSearch(start, slope, step)
+    for _ in range(40):
+        found, steepness = value(search.step)
+        if search.is_good(found, steepness):
+            break
+    assert found <= start + 1e-4 * search.step * slope
+    assert abs(steepness) <= 0.9 * abs(slope)

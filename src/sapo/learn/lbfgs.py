@@ -13,10 +13,7 @@ import numpy as np
 
 from sapo.kernels import vectors
 from sapo.kernels.types import Doubles
-
-ENOUGH = 1e-4  # of the decrease that the slope promises, which a step must reach
-FLATTER = 0.9  # of the slope, at most, that a step may leave (without L1)
-SHORTER, LONGER = 0.5, 2.1  # factors of a step that is too long, or too short
+from sapo.learn.line_search import ENOUGH, LineSearch
 
 Function = Callable[[Doubles, Doubles], float]  # x, gradient (out): f(x)
 
@@ -95,22 +92,29 @@ class Minimiser:
         if not descent < 0:
             return False
         length = 1.0 if self.steps else 1.0 / _norm(slope)
-        orthant = np.where(self.x == 0, -slope, self.x) if self.l1 else None
+        if self.l1:
+            return self._search_orthant(function, slope, direction, length)
+        search, gradient = LineSearch(self.value, descent, length), np.empty_like(self.x)
+        for _ in range(self.trials):
+            x = self.x + search.step * direction
+            smooth = function(x, gradient)
+            if search.is_good(smooth, vectors.dot(direction, gradient)):
+                self._move(x, smooth, gradient)
+                return True
+        return False
+
+    def _search_orthant(self, function: Function, slope: Doubles, direction: Doubles, length: float) -> bool:
+        """The same with L1, where the way has corners: halve the step until the value has fallen enough."""
+        orthant = np.where(self.x == 0, -slope, self.x)
         before, gradient = self.value, np.empty_like(self.x)
         for _ in range(self.trials):
             x = self.x + length * direction
-            if orthant is not None:
-                x[x * orthant <= 0] = 0.0
-                descent = vectors.dot(slope, x - self.x) / length
+            x[x * orthant <= 0] = 0.0
             smooth = function(x, gradient)
-            value = self._value(x, smooth)
-            if not value <= before + ENOUGH * length * descent:  # so that what is not a number is too far, too
-                length *= SHORTER
-            elif orthant is None and vectors.dot(direction, gradient) < FLATTER * descent:
-                length *= LONGER
-            else:
+            if self._value(x, smooth) <= before + ENOUGH * vectors.dot(slope, x - self.x):
                 self._move(x, smooth, gradient)
                 return True
+            length /= 2
         return False
 
     def _move(self, x: Doubles, smooth: float, gradient: Doubles) -> None:
