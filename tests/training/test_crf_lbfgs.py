@@ -36,7 +36,7 @@ def ready() -> Sentences:
 
 def trained(data: Any, c1: float = 0.0, c2: float = 0.5, **changes: Any) -> Outcome:
     regulariser = {"regulariser": "l2", "strength": 2 * c2} if c2 else {"regulariser": "l1", "strength": c1}
-    fields = {"batch": BatchOptions(), "checkpoint": None, "resume": False, "dev": None, "labels": LabelOptions()}
+    fields = {"batch": None, "checkpoint": None, "resume": False, "dev": None, "labels": LabelOptions()}
     own = {name: changes.pop(name, value) for name, value in fields.items()}
     settings = Settings(**{"epochs": 2000, "patience": 2000, "tolerance": 1e-5, **regulariser, **changes})
     ratio = c1 / (2 * c2) if c2 else 0.0

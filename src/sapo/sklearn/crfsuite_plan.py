@@ -59,7 +59,7 @@ def crfsuite_plan(
     if algorithm == "l2sgd":  # a pass of SGD does more than an iteration of L-BFGS
         limit = UNLIMITED
     stopping = {"epochs": limit, "patience": limit, "all_pairs": bool(given.get("all_possible_states"))}
-    batch, online, ratio = BatchOptions(), OnlineOptions(), 0.0
+    batch, online, ratio = None, None, 0.0
     if algorithm in ("lbfgs", "l2sgd"):
         names = {"epsilon": "epsilon", "period": "period", "num_memories": "memories", "max_linesearch": "trials"}
         own = {name: given[key] for key, name in names.items() if key in given and key in USED[algorithm]}

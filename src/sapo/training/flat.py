@@ -6,11 +6,11 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.pairs import observed_pairs
 from sapo.errors import SapoError
 from sapo.learn import Settings
-from sapo.learn.batch_crf import BatchWeights, batch_pass
+from sapo.learn.batch_crf import BatchOptions, BatchWeights, batch_pass
 from sapo.learn.flat import FlatLayout, FlatOptions, flat_layout
 from sapo.learn.lbfgs import Minimiser
 from sapo.learn.loop import LearnerPass
-from sapo.learn.online import OnlineWeights, online_pass
+from sapo.learn.online import OnlineOptions, OnlineWeights, online_pass
 from sapo.training.data import TrainingData
 from sapo.training.label_lists import label_lists
 from sapo.training.plan import Plan
@@ -20,7 +20,7 @@ Begun = tuple[LearnerPass, BatchWeights | OnlineWeights, list[str]]  # the names
 
 def begin_batch(plan: Plan, data: TrainingData, settings: Settings) -> Begun:
     """Return the pass and the weights of `crf-lbfgs`. Raise SapoError where there is no objective to minimise."""
-    options, strength = plan.batch, settings.strength
+    options, strength = plan.batch or BatchOptions(), settings.strength
     if settings.regulariser == "group-lasso":
         raise SapoError(f"{plan.learner} is regularised by l2, l1 or none, not by group-lasso")
     if len(data.corpus.importance) and _differ_within_sentences(data.corpus):
@@ -43,8 +43,9 @@ def begin_online(plan: Plan, data: TrainingData, settings: Settings) -> Begun:
         )
     if len(data.corpus.importance):
         raise SapoError(f"{plan.learner} takes all sentences alike; leave out the weights of sentences and classes")
-    weights = OnlineWeights.zeros(plan.learner, _layout(data, settings, plan.online), plan.online)
-    return online_pass, weights, [str(plan.online)]
+    options = plan.online or OnlineOptions()
+    weights = OnlineWeights.zeros(plan.learner, _layout(data, settings, options), options)
+    return online_pass, weights, [str(options)]
 
 
 def _layout(data: TrainingData, settings: Settings, options: FlatOptions) -> FlatLayout:

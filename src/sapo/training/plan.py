@@ -117,8 +117,8 @@ class Plan:
     settings: Settings = field(default_factory=Settings)
     auto_rate: bool = True  # choose the start rate from the data
     network: NeuralOptions | None = None  # for a neural learner
-    batch: BatchOptions = field(default_factory=BatchOptions)  # for crf-lbfgs
-    online: OnlineOptions = field(default_factory=OnlineOptions)  # for crfsuite-ap, crfsuite-pa and crfsuite-arow
+    batch: BatchOptions | None = None  # for crf-lbfgs
+    online: OnlineOptions | None = None  # for crfsuite-ap, crfsuite-pa and crfsuite-arow
     l1_ratio: float = 0.0  # elastic net: add L1, with this fraction of the regulariser's strength
     checkpoint: str | Path | None = None  # save the state in this file after every pass
     resume: bool = False  # continue from the checkpoint, if it exists
