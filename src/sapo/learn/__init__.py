@@ -7,6 +7,7 @@ from sapo.learn.loop import DevSet, Observer, PassRecord, State, Stop, final_wei
 from sapo.learn.online import OnlineOptions
 from sapo.learn.sapo import sapo_pass
 from sapo.learn.settings import CHOICES, Settings
+from sapo.learn.sgd import SgdOptions
 from sapo.learn.start_rate import start_rate
 from sapo.learn.weights import Weights
 
@@ -24,6 +25,7 @@ __all__ = [
     "OnlineOptions",
     "PassRecord",
     "Settings",
+    "SgdOptions",
     "State",
     "Stop",
     "Weights",

@@ -24,6 +24,7 @@ class Learner:
 # Learners whose weights are one vector, each with the learner that goes on from its model with new sentences.
 FLAT_LEARNERS = {
     "crf-lbfgs": "crf",
+    "crfsuite-l2sgd": "crf",
     "crfsuite-ap": "perceptron",
     "crfsuite-pa": "mira",
     "crfsuite-arow": "mira",

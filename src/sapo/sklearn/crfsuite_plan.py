@@ -6,25 +6,26 @@ from typing import Any
 import numpy as np
 
 from sapo.errors import SapoError
-from sapo.learn import BatchOptions, OnlineOptions, Settings
+from sapo.learn import BatchOptions, OnlineOptions, Settings, SgdOptions
 from sapo.sklearn.sequences import LabelledSequences
 from sapo.training.plan import LabelOptions, Plan
 
 # For each algorithm the learner that stands for it, and how they differ.
 LEARNERS = {
     "lbfgs": ("crf-lbfgs", "the same objective and method"),
-    "l2sgd": ("crf-lbfgs", "the same objective, minimised by L-BFGS until it converges"),
+    "l2sgd": ("crfsuite-l2sgd", "the same objective and method"),
     "ap": ("crfsuite-ap", "the same method"),
     "pa": ("crfsuite-pa", "the same method"),
     "arow": ("crfsuite-arow", "the same method"),
 }
 UNLIMITED = 10_000  # iterations of L-BFGS; it converges long before
-MAX_ITERATIONS = {"lbfgs": UNLIMITED, "ap": 100, "pa": 100, "arow": 100}
+MAX_ITERATIONS = {"lbfgs": UNLIMITED, "l2sgd": 1000, "ap": 100, "pa": 100, "arow": 100}
 OF_ALL = {"algorithm", "min_freq", "all_possible_states", "all_possible_transitions", "max_iterations"}
 OF_ALL |= {"verbose", "model_filename", "keep_tempfiles"}
+CALIBRATION = ("calibration_eta", "calibration_rate", "calibration_samples", "calibration_candidates")
 USED = {
     "lbfgs": {"c1", "c2", "num_memories", "epsilon", "period", "delta", "max_linesearch"},
-    "l2sgd": {"c2", "period", "delta"},
+    "l2sgd": {"c2", "period", "delta", *CALIBRATION},
     "ap": {"epsilon"},
     "pa": {"epsilon", "pa_type", "c", "error_sensitive", "averaging"},
     "arow": {"epsilon", "variance", "gamma"},
@@ -55,18 +56,19 @@ def crfsuite_plan(
         "all_transitions": bool(given.get("all_possible_transitions")),
         "min_freq": _number(given, "min_freq", 0.0),
     }
-    limit = given.get("max_iterations", MAX_ITERATIONS.get(algorithm, UNLIMITED))
-    if algorithm == "l2sgd":  # a pass of SGD does more than an iteration of L-BFGS
-        limit = UNLIMITED
+    limit = given.get("max_iterations", MAX_ITERATIONS[algorithm])
     stopping = {"epochs": limit, "patience": limit, "all_pairs": bool(given.get("all_possible_states"))}
-    batch, online, ratio = None, None, 0.0
-    if algorithm in ("lbfgs", "l2sgd"):
+    batch, sgd, online, ratio = None, None, None, 0.0
+    if algorithm == "lbfgs":
         names = {"epsilon": "epsilon", "period": "period", "num_memories": "memories", "max_linesearch": "trials"}
-        own = {name: given[key] for key, name in names.items() if key in given and key in USED[algorithm]}
+        own = {name: given[key] for key, name in names.items() if key in given}
         batch = BatchOptions(**layout, **own)
-        delta = _number(given, "delta", 1e-5 if algorithm == "lbfgs" else 1e-6)
-        penalty, ratio = _penalty(_number(given, "c1", 0.0) if algorithm == "lbfgs" else 0.0, _number(given, "c2", 1.0))
-        settings = Settings(tolerance=delta, **penalty, **stopping)
+        penalty, ratio = _penalty(_number(given, "c1", 0.0), _number(given, "c2", 1.0))
+        settings = Settings(tolerance=_number(given, "delta", 1e-5), **penalty, **stopping)
+    elif algorithm == "l2sgd":
+        sgd = SgdOptions(**layout, **{name: given[name] for name in ("period", *CALIBRATION) if name in given})
+        penalty, _ = _penalty(0.0, _number(given, "c2", 1.0))
+        settings = Settings(tolerance=_number(given, "delta", 1e-6), **penalty, **stopping)
     else:
         own = {name: given[name] for name in USED[algorithm] if name in given}
         online = OnlineOptions(**layout, **own)
@@ -79,6 +81,7 @@ def crfsuite_plan(
         settings=settings,
         auto_rate=False,
         batch=batch,
+        sgd=sgd,
         online=online,
         l1_ratio=ratio,
     )

@@ -9,11 +9,10 @@ from sapo.encode.interface import Encoder
 from sapo.errors import SapoError
 from sapo.learn import FLAT_LEARNERS, LEARNERS, DevSet, Groups, Lasso, Learner, Settings, start_rate
 from sapo.learn.loop import LearnerPass
-from sapo.learn.online import METHODS
 from sapo.learn.settings import AUTO
 from sapo.neural.options import LAYERS, RATE, NeuralOptions, need_torch
 from sapo.training.data import TrainingData
-from sapo.training.flat import begin_batch, begin_online
+from sapo.training.flat import BEGINNINGS
 from sapo.training.label_lists import label_lists
 from sapo.training.plan import Plan, check_learner
 
@@ -106,7 +105,7 @@ class Flat:
 
     def begin(self, plan: Plan, data: TrainingData, settings: Settings) -> Beginning:
         encoder, labels = data.encoder, data.labels
-        one_pass, weights, names = (begin_online if self.name in METHODS else begin_batch)(plan, data, settings)
+        one_pass, weights, names = BEGINNINGS[self.name](plan, data, settings)
         n = Settings().n if settings.n == AUTO else settings.n
         settings = dataclasses.replace(settings, n=n, tolerance=0.0)  # the weights tell when to stop
         names = [self.name, f"transitions {encoder.transitions}", *names, *labels, str(data.gold.constraints)]

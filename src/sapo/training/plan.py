@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack
 
 from sapo.corpus.labelled import Source
 from sapo.errors import SapoError, did_you_mean
-from sapo.learn import DEFAULTS, FLAT_LEARNERS, LEARNERS, BatchOptions, OnlineOptions, Settings
+from sapo.learn import DEFAULTS, FLAT_LEARNERS, LEARNERS, BatchOptions, OnlineOptions, Settings, SgdOptions
 from sapo.learn.settings import AUTO
 from sapo.neural.options import LAYERS, OPTION_NAMES, NeuralOptions
 from sapo.tags.missing import MISSING
@@ -118,6 +118,7 @@ class Plan:
     auto_rate: bool = True  # choose the start rate from the data
     network: NeuralOptions | None = None  # for a neural learner
     batch: BatchOptions | None = None  # for crf-lbfgs
+    sgd: SgdOptions | None = None  # for crfsuite-l2sgd
     online: OnlineOptions | None = None  # for crfsuite-ap, crfsuite-pa and crfsuite-arow
     l1_ratio: float = 0.0  # elastic net: add L1, with this fraction of the regulariser's strength
     checkpoint: str | Path | None = None  # save the state in this file after every pass
