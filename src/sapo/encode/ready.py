@@ -10,6 +10,7 @@ corpus: it adds nothing to any score.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.feature_entries import Entries, Token
 from sapo.encode.strings import StringTable
-from sapo.kernels.types import Floats, Ints
+from sapo.kernels.types import Bools, Floats, Ints, Longs
 
 ROOM = 1000  # new features that a growing encoder has room for from the start
 REMEMBERED = 1_000_000  # entries that a session keeps
@@ -146,21 +147,29 @@ def build_feature_encoder(
     name = np.empty(len(found), np.int64)
     name[feature] = np.arange(len(feature))
     encoder = FeatureEncoder(StringTable(entries.names[entry] for entry in name[order].tolist()))
-    values = np.array(entries.values, np.float32)
-    return encoder, _encoded(row_of[feature][numbers], values[numbers], per_token, per_sentence, gold)
+    rows, values = row_of[feature][numbers], np.array(entries.values, np.float32)[numbers]
+    corpus = _encoded(rows, values, per_token, per_sentence, gold)
+    zero = (rows >= 0) & (values == 0)
+    if not zero.any():
+        return encoder, corpus
+    return encoder, replace(corpus, zero_offsets=_counted(zero, per_token), zero_rows=rows[zero])
 
 
 def _encoded(
     rows: Ints, values: Floats, per_token: list[int], per_sentence: list[int], gold: Ints | None
 ) -> EncodedCorpus:
     kept = (rows >= 0) & (values != 0)
-    kept_so_far = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
-    ends = np.cumsum([0, *per_token], dtype=np.int64)
     values = values[kept]
     return EncodedCorpus(
         np.cumsum([0, *per_sentence], dtype=np.int64),
-        kept_so_far[ends],
+        _counted(kept, per_token),
         rows[kept],
         np.empty(0, np.float32) if (values == 1).all() else values,
         np.empty(0, np.int32) if gold is None else gold,
     )
+
+
+def _counted(chosen: Bools, per_token: list[int]) -> Longs:
+    """Return where each token's share of what is chosen begins, and where the last ends."""
+    so_far = np.concatenate([np.zeros(1, np.int64), np.cumsum(chosen)])
+    return so_far[np.cumsum([0, *per_token], dtype=np.int64)]

@@ -35,6 +35,7 @@ USUAL = 2
 FEWEST, MOST = 20_000, 60_000  # tokens to try on
 SHARE = 8  # of larger sets of sentences a part of this size
 SMALL = 50_000  # tokens; a smaller set of sentences is divided twice
+PASSES = 10  # of a trial, at most: enough to tell which is the best
 SENTENCES = 40  # fewer are too few to tell anything
 BETTER = 0.25  # standard errors by which another choice must be better than the usual one
 
@@ -48,7 +49,7 @@ def choose_settings(
     usual = {
         "rate": rate,
         "strength": strength if l2 else settings.strength,
-        "decay": max(FALL ** (1 / settings.epochs), 1e-30),
+        "decay": FALL ** (1 / settings.epochs),
         "piece": PIECE,
         "average": AVERAGE,
     }
@@ -60,6 +61,9 @@ def choose_settings(
         dataclasses.replace(settings, rate=rate, strength=strength if l2 else settings.strength, threads=1)
         for rate, strength in BOLDNESS
     ]
+    if settings.epochs > PASSES:  # the rate falls as far in the end
+        faster = settings.decay ** (settings.epochs / PASSES)
+        trials = [dataclasses.replace(trial, epochs=PASSES, decay=faster) for trial in trials]
     best = _best_of(learner, data, trials, say)
     say(f"rate {best.rate}, strength {best.strength} (the best on held-out sentences)")
     return dataclasses.replace(settings, rate=best.rate, strength=best.strength)

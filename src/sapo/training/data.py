@@ -23,7 +23,7 @@ from sapo.encode.strings import StringTable, label_ids
 from sapo.encode.template import parse_templates
 from sapo.errors import SapoError
 from sapo.kernels.types import Bools, Floats
-from sapo.learn import DevSet, Weights
+from sapo.learn import FLAT_LEARNERS, DevSet, Weights
 from sapo.neural.options import Texts
 from sapo.tags import Notation, looks_like_spans, notation_of, refuse_missing
 from sapo.text import Evidence, Rules, rules_of
@@ -178,7 +178,8 @@ def _encode_features(plan: Plan, listed: list[Any], counted: Bools | None) -> Tr
     table = StringTable()
     ids = table.add([tag for sentence in tags for tag in sentence])
     encoder, corpus = build_feature_encoder(tokens, ids, min_count=plan.min_count)
-    scales = scales_of(corpus, encoder.features)
+    # a batch learner finds the same optimum in any case, and its regulariser means the values as they are
+    scales = scales_of(corpus, 0 if plan.learner in FLAT_LEARNERS else encoder.features)
     gold = make_gold(table.strings(), scaled(corpus, scales), plan.labels)
     dev = None if plan.dev is None else _feature_dev_set(encoder, plan.dev, gold, plan.labels.marks)
     if dev is not None:
