@@ -14,6 +14,7 @@ from sapo.kernels import update
 from sapo.learn import LEARNERS, Settings, State, Weights, learn, sapo_pass
 from sapo.learn.loop import draw_order, final_weights
 from sapo.learn.pieces import cut
+from sapo.search.lattice import no_bans
 
 PLAIN = Settings(n=3, strength=0.0, regulariser="none")
 
@@ -69,11 +70,22 @@ def test_candidates_are_counted_by_piece(tiny: Any) -> None:
 
 
 def test_pieces_have_the_length_asked_for_and_are_drawn_anew() -> None:
-    corpus = EncodedCorpus(np.array([0, 10_000]), np.zeros(10_001, np.int64), np.empty(0, np.int32))
-    first, second = cut(corpus, 8, 0, 1).cuts, cut(corpus, 8, 0, 2).cuts
+    corpus = EncodedCorpus(
+        np.array([0, 10_000]), np.zeros(10_001, np.int64), np.empty(0, np.int32), gold=np.zeros(10_000, np.int32)
+    )
+    first, second = cut(corpus, 8, 0, 1, no_bans(3)).cuts, cut(corpus, 8, 0, 2, no_bans(3)).cuts
     assert 10_000 / first.sum() == pytest.approx(8, rel=0.1)
     assert (first != second).any()
-    assert (first == cut(corpus, 8, 0, 1).cuts).all()
+    assert (first == cut(corpus, 8, 0, 1, no_bans(3)).cuts).all()
+
+
+def test_no_cut_goes_through_a_span() -> None:
+    gold = np.array([0, 1, 2, 2, 1, 0, -1, 2], np.int32)  # O, B, I; -1 is any tag
+    corpus = EncodedCorpus(np.array([0, 8]), np.zeros(9, np.int64), np.empty(0, np.int32), gold=gold)
+    bans = no_bans(3)
+    bans[3, 2] = -np.inf  # I does not begin a sentence
+    bans[4, 1] = -np.inf  # as if B could not end one
+    assert cut(corpus, 1, 0, 1, bans).cuts[1:].tolist() == [True, False, False, True, False, True, False]
 
 
 @pytest.mark.parametrize("regulariser", ["l2", "none"])

@@ -281,7 +281,7 @@ def run_pass(
     """
     order = draw_order(corpus, settings, epoch)
     if settings.piece:
-        corpus = cut(corpus, settings.piece, settings.seed, epoch)
+        corpus = cut(corpus, settings.piece, settings.seed, epoch, weights.bans)
     if settings.average and epoch == settings.averaged_from:
         weights.begin_average()
     rate = settings.rate_of(epoch)

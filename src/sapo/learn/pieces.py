@@ -11,14 +11,22 @@ from dataclasses import replace
 import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
+from sapo.kernels.types import Floats
 
 CUTS = 1  # keeps the cuts of a pass apart from its order
 
 
-def cut(corpus: EncodedCorpus, length: int, seed: int, epoch: int) -> EncodedCorpus:
+def cut(corpus: EncodedCorpus, length: int, seed: int, epoch: int, bans: Floats) -> EncodedCorpus:
     """Return the corpus with sentences cut at random into pieces of `length` tokens on average.
 
+    Where the tags mark spans, no cut goes through one: a piece that begins inside a span looks like a mistake. What may
+    not begin or end a sentence (see `bans` of Parameters) does not begin or end a piece.
     Each pass has its own generator, so that a resumed run cuts in the same places as one that never stopped.
     """
     rng = np.random.default_rng([seed, epoch, CUTS])
-    return replace(corpus, cuts=rng.random(corpus.tokens) * length < 1)
+    labels = bans.shape[1]
+    gold = corpus.gold
+    begins, ends = (np.append(row == 0, True)[np.maximum(gold, -1)] for row in bans[labels:])
+    cuts = rng.random(corpus.tokens) * length < 1
+    cuts[1:] &= begins[1:] & ends[:-1]
+    return replace(corpus, cuts=cuts)
