@@ -104,8 +104,8 @@ def test_ready_made_features_grow_too() -> None:
     grown = continue_training(tagger, second)
     assert grown.model.encoder.feature_names(range(4)) == ["w:a", "w:b", "w:c", "x"]
     assert [grown.tag(tokens) for tokens, _ in [*first, *second]] == [["A", "B"], ["C"]]
-    with pytest.raises(SapoError, match="ready-made features"):
-        continue_training(tagger, "file.txt")
+    with pytest.raises(SapoError, match="has no ready-made features"):
+        continue_training(tagger, sample_path("train"))
 
 
 def test_an_averaged_model_goes_on_from_its_average() -> None:

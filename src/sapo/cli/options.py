@@ -11,7 +11,7 @@ from sapo.errors import SapoError
 Files = Mapping[str, str | Path | None]
 
 format_option = click.option(
-    "--format", metavar="NAME", help="columns, conllu or jsonl; by default the ending of the name tells."
+    "--format", metavar="NAME", help="columns, conllu, jsonl or crfsuite. Default: inferred from the file extension."
 )
 label_option = click.option(
     "--label",

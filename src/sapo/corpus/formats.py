@@ -5,12 +5,24 @@ from pathlib import Path
 from types import ModuleType
 
 from sapo.corpus import columns as columns_format
-from sapo.corpus import conllu, jsonl
+from sapo.corpus import conllu, crfsuite, jsonl
 from sapo.corpus.blocks import Block, Sentence, block_sentences
 from sapo.errors import SapoError
 
-FORMATS: dict[str, ModuleType] = {"columns": columns_format, "conllu": conllu, "jsonl": jsonl}
-ENDINGS = {".conllu": "conllu", ".conll-u": "conllu", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
+FORMATS: dict[str, ModuleType] = {
+    "columns": columns_format,
+    "conllu": conllu,
+    "jsonl": jsonl,
+    "crfsuite": crfsuite,
+}
+ENDINGS = {
+    ".conllu": "conllu",
+    ".conll-u": "conllu",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".crfsuite": "crfsuite",
+}
 
 
 def format_of(path: str | Path, given: str | None = None) -> str:
@@ -54,7 +66,7 @@ def read(
 ) -> Iterator[Sentence]:
     """Read a corpus sentence by sentence, as Python strings.
 
-    `format` is columns, conllu or jsonl, inferred from the file extension by default. `label` says where the label is:
+    `format` is one of `FORMATS`, inferred from the file extension by default. `label` says where the label is:
     a column's number or name, a key of FEATS, upos+feats, or a key of JSONL. `columns` names the columns of a column
     file. Read a file without labels with `labelled=False`.
 

@@ -76,10 +76,18 @@ def read_blocks(
 
 
 def _block(batch: Sequence[Record], name: str, known: Sequence[str] = ()) -> Block:
+    ready = _have_features(batch, name)
     kept = _columns(batch, name, known)
     sentences = [record.sentence for record in batch]
     return block_from_sentences(
-        (Sentence({key: sentence.columns.get(key, ()) for key in kept}, sentence.tags) for sentence in sentences),
+        (
+            Sentence(
+                {key: sentence.columns.get(key, ()) for key in kept},
+                sentence.tags,
+                features=sentence.features if ready else None,
+            )
+            for sentence in sentences
+        ),
         name,
         JsonlOrigin(tuple(batch)),
     )
@@ -99,7 +107,18 @@ def _columns(batch: Sequence[Record], name: str, known: Sequence[str]) -> list[s
                 f"{name}:{line}: has no '{key}' for each token, which other lines have; "
                 "write such a list on every line, or on none"
             )
-    return [key for key in counts if counts[key] == len(full)] or ["word"]
+    found = [key for key in counts if counts[key] == len(full)]
+    return found or ([] if any(record.sentence.features is not None for record in batch) else ["word"])
+
+
+def _have_features(batch: Sequence[Record], name: str) -> bool:
+    """Return whether the sentences have ready-made features; raise SapoError if some have and some have not."""
+    without = [record.line for record in batch if record.sentence.features is None and len(record.sentence)]
+    if not without:
+        return any(record.sentence.features is not None for record in batch)
+    if len(without) < len(batch) and any(record.sentence.features is not None for record in batch):
+        raise SapoError(f"{name}:{without[0]}: has no list 'features' of each token, which other lines have")
+    return False
 
 
 def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
@@ -215,7 +234,7 @@ def retagged(block: Block, sentences: Sequence[Sentence], *, label: str, text: b
                 new.pop(key, None)
             new |= json.loads(write_sentence(sentence, text=True))
         elif not text:
-            new |= {"tokens": list(sentence.words), **tags}
+            new |= {"tokens": list(sentence.words), **tags} if sentence.columns else tags
         lines.append(json_line(new))
     return "".join(lines).encode()
 
@@ -227,7 +246,9 @@ def write_sentence(sentence: Sentence, *, text: bool = False, **_: Any) -> str:
     '{"text": "Anna sings", "spans": [{"start": 0, "end": 4, "label": "PER"}]}\n'
     """
     if not text:
-        record: dict[str, Any] = {"tokens": list(sentence.words)}
+        record: dict[str, Any] = {"tokens": list(sentence.words)} if sentence.columns else {}
+        if sentence.features is not None:
+            record["features"] = list(sentence.features)
         record.update((name, list(values)) for name, values in sentence.columns.items() if name != "word")
         if sentence.tags is not None:
             record["tags"] = list(sentence.tags)

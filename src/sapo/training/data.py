@@ -1,23 +1,26 @@
 """Read and encode the data of a training run: sentences, labels, constraints and the dev set."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sapo import kernels
 from sapo.corpus import LABEL, Block, Sentence, format_of
-from sapo.corpus.labelled import Source, read_labelled, read_pairs
+from sapo.corpus.labelled import Labelled, Source, read_labelled, read_pairs
 from sapo.encode.building import build_encoder
 from sapo.encode.encoded import EncodedCorpus, join_encoded
 from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.interface import Encoder
 from sapo.encode.pairs import observed_pairs
 from sapo.encode.presets import template_text
-from sapo.encode.ready import FeatureEncoder, build_feature_encoder
+from sapo.encode.ready import FeatureEncoder, build_feature_encoder, build_from_batches
 from sapo.encode.strings import StringTable, label_ids
 from sapo.encode.template import parse_templates
 from sapo.errors import SapoError
+from sapo.kernels.types import Ints
 from sapo.learn import DevSet, Weights
 from sapo.neural.options import Texts
 from sapo.tags import looks_like_spans, refuse_missing
@@ -93,6 +96,10 @@ def _encode_texts(plan: Plan, data: Source, keep_texts: bool) -> TrainingData:
     marks = plan.labels.marks
     reading = _reading(plan.reading)
     given = read_labelled(data, "training data", **reading)
+    if given.first.features is not None:
+        words = set(given.first.columns) - {LABEL}
+        if not words or (plan.template is None and not keep_texts):
+            return _encode_feature_blocks(plan, data, given, reading)
     kept = tuple(given.blocks) if keep_texts else ()
     template = default_template(given.first, marks) if plan.template is None else plan.template
     text, source = template_text(template)
@@ -119,7 +126,7 @@ def _encode_texts(plan: Plan, data: Source, keep_texts: bool) -> TrainingData:
     )
 
 
-def encoded_dev_set(encoder: TemplateEncoder, blocks: Iterable[Block], gold: Gold) -> DevSet:
+def encoded_dev_set(encoder: TemplateEncoder | FeatureEncoder, blocks: Iterable[Block], gold: Gold) -> DevSet:
     """Return labelled sentences as a dev set, encoded with the features of the training data."""
     session, labels = encoder.session(), list(gold.outer)
     parts = [session.encode(block, label_ids(block, labels)) for block in blocks]
@@ -161,6 +168,31 @@ def _encode_features(plan: Plan, listed: list[Any]) -> TrainingData:
     gold = make_gold(table.strings(), corpus, plan.labels)
     dev = None if plan.dev is None else _feature_dev_set(encoder, plan.dev, gold, plan.labels.marks)
     return TrainingData(encoder, gold, {}, "ready-made features", dev, plan.labels.missing)
+
+
+def _encode_feature_blocks(plan: Plan, data: Source, given: Labelled, reading: dict[str, Any]) -> TrainingData:
+    """Encode the ready-made features of a file. A template, if given, would need words."""
+    if plan.template is not None:
+        raise SapoError(f"{given.name}: has ready-made features and no words; leave the template out")
+    kernels.compile_kernels()
+    table = StringTable()
+    numbers = [np.empty(0, np.int32)]
+    encoder, corpus = build_from_batches(_numbered(given.blocks, table, numbers), min_count=plan.min_count)
+    gold = make_gold(table.strings(), replace(corpus, gold=np.concatenate(numbers)), plan.labels)
+    dev_set = None
+    if plan.dev is not None:
+        dev_given = read_labelled(plan.dev, "dev data", **reading)
+        dev_set = encoded_dev_set(encoder, dev_given.blocks, gold)
+        refuse_missing(dev_set.labels, plan.labels.marks, dev_given.name)
+    reader = _reader(data, given.first, reading)
+    return TrainingData(encoder, gold, reader, "ready-made features", dev_set, plan.labels.missing)
+
+
+def _numbered(blocks: Iterable[Block], table: StringTable, numbers: list[Ints]) -> Iterator[Block]:
+    """Yield the blocks, and append the numbers of their labels."""
+    for block in blocks:
+        numbers.append(table.add_fields(*block.column(LABEL)))
+        yield block
 
 
 def _feature_dev_set(encoder: FeatureEncoder, dev: Source, gold: Gold, marks: Sequence[str]) -> DevSet:

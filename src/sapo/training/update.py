@@ -167,17 +167,13 @@ class Trainer:
     def _grow(self, data: Source, labels: StringTable, **reading: Any) -> EncodedCorpus:
         """Return the new sentences, encoded, after adding their features to the encoder."""
         encoder = self._encoder
-        if encoder.columns:
+        if encoder.columns or isinstance(data, str | Path):
             if isinstance(data, str | Path):
                 reading = self.tagger.reading(data, reading)
             elif self._kept.reader.get("columns"):
                 reading["columns"] = [column for column in self._kept.reader["columns"] if column != LABEL]
             blocks = read_labelled(data, "new data", **reading).blocks
             return join_encoded([encoder.grow(block, labels.add_fields(*block.column(LABEL))) for block in blocks])
-        if isinstance(data, str | Path):
-            raise SapoError(
-                "this model was trained on ready-made features; give pairs of features and tags, not a file"
-            )
         tokens, tags = read_pairs(list(data), "new data")
         if not tokens:
             raise SapoError("new data: holds no sentence")
