@@ -1,17 +1,21 @@
 """Options that several commands share."""
 
 import sys
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
-from sapo.errors import SapoError
+from sapo.errors import DataWarning, SapoError
 
 Files = Mapping[str, str | Path | None]
 
 format_option = click.option(
-    "--format", metavar="NAME", help="columns, conllu, jsonl or crfsuite. Default: inferred from the file extension."
+    "--format",
+    metavar="NAME",
+    help="columns, conllu, jsonl, crfsuite, doccano, prodigy, label-studio, brat or spacy. "
+    "Default: inferred from the file extension.",
 )
 label_option = click.option(
     "--label",
@@ -23,7 +27,15 @@ label_option = click.option(
 columns_option = click.option(
     "--columns", metavar="NAMES", help="Names of the columns, as word,pos,label. Default: word,pos,chunk,c3,..."
 )
-quiet_option = click.option("--quiet", "-q", is_flag=True, help="Say nothing but errors.")
+
+
+def _quieten(context: click.Context, option: click.Parameter, quiet: bool) -> bool:
+    if quiet:
+        warnings.simplefilter("ignore", DataWarning)
+    return quiet
+
+
+quiet_option = click.option("--quiet", "-q", is_flag=True, callback=_quieten, help="Say nothing but errors.")
 
 
 def split_names(columns: str | None) -> list[str] | None:

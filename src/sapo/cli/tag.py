@@ -62,7 +62,7 @@ def tag_command(
 
     docs/probabilities.md explains each probability.
     """
-    from sapo.corpus.files import write_file
+    from sapo.corpus.formats import format_of, open_output
     from sapo.tagger.output import Output, tagged_file
     from sapo.tagger.tagger import Tagger
 
@@ -75,7 +75,7 @@ def tag_command(
         tagger = tagger.with_bias(name, value)
     ticker = Ticker(quiet)
     results = tagged_file(tagger, input, asked, format=format, label=label)
-    with write_file(output) as stream:
+    with open_output(output, format_of(input, format)) as stream:
         for tokens, text in results:
             stream.write(text)
             stream.flush()

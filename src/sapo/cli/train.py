@@ -120,6 +120,7 @@ def _parse(options: dict[str, Any]) -> dict[str, Any]:
 
 def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path | None) -> None:
     """Raise SapoError if a file cannot be read or written, before any work is done."""
+    from sapo.corpus import format_of
     from sapo.corpus.files import check_readable, check_writable
     from sapo.encode.presets import PRESETS
 
@@ -141,7 +142,10 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
     refuse_same_file(inputs, {"-o": output, "--checkpoint": plan.checkpoint, "--log": log})
     for source in (train, dev, rules, continued):
         if isinstance(source, str | Path):
-            check_readable(source)
+            if source in (train, dev) and Path(source).is_dir():
+                format_of(source, plan.reading.get("format"))  # some formats are directories
+            else:
+                check_readable(source)
 
 
 def _train(plan: "Plan", log: Path | None, quiet: bool) -> "Outcome":

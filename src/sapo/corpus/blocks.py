@@ -91,17 +91,26 @@ class Sentence:
         return self.columns.get("word", next(iter(self.columns.values()), ()))
 
 
-def block_from_sentences(sentences: Iterable[Sentence], name: str = "corpus", origin: Origin | None = None) -> Block:
+def block_from_sentences(
+    sentences: Iterable[Sentence],
+    name: str = "corpus",
+    origin: Origin | None = None,
+    *,
+    columns: tuple[str, ...] = ("word",),
+    labelled: bool = False,
+) -> Block:
     """Return sentences with the same columns as one block; their tags become the column 'label'.
+
+    `columns` and `labelled` say what a block without sentences has.
 
     >>> block = block_from_sentences([Sentence({"word": ("a", "dog")}, ("DT", "NN"))])
     >>> block.columns, block.strings("label"), block.place_of(1)
     (('word', 'label'), ['DT', 'NN'], 'corpus: sentence 1, token 2')
     """
     listed = list(sentences)
-    columns = tuple(listed[0].columns) if listed else ("word",)
-    labelled = bool(listed) and listed[0].tags is not None
-    ready = bool(listed) and all(sentence.features is not None for sentence in listed)
+    if listed:
+        columns, labelled = tuple(listed[0].columns), listed[0].tags is not None
+    ready = all(sentence.features is not None for sentence in listed) and (bool(listed) or not columns)
     pieces: list[bytes] = []
     lengths = []
     for number, sentence in enumerate(listed, 1):

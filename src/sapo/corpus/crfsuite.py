@@ -108,11 +108,9 @@ def _block(first_line: int, lines: list[bytes], attributes: Attributes, labelled
         places.append(at)
         features.append(token)
         labels.append(label)
-    block = block_from_sentences(sentences or [Sentence({}, () if labelled else None, features=())], name)
-    offsets = block.offsets if sentences else np.zeros(1, np.int64)
+    offsets = np.cumsum([0, *(len(sentence) for sentence in sentences)], dtype=np.int64)
     origin = AttributeOrigin(first_line, tuple(lines), np.array(places, np.int64), offsets)
-    features_of = block.features if sentences else ()
-    return Block(name, block.columns, block.data, block.starts, block.ends, offsets, origin, features_of)
+    return block_from_sentences(sentences, name, origin, columns=(), labelled=labelled)
 
 
 def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:

@@ -1,19 +1,24 @@
 """Find the format of a file, with its reader and writer."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
+from typing import Any, BinaryIO
 
 from sapo.corpus import columns as columns_format
 from sapo.corpus import conllu, crfsuite, jsonl
 from sapo.corpus.blocks import Block, Sentence, block_sentences
+from sapo.corpus.exchange import TOOLS
+from sapo.corpus.exchange.outputs import COLLECTED, open_collected
+from sapo.corpus.files import write_file
 from sapo.errors import SapoError
 
-FORMATS: dict[str, ModuleType] = {
+FORMATS: dict[str, Any] = {  # modules, or objects with the same functions
     "columns": columns_format,
     "conllu": conllu,
     "jsonl": jsonl,
     "crfsuite": crfsuite,
+    **TOOLS,
 }
 ENDINGS = {
     ".conllu": "conllu",
@@ -22,6 +27,8 @@ ENDINGS = {
     ".ndjson": "jsonl",
     ".json": "jsonl",
     ".crfsuite": "crfsuite",
+    ".spacy": "spacy",
+    ".ann": "brat",
 }
 
 
@@ -35,8 +42,24 @@ def format_of(path: str | Path, given: str | None = None) -> str:
         if given not in FORMATS:
             raise SapoError(f"unknown format '{given}'; known: {', '.join(FORMATS)}")
         return given
+    if Path(path).is_dir():
+        return _format_of_directory(Path(path))
     suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
     return ENDINGS.get(suffixes[-1], "columns") if suffixes else "columns"
+
+
+def _format_of_directory(path: Path) -> str:
+    if next(path.rglob("*.ann"), None) is not None:
+        return "brat"
+    raise SapoError(f"{path}: is a directory, not a file")
+
+
+@contextmanager
+def open_output(path: str | Path, format: str) -> Iterator[BinaryIO]:
+    """Open a stream for what a format writes. The result is a file, whole or not at all; for BRAT, a new directory."""
+    opened = open_collected(path, format) if format in COLLECTED else write_file(path)
+    with opened as stream:
+        yield stream
 
 
 def read_blocks(

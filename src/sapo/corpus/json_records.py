@@ -53,9 +53,11 @@ def _parse(line: bytes, place: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise SapoError(f"{place}: not JSON ({error})") from None
+        hint = "; use --format label-studio for its exports" if line.lstrip().startswith(b"[") else ""
+        raise SapoError(f"{place}: not JSON ({error}){hint}") from None
     if not isinstance(record, dict):
-        raise SapoError(f'{place}: expected an object such as {{"tokens": [...]}}, found {type(record).__name__}')
+        hint = "; use --format label-studio for its exports" if isinstance(record, list) else ""
+        raise SapoError(f'{place}: expected an object such as {{"tokens": [...]}}, found {type(record).__name__}{hint}')
     return record
 
 
@@ -117,7 +119,8 @@ def _strings(value: object, key: str, place: str) -> list[str]:
         raise SapoError(f"{place}: '{key}' must be a list of strings, found {value!r:.60}")
     for item in value:
         if not isinstance(item, str):
-            raise SapoError(f"{place}: '{key}' must be a list of strings, found {item!r:.60} in it")
+            hint = "; use --format prodigy for its files" if isinstance(item, dict) and "start" in item else ""
+            raise SapoError(f"{place}: '{key}' must be a list of strings, found {item!r:.60} in it{hint}")
     return value
 
 
@@ -125,7 +128,9 @@ def _char_spans(record: dict[str, Any], place: str) -> list[CharSpan]:
     """Return the spans under 'spans' or 'entities', written as objects or as [start, end, label]."""
     spans = record.get("spans", record.get("entities"))
     if not isinstance(spans, list):
-        raise SapoError(f"{place}: has no list 'spans'; known here: {', '.join(record)}")
+        doccano = any(isinstance(record.get(key), list) for key in ("label", "labels"))
+        hint = "; use --format doccano for its exports" if doccano else ""
+        raise SapoError(f"{place}: has no list 'spans'; known here: {', '.join(record)}{hint}")
     found = []
     for span in spans:
         if isinstance(span, dict):
@@ -136,5 +141,6 @@ def _char_spans(record: dict[str, Any], place: str) -> list[CharSpan]:
             case [int(start), int(end), str(kind)]:
                 found.append(CharSpan(start, end, kind))
             case _:
-                raise SapoError(f'{place}: a span must have "start", "end" and "label", found {span!r:.80}')
+                hint = "; use --format doccano for its exports" if "start_offset" in str(span) else ""
+                raise SapoError(f'{place}: a span must have "start", "end" and "label", found {span!r:.80}{hint}')
     return found

@@ -255,7 +255,7 @@ def write_sentence(sentence: Sentence, *, text: bool = False, **_: Any) -> str:
         return json_line(record)
     running, offsets = sentence.text, sentence.offsets
     if running is None or offsets is None:
-        running, offsets = _join(sentence.words)
+        running, offsets = joined(sentence.words)
     record = {"text": running}
     if sentence.tags is not None:
         strange = [tag for tag in sentence.tags if tag != "O" and tag[1:2] != "-"]
@@ -265,8 +265,12 @@ def write_sentence(sentence: Sentence, *, text: bool = False, **_: Any) -> str:
     return json_line(record)
 
 
-def _join(words: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Return words joined by blanks, with the start and end of each."""
+def joined(words: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """Return words joined by blanks, with the start and end of each.
+
+    >>> joined(["New", "York"])
+    ('New York', ((0, 3), (4, 8)))
+    """
     offsets = []
     at = 0
     for word in words:

@@ -18,7 +18,7 @@ from sapo.tags.missing import MISSING
 class ReadingOptions(TypedDict, total=False):
     """How to read files."""
 
-    format: str | None  # columns, conllu, jsonl or crfsuite; default: inferred from the file extension
+    format: str | None  # one of sapo.corpus.FORMATS; default: inferred from the file extension
     label: str | int | None  # the column of the labels, by name or number
     columns: Sequence[str] | None  # the names of the columns
 
