@@ -53,3 +53,19 @@ def test_what_is_changed_is_told_in_one_line_and_not_with_quiet(run: Run, tmp_pa
     assert told == [f"sapo: warning: {source}:1: {cut}", f"1 sentences written to {target}"]
     assert target.read_text() == "pre\tO\nTokyo\tB-LOC\n\n"
     assert run("convert", source, target, "--from", "doccano", "-q").stderr == ""
+
+
+def test_every_command_takes_an_encoding(run: Run, tmp_path: Path) -> None:
+    path, model, out = tmp_path / "a.txt", tmp_path / "m.sapo", tmp_path / "b.txt"
+    path.write_bytes("Köln LOC\nist O\n".encode("latin-1"))
+    told = run("train", path, "-o", model, "-q", ends=2).stderr
+    assert told.endswith(
+        "it looks like latin-1: use --encoding latin-1, or convert it with iconv -f latin-1 -t utf-8\n"
+    )
+    encoding = ("--encoding", "latin-1")
+    run("train", path, "--dev", path, "-e", "1", "-o", model, "-q", *encoding)
+    assert run("tag", model, path, *encoding).stdout.startswith("Köln LOC ")
+    assert "token accuracy" in run("eval", path, "-m", model, *encoding).stdout.replace("accuracy:", "token accuracy")
+    run("convert", path, out, "-q", *encoding)
+    assert out.read_text(encoding="utf-8") == "Köln LOC\nist O\n"
+    run("train", path, "--continue", model, "-o", model, "-q", *encoding)

@@ -17,6 +17,9 @@ format_option = click.option(
     help="columns, conllu, jsonl, crfsuite, doccano, prodigy, label-studio, brat or spacy. "
     "Default: inferred from the file extension.",
 )
+encoding_option = click.option(
+    "--encoding", metavar="NAME", help="The encoding of the input, such as latin-1, utf-16 or euc-jp. Default: utf-8."
+)
 label_option = click.option(
     "--label",
     metavar="COLUMN",

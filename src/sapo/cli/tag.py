@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sapo.cli.labels import parse_numbers
-from sapo.cli.options import announce_compiling, format_option, quiet_option, refuse_same_file
+from sapo.cli.options import announce_compiling, encoding_option, format_option, quiet_option, refuse_same_file
 from sapo.cli.ticker import Ticker
 from sapo.errors import SapoError
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @click.option("--exact", is_flag=True, help="Look at all labels; for models trained with --exact or few labels.")
 @click.option("--threads", default=1, show_default=True, help="Tag in several threads; the result is the same.")
 @format_option
+@encoding_option
 @click.option(
     "--label", metavar="COLUMN", help="Where the tag goes in CoNLL-U: upos, xpos, feats, upos+feats or a key of FEATS."
 )
@@ -46,6 +47,7 @@ def tag_command(
     input: str,
     output: str,
     format: str | None,
+    encoding: str | None,
     label: str | None,
     bias_o: float | None,
     bias: tuple[str, ...],
@@ -74,7 +76,7 @@ def tag_command(
     for name, value in _biases(bias, bias_o).items():
         tagger = tagger.with_bias(name, value)
     ticker = Ticker(quiet)
-    results = tagged_file(tagger, input, asked, format=format, label=label)
+    results = tagged_file(tagger, input, asked, format=format, label=label, encoding=encoding)
     with open_output(output, format_of(input, format)) as stream:
         for tokens, text in results:
             stream.write(text)

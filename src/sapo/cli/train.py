@@ -12,6 +12,7 @@ from sapo.cli.neural import neural_options
 from sapo.cli.options import (
     announce_compiling,
     columns_option,
+    encoding_option,
     format_option,
     label_option,
     quiet_option,
@@ -41,6 +42,7 @@ PATH = click.Path(path_type=Path)
     help="A preset (chunking-best, pos-best, ner ...) or a template file (CRF++ files too). Default: by the columns.",
 )
 @format_option
+@encoding_option
 @label_option
 @columns_option
 @click.option("--min-count", default=1, show_default=True, help="Leave out features that occur less often.")
@@ -207,7 +209,7 @@ def _continue(plan: "Plan", given: dict[str, Any], log: Path | None, model: Path
     progress = make_progress(shown, quiet=quiet)
     trainer = Trainer(Tagger.load(model))
     progress.say(f"going on from {model} with {plan.data}")
-    of_data = {name: given.get(name) for name in ("format", "label", "columns", "missing", "class_weight")}
+    of_data = {name: given.get(name) for name in ("format", "encoding", "label", "columns", "missing", "class_weight")}
     with progress.running(None, 0):
         trainer.update(str(plan.data), observers=[progress], **of_data, **settings)
     progress.say(str(trainer.stopped))

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 from sapo.corpus import columns as columns_format
 from sapo.corpus import conllu, crfsuite, jsonl
 from sapo.corpus.blocks import Block, Sentence, block_sentences
+from sapo.corpus.encodings import with_encoding
 from sapo.corpus.exchange import TOOLS
 from sapo.corpus.exchange.outputs import COLLECTED, open_collected
 from sapo.corpus.files import write_file
@@ -44,7 +45,7 @@ def format_of(path: str | Path, given: str | None = None) -> str:
         return given
     if Path(path).is_dir():
         return _format_of_directory(Path(path))
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in (".gz", ".zip")]
     return ENDINGS.get(suffixes[-1], "columns") if suffixes else "columns"
 
 
@@ -69,13 +70,15 @@ def read_blocks(
     label: str | None = None,
     columns: Sequence[str] | None = None,
     labelled: bool = True,
+    encoding: str | None = None,
 ) -> Iterator[Block]:
     """Read a corpus as bytes, in blocks of some thousand tokens.
 
     The arguments are those of `read`.
     """
     reader = FORMATS[format_of(path, format)]
-    blocks: Iterator[Block] = reader.read_blocks(path, label=label, columns=columns, labelled=labelled)
+    encoded = path if encoding is None else with_encoding(path, encoding)
+    blocks: Iterator[Block] = reader.read_blocks(encoded, label=label, columns=columns, labelled=labelled)
     return blocks
 
 
@@ -86,19 +89,21 @@ def read(
     label: str | None = None,
     columns: Sequence[str] | None = None,
     labelled: bool = True,
+    encoding: str | None = None,
 ) -> Iterator[Sentence]:
     """Read a corpus sentence by sentence, as Python strings.
 
     `format` is one of `FORMATS`, inferred from the file extension by default. `label` says where the label is:
     a column's number or name, a key of FEATS, upos+feats, or a key of JSONL. `columns` names the columns of a column
-    file. Read a file without labels with `labelled=False`.
+    file. Read a file without labels with `labelled=False`. `encoding` is that of a file that is not UTF-8: latin-1.
 
     >>> from sapo.corpus.sample import sample_path
     >>> next(read(sample_path("train"))).words[:3]
     ('The', 'miners', 'laid')
     """
     chosen = format_of(path, format)
-    for block in read_blocks(path, format=chosen, label=label, columns=columns, labelled=labelled):
+    how: dict[str, Any] = {"label": label, "columns": columns, "labelled": labelled, "encoding": encoding}
+    for block in read_blocks(path, format=chosen, **how):
         yield from sentences_of(block, chosen)
 
 

@@ -25,7 +25,13 @@ class Output:
 
 
 def tagged_file(
-    tagger: Tagger, path: str | Path, output: Output, *, format: str | None = None, label: str | None = None
+    tagger: Tagger,
+    path: str | Path,
+    output: Output,
+    *,
+    format: str | None = None,
+    label: str | None = None,
+    encoding: str | None = None,
 ) -> Iterator[tuple[int, bytes]]:
     """Tag a file; yield the number of tokens of each block, and the bytes to write.
 
@@ -38,7 +44,7 @@ def tagged_file(
         raise SapoError(
             "this model was not trained on CoNLL-U: tell with --label where its tags go (upos, xpos, Chunk)"
         )
-    blocks = _checked(tagger.read_blocks(path, format=chosen, label=label), tagger.labels)
+    blocks = _checked(tagger.read_blocks(path, format=chosen, label=label, encoding=encoding), tagger.labels)
     found, write = _decoded(tagger, blocks, output, FORMATS[chosen])
     for block, result in found:
         yield int(block.offsets[-1]), write(block, result)

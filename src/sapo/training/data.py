@@ -139,6 +139,7 @@ def _reading(given: ReadingOptions) -> dict[str, Any]:
         "format": given.get("format"),
         "label": None if label is None else str(label),
         "columns": given.get("columns"),
+        "encoding": given.get("encoding"),
     }
 
 

@@ -84,6 +84,7 @@ class Trainer:
         format: str | None = None,
         label: str | int | None = None,
         columns: Sequence[str] | None = None,
+        encoding: str | None = None,
         observers: Sequence[Observer] = (),
         missing: str | None = None,
         sample_weight: Sequence[float] | None = None,
@@ -100,7 +101,7 @@ class Trainer:
         learner, chosen = self._settings(settings)
         labels = self._labels.copy()
         try:
-            corpus = self._grow(sentences, labels, format=format, label=label, columns=columns)
+            corpus = self._grow(sentences, labels, format=format, label=label, columns=columns, encoding=encoding)
         finally:  # features that were read before an error exist now, and need weights, even if these are zero
             self._weights.add_features(self._encoder.features, self._encoder.edge_features)
             self.tagger.model = self._model()

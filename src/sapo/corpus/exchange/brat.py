@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sapo.corpus.char_spans import CharSpan
+from sapo.corpus.encodings import EncodedPath, with_encoding
 from sapo.corpus.exchange.documents import Document
 from sapo.corpus.exchange.format import Found, Reading
 from sapo.corpus.exchange.notices import Notices
@@ -36,8 +37,9 @@ def read_documents(reading: Reading) -> Iterator[Document]:
         raise SapoError(f"{path}: no such file")
     else:
         texts, folder = [path.with_suffix(".txt")], path.parent
+    encoding = reading.path.encoding if isinstance(reading.path, EncodedPath) else None
     for text_path in texts:
-        text = _content(text_path)
+        text = _content(text_path, encoding)
         ann_path = text_path.with_suffix(".ann")
         source: dict[str, Any] = {"name": text_path.relative_to(folder).with_suffix("").as_posix()}
         spans: list[CharSpan] = []
@@ -45,14 +47,14 @@ def read_documents(reading: Reading) -> Iterator[Document]:
             if not ann_path.exists():
                 reading.notices.leave_out("documents without a .ann file")
                 continue
-            spans, source["others"] = _annotations(ann_path, text, reading.notices)
+            spans, source["others"] = _annotations(ann_path, text, encoding, reading.notices)
         others = ("relations, events and notes",) if source.get("others") else ()
         yield Document(str(text_path), 1, text, tuple(spans), source=source, other_keys=others)
 
 
-def _content(path: Path) -> str:
+def _content(path: Path, encoding: str | None) -> str:
     size, pieces = 0, []
-    for chunk in read_chunks(path):
+    for chunk in read_chunks(with_encoding(path, encoding)):
         size += len(chunk)
         if size > LARGEST:
             raise SapoError(f"{path}: larger than {LARGEST >> 20} MB; split the document")
@@ -62,10 +64,10 @@ def _content(path: Path) -> str:
     return data.decode()
 
 
-def _annotations(path: Path, text: str, notices: Notices) -> tuple[list[CharSpan], list[str]]:
+def _annotations(path: Path, text: str, encoding: str | None, notices: Notices) -> tuple[list[CharSpan], list[str]]:
     """Return the spans of a file, and all its other lines."""
     spans, others = [], []
-    for number, line in enumerate(_content(path).split("\n"), 1):
+    for number, line in enumerate(_content(path, encoding).split("\n"), 1):
         line = line.rstrip("\r")
         if not line.startswith("T"):
             if line.strip():

@@ -75,12 +75,15 @@ def read_array(path: str | Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
 
 def _texts(path: str | Path, name: str) -> Iterator[tuple[str, bool]]:
     decoder = codecs.getincrementaldecoder("utf-8")()
+    line, chunk = 1, b""
     try:
         for chunk in read_chunks(path):
             yield decoder.decode(chunk), False
+            line += chunk.count(b"\n")
         yield decoder.decode(b"", final=True), True
-    except UnicodeDecodeError as error:
-        raise SapoError(f"{name}: not UTF-8 ({error.reason})") from None
+    except UnicodeDecodeError:
+        check_utf8(chunk, name, line)
+        raise SapoError(f"{name}:{line}: not UTF-8") from None
 
 
 def _object(value: object, place: str) -> dict[str, Any]:
