@@ -69,3 +69,14 @@ def test_every_command_takes_an_encoding(run: Run, tmp_path: Path) -> None:
     run("convert", path, out, "-q", *encoding)
     assert out.read_text(encoding="utf-8") == "Köln LOC\nist O\n"
     run("train", path, "--continue", model, "-o", model, "-q", *encoding)
+
+
+def test_tables_train_and_are_tagged(run: Run, export: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="pyarrow is an extra; make test installs it")
+    table, model, out = tmp_path / "a.parquet", tmp_path / "m.sapo", tmp_path / "b.parquet"
+    run("convert", export, table, "--from", "doccano", "-q")
+    run("train", table, "-e", "5", "-o", model, "-q")
+    run("tag", model, table, "-o", out, "-q")
+    assert "FB1" in run("eval", table, "-m", model).stdout
+    run("convert", out, tmp_path / "b.txt", "-q")
+    run("tag", model, table, "--nbest", "2", "-o", out, "-q")

@@ -5,13 +5,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from sapo.corpus import arrow, conllu, crfsuite, jsonl
 from sapo.corpus import columns as columns_format
-from sapo.corpus import conllu, crfsuite, jsonl
 from sapo.corpus.blocks import Block, Sentence, block_sentences
 from sapo.corpus.encodings import with_encoding
 from sapo.corpus.exchange import TOOLS
 from sapo.corpus.exchange.outputs import COLLECTED, open_collected
 from sapo.corpus.files import write_file
+from sapo.corpus.tables import is_table, table_blocks
 from sapo.errors import SapoError
 
 FORMATS: dict[str, Any] = {  # modules, or objects with the same functions
@@ -19,6 +20,7 @@ FORMATS: dict[str, Any] = {  # modules, or objects with the same functions
     "conllu": conllu,
     "jsonl": jsonl,
     "crfsuite": crfsuite,
+    "arrow": arrow,
     **TOOLS,
 }
 ENDINGS = {
@@ -29,6 +31,8 @@ ENDINGS = {
     ".json": "jsonl",
     ".crfsuite": "crfsuite",
     ".spacy": "spacy",
+    ".parquet": "arrow",
+    ".arrow": "arrow",
     ".ann": "brat",
 }
 
@@ -52,6 +56,8 @@ def format_of(path: str | Path, given: str | None = None) -> str:
 def _format_of_directory(path: Path) -> str:
     if next(path.rglob("*.ann"), None) is not None:
         return "brat"
+    if any(next(path.glob(name), None) for name in ("dataset_*.json", "*.arrow", "*.parquet")):
+        return "arrow"
     raise SapoError(f"{path}: is a directory, not a file")
 
 
@@ -72,10 +78,12 @@ def read_blocks(
     labelled: bool = True,
     encoding: str | None = None,
 ) -> Iterator[Block]:
-    """Read a corpus as bytes, in blocks of some thousand tokens.
+    """Read a corpus as bytes, in blocks of some thousand tokens. It may also be a table of Python.
 
     The arguments are those of `read`.
     """
+    if not isinstance(path, str | Path) and is_table(path):
+        return table_blocks(path, label=label, columns=columns, labelled=labelled)
     reader = FORMATS[format_of(path, format)]
     encoded = path if encoding is None else with_encoding(path, encoding)
     blocks: Iterator[Block] = reader.read_blocks(encoded, label=label, columns=columns, labelled=labelled)
@@ -93,6 +101,8 @@ def read(
 ) -> Iterator[Sentence]:
     """Read a corpus sentence by sentence, as Python strings.
 
+    `path` is a file, or a table of pandas, polars, Arrow or Hugging Face; see `sapo.corpus.tables`.
+
     `format` is one of `FORMATS`, inferred from the file extension by default. `label` says where the label is:
     a column's number or name, a key of FEATS, upos+feats, or a key of JSONL. `columns` names the columns of a column
     file. Read a file without labels with `labelled=False`. `encoding` is that of a file that is not UTF-8: latin-1.
@@ -101,7 +111,7 @@ def read(
     >>> next(read(sample_path("train"))).words[:3]
     ('The', 'miners', 'laid')
     """
-    chosen = format_of(path, format)
+    chosen = format_of(path, format) if isinstance(path, str | Path) else "columns"
     how: dict[str, Any] = {"label": label, "columns": columns, "labelled": labelled, "encoding": encoding}
     for block in read_blocks(path, format=chosen, **how):
         yield from sentences_of(block, chosen)

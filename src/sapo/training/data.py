@@ -10,6 +10,7 @@ import numpy as np
 from sapo import kernels
 from sapo.corpus import LABEL, Block, Sentence, format_of
 from sapo.corpus.labelled import Labelled, Source, read_labelled, read_pairs
+from sapo.corpus.tables import is_table
 from sapo.encode.building import build_encoder
 from sapo.encode.encoded import EncodedCorpus, join_encoded
 from sapo.encode.encoder import TemplateEncoder
@@ -82,7 +83,7 @@ class TrainingData:
 def encode_data(plan: Plan, *, keep_texts: bool = False) -> TrainingData:
     """Read and encode the data of a plan. With `keep_texts` the words are kept as well; networks need them."""
     data = plan.data
-    if isinstance(data, str | Path):
+    if isinstance(data, str | Path) or (not isinstance(data, list | tuple) and is_table(data)):
         return _encode_texts(plan, data, keep_texts)
     if not isinstance(data, Iterable):
         raise SapoError(f"training data: expected a path or sentences, found {data!r:.40}")
@@ -149,7 +150,10 @@ def _reader(data: Source, first: Block, reading: dict[str, Any]) -> dict[str, An
     if not isinstance(data, str | Path):
         return {"columns": columns}
     found = format_of(data, reading["format"])
-    return {"columns": columns, "format": found} if found == "columns" else {"format": found, "label": reading["label"]}
+    if found == "columns":
+        return {"columns": columns, "format": found}
+    given = {"columns": list(reading["columns"])} if reading["columns"] else {}  # of a table
+    return {"format": found, "label": reading["label"], **given}
 
 
 def _ready_made(listed: Sequence[Any]) -> bool:

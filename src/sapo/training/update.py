@@ -16,6 +16,7 @@ import numpy as np
 from sapo import kernels
 from sapo.corpus import LABEL
 from sapo.corpus.labelled import Source, read_labelled, read_pairs
+from sapo.corpus.tables import is_table
 from sapo.encode.encoded import EncodedCorpus, join_encoded
 from sapo.encode.pairs import observed_pairs
 from sapo.encode.strings import StringTable
@@ -171,7 +172,7 @@ class Trainer:
         if encoder.columns or isinstance(data, str | Path):
             if isinstance(data, str | Path):
                 reading = self.tagger.reading(data, reading)
-            elif self._kept.reader.get("columns"):
+            elif self._kept.reader.get("columns") and (isinstance(data, list | tuple) or not is_table(data)):
                 reading["columns"] = [column for column in self._kept.reader["columns"] if column != LABEL]
             blocks = read_labelled(data, "new data", **reading).blocks
             return join_encoded([encoder.grow(block, labels.add_fields(*block.column(LABEL))) for block in blocks])

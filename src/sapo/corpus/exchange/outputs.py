@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from sapo.corpus.arrow import load_pyarrow
 from sapo.corpus.exchange.docbin import load_spacy
 from sapo.corpus.files import write_file
 from sapo.errors import SapoError
 
-COLLECTED = ("label-studio", "brat", "spacy")  # the formats that are not lines
+COLLECTED = ("label-studio", "brat", "spacy", "arrow")  # the formats that are not lines
 
 
 class LineSink:
@@ -64,6 +65,40 @@ class DocBinFile(LineSink):
 
     def content(self) -> bytes:
         packed: bytes = self._spacy.tokens.DocBin(docs=self.docs).to_bytes()
+        return packed
+
+
+class ParquetFile(LineSink):
+    """Collects lines of JSON as rows of a table, with tags as ClassLabel of Hugging Face."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[dict[str, Any]] = []
+        self._arrow = load_pyarrow()
+
+    def add(self, line: bytes) -> None:
+        self.rows.append(json.loads(line))
+
+    def content(self) -> bytes:
+        arrow = self._arrow
+        names: dict[str, int] = {"O": 0} if any("O" in row.get("tags", ()) for row in self.rows) else {}
+        for row in self.rows:
+            if "tags" in row:
+                row["tags"] = [names.setdefault(tag, len(names)) for tag in row["tags"]]
+        table = arrow.Table.from_pylist(self.rows)
+        texts = [key for key in table.schema.names if arrow.types.is_list(table.schema.field(key).type)]
+        features = {
+            key: {"feature": {"dtype": "string", "_type": "Value"}, "_type": "Sequence"}
+            for key in texts
+            if table.schema.field(key).type.value_type == arrow.string()
+        }
+        features["tags"] = {"feature": {"names": list(names), "_type": "ClassLabel"}, "_type": "Sequence"}
+        if names and set(features) == set(table.schema.names):
+            told = {"huggingface": json.dumps({"info": {"features": features}})}
+            table = table.replace_schema_metadata(told)
+        stream = arrow.BufferOutputStream()
+        arrow.parquet.write_table(table, stream)
+        packed: bytes = stream.getvalue().to_pybytes()
         return packed
 
 
@@ -122,6 +157,6 @@ def open_collected(path: str | Path, format: str) -> Iterator[Any]:
             yield array
             array.close()
         else:
-            collected = DocBinFile()
+            collected = DocBinFile() if format == "spacy" else ParquetFile()
             yield collected
             stream.write(collected.content())
