@@ -14,7 +14,7 @@ Files = Mapping[str, str | Path | None]
 format_option = click.option(
     "--format",
     metavar="NAME",
-    help="columns, conllu, jsonl, crfsuite, doccano, prodigy, label-studio, brat or spacy. "
+    help="columns, conllu, jsonl, crfsuite, doccano, prodigy, label-studio, brat, spacy or arrow. "
     "Default: inferred from the file extension.",
 )
 encoding_option = click.option(
