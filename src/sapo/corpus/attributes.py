@@ -21,14 +21,15 @@ class Attributes:
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[str, float]] = {}
+        self._known = _Known()
 
     def read(self, line: str, place: str) -> tuple[str | None, list[str] | dict[str, float]]:
         """Return the label of a line, or None if the line is a comment, and the features of its token.
 
         The features are names if all have the value 1, and otherwise a dictionary; equal names are added up.
         """
-        first, *rest = line.rstrip("\r").split("\t")
+        line = line.rstrip("\r")
+        first, *rest = line.split("\t")
         if first.startswith("#"):
             return None, []
         if first.startswith("@"):
@@ -36,28 +37,27 @@ class Attributes:
                 f"{place}: declarations such as {first.partition(':')[0]} are not supported; remove the line, and give "
                 "weights of sentences in Python, as sample_weight"
             )
-        label, value = _parsed(first, place) if "\\" in first or ":" in first else (first, 1.0)
-        if value != 1.0:
-            raise SapoError(f"{place}: the label {first!r} has a value; write a colon of a label as \\:")
-        pairs = []
-        for field in rest:
-            if field.startswith("#"):
-                break
-            if field:  # several TABs separate as one does
-                pair = self._known.get(field)
-                pairs.append(self._new(field, place) if pair is None else pair)
+        label = first
+        if "\\" in first or ":" in first:
+            label, _, value = _unescaped(first)
+            if value:
+                raise SapoError(f"{place}: the label {first!r} has a value; write a colon of a label as \\:")
+        if "\t#" in line or "\t\t" in line or line.endswith("\t"):
+            rest = list(_fields(rest))
+        if "\\" not in line and ":" not in line:
+            return label, rest
+        try:
+            pairs = [self._known[field] for field in rest]
+        except ValueError as error:
+            raise SapoError(f"{place}: {error}") from None
         if all(number == 1.0 for _, number in pairs):
             return label, [name for name, _ in pairs]
-        values: dict[str, float] = {}
-        for name, number in pairs:
-            values[name] = values.get(name, 0.0) + number
+        values = dict(pairs)
+        if len(values) < len(pairs):
+            values = dict.fromkeys(values, 0.0)
+            for name, number in pairs:
+                values[name] += number
         return label, values
-
-    def _new(self, field: str, place: str) -> tuple[str, float]:
-        pair = _parsed(field, place)
-        if len(self._known) < REMEMBERED:
-            self._known[field] = pair
-        return pair
 
     @staticmethod
     def write(token: Any) -> Iterator[str]:
@@ -82,24 +82,42 @@ def _flat(token: Any, before: str = "") -> Iterator[tuple[str, float]]:
             yield f"{before}{name}", 1.0
 
 
-def _parsed(field: str, place: str) -> tuple[str, float]:
+def _fields(fields: list[str]) -> Iterator[str]:
+    """Yield fields up to a comment; several TABs separate as one does."""
+    for field in fields:
+        if field.startswith("#"):
+            return
+        if field:
+            yield field
+
+
+class _Known(dict[str, tuple[str, float]]):
+    """Names and values by field. A field that is new is parsed; ValueError says what is wrong with it."""
+
+    def __missing__(self, field: str) -> tuple[str, float]:
+        name, _, number = _unescaped(field)
+        value = 1.0
+        if number:
+            value = float(number) if NUMBER.fullmatch(number) else math.nan
+            if not math.isfinite(value):
+                raise ValueError(
+                    f"expected a number behind the colon of {field[:60]!r}, found {number[:20]!r}; "
+                    "write a colon of a name as \\:"
+                )
+        if len(self) < REMEMBERED:
+            self[field] = name, value
+        return name, value
+
+
+def _unescaped(field: str) -> tuple[str, str, str]:
+    """Return the name, the colon and the number of a field."""
     if "\\" not in field:
-        name, colon, number = field.partition(":")
-    else:
-        pieces = re.split(r"(\\\\|\\:|:)", field)
-        colon = ":" if ":" in pieces else ""
-        cut = pieces.index(":") if colon else len(pieces)
-        name = "".join({"\\\\": "\\", "\\:": ":"}.get(piece, piece) for piece in pieces[:cut])
-        number = "".join(pieces[cut + 1 :])
-    if not number:
-        return name, 1.0
-    value = float(number) if NUMBER.fullmatch(number) else math.nan
-    if not math.isfinite(value):
-        raise SapoError(
-            f"{place}: expected a number behind the colon of {field[:60]!r}, found {number[:20]!r}; "
-            "write a colon of a name as \\:"
-        )
-    return name, value
+        return field.partition(":")
+    pieces = re.split(r"(\\\\|\\:|:)", field)
+    colon = ":" if ":" in pieces else ""
+    cut = pieces.index(":") if colon else len(pieces)
+    name = "".join({"\\\\": "\\", "\\:": ":"}.get(piece, piece) for piece in pieces[:cut])
+    return name, colon, "".join(pieces[cut + 1 :])
 
 
 def escaped(name: str) -> str:
