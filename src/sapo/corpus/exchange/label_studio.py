@@ -14,6 +14,7 @@ from sapo.corpus.char_spans import CharSpan
 from sapo.corpus.exchange.documents import Document
 from sapo.corpus.exchange.format import Found, Reading
 from sapo.corpus.exchange.records import char_span, read_array, text_of
+from sapo.corpus.exchange.units import from_browser, has_wide
 from sapo.corpus.jsonl import json_line
 from sapo.errors import SapoError
 
@@ -84,12 +85,10 @@ def _span(text: str, value: dict[str, Any], place: str) -> CharSpan:
     start, end = value.get("start"), value.get("end")
     span = char_span((start, end, _label(value)), place, "a start, an end and labels")
     marked = value.get("text")
-    if isinstance(marked, str) and text[span.start : span.end] != marked and not text.isascii():
-        # browsers count characters beyond the basic plane, such as emoji, twice
-        units = text.encode("utf-16-le")
-        first, last = (len(units[: 2 * at].decode("utf-16-le", "ignore")) for at in (span.start, span.end))
-        if text[first:last] == marked:
-            return CharSpan(first, last, span.type)
+    if isinstance(marked, str) and text[span.start : span.end] != marked and has_wide(text):
+        other = from_browser(text, span)  # as versions before 1.5 counted
+        if text[other.start : other.end] == marked:
+            return other
     return span
 
 
