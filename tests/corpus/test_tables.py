@@ -106,7 +106,9 @@ def test_a_sentence_may_be_named_in_its_first_row_only() -> None:
 
 def test_columns_and_labels_can_be_named() -> None:
     (first, _) = read(polars.DataFrame(ROWS), columns=["Word", "Tag"], label="POS")
-    assert first == Sentence({"word": ("Anna", "sings"), "Tag": ("B-PER", "O")}, ("N", "V"))
+    assert first == Sentence({"word": ("Anna", "sings"), "tag": ("B-PER", "O")}, ("N", "V"))
+    (first, _) = read(pandas.DataFrame(ROWS), columns=["Word", "POS"])
+    assert first == Sentence({"word": ("Anna", "sings"), "pos": ("N", "V")}, ("B-PER", "O"))
 
 
 def test_missing_labels_are_missing() -> None:

@@ -43,6 +43,10 @@ class Layout:
     label: str | None
     sentence: str | None  # None if each row is a sentence
 
+    def names(self) -> list[str]:
+        """Return the names that templates use: the first is the word, and `pos_tags` or `POS` is called pos."""
+        return ["word", *(name.lower().removesuffix("_tags") for name in self.words[1:])]
+
 
 def is_table(data: object) -> bool:
     """Return whether this is a table of a package that is known, which need not be installed.
@@ -121,7 +125,7 @@ def table_sentences(
         if len({len(row) for row in [*words, *([] if tags is None else [tags])]}) > 1:
             counts = ", ".join(f"{len(row)} {name}" for row, name in zip(values, names, strict=True))
             raise SapoError(f"{place}: columns of unequal length ({counts}); give a label for each token")
-        yield number, Sentence(dict(zip(("word", *layout.words[1:]), map(tuple, words), strict=True)), tags)
+        yield number, Sentence(dict(zip(layout.names(), map(tuple, words), strict=True)), tags)
 
 
 def _layout(first: Batch, label: str | None, columns: Sequence[str] | None, labelled: bool, table: Table) -> Layout:

@@ -1,6 +1,8 @@
 """Files of doccano, Prodigy, Label Studio and BRAT: read, written and read again."""
 
 import json
+import sys
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -285,3 +287,13 @@ def test_a_directory_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["a.jsonl"]
     with pytest.raises(SapoError, match="exists already; BRAT needs a new or empty directory"):
         convert(Source(path, "doccano"), Target(tmp_path, "brat"))
+
+
+@pytest.mark.parametrize(("package", "name"), [("spacy", "a.spacy"), ("pyarrow", "a.parquet")])
+def test_a_package_that_is_missing_is_named(
+    package: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    (tmp_path / name).write_bytes(zlib.compress(b"a"))
+    with pytest.raises(SapoError, match=rf"(?i)need {package}; install it with pip install 'sapo-nlp\["):
+        list(read(tmp_path / name))
