@@ -68,6 +68,13 @@ def test_what_comes_from_elsewhere_becomes_a_document_of_spacy(tmp_path: Path) -
     assert '"label": [[8, 13, "LOC"]]' in (tmp_path / "b.jsonl").read_text()
 
 
+def test_sentences_come_back_as_they_were(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("He B-X\n. O\nNo O\n\nyes O\nshe B-Y\n\n")
+    convert(Source(tmp_path / "a.txt"), Target(tmp_path / "a.spacy"))
+    convert(Source(tmp_path / "a.spacy"), Target(tmp_path / "b.txt"))
+    assert list(read(tmp_path / "b.txt")) == list(read(tmp_path / "a.txt"))
+
+
 def test_documents_without_entities_are_left_out_of_training(tmp_path: Path) -> None:
     path = tmp_path / "a.spacy"
     spacy.tokens.DocBin(docs=[spacy.blank("en")("Anna sings")], attrs=["ORTH", "SPACY"]).to_disk(path)

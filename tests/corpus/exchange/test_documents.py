@@ -11,6 +11,7 @@ from sapo.corpus.char_spans import CharSpan
 from sapo.corpus.exchange.cutting import cut_text
 from sapo.corpus.exchange.documents import Cut, Document, cut_document
 from sapo.corpus.exchange.notices import Notices
+from sapo.corpus.exchange.units import counted_by_browser, from_browser, to_browser
 from sapo.errors import DataWarning, SapoError
 
 
@@ -63,6 +64,24 @@ def test_only_the_first_few_changes_are_told_one_by_one() -> None:
         cut("aaaa " * 9, *((5 * at, 5 * at + 2, "X") for at in range(9)))
     assert len(told) == 6
     assert str(told[-1].message) == "a.jsonl: 4 more spans like these"
+
+
+def test_a_long_document_with_many_spans_takes_no_quadratic_time() -> None:
+    text = "Anna 😀 sings. " * 5_000
+    spans = tuple(CharSpan(at, at + 4, "PER") for at in range(0, len(text), 14))
+    browser = to_browser(text, spans)
+    assert counted_by_browser(text, browser)
+    made = cut_document(Document("a", 1, text, tuple(from_browser(text, browser))), True, Notices("a"))
+    assert tuple(made.spans([one.tags or () for one in made.sentences])) == spans
+
+
+@given(st.text(st.sampled_from("a😀é")), st.data())
+def test_a_browser_counts_units_of_utf_16(text: str, data: st.DataObject) -> None:
+    start, end = sorted((data.draw(st.integers(0, len(text))), data.draw(st.integers(0, len(text)))))
+    (span,) = to_browser(text, [CharSpan(start, end, "X")])
+    units = text.encode("utf-16-le")
+    assert units[2 * span.start : 2 * span.end].decode("utf-16-le") == text[start:end]
+    assert from_browser(text, [span]) == [CharSpan(start, end, "X")]
 
 
 texts = st.text(st.sampled_from("ab. A\n!?é\U0001f600日"), max_size=40)

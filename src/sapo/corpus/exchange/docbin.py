@@ -70,27 +70,29 @@ def write_document(document: Document, found: Found) -> str:
     doc = document.source
     offsets = [(token.idx, token.idx + len(token)) for token in doc] if doc is not None else []
     if not set(found.tokens) <= set(offsets):  # not from spaCy, or a span has split a token
-        words, spaces = _words(document.text, found)
-        doc = spacy.tokens.Doc(spacy.vocab.Vocab(), words=words, spaces=spaces)
+        words, spaces, starts = _words(document.text, found)
+        doc = spacy.tokens.Doc(spacy.vocab.Vocab(), words=words, spaces=spaces, sent_starts=starts)
     else:
         doc = doc.copy()
     doc.set_ents([doc.char_span(span.start, span.end, label=span.type) for span in found.spans])
     return base64.b64encode(doc.to_bytes()).decode() + "\n"
 
 
-def _words(text: str, found: Found) -> tuple[list[str], list[bool]]:
-    """Return words and blanks that make up the text; other white space is a word."""
+def _words(text: str, found: Found) -> tuple[list[str], list[bool], list[bool]]:
+    """Return words and blanks that make up the text, and which words begin a sentence; other white space is a word."""
     words: list[str] = []
     spaces: list[bool] = []
-    at = 0
+    starts: list[bool] = []
+    at, first = 0, frozenset(found.starts)
     for start, end in [*found.tokens, (len(text), len(text))]:
         gap = text[at:start]
         if words and gap.startswith(" "):
             spaces[-1] = True
             gap = gap[1:]
-        for word in (gap, text[start:end]):
+        for word, begins in ((gap, False), (text[start:end], start in first)):
             if word:
                 words.append(word)
                 spaces.append(False)
+                starts.append(begins)
         at = end
-    return words, spaces
+    return words, spaces, starts

@@ -30,7 +30,7 @@ def read_documents(reading: Reading) -> Iterator[Document]:
         text = text_of(record, "text", place)
         spans = tuple(_span(value, place) for value in record.get(key, ())) if reading.labelled else ()
         if counted_by_browser(text, spans):
-            spans = tuple(from_browser(text, span) for span in spans)
+            spans = tuple(from_browser(text, spans))
         others = tuple(name for name in record if name not in ("text", key))
         yield Document(place, line, text, spans, source=record, other_keys=others)
 
@@ -52,7 +52,7 @@ def write_document(document: Document, found: Found) -> str:
     record = dict(document.source or {"text": document.text})
     key = _key(record)
     shares = found.probabilities
-    spans = [to_browser(document.text, span) for span in found.spans] if has_wide(document.text) else found.spans
+    spans = to_browser(document.text, found.spans) if has_wide(document.text) else found.spans
     if key == "entities":
         record[key] = [
             {"id": number, "label": span.type, "start_offset": span.start, "end_offset": span.end}

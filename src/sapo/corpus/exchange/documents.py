@@ -1,6 +1,6 @@
 """A document in (a text with spans of characters, perhaps with tokens), its sentences with tags out, and back."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -84,9 +84,10 @@ def cut_document(document: Document, labelled: bool, notices: Notices) -> Cut:
     for token in tokens:
         groups.setdefault(bisect_right(starts, token[0]), []).append(token)
     sentences, begins = [], []
+    firsts = [span.start for span in spans]
     for group in groups.values():
         begin, end = group[0][0], group[-1][1]
-        inside = [span for span in spans if begin <= span.start < end]
+        inside = spans[bisect_left(firsts, begin) : bisect_left(firsts, end)]
         sentences.append(_sentence(text, group, inside if labelled else None))
         begins.append(begin)
     return Cut(document, tuple(sentences), tuple(begins))

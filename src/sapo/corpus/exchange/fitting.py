@@ -29,9 +29,11 @@ def fit_spans(
     if len(split) > len(tokens):
         _tell_cuts(text, tokens, kept, place, notices)
     starts, ends = {start for start, _ in split}, {end for _, end in split}
-    fitting = [span for span in kept if span.start in starts and span.end in ends]
+    fitting = []
     for span in kept:
-        if span not in fitting:
+        if span.start in starts and span.end in ends:
+            fitting.append(span)
+        else:
             notices.tell(f"{place}: span {_show(text, span)} begins or ends outside the tokens of the file; left out")
     return split, fitting
 

@@ -38,6 +38,7 @@ class Found:
 
     spans: Sequence[CharSpan]
     tokens: Sequence[tuple[int, int]]  # of the document
+    starts: Sequence[int]  # of its sentences
     gold: bool = False
     probabilities: Sequence[float] | None = None
 
@@ -117,7 +118,7 @@ class DocumentFormat:
         lines = []
         for cut, sentences in _by_document(block):
             found = cut.spans([names[first:last] for first, last in sentences])
-            lines.append(self._write(cut.document, Found(found, cut.tokens())))
+            lines.append(self._write(cut.document, Found(found, cut.tokens(), cut.begins)))
         return "".join(lines).encode()
 
     def with_spans(
@@ -134,7 +135,7 @@ class DocumentFormat:
                 for span in listed
             ]
             shares = [span.probability for _, listed in of_document for span in listed]
-            lines.append(self._write(cut.document, Found(found, cut.tokens(), probabilities=shares)))
+            lines.append(self._write(cut.document, Found(found, cut.tokens(), cut.begins, probabilities=shares)))
         return "".join(lines).encode()
 
     def nbest(self, block: Block, taggings: Sequence[Sequence[RankedTagging]], labels: Sequence[str]) -> bytes:
@@ -155,7 +156,7 @@ class DocumentFormat:
             document = cut.document
             if block.origin_as(DocumentOrigin).tool != self.tool:
                 document = Document(document.place, document.line, document.text, tokens=document.tokens)
-            lines.append(self._write(document, Found(found, cut.tokens(), gold=True)))
+            lines.append(self._write(document, Found(found, cut.tokens(), cut.begins, gold=True)))
         return "".join(lines).encode()
 
     def write_sentence(self, sentence: Sentence, **_: Any) -> str:
@@ -165,7 +166,7 @@ class DocumentFormat:
         if text is None or offsets is None:
             text, offsets = joined(sentence.words)
         cut = Cut(Document("", 0, text), (Sentence(sentence.columns, text=text, offsets=offsets),), (0,))
-        return self._write(cut.document, Found(cut.spans([sentence.tags or ()]), cut.tokens(), gold=True))
+        return self._write(cut.document, Found(cut.spans([sentence.tags or ()]), cut.tokens(), cut.begins, gold=True))
 
 
 def check_span_labels(labels: Sequence[str], tool: str) -> None:

@@ -86,7 +86,7 @@ def _span(text: str, value: dict[str, Any], place: str) -> CharSpan:
     span = char_span((start, end, _label(value)), place, "a start, an end and labels")
     marked = value.get("text")
     if isinstance(marked, str) and text[span.start : span.end] != marked and has_wide(text):
-        other = from_browser(text, span)  # as versions before 1.5 counted
+        (other,) = from_browser(text, [span])  # as versions before 1.5 counted
         if text[other.start : other.end] == marked:
             return other
     return span

@@ -47,29 +47,29 @@ def read_array(path: str | Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
                 raise SapoError(f"{name}: expected an array of tasks, which begins with '[', found {begun[:20]!r}")
             line += rest[: len(rest) - len(begun)].count("\n")
             rest, opened = begun[1:], True
+        at = 0  # slicing at each object would copy the rest as often
         while True:
-            blank = _BLANK.match(rest)
+            blank = _BLANK.match(rest, at)
             assert blank is not None
-            line, rest = line + blank[0].count("\n"), rest[blank.end() :]
-            if not rest:
+            line, at = line + blank[0].count("\n"), blank.end()
+            if at == len(rest) or (len(rest) - at < 2 * tried and not final):
                 break
-            if rest[0] == "]":
+            if rest[at] == "]":
                 return
             place = f"{name}:{line}"
-            if len(rest) < 2 * tried and not final:
-                break
+            if rest[at] != "{":
+                raise SapoError(f"{place}: expected an object, found {rest[at : at + 20]!r}")
             try:
-                if rest[0] != "{":
-                    raise SapoError(f"{place}: expected an object, found {rest[:20]!r}")
-                value, end = decode(rest)
+                value, end = decode(rest, at)
             except (ValueError, RecursionError) as error:
-                if final or len(rest) > LONGEST_LINE or isinstance(error, RecursionError):
+                if final or len(rest) - at > LONGEST_LINE or isinstance(error, RecursionError):
                     raise SapoError(f"{place}: the task that begins here is not JSON ({error})") from None
-                tried = len(rest)
+                tried = len(rest) - at
                 break
             tried = 0
             yield line, place, _object(value, place)
-            line, rest = line + rest.count("\n", 0, end), rest[end:]
+            line, at = line + rest.count("\n", at, end), end
+        rest = rest[at:]
     raise SapoError(f"{name}: its array does not end; the file is cut off")
 
 

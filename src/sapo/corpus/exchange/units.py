@@ -1,6 +1,7 @@
 """Offsets as browsers count them: a character beyond the basic plane, such as an emoji, counts twice (UTF-16)."""
 
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
 
 from sapo.corpus.char_spans import CharSpan
 from sapo.corpus.exchange.cutting import cut_text
@@ -11,28 +12,33 @@ def has_wide(text: str) -> bool:
     return not text.isascii() and max(text) > "\uffff"
 
 
-def from_browser(text: str, span: CharSpan) -> CharSpan:
-    """Return a span that a browser has counted as Python counts it.
+def from_browser(text: str, spans: Sequence[CharSpan]) -> list[CharSpan]:
+    """Return spans that a browser has counted as Python counts them.
 
-    >>> from_browser("😀 Oslo", CharSpan(3, 7, "LOC"))
-    CharSpan(start=2, end=6, type='LOC')
+    >>> from_browser("😀 Oslo", [CharSpan(3, 7, "LOC")])
+    [CharSpan(start=2, end=6, type='LOC')]
     """
-    units = text.encode("utf-16-le", "surrogatepass")
-    start, end = (
-        len(units[: 2 * at].decode("utf-16-le", "ignore")) if 0 <= 2 * at <= len(units) else -1
-        for at in (span.start, span.end)
-    )
-    return CharSpan(start, end, span.type)
+    # the second halves of wide characters, as a browser counts
+    halves = [at + number + 1 for number, at in enumerate(_wide_places(text))]
+    return [_moved(span, lambda at: at - bisect_right(halves, at)) for span in spans]
 
 
-def to_browser(text: str, span: CharSpan) -> CharSpan:
-    """Return a span of Python as a browser counts it.
+def to_browser(text: str, spans: Sequence[CharSpan]) -> list[CharSpan]:
+    """Return spans of Python as a browser counts them.
 
-    >>> to_browser("😀 Oslo", CharSpan(2, 6, "LOC"))
-    CharSpan(start=3, end=7, type='LOC')
+    >>> to_browser("😀 Oslo", [CharSpan(2, 6, "LOC")])
+    [CharSpan(start=3, end=7, type='LOC')]
     """
-    start, end = (at + sum(letter > "\uffff" for letter in text[:at]) for at in (span.start, span.end))
-    return CharSpan(start, end, span.type)
+    wide = _wide_places(text)
+    return [_moved(span, lambda at: at + bisect_left(wide, at)) for span in spans]
+
+
+def _wide_places(text: str) -> list[int]:
+    return [at for at, letter in enumerate(text) if letter > "\uffff"]
+
+
+def _moved(span: CharSpan, move: Callable[[int], int]) -> CharSpan:
+    return CharSpan(move(span.start), move(span.end), span.type)
 
 
 def counted_by_browser(text: str, spans: Sequence[CharSpan]) -> bool:
@@ -45,4 +51,4 @@ def counted_by_browser(text: str, spans: Sequence[CharSpan]) -> bool:
     def fitting(listed: Sequence[CharSpan]) -> int:
         return sum((span.start in borders[0]) + (span.end in borders[1]) for span in listed)
 
-    return fitting([from_browser(text, span) for span in spans]) > fitting(spans)
+    return fitting(from_browser(text, spans)) > fitting(spans)
