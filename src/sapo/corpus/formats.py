@@ -70,7 +70,7 @@ def open_output(path: str | Path, format: str) -> Iterator[BinaryIO]:
 
 
 def read_blocks(
-    path: str | Path,
+    path: str | Path | Any,
     *,
     format: str | None = None,
     label: str | None = None,
@@ -91,7 +91,7 @@ def read_blocks(
 
 
 def read(
-    path: str | Path,
+    path: str | Path | Any,
     *,
     format: str | None = None,
     label: str | None = None,
