@@ -118,6 +118,18 @@ def test_every_tool_can_be_written_as_every_other(export: tuple[str, Path], targ
     assert content(back, tool) == list(zip(WORDS, TAGS, strict=True))
 
 
+def test_text_is_cut_by_a_function_of_your_own(tmp_path: Path) -> None:
+    path = write_records(tmp_path / "a.jsonl", "doccano", [{"text": "Oslo", "label": [[0, 4, "LOC"]]}])
+
+    def letters(text: str) -> list[list[tuple[int, int]]]:
+        return [[(at, at + 1) for at in range(len(text))]]
+
+    (block,) = FORMATS["doccano"].read_blocks(path, splitter=letters)
+    assert block.strings("word") == list("Oslo")
+    assert block.strings(LABEL) == ["B-LOC", "I-LOC", "I-LOC", "I-LOC"]
+    assert block.origin.texts() == ["Oslo"]
+
+
 def test_documents_stay_whole_from_tool_to_tool(export: tuple[str, Path], tmp_path: Path) -> None:
     tool, path = export
     convert(Source(path, tool), Target(tmp_path / "there.jsonl", "doccano"))

@@ -1,6 +1,7 @@
 """A text in, its sentences out, as lists of (start, end) of their tokens. The only place where text is cut here."""
 
 import re
+from collections.abc import Callable
 
 from sapo.corpus.tokenise import tokenise
 
@@ -8,6 +9,9 @@ _PARAGRAPH = re.compile(r"\n\s*\n")
 _CLOSING = frozenset("\"')]}\u201d\u2019\u00bb")
 _ENDS = frozenset((".", "!", "?", "...", "\u2026"))
 _ENDS_ANYWHERE = ("\u3002", "\uff01", "\uff1f")  # of Chinese and Japanese
+
+
+Splitter = Callable[[str], list[list[tuple[int, int]]]]  # as `cut_text`
 
 
 def cut_text(text: str) -> list[list[tuple[int, int]]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sapo.corpus.blocks import Sentence
 from sapo.corpus.char_spans import CharSpan
-from sapo.corpus.exchange.cutting import cut_text
+from sapo.corpus.exchange.cutting import Splitter, cut_text
 from sapo.corpus.exchange.fitting import fit_spans
 from sapo.corpus.exchange.notices import Notices
 from sapo.corpus.tokens import check_labels
@@ -58,7 +58,7 @@ class Cut:
         ]
 
 
-def cut_document(document: Document, labelled: bool, notices: Notices) -> Cut:
+def cut_document(document: Document, labelled: bool, notices: Notices, splitter: Splitter = cut_text) -> Cut:
     """Cut a document into sentences and tokens; no sentence ends inside a span.
 
     A span that cuts a token splits it, and of spans that overlap the longest is kept; `notices` says so.
@@ -70,7 +70,7 @@ def cut_document(document: Document, labelled: bool, notices: Notices) -> Cut:
     text = document.text
     tokens, starts = document.tokens, document.starts
     if tokens is None or starts is None:
-        cut = cut_text(text)
+        cut = splitter(text)
         if tokens is None:
             tokens = [token for sentence in cut for token in sentence]
         if starts is None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from sapo.corpus.blocks import Block, Sentence, block_from_sentences
 from sapo.corpus.char_spans import CharSpan
+from sapo.corpus.exchange.cutting import Splitter, cut_text
 from sapo.corpus.exchange.documents import Cut, Document, cut_document
 from sapo.corpus.exchange.notices import Notices
 from sapo.corpus.files import show_path
@@ -59,6 +60,10 @@ class DocumentOrigin:
     def check_labels(self, labels: Sequence[str]) -> None:
         check_span_labels(labels, self.tool)
 
+    def texts(self) -> Sequence[str | None]:
+        """Return the running text of each sentence."""
+        return [sentence.text for cut in self.cuts for sentence in cut.sentences]
+
     def other_lines(self) -> int:
         return 0
 
@@ -84,8 +89,12 @@ class DocumentFormat:
         label: str | None = None,
         columns: Sequence[str] | None = None,
         labelled: bool = True,
+        splitter: Splitter | None = None,
     ) -> Iterator[Block]:
-        """Read a file in blocks of whole documents, and warn of what had to be changed or left out."""
+        """Read a file in blocks of whole documents, and warn of what had to be changed or left out.
+
+        `splitter` cuts text that the tool has not cut itself.
+        """
         name = show_path(path)
         if columns is not None:
             raise SapoError(f"{name}: files of {self.tool} have no columns; leave their names out")
@@ -93,7 +102,7 @@ class DocumentFormat:
         cuts: list[Cut] = []
         count = 0
         for document in self._read(Reading(path, labelled, label, notices)):
-            cuts.append(cut_document(document, labelled, notices))
+            cuts.append(cut_document(document, labelled, notices, splitter or cut_text))
             count += len(cuts[-1].sentences)
             if count >= SENTENCES:
                 yield self._block(cuts, name, labelled)
