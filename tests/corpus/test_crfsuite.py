@@ -109,3 +109,12 @@ def test_columns_with_features_of_ud_are_columns(make_file: MakeFile) -> None:
     path = make_file("dog\tNOUN\tNumber=Sing|Case=Nom\nruns\tVERB\tMood=Ind\n", "train.txt")
     assert next(read(path)).words == ("dog", "runs")
     assert next(read(make_file("dog\tNumber=Sing|Case=Nom\nis\tMood=Ind|A=b\n", "train.txt"))).words == ("dog", "is")
+
+
+@pytest.mark.parametrize("tag", ["#", "@x", "", "a\tb"])
+def test_a_label_that_crfsuite_cannot_hold_is_refused(make_file: MakeFile, tag: str) -> None:
+    (block,) = read_blocks(make_file(FILE, "a.crfsuite"))
+    with pytest.raises(SapoError, match="write JSONL"):
+        block.check_labels([tag])
+    with pytest.raises(SapoError, match="this has only words; write another format"):
+        write_sentence(Sentence({"word": ("a",)}, ("X",)))

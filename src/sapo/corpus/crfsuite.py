@@ -191,4 +191,6 @@ def write_sentence(sentence: Sentence, **_: Any) -> str:
 def _check_label(label: str) -> None:
     check_tag(label, tabs=True)
     if label[0] in "#@":
-        raise SapoError(f"the tag {label!r} begins with {label[0]}, which is no label to CRFsuite; write JSONL")
+        raise SapoError(
+            f"CRFsuite takes {label!r} for a comment or declaration, because of its {label[0]}; write JSONL"
+        )

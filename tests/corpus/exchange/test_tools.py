@@ -287,7 +287,9 @@ def test_the_reader_of_jsonl_names_the_tool(tmp_path: Path) -> None:
 
 def test_tags_that_mark_no_spans_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Anna NNP\n")
-    with pytest.raises(SapoError, match="doccano holds spans, and 'NNP' is no tag of a span"):
+    with pytest.raises(
+        SapoError, match="doccano holds spans; 'NNP' is not a label of a span, such as B-PER; write JSONL"
+    ):
         convert(Source(tmp_path / "a.txt"), Target(tmp_path / "b.jsonl", "doccano"))
 
 
