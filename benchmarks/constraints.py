@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from laboratory.encoded import subset
 from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.subset import subset
 from sapo.kernels.types import Bools
 from sapo.learn import LEARNERS, Settings, Weights
 from sapo.learn.loop import draw_order

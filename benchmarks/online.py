@@ -37,13 +37,13 @@ def main() -> None:
     (warm, warm_tags), *sentences = sentences  # the first one loads the kernels
 
     made, trainer = timed(lambda: sapo.Trainer(tagger))
-    trainer.update([(warm, warm_tags)])
+    trainer.update([(warm, warm_tags)], new_labels=True)
     trainer.tagger.tag(warm)
     features = trainer.tagger.model.encoder.features
     learning, wrong_before, wrong_after = [], 0, 0
     for tokens, tags in sentences[:SENTENCES]:
         wrong_before += trainer.tagger.tag(tokens) != tags
-        learning.append(timed(lambda pair=(tokens, tags): trainer.update([pair]))[0])
+        learning.append(timed(lambda pair=(tokens, tags): trainer.update([pair], new_labels=True))[0])
         wrong_after += trainer.tagger.tag(tokens) != tags
     features = trainer.tagger.model.encoder.features - features
     forgotten = sum(trainer.tagger.tag(tokens) != tags for tokens, tags in sentences[:SENTENCES])
@@ -54,7 +54,9 @@ def main() -> None:
             tagging[name] += [timed(lambda tokens=tokens, one=one: one.tag(tokens))[0] for tokens, _ in sentences]
     labels = []
     for number, (tokens, tags) in enumerate(sentences[SENTENCES:]):
-        labels.append(timed(lambda pair=(tokens, [f"B-{number}", *tags[1:]]): trainer.update([pair]))[0])
+        labels.append(
+            timed(lambda pair=(tokens, [f"B-{number}", *tags[1:]]): trainer.update([pair], new_labels=True))[0]
+        )
     frozen, _ = timed(trainer.snapshot)
 
     print(

@@ -25,7 +25,7 @@ def step(learner: str, weights: Weights, corpus: EncodedCorpus, sentence: int, n
     """The change of all weights by one sample, at a rate of 1 and without regulariser."""
     moved = Weights.of(weights.features.copy(), weights.edges.copy(), transitions=weights.transitions)
     settings = make_settings({"n": n, "strength": 0.0, "regulariser": "none"})
-    for _ in LEARNERS[learner].run(moved, corpus, np.array([sentence]), 1.0, settings, np.zeros(8)):
+    for _ in LEARNERS[learner].run(moved, corpus, np.array([sentence]), 1.0, settings, np.zeros(20)):
         pass
     changes = (moved.features - weights.features, moved.edges - weights.edges)
     return np.concatenate([change.ravel() for change in changes])

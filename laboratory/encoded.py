@@ -5,16 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-
 from laboratory.setup import Setup
 from laboratory.sources import read_task
 from laboratory.tasks import Task
 from sapo.corpus import Block, Sentence, block_from_sentences
-from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder
 from sapo.evaluate import Scores
-from sapo.kernels.types import Ints, Longs
+from sapo.kernels.types import Ints
 from sapo.learn import DevSet, Settings, State
 from sapo.training.data import TrainingData, encoded_dev_set
 from sapo.training.plan import LabelChoices
@@ -54,29 +51,6 @@ def held_out(data: TrainingData, sentences: Sequence[Sentence]) -> DevSet:
     return encoded_dev_set(encoder, [block_from_sentences(sentences)], data.gold)
 
 
-def subset(corpus: EncodedCorpus, sentences: Longs) -> EncodedCorpus:
-    """Some sentences of a corpus, in the order given."""
-    tokens = _ranges(corpus.offsets, sentences)
-    rows = _ranges(corpus.row_offsets, tokens)
-    return EncodedCorpus(
-        _offsets(corpus.offsets, sentences),
-        _offsets(corpus.row_offsets, tokens),
-        corpus.rows[rows],
-        corpus.values[rows] if len(corpus.values) else corpus.values,
-        corpus.gold[tokens],
-        *_edge_rows(corpus, tokens),
-        corpus.importance[tokens] if len(corpus.importance) else corpus.importance,
-        allowed=corpus.allowed,
-        words=corpus.words[tokens] if len(corpus.words) else corpus.words,
-    )
-
-
-def _edge_rows(corpus: EncodedCorpus, tokens: Longs) -> tuple[Longs, Ints]:
-    if len(corpus.edge_row_offsets) == 1:
-        return corpus.edge_row_offsets, corpus.edge_rows
-    return _offsets(corpus.edge_row_offsets, tokens), corpus.edge_rows[_ranges(corpus.edge_row_offsets, tokens)]
-
-
 def evaluate(corpora: DevSet, state: State, text: Block | None = None) -> tuple[Ints, Scores]:
     """The tags that the weights of the last pass give, and how good they are. A network needs the text."""
     weights = state.weights
@@ -90,14 +64,3 @@ def main_score(task: Task, scores: Scores) -> float:
     if task.metric == "F1":
         return 100 * scores.overall.f1 if scores.overall is not None else 0.0
     return 100 * scores.token_accuracy
-
-
-def _ranges(offsets: Longs, chosen: Longs) -> Longs:
-    """offsets[c] up to offsets[c + 1] for every c that is chosen, one after the other."""
-    sizes = offsets[chosen + 1] - offsets[chosen]
-    begins = np.repeat(offsets[chosen] - np.cumsum(sizes) + sizes, sizes)
-    return np.asarray(begins + np.arange(sizes.sum()), np.int64)
-
-
-def _offsets(offsets: Longs, chosen: Longs) -> Longs:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(offsets[chosen + 1] - offsets[chosen])])

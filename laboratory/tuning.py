@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from laboratory.encoded import TaskData, evaluate, main_score, subset
+from laboratory.encoded import TaskData, evaluate, main_score
 from laboratory.runfiles import Line, is_finished, read_lines, write_lines
 from laboratory.setup import Setup
 from laboratory.sources import has_dev
 from laboratory.tasks import Task
+from sapo.encode.subset import subset
 from sapo.errors import SapoError
 from sapo.learn import DevSet, Observer, PassRecord, Settings, State
 from sapo.training.run import train_on

@@ -163,7 +163,7 @@ def _weights(problem: Problem, plan: Plan, n: int, seed: int, times: list[int]) 
     order = np.random.default_rng(seed).integers(corpus.sentences, size=times[-1])
     found = [problem.zero()]
     for begin, end in itertools.pairwise(times):
-        for _ in run(weights, corpus, order[begin:end], plan.rate, settings, np.zeros(8)):
+        for _ in run(weights, corpus, order[begin:end], plan.rate, settings, np.zeros(20)):
             pass
         now = weights.current()
         found.append(np.concatenate([now.features.ravel(), now.edges.ravel()]).astype(np.float64))

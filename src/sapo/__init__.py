@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from sapo.estimator import SequenceLabeler
     from sapo.evaluate import Scores
     from sapo.learn import Settings
+    from sapo.pipeline.stack import Pipeline
     from sapo.tagger import Tagger, Tagging
     from sapo.tagger.explain import Explanation, explain
+    from sapo.tagger.text import TaggedText
     from sapo.training.run import train
     from sapo.training.temperature import calibrate
     from sapo.training.update import Trainer
@@ -29,11 +31,13 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Explanation": "sapo.tagger.explain",
+    "Pipeline": "sapo.pipeline.stack",
     "SapoError": "sapo.errors",
     "Scores": "sapo.evaluate",
     "Sentence": "sapo.corpus",
     "SequenceLabeler": "sapo.estimator",
     "Settings": "sapo.learn",
+    "TaggedText": "sapo.tagger.text",
     "Tagger": "sapo.tagger.tagger",
     "Tagging": "sapo.tagger.tagger",
     "Trainer": "sapo.training.update",
@@ -45,11 +49,13 @@ _HOME = {
 
 __all__ = [
     "Explanation",
+    "Pipeline",
     "SapoError",
     "Scores",
     "Sentence",
     "SequenceLabeler",
     "Settings",
+    "TaggedText",
     "Tagger",
     "Tagging",
     "Trainer",

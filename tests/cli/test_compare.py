@@ -156,3 +156,39 @@ def test_a_long_test_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch, tmp_pa
     compare_command.main([str(tmp_path / name) for name in ("a", "b", "gold")], standalone_mode=False)
     assert len(told) > 1
     assert told[-1] == "randomisation test: 10,000 of 10,000 rounds"
+
+
+def test_models_tag_the_gold_file_themselves(run: Any, house: Any, tmp_path: Path) -> None:
+    other, tagged = tmp_path / "other.sapo", tmp_path / "tagged.txt"
+    run("train", house.train, "-o", other, "--epochs", "1", "-q")
+    run("tag", other, house.test, "-o", tagged)
+    by_models = json.loads(run("compare", house.model, other, house.test, "--json").stdout)
+    by_file = json.loads(run("compare", house.model, tagged, house.test, "--json").stdout)
+    for result in (by_models, by_file):
+        for system in result["systems"]:
+            system.pop("name", None)
+    assert json.dumps(by_models).replace(str(other), "") == json.dumps(by_file).replace(str(tagged), "")
+    scores = json.loads(run("eval", house.test, "--model", other, "--json").stdout)
+    assert by_models["systems"][1]["main"]["value"] == pytest.approx(scores["main"]["value"])
+
+
+def test_the_label_of_a_model_need_not_be_in_the_last_column(run: Any, house: Any, tmp_path: Path) -> None:
+    model = tmp_path / "pos.sapo"
+    run("train", house.train, "-o", model, "--label", "1", "--template", "pos", "--epochs", "2", "-q")
+    result = json.loads(run("compare", model, model, house.test, "--json").stdout)
+    scores = json.loads(run("eval", house.test, "--model", model, "--json").stdout)
+    assert result["systems"][0]["main"]["value"] == pytest.approx(scores["main"]["value"])
+
+
+def test_a_gold_file_that_is_a_model_is_refused(run: Any, house: Any) -> None:
+    done = run("compare", house.test, house.test, house.model, ends=2)
+    assert "the gold file comes last" in done.stderr
+
+
+def test_a_model_of_another_task_is_refused(run: Any, house: Any, room: Path) -> None:
+    (room / "pos.txt").write_text("The X DT\ncat X NN\n")
+    assert "none of its labels" in run("compare", house.model, house.model, "pos.txt", cwd=room, ends=2).stderr
+
+
+def test_models_cannot_tag_standard_input(run: Any, house: Any) -> None:
+    assert "more than once" in run("compare", house.model, house.model, "-", input=GOLD, ends=2).stderr

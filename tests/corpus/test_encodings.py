@@ -55,7 +55,7 @@ def test_jsonl_and_documents_are_read_with_an_encoding_too(make_file: MakeFile, 
 
 
 def test_training_takes_an_encoding(make_file: MakeFile) -> None:
-    tagger = sapo.train(make_file(TEXT.encode("latin-1"), "a.txt"), encoding="latin-1", epochs=2)
+    tagger = sapo.train(make_file(TEXT.encode("latin-1"), "a.txt"), encoding="latin-1")
     assert tagger.tag(["Köln"]) == ["NNP"]
 
 

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sapo.corpus import read
-from sapo.corpus.conllu import write_sentence
-from sapo.corpus.sample import COLUMNS, sample_path
+from sapo.corpus.sample.copies import sample_files
 
 README = Path(__file__).parents[2] / "README.md"
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README.read_text("utf-8"), re.MULTILINE | re.DOTALL)
@@ -22,17 +20,10 @@ def blocks(language: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files that the README takes for granted: words, parts of speech and chunks of the sample."""
+    """The files that the README takes for granted: those of `sapo sample`."""
     room = tmp_path_factory.mktemp("readme")
-    for name, part in (("train", "train"), ("dev", "test"), ("test", "test"), ("new", "test")):
-        sentences = read(sample_path(part), columns=COLUMNS, label="chunk")
-        text = "".join(
-            "".join(f"{w}\t{p}\t{t}\n" for w, p, t in zip(s.words, s.columns["pos"], s.tags or (), strict=True)) + "\n"
-            for s in sentences
-        )
-        (room / f"{name}.txt").write_text(text, "utf-8")
-    with (room / "train.conllu").open("w", encoding="utf-8") as stream:
-        stream.writelines(map(write_sentence, read(sample_path("test"), columns=COLUMNS, label="chunk")))
+    for name, text in sample_files().items():
+        (room / name).write_text(text, "utf-8")
     return room
 
 

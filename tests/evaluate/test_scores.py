@@ -159,6 +159,65 @@ def test_strict_counts_only_well_formed_spans() -> None:
     assert strictly.strict
 
 
+IOB1 = ["O", "I-X", "B-X", "I-Y"]
+
+
+def test_strict_reads_iob1_by_its_own_rules() -> None:
+    gold = ["I-X", "B-X", "O", "I-X", "O", "I-Y", "I-X"]
+    same = score_of(IOB1, [list(zip(gold, gold, strict=True))], strict=True)
+    assert (same.scheme, overall(same)) == ("iob1", SpanCounts(5, 5, 5))
+    found = ["I-X", "B-X", "O", "O", "O", "O", "O"]
+    half = score_of(IOB1, [list(zip(gold, found, strict=True))], strict=True)
+    assert overall(half) == SpanCounts(5, 2, 2)
+    wrong = ["B-X", "I-X", "O", "B-X", "I-X", "I-Y", "B-X"]  # B-X where no X is before it
+    assert overall(score_of(IOB1, [list(zip(gold, wrong, strict=True))], strict=True)) == SpanCounts(5, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("gold", "scheme"),
+    [
+        ("B-X I-X O B-X", "iob2"),
+        ("I-X I-X O I-X", "iob1"),  # there is no B-
+        ("B-X I-X O I-X I-X", "iob2"),  # one fault, and one in iob1 too
+        ("I-X O I-X B-X O B-X", "iob1"),  # one fault
+        ("S-X B-X E-X O", "bioes"),
+        ("U-X B-X L-X O", "bilou"),
+        ("B-X M-X E-X O", "bmes"),
+        ("I-X E-X O E-X", "ioe2"),
+    ],
+)
+def test_strict_goes_by_the_scheme_with_the_fewest_faults_in_gold(gold: str, scheme: str) -> None:
+    tags = gold.split()
+    labels = list(dict.fromkeys([*tags, "B-X", "I-X", "S-X", "O"]))  # what was found may have other letters
+    assert score_of(labels, [[(tag, "O") for tag in tags]], strict=True).scheme == scheme
+
+
+def test_strict_without_a_gold_span_goes_by_the_letters() -> None:
+    found = score_of(IOB, [[("O", "B-X"), ("O", "I-X"), ("O", "O"), ("O", "I-X")]], strict=True)
+    assert (found.scheme, overall(found)) == ("iob2", SpanCounts(0, 1, 0))
+
+
+@pytest.mark.parametrize(
+    ("gold", "found", "counts"),
+    [
+        ("B I O B", "B I O I", SpanCounts(2, 2, 2)),
+        ("B M E S B E", "B E S S B E", SpanCounts(3, 4, 2)),  # words of a text in Chinese
+        ("NP-B NP-I O VP-B", "NP-B NP-I O NP-B", SpanCounts(2, 2, 1)),
+        ("B M E S O", "B M E O S", SpanCounts(2, 2, 1)),
+    ],
+)
+def test_other_notations_are_scored_as_spans_too(gold: str, found: str, counts: SpanCounts) -> None:
+    pairs = list(zip(gold.split(), found.split(), strict=True))
+    scores = score_of(sorted({tag for pair in pairs for tag in pair}), [pairs])
+    assert overall(scores) == counts
+    assert scores.main == ("F1", counts.f1)
+
+
+def test_letters_among_parts_of_speech_are_not_spans() -> None:
+    assert score_of(["O", "S", "B", "N"], [[("O", "O"), ("S", "B"), ("N", "N")]]).main[0] == "accuracy"
+    assert score_of(["O", "S"], [[("O", "O"), ("S", "O")]]).main[0] == "accuracy"
+
+
 @given(sentences_of(MIXED))
 def test_strict_counts_are_never_larger(sentences: Pairs) -> None:
     # strict spans are some of the lenient ones, so each count can only fall; precision and recall may rise

@@ -38,7 +38,7 @@ def test_with_all_taggings_a_sample_moves_every_weight_down_the_slope_of_the_los
     )
     before = (rng.normal(size=(FEATURES, LABELS)), rng.normal(size=(LABELS, LABELS)))
     weights = Weights.of(before[0].astype(np.float32), before[1].astype(np.float32))
-    totals = np.zeros(8)
+    totals = np.zeros(20)
     list(sapo_pass(weights, corpus, np.zeros(1, np.int64), 1.0, Settings(n=LABELS**3, strength=0.0), totals))
     assert totals[totals_of.LOSS] == pytest.approx(loss(corpus, *before), abs=1e-4)
     for which, after in enumerate(weights.true_weights().blocks[:2]):
@@ -63,7 +63,7 @@ def test_the_loss_of_a_long_sentence_is_that_of_its_lattice(n: int) -> None:
     )
     weights = Weights.of(rng.normal(size=(FEATURES, LABELS)).astype(np.float32), np.eye(3, dtype=np.float32))
     lattice = make_lattice(corpus, 0, weights.true_weights())
-    totals = np.zeros(8)
+    totals = np.zeros(20)
     list(sapo_pass(weights, corpus, np.zeros(1, np.int64), 0.1, Settings(n=n), totals))
     best = top_n(lattice, n=n).scores
     expected = float(np.logaddexp.reduce(best)) - lattice.path_score(corpus.gold)
@@ -92,7 +92,7 @@ def test_sentences_and_candidates_of_any_number_stay_inside(
         rng.normal(size=sizes.sum() if valued else 0).astype(np.float32),
         rng.integers(labels, size=sum(lengths)).astype(np.int32),
     )
-    weights, totals = Weights.zeros(FEATURES, labels), np.zeros(8)
+    weights, totals = Weights.zeros(FEATURES, labels), np.zeros(20)
     order = rng.permutation(len(lengths))
     list(sapo_pass(weights, corpus, order, 0.1, Settings(n=n, stop_ratio=stop_ratio), totals))
     assert np.isfinite(weights.features).all()

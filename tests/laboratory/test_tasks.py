@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from laboratory.encoded import evaluate, held_out, load_task, subset
+from laboratory.encoded import evaluate, held_out, load_task
 from laboratory.runfiles import read_lines
 from laboratory.runs import make_run
 from laboratory.setup import Setup, data_directory
@@ -17,6 +17,7 @@ from laboratory.systems import PAPER, SYSTEMS, find_systems
 from laboratory.tasks import TASKS, find_tasks
 from laboratory.tuning import Trial, try_strength
 from sapo.datasets.locations import cache_directory
+from sapo.encode.subset import subset
 from sapo.errors import SapoError
 from sapo.learn import Settings
 from sapo.training.run import read_data, train_on

@@ -20,7 +20,7 @@ RATHER_SURE = 1e-4  # a decision closer than this may fall otherwise in single p
 def run(
     corpus: EncodedCorpus, weights: Weights, order: Any, settings: Settings, rate: float | None = None
 ) -> np.ndarray:
-    totals = np.zeros(8)
+    totals = np.zeros(20)
     samples = list(sapo_pass(weights, corpus, np.asarray(order), rate or settings.rate, settings, totals))
     assert sum(samples) == len(order)
     return totals

@@ -24,7 +24,7 @@ def test_the_average_is_the_mean_of_the_weights_after_each_sample(
     for sentence in ORDER * 3:
         literal.sample(sentence, 1.0, settings)
     for samples in (ORDER, ORDER * 2):  # an average goes on over passes
-        list(sapo_pass(weights, corpus, np.array(samples), 1.0, settings, np.zeros(8)))
+        list(sapo_pass(weights, corpus, np.array(samples), 1.0, settings, np.zeros(20)))
     features, edges = literal.average()
     np.testing.assert_allclose(weights.true_weights().features, features, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(weights.true_weights().edges, edges, rtol=1e-4, atol=1e-5)

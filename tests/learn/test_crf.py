@@ -135,7 +135,7 @@ def test_ten_thousand_tokens_are_not_too_many(nodes: float, edges: float) -> Non
 
 
 def run(corpus: EncodedCorpus, weights: Weights, order: Any, rate: float, settings: Settings) -> Doubles:
-    totals = np.zeros(8)
+    totals = np.zeros(20)
     list(LEARNERS["crf"].run(weights, corpus, np.asarray(order), rate, settings, totals))
     return totals
 
@@ -237,7 +237,7 @@ def test_a_token_is_right_where_its_most_probable_label_is_that_of_the_oracle(ti
         mass = np.exp(table @ literal.flat)
         choices = np.array([[mass[np.array(paths)[:, t] == y].sum() for y in range(3)] for t in range(len(paths[0]))])
         correct += int((choices.argmax(axis=1) == literal.oracle(sentence)).sum())
-    totals = np.zeros(8)
+    totals = np.zeros(20)
     for sentence in range(corpus.sentences):  # each from the same weights
         totals += run(corpus, tiny.weights(3, corpus), [sentence], 0.1, Settings())
     assert totals[totals_of.CORRECT] == correct

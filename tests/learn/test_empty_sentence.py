@@ -12,7 +12,7 @@ from sapo.learn import Settings, sapo_pass
 @pytest.mark.parametrize("lengths", [(0,), (3, 0, 2)])
 def test_an_empty_sentence_adds_nothing(tiny: Any, lengths: tuple[int, ...]) -> None:
     corpus = tiny.corpus(0, lengths=lengths)
-    weights, totals = tiny.weights(0, corpus), np.zeros(8)
+    weights, totals = tiny.weights(0, corpus), np.zeros(20)
     before = [array.copy() for array in weights.true_weights().blocks[:2]]
     list(sapo_pass(weights, corpus, np.full(5, lengths.index(0)), 0.1, Settings(n=3, strength=0.0), totals))
     assert all(np.array_equal(a, b) for a, b in zip(weights.true_weights().blocks[:2], before, strict=True))
@@ -24,7 +24,7 @@ def test_an_empty_sentence_between_others_changes_nothing(tiny: Any) -> None:
     corpus = tiny.corpus(0, lengths=(3, 0, 2))
     results = []
     for order in ([0, 2], [0, 1, 2]):
-        weights, totals = tiny.weights(0, corpus), np.zeros(8)
+        weights, totals = tiny.weights(0, corpus), np.zeros(20)
         list(sapo_pass(weights, corpus, np.array(order), 0.1, Settings(n=3, strength=0.0), totals))
         results.append((weights.features.tobytes(), weights.edges.tobytes(), totals[totals_of.LOSS]))
     assert results[0] == results[1]

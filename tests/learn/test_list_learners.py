@@ -214,7 +214,7 @@ def test_a_crf_with_fixed_pairs_changes_no_other(tiny: Any, averaged: bool) -> N
         has[has.sum(axis=1) >= frozen_module.dense_from(LABELS)] = True  # a dense row has all
         mask = np.concatenate([has.ravel(), np.ones(LABELS * LABELS, bool)])
         order = np.random.default_rng(seed).integers(len(LENGTHS), size=30)
-        list(LEARNERS["crf"].run(weights, corpus, order, 0.3, Settings(strength=0.2), np.zeros(8)))
+        list(LEARNERS["crf"].run(weights, corpus, order, 0.3, Settings(strength=0.2), np.zeros(20)))
         for sentence in order.tolist():
             paths, table = literal.table(sentence)
             scores = table @ literal.flat

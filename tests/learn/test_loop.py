@@ -307,7 +307,7 @@ def test_ctrl_c_without_a_dev_set_keeps_what_was_learned(tiny: Any) -> None:
     features, _ = learned.features, learned.edges
     order = np.random.default_rng([0, 1]).permutation(300)
     begun = tiny.weights(0, corpus)
-    list(sapo_pass(begun, corpus, order[:256], 0.1, Settings(), np.zeros(8)))
+    list(sapo_pass(begun, corpus, order[:256], 0.1, Settings(), np.zeros(20)))
     assert np.array_equal(features, begun.true_weights().features)
 
 

@@ -52,7 +52,7 @@ def make_corpus(tiny: Any, seed: int, **options: Any) -> EncodedCorpus:
 
 
 def run(corpus: EncodedCorpus, weights: Weights, order: Any, n: int, **settings: Any) -> Doubles:
-    totals = np.zeros(8)
+    totals = np.zeros(20)
     learner = LEARNERS["mira-nbest"] if n > 1 else LEARNERS["mira"]
     # `mira` looks at no n, and neither of them at a rate
     list(learner.run(weights, corpus, np.asarray(order), 0.3, Settings(n=max(n, 2), **settings), totals))

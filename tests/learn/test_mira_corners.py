@@ -14,7 +14,7 @@ def test_mira_runs_however_the_kernels_run(tiny: Any) -> None:
     """Keys of the table are wider than the numbers of labels, whose type must not decide."""
     corpus = tiny.corpus(0)
     weights = tiny.weights(0, corpus)
-    totals = np.zeros(8)
+    totals = np.zeros(20)
     list(LEARNERS["mira"].run(weights, corpus, np.arange(corpus.sentences), 1.0, Settings(), totals))
     assert totals[totals_of.UPDATES] > 0
 
@@ -30,5 +30,5 @@ def test_the_size_of_a_value_does_not_matter(value: float) -> None:
         gold=np.array([1], np.int32),
     )
     weights = Weights.zeros(1, 2)
-    list(LEARNERS["mira"].run(weights, corpus, np.zeros(1, np.int64), 1.0, Settings(), np.zeros(8)))
+    list(LEARNERS["mira"].run(weights, corpus, np.zeros(1, np.int64), 1.0, Settings(), np.zeros(20)))
     np.testing.assert_allclose(weights.features[0] * value, [-0.5, 0.5], rtol=1e-5)

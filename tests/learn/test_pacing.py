@@ -72,7 +72,7 @@ def test_a_correction_is_learned_and_transitions_hardly_move() -> None:
     pairs = [(["a", "dog"], ["D", "N"]), (["the", "cat"], ["D", "N"])] * 20
     tagger = sapo.train(pairs, template="pos")
     trainer = sapo.Trainer(tagger)
-    trainer.update([(["the", "run"], ["D", "V"]), (["run", "dog"], ["V", "N"])])
+    trainer.update([(["the", "run"], ["D", "V"]), (["run", "dog"], ["V", "N"])], new_labels=True)
     assert trainer.tagger.tag(["the", "run"]) == ["D", "V"]
     assert trainer.tagger.tag(["the", "cat"]) == ["D", "N"]
     old, new = tagger.model.parameters.edges, trainer.snapshot().model.parameters.edges[:2, :2]

@@ -18,7 +18,7 @@ UNREGULARISED: dict[str, Any] = {"regulariser": "none", "strength": 0.0, "tolera
 
 
 def run(corpus: EncodedCorpus, weights: Weights, order: Any, settings: Settings, rate: float = 1.0) -> Doubles:
-    totals = np.zeros(8)
+    totals = np.zeros(20)
     samples = list(LEARNERS["perceptron"].run(weights, corpus, np.asarray(order), rate, settings, totals))
     assert sum(samples) == len(order)
     return totals

@@ -40,7 +40,7 @@ def test_l1_equals_the_cumulative_penalty_written_out(tiny: Any, strength: float
         pay(literal.edges, received[1], owed, list(np.ndindex(3, 3)))
     pay(literal.features, received[0], owed, list(np.ndindex(literal.features.shape)))
     assert literal.narrowest > 1e-4
-    list(sapo_pass(weights, corpus, np.array(order), 0.3, settings, np.zeros(8)))
+    list(sapo_pass(weights, corpus, np.array(order), 0.3, settings, np.zeros(20)))
     weights.pay_penalties()
     learned = weights.true_weights()
     features, edges = learned.features, learned.edges

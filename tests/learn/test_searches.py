@@ -32,7 +32,7 @@ def learned(tiny: Any, seed: int, name: str, **settings: Any) -> tuple[Floats, F
     weights = tiny.weights(seed, corpus)
     weights.prepare(averaged=LEARNERS[name].averaged, l1=False)
     chosen = Settings(rate=0.5, **settings)
-    list(LEARNERS[name].run(weights, corpus, np.array(ORDER), 0.5, chosen, np.zeros(8)))
+    list(LEARNERS[name].run(weights, corpus, np.array(ORDER), 0.5, chosen, np.zeros(20)))
     learned = weights.true_weights()
     features, edges = learned.features, learned.edges
     return features, edges

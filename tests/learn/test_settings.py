@@ -75,7 +75,7 @@ def test_values_on_the_border_are_allowed(values: dict[str, Any]) -> None:
         ("patience", 1.5, "whole number"),
         ("seed", 0.5, "whole number"),
         ("rate", "fast", "number"),
-        ("strength", None, "number"),
+        ("strength", "much", "number"),
     ],
 )
 def test_a_value_of_the_wrong_type_is_told_by_name(name: str, value: Any, rule: str) -> None:
@@ -104,10 +104,23 @@ def test_settings_become_json_without_infinity() -> None:
     written = json.loads(json.dumps(Settings(n=7).as_json(), allow_nan=False))
     assert written["n"] == 7
     assert written["stop_ratio"] is None
-    assert set(written) == {field.name for field in dataclasses.fields(Settings)} - {"exact", "all_pairs"}
+    assert set(written) == {field.name for field in dataclasses.fields(Settings)} - {
+        "exact",
+        "all_pairs",
+        "piece",
+        "average",
+    }
 
 
 @pytest.mark.parametrize("name", ["exact", "all_pairs"])
 def test_what_is_rarely_asked_for_is_written_only_then(name: str) -> None:
     assert name not in Settings().as_json()
     assert Settings(**{name: True}).as_json()[name] is True
+
+
+@pytest.mark.parametrize(("regulariser", "strength"), [("l2", 1.0), ("l1", 0.1), ("group-lasso", 0.02), ("none", 1.0)])
+def test_every_regulariser_has_its_own_strength_unless_one_is_given(regulariser: str, strength: float) -> None:
+    assert Settings(regulariser=regulariser).strength == strength
+    assert Settings(regulariser=regulariser, strength=None).strength == strength  # type: ignore[arg-type]
+    assert Settings(regulariser=regulariser, strength=3.0).strength == 3.0
+    assert Settings(regulariser=regulariser).as_json()["strength"] == strength

@@ -17,8 +17,8 @@ ORDER = np.random.default_rng(0).integers(4, size=64)
 def test_one_thread_is_the_learner_itself(tiny: Any) -> None:
     corpus = tiny.corpus(1)
     plain, threaded = tiny.weights(1, corpus), tiny.weights(1, corpus)
-    list(sapo_pass(plain, corpus, ORDER, 0.1, Settings(n=3), np.zeros(8)))
-    list(LEARNERS["sapo"].run(threaded, corpus, ORDER, 0.1, Settings(n=3), np.zeros(8)))
+    list(sapo_pass(plain, corpus, ORDER, 0.1, Settings(n=3), np.zeros(20)))
+    list(LEARNERS["sapo"].run(threaded, corpus, ORDER, 0.1, Settings(n=3), np.zeros(20)))
     assert plain.features.tobytes() == threaded.features.tobytes()
 
 
@@ -28,7 +28,7 @@ def test_threads_count_every_sample_and_shrink_alike(tiny: Any, learner: str, mo
     corpus = tiny.corpus(2)
     results = []
     for threads in (1, 3):
-        weights, totals = tiny.weights(2, corpus), np.zeros(8)
+        weights, totals = tiny.weights(2, corpus), np.zeros(20)
         weights.prepare(averaged=LEARNERS[learner].averaged, l1=False)
         settings = Settings(n=3, strength=0.2, threads=threads)
         done = sum(LEARNERS[learner].run(weights, corpus, ORDER, 0.1, settings, totals))
@@ -44,4 +44,4 @@ def test_a_strength_that_would_fold_the_scale_inside_of_a_thread_is_refused(tiny
     corpus = tiny.corpus(3)
     settings = dataclasses.replace(Settings(strength=10.0), threads=2)
     with pytest.raises(SapoError, match="too large for 2 threads"):
-        list(LEARNERS["sapo"].run(tiny.weights(3, corpus), corpus, ORDER, 0.1, settings, np.zeros(8)))
+        list(LEARNERS["sapo"].run(tiny.weights(3, corpus), corpus, ORDER, 0.1, settings, np.zeros(20)))

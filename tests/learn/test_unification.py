@@ -15,7 +15,7 @@ FOREVER: dict[str, Any] = {"tolerance": 0.0, "patience": 1000}
 
 def run(name: str, corpus: EncodedCorpus, weights: Weights, order: Any, settings: Settings) -> tuple[Floats, Floats]:
     learner = LEARNERS[name].run
-    list(learner(weights, corpus, np.asarray(order), settings.rate, settings, np.zeros(8)))
+    list(learner(weights, corpus, np.asarray(order), settings.rate, settings, np.zeros(20)))
     return weights.true_weights().blocks[:2]
 
 

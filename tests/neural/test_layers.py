@@ -53,6 +53,40 @@ def test_loss_and_gradients_are_those_of_enumeration(n: int, seed: int) -> None:
         torch.testing.assert_close(mine, theirs)
 
 
+@pytest.mark.parametrize("layer", [CrfLayer(L), SapoLayer(L, n=2), SapoLayer(L, n=ALL)], ids=["crf", "2", "all"])
+@pytest.mark.parametrize("tokens", [1, T])
+def test_second_derivatives_are_right(layer: torch.nn.Module, tokens: int) -> None:
+    emissions, tags = make(layer, 3, tokens=tokens)
+    mask = torch.arange(tokens) < torch.tensor([[tokens], [max(1, tokens - 2)]])
+    n = layer.n if isinstance(layer, SapoLayer) else ALL
+
+    inputs, lengths = emissions.detach().clone().requires_grad_(), mask.sum(1).tolist()
+    wanted = [inputs, layer.start, layer.end]
+
+    def loss_of(scores: torch.Tensor) -> torch.Tensor:
+        each = (enumerated_loss(layer, scores[b, :end], tags[b, :end].tolist(), n) for b, end in enumerate(lengths))
+        return torch.stack(list(each)).sum()
+
+    def penalised(loss: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """The derivatives of the squared length of a gradient, as a gradient penalty needs them."""
+        (gradient,) = torch.autograd.grad(loss, inputs, create_graph=True)
+        return torch.autograd.grad(gradient.square().sum(), wanted)
+
+    # below a layer that is not linear, where a gradient that counts as constant still gives some second derivative
+    theirs, mine = penalised(loss_of(inputs.tanh())), penalised(layer(inputs.tanh(), tags, mask))
+    for one, other in zip(mine, theirs, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_second_derivatives_by_transitions_alone_are_right() -> None:
+    layer = CrfLayer(L)
+    emissions, tags = make(layer, 3)
+    assert torch.autograd.gradgradcheck(
+        lambda edges: torch.func.functional_call(layer, {"transitions": edges}, (emissions.detach(), tags)),
+        (layer.transitions.detach().clone().requires_grad_(),),
+    )
+
+
 def test_the_gradient_is_what_the_candidates_expect_less_the_oracle() -> None:
     layer = SapoLayer(L, n=3, reduction="sum")
     emissions, tags = make(layer, 7, batch=1)

@@ -239,7 +239,8 @@ def test_mistakes_of_the_names_are_told(refused: Refused) -> None:
 def test_other_formats_are_refused_with_the_way_out(refused: Refused, tmp_path: Path) -> None:
     (tmp_path / "in.conllu").write_text("")
     assert refused("pos=pos.sapo", source="in.conllu") == (
-        "in.conllu: a pipeline adds columns to a column file, and this is conllu; make one with sapo convert"
+        "in.conllu: a pipeline tags column files, JSONL and text, and this is conllu; "
+        "make a column file with sapo convert"
     )
 
 

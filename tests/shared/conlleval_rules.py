@@ -3,9 +3,9 @@
 
 def split(tag: str) -> tuple[str, str]:
     if "-" not in tag:
-        return {"L": "E", "U": "S"}.get(tag, tag), ""
+        return {"L": "E", "U": "S", "M": "I"}.get(tag, tag), ""
     prefix, type_name = tag.split("-", 1)
-    return {"L": "E", "U": "S"}.get(prefix, prefix), type_name
+    return {"L": "E", "U": "S", "M": "I"}.get(prefix, prefix), type_name
 
 
 def chunk_ended(last: tuple[str, str], here: tuple[str, str]) -> bool:

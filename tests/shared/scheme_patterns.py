@@ -9,6 +9,7 @@ SPAN_PATTERNS = {
     "iob2": "BT(IT)*",
     "bioes": "ST|BT(IT)*ET",
     "bilou": "UT|BT(IT)*LT",
+    "bmes": "ST|BT(MT)*ET",
     "io": "IT",
     "ioe2": "(IT)*ET",
 }
@@ -16,7 +17,7 @@ PATTERNS = {
     scheme: re.compile(f"(OO|{span.replace('T', 'X')}|{span.replace('T', 'Y')})*")
     for scheme, span in SPAN_PATTERNS.items()
 }
-TAGS = ["O", *(f"{letter}-{kind}" for letter in "BIESLU" for kind in "XY")]
+TAGS = ["O", *(f"{letter}-{kind}" for letter in "BIESLUM" for kind in "XY")]
 
 
 def is_valid(tags: Sequence[str], scheme: str) -> bool:

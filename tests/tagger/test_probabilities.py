@@ -13,6 +13,8 @@ from sapo import Sentence, Tagger
 from sapo.corpus.predictions import RankedTagging
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
+from sapo.search.probabilities import distribution
+from sapo.tagger.decoding import learned_tags
 from sapo.training.run import train
 
 Text = list[list[tuple[str, str]]]
@@ -176,3 +178,43 @@ def test_blocks_of_a_file_have_what_each_sentence_has(file: Path, threads: int) 
             assert [one.exact_probability for one in ranked] == [
                 one.exact_probability for one in tagger.nbest(sentence, 2)
             ]
+
+
+def in_bioes() -> Tagger:
+    pairs = [
+        (["a", "dog"], ["B-X", "I-X"]),
+        (["the", "cat"], ["O", "B-X"]),
+        (["go", "big", "cat"], ["B-X", "I-X", "I-X"]),
+    ]
+    return train([*pairs, (["go"], ["O"])], template="pos", epochs=2, scheme="bioes")
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.3, 7.0])
+@pytest.mark.parametrize("inside", ["as shown", "bioes"])
+def test_every_way_to_the_probability_of_a_tagging_gives_the_calibrated_one(
+    small: Tagger, temperature: float, inside: str
+) -> None:
+    warm = at_temperature(small if inside == "as shown" else in_bioes(), temperature)
+    sentence = ["a", "dog", "go"]
+    every = list(itertools.product(warm.labels, repeat=3))
+    shares = {tags: warm.probability(sentence, tags) for tags in every}
+    assert sum(shares.values()) == pytest.approx(1.0, abs=1e-6)
+    found = warm.nbest(sentence, 27)
+    assert {tuple(one.tags): one.exact_probability for one in found} == {
+        tags: share for tags, share in shares.items() if share
+    }
+    (lattice,) = warm.lattices([sentence])
+    labels, whole = warm.model.labels, distribution(lattice)
+    for one in found:
+        path = [labels.index(label) for label in learned_tags(warm.model, one.tags)]
+        assert whole.probability(path) == pytest.approx(one.exact_probability)
+
+
+def test_a_tagging_that_the_model_cannot_have_is_refused_or_has_no_probability(small: Tagger) -> None:
+    assert in_bioes().probability(["a", "dog"], ["O", "I-X"]) == 0.0
+    with pytest.raises(SapoError, match="tags: token index 1: the model has no label 'I-Y'; did you mean 'I-X'"):
+        small.probability(["a", "dog"], ["O", "I-Y"])
+    with pytest.raises(SapoError, match="there are 1 tags for 2 tokens; give one for each token"):
+        small.probability(["a", "dog"], ["O"])
+    with pytest.raises(SapoError, match="tags: expected a list"):
+        small.probability(["a", "dog"], "OO")

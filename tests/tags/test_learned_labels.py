@@ -96,7 +96,7 @@ def test_known_labels_keep_their_places() -> None:
 @pytest.mark.parametrize(
     ("scheme", "labels", "gold", "message"),
     [
-        ("iob1", LABELS, [0], "scheme must be one of iob2, bioes, bilou, not iob1"),
+        ("iob1", LABELS, [0], "scheme must be one of iob2, bioes, bilou, bmes, not iob1"),
         ("bioes", ["NN"], [0], "tags must be IOB2, that is O, B-TYPE and I-TYPE, and there is 'NN'"),
         ("bioes", ["O", "S-X"], [1], "and there is 'S-X'"),
     ],

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapo.errors import SapoError
-from sapo.tags import SCHEMES, letters_of_scheme, looks_like_spans, scheme_bans, tags_to_spans
+from sapo.tags import SCHEMES, looks_like_spans, scheme_bans, tags_to_spans
 from sapo.tags.kinds import PREFIXES, Prefix
 from sapo.tags.learned_labels import LEARNABLE, SHOWN
-from sapo.tags.letters import ALWAYS_BEGIN, ALWAYS_END, SPAN_LETTERS, TABLE, Scheme
+from sapo.tags.letters import ALWAYS_BEGIN, ALWAYS_END, SPAN_LETTERS, TABLE, Scheme, scheme_named
 from scheme_patterns import TAGS, is_valid
 
 
@@ -73,6 +73,7 @@ def test_the_valid_long_taggings_are_those_of_the_definition(scheme: str, data: 
         ("iob2", {"I": "B"}, {}),
         ("bioes", {"I": "B", "E": "S"}, {"B": "S", "I": "E"}),
         ("bilou", {"I": "B", "L": "U"}, {"B": "U", "I": "L"}),
+        ("bmes", {"M": "B", "E": "S"}, {"B": "S", "M": "E"}),
         ("io", {}, {}),
         ("ioe2", {}, {"I": "E"}),
     ],
@@ -85,26 +86,28 @@ def test_letters_know_which_neighbours_they_need(
 
 
 def test_what_a_letter_means_is_the_same_in_every_scheme() -> None:
-    assert "".join(sorted(SPAN_LETTERS)) == "BEILSU"
+    assert "".join(sorted(SPAN_LETTERS)) == "BEILMSU"
     assert "".join(sorted(ALWAYS_BEGIN)) == "BSU"
     assert "".join(sorted(ALWAYS_END)) == "ELSU"
-    assert SHOWN == {"B": "B", "I": "I", "E": "I", "S": "B", "L": "I", "U": "B"}
-    assert LEARNABLE == ("iob2", "bioes", "bilou")
-    assert [letter for letter, prefix in PREFIXES.items() if prefix is Prefix.INSIDE] == ["I"]
+    assert SHOWN == {"B": "B", "I": "I", "E": "I", "S": "B", "L": "I", "U": "B", "M": "I"}
+    assert LEARNABLE == ("iob2", "bioes", "bilou", "bmes")
+    assert sorted(letter for letter, prefix in PREFIXES.items() if prefix is Prefix.INSIDE) == ["I", "M"]
     assert [letter for letter, prefix in PREFIXES.items() if prefix is Prefix.BEGIN] == ["B"]
     assert sorted(letter for letter, prefix in PREFIXES.items() if prefix is Prefix.END) == ["E", "L"]
     assert sorted(letter for letter, prefix in PREFIXES.items() if prefix is Prefix.SINGLE) == ["S", "U"]
 
 
-@pytest.mark.parametrize(("scheme", "letters"), [("iob1", "BI"), ("iob2", "BI"), ("bioes", "BEIS"), ("bilou", "BILU")])
+@pytest.mark.parametrize(
+    ("scheme", "letters"), [("iob1", "BI"), ("iob2", "BI"), ("bioes", "BEIS"), ("bilou", "BILU"), ("bmes", "BEMS")]
+)
 def test_a_scheme_has_its_letters(scheme: str, letters: str) -> None:
-    assert "".join(sorted(letters_of_scheme(scheme))) == letters
+    assert "".join(sorted(scheme_named(scheme).letters)) == letters
 
 
 @pytest.mark.parametrize("name", ["io", "ioe2", "iob", ""])
 def test_only_schemes_that_can_be_written_are_offered(name: str) -> None:
     with pytest.raises(SapoError, match=f"unknown tag scheme '{name}'; choose one of iob1, iob2, bioes, bilou"):
-        letters_of_scheme(name)
+        scheme_named(name)
 
 
 @pytest.mark.parametrize(
@@ -117,11 +120,23 @@ def test_only_schemes_that_can_be_written_are_offered(name: str) -> None:
         (["O"], False),
         ([], False),
         (["O", "B-X", "NN"], False),
-        (["B", "I", "O"], False),
+        (["B", "I", "O"], True),
+        (["B", "I"], True),
+        (["B", "O"], False),
+        (["I", "O"], False),
+        (["B", "M", "E", "S"], True),
+        (["B", "E", "S", "O"], True),
+        (["B", "M", "E"], False),
+        (["B", "S", "O", "N", "V"], False),
+        (["O", "NP-B", "NP-I", "VP-B"], True),
+        (["O", "NP-B", "NP-I", "VP"], False),
+        (["NP-B"], False),
+        (["O", "cell-type-B", "cell-type-E", "DNA-S"], True),
+        (["X-B", "I-Y", "O"], False),
         (["O", "B-"], False),
         (["O", "BI-X"], False),
         (["O", "-X"], False),
     ],
 )
-def test_span_labels_are_o_or_a_prefix_and_a_type(labels: list[str], expected: bool) -> None:
+def test_span_labels_are_o_or_have_a_letter_of_a_scheme(labels: list[str], expected: bool) -> None:
     assert looks_like_spans(labels) is expected

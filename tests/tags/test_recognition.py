@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sapo.tags import SCHEMES, loose_spans, recognise, recognise_scheme, spans_to_tags, transition_counts
 from scheme_patterns import TAGS, is_valid
 
-LIKELIEST_FIRST = ("iob2", "iob1", "bioes", "bilou")
+LIKELIEST_FIRST = ("iob2", "iob1", "bioes", "bilou", "bmes")
 
 
 def recognised(sentences: list[list[str]]) -> tuple[str, int] | None:
@@ -47,6 +47,14 @@ def test_the_first_scheme_in_which_all_sentences_are_valid_is_recognised(sentenc
         (["I-X O I-X"], "iob1"),
         (["B-X E-X S-X O"], "bioes"),
         (["B-X L-X U-X O"], "bilou"),
+        (["B-X M-X E-X O", "S-X"], "bmes"),
+        (["B M E S"], "bmes"),
+        (["S O B", "I O"], None),
+        (["B I O", "O B"], "iob2"),
+        (["I O", "I B I"], "iob1"),
+        (["B I E O S"], "bioes"),
+        (["NP-B NP-I O VP-B"], "iob2"),
+        (["NP-I VP-I NP-I NP-B"], "iob1"),
         (["O B-X"] * 20 + ["O I-X"], "iob2"),
         (["DT NN"], None),
         (["O O"], None),
@@ -72,7 +80,8 @@ def test_a_scheme_is_recognised_by_its_letters_and_by_what_follows_what(
         [["B-NP", "NN"]],
         [["B-"]],
         [[""]],
-        [["O", "B", "I"]],
+        [["O", "I", "B", "O", "B"]],
+        [["S", "O"], ["B", "O", "V"]],
         [["B-NP", "I-NP", "E-NP"], ["B-NP", "I-NP", "L-NP"]],
         [["I-NP"], ["B-NP"]],
     ],

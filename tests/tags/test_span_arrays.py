@@ -50,7 +50,7 @@ def spans_in(tags: str, *, labels: list[str] | None = None, strict: bool = False
         ("B-X . I-X", [(0, 1, "X"), (2, 3, "X")]),
         ("NN VB O NN", []),  # the type of a bare tag is empty, like that of O: nothing changes
         ("B-X NN B-X", [(0, 1, "X"), (1, 2, ""), (2, 3, "X")]),  # but it changes after a span
-        ("B I O I", [(0, 2, ""), (3, 4, "")]),
+        ("B I O I", [(0, 2, "_"), (3, 4, "_")]),  # conlleval has the same spans, with an empty type
         ("[-X ]-X I-X", [(0, 1, "X"), (1, 2, "X")]),
         ("", []),
     ],

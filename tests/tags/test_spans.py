@@ -23,6 +23,7 @@ WRITTEN = {
     "iob2": ["B-A", "I-A", "I-A", "B-A", "O", "B-B", "B-A", "B-A", "I-A", "B-B"],
     "bioes": ["B-A", "I-A", "E-A", "S-A", "O", "S-B", "S-A", "B-A", "E-A", "S-B"],
     "bilou": ["B-A", "I-A", "L-A", "U-A", "O", "U-B", "U-A", "B-A", "L-A", "U-B"],
+    "bmes": ["B-A", "M-A", "E-A", "S-A", "O", "S-B", "S-A", "B-A", "E-A", "S-B"],
 }
 SPANS = [
     Span(0, 3, "A"),
@@ -86,7 +87,7 @@ def test_conversions_commute(sentence: tuple[list[Span], int], source: str, by_w
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_valid_short_sequences_are_exactly_those_that_spans_can_write(scheme: str) -> None:
-    all_tags = ["O", *(f"{letter}-{span_type}" for letter in "BIESLU" for span_type in "XY")]
+    all_tags = ["O", *(f"{letter}-{span_type}" for letter in "BIESLUM" for span_type in "XY")]
     for length in range(4):
         starts_and_ends = [(start, end) for start in range(length) for end in range(start + 1, length + 1)]
         span_lists: list[list[Span]] = [[]]

@@ -80,7 +80,7 @@ def test_every_regulariser_takes_them(tmp_path: Path, regulariser: str) -> None:
 def test_learning_goes_on_with_new_words_labels_and_pairs(tmp_path: Path) -> None:
     trainer = Trainer(sapo.train(PAIRS, template=template(tmp_path, OWN), strength=0.01))
     new = [(["a", "e", "b"], ["X", "Z", "Z"])] * 2
-    trainer.update(new)
+    trainer.update(new, new_labels=True)
     assert trainer.tagger.tag(["a", "e", "b"]) == ["X", "Z", "Z"]
     assert trainer.tagger.tag(["c", "b"]) == ["Y", "X"]
     assert trainer.tagger.model.encoder.edge_features == 5

@@ -95,7 +95,7 @@ def test_any_sequence_of_updates_learns_what_the_slow_way_learns(
     with mock.patch.object(growing, "ROOM", spare):
         trainer, slow = Trainer(tagger), SlowTrainer(tagger)
         for examples in rounds:
-            trainer.update(examples)
+            trainer.update(examples, new_labels=True)
             slow.update(examples)
     probes = [probe[0], OLD[0][0], *(tokens for examples in rounds for tokens, _ in examples)]
     assert_alike(trainer, slow, probes, room)
@@ -109,7 +109,7 @@ def test_so_it_does_with_ready_made_features(
 ) -> None:
     trainer, slow = Trainer(tagger_of_features), SlowTrainer(tagger_of_features)
     for examples in rounds:
-        trainer.update(examples)
+        trainer.update(examples, new_labels=True)
         slow.update(examples)
     assert_alike(trainer, slow, [probe[0], *(tokens for examples in rounds for tokens, _ in examples)], room)
 
@@ -126,7 +126,7 @@ def test_a_vocabulary_may_outgrow_all_room(tagger: Tagger, room: Path, spare: in
         trainer, slow = Trainer(tagger), SlowTrainer(tagger)
         bits = trainer.tagger.model.encoder.layout.view_bits  # type: ignore[union-attr]
         for one in examples:
-            trainer.update([one])
+            trainer.update([one], new_labels=True)
             slow.update([one])
     assert trainer.tagger.model.encoder.layout.view_bits > bits  # type: ignore[union-attr]
     assert list(feature_weights(trainer.tagger))[: len(before)] == list(before)
@@ -138,10 +138,10 @@ def test_the_live_tagger_learns_and_all_others_stay_as_they_are(tagger: Tagger) 
     before = tagger.nbest(new[0], 3)
     trainer = Trainer(tagger)
     live, early = trainer.tagger, trainer.snapshot()
-    trainer.update([new])
+    trainer.update([new], new_labels=True)
     late = trainer.snapshot()
     learned = late.nbest(new[0], 3)
-    trainer.update([(new[0], ["Y", "Z"])])
+    trainer.update([(new[0], ["Y", "Z"])], new_labels=True)
     assert tagger.nbest(new[0], 3) == before
     assert early.nbest(new[0], 3) == before
     assert late.nbest(new[0], 3) == learned
@@ -153,10 +153,10 @@ def test_the_live_tagger_learns_and_all_others_stay_as_they_are(tagger: Tagger) 
 def test_a_trainer_may_be_made_of_a_live_tagger(tagger: Tagger, room: Path) -> None:
     first, slow = Trainer(tagger), SlowTrainer(tagger)
     examples: list[Example] = [(["cd", "ab"], ["Y", "N"]), (["dc", "cd"], ["X", "Y"])]
-    first.update(examples[:1])
+    first.update(examples[:1], new_labels=True)
     second = Trainer(first.tagger)
-    first.update([(["ab"], ["Z"])])
-    second.update(examples[1:])
+    first.update([(["ab"], ["Z"])], new_labels=True)
+    second.update(examples[1:], new_labels=True)
     slow.update(examples[:1])
     slow.typical = typical_weight(slow.parameters.rows)  # a trainer takes it from what it is made of
     slow.update(examples[1:])
@@ -167,11 +167,11 @@ def test_shrinking_that_is_put_off_changes_no_tag_and_no_snapshot(tagger: Tagger
     examples: list[Example] = [(["cd", "ab"], ["Y", "X"]), (["dc", "cd"], ["X", "Y"])] * 5
     prompt = Trainer(tagger)
     for one in examples:
-        prompt.update([one])
+        prompt.update([one], new_labels=True)
     with mock.patch.object(growing_weights, "LAG", 0.5):
         late = Trainer(tagger)
         for one in examples:
-            late.update([one])
+            late.update([one], new_labels=True)
     for tokens, _ in examples:
         expected = prompt.tagger.nbest(tokens, 1)[0]
         assert late.snapshot().nbest(tokens, 1)[0].score == pytest.approx(expected.score, rel=1e-4)
@@ -193,10 +193,10 @@ def test_known_words_take_no_memory(tagger: Tagger) -> None:
     trainer = Trainer(tagger)
     examples: list[Example] = [(["cd", "ab"], ["Y", "X"]), (["dc", "cd"], ["N", "Y"])]
     for _ in range(10):
-        trainer.update(examples)
+        trainer.update(examples, new_labels=True)
     before = memory()
     for _ in range(60):
-        trainer.update(examples)
+        trainer.update(examples, new_labels=True)
     after = memory()
     assert [b for b in after if b > 10_000] == [b for b in before if b > 10_000]
     assert sum(after) <= sum(before) + 10  # digits of counts
@@ -209,7 +209,7 @@ def test_what_is_forbidden_stays_so_and_cannot_be_learned(tagger: Tagger) -> Non
     bans[3, 0] = -np.inf  # X at the end
     model = dataclasses.replace(tagger.model, parameters=dataclasses.replace(tagger.model.parameters, bans=bans))
     trainer = Trainer(Tagger(model))
-    trainer.update([(["ab", "new"], ["X", "N"])])
+    trainer.update([(["ab", "new"], ["X", "N"])], new_labels=True)
     for tokens in (["b"], ["b", "b"], ["b", "b", "b"], ["new", "b", "b"]):
         tags = trainer.tagger.tag(tokens)
         assert tags[0] != "Y"
@@ -220,7 +220,7 @@ def test_what_is_forbidden_stays_so_and_cannot_be_learned(tagger: Tagger) -> Non
         with pytest.raises(
             SapoError, match=f"sentence 2, token {token + 1}: the model forbids the tag '{wrong[token]}'"
         ):
-            trainer.update([(["b"], ["N"]), (["b", "cc", "b"], wrong)])
+            trainer.update([(["b"], ["N"]), (["b", "cc", "b"], wrong)], new_labels=True)
     after = trainer.tagger.nbest(["b", "cc"], 3)
     assert [tagging.tags for tagging in after] == [tagging.tags for tagging in before]
     assert [tagging.score for tagging in after] == pytest.approx([tagging.score for tagging in before], rel=1e-5)
@@ -230,11 +230,11 @@ def fails(trainer: Trainer, room: Path) -> dict[str, Callable[[], None]]:
     bad = room / "bad.txt"
     bad.write_text("dd X\nee NEW\n\n" * 5000 + "broken\n")
     return {
-        "too large": lambda: trainer.update([(["b", "cc"], ["Z", "X"])], strength=1e9),
-        "expected 2": lambda: trainer.update(bad),
-        "not by l1": lambda: trainer.update([(["b"], ["X"])], regulariser="l1"),
-        "no sentence": lambda: trainer.update([]),
-        "tokens but": lambda: trainer.update([(["b"], [])]),
+        "too large": lambda: trainer.update([(["b", "cc"], ["Z", "X"])], strength=1e9, new_labels=True),
+        "expected 2": lambda: trainer.update(bad, new_labels=True),
+        "not by l1": lambda: trainer.update([(["b"], ["X"])], regulariser="l1", new_labels=True),
+        "no sentence": lambda: trainer.update([], new_labels=True),
+        "tokens but": lambda: trainer.update([(["b"], [])], new_labels=True),
     }
 
 
@@ -248,7 +248,7 @@ def test_what_cannot_be_learned_leaves_the_tagger_as_it_was(tagger: Tagger, room
         expected = tagger.nbest(tokens, 3)
         for found, tagging in zip(trainer.tagger.nbest(tokens, 3), expected, strict=True):
             assert (found.tags, found.score) == (tagging.tags, pytest.approx(tagging.score, rel=1e-5))
-    trainer.update([(["b", "cc"], ["Z", "X"])])
+    trainer.update([(["b", "cc"], ["Z", "X"])], new_labels=True)
     assert trainer.tagger.tag(["b", "cc"]) == ["Z", "X"]
 
 
@@ -260,7 +260,7 @@ def test_weights_that_grow_out_of_all_bounds_are_put_back(
     trainer = Trainer(tagger_of_features)
     huge: Example = ([{"q": 3e38}, {"p": "b"}], tags)
     with pytest.raises(SapoError, match="out of all bounds"):
-        trainer.update([*([(OLD_MADE, ["X", "Y"])] * 30), huge], strength=strength)
+        trainer.update([*([(OLD_MADE, ["X", "Y"])] * 30), huge], strength=strength, new_labels=True)
     assert trainer.tagger.labels == tagger_of_features.labels
     for found, block in zip(
         trainer.snapshot().model.parameters.blocks, tagger_of_features.model.parameters.blocks, strict=True
@@ -269,7 +269,7 @@ def test_weights_that_grow_out_of_all_bounds_are_put_back(
 
 
 def test_sentences_that_contradict_each_other_end_after_all_passes(tagger: Tagger) -> None:
-    grown = continue_training(tagger, [(["b"], ["X"]), (["b"], ["Y"])], epochs=60, rate=1e-9)
+    grown = continue_training(tagger, [(["b"], ["X"]), (["b"], ["Y"])], epochs=60, rate=1e-9, new_labels=True)
     entry = grown.model.record["continued"][0]
     assert (entry["passes"], entry["stopped"]) == (60, "all 60 passes done")
 
@@ -280,12 +280,12 @@ def test_where_keys_have_no_bit_to_spare_it_grows_as_far_as_they_go(room: Path) 
     tagger = sapo.train([([f"w{i}" for i in range(60)], ["X", "Y"] * 30)], template=path, epochs=2)
     trainer, slow = Trainer(tagger), SlowTrainer(tagger)
     fits: list[Example] = [([f"v{i}" for i in range(40)], ["X", "Y"] * 20)]
-    trainer.update(fits)
+    trainer.update(fits, new_labels=True)
     slow.update(fits)
     assert_alike(trainer, slow, [fits[0][0]], room)
     before = trainer.tagger.nbest(["w1", "v2", "u3"], 3)
     with pytest.raises(SapoError, match="joins too many different values"):
-        trainer.update([([f"u{i}" for i in range(40)], ["X", "N"] * 20)])
+        trainer.update([([f"u{i}" for i in range(40)], ["X", "N"] * 20)], new_labels=True)
     assert trainer.tagger.nbest(["w1", "v2", "u3"], 3) == before
     assert_alike(trainer, slow, [fits[0][0], ["u1", "w1"]], room)
 
@@ -293,7 +293,7 @@ def test_where_keys_have_no_bit_to_spare_it_grows_as_far_as_they_go(room: Path) 
 def test_a_model_that_was_kept_over_an_update_is_refused(tagger: Tagger, room: Path) -> None:
     trainer = Trainer(tagger)
     kept = trainer.tagger.model
-    trainer.update([(["qq", "rr"], ["X", "Y"])])
+    trainer.update([(["qq", "rr"], ["X", "Y"])], new_labels=True)
     for use in (lambda: Tagger(kept).tag(["qq"]), lambda: Tagger(kept).nbest(["qq"])):
         with pytest.raises(SapoError, match="older than the features"):
             use()

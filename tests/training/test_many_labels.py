@@ -168,7 +168,7 @@ def test_a_trainer_goes_on_with_lists(tagger: Tagger, little: bool, monkeypatch:
     trainer = Trainer(tagger)
     new: list[Example] = [(["v1", "w03a"], ["T7", "T3"]), (["v2"], ["NEW"]), (["w05a", "v3"], ["T5", "NEWER"])]
     for tokens, tags in [*new, *new]:
-        trainer.update([(tokens_of(tagger, tokens), tags)])
+        trainer.update([(tokens_of(tagger, tokens), tags)], new_labels=True)
         assert trainer.tagger.tag(tokens_of(tagger, tokens)) == tags
         assert_whole(trainer)
     frozen = trainer.snapshot()
@@ -202,7 +202,7 @@ def test_an_update_that_fails_gives_everything_back(
 
     for _ in range(2):
         with pytest.raises(EnoughError):
-            trainer.update(examples, observers=[Fail()], strength=0.0)
+            trainer.update(examples, observers=[Fail()], strength=0.0, new_labels=True)
         assert trainer.tagger.labels == tagger.labels
         assert_whole(trainer)
         for found, block in zip(weights_of(trainer.tagger), before, strict=True):
@@ -211,7 +211,7 @@ def test_an_update_that_fails_gives_everything_back(
             np.testing.assert_array_equal(found[: len(block)], block)
     for tokens, _ in EXAMPLES:
         assert trainer.tagger.tag(tokens_of(tagger, tokens)) == tagger.tag(tokens_of(tagger, tokens))
-    trainer.update([(tokens_of(tagger, ["v9", "w01b"]), ["LAST", "T1"])])
+    trainer.update([(tokens_of(tagger, ["v9", "w01b"]), ["LAST", "T1"])], new_labels=True)
     assert trainer.tagger.tag(tokens_of(tagger, ["v9", "w01b"])) == ["LAST", "T1"]
     assert_whole(trainer)
 
@@ -219,7 +219,7 @@ def test_an_update_that_fails_gives_everything_back(
 def test_a_mistake_in_new_data_gives_everything_back(tagger: Tagger) -> None:
     trainer = Trainer(tagger)
     with pytest.raises(SapoError, match="too large"):
-        trainer.update([(tokens_of(tagger, ["w00a"]), ["NEW"])], strength=1e9)
+        trainer.update([(tokens_of(tagger, ["w00a"]), ["NEW"])], strength=1e9, new_labels=True)
     assert_whole(trainer)
     assert trainer.tagger.labels == tagger.labels
 

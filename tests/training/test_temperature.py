@@ -14,7 +14,7 @@ import sapo
 from sapo import Tagger
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
-from sapo.tagger.files import learned_tags
+from sapo.tagger.decoding import learned_tags
 from sapo.tags import loose_spans
 from sapo.training.run import train
 from sapo.training.temperature import LOSSES, calibrate, lowest, measure

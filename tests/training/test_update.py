@@ -31,7 +31,7 @@ def names(tagger: Tagger) -> list[str]:
 
 
 def test_known_features_labels_and_strings_keep_their_numbers(tagger: Tagger) -> None:
-    grown = continue_training(tagger, NEW)
+    grown = continue_training(tagger, NEW, new_labels=True)
     assert names(grown)[: len(names(tagger))] == names(tagger)
     assert len(names(grown)) > len(names(tagger))
     assert grown.labels == (*tagger.labels, "UH", ",", "NNS", "VBP")
@@ -43,7 +43,7 @@ def test_known_features_labels_and_strings_keep_their_numbers(tagger: Tagger) ->
 
 def test_every_feature_of_old_and_new_text_is_found_again(tagger: Tagger) -> None:
     """A grown encoder encodes all text as one that was built on all of it."""
-    grown = continue_training(tagger, NEW).model.encoder
+    grown = continue_training(tagger, NEW, new_labels=True).model.encoder
     whole = sapo.train([*OLD, *NEW], template="ner", epochs=1).model.encoder
     assert isinstance(grown, TemplateEncoder)
     assert isinstance(whole, TemplateEncoder)
@@ -60,7 +60,7 @@ def test_every_feature_of_old_and_new_text_is_found_again(tagger: Tagger) -> Non
 
 def test_growing_alone_changes_no_score(tagger: Tagger) -> None:
     """With a rate of next to nothing, old sentences score as before."""
-    grown = continue_training(tagger, NEW, rate=1e-12, strength=0.0, epochs=1)
+    grown = continue_training(tagger, NEW, rate=1e-12, strength=0.0, epochs=1, new_labels=True)
     for tokens, _ in OLD[:2]:
         before, after = tagger.nbest(tokens, 1)[0], grown.nbest(tokens, 1)[0]
         assert before.tags == after.tags
@@ -72,14 +72,14 @@ def test_the_live_tagger_goes_on_with_a_file_by_what_was_learned_meanwhile(tagge
     block = sentence_block([NEW[0][0]], ["word"])
     stream = trainer.tagger.tag_blocks([block, block])
     next(stream)
-    trainer.update(NEW)  # words, features and labels are new
+    trainer.update(NEW, new_labels=True)  # words, features and labels are new
     _, tags = next(stream)
     assert [trainer.tagger.labels[tag] for tag in tags] == NEW[0][1]
 
 
 def test_new_sentences_are_learned_at_once_and_old_ones_are_kept(tagger: Tagger) -> None:
     trainer = Trainer(tagger)
-    trainer.update(NEW)
+    trainer.update(NEW, new_labels=True)
     assert trainer.tagger.tag(NEW[0][0]) == NEW[0][1]
     assert [trainer.tagger.tag(tokens) for tokens, _ in OLD] == [tags for _, tags in OLD]
     assert tagger.tag(NEW[0][0]) != NEW[0][1]  # the old tagger stays as it was
@@ -87,11 +87,11 @@ def test_new_sentences_are_learned_at_once_and_old_ones_are_kept(tagger: Tagger)
 
 def test_a_grown_tagger_is_saved_and_grows_again(tagger: Tagger, tmp_path: Path) -> None:
     trainer = Trainer(tagger)
-    trainer.update(NEW)
+    trainer.update(NEW, new_labels=True)
     trainer.tagger.save(tmp_path / "grown.sapo")
     loaded = Tagger.load(tmp_path / "grown.sapo")
     assert loaded.tag(NEW[0][0]) == NEW[0][1]
-    again = continue_training(loaded, [(["Oh", "dear"], ["UH", "JJ"])])
+    again = continue_training(loaded, [(["Oh", "dear"], ["UH", "JJ"])], new_labels=True)
     assert again.tag(["Oh", "dear"]) == ["UH", "JJ"]
     assert len(again.model.record["continued"]) == 2
     assert again.model.record["sentences"] == len(OLD) + 2
@@ -101,16 +101,16 @@ def test_ready_made_features_grow_too() -> None:
     first: list[Any] = [([{"w": "a"}, {"w": "b"}], ["A", "B"])]
     second: list[Any] = [([{"w": "c", "x": 0.5}], ["C"])]
     tagger = sapo.train(first, epochs=5)
-    grown = continue_training(tagger, second)
+    grown = continue_training(tagger, second, new_labels=True)
     assert grown.model.encoder.feature_names(range(4)) == ["w:a", "w:b", "w:c", "x"]
     assert [grown.tag(tokens) for tokens, _ in [*first, *second]] == [["A", "B"], ["C"]]
     with pytest.raises(SapoError, match="has no ready-made features"):
-        continue_training(tagger, sample_path("train"))
+        continue_training(tagger, sample_path("train"), new_labels=True)
 
 
 def test_an_averaged_model_goes_on_from_its_average() -> None:
     tagger = sapo.train(OLD, template="pos", learner="sapo-avg", epochs=4)
-    grown = continue_training(tagger, NEW, rate=1e-12, strength=0.0, epochs=1)
+    grown = continue_training(tagger, NEW, rate=1e-12, strength=0.0, epochs=1, new_labels=True)
     before, after = tagger.model.parameters.features, grown.model.parameters.features
     np.testing.assert_allclose(after[: len(before), : before.shape[1]], before, atol=1e-6)
 
@@ -126,6 +126,7 @@ def test_the_command_goes_on_from_a_model(tmp_path: Path) -> None:
         "train",
         "--continue",
         str(model),
+        "--new-labels",
         str(new),
         "-o",
         str(tmp_path / "n.sapo"),
@@ -143,24 +144,24 @@ def test_the_command_goes_on_from_a_model(tmp_path: Path) -> None:
 )
 def test_what_weighs_nothing_teaches_nothing(weights: dict[str, Any], wanted: str) -> None:
     tagger = sapo.train([(["x"], ["A"]), (["y"], ["B"])], template="pos")
-    grown = continue_training(tagger, [(["z"], ["A"]), (["z"], ["B"])], epochs=1, **weights)
+    grown = continue_training(tagger, [(["z"], ["A"]), (["z"], ["B"])], epochs=1, **weights, new_labels=True)
     assert grown.tag(["z"]) == [wanted]
 
 
 def test_weights_of_labels_that_are_not_there_are_refused() -> None:
     trainer = sapo.Trainer(sapo.train([(["x"], ["A"]), (["y"], ["B"])], template="pos"))
     with pytest.raises(SapoError, match="class_weight: no label is 'C'; known: A, B"):
-        trainer.update([(["z"], ["A"])], class_weight={"C": 2})
-    trainer.update([(["z"], ["C"])], class_weight={"C": 2})
+        trainer.update([(["z"], ["A"])], class_weight={"C": 2}, new_labels=True)
+    trainer.update([(["z"], ["C"])], class_weight={"C": 2}, new_labels=True)
     assert trainer.tagger.tag(["z"]) == ["C"]
 
 
 def test_settings_that_are_none_are_told_and_auto_means_the_usual_n(tagger: Tagger) -> None:
     with pytest.raises(SapoError, match=r"unknown setting 'epoch'; did you mean 'epochs'\?"):
-        continue_training(tagger, NEW, epoch=3)
+        continue_training(tagger, NEW, epoch=3, new_labels=True)
     with pytest.raises(SapoError, match="unknown setting 'learner'"):
-        continue_training(tagger, NEW, learner="crf")
-    usual, auto = (continue_training(tagger, NEW, n=n).model.parameters for n in (5, "auto"))
+        continue_training(tagger, NEW, learner="crf", new_labels=True)
+    usual, auto = (continue_training(tagger, NEW, n=n, new_labels=True).model.parameters for n in (5, "auto"))
     np.testing.assert_array_equal(auto.features, usual.features)
 
 
@@ -175,14 +176,22 @@ def test_whatever_stops_an_update_the_tagger_tags_as_before(tagger: Tagger) -> N
     trainer = Trainer(tagger)
     before = [trainer.tagger.nbest(tokens, 3) for tokens, _ in OLD[:2]]
     with pytest.raises(ZeroDivisionError):
-        trainer.update([(OLD[0][0], ["VBZ", "DT", "NN"])], observers=[Broken()])
+        trainer.update([(OLD[0][0], ["VBZ", "DT", "NN"])], observers=[Broken()], new_labels=True)
     assert [trainer.tagger.nbest(tokens, 3) for tokens, _ in OLD[:2]] == before
 
 
 def test_a_rate_that_grows_never_turns_the_weights_around(tagger: Tagger) -> None:
     """Sentences that cannot both come out right are passed over to the end, at rates that grow and grow."""
     trainer = Trainer(tagger)
-    trainer.update([(["a", "dog"], ["DT", "NN"])], epochs=200, strength=8.0, n=1)
-    trainer.update([(["a", "a"], ["NN", "DT"])], epochs=200, strength=8.0, n=1)
+    trainer.update([(["a", "dog"], ["DT", "NN"])], epochs=200, strength=8.0, n=1, new_labels=True)
+    trainer.update([(["a", "a"], ["NN", "DT"])], epochs=200, strength=8.0, n=1, new_labels=True)
     assert np.isfinite(trainer.snapshot().model.parameters.features).all()
     assert trainer._weights.weights.scale > 0
+
+
+def test_an_update_of_a_sparse_model_has_the_strength_of_l2() -> None:
+    trainer = Trainer(sapo.train(OLD, template="ner", epochs=2, regulariser="l1"))
+    assert trainer.tagger.model.record["settings"]["strength"] == 0.1
+    trainer.update(NEW, new_labels=True)
+    settings = trainer.tagger.model.record["continued"][-1]["settings"]
+    assert (settings["regulariser"], settings["strength"]) == ("l2", 1.0)

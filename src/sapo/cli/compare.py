@@ -29,13 +29,14 @@ def compare_command(
 ) -> None:
     """Test which of two systems is better.
 
-    sapo compare new.txt old.txt test.txt
+    sapo compare new.sapo old.sapo test.txt
 
-    A, B and GOLD have one tag a line and an empty line after each sentence, or are corpora with the tag in the last
-    column. With more than two systems, the first is compared with each of the others.
+    A and B are models, which tag GOLD, or tagged files. Tagged files and GOLD have one tag a line and an empty line
+    after each sentence, or are corpora with the tag in the last column. With more than two systems, the first is
+    compared with each of the others.
     """
     from sapo.evaluate import comparison_json, comparison_text
-    from sapo.evaluate.files import compare_files
+    from sapo.review.comparing import compare_systems
 
     announce_compiling()
     ticker = Ticker()
@@ -43,6 +44,7 @@ def compare_command(
     def watch(done: int) -> None:
         ticker.tell(f"randomisation test: {done:,} of {rounds:,} rounds")
 
-    found = compare_files(systems, gold, column=column, gold_column=gold_column, rounds=rounds, seed=seed, watch=watch)
+    how = {"rounds": rounds, "seed": seed, "watch": watch}
+    found = compare_systems(systems, gold, column=column, gold_column=gold_column, **how)
     ticker.end()
     click.echo(json.dumps(comparison_json(systems, found), indent=2) if as_json else comparison_text(systems, found))

@@ -19,7 +19,7 @@ from sapo.cli.options import (
 @click.argument("output", default="-")
 @click.option("--from", "source_format", metavar="NAME", help="The format of the input, as of sapo train --format.")
 @click.option("--to", "target_format", metavar="NAME", help="The format of the output.")
-@click.option("--scheme", metavar="NAME", help="Write the tags as iob1, iob2, bioes or bilou.")
+@click.option("--scheme", metavar="NAME", help="Write the tags as iob1, iob2, bioes, bilou or bmes.")
 @click.option("--from-scheme", metavar="NAME", help="The scheme of the input; recognised by default.")
 @click.option("--text", is_flag=True, help="Write JSONL as running text with character spans.")
 @encoding_option

@@ -27,7 +27,6 @@ def demo_command() -> None:
     """
     from sapo.corpus import read
     from sapo.corpus.sample import COLUMNS, sample_path
-    from sapo.corpus.tokenise import tokenise
     from sapo.tagger.tagger import Tagger
     from sapo.training.run import train
 
@@ -46,7 +45,7 @@ def demo_command() -> None:
     if sys.stdin.isatty():
         click.echo("type a sentence, or nothing to end")
         while text := _ask():
-            show([text[a:b] for a, b in tokenise(text)], taggers)
+            show([text[a:b] for a, b in taggers["pos"].splitter.tokens(text)], taggers)
 
 
 def _ask() -> str:

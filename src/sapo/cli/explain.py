@@ -83,15 +83,13 @@ def split_sentence(tagger: "Tagger", text: str) -> list[Any]:
 
     Raises SapoError if a token does not have all columns.
     """
-    from sapo.corpus.tokenise import tokenise
-
     columns = _columns(tagger)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
         raise SapoError("the sentence is not UTF-8; put it into a file that is, and use --file") from None
     if columns == ("word",):
-        return [text[start:end] for start, end in tokenise(text)]
+        return [text[start:end] for start, end in tagger.splitter.tokens(text)]
     if len(columns) == 1:  # tags or lemmas: $ and PRP$ must stay whole
         return list(text.split())
     tokens = []

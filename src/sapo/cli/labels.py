@@ -23,8 +23,11 @@ _OPTIONS = (
     ),
     click.option(
         "--scheme",
+        default="auto",
+        show_default=True,
         metavar="NAME",
-        help="Learn the labels in this scheme (bioes, bilou, iob2); tags come out in the scheme of the training data.",
+        help="Learn the labels in this scheme (bioes, bilou, iob2; keep: as they are); tags come out in the scheme of "
+        "the training data. auto: in bioes, where that is better.",
     ),
     click.option("--missing", metavar="MARK", help="How a missing tag is written, as '_': any tag may be there."),
     click.option(

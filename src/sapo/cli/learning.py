@@ -22,20 +22,33 @@ _OPTIONS = (
         metavar="NUMBER",
         help="Taggings to search for at each step; auto measures before each pass how many are worth it.",
     ),
-    _option("--strength", default=1.0, help="Strength of the regulariser (lambda)."),
     _option(
         "--rate",
         default="auto",
         metavar="NUMBER",
-        help="Learning rate of the first pass; auto calibrates it on the data.",
+        help="Learning rate of the first pass; auto: chosen on held-out sentences, with the strength.",
     ),
+    _option("--strength", default="auto", metavar="NUMBER", help="Strength of the regulariser (lambda)."),
     _option(
         "--schedule",
         default="exponential",
         metavar="NAME",
         help="How the rate falls: exponential (by --decay a pass), inverse (time) or fixed.",
     ),
-    _option("--decay", default=0.9, help="How fast the rate falls."),
+    _option("--decay", default="auto", metavar="NUMBER", help="How fast the rate falls; auto: to a tenth in the end."),
+    _option(
+        "--piece",
+        default="auto",
+        metavar="NUMBER",
+        help="Cut sentences into pieces of so many tokens on average, drawn anew in each pass, to learn from; 0: not "
+        "at all. For sapo.",
+    ),
+    _option(
+        "--average",
+        default="auto",
+        metavar="SHARE",
+        help="Average the weights over this share of the passes, the last ones; 0: not at all.",
+    ),
     _option("--regulariser", default="l2", metavar="NAME", help="l2, l1 (sparse), group-lasso (by template) or none."),
     _option("--search", default="topn", metavar="NAME", help="How to search: topn, astar (both exact) or beam."),
     _option("--width", default=50, help="Width of the beam."),
@@ -67,16 +80,16 @@ def learning_options(command: F) -> F:
     return command
 
 
-def parse_rate(rate: str) -> float:
-    """Return the rate as a number. Raise SapoError if it is not a number.
+def parse_number(name: str, text: str) -> float | str:
+    """Return a setting as a number, or 'auto'. Raise SapoError if it is neither.
 
-    >>> parse_rate("0.05")
-    0.05
+    >>> parse_number("rate", "0.05"), parse_number("piece", "8"), parse_number("rate", "auto")
+    (0.05, 8, 'auto')
     """
     try:
-        return float(rate)
+        return text if text == "auto" else int(text) if text.isdecimal() else float(text)
     except ValueError:
-        raise SapoError(f"rate must be auto or a number, not {rate}") from None
+        raise SapoError(f"{name} must be auto or a number, not {text}") from None
 
 
 def parse_n(n: str) -> int | str:

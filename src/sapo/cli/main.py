@@ -11,16 +11,20 @@ import click
 
 from sapo import __version__
 from sapo.cli.calibrate import calibrate_command
+from sapo.cli.check import check_command
 from sapo.cli.compare import compare_command
 from sapo.cli.convert import convert_command
 from sapo.cli.data import data_command
 from sapo.cli.demo import demo_command
+from sapo.cli.errors import errors_command
 from sapo.cli.evaluate import eval_command
 from sapo.cli.explain import explain_command
 from sapo.cli.inspect import inspect_command
 from sapo.cli.mistakes import usage_line
 from sapo.cli.pipeline import pipeline_command
 from sapo.cli.prune import prune_command
+from sapo.cli.sample import sample_command
+from sapo.cli.split import split_command
 from sapo.cli.streams import prepare_streams
 from sapo.cli.tag import tag_command
 from sapo.cli.train import train_command
@@ -48,9 +52,12 @@ def app() -> None:
 
 
 for command in (
+    split_command,
+    check_command,
     train_command,
     tag_command,
     eval_command,
+    errors_command,
     compare_command,
     inspect_command,
     convert_command,
@@ -60,6 +67,7 @@ for command in (
     prune_command,
     explain_command,
     demo_command,
+    sample_command,
 ):
     app.add_command(command)
 

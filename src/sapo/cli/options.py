@@ -14,7 +14,7 @@ Files = Mapping[str, str | Path | None]
 format_option = click.option(
     "--format",
     metavar="NAME",
-    help="columns, conllu, jsonl, crfsuite, doccano, prodigy, label-studio, brat, spacy or arrow. "
+    help="columns, conllu, jsonl, crfsuite, doccano, prodigy, label-studio, brat, spacy, arrow or (to tag) text. "
     "Default: inferred from the file extension.",
 )
 encoding_option = click.option(

@@ -1,4 +1,4 @@
-"""sapo pipeline: tag a column file with several taggers, each of which adds a column."""
+"""sapo pipeline: tag a file with several taggers, each of which adds a column."""
 
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,7 @@ from sapo.errors import SapoError
 @click.option("--seed", default=0, show_default=True, help="Fixes everything that is random.")
 @click.option("--threads", default=1, show_default=True, help="Tag in several threads; the result is the same.")
 @format_option
+@click.option("--to", metavar="NAME", help="Write tagged text as columns or jsonl. Default: by the extension of -o.")
 @quiet_option
 def pipeline_command(
     input: str,
@@ -62,14 +63,16 @@ def pipeline_command(
     seed: int,
     threads: int,
     format: str | None,
+    to: str | None,
     quiet: bool,
 ) -> None:
     """Tag a file with a stack of taggers, each of which adds a column.
 
     sapo pipeline train.txt -o tagged.txt --add pos=genia.txt --cross 10 --add chunk=chunker.sapo
 
-    INPUT is a column file, zipped or not, or - for standard input. Its last column is the gold tag if it has more than
-    one, and stays last; the new columns stand before it, in the order of --add.
+    INPUT is a column file, JSONL, or with --format text raw text, zipped or not, or - for standard input. The last
+    column of a column file is the gold tag if it has more than one, and stays last; the new columns stand before it,
+    in the order of --add. JSONL gets a key for each of them.
     """
     from sapo.cli.watching import make_watcher
     from sapo.encode.presets import PRESETS
@@ -95,6 +98,7 @@ def pipeline_command(
             columns=split_names(columns),
             labelled=not no_label,
             format=format,
+            to=to,
             cross=cross,
             threads=threads,
             watcher=watcher,

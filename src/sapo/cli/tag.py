@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 @click.command("tag")
 @click.argument("model")
 @click.argument("input", default="-")
+@click.option("--text", metavar="TEXT", help="Tag this text instead of a file.")
 @click.option("--output", "-o", default="-", metavar="FILE", help="Where to write; - for standard output.")
 @click.option("--nbest", default=0, help="Give this many taggings of each sentence, best first, with probabilities.")
 @click.option("--marginals", is_flag=True, help="Give the probability of each tag, over all taggings.")
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 @click.option("--threads", default=1, show_default=True, help="Tag in several threads; the result is the same.")
 @format_option
 @encoding_option
+@click.option("--to", metavar="NAME", help="Write tagged text as columns or jsonl. Default: by the extension of -o.")
 @click.option(
     "--label", metavar="COLUMN", help="Where the tag goes in CoNLL-U: upos, xpos, feats, upos+feats or a key of FEATS."
 )
@@ -45,9 +47,11 @@ if TYPE_CHECKING:
 def tag_command(
     model: str,
     input: str,
+    text: str | None,
     output: str,
     format: str | None,
     encoding: str | None,
+    to: str | None,
     label: str | None,
     bias_o: float | None,
     bias: tuple[str, ...],
@@ -62,10 +66,12 @@ def tag_command(
 
     Column files get the tag as a further column; CoNLL-U in the place of the label; JSONL as "tags".
 
+    Raw text (--text, or a file with --format text) is cut into sentences and tokens; see docs/text.md.
+
     docs/probabilities.md explains each probability.
     """
     from sapo.corpus.formats import format_of, open_output
-    from sapo.tagger.output import Output, tagged_file
+    from sapo.tagger.output import Output, tagged_file, tagged_text
     from sapo.tagger.tagger import Tagger
 
     asked = Output(**wanted)
@@ -76,10 +82,16 @@ def tag_command(
     for name, value in _biases(bias, bias_o).items():
         tagger = tagger.with_bias(name, value)
     ticker = Ticker(quiet)
-    results = tagged_file(tagger, input, asked, format=format, label=label, encoding=encoding)
-    with open_output(output, format_of(input, format)) as stream:
-        for tokens, text in results:
-            stream.write(text)
+    if to is None and (text is not None or format == "text"):
+        to = format_of(output)
+    if text is not None:
+        _check_text(text, input, format, encoding)
+        results = tagged_text(tagger, text, asked, to=to)
+    else:
+        results = tagged_file(tagger, input, asked, format=format, label=label, encoding=encoding, to=to)
+    with open_output(output, "text" if text is not None else format_of(input, format)) as stream:
+        for tokens, written in results:
+            stream.write(written)
             stream.flush()
             ticker.add(tokens)
     ticker.end()
@@ -95,6 +107,20 @@ def _check(asked: "Output") -> None:
         raise SapoError("--search is for the best tagging and for --nbest; --marginals and --spans take none")
     if asked.threads < 1:
         raise SapoError(f"--threads must be at least 1, not {asked.threads}")
+
+
+def _check_text(text: str, input: str, format: str | None, encoding: str | None) -> None:
+    """Raise SapoError if there is an input beside the text, or the text is no text."""
+    if input != "-":
+        raise SapoError(f"--text and the file {input} are two inputs; give one of them")
+    if format not in (None, "text"):
+        raise SapoError(f"--text is text and not {format}; leave --format out")
+    if encoding is not None:
+        raise SapoError("--encoding is for files; leave it out beside --text")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise SapoError("--text is not UTF-8; put it into a file that is, and use --format text") from None
 
 
 def _biases(given: tuple[str, ...], on_o: float | None) -> dict[str, float]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sapo.cli.labels import label_options, parse_class_weight
-from sapo.cli.learning import learning_options, parse_n, parse_rate
+from sapo.cli.learning import learning_options, parse_n, parse_number
 from sapo.cli.neural import neural_options
 from sapo.cli.options import (
     announce_compiling,
@@ -65,8 +65,10 @@ PATH = click.Path(path_type=Path)
     type=PATH,
     help="Go on from this model with new sentences: it learns them and keeps the rest.",
 )
+@click.option("--new-labels", is_flag=True, help="With --continue: also learn labels that the model does not know.")
 @label_options
 @neural_options
+@click.option("--strict-data", is_flag=True, help="Refuse data that looks wrong, instead of warning: see sapo check.")
 @quiet_option
 def train_command(
     train: str,
@@ -76,6 +78,8 @@ def train_command(
     learner: str,
     log: Path | None,
     continued: Path | None,
+    strict_data: bool,
+    new_labels: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -96,7 +100,9 @@ def train_command(
     _check_files(plan, output, log, continued)
     announce_compiling(quiet)
     if continued is None:
-        done = _train(plan, log, quiet)
+        if new_labels:
+            raise SapoError("--new-labels is for --continue; a new model learns all labels")
+        done = _train(plan, log, strict_data, quiet)
         tagger, interrupted = done.tagger, done.stop.interrupted
     else:
         trainer = _continue(plan, given, log, continued, quiet)
@@ -112,8 +118,8 @@ def _parse(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options as `sapo.training.plan.Options` has them, without those that are None."""
     given = {name: value for name, value in options.items() if value is not None}
     given["n"] = parse_n(given["n"])
-    if given["rate"] != "auto":
-        given["rate"] = parse_rate(given["rate"])
+    for name in ("rate", "strength", "decay", "piece", "average"):
+        given[name] = parse_number(name, given[name])
     if "class_weight" in given:
         given["class_weight"] = parse_class_weight(given["class_weight"])
     given["columns"] = split_names(given.get("columns"))
@@ -150,7 +156,8 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
                 check_readable(source)
 
 
-def _train(plan: "Plan", log: Path | None, quiet: bool) -> "Outcome":
+def _train(plan: "Plan", log: Path | None, strict_data: bool, quiet: bool) -> "Outcome":
+    from sapo.cli.data_warnings import warn_of
     from sapo.cli.progress import JsonLog, make_progress
     from sapo.learn import Observer
     from sapo.render.inspection import looked_text
@@ -158,7 +165,7 @@ def _train(plan: "Plan", log: Path | None, quiet: bool) -> "Outcome":
 
     progress = make_progress(plan.settings, quiet=quiet)
     progress.say(f"reading {plan.data}")
-    run = start(plan, told=progress.say)
+    run = start(plan, told=progress.say, check=lambda data: warn_of(plan, data, strict_data))
     if run.data.unseen:
         tell(f"sapo: warning: {_unseen_labels(run.data.unseen)} in the training data")
     observers: list[Observer] = [progress]
@@ -196,20 +203,24 @@ def _continue(plan: "Plan", given: dict[str, Any], log: Path | None, model: Path
     from sapo.training.plan import LearningOptions
     from sapo.training.update import PASSES, Trainer
 
+    if _was_given("strict_data"):
+        raise SapoError("--continue takes no --strict-data: it refuses labels that the model does not know anyway")
     if plan.dev or plan.template or plan.checkpoint or log:
         raise SapoError("--continue takes neither --dev, --template, --checkpoint nor --log")
-    if plan.labels.rules or plan.labels.scheme or not plan.labels.constraints:
+    if plan.labels.rules or _was_given("scheme") or not plan.labels.constraints:
         raise SapoError("--continue takes neither --rules, --scheme nor --no-constraints: those of the model hold")
     if _was_given("learner") or _was_given("min_count"):
         raise SapoError("--continue takes neither --learner nor --min-count: the model goes on as it was trained")
-    if plan.auto_rate and _was_given("rate"):
+    if given["rate"] == "auto" and _was_given("rate"):
         raise SapoError("--continue takes no --rate auto: give a number, or none for that of the model")
     settings = {name: given[name] for name in LearningOptions.__annotations__ if name in given and _was_given(name)}
     shown = dataclasses.replace(plan.settings, epochs=settings.get("epochs", PASSES))
     progress = make_progress(shown, quiet=quiet)
     trainer = Trainer(Tagger.load(model))
     progress.say(f"going on from {model} with {plan.data}")
-    of_data = {name: given.get(name) for name in ("format", "encoding", "label", "columns", "missing", "class_weight")}
+    names = ("format", "encoding", "label", "columns", "missing", "class_weight")
+    of_data: dict[str, Any] = {name: given.get(name) for name in names}
+    of_data["new_labels"] = _was_given("new_labels")
     with progress.running(None, 0):
         trainer.update(str(plan.data), observers=[progress], **of_data, **settings)
     progress.say(str(trainer.stopped))

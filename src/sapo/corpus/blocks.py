@@ -1,5 +1,6 @@
 """Blocks of some hundred sentences, as bytes with the place of every field. Readers return them, encoders take them."""
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -8,7 +9,7 @@ import numpy as np
 
 from sapo.corpus.origins import Origin
 from sapo.errors import SapoError
-from sapo.kernels.types import Bytes, Ints, Longs
+from sapo.kernels.types import Bools, Bytes, Ints, Longs
 
 LABEL = "label"
 Kind = TypeVar("Kind")
@@ -40,11 +41,35 @@ class Block:
             whole[a:b].decode("utf-8", "surrogatepass") for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
         ]
 
+    def running_texts(self) -> Iterator[tuple[list[str], str | None]]:
+        """Yield the words of each sentence, and its running text; None where the file does not have it.
+
+        >>> block = block_from_sentences([Sentence({"word": ("a", "dog")})])
+        >>> list(block.running_texts())
+        [(['a', 'dog'], None)]
+        """
+        words = self.strings("word" if "word" in self.columns else self.columns[0])
+        texts = [] if self.origin is None else self.origin.texts()
+        for begin, end, text in itertools.zip_longest(self.offsets[:-1].tolist(), self.offsets[1:].tolist(), texts):
+            yield words[begin:end], text
+
     def origin_as(self, kind: type[Kind]) -> Kind:
         """Return the origin, which must be of this kind: a writer takes the blocks of its own reader."""
         if not isinstance(self.origin, kind):
             raise TypeError(f"expected a block from {kind.__name__}, found {self.origin!r:.60}")
         return self.origin
+
+    def only(self, wanted: Bools) -> "Block":
+        """Return a block with some of the sentences, for learning: it no longer knows where it came from."""
+        lengths = np.diff(self.offsets)
+        tokens = np.repeat(wanted, lengths)
+        offsets = np.concatenate([[0], np.cumsum(lengths[wanted])]).astype(np.int64)
+        features = self.features
+        if features is not None:
+            features = tuple(features[sentence] for sentence in np.flatnonzero(wanted).tolist())
+        return Block(
+            self.name, self.columns, self.data, self.starts[tokens], self.ends[tokens], offsets, features=features
+        )
 
     def first_lines(self) -> Longs:
         """Return the line in which each sentence begins; of Python sentences, their numbers from 1."""

@@ -16,6 +16,7 @@ from sapo.corpus.tagged_lines import nbest_lines, number_tags, splice_tags
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Ints
 
+HINT = "; if this is running text, use --format text"
 USUAL_NAMES = ("word", "pos", "chunk")
 
 
@@ -29,7 +30,7 @@ def read_blocks(
     """
     name = show_path(path)
     names: tuple[str, ...] | None = None
-    for scanned in scan_file(path):
+    for scanned in scan_file(path, hint="" if labelled else HINT):
         if names is None:
             names = name_columns(scanned.layout.columns, label, columns, labelled, name)
         if labelled:

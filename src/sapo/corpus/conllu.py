@@ -21,6 +21,7 @@ from sapo.kernels.types import Doubles, Ints
 
 MISC = COLUMNS.index("misc")
 TEXT = "# text = "
+_TEXT_LINE = re.compile(rb"^# text = (.*?)\r?$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,10 @@ class ConlluOrigin(ScannedOrigin):
     """The origin of a block of CoNLL-U, with the place that the tag is written to."""
 
     place: Place
+
+    def texts(self) -> Sequence[str | None]:
+        found = _TEXT_LINE.findall(self.scanned.data.tobytes())
+        return [text.decode() for text in found] if len(found) == len(self.scanned.offsets) - 1 else ()
 
     def check_labels(self, labels: Sequence[str]) -> None:
         for label in labels:

@@ -47,6 +47,9 @@ class AttributeOrigin:
         for label in labels:
             _check_label(label)
 
+    def texts(self) -> Sequence[str | None]:
+        return ()
+
     def other_lines(self) -> int:
         return sum(1 for line in self.lines if line.strip()) - len(self.token_lines)
 

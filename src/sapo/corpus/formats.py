@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from sapo.corpus import arrow, conllu, crfsuite, jsonl
+from sapo.corpus import arrow, conllu, crfsuite, jsonl, plain_text
 from sapo.corpus import columns as columns_format
 from sapo.corpus.blocks import Block, Sentence, block_sentences
 from sapo.corpus.encodings import with_encoding
@@ -14,15 +14,18 @@ from sapo.corpus.exchange.outputs import COLLECTED, open_collected
 from sapo.corpus.files import write_file
 from sapo.corpus.tables import is_table, table_blocks
 from sapo.errors import SapoError
+from sapo.text import Splitter
 
 FORMATS: dict[str, Any] = {  # modules, or objects with the same functions
     "columns": columns_format,
     "conllu": conllu,
     "jsonl": jsonl,
+    "text": plain_text,
     "crfsuite": crfsuite,
     "arrow": arrow,
     **TOOLS,
 }
+CUT = ("jsonl", "text", *TOOLS)  # formats with running text
 ENDINGS = {
     ".conllu": "conllu",
     ".conll-u": "conllu",
@@ -77,16 +80,20 @@ def read_blocks(
     columns: Sequence[str] | None = None,
     labelled: bool = True,
     encoding: str | None = None,
+    splitter: Splitter | None = None,
 ) -> Iterator[Block]:
     """Read a corpus as bytes, in blocks of some thousand tokens. It may also be a table of Python.
 
-    The arguments are those of `read`.
+    The arguments are those of `read`; `splitter` cuts running text into tokens, by default by usual rules.
     """
     if not isinstance(path, str | Path) and is_table(path):
         return table_blocks(path, label=label, columns=columns, labelled=labelled)
-    reader = FORMATS[format_of(path, format)]
+    chosen = format_of(path, format)
     encoded = path if encoding is None else with_encoding(path, encoding)
-    blocks: Iterator[Block] = reader.read_blocks(encoded, label=label, columns=columns, labelled=labelled)
+    how: dict[str, Any] = {"label": label, "columns": columns, "labelled": labelled}
+    if chosen in CUT:
+        how["splitter"] = splitter
+    blocks: Iterator[Block] = FORMATS[chosen].read_blocks(encoded, **how)
     return blocks
 
 
@@ -103,9 +110,10 @@ def read(
 
     `path` is a file, or a table of pandas, polars, Arrow or Hugging Face; see `sapo.corpus.tables`.
 
-    `format` is one of `FORMATS`, inferred from the file extension by default. `label` says where the label is:
-    a column's number or name, a key of FEATS, upos+feats, or a key of JSONL. `columns` names the columns of a column
-    file. Read a file without labels with `labelled=False`. `encoding` is that of a file that is not UTF-8: latin-1.
+    `format` is one of `FORMATS`, by default inferred from the file extension (but never text). `label` says where the
+    label is: a column's number or name, a key of FEATS, upos+feats, or a key of JSONL. `columns` names the columns of a
+    column file. Read a file without labels with `labelled=False`. `encoding` is that of a file that is not UTF-8:
+    latin-1.
 
     >>> from sapo.corpus.sample import sample_path
     >>> next(read(sample_path("train"))).words[:3]

@@ -1,7 +1,7 @@
 """Lines of JSON in, records out: all that a line holds, and the sentence that was read from it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,10 @@ from sapo.corpus.blocks import LABEL, Sentence
 from sapo.corpus.char_spans import CharSpan, char_spans_to_spans
 from sapo.corpus.files import check_utf8, show_path
 from sapo.corpus.lines import read_lines
-from sapo.corpus.tokenise import tokenise
 from sapo.corpus.tokens import check_labels
 from sapo.errors import SapoError
 from sapo.tags import spans_to_tags
+from sapo.text import Offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +34,24 @@ class Record:
         return (key for key in self.values if key not in known)
 
 
-def read_records(path: str | Path, label: str, labelled: bool) -> Iterator[Record]:
-    """Yield the records of a file; `label` is the key of the tags."""
+def read_records(path: str | Path, label: str, labelled: bool, tokenise: Callable[[str], Offsets]) -> Iterator[Record]:
+    """Yield the records of a file. `label` is the key of the tags; `tokenise` cuts text into tokens."""
     name = show_path(path)
-    for number, line in read_lines(path):
-        if not line.strip():
-            continue
-        place = f"{name}:{number}"
-        values = _parse(line, place)
-        sentence = _sentence(values, label, labelled, place)
-        check_labels(sentence.tags or (), place)
-        yield Record(number, values, sentence)
+    for number, line in json_lines(path):
+        yield read_record(line, f"{name}:{number}", label, labelled, tokenise)
+
+
+def read_record(line: bytes, place: str, label: str, labelled: bool, tokenise: Callable[[str], Offsets]) -> Record:
+    """Return the record of a line. `place` is the file and the number of the line. Raise SapoError if it is wrong."""
+    values = _parse(line, place)
+    sentence = _sentence(values, label, labelled, place, tokenise)
+    check_labels(sentence.tags or (), place)
+    return Record(int(place.rpartition(":")[2]), values, sentence)
+
+
+def json_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file that are not empty, with their numbers."""
+    return ((number, line) for number, line in read_lines(path) if line.strip())
 
 
 def _parse(line: bytes, place: str) -> dict[str, Any]:
@@ -61,7 +68,9 @@ def _parse(line: bytes, place: str) -> dict[str, Any]:
     return record
 
 
-def _sentence(record: dict[str, Any], label: str, labelled: bool, place: str) -> Sentence:
+def _sentence(
+    record: dict[str, Any], label: str, labelled: bool, place: str, tokenise: Callable[[str], Offsets]
+) -> Sentence:
     features = _features(record)
     if "tokens" in record or features is not None:
         tokens = _strings(record["tokens"], "tokens", place) if "tokens" in record else None

@@ -24,7 +24,8 @@ from sapo.corpus.json_records import Record, read_records
 from sapo.corpus.predictions import RankedTagging, TaggedSpan, top_n_mass
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Ints, Longs
-from sapo.tags import Span, loose_spans
+from sapo.tags import Notation, Span, loose_spans, notation_of, prefixed
+from sapo.text import Splitter
 
 SENTENCES = 500  # in a block
 LEAST = 0.001  # marginals below it are left out
@@ -45,6 +46,9 @@ class JsonlOrigin:
     def check_labels(self, labels: Sequence[str]) -> None:
         """JSON can hold everything."""
 
+    def texts(self) -> Sequence[str | None]:
+        return [record.sentence.text for record in self.records]
+
     def other_lines(self) -> int:
         return 0
 
@@ -53,18 +57,24 @@ class JsonlOrigin:
 
 
 def read_blocks(
-    path: str | Path, *, label: str | None = None, columns: Sequence[str] | None = None, labelled: bool = True
+    path: str | Path,
+    *,
+    label: str | None = None,
+    columns: Sequence[str] | None = None,
+    labelled: bool = True,
+    splitter: Splitter | None = None,
 ) -> Iterator[Block]:
     """Read a JSONL file in blocks.
 
     `label` is the key of the tags, `tags` by default. `columns` must be None: the keys of the file name its columns.
+    `splitter` cuts text into tokens; a line is one sentence.
     """
     name = show_path(path)
     if columns is not None:
         raise SapoError(f"{name}: the columns of JSONL have their names; leave the names of columns out")
     batch: list[Record] = []
     known: tuple[str, ...] = ()  # the columns of the first block
-    for record in read_records(path, label or "tags", labelled):
+    for record in read_records(path, label or "tags", labelled, (splitter or Splitter()).tokens):
         batch.append(record)
         if len(batch) == SENTENCES:
             block = _block(batch, name, known)
@@ -130,18 +140,18 @@ def _tagged_records(
     block: Block, tags: Ints, labels: Sequence[str]
 ) -> Iterator[tuple[dict[str, Any], Sentence, slice]]:
     """Yield each record with its tags, its sentence, and where its tokens stand in the block."""
-    offsets = block.offsets.tolist()
+    offsets, notation = block.offsets.tolist(), notation_of(labels)
     for record, (begin, end) in zip(_records(block), itertools.pairwise(offsets), strict=True):
         names = [labels[tag] for tag in tags[begin:end].tolist()]
-        yield with_tags(record, names), record.sentence, slice(begin, end)
+        yield with_tags(record, names, notation), record.sentence, slice(begin, end)
 
 
 def nbest(block: Block, taggings: Sequence[Sequence[RankedTagging]], labels: Sequence[str]) -> bytes:
     """Return each record as `tagged` does, with all taggings and their probabilities under `nbest`."""
-    lines = []
+    lines, notation = [], notation_of(labels)
     for record, ranked in zip(_records(block), taggings, strict=True):
         named = [[labels[tag] for tag in tagging.tags.tolist()] for tagging in ranked]
-        result = with_tags(record, named[0] if named else [])
+        result = with_tags(record, named[0] if named else [], notation)
         result["nbest"] = [
             {
                 "tags": tags,
@@ -194,14 +204,15 @@ def json_line(record: dict[str, Any]) -> str:
     return line + "\n"
 
 
-def with_tags(record: Record, tags: Sequence[str]) -> dict[str, Any]:
+def with_tags(record: Record, tags: Sequence[str], notation: Notation) -> dict[str, Any]:
     """Return the values of a record with `tags`; with `tokens` and `spans` too where it came as text."""
     sentence = record.sentence
     result: dict[str, Any] = {**record.values, "tags": list(tags)}
     if sentence.offsets is not None:
         result["tokens"] = list(sentence.words)
-        if all(tag == "O" or tag[1:2] == "-" for tag in tags):
-            result["spans"] = _spans_as_json(tags, sentence.offsets)
+        names = [prefixed(tag, notation) for tag in tags]
+        if all(tag == "O" or tag[1:2] == "-" for tag in names):
+            result["spans"] = _spans_as_json(names, sentence.offsets)
     return result
 
 

@@ -12,7 +12,9 @@ from sapo.corpus import LABEL, Block, Sentence, block_from_sentences, read_block
 from sapo.corpus.tables import is_table, table_blocks
 from sapo.corpus.tokens import check_labels, check_sentence, sentence_block
 from sapo.errors import SapoError
+from sapo.kernels.types import Bools
 from sapo.tags import MISSING
+from sapo.text import Evidence
 
 Pairs = Iterable[tuple[Sequence[Any], Sequence[str]]]
 Source = str | Path | Iterable[Sentence] | Pairs
@@ -27,21 +29,23 @@ class Labelled:
     blocks: Iterator[Block]  # all of them, the first one too
 
 
-def read_labelled(data: Source, what: str, **reading: Any) -> Labelled:
+def read_labelled(data: Source, what: str, *, counted: Bools | None = None, **reading: Any) -> Labelled:
     """Read and check labelled data. `what` it is, for messages: 'training data'; `reading` as of `read`.
+
+    `counted` says for each sentence whether it counts; the others are left out, as if they were not there.
 
     >>> read_labelled([(["a", "dog"], ["DT", "NN"])], "training data").first.columns
     ('word', 'label')
     """
     blocks, name = _blocks(data, what, **reading)
-    first, blocks = first_and_all(blocks, name)
+    first, blocks = first_and_all(blocks if counted is None else _counted(blocks, counted), name)
     return Labelled(name, first, blocks)
 
 
-def read_pairs(listed: Sequence[Any], what: str) -> tuple[list[Any], list[Sequence[str]]]:
+def read_pairs(listed: Sequence[Any], what: str, counted: Bools | None = None) -> tuple[list[Any], list[Sequence[str]]]:
     """Return the tokens and the tags of pairs; raise SapoError unless each pair has as many tokens as tags.
 
-    A tag that is None is missing. `what` the data is, for messages.
+    A tag that is None is missing. `what` the data is, for messages. Pairs that are not `counted` are left out.
 
     >>> read_pairs([(["a", "dog"], ["DT", "NN"])], "training data")
     ([['a', 'dog']], [['DT', 'NN']])
@@ -60,6 +64,9 @@ def read_pairs(listed: Sequence[Any], what: str) -> tuple[list[Any], list[Sequen
             if tag is not None and not isinstance(tag, str):
                 raise SapoError(f"{what}: sentence {number} has the tag {tag!r}; tags are strings, or None if missing")
         check_labels([tag for tag in tags if tag is not None], f"{what}: sentence {number}")
+    if counted is not None:
+        _check_count(len(counted), len(listed))
+        listed = [pair for pair, wanted in zip(listed, counted.tolist(), strict=True) if wanted]
     return [tokens for tokens, _ in listed], [[MISSING if tag is None else tag for tag in tags] for _, tags in listed]
 
 
@@ -95,6 +102,30 @@ def _without_empty(blocks: Iterator[Block]) -> Iterator[Block]:
     for block in blocks:
         for sentence in np.flatnonzero(np.diff(block.offsets) == 0).tolist():
             raise SapoError(f"{block.place_of_sentence(sentence)} has no tokens; leave it out")
+        yield block
+
+
+def _counted(blocks: Iterator[Block], counted: Bools) -> Iterator[Block]:
+    read = 0
+    for block in blocks:
+        sentences = len(block.offsets) - 1
+        wanted = counted[read : read + sentences]
+        read += sentences
+        if len(wanted) == sentences:  # else too few are given; go on, to tell how many are needed
+            yield block if wanted.all() else block.only(wanted)
+    _check_count(len(counted), read)
+
+
+def _check_count(weights: int, sentences: int) -> None:
+    if weights != sentences:
+        raise SapoError(f"sample_weight has {weights} weights for {sentences} sentences; give one for each")
+
+
+def with_evidence(blocks: Iterable[Block], evidence: Evidence) -> Iterator[Block]:
+    """Yield the blocks, and count on the way how text is cut into such tokens."""
+    for block in blocks:
+        for words, text in () if evidence.enough else block.running_texts():
+            evidence.add(words, text)
         yield block
 
 

@@ -24,6 +24,9 @@ class Origin(Protocol):
     def check_labels(self, labels: Sequence[str]) -> None:
         """Raise SapoError if a label cannot be written into such a file."""
 
+    def texts(self) -> Sequence[str | None]:
+        """Return the running text of each sentence, or an empty list where the file has none."""
+
     def other_lines(self) -> int:
         """Count the lines that are neither tokens nor empty."""
 
@@ -46,6 +49,9 @@ class ScannedOrigin:
     def check_labels(self, labels: Sequence[str]) -> None:
         for label in labels:
             check_tag(label, tabs=self.scanned.layout.tabs)
+
+    def texts(self) -> Sequence[str | None]:
+        return ()
 
     def other_lines(self) -> int:
         return self.scanned.filled_lines() - len(self.scanned.line_starts)

@@ -1,6 +1,6 @@
 """Predictions with probabilities, as the formats write them: ranked taggings, spans, and notes for each token."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +41,19 @@ def show(probability: float) -> str:
     '0.333333'
     """
     return f"{probability:.6f}"
+
+
+def tagging_notes(ranked: Sequence[RankedTagging]) -> Iterator[str]:
+    """Yield the comments to write before each tagging of a sentence: its rank and probabilities."""
+    mass = show(top_n_mass(ranked))
+    for rank, tagging in enumerate(ranked, 1):
+        notes = {
+            "tagging": rank,
+            "probability": show(tagging.probability),
+            "exact_probability": show(tagging.exact_probability),
+            "top_n_mass": mass,
+        }
+        yield "".join(f"# {key} = {value}\n" for key, value in notes.items())
 
 
 def tag_notes(tags: Ints, marginal: Doubles) -> list[str]:

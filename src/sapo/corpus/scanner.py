@@ -53,8 +53,11 @@ class Scanned:
         return len(re.findall(rb"(?m)^.*\S", self.data.tobytes()))
 
 
-def scan_file(path: str | Path, layout: Layout | None = None) -> Iterator[Scanned]:
-    """Read a file in pieces of whole sentences. Without a layout, the first line that is a token decides it."""
+def scan_file(path: str | Path, layout: Layout | None = None, *, hint: str = "") -> Iterator[Scanned]:
+    """Read a file in pieces of whole sentences. Without a layout, the first line that is a token decides it.
+
+    `hint` ends the message about lines with other numbers of fields, if blanks separate them.
+    """
     name = show_path(path)
     pieces: list[bytes] = []  # joined when there may be a whole sentence, since each join copies all of them
     waiting = 0  # bytes in them
@@ -83,7 +86,7 @@ def scan_file(path: str | Path, layout: Layout | None = None) -> Iterator[Scanne
                     return
                 enough = 2 * len(rest)
                 continue
-        scanned, used, lines = _scan(rest, layout, final, name, first_line)
+        scanned, used, lines = _scan(rest, layout, final, name, first_line, hint)
         if used:
             yield scanned
         elif len(rest) > LONGEST_SENTENCE:
@@ -110,7 +113,7 @@ def _with_final(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
     yield b"", True
 
 
-def _scan(data: bytes, layout: Layout, final: bool, name: str, first_line: int) -> tuple[Scanned, int, int]:
+def _scan(data: bytes, layout: Layout, final: bool, name: str, first_line: int, hint: str) -> tuple[Scanned, int, int]:
     kernels.prepare(tokens=len(data) // 6)
     check_utf8(data if final else data[: data.rfind(b"\n") + 1], name, first_line)
     _refuse_lone_returns(data, name, first_line)
@@ -128,6 +131,7 @@ def _scan(data: bytes, layout: Layout, final: bool, name: str, first_line: int) 
         shown = line.decode()[:60]
         raise SapoError(
             f"{name}:{number}: expected {layout.columns} column{'s' * (layout.columns > 1)}, found {fields} ({shown!r})"
+            + hint * (not layout.tabs)
         )
     offsets = np.concatenate([np.zeros(1, np.int64), sentence_ends[:sentences].astype(np.int64)])
     scanned = Scanned(

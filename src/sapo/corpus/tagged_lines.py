@@ -7,7 +7,7 @@ import numpy as np
 
 from sapo.corpus.blocks import Block
 from sapo.corpus.origins import ScannedOrigin
-from sapo.corpus.predictions import RankedTagging, show, top_n_mass
+from sapo.corpus.predictions import RankedTagging, tagging_notes
 from sapo.corpus.scanner import sentence_regions
 from sapo.kernels import scan
 from sapo.kernels.types import Bytes, Ints
@@ -84,14 +84,7 @@ def nbest_lines(
     regions = sentence_regions(block.origin_as(ScannedOrigin).scanned)
     for sentence, ranked in enumerate(taggings):
         alone = one_sentence(block, sentence, regions[sentence])
-        mass = show(top_n_mass(ranked))
-        for rank, tagging in enumerate(ranked, 1):
-            notes = {
-                "tagging": rank,
-                "probability": show(tagging.probability),
-                "exact_probability": show(tagging.exact_probability),
-                "top_n_mass": mass,
-            }
-            parts.append("".join(f"# {key} = {value}\n" for key, value in notes.items()).encode())
+        for notes, tagging in zip(tagging_notes(ranked), ranked, strict=True):
+            parts.append(notes.encode())
             parts.append(tagged(alone, tagging.tags, labels) + b"\n\n")
     return b"".join(parts)

@@ -35,6 +35,7 @@ class EncodedCorpus:
         default_factory=lambda: np.empty((0, 0), np.bool_)
     )  # [sets, labels] gold is -1 where any tag will do, and -2 - s where one of allowed[s] will
     words: Ints = field(default_factory=_no_ints)  # [tokens] which word each is, -1 if unknown; empty where nobody asks
+    cuts: Bools = field(default_factory=lambda: np.empty(0, np.bool_))  # [tokens] where pieces begin; empty: no pieces
 
     @property
     def sentences(self) -> int:
@@ -58,6 +59,7 @@ class EncodedCorpus:
             self.importance,
             self.allowed,
             self.words,
+            self.cuts,
         )
 
 

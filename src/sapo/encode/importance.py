@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from sapo.errors import SapoError, did_you_mean
-from sapo.kernels.types import Doubles, Floats, Ints, Longs
+from sapo.kernels.types import Bools, Doubles, Floats, Ints, Longs
 
 BALANCED = "balanced"
 LARGEST = 1e6
+NOTHING = "all weights of samples or classes are 0; nothing would be learned"
 
 
 def importance_of_tokens(
@@ -17,7 +18,7 @@ def importance_of_tokens(
     gold: Ints,  # -1 where the tag is missing: such a token has no class
     offsets: Longs,
     *,
-    sample_weight: Sequence[float] | None = None,
+    sample_weight: Sequence[float] | None = None,  # checked, one for each sentence
     class_weight: Mapping[str, float] | str | None = None,
 ) -> Floats:
     """Return for each token the weight of its sentence times that of its gold tag; empty if all are 1.
@@ -33,11 +34,11 @@ def importance_of_tokens(
         of_class = np.append(_class_weights(class_weight, labels, gold), 1.0)  # the last one is for -1
         tokens *= of_class[gold]
     if sample_weight is not None:
-        tokens *= np.repeat(_sample_weights(sample_weight, len(offsets) - 1), np.diff(offsets))
+        tokens *= np.repeat(sample_weight, np.diff(offsets))
     if (tokens == 1).all():
         return np.empty(0, np.float32)
     if not tokens.any():
-        raise SapoError("all weights of samples or classes are 0; nothing would be learned")
+        raise SapoError(NOTHING)
     return tokens.astype(np.float32)
 
 
@@ -56,14 +57,24 @@ def _class_weights(given: Mapping[str, float] | str, labels: Sequence[str], gold
     return weights
 
 
-def _sample_weights(given: Sequence[float], sentences: int) -> Doubles:
+def counted_samples(given: Sequence[float]) -> tuple[list[float], Bools]:
+    """Return the weights that are not 0, and which these are: a sentence of weight 0 is left out before it is encoded.
+
+    Raises SapoError if one is not a weight, or if all are 0.
+
+    >>> weights, counted = counted_samples([1, 0, 2])
+    >>> weights, counted.tolist()
+    ([1.0, 2.0], [True, False, True])
+    """
     try:
         listed = list(given)
     except TypeError:
         raise SapoError(f"sample_weight must have a number for each sentence, not be {given!r:.60}") from None
-    if len(listed) != sentences:
-        raise SapoError(f"sample_weight has {len(listed)} weights for {sentences} sentences; give one for each")
-    return np.array([_checked(weight, f"sample_weight[{i}]") for i, weight in enumerate(listed)])
+    weights = np.array([_checked(weight, f"sample_weight[{i}]") for i, weight in enumerate(listed)], np.float64)
+    if len(weights) and not weights.any():
+        raise SapoError(NOTHING)
+    counted: Bools = weights > 0
+    return weights[counted].tolist(), counted
 
 
 def _checked(weight: Any, what: str) -> float:

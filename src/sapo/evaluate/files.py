@@ -1,6 +1,6 @@
 """A file with gold and predicted tags in, scores out; files of several systems and gold in, comparisons out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,6 +49,7 @@ def compare_files(
     *,
     column: str | None = None,
     gold_column: str | None = None,
+    known: Mapping[str | Path, Sequence[str]] | None = None,
     rounds: int = 10_000,
     seed: int = 0,
     watch: Callable[[int], None] | None = None,
@@ -56,13 +57,20 @@ def compare_files(
     """Compare the first system with each of the others. `watch` is called now and then with the number of rounds done.
 
     Every file has one tag a line, or is a corpus in any format with the tag in its last column, or in `column`
-    (`gold_column`); a file with a single column has its tags there. All must have the same sentences as gold.
+    (`gold_column`); a file with a single column has its tags there. All must have the same sentences as gold. `known`
+    has the tags of systems that are not read, such as models, and of gold if its tags are known already.
     """
+    known = known or {}
     if len(systems) < 2:
         raise SapoError(f"compare: needs the tags of at least two systems, found {len(systems)}")
     table = StringTable()
-    gold_tags = _read_tags(gold, gold_column, table)
-    first, *others = (_fitting(_read_tags(path, column, table), gold_tags) for path in systems)
+    # tags that are not used must not be among the labels
+    gold_tags = _read_tags(gold, gold_column, StringTable() if gold in known else table)
+    gold_tags = _known(gold, known, gold_tags, table)
+    first, *others = (
+        _known(path, known, gold_tags, table) if path in known else _fitting(_read_tags(path, column, table), gold_tags)
+        for path in systems
+    )
     labels = table.strings()  # of all systems, so that all are measured by the same score
     return [
         compare(
@@ -96,6 +104,15 @@ def _read_tags(path: str | Path, column: str | None, table: StringTable) -> _Tag
     if len(offsets) == 1:
         raise SapoError(f"{show_path(path)}: holds no sentence")
     return _TagFile(show_path(path), np.concatenate(tags), offsets, np.concatenate(lines))
+
+
+def _known(
+    path: str | Path, known: Mapping[str | Path, Sequence[str]], sentences: _TagFile, table: StringTable
+) -> _TagFile:
+    """Return these sentences with the known tags of a system, or as they are if it is not known."""
+    if path not in known:
+        return sentences
+    return _TagFile(show_path(path), table.add(list(known[path])), sentences.offsets, sentences.lines)
 
 
 def _fitting(file: _TagFile, gold: _TagFile) -> _TagFile:

@@ -1,7 +1,7 @@
 """Gold and predicted tags in, counts and scores out: tokens, sentences, and spans or features if labels hold them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from sapo.errors import SapoError
 from sapo.evaluate.correct import correct_spans
 from sapo.evaluate.counts import FeatureCounts, SpanCounts, fraction
 from sapo.evaluate.features import count_features
-from sapo.tags import LabelKinds, Spans, label_kinds, looks_like_spans, read_spans
+from sapo.tags import LabelKinds, Spans, label_kinds, looks_like_spans, read_spans, strict_scheme
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class Scores:
     types: Mapping[str, SpanCounts]  # sorted by name, only types that gold has or that were found
     strict: bool  # whether only well-formed spans were counted
     features: Mapping[str, FeatureCounts] = field(default_factory=dict)  # by key: the part of speech, then by name
+    scheme: str | None = None  # the one that well-formed spans were read by
 
     @property
     def token_accuracy(self) -> float:
@@ -58,7 +59,7 @@ def score(
 
     Tags are places in `labels`, sentence after sentence; sentence s is gold[offsets[s]:offsets[s + 1]]. Gold may
     have labels that are never predicted: `labels` names them all. `strict` counts only spans that are well-formed
-    in the scheme of the labels; it changes nothing where the labels do not mark spans.
+    in the scheme of the gold tags (see `sapo.tags.strict_scheme`); it changes nothing where labels do not mark spans.
 
     >>> labels = ["O", "B-NP", "I-NP", "B-VP"]
     >>> gold, predicted = np.array([1, 2, 3, 0, 1], dtype=np.int32), np.array([1, 2, 0, 0, 3], dtype=np.int32)
@@ -75,8 +76,12 @@ def score(
 
     with_spans = looks_like_spans(labels)
     types: dict[str, SpanCounts] = {}
+    scheme = None
     if with_spans:
         kinds = label_kinds(labels)
+        if strict:
+            kinds = replace(kinds, scheme=strict_scheme(labels, gold, offsets) or kinds.scheme)
+            scheme = kinds.scheme.name
         gold_spans = read_spans(kinds, gold, offsets, strict=strict)
         found_spans = read_spans(kinds, predicted, offsets, strict=strict)
         types = _count_by_type(kinds, gold_spans, found_spans, len(gold))
@@ -88,6 +93,7 @@ def score(
         overall=_sum(types) if with_spans else None,
         types=types,
         strict=strict and with_spans,
+        scheme=scheme,
         features=count_features(labels, gold, predicted),
     )
 

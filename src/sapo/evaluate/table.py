@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from sapo.evaluate.counts import FeatureCounts, SpanCounts
 from sapo.evaluate.scores import Scores
+from sapo.tags import UNTYPED
 
 
 def conlleval_table(scores: Scores) -> str:
@@ -44,15 +45,19 @@ def conlleval_table(scores: Scores) -> str:
     lines.append(f"processed {scores.tokens} tokens with {gold} phrases; found: {found} phrases; correct: {correct}.")
     if scores.tokens:  # conlleval leaves the line out for an empty file
         lines.append(f"accuracy: {token_accuracy:6.2f}%; {_span_scores(scores.overall)}")
-    lines += [f"{name:>17}: {_span_scores(counts)}  {counts.found}" for name, counts in sorted(scores.types.items())]
+    named = sorted((name, counts) for name, counts in scores.types.items() if name != UNTYPED)  # the line above has it
+    lines += [f"{name:>17}: {_span_scores(counts)}  {counts.found}" for name, counts in named]
     lines.append(f"sapo: sentence accuracy: {sentence_accuracy:6.2f}% ({whole_sentences} sentences have no wrong tag)")
     if scores.strict:
-        lines.append("sapo: strict, only well-formed spans are counted; conlleval counts the others too")
+        by = f" by {scores.scheme}, the scheme of the gold tags" if scores.scheme else ""
+        lines.append(f"sapo: strict{by}: only well-formed spans are counted; conlleval counts the others too")
     return "\n".join(lines)
 
 
 def as_json(scores: Scores) -> dict[str, object]:
-    """Return counts and fractions under fixed keys, ready for json.dumps; `features` only for labels that hold them.
+    """Return counts and fractions under fixed keys, ready for json.dumps.
+
+    `features` is there only for labels that hold them, and `scheme` only if spans were read strictly.
 
     >>> as_json(Scores(10, 2, 9, 1, None, {}, False))["main"]
     {'name': 'accuracy', 'value': 0.9}
@@ -67,6 +72,7 @@ def as_json(scores: Scores) -> dict[str, object]:
         "correct_sentences": scores.correct_sentences,
         "sentence_accuracy": scores.sentence_accuracy,
         "strict": scores.strict,
+        **({"scheme": scores.scheme} if scores.scheme else {}),
         "overall": None if scores.overall is None else _span_dict(scores.overall),
         "types": {name: _span_dict(counts) for name, counts in scores.types.items()},
         **({"features": _feature_dicts(scores.features)} if scores.features else {}),

@@ -23,6 +23,7 @@ INTERPRETED_PAIRS = 3_000_000
 TOKEN = 1_000
 
 _registered: list[Callable[..., Any]] = []
+_inlined: set[Callable[..., Any]] = set()  # compiled into the functions that call them
 _lock = threading.RLock()
 _options: dict[str, Any] | None = None  # None: interpreted
 _directory: Path | None = None  # of the cache
@@ -35,6 +36,15 @@ def kernel(function: F) -> F:
     with _lock:
         _registered.append(function)
         return function if _options is None else _compile(function)
+
+
+def inlined(function: F) -> F:
+    """Mark a kernel that is called often and takes large bundles of arrays: passing them would cost more than it does.
+
+    Goes below `@kernel`, and only where one place calls it: each has a copy of its own.
+    """
+    _inlined.add(function)
+    return function
 
 
 def prepare(*, tokens: int = 0, pairs: int = 0) -> None:
@@ -82,7 +92,7 @@ def _compile(function: Callable[..., Any]) -> Any:
     # The directory is read when a dispatcher is made; other users of numba keep theirs.
     outer, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(_directory or "")
     try:
-        dispatcher = numba.njit(**(_options or {}))(function)
+        dispatcher = numba.njit(**(_options or {}), forceinline=function in _inlined)(function)
     finally:
         numba.config.CACHE_DIR = outer
     _compile_once_for_all_constants(dispatcher)

@@ -116,7 +116,7 @@ def mira_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, s
         for k in range(found):
             mass += dual[k]
         rivals = Rivals(oracle, paths, dual, found, mass)
-        touched = update(first, T, samples, rivals, 1.0, parts, state[CLOCK], work.row)
+        touched = update(first, T, samples, rivals, 1.0, parts, state[CLOCK], work)
         count_updates(touched, totals)
         end_sample(0.0, parts, state)
     return len(order)

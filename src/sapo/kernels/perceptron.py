@@ -54,7 +54,7 @@ def perceptron_samples(
         count_correct(T, oracle, path, totals)
         if most > 0:
             to_labels(T, 1, work)
-        touched = update(first, T, samples, rivals, rate, parts, state[CLOCK], work.row)
+        touched = update(first, T, samples, rivals, rate, parts, state[CLOCK], work)
         count_updates(touched, totals)
         end_sample(0.0, parts, state)
     return len(order)

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from sapo.kernels._jit import kernel
+from sapo.kernels._jit import inlined, kernel
 from sapo.kernels.oracle import PARTLY, UNTAGGED, allows, complete, how_tagged
 from sapo.kernels.score import fill_lattice, path_score
 from sapo.kernels.searches import search_n
@@ -24,16 +24,18 @@ from sapo.kernels.update import (
     CLOCK,
     LOSS,
     SCALE,
+    SEARCHED,
     TOKENS,
     count_allowed,
     count_correct,
     count_untagged,
     count_updates,
+    note_changes,
     regularise,
-    update,
+    update_steps,
 )
-from sapo.kernels.weights import has_room, tagging_weights
-from sapo.kernels.workspace import longest_of, make_workspace, stages_of
+from sapo.kernels.weights import change_features, has_room, tagging_weights
+from sapo.kernels.workspace import Workspace, longest_of, make_workspace, stages_of, window
 
 
 @kernel
@@ -51,60 +53,107 @@ def sapo_samples(
     stages = stages_of(samples.edge_row_offsets, longest)
     most = parts.lists.most if all_tagged(order, samples) else 0
     work = make_workspace(longest, parts.edges.v.shape[0], stages, search.n, most)
-    node, edge, oracle, paths, probability = work.node, work.edge, work.oracle, work.paths, work.coefficients
     weights = tagging_weights(parts)
     for done in range(len(order)):
         first = samples.offsets[order[done]]
         T = samples.offsets[order[done] + 1] - first
         if T == 0:
+            totals[SEARCHED] += 1
             continue
         if not has_room(samples.row_offsets[first + T] - samples.row_offsets[first], parts.nodes):
             return done
-
-        gold = samples.gold[first : first + T]
-        tagged = how_tagged(gold)
-        if tagged == UNTAGGED:
-            count_untagged(T, totals)
-            regularise(first, T, samples, rates, parts, state)
-            continue
-
-        # search the top-n outputs Y_n
         if most > 0:
             fill_short(first, T, samples, weights, state[SCALE], LEARNING, work, totals)
         else:
-            fill_lattice(first, T, samples, weights, state[SCALE], node, edge, work.edge_to)
-        found = search_n(search, T, work)
-        if found == 0:  # scores are no numbers any more; the loop will tell
-            totals[LOSS] += np.nan
-            return len(order)
-        log_mass = normalise(work.scores, found, probability)
-        for k in range(found):
-            if BY_RANK + k < len(totals):
-                totals[BY_RANK + k] += probability[k]
-        totals[CANDIDATES] += found
-        totals[TOKENS] += T
-        if most > 0:
-            count_correct(T, oracle, paths[0], totals)
-        else:
-            count_allowed(T, gold, samples.allowed, paths[0], totals)
+            fill_lattice(first, T, samples, weights, state[SCALE], work.node, work.edge, work.edge_to)
 
-        # the oracle, and its rivals
-        among = False
-        if tagged == PARTLY:
-            found, among = leave_rivals(gold, samples.allowed, T, found, paths, work.scores, oracle)
-            log_mass = normalise(work.scores, found, probability)
-        if not among and most == 0:
-            complete(gold, samples.allowed, T, work)
-        totals[LOSS] += log_mass - path_score(node, edge, oracle, T)
-        if most > 0:
-            to_labels(T, found, work)
-
-        # w <- w + rate * (F(x, y*) - sum_k P_k F(x, y_k)), in terms of v
-        rivals = Rivals(oracle, paths, probability, found, 1.0)
-        touched = update(first, T, samples, rivals, rates.rate / state[SCALE], parts, state[CLOCK], work.row)
+        touched = 0
+        begin = 0
+        while begin < T:
+            end = end_of_piece(first, begin, T, samples.cuts)
+            piece = work if end - begin == T else window(work, begin, end)
+            changed = learn_piece(first + begin, end - begin, samples, search, rates, parts, state, most, piece, totals)
+            if changed < 0:  # the loop will tell
+                totals[LOSS] += np.nan
+                return len(order)
+            touched += changed
+            begin = end
+        if touched > 0:
+            change_features(first, T, samples, work.changing, work.sizes, work.changes, parts.nodes, state[CLOCK])
         count_updates(touched, totals)
         regularise(first, T, samples, rates, parts, state)
     return len(order)
+
+
+@kernel
+@inlined
+def end_of_piece(first: int, begin: int, T: int, cuts: Bools) -> int:
+    """Return where the piece of a sentence that begins here ends."""
+    if len(cuts) == 0:
+        return T
+    end = begin + 1
+    while end < T and not cuts[first + end]:
+        end += 1
+    return end
+
+
+@kernel
+@inlined
+def learn_piece(
+    first: int,  # the piece begins at this token
+    T: int,
+    samples: Samples,
+    search: Search,
+    rates: Rates,
+    parts: Parts,  # what belongs to two labels in a row is changed
+    state: Doubles,
+    most: int,
+    work: Workspace,  # holds the lattice of the piece; how its features change is noted here
+    totals: Doubles,  # added to
+) -> int:
+    """Learn from a piece of a sentence; return how many tokens it touches, or -1 if scores are no numbers."""
+    node, edge, oracle, paths, probability = work.node, work.edge, work.oracle, work.paths, work.coefficients
+    gold = samples.gold[first : first + T]
+    totals[SEARCHED] += 1
+    tagged = how_tagged(gold)
+    if tagged == UNTAGGED:
+        count_untagged(T, totals)
+        for t in range(T):
+            work.sizes[t] = 0
+        return 0
+
+    # search the top-n outputs Y_n
+    found = search_n(search, T, work)
+    if found == 0:
+        return -1
+    log_mass = normalise(work.scores, found, probability)
+    for k in range(found):
+        if BY_RANK + k < len(totals):
+            totals[BY_RANK + k] += probability[k]
+    totals[CANDIDATES] += found
+    totals[TOKENS] += T
+    if most > 0:
+        count_correct(T, oracle, paths[0], totals)
+    else:
+        count_allowed(T, gold, samples.allowed, paths[0], totals)
+
+    # the oracle, and its rivals
+    among = False
+    if tagged == PARTLY:
+        found, among = leave_rivals(gold, samples.allowed, T, found, paths, work.scores, oracle)
+        log_mass = normalise(work.scores, found, probability)
+    if not among and most == 0:
+        complete(gold, samples.allowed, T, work)
+    totals[LOSS] += log_mass - path_score(node, edge, oracle, T)
+    if most > 0:
+        to_labels(T, found, work)
+
+    # w <- w + rate * (F(x, y*) - sum_k P_k F(x, y_k)), in terms of v
+    rivals = Rivals(oracle, paths, probability, found, 1.0)
+    step = rates.rate / state[SCALE]
+    touched = note_changes(first, T, samples.importance, rivals, step, work)
+    update_steps(first, T, samples, rivals, step, parts, state[CLOCK], touched)
+    return touched
 
 
 @kernel

@@ -27,6 +27,7 @@ class Samples(NamedTuple):
     importance: Floats  # [tokens], or none at all where every token counts alike
     allowed: Bools  # [sets, labels]
     words: Ints  # [tokens] the number of each word, -1 where it is not known; none at all where nobody looks at it
+    cuts: Bools  # [tokens] where a piece of a sentence begins; none at all where sentences are whole
 
 
 class Rows(NamedTuple):

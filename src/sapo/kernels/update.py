@@ -3,20 +3,19 @@
 All weights here are v of w = scale * v (see kernels/weights.py).
 """
 
-import numpy as np
-
 from sapo.kernels._jit import kernel
 from sapo.kernels.blocks import fold_scale, penalise_row
 from sapo.kernels.oracle import allows
-from sapo.kernels.types import Bools, Doubles, Floats, Ints, LearnedRows, Longs, Part, Parts, Rates, Rivals, Samples
+from sapo.kernels.types import Bools, Doubles, Floats, Ints, Longs, Part, Parts, Rates, Rivals, Samples
 from sapo.kernels.weights import change_features, penalise_feature
+from sapo.kernels.workspace import Workspace
 
 # The state of a learner, by index.
 SCALE, CLOCK, STEPS, PENALTY = 0, 1, 2, 3
 STATE_SIZE = 4
 
 # What a run reports, by index into `totals`; from BY_RANK on, the probability of the k-th candidate.
-LOSS, UPDATES, CANDIDATES, TOKENS, CORRECT, UPDATED_SAMPLES, LOOKED, LOST, BY_RANK = 0, 1, 2, 3, 4, 5, 6, 7, 8
+LOSS, UPDATES, CANDIDATES, TOKENS, CORRECT, UPDATED_SAMPLES, LOOKED, LOST, SEARCHED, BY_RANK = range(10)
 
 SMALLEST_SCALE = 0.05  # below it v would be so large that the average, a difference, loses its digits
 
@@ -30,28 +29,35 @@ def update(
     step: float,
     parts: Parts,  # changed
     clock: float,
-    delta: Floats,  # [labels] work
+    work: Workspace,
 ) -> int:
     """v += step * (mass * F(x, y*) - sum_k coefficient_k * F(x, y_k)); return how many tokens were touched."""
-    touched = update_nodes(first, T, samples, rivals, step, parts.nodes, clock, delta)
-    if touched > 0 and parts.with_edges:
-        update_edges(first, T, samples.importance, rivals, step, parts.edges, clock)
-    if touched > 0 and len(parts.pair_codes) > 0:
-        update_pairs(first, T, samples, rivals, step, parts, clock)
+    touched = note_changes(first, T, samples.importance, rivals, step, work)
+    if touched > 0:
+        change_features(first, T, samples, work.changing, work.sizes, work.changes, parts.nodes, clock)
+    update_steps(first, T, samples, rivals, step, parts, clock, touched)
     return touched
 
 
 @kernel
-def update_nodes(
-    first: int, T: int, samples: Samples, rivals: Rivals, step: float, nodes: LearnedRows, clock: float, delta: Floats
-) -> int:
-    """Update the features of tokens; return how many tokens were touched."""
+def update_steps(
+    first: int, T: int, samples: Samples, rivals: Rivals, step: float, parts: Parts, clock: float, touched: int
+) -> None:
+    """Update what belongs to two labels in a row."""
+    if touched > 0 and parts.with_edges:
+        update_edges(first, T, samples.importance, rivals, step, parts.edges, clock)
+    if touched > 0 and len(parts.pair_codes) > 0:
+        update_pairs(first, T, samples, rivals, step, parts, clock)
+
+
+@kernel
+def note_changes(first: int, T: int, importance: Floats, rivals: Rivals, step: float, work: Workspace) -> int:
+    """Write by what the features of each token change; return how many tokens are touched."""
     oracle, paths, coefficients, found = rivals.oracle, rivals.paths, rivals.coefficients, rivals.found
+    delta, labels, sizes, changes = work.row, work.changing, work.sizes, work.changes
     touched = 0
-    labels = np.empty((T, found + 1), np.int32)
-    changes = np.empty((T, found + 1), np.float32)
-    sizes = np.zeros(T, np.int32)
     for t in range(T):
+        sizes[t] = 0
         # Where all candidates agree with the oracle the update cancels, for the coefficients sum to the mass.
         agree = True
         for k in range(found):
@@ -60,7 +66,7 @@ def update_nodes(
         if agree:
             continue
         touched += 1
-        counts = step * importance_of(first + t, samples.importance)
+        counts = step * importance_of(first + t, importance)
         labels[t, 0] = oracle[t]
         distinct = 1
         delta[oracle[t]] = counts * rivals.mass
@@ -78,8 +84,6 @@ def update_nodes(
         sizes[t] = distinct
         for j in range(distinct):
             changes[t, j] = delta[labels[t, j]]
-    if touched > 0:
-        change_features(first, T, samples, labels, sizes, changes, nodes, clock)
     return touched
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sapo.kernels._jit import kernel
+from sapo.kernels._jit import inlined, kernel
 from sapo.kernels.types import Doubles, Floats, Ints, Longs
 
 
@@ -25,6 +25,9 @@ class Workspace(NamedTuple):
     place: Ints  # [L] -1 everywhere, between uses
     full: Floats  # [1, L] the scores of one token
     begins: Ints  # [longest] which nodes are to be scored
+    changing: Ints  # [longest, n + 1] the labels of each token that an update changes
+    sizes: Ints  # [longest] how many they are
+    changes: Floats  # [longest, n + 1] by what they change
 
 
 @kernel
@@ -56,6 +59,35 @@ def make_workspace(longest: int, L: int, stages: int, n: int, most: int) -> Work
         place,
         np.empty((1, L), np.float32),
         np.empty(longest, np.int32),
+        np.empty((longest, n + 1), np.int32),
+        np.zeros(longest, np.int32),
+        np.empty((longest, n + 1), np.float32),
+    )
+
+
+@kernel
+@inlined
+def window(work: Workspace, begin: int, end: int) -> Workspace:
+    """Return the part of a lattice from one token up to another, as a lattice of its own."""
+    staged = work.edge.shape[0] > 1
+    return Workspace(
+        work.node[begin:end],
+        work.edge[begin:end] if staged else work.edge,
+        work.edge_to[begin:end] if staged else work.edge_to,
+        work.best[begin:end],
+        work.row,
+        work.oracle[begin:end],
+        work.paths,
+        work.scores,
+        work.coefficients,
+        work.lists[begin:end],
+        work.counts[begin:end],
+        work.place,
+        work.full,
+        work.begins[begin:end],
+        work.changing[begin:end],
+        work.sizes[begin:end],
+        work.changes[begin:end],
     )
 
 

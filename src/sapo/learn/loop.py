@@ -17,6 +17,7 @@ from sapo.kernels import update
 from sapo.kernels.types import Doubles, Ints, Longs
 from sapo.learn.choose_n import choose_n
 from sapo.learn.groups import Groups
+from sapo.learn.pieces import cut
 from sapo.learn.settings import AUTO, Settings
 from sapo.search.decode import tag_corpus
 from sapo.search.lattice import Parameters
@@ -39,7 +40,7 @@ class PassRecord:
     n: int  # taggings searched for, if the learner searches
     updates: int  # samples that changed the weights
     updated: float  # share of tokens whose features were updated
-    candidates: float  # mean number of taggings found
+    candidates: float  # mean number of taggings found for a sentence, or for a piece of one
     probabilities: list[float]  # mean probability of the first candidate, the second ...
     accuracy: float  # share of training tokens that were tagged correctly before the update
     seconds: float
@@ -272,6 +273,10 @@ def run_pass(
     Work that grows with the number of weights, not of sentences, is left to `make_record`.
     """
     order = draw_order(corpus, settings, epoch)
+    if settings.piece:
+        corpus = cut(corpus, settings.piece, settings.seed, epoch)
+    if settings.average and epoch == settings.averaged_from:
+        weights.begin_average()
     rate = settings.rate_of(epoch)
     totals = np.zeros(update.BY_RANK + RANKS)
     done = 0
@@ -302,6 +307,7 @@ def make_record(
     if not (math.isfinite(objective) and math.isfinite(complexity)):
         raise out_of_bounds(done.epoch, settings)
     tokens = max(1.0, totals[update.TOKENS])
+    searched = totals[update.SEARCHED] or corpus.sentences  # more, where sentences are cut into pieces
     # where some tags are open, all labels of some sentences are looked at, and the counts say little
     short = totals[update.LOOKED] > 0 and bool((corpus.gold >= 0).all())
     return PassRecord(
@@ -313,8 +319,8 @@ def make_record(
         n=settings.number,
         updates=int(totals[update.UPDATED_SAMPLES]),
         updated=float(totals[update.UPDATES] / tokens),
-        candidates=float(totals[update.CANDIDATES]) / corpus.sentences,
-        probabilities=[float(total) / corpus.sentences for total in totals[update.BY_RANK :] if total > 0],
+        candidates=float(totals[update.CANDIDATES]) / searched,
+        probabilities=[float(total) / searched for total in totals[update.BY_RANK :] if total > 0],
         accuracy=float(totals[update.CORRECT] / tokens),
         seconds=done.seconds,
         tokens_per_second=float(tokens / max(done.seconds, 1e-9)),

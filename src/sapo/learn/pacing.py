@@ -17,6 +17,7 @@ from typing import Self
 import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.scales import scales_of
 from sapo.kernels import weights as kernel
 from sapo.kernels.types import Floats, Ints
 from sapo.learn.weights import Weights
@@ -51,6 +52,9 @@ class Pacing:
         slowed = typical / (typical + large) if typical > 0 else np.ones(len(rows))
         # powers of two: to divide by them and to multiply again changes no weight
         speeds = np.exp2(np.round(np.log2(share + (1 - share) * slowed) / 2)).astype(np.float32)
+        numeric = scales_of(corpus, int(rows.max(initial=-1)) + 1)
+        if len(numeric):
+            speeds *= numeric[rows]
         edge_speeds = np.full(weights.edges.shape, share, np.float32)
         edge_speeds[known:], edge_speeds[:, known:] = 1.0, 1.0
         values = speeds[places.reshape(-1)]

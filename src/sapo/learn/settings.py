@@ -4,18 +4,20 @@ import dataclasses
 import math
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from sapo.errors import SapoError
 
 AUTO: Literal["auto"] = "auto"
-RARE = ("exact", "all_pairs")  # left out of records where they are as usual
+RARE = ("exact", "all_pairs", "piece", "average")  # left out of records where they are as usual
 CHOICES = {
     "search": ("topn", "astar", "beam"),
     "regulariser": ("l2", "l1", "group-lasso", "none"),
     "schedule": ("exponential", "fixed", "inverse"),
     "order": ("shuffle", "draw"),
 }
+# of each regulariser, where none is given: with more, l1 and group-lasso lose accuracy (docs/learners.md)
+STRENGTHS = {"l2": 1.0, "l1": 0.1, "group-lasso": 0.02, "none": 1.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +28,8 @@ class Settings:
 
     >>> Settings(epochs=3).rate
     0.1
+    >>> Settings().strength, Settings(regulariser="l1").strength
+    (1.0, 0.1)
     >>> Settings(n=0)
     Traceback (most recent call last):
     ...
@@ -33,7 +37,7 @@ class Settings:
     """
 
     n: int | Literal["auto"] = 5  # taggings to search for; 'auto' measures before each pass how many are worth it
-    strength: float = 1.0  # lambda of the regulariser
+    strength: float = cast(float, None)  # lambda of the regulariser; None stands for its default in STRENGTHS
     rate: float = 0.1  # gamma in the first pass
     decay: float = 0.9  # how fast the rate falls; see `schedule`
     stop_ratio: float = math.inf  # leave out candidates this many times less probable than the best
@@ -49,10 +53,14 @@ class Settings:
     )
     order: str = "shuffle"  # shuffle the samples before each pass, or draw them with replacement
     threads: int = 1  # with more than one, training is faster, but runs differ
+    piece: int = 0  # cut sentences into pieces of this many tokens on average to learn from; 0: not at all
+    average: float = 0.0  # the model is the average of the weights over this share of the passes, the last ones
     exact: bool = False  # look at all labels of every token, also where there are many
     all_pairs: bool = False  # a CRF has weights for all pairs of a feature and a label, also where there are many
 
     def __post_init__(self) -> None:
+        if self.strength is None:
+            object.__setattr__(self, "strength", STRENGTHS.get(self.regulariser, 1.0))
         for name, rule, low, high in (
             ("n", "at least 1 or 'auto'", 1, math.inf),
             ("epochs", "at least 1", 1, math.inf),
@@ -60,6 +68,8 @@ class Settings:
             ("width", "at least 1", 1, math.inf),
             ("threads", "at least 1", 1, math.inf),
             ("seed", "0 or more", 0, math.inf),
+            ("piece", "0 or more", 0, math.inf),
+            ("average", "a number from 0 to 1", 0.0, 1.0),
             ("strength", "a finite number, 0 or more", 0.0, 1e30),
             ("rate", "a finite number, more than 0", 1e-30, 1e30),
             ("decay", "a number more than 0 and at most 1", 1e-30, 1.0),
@@ -88,6 +98,15 @@ class Settings:
         """Return n as a number. The training loop replaces 'auto' by a number before each pass."""
         assert self.n != AUTO
         return self.n
+
+    @property
+    def averaged_from(self) -> int:
+        """Return the first pass over which the weights are averaged.
+
+        >>> Settings(epochs=20, average=0.5).averaged_from
+        11
+        """
+        return self.epochs - math.ceil(self.average * self.epochs) + 1
 
     def rate_of(self, epoch: int) -> float:
         """Return the rate of a pass; passes count from 1.

@@ -112,6 +112,14 @@ class Weights:
         if l1 and not len(self.edge_received):
             self.edge_received, self.pair_received = np.zeros_like(self.edges), np.zeros_like(self.pair_weights)
 
+    def begin_average(self) -> None:
+        """From now on the result is the average of the weights over all steps to come."""
+        self.fold()
+        self.prepare(averaged=True, l1=False)
+        for sums in (self.rows.sums, self.rows.dense_sums, self.edge_sums, self.pair_sums):
+            sums[:] = 0
+        self.state[update.CLOCK] = self.state[update.STEPS] = 0
+
     @property
     def parts(self) -> Parts:
         """The same arrays as kernels take them."""
@@ -211,6 +219,8 @@ class Weights:
 
     def load(self, arrays: Mapping[str, NDArray[Any]], passes: int) -> Parameters | None:
         """Go on from the arrays of a checkpoint; return the weights that were kept."""
+        if len(arrays["edge_sums"]):  # where averaging begins later, it has begun
+            self.prepare(averaged=True, l1=False)
         for name in OTHERS:
             setattr(self, name, _like(arrays[name], getattr(self, name), name))
         if self.rows.listed:

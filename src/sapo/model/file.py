@@ -17,11 +17,12 @@ from sapo.encode.interface import Encoder
 from sapo.encode.ready import FeatureEncoder
 from sapo.encode.strings import StringTable
 from sapo.errors import SapoError
-from sapo.model.arrayfile import load_arrays, pack_arrays, save_arrays, unpack_arrays
+from sapo.model.arrayfile import LONGEST_HEADER, SHORTEST, load_arrays, pack_arrays, save_arrays, unpack_arrays
 from sapo.model.model import Model
 from sapo.model.weight_arrays import encoder_arrays, first_parameters, small_model, weight_arrays, weights_of
 from sapo.neural.options import need_torch
 from sapo.tags import Constraints
+from sapo.text import Rules
 
 FORMAT = 2
 WHAT = "a sapo model"
@@ -70,7 +71,23 @@ def _parts(model: Model, half: bool) -> tuple[dict[str, Any], dict[str, np.ndarr
         header["shown"] = list(model.shown)
     if model.bias:
         header["bias"] = dict(model.bias)
+    if model.text_rules != Rules():
+        header["text"] = model.text_rules.as_json()
     return header, {**weight_arrays(parameters, half=half), **encoder_arrays(encoder)}
+
+
+def is_model(path: str | Path) -> bool:
+    """Return whether a file begins as a model does; it may still be damaged.
+
+    >>> is_model(__file__)
+    False
+    """
+    try:
+        with Path(path).open("rb") as stream:
+            start = stream.read(SHORTEST)
+    except (OSError, ValueError):
+        return False
+    return int.from_bytes(start[:8], "little") <= LONGEST_HEADER and start[8:9] == b"{"
 
 
 def load_model(path: str | Path) -> Model:
@@ -105,7 +122,8 @@ def _model(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarra
         bias = _bias(header.get("bias", {}), shown or labels)
         reader, record = dict(header["reader"]), dict(header["record"])
         temperature = _temperature(header.get("temperature", 1.0))
-        return Model(labels, encoder, parameters, reader, record, temperature, constraints, shown, bias)
+        rules = Rules.from_json(header["text"]) if "text" in header else Rules()
+        return Model(labels, encoder, parameters, reader, record, temperature, constraints, shown, bias, rules)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, SapoError) as error:
         raise SapoError(f"{path}: not {WHAT}: its parts do not fit together ({error})") from None
 

@@ -14,6 +14,7 @@ from sapo.errors import SapoError, did_you_mean
 from sapo.kernels.types import Ints
 from sapo.search.lattice import Parameters, with_bias
 from sapo.tags import Constraints
+from sapo.text import Rules
 
 LARGEST_BIAS = 1e6
 
@@ -40,6 +41,7 @@ class Model:
     constraints: Constraints = field(default_factory=Constraints)  # the source of the parameters' bans
     shown: tuple[str, ...] = ()  # the name that each label is shown by; empty if all labels are shown as learned
     bias: dict[str, float] = field(default_factory=dict)  # added to the scores in tagging, by shown label
+    text_rules: Rules = field(default_factory=Rules)  # how text is cut into the tokens that it was trained on
 
     @property
     def outer_labels(self) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 There are two implementations. The kernel takes one sentence at a time, and finds the gradient, which is the marginals
 of tokens and pairs, on the way; it is faster on a CPU (see benchmarks/neural_topn.py). The other is the forward
-algorithm in PyTorch for all sentences at once, as in pytorch-crf, with the gradient from autograd.
+algorithm in PyTorch for all sentences at once, as in pytorch-crf, with the gradient from autograd. It also takes over
+where a gradient is itself differentiated (`create_graph=True`), since a kernel has no second derivative.
 """
 
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from sapo import kernels
 from sapo.kernels import batch
@@ -47,13 +47,18 @@ class _Normaliser(torch.autograd.Function):
         log_z = np.empty(len(node), np.float64)
         marginals, pairs = np.zeros_like(node), np.zeros((len(node), *edge.shape[1:]), precision)
         batch.normalise_batch(node, edge, lengths.cpu().numpy().astype(np.int64), log_z, marginals, pairs)
-        ctx.save_for_backward(torch.from_numpy(marginals).to(nodes), torch.from_numpy(pairs).to(edges))
+        found = torch.from_numpy(marginals).to(nodes), torch.from_numpy(pairs).to(edges)
+        ctx.save_for_backward(nodes, edges, lengths, *found)
         return torch.from_numpy(log_z).to(nodes)
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
-        marginals, pairs = ctx.saved_tensors
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+        nodes, edges, lengths, marginals, pairs = ctx.saved_tensors
+        if torch.is_grad_enabled():  # the gradient will be differentiated: the kernel's marginals would be constants
+            inputs = [one for one, needed in zip((nodes, edges), ctx.needs_input_grad, strict=False) if needed]
+            log_z = torch_log_normaliser(nodes, edges, lengths)
+            found = list(torch.autograd.grad(log_z, inputs, grad, create_graph=True, allow_unused=True))
+            return found.pop(0) if ctx.needs_input_grad[0] else None, found[0] if found else None, None
         return marginals * grad.view(-1, 1, 1), torch.tensordot(grad, pairs, 1), None
 
 

@@ -1,18 +1,20 @@
-"""Run a pipeline: add a column to a column file for each step."""
+"""Run a pipeline: add a column to a column file, JSONL or text for each step."""
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sapo.corpus import LABEL, Block, block_sentences, format_of, read_blocks
+from sapo.corpus import LABEL, Block, block_sentences, format_of, read, read_blocks
 from sapo.corpus.columns import name_columns
 from sapo.corpus.files import check_writable, show_path, write_file
+from sapo.corpus.labelled import first_and_all
 from sapo.encode.strings import StringTable
 from sapo.errors import SapoError
 from sapo.kernels.types import Ints
@@ -20,8 +22,10 @@ from sapo.learn.settings import AUTO
 from sapo.pipeline.step_data import CrossBlock, StepData, plan_blocks, read_step_data, trained_taggers
 from sapo.pipeline.steps import ReadyStep, Step, check_names
 from sapo.pipeline.watching import Watcher
-from sapo.pipeline.widening import sentences_of, widened, with_column
+from sapo.pipeline.widening import sentences_of, widened, widened_records, with_column
+from sapo.tagger.recognise import refuse_text
 from sapo.tagger.tagger import Tagger
+from sapo.text import Splitter, learn_rules
 from sapo.training.plan import make_settings
 
 
@@ -43,15 +47,18 @@ def run_pipeline(
     columns: Sequence[str] | None = None,
     labelled: bool = True,
     format: str | None = None,
+    to: str | None = None,
     cross: int = 0,
     threads: int = 1,
     watcher: Watcher | None = None,
     **settings: Any,
 ) -> Report:
-    """Read the column file `source`, add a column for each step, and write the result to `target`.
+    """Read `source`, add a column for each step, and write the result to `target`.
 
-    Each step may use the columns of the steps before it. If `source` has several columns, the last one is the gold tag,
-    and stays last; `labelled=False` says that there is no gold tag.
+    Each step may use the columns of the steps before it. If `source` is a column file with several columns, the last
+    one is the gold tag, and stays last; `labelled=False` says that there is no gold tag. JSONL gets a key for each
+    step. Text (`format="text"`) is cut as the first step needs it, and becomes columns, or JSONL: `to`, or the file
+    extension of `target`.
 
     Steps that are trained as part of the pipeline must not tag sentences that they were trained on. With `cross`, they
     tag `source` in that many blocks, each with a model that was trained without the sentences that overlap with the
@@ -74,7 +81,14 @@ def run_pipeline(
     steps = tuple(steps)
     _check_options(steps, cross, threads, settings)
     check_writable(target)
-    first, blocks = _read_input(source, columns, labelled, format)
+    chosen = format_of(source, format)
+    if chosen == "columns":
+        first, blocks = _read_columns(source, columns, labelled)
+        if format is None:
+            _refuse_text(first, steps[0])
+    else:
+        first, blocks = _read_records(source, chosen, columns, steps[0])
+    write = _writer(chosen, target, to, [step.column for step in steps])
     check_names(steps, first.columns, first.name)
     have = [name for name in first.columns if name != LABEL]
     tag_sources = []
@@ -102,7 +116,7 @@ def run_pipeline(
                     pairs = iter([(tag_source, [CrossBlock(1, 0, sum(map(_count, batch)), ())])])
                 batch = _tag(batch, step.column, pairs, threads)
             for block in batch:
-                stream.write(widened(block))
+                stream.write(write(block))
                 sentences += _count(block)
                 tokens += int(block.offsets[-1])
             watcher.tagged(tokens)
@@ -130,16 +144,45 @@ def _check_options(steps: tuple[Step, ...], cross: int, threads: int, settings: 
     make_settings({key: value for key, value in settings.items() if (key, value) != ("rate", AUTO)})
 
 
-def _read_input(
-    source: str | Path, columns: Sequence[str] | None, labelled: bool, format: str | None
+def _writer(chosen: str, target: str | Path, to: str | None, added: Sequence[str]) -> Callable[[Block], bytes]:
+    """Return the function that writes a block."""
+    if chosen == "text":
+        to = to or format_of(target)
+        if to not in ("columns", "jsonl"):
+            raise SapoError(f"tagged text is written as columns or jsonl, not as '{to}'")
+        return partial(widened_records, added=added, as_columns=to == "columns")
+    if to not in (None, chosen):
+        raise SapoError(f"a file that is {chosen} is tagged as {chosen}; convert it with sapo convert")
+    return widened if chosen == "columns" else partial(widened_records, added=added, as_columns=False)
+
+
+def _refuse_text(first: Block, step: Step) -> None:
+    """Raise SapoError if a column file is running text, as far as the model of the first step can tell."""
+    if isinstance(step, ReadyStep):
+        refuse_text(first, Tagger.load(step.model).model)
+
+
+def _read_records(
+    source: str | Path, chosen: str, columns: Sequence[str] | None, step: Step
 ) -> tuple[Block, Iterator[Block]]:
-    chosen = format_of(source, format)
-    if chosen != "columns":
+    """Read JSONL or text; text is cut as the first step needs it."""
+    name = show_path(source)
+    if chosen not in ("jsonl", "text"):
         raise SapoError(
-            f"{show_path(source)}: a pipeline adds columns to a column file, and this is {chosen}; "
-            "make one with sapo convert"
+            f"{name}: a pipeline tags column files, JSONL and text, and this is {chosen}; "
+            "make a column file with sapo convert"
         )
-    blocks = read_blocks(source, format=chosen, labelled=False)
+    if columns is not None:
+        raise SapoError(f"{name}: the names of columns are for column files, and this is {chosen}; leave them out")
+    if isinstance(step, ReadyStep):
+        splitter = Tagger.load(step.model).splitter
+    else:
+        splitter = Splitter(learn_rules((one.words, one.text) for path in step.files for one in read(path)))
+    return first_and_all(read_blocks(source, format=chosen, labelled=False, splitter=splitter), name)
+
+
+def _read_columns(source: str | Path, columns: Sequence[str] | None, labelled: bool) -> tuple[Block, Iterator[Block]]:
+    blocks = read_blocks(source, format="columns", labelled=False)
     leading = []  # what comes before the first sentence is copied, too
     for block in blocks:
         leading.append(block)

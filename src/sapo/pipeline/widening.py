@@ -1,6 +1,7 @@
-"""Add a column of tags to a block of a column file, and write such a block."""
+"""Add a column of tags to a block, and write such a block."""
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Sequence
 
@@ -8,11 +9,13 @@ import numpy as np
 
 from sapo.corpus import LABEL, Block
 from sapo.corpus.fields import check_tag
+from sapo.corpus.jsonl import JsonlOrigin, json_line, with_tags
 from sapo.corpus.origins import ScannedOrigin
 from sapo.corpus.scanner import Scanned
 from sapo.corpus.tagged_lines import splice_tags
 from sapo.errors import SapoError
 from sapo.kernels.types import Ints
+from sapo.tags import notation_of
 
 
 def with_column(block: Block, name: str, tags: Ints, labels: Sequence[str]) -> Block:
@@ -63,6 +66,34 @@ def widened(block: Block) -> bytes:
     _check_comments(scanned, len(block.columns), block.name)
     at = scanned.starts[:, -1] if gold else scanned.line_ends
     return splice_tags(scanned.data, at, at, pieces, piece.reshape(-1).astype(np.int32))
+
+
+def widened_records(block: Block, added: Sequence[str], *, as_columns: bool) -> bytes:
+    """Return the sentences of text or JSONL with the added columns: as lines of words and tags, or as records.
+
+    Records of text also get `tokens`, and `spans` if the last column marks spans. Raises SapoError if a record has
+    something else under the name of a column.
+    """
+    columns = {name: block.strings(name) for name in ("word", *added)}
+    notation = notation_of(sorted(set(columns[added[-1]])))
+    lines = []
+    records = block.origin_as(JsonlOrigin).records
+    for record, (first, last) in zip(records, itertools.pairwise(block.offsets.tolist()), strict=True):
+        tags = {name: columns[name][first:last] for name in added}
+        if as_columns:
+            rows = zip(columns["word"][first:last], *tags.values(), strict=True)
+            lines.append("".join("\t".join(row) + "\n" for row in rows) + "\n")
+            continue
+        for name in added:
+            if name in record.values:
+                raise SapoError(f"{block.name}:{record.line}: has a key '{name}' already; give the step another name")
+        result = {**record.values, **with_tags(record, tags[added[-1]], notation), **tags}
+        if "tags" not in record.values:
+            del result["tags"]
+        else:
+            result["tags"] = record.values["tags"]
+        lines.append(json_line(result))
+    return "".join(lines).encode("utf-8", "surrogatepass")
 
 
 def _check_comments(scanned: Scanned, columns: int, name: str) -> None:

@@ -18,7 +18,7 @@ from sapo.kernels import spans as span_kernels
 from sapo.kernels.types import Bools, Doubles, Ints
 from sapo.search import Candidates
 from sapo.search.lattice import Lattice
-from sapo.tags import Span, joined, looks_like_spans, loose_spans, type_of
+from sapo.tags import Span, as_prefixed, joined, looks_like_spans, loose_spans, type_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +139,7 @@ def span_reading(labels: tuple[str, ...]) -> SpanReading:
     """
     if not looks_like_spans(labels):
         raise SapoError(f"the labels of this model do not mark spans as B-NP does, but are {', '.join(labels)[:60]}")
+    labels = tuple(as_prefixed(labels))
     names = tuple(dict.fromkeys(["", *map(type_of, labels)]))
     types = np.array([names.index(type_of(label)) for label in labels], np.int32)
     return SpanReading(names, types, np.array([[joined(p, y) for y in labels] for p in labels]))
@@ -170,6 +171,7 @@ def top_n_marginals(candidates: Candidates, labels: int) -> Doubles:
 def top_n_spans(candidates: Candidates, labels: Sequence[str]) -> dict[Span, float]:
     """Every span that is in one of these candidates, with its probability over them only."""
     found: dict[Span, float] = {}
+    labels = as_prefixed(labels)
     for path, probability in zip(candidates.paths, candidates.probabilities.tolist(), strict=True):
         for span in loose_spans([labels[tag] for tag in path.tolist()]):
             found[span] = found.get(span, 0.0) + probability

@@ -114,6 +114,10 @@ class FeatureRows:
         kernel.gather_rows(np.asarray(features, np.int32), self.arrays, out)
         return out
 
+    def scale(self, factors: Floats) -> None:
+        """Multiply the weights of each feature by its factor, in place."""
+        kernel.scale_rows(np.arange(self.features, dtype=np.int32), factors, self.arrays)
+
     def column(self, label: int) -> Floats:
         """Return the weights of one label, [features]."""
         if not len(self.arrays.head):

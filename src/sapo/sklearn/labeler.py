@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from sapo.encode.importance import BALANCED
+from sapo.encode.importance import BALANCED, counted_samples
 from sapo.errors import SapoError
 from sapo.learn.settings import AUTO
 from sapo.sklearn.fitted import FittedLabeler
@@ -22,7 +23,8 @@ class SequenceLabeler(FittedLabeler):
 
     The parameters are those of `sapo.train`. `template` is a preset or a template file that turns words into features;
     `columns` names the columns of tokens that are tuples; `learner` and the following ones are as in `sapo.Settings`. A
-    rate of 'auto' is calibrated on the data. `random_state` is an integer, or a NumPy generator that draws one.
+    rate of 'auto' is calibrated on the data, and a strength of None is the default of the regulariser. `random_state`
+    is an integer, or a NumPy generator that draws one.
 
     Taggings follow the tag scheme of the data (`constraints`) and the `rules`; `scheme` learns the labels in another
     scheme; the label `missing` marks tokens whose label is unknown. `class_weight` is 'balanced', or a weight for some
@@ -46,9 +48,11 @@ class SequenceLabeler(FittedLabeler):
         min_count: int = 1,
         learner: str = "sapo",
         n: int = 5,
-        strength: float = 1.0,
+        strength: float | str = AUTO,
         rate: float | str = AUTO,
-        decay: float = 0.9,
+        decay: float | str = AUTO,
+        piece: int | str = AUTO,
+        average: float | str = AUTO,
         stop_ratio: float = math.inf,
         epochs: int = 20,
         patience: int = 5,
@@ -64,7 +68,7 @@ class SequenceLabeler(FittedLabeler):
         random_state: Any = 0,
         constraints: bool = True,
         rules: Sequence[str] | str | Path = (),
-        scheme: str | None = None,
+        scheme: str | None = AUTO,
         missing: Label | None = None,
         class_weight: Mapping[Label, float] | str | None = None,
         network: Mapping[str, Any] | None = None,
@@ -77,6 +81,8 @@ class SequenceLabeler(FittedLabeler):
         self.strength = strength
         self.rate = rate
         self.decay = decay
+        self.piece = piece
+        self.average = average
         self.stop_ratio = stop_ratio
         self.epochs = epochs
         self.patience = patience
@@ -123,7 +129,7 @@ class SequenceLabeler(FittedLabeler):
             pairs, kind = self._pairs(X, y)
             allowed = None if classes is None else list(classes)
             self._check_classes(pairs, kind, allowed)
-            self._fit_pairs(pairs, kind, None, sample_weight, self._class_weight(_tags_of(pairs)))
+            self._fit_pairs(pairs, kind, None, sample_weight, self._class_weight(_tags_of(pairs, sample_weight)))
             if allowed is not None:
                 self._allowed, self.classes_ = allowed, allowed
             return self
@@ -133,9 +139,9 @@ class SequenceLabeler(FittedLabeler):
         self._check_classes(pairs, kind, allowed)
         if "_trainer" not in vars(self):
             self._trainer = Trainer(self._tagger)
-        new = _tags_of(pairs)
+        new = _tags_of(pairs, sample_weight)
         weights = self._class_weight([*map(str, self.classes_), *new])
-        self._trainer.update(pairs, sample_weight=sample_weight, class_weight=weights)
+        self._trainer.update(pairs, sample_weight=sample_weight, class_weight=weights, new_labels=True)
         # not taken from the tagger, which is only made when it is needed
         new.pop(str(self.missing), None)
         self.classes_ = list(dict.fromkeys([*self.classes_, *self._labels(list(new))]))
@@ -216,9 +222,10 @@ class SequenceLabeler(FittedLabeler):
         return tags
 
 
-def _tags_of(pairs: LabelledSequences) -> dict[str, None]:
-    """Return all tags, each once, in order of first occurrence."""
-    return dict.fromkeys(tag for _, tags in pairs for tag in tags)
+def _tags_of(pairs: LabelledSequences, sample_weight: Any) -> dict[str, None]:
+    """Return all tags of sequences that count, each once, in order of first occurrence."""
+    counted = pairs if sample_weight is None else compress(pairs, counted_samples(sample_weight)[1])
+    return dict.fromkeys(tag for _, tags in counted for tag in tags)
 
 
 def _seed(random_state: Any) -> Any:

@@ -14,7 +14,7 @@ from sapo.encode.strings import label_ids
 from sapo.errors import SapoError
 from sapo.evaluate import SpanCounts, score
 from sapo.tagger.decoding import best_tags
-from sapo.tagger.files import check_no_missing
+from sapo.tagger.files import check_no_missing, check_same_task
 from sapo.tagger.streams import encoded_blocks
 from sapo.tagger.tagger import Tagger
 from sapo.tags import looks_like_spans
@@ -56,6 +56,7 @@ def operating_curve(
     if not sum(corpus.sentences for corpus, _ in encoded):
         raise SapoError(f"{path}: holds no sentence")
     gold = np.concatenate([ids for _, ids in encoded])
+    check_same_task(tagger.model, [labels[tag] for tag in np.unique(gold).tolist()], path)
     offsets = np.cumsum(np.concatenate([[0], *(np.diff(corpus.offsets) for corpus, _ in encoded)]))
     points = []
     for bias in biases:

@@ -4,18 +4,23 @@ A model may have learned other labels than it shows (see `Model.shown`). Results
 except for `Candidates` and `Distribution`, which belong to the lattice and have the learned ones.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from sapo import kernels
 from sapo.corpus.predictions import RankedTagging, TaggedSpan
+from sapo.corpus.tokens import check_sentence
 from sapo.encode.encoded import EncodedCorpus
+from sapo.errors import SapoError, did_you_mean
 from sapo.kernels.types import Doubles, Ints
 from sapo.model import Model
 from sapo.search import Candidates, search_n
 from sapo.search.decode import tag_corpus
 from sapo.search.lattice import Lattice, make_lattice
 from sapo.search.probabilities import Distribution, distribution, span_reading, tempered, top_n_marginals
-from sapo.tags import loose_spans
+from sapo.tags import as_prefixed, loose_spans, spans_to_tags
 
 
 def best_tags(model: Model, corpus: EncodedCorpus) -> Ints:
@@ -34,6 +39,11 @@ def sentence_lattice(model: Model, corpus: EncodedCorpus, sentence: int, *, exac
     return make_lattice(corpus, sentence, model.tagging, exact=exact)
 
 
+def calibrated_lattice(model: Model, corpus: EncodedCorpus, sentence: int, *, exact: bool = False) -> Lattice:
+    """Return the scores of one sentence, divided by the temperature of the model."""
+    return sentence_lattice(model, corpus, sentence, exact=exact).tempered(model.temperature)
+
+
 def candidates(model: Model, corpus: EncodedCorpus, sentence: int, n: int, search: str, width: int) -> Candidates:
     """Return the n best taggings of one sentence."""
     lattice = sentence_lattice(model, corpus, sentence)
@@ -43,9 +53,38 @@ def candidates(model: Model, corpus: EncodedCorpus, sentence: int, n: int, searc
 
 def sentence_distribution(model: Model, corpus: EncodedCorpus, sentence: int, *, exact: bool = False) -> Distribution:
     """Return all taggings of one sentence with their probabilities."""
-    lattice = sentence_lattice(model, corpus, sentence, exact=exact).tempered(model.temperature)
+    lattice = calibrated_lattice(model, corpus, sentence, exact=exact)
     kernels.prepare(pairs=3 * lattice.node.size * lattice.labels)  # to sum takes as long as three searches
     return distribution(lattice)
+
+
+def tagging_probability(model: Model, corpus: EncodedCorpus, sentence: int, tags: Sequence[str]) -> float:
+    """Return the probability of a tagging, given in shown labels, over all taggings of a sentence.
+
+    Raises SapoError if the tags do not fit the model or the sentence.
+    """
+    first, last = corpus.offsets[sentence : sentence + 2].tolist()
+    check_sentence(tags, "tags")
+    if len(tags) != last - first:
+        raise SapoError(f"there are {len(tags)} tags for {last - first} tokens; give one for each token")
+    for position, tag in enumerate(tags):
+        if tag not in model.outer_labels:
+            hint = did_you_mean(str(tag), model.outer_labels)
+            raise SapoError(f"tags: token index {position}: the model has no label '{tag}'{hint}")
+    learned, numbers = learned_tags(model, tags), {label: number for number, label in enumerate(model.labels)}
+    path = [numbers.get(label, -1) for label in learned]
+    # the model never shows a tagging that breaks the scheme, or that needs a label it has not learned
+    if -1 in path or label_names(model, as_shown(model, np.array(path, np.int32))) != list(tags):
+        return 0.0
+    return sentence_distribution(model, corpus, sentence).probability(path)
+
+
+def learned_tags(model: Model, tags: Sequence[str]) -> list[str]:
+    """Return tags in the scheme that the model learned, which may not be the one that it shows."""
+    scheme = model.constraints.scheme
+    if not model.shown or scheme is None:
+        return list(tags)
+    return spans_to_tags(loose_spans(tags), len(tags), scheme)
 
 
 def ranked(model: Model, corpus: EncodedCorpus, sentence: int, found: Candidates) -> list[RankedTagging]:
@@ -54,6 +93,28 @@ def ranked(model: Model, corpus: EncodedCorpus, sentence: int, found: Candidates
     shares = tempered(found, model.temperature).probabilities.tolist()
     exact = sentence_distribution(model, corpus, sentence).probabilities(found)
     return [RankedTagging(*values) for values in zip(paths, shares, exact, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Tagging:
+    """One of the n best taggings of a sentence, with two different probabilities.
+
+    >>> Tagging(["DT", "NN"], probability=0.9, score=4.2, exact_probability=0.7).tags
+    ['DT', 'NN']
+    """
+
+    tags: list[str]
+    probability: float  # among these n taggings only: the paper's P_k
+    score: float
+    exact_probability: float  # among all taggings
+
+
+def taggings(model: Model, corpus: EncodedCorpus, sentence: int, found: Candidates) -> list[Tagging]:
+    """Return the candidates of a sentence with the names of their tags, and their probabilities."""
+    return [
+        Tagging(label_names(model, one.tags), one.probability, score, one.exact_probability)
+        for one, score in zip(ranked(model, corpus, sentence, found), found.scores.tolist(), strict=True)
+    ]
 
 
 def all_ranked(model: Model, corpus: EncodedCorpus, *, n: int, search: str, width: int) -> list[list[RankedTagging]]:
@@ -82,11 +143,11 @@ def marginal_among(model: Model, found: Candidates) -> Doubles:
 
 def spans_of(model: Model, corpus: EncodedCorpus, tags: Ints) -> list[list[TaggedSpan]]:
     """Return the spans that these tags mark in each sentence, with their probabilities over all taggings."""
-    reading = span_reading(model.labels)
+    reading, names = span_reading(model.labels), as_prefixed(model.outer_labels)
     result = []
     for sentence in range(corpus.sentences):
         first, last = corpus.offsets[sentence : sentence + 2].tolist()
-        spans = loose_spans(label_names(model, tags[first:last]))
+        spans = loose_spans([names[tag] for tag in tags[first:last].tolist()])
         shares = sentence_distribution(model, corpus, sentence, exact=True).span_probabilities(reading, spans).tolist()
         result.append(
             [TaggedSpan(span.start, span.end, span.type, share) for span, share in zip(spans, shares, strict=True)]

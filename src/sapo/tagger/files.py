@@ -19,7 +19,8 @@ from sapo.model import Model
 from sapo.search.lattice import Lattice
 from sapo.tagger import decoding, streams
 from sapo.tagger.forced import force_block
-from sapo.tags import MISSING, loose_spans, refuse_missing, spans_to_tags
+from sapo.tags import MISSING, refuse_missing
+from sapo.tags.belonging import have_common_label, listed
 
 R = TypeVar("R")
 Decode = Callable[[Model, EncodedCorpus], R]
@@ -75,6 +76,7 @@ def evaluate(tagger: HasModel, blocks: Iterable[Block], path: str | Path, *, str
     if len(offsets) == 1:
         raise SapoError(f"{path}: holds no sentence")
     check_no_missing(tagger.model, labels, path)
+    check_same_task(tagger.model, [labels[tag] for tag in np.unique(np.concatenate(golds)).tolist()], path)
     return score(labels, np.concatenate(golds), np.concatenate(found), offsets, strict=strict)
 
 
@@ -83,18 +85,20 @@ def check_no_missing(model: Model, labels: Sequence[str], path: str | Path) -> N
     refuse_missing(labels, [model.record.get("missing", MISSING)], str(path))
 
 
+def check_same_task(model: Model, labels: Sequence[str], path: str | Path) -> None:
+    """Raise SapoError if the file to evaluate has no label that the model knows."""
+    if not have_common_label(model.outer_labels, labels):
+        raise SapoError(
+            f"{path}: the model knows none of its labels ({listed(labels)}); it has {listed(model.outer_labels)}; "
+            "give data of its task, or the label's column with --label"
+        )
+
+
 def gold_lattices(tagger: HasModel, blocks: Iterable[Block]) -> Iterator[tuple[Lattice, list[str]]]:
     """Yield the lattice of each sentence of labelled blocks, with its gold tags as learned labels."""
     for block, corpus in streams.encoded_blocks(tagger.model, blocks):
         model, tags = tagger.model, block.strings(LABEL)
         for sentence in range(corpus.sentences):
             first, last = corpus.offsets[sentence : sentence + 2].tolist()
-            yield decoding.sentence_lattice(model, corpus, sentence, exact=True), learned_tags(model, tags[first:last])
-
-
-def learned_tags(model: Model, tags: Sequence[str]) -> list[str]:
-    """Return gold tags in the scheme that the model learned, which may not be the one that it shows."""
-    scheme = model.constraints.scheme
-    if not model.shown or scheme is None:
-        return list(tags)
-    return spans_to_tags(loose_spans(tags), len(tags), scheme)
+            lattice = decoding.calibrated_lattice(model, corpus, sentence, exact=True)
+            yield lattice, decoding.learned_tags(model, tags[first:last])

@@ -6,8 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from sapo.corpus import FORMATS, Block, format_of
+from sapo.corpus.files import show_path
+from sapo.corpus.plain_text import text_blocks
 from sapo.errors import SapoError
+from sapo.model import Model
+from sapo.tagger.recognise import refuse_text
 from sapo.tagger.tagger import Tagger
+from sapo.tagger.text import check_words_only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,22 +37,58 @@ def tagged_file(
     format: str | None = None,
     label: str | None = None,
     encoding: str | None = None,
+    to: str | None = None,
 ) -> Iterator[tuple[int, bytes]]:
     """Tag a file; yield the number of tokens of each block, and the bytes to write.
 
-    Raises SapoError if the tags cannot be written into such a file.
+    Files keep their format, but text is written as columns, or as JSONL with `to="jsonl"`. Raises SapoError if the tags
+    cannot be written into such a file, or if a column file is running text.
     """
-    if output.exact:
-        tagger = tagger.exact()
     chosen = format_of(path, format)
+    if chosen == "text":
+        check_words_only(tagger.model)
+        return _tagged(tagger, tagger.read_blocks(path, format=chosen, encoding=encoding), output, writer_of(to))
+    if to not in (None, chosen):
+        raise SapoError(
+            f"{show_path(path)}: a file that is {chosen} is tagged as {chosen}; convert it with sapo convert"
+        )
     if chosen == "conllu" and label is None and tagger.model.reader.get("format") != "conllu":
         raise SapoError(
             "this model was not trained on CoNLL-U: tell with --label where its tags go (upos, xpos, Chunk)"
         )
-    blocks = _checked(tagger.read_blocks(path, format=chosen, label=label, encoding=encoding), tagger.labels)
-    found, write = _decoded(tagger, blocks, output, FORMATS[chosen])
+    blocks = tagger.read_blocks(path, format=chosen, label=label, encoding=encoding)
+    if format is None and chosen == "columns":
+        blocks = _no_text(blocks, tagger.model)
+    return _tagged(tagger, blocks, output, FORMATS[chosen])
+
+
+def tagged_text(tagger: Tagger, text: str, output: Output, *, to: str | None = None) -> Iterator[tuple[int, bytes]]:
+    """Tag a text as `tagged_file` tags a file of text."""
+    check_words_only(tagger.model)
+    return _tagged(tagger, text_blocks([text], "the text", tagger.splitter), output, writer_of(to))
+
+
+def writer_of(to: str | None) -> Any:
+    """Return the module that writes tagged text: as columns, or as the named format."""
+    if to not in (None, "columns", "jsonl"):
+        raise SapoError(f"tagged text is written as columns or jsonl, not as '{to}'")
+    return FORMATS["jsonl" if to == "jsonl" else "text"]
+
+
+def _tagged(tagger: Tagger, blocks: Iterator[Block], output: Output, writer: Any) -> Iterator[tuple[int, bytes]]:
+    if output.exact:
+        tagger = tagger.exact()
+    checked = blocks if writer is FORMATS["jsonl"] else _checked(blocks, tagger.labels)
+    found, write = _decoded(tagger, checked, output, writer)
     for block, result in found:
         yield int(block.offsets[-1]), write(block, result)
+
+
+def _no_text(blocks: Iterator[Block], model: Model) -> Iterator[Block]:
+    for number, block in enumerate(blocks):
+        if number == 0:
+            refuse_text(block, model)
+        yield block
 
 
 def _decoded(

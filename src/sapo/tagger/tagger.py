@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,23 +17,14 @@ from sapo.search import Candidates, check_search
 from sapo.search.lattice import ALL_LABELS, Lattice, Parameters
 from sapo.search.probabilities import check_span, span_reading
 from sapo.tagger import decoding, files
+from sapo.tagger.decoding import Tagging
 from sapo.tagger.forced import Forced, force_sentences, forced_of_each
 from sapo.tagger.streams import encoded_batches
+from sapo.tagger.text import Cut, TaggedText, check_text, check_words_only, cut_texts, find, tagged_texts
 from sapo.tags import Span
+from sapo.text import Splitter
 
-
-@dataclass(frozen=True, slots=True)
-class Tagging:
-    """One of the n best taggings of a sentence, with two different probabilities.
-
-    >>> Tagging(["DT", "NN"], probability=0.9, score=4.2, exact_probability=0.7).tags
-    ['DT', 'NN']
-    """
-
-    tags: list[str]
-    probability: float  # among these n taggings only: the paper's P_k
-    score: float
-    exact_probability: float  # among all taggings
+__all__ = ["Tagger", "Tagging"]
 
 
 class Tagger:
@@ -48,6 +38,7 @@ class Tagger:
 
     def __init__(self, model: Model) -> None:
         self.model = model
+        self._splitter: Splitter | None = None
 
     @classmethod
     def load(cls, path: str | Path) -> "Tagger":
@@ -76,6 +67,13 @@ class Tagger:
     def labels(self) -> tuple[str, ...]:
         """The labels as they are shown; the model may have learned other ones (see `sapo.model.Model`)."""
         return self.model.outer_labels
+
+    @property
+    def splitter(self) -> Splitter:
+        """Cuts text into sentences and tokens, as in the training data of the model."""
+        if self._splitter is None or self._splitter.rules is not self.model.text_rules:
+            self._splitter = Splitter(self.model.text_rules)
+        return self._splitter
 
     @property
     def parameters(self) -> Parameters:
@@ -138,6 +136,30 @@ class Tagger:
             result.extend(tags[a:b] for a, b in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True))
         return result
 
+    def tag_text(self, text: str, *, probabilities: bool = False, nbest: int = 0, cut: Cut | None = None) -> TaggedText:
+        """Tag raw text: return its sentences, tokens and spans, with their offsets in the text.
+
+        `probabilities` adds those of tags and spans, over all taggings; `nbest` adds that many taggings of each
+        sentence. Text is cut as the training data was, or by `cut`: a function that takes a text and returns its
+        sentences, as lists of (start, end) of their tokens. Raises SapoError if the model needs more than words.
+
+        >>> import sapo
+        >>> tagger = sapo.train([(["in", "Oslo"], ["O", "B-LOC"]), (["at", "home"], ["O", "O"])], template="ner")
+        >>> [(span.text, span.start, span.end, span.type) for span in tagger.tag_text("We are in Oslo.").spans]
+        [('Oslo', 10, 14, 'LOC')]
+        """
+        return self.tag_texts([check_text(text)], probabilities=probabilities, nbest=nbest, cut=cut)[0]
+
+    def tag_texts(
+        self, texts: Iterable[str], *, probabilities: bool = False, nbest: int = 0, cut: Cut | None = None
+    ) -> list[TaggedText]:
+        """Tag many texts as `tag_text` does; much faster than calling it for each."""
+        check_words_only(self.model)
+        if nbest:
+            check_search("topn", nbest)
+        parts = cut_texts(texts, cut or self.splitter)
+        return tagged_texts(parts, find(self.model, parts.words(), probabilities=probabilities, nbest=nbest))
+
     def nbest(
         self, tokens: Sequence[Any], n: int = 5, *, search: str = "topn", width: int = 50, forced: Forced | None = None
     ) -> list[Tagging]:
@@ -152,12 +174,22 @@ class Tagger:
         [['DT', 'NN'], ['NN', 'NN']]
         """
         corpus, candidates = self._top_n(tokens, n, search, width, forced)
-        return [
-            Tagging(decoding.label_names(self.model, one.tags), one.probability, value, one.exact_probability)
-            for one, value in zip(
-                decoding.ranked(self.model, corpus, 0, candidates), candidates.scores.tolist(), strict=True
-            )
-        ]
+        return decoding.taggings(self.model, corpus, 0, candidates)
+
+    def probability(self, tokens: Sequence[Any], tags: Sequence[str]) -> float:
+        """Return the exact probability of one tagging over all taggings: the `exact_probability` that `nbest` gives.
+
+        It is 0 if the model forbids the tagging. Raises SapoError if the model does not have a tag, or if there are not
+        as many tags as tokens.
+
+        >>> import sapo
+        >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
+        >>> best = tagger.nbest(["the", "dog"])[0]
+        >>> tagger.probability(["the", "dog"], best.tags) == best.exact_probability
+        True
+        """
+        corpus = self.encode(tokens)
+        return decoding.tagging_probability(self.model, corpus, 0, tags)
 
     def top_n_mass(self, tokens: Sequence[Any], n: int = 5, *, search: str = "topn", width: int = 50) -> float:
         """Return the total probability of the n best taggings. If it is near 1, `nbest` leaves out little.
@@ -242,7 +274,7 @@ class Tagger:
 
     def read_blocks(self, path: str | Path, *, labelled: bool = False, **reading: Any) -> Iterator[Block]:
         """Read a file in blocks, in the same way as the training file unless `reading` has other options."""
-        return read_blocks(path, labelled=labelled, **self.reading(path, reading))
+        return read_blocks(path, labelled=labelled, splitter=self.splitter, **self.reading(path, reading))
 
     def reading(self, path: str | Path, told: dict[str, Any]) -> dict[str, Any]:
         """Return how to read a file. Options missing in `told` are as for the training file, if it has that format."""
@@ -294,7 +326,7 @@ class Tagger:
         return files.evaluate(self, self.read_blocks(path, labelled=True, **reading), name, strict=strict)
 
     def gold_lattices(self, path: str | Path, **reading: Any) -> Iterator[tuple[Lattice, list[str]]]:
-        """Yield the lattice of each sentence of a labelled file, with its gold tags as learned labels."""
+        """Yield the lattice of each sentence of a labelled file, as `lattices` does, with its learned gold tags."""
         return files.gold_lattices(self, self.read_blocks(path, labelled=True, **reading))
 
     def encode(self, tokens: Sequence[Any], *, forced: Forced | None = None) -> EncodedCorpus:
@@ -310,6 +342,9 @@ class Tagger:
     def lattices(self, sentences: Iterable[Sequence[Any]]) -> Iterator[Lattice]:
         """Yield the lattice of each sentence, for `sapo.search` and `sapo.search.probabilities`.
 
+        Its labels are those that the model learns, `tagger.model.labels`; the shown ones (`labels`) may be others.
+        Scores are divided by the temperature of the model, so that they give calibrated probabilities.
+
         >>> import sapo
         >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
         >>> [lattice.node.shape for lattice in tagger.lattices([["the", "dog"]])]
@@ -317,7 +352,7 @@ class Tagger:
         """
         for corpus in self._encoded_batches(sentences):
             for sentence in range(corpus.sentences):
-                yield decoding.sentence_lattice(self.model, corpus, sentence, exact=True)
+                yield decoding.calibrated_lattice(self.model, corpus, sentence, exact=True)
 
     def _encoded_batches(
         self, sentences: Iterable[Sequence[Any]], forced: Iterable[Forced | None] | None = None

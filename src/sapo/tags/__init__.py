@@ -5,11 +5,12 @@ from sapo.tags.constraints import Constraints, bans_of, find_constraints
 from sapo.tags.feasibility import impossible_length, impossible_sentence
 from sapo.tags.kinds import LabelKinds, label_kinds
 from sapo.tags.learned_labels import LearnedLabels, learn_as, shown_name
-from sapo.tags.letters import SCHEMES, letters_of_scheme, looks_like_spans
+from sapo.tags.letters import SCHEMES
 from sapo.tags.loose_reading import joined, loose_spans, type_of
 from sapo.tags.missing import MISSING, open_missing, refuse_missing
 from sapo.tags.morphology import in_order, read_morphology, split_pos
-from sapo.tags.recognition import recognise, recognise_scheme
+from sapo.tags.notation import UNTYPED, Notation, as_prefixed, looks_like_spans, notation_of, prefixed
+from sapo.tags.recognition import recognise, recognise_scheme, strict_scheme
 from sapo.tags.span_arrays import Spans, read_spans
 from sapo.tags.spans import Span, check_token_span, convert_tags, spans_to_tags, tags_to_spans
 from sapo.tags.transitions import transition_counts
@@ -17,11 +18,14 @@ from sapo.tags.transitions import transition_counts
 __all__ = [
     "MISSING",
     "SCHEMES",
+    "UNTYPED",
     "Constraints",
     "LabelKinds",
     "LearnedLabels",
+    "Notation",
     "Span",
     "Spans",
+    "as_prefixed",
     "bans_of",
     "check_token_span",
     "convert_tags",
@@ -32,10 +36,11 @@ __all__ = [
     "joined",
     "label_kinds",
     "learn_as",
-    "letters_of_scheme",
     "looks_like_spans",
     "loose_spans",
+    "notation_of",
     "open_missing",
+    "prefixed",
     "read_morphology",
     "read_spans",
     "recognise",
@@ -45,6 +50,7 @@ __all__ = [
     "shown_name",
     "spans_to_tags",
     "split_pos",
+    "strict_scheme",
     "tags_to_spans",
     "transition_counts",
     "type_of",

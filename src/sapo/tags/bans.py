@@ -10,7 +10,8 @@ from functools import lru_cache
 import numpy as np
 
 from sapo.kernels.types import Floats
-from sapo.tags.letters import scheme_named
+from sapo.tags.letters import TABLE
+from sapo.tags.notation import as_prefixed
 
 
 def scheme_bans(labels: Sequence[str], scheme: str) -> Floats:
@@ -19,12 +20,12 @@ def scheme_bans(labels: Sequence[str], scheme: str) -> Floats:
     >>> scheme_bans(["O", "B-NP", "I-NP"], "iob2").tolist()[0]  # after O
     [0.0, 0.0, -inf]
     """
-    return _scheme_bans(tuple(labels), scheme).copy()
+    return _scheme_bans(tuple(as_prefixed(labels)), scheme).copy()
 
 
 @lru_cache(maxsize=16)  # learning from single sentences asks for the same ones again and again
 def _scheme_bans(labels: tuple[str, ...], scheme: str) -> Floats:
-    table = scheme_named(scheme)
+    table = TABLE[scheme]
     letters = ["O", *sorted(table.letters)]
     letter = np.array([letters.index(label.partition("-")[0]) for label in [*labels, "O"]])
     names = {name: number for number, name in enumerate(dict.fromkeys(label.partition("-")[2] for label in labels))}

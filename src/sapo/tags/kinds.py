@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapo.tags.letters import ALWAYS_BEGIN, ALWAYS_END, SPAN_LETTERS, TABLE, Scheme
+from sapo.tags.notation import as_prefixed
 
 
 class Prefix(IntEnum):
@@ -47,11 +48,13 @@ class LabelKinds:
     prefixes: NDArray[np.int8]  # [labels], values of Prefix
     types: NDArray[np.int32]  # [labels], places in type_names
     type_names: tuple[str, ...]
-    scheme: Scheme  # for strict reading: the smallest that has all prefixes
+    scheme: Scheme  # for strict reading: the smallest that has all prefixes, unless gold tags tell (`strict_scheme`)
 
 
 def label_kinds(labels: Sequence[str]) -> LabelKinds:
     """Return prefix and type of every label, which is split at its first '-', as conlleval does.
+
+    Labels in another notation (see notation.py) are split where that has its letter.
 
     >>> kinds = label_kinds(["O", "B-cell-type", "I-cell-type", "L-DNA"])
     >>> kinds.type_names
@@ -66,7 +69,7 @@ def label_kinds(labels: Sequence[str]) -> LabelKinds:
     type_ids = {"": 0}
     prefixes = np.empty(len(labels), dtype=np.int8)
     types = np.empty(len(labels), dtype=np.int32)
-    for i, label in enumerate(labels):
+    for i, label in enumerate(as_prefixed(labels)):
         letter, _, type_name = label.partition("-")
         prefixes[i] = PREFIXES.get(letter, Prefix.OTHER)
         types[i] = type_ids.setdefault(type_name, len(type_ids))

@@ -41,15 +41,16 @@ def shown_name(label: str) -> str:
 
 
 def learn_as(
-    scheme: str, labels: Sequence[str], gold: Ints, offsets: Longs, *, known: Sequence[str] = ()
+    scheme: str, labels: Sequence[str], gold: Ints, offsets: Longs, *, known: Sequence[str] = (), complete: bool = False
 ) -> LearnedLabels:
     """Rewrite IOB2 gold tags in another scheme. A span that begins with I- is read as if it began with B-.
 
     A missing tag (-1) stays missing. If one follows a token of a span, it is not known whether the span ends there: if
     the scheme has a letter for each case, the token may have either label, and both are among the labels.
 
-    `known` are labels that come first in the new list. Raise SapoError if the scheme is not in LEARNABLE, or if a label
-    is not IOB2.
+    `known` are labels that come first in the new list. With `complete` a type has all its labels, also those that occur
+    nowhere: a few sentences may have no span of a single token. Raise SapoError if the scheme is not in LEARNABLE, or
+    if a label is not IOB2.
 
     >>> learn_as("bioes", ["O", "B-NP", "I-NP"], np.array([1, 2, 0, 1], np.int32), np.array([0, 4])).labels
     ['B-NP', 'E-NP', 'O', 'S-NP']
@@ -75,7 +76,7 @@ def learn_as(
     for code in found[np.argsort(at)].tolist():  # in the order they come
         name = f"{letters[(code - 1) % 4]}-{types[(code - 1) // 4]}" if code else "O"
         learned_of[code] = number.setdefault(name, len(number))
-    if not told.all():  # a gap may need a label that stands nowhere else
+    if complete or not told.all():  # a gap may need a label that stands nowhere else
         for name in (f"{letter}-{kind}" for kind in types if kind for letter in letters):
             if shown_name(name) in labels:
                 number.setdefault(name, len(number))

@@ -1,6 +1,7 @@
 """The table of tag schemes: which letter each scheme gives to a token of a span. All that labels mean follows from it.
 
-A tag is 'O' or a letter, '-' and a type. The borders of a sentence count as 'O'. The same spans in four schemes:
+A tag is 'O' or a letter, '-' and a type; notation.py reads labels that are written in another way. The borders of a
+sentence count as 'O'. The same spans in five schemes:
 
     tokens      He    saw   Mary  Ann   Paris  today
     spans       -     -     (---PER---) (PER)  (TIME)
@@ -8,9 +9,10 @@ A tag is 'O' or a letter, '-' and a type. The borders of a sentence count as 'O'
     iob2        O     O     B-PER I-PER B-PER  B-TIME
     bioes       O     O     B-PER E-PER S-PER  S-TIME
     bilou       O     O     B-PER L-PER U-PER  U-TIME
+    bmes        O     O     B-PER E-PER S-PER  S-TIME  (inside: M-PER)
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -128,6 +130,14 @@ TABLE: Mapping[str, Scheme] = {
             single="U",
             rule="a span is U-, or B- to L- with I- between, all of the same type",
         ),
+        Scheme(
+            "bmes",
+            first="B",
+            inside="M",
+            last="E",
+            single="S",
+            rule="a span is S-, or B- to E- with M- between, all of the same type",
+        ),
         # the next two are only evaluated strictly, never written: io cannot tell touching spans apart
         Scheme("io", first="I", inside="I", last="I", single="I", rule="a span is I- of the same type"),
         Scheme(
@@ -140,8 +150,8 @@ TABLE: Mapping[str, Scheme] = {
         ),
     )
 }
-SCHEMES = ("iob1", "iob2", "bioes", "bilou")  # to read, write and keep to
-LIKELIEST_FIRST = ("iob2", "iob1", "bioes", "bilou")  # short samples are often valid in iob1 and iob2 alike
+SCHEMES = ("iob1", "iob2", "bioes", "bilou", "bmes")  # to read, write and keep to
+LIKELIEST_FIRST = ("iob2", "iob1", "bioes", "bilou", "bmes")  # short samples are often valid in iob1 and iob2 alike
 
 SPAN_LETTERS = frozenset().union(*(scheme.letters for scheme in TABLE.values()))
 ALWAYS_BEGIN = frozenset().union(*(scheme.always_begin for scheme in TABLE.values()))
@@ -157,22 +167,3 @@ def scheme_named(name: str) -> Scheme:
     if name not in SCHEMES:
         raise SapoError(f"unknown tag scheme {name!r}; choose one of {', '.join(SCHEMES)}")
     return TABLE[name]
-
-
-def letters_of_scheme(scheme: str) -> frozenset[str]:
-    """Return the letters that labels of a scheme begin with, without O.
-
-    >>> sorted(letters_of_scheme("bioes"))
-    ['B', 'E', 'I', 'S']
-    """
-    return scheme_named(scheme).letters
-
-
-def looks_like_spans(labels: Iterable[str]) -> bool:
-    """Tell whether the labels mark spans: each is O, or a letter of some scheme, '-' and a type; and not all are O.
-
-    >>> looks_like_spans(["O", "B-NP", "I-NP"]), looks_like_spans(["NN", "VB", "O"])
-    (True, False)
-    """
-    inside = [label.partition("-") for label in labels if label != "O"]
-    return bool(inside) and all(letter in SPAN_LETTERS and type_name for letter, _, type_name in inside)

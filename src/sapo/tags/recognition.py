@@ -5,10 +5,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from sapo.kernels.types import Longs
+from sapo.kernels.types import Ints, Longs
 from sapo.tags.bans import scheme_bans
-from sapo.tags.letters import LIKELIEST_FIRST, TABLE, looks_like_spans
-from sapo.tags.transitions import Transition
+from sapo.tags.letters import LIKELIEST_FIRST, TABLE, Scheme
+from sapo.tags.notation import Notation, as_prefixed, looks_like_spans, notation_of, prefixed
+from sapo.tags.transitions import Transition, transition_counts
 
 TOO_MANY = 0.1  # of the tags of spans: with more faults than this the tags follow no scheme
 
@@ -28,14 +29,16 @@ def recognise(labels: Sequence[str], counts: Longs) -> tuple[str, Longs] | None:
     """
     if not looks_like_spans(labels):
         return None
-    scheme, faults = min(_faults(labels, counts), key=lambda found: int(found[1].sum()), default=("", counts))
+    scheme, faults = min(
+        _faults(as_prefixed(labels), counts), key=lambda found: int(found[1].sum()), default=("", counts)
+    )
     spans = [number for number, label in enumerate(labels) if label != "O"]
     in_spans = int(counts[:-1, spans].sum())  # the start and every step: each tag once
     return (scheme, faults) if scheme and int(faults.sum()) <= TOO_MANY * in_spans else None
 
 
 def recognise_scheme(tag_sequences: Iterable[Sequence[str]]) -> str | None:
-    """Return the first of iob2, iob1, bioes and bilou in which every sentence is valid.
+    """Return the first of iob2, iob1, bioes, bilou and bmes in which every sentence is valid.
 
     Return None if there is no such scheme, or not a single tag.
 
@@ -45,16 +48,45 @@ def recognise_scheme(tag_sequences: Iterable[Sequence[str]]) -> str | None:
     True
     """
     seen: set[Transition] = set()
-    candidates = list(LIKELIEST_FIRST)
+    candidates = [(notation, scheme) for notation in Notation for scheme in LIKELIEST_FIRST]
     for tags in tag_sequences:
         new = set(pairwise([None, *tags, None])) - seen if tags else None
         if new:  # seldom, after the first sentences
             seen |= new
-            valid = [scheme for scheme, faults in _faults(*_counted(new)) if not faults.any()]
-            candidates = [scheme for scheme in candidates if scheme in valid]
+            labels, counts = _counted(new)
+            valid = [
+                (notation, scheme)
+                for notation in {notation for notation, _ in candidates}
+                for scheme, faults in _faults([prefixed(label, notation) for label in labels], counts)
+                if not faults.any()
+            ]
+            candidates = [candidate for candidate in candidates if candidate in valid]
             if not candidates:
                 return None
-    return candidates[0] if seen else None
+    if not seen:
+        return None
+    notation = notation_of({label for pair in seen for label in pair if label is not None})
+    return next((scheme for one, scheme in candidates if one is notation), None)
+
+
+def strict_scheme(labels: Sequence[str], gold: Ints, offsets: Longs) -> Scheme | None:
+    """Return the scheme by which spans are well-formed: of those that fit the gold labels, the one with fewest faults.
+
+    Of several with the same faults it is the first of iob2, iob1, bioes, bilou, bmes and ioe2. Return None if gold has
+    no tag of a span, or none of the schemes fits.
+
+    >>> strict_scheme(["O", "I-NP", "B-NP"], np.array([0, 1, 1, 2], np.int32), np.array([0, 4])).name
+    'iob1'
+    """
+    used = np.unique(gold)
+    names = as_prefixed(labels)
+    own = [names[number] for number in used.tolist()]
+    if not looks_like_spans(own):
+        return None
+    counts = transition_counts(np.searchsorted(used, gold).astype(np.int32), offsets, len(own))
+    found = _faults(own, counts, (*LIKELIEST_FIRST, "ioe2"))
+    scheme, _ = min(found, key=lambda one: int(one[1].sum()), default=("", counts))
+    return TABLE.get(scheme)
 
 
 def faults_in(labels: Sequence[str], counts: Longs, scheme: str) -> Longs:
@@ -66,9 +98,11 @@ def faults_in(labels: Sequence[str], counts: Longs, scheme: str) -> Longs:
     return np.where(scheme_bans(labels, scheme) < 0, counts, 0)
 
 
-def _faults(labels: Sequence[str], counts: Longs) -> Iterator[tuple[str, Longs]]:
+def _faults(
+    labels: Sequence[str], counts: Longs, schemes: Sequence[str] = LIKELIEST_FIRST
+) -> Iterator[tuple[str, Longs]]:
     """Yield the schemes that all labels fit, the likeliest first, each with the counts of what it forbids."""
-    for scheme in LIKELIEST_FIRST:
+    for scheme in schemes:
         if all(map(TABLE[scheme].fits, labels)):
             yield scheme, faults_in(labels, counts, scheme)
 

@@ -58,7 +58,7 @@ def read_spans(
 
     `tags` has the label of every token, sentence after sentence; sentence s is tags[offsets[s]:offsets[s + 1]].
     `strict` keeps only the spans that are well-formed in the scheme of the labels: B I* in IOB2, B I* E or S in BIOES,
-    I* E in IOE2. It does not suit IOB1, whose labels look like IOB2.
+    I* E in IOE2, and in IOB1 I+, or B I* right after a span of the same type. The scheme is that of `kinds`.
 
     >>> from sapo.tags.kinds import label_kinds
     >>> kinds = label_kinds(["O", "B-NP", "I-NP", "I-VP"])
@@ -85,7 +85,7 @@ def read_spans(
     is_start = begins[borders]
     starts = borders[is_start]
     found = Spans(starts, next_borders[is_start], type_[starts])
-    return _well_formed(found, prefix, kinds.scheme) if strict else found
+    return _well_formed(found, prefix, ~new_type, kinds.scheme) if strict else found
 
 
 def _shifted(values: NDArray[_Number], first: NDArray[np.bool_], at_border: int) -> NDArray[_Number]:
@@ -96,14 +96,17 @@ def _shifted(values: NDArray[_Number], first: NDArray[np.bool_], at_border: int)
     return before
 
 
-def _well_formed(found: Spans, prefix: NDArray[np.int8], scheme: Scheme) -> Spans:
-    """Keep only the spans that are written as the scheme writes them."""
+def _well_formed(found: Spans, prefix: NDArray[np.int8], same_type: NDArray[np.bool_], scheme: Scheme) -> Spans:
+    """Keep only the spans that are written as the scheme writes them; `same_type` is that of the token before."""
     first, inside, last, single = (
         PREFIXES[letter] for letter in (scheme.first, scheme.inside, scheme.last, scheme.single)
     )
     opening, closing = prefix[found.starts], prefix[found.ends - 1]
     others_so_far = np.append(0, np.cumsum(prefix != inside))
     others = others_so_far[found.ends - 1] - others_so_far[found.starts + 1]  # between the two
-    several = (opening == first) & (others == 0) & (closing == last)
-    keep = np.where(found.ends - found.starts == 1, opening == single, several)
+    one, opens = opening == single, opening == first
+    if scheme.touching:
+        touching = (opening == PREFIXES[scheme.touching]) & same_type[found.starts]
+        one, opens = one | touching, opens | touching
+    keep = np.where(found.ends - found.starts == 1, one, opens & (others == 0) & (closing == last))
     return Spans(found.starts[keep], found.ends[keep], found.types[keep])

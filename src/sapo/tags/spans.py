@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sapo.errors import SapoError
 from sapo.tags.letters import Scheme, scheme_named
+from sapo.tags.notation import notation_in, prefixed, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +76,16 @@ def spans_to_tags(spans: Iterable[Span], length: int, scheme: str) -> list[str]:
 def convert_tags(tags: Sequence[str], source: str, target: str) -> list[str]:
     """Rewrite the tags of a sentence from one scheme in another. Raise SapoError if they break the first.
 
+    The notation stays: bare letters stay bare, and letters after the type stay there.
+
     >>> convert_tags(["I-NP", "I-NP", "B-NP", "O"], "iob1", "bilou")
     ['B-NP', 'L-NP', 'U-NP', 'O']
+    >>> convert_tags(["B", "M", "E", "S"], "bmes", "iob2")
+    ['B', 'I', 'I', 'B']
     """
-    return spans_to_tags(tags_to_spans(tags, source), len(tags), target)
+    notation = notation_in(tags, scheme_named(source))
+    spans = tags_to_spans([prefixed(tag, notation) for tag in tags], source)
+    return [written(tag, notation) for tag in spans_to_tags(spans, len(tags), target)]
 
 
 def check_token_span(span: Span, length: int) -> None:

@@ -1,7 +1,7 @@
 """Read and encode the data of a training run: sentences, labels, constraints and the dev set."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,22 +9,25 @@ import numpy as np
 
 from sapo import kernels
 from sapo.corpus import LABEL, Block, Sentence, format_of
-from sapo.corpus.labelled import Labelled, Source, read_labelled, read_pairs
+from sapo.corpus.labelled import Labelled, Source, read_labelled, read_pairs, with_evidence
 from sapo.corpus.tables import is_table
 from sapo.encode.building import build_encoder
 from sapo.encode.encoded import EncodedCorpus, join_encoded
 from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.importance import counted_samples
 from sapo.encode.interface import Encoder
 from sapo.encode.pairs import observed_pairs
 from sapo.encode.presets import template_text
 from sapo.encode.ready import FeatureEncoder, build_feature_encoder, build_from_batches
+from sapo.encode.scales import scaled, scales_of
 from sapo.encode.strings import StringTable, label_ids
 from sapo.encode.template import parse_templates
 from sapo.errors import SapoError
-from sapo.kernels.types import Ints
+from sapo.kernels.types import Bools, Floats, Ints
 from sapo.learn import DevSet, Weights
 from sapo.neural.options import Texts
-from sapo.tags import looks_like_spans, refuse_missing
+from sapo.tags import Notation, looks_like_spans, notation_of, refuse_missing
+from sapo.text import Evidence, Rules, rules_of
 from sapo.training.gold import Gold, make_gold
 from sapo.training.plan import Plan, ReadingOptions
 
@@ -40,6 +43,8 @@ class TrainingData:
     dev: DevSet | None
     missing: str | None = None  # what is written for a missing tag
     texts: Texts | None = None  # the words themselves; only networks need them
+    scales: Floats = field(default_factory=lambda: np.empty(0, np.float32))  # of numeric features, if they are scaled
+    text_rules: Rules = field(default_factory=Rules)  # how text is cut into such tokens
 
     @property
     def corpus(self) -> EncodedCorpus:
@@ -50,6 +55,13 @@ class TrainingData:
     def labels(self) -> list[str]:
         """The labels, as they are learned."""
         return self.gold.labels
+
+    @property
+    def label_counts(self) -> dict[str, int]:
+        """How often each label occurs in the training sentences."""
+        gold = self.corpus.gold
+        counts = np.bincount(gold[gold >= 0], minlength=len(self.labels))
+        return dict(zip(self.labels, counts.tolist(), strict=True))
 
     @property
     def unseen(self) -> list[str]:
@@ -82,21 +94,24 @@ class TrainingData:
 
 def encode_data(plan: Plan, *, keep_texts: bool = False) -> TrainingData:
     """Read and encode the data of a plan. With `keep_texts` the words are kept as well; networks need them."""
-    data = plan.data
+    data, counted = plan.data, None
+    if plan.labels.sample_weight is not None:
+        weights, counted = counted_samples(plan.labels.sample_weight)
+        plan = replace(plan, labels=replace(plan.labels, sample_weight=weights))
     if isinstance(data, str | Path) or (not isinstance(data, list | tuple) and is_table(data)):
-        return _encode_texts(plan, data, keep_texts)
+        return _encode_texts(plan, data, counted, keep_texts)
     if not isinstance(data, Iterable):
         raise SapoError(f"training data: expected a path or sentences, found {data!r:.40}")
     listed: list[Any] = list(data)
     if listed and not isinstance(listed[0], Sentence) and _ready_made(listed):
-        return _encode_features(plan, listed)
-    return _encode_texts(plan, listed, keep_texts)
+        return _encode_features(plan, listed, counted)
+    return _encode_texts(plan, listed, counted, keep_texts)
 
 
-def _encode_texts(plan: Plan, data: Source, keep_texts: bool) -> TrainingData:
+def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: bool) -> TrainingData:
     marks = plan.labels.marks
     reading = _reading(plan.reading)
-    given = read_labelled(data, "training data", **reading)
+    given = read_labelled(data, "training data", counted=counted, **reading)
     if given.first.features is not None:
         words = set(given.first.columns) - {LABEL}
         if not words or (plan.template is None and not keep_texts):
@@ -107,7 +122,8 @@ def _encode_texts(plan: Plan, data: Source, keep_texts: bool) -> TrainingData:
     templates = parse_templates(text, given.first.columns, source)
     kernels.compile_kernels()
     table = StringTable()
-    blocks = iter(kept) if keep_texts else given.blocks
+    evidence = Evidence()
+    blocks = with_evidence(iter(kept) if keep_texts else given.blocks, evidence)
     encoder, corpus = build_encoder(blocks, templates, table, min_count=plan.min_count)
     gold = make_gold(table.strings(), corpus, plan.labels)
     dev_set, dev_kept = None, tuple[Block, ...]()
@@ -124,6 +140,7 @@ def _encode_texts(plan: Plan, data: Source, keep_texts: bool) -> TrainingData:
         dev_set,
         plan.labels.missing,
         Texts(kept, dev_kept) if keep_texts else None,
+        text_rules=rules_of(evidence),
     )
 
 
@@ -162,17 +179,20 @@ def _ready_made(listed: Sequence[Any]) -> bool:
     return isinstance(tokens[0][0], (dict, list))
 
 
-def _encode_features(plan: Plan, listed: list[Any]) -> TrainingData:
+def _encode_features(plan: Plan, listed: list[Any], counted: Bools | None) -> TrainingData:
     if plan.template is not None:
         raise SapoError("a template makes features of words; leave it out where the features are made already")
-    tokens, tags = read_pairs(listed, "training data")
+    tokens, tags = read_pairs(listed, "training data", counted)
     kernels.compile_kernels()
     table = StringTable()
     ids = table.add([tag for sentence in tags for tag in sentence])
     encoder, corpus = build_feature_encoder(tokens, ids, min_count=plan.min_count)
-    gold = make_gold(table.strings(), corpus, plan.labels)
+    scales = scales_of(corpus, encoder.features)
+    gold = make_gold(table.strings(), scaled(corpus, scales), plan.labels)
     dev = None if plan.dev is None else _feature_dev_set(encoder, plan.dev, gold, plan.labels.marks)
-    return TrainingData(encoder, gold, {}, "ready-made features", dev, plan.labels.missing)
+    if dev is not None:
+        dev = replace(dev, corpus=scaled(dev.corpus, scales))
+    return TrainingData(encoder, gold, {}, "ready-made features", dev, plan.labels.missing, scales=scales)
 
 
 def _encode_feature_blocks(plan: Plan, data: Source, given: Labelled, reading: dict[str, Any]) -> TrainingData:
@@ -183,14 +203,16 @@ def _encode_feature_blocks(plan: Plan, data: Source, given: Labelled, reading: d
     table = StringTable()
     numbers = [np.empty(0, np.int32)]
     encoder, corpus = build_from_batches(_numbered(given.blocks, table, numbers), min_count=plan.min_count)
-    gold = make_gold(table.strings(), replace(corpus, gold=np.concatenate(numbers)), plan.labels)
+    scales = scales_of(corpus, encoder.features)
+    gold = make_gold(table.strings(), scaled(replace(corpus, gold=np.concatenate(numbers)), scales), plan.labels)
     dev_set = None
     if plan.dev is not None:
         dev_given = read_labelled(plan.dev, "dev data", **reading)
         dev_set = encoded_dev_set(encoder, dev_given.blocks, gold)
         refuse_missing(dev_set.labels, plan.labels.marks, dev_given.name)
+        dev_set = replace(dev_set, corpus=scaled(dev_set.corpus, scales))
     reader = _reader(data, given.first, reading)
-    return TrainingData(encoder, gold, reader, "ready-made features", dev_set, plan.labels.missing)
+    return TrainingData(encoder, gold, reader, "ready-made features", dev_set, plan.labels.missing, scales=scales)
 
 
 def _numbered(blocks: Iterable[Block], table: StringTable, numbers: list[Ints]) -> Iterator[Block]:
@@ -212,7 +234,9 @@ def _feature_dev_set(encoder: FeatureEncoder, dev: Source, gold: Gold, marks: Se
 
 def default_template(first: Block, marks: Sequence[str] = ()) -> str:
     """Return the best preset for these columns and tags. `marks` stand for missing tags."""
-    if not looks_like_spans(sorted(set(first.strings(LABEL)) - set(marks))):
+    labels = set(first.strings(LABEL)) - set(marks)
+    # words of a text without blanks are spans, too, but not like phrases or names: measured in docs/templates.md
+    if not looks_like_spans(labels) or (notation_of(labels) is Notation.BARE and "O" not in labels):
         return "pos-best"
     if "pos" not in first.columns:
         return "ner"

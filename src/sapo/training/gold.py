@@ -13,18 +13,22 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.importance import importance_of_tokens
 from sapo.errors import SapoError
 from sapo.kernels.types import Floats, Ints
+from sapo.learn.settings import AUTO
 from sapo.model import Model, shown_places
+from sapo.search.rows import FEW_LABELS
 from sapo.tags import (
     Constraints,
     LearnedLabels,
     bans_of,
     find_constraints,
     learn_as,
-    letters_of_scheme,
+    notation_of,
     open_missing,
+    prefixed,
     recognise,
     transition_counts,
 )
+from sapo.tags.letters import TABLE
 from sapo.training.plan import LabelOptions
 from sapo.training.rules import read_rules
 
@@ -59,10 +63,13 @@ def make_gold(labels: Sequence[str], corpus: EncodedCorpus, options: LabelOption
     learned, shown = list(outer), tuple[str, ...]()
     allowed = corpus.allowed
     notes: list[str] = []
-    if options.scheme is not None:
+    scheme, automatic = options.scheme, options.scheme == AUTO
+    if automatic:
+        scheme = _best_scheme(outer, gold, corpus) if options.constraints else None
+    if scheme is not None:
         if not options.constraints:
             raise SapoError("a scheme needs constraints: without them what is learned cannot be shown in the old one")
-        inner, notes = _in_scheme(options.scheme, outer, gold, corpus)
+        inner, notes = _in_scheme(scheme, outer, gold, corpus, complete=automatic)
         learned, shown, gold, allowed = inner.labels, inner.shown, inner.gold, inner.allowed
         outer = list(dict.fromkeys([*(shown or learned), *outer]))
     rules = options.rules
@@ -70,7 +77,7 @@ def make_gold(labels: Sequence[str], corpus: EncodedCorpus, options: LabelOption
         learned,
         gold,
         corpus.offsets,
-        scheme=options.scheme,
+        scheme=scheme,
         rules=read_rules(rules) if isinstance(rules, str | Path) else list(rules),
         on=options.constraints,
         shown=shown,
@@ -93,7 +100,24 @@ def _importance(
     return importance_of_tokens(labels, gold, corpus.offsets, sample_weight=sample_weight, class_weight=class_weight)
 
 
-def _in_scheme(scheme: str, labels: list[str], gold: Ints, corpus: EncodedCorpus) -> tuple[LearnedLabels, list[str]]:
+def _best_scheme(labels: Sequence[str], gold: Ints, corpus: EncodedCorpus) -> str | None:
+    """Return the scheme to learn the labels in if the user names none: BIOES, where the tags are IOB2 without a fault.
+
+    Entities are found better in this way (docs/defaults.md). But every search takes longer by the square of the number
+    of labels, so we do it only where few labels become of it.
+    """
+    if not all(TABLE["iob2"].fits(label) for label in labels):
+        return None
+    found = recognise(labels, transition_counts(gold, corpus.offsets, len(labels)))
+    if found is None or found[0] != "iob2" or found[1].any():
+        return None
+    types = sum(label.startswith("B-") for label in labels)
+    return "bioes" if 0 < types < FEW_LABELS / 4 else None
+
+
+def _in_scheme(
+    scheme: str, labels: list[str], gold: Ints, corpus: EncodedCorpus, *, complete: bool
+) -> tuple[LearnedLabels, list[str]]:
     found = recognise(labels, transition_counts(gold, corpus.offsets, len(labels)))
     if scheme != "iob2" and found is not None and found[0] == scheme and not found[1].any():
         return LearnedLabels(labels, gold, (), 0, corpus.allowed), []
@@ -103,7 +127,7 @@ def _in_scheme(scheme: str, labels: list[str], gold: Ints, corpus: EncodedCorpus
             f"scheme {scheme}: the training data must have IOB2 tags, and it {actual}; "
             "convert it first: sapo convert IN OUT --scheme iob2"
         )
-    inner = learn_as(scheme, labels, gold, corpus.offsets)
+    inner = learn_as(scheme, labels, gold, corpus.offsets, complete=complete)
     notes = []
     if inner.mended:
         spans = f"{inner.mended} spans begin" if inner.mended > 1 else "1 span begins"
@@ -143,10 +167,9 @@ def grown_gold(
     constraints = kept
     if kept != Constraints():
         scheme = kept.scheme
-        letters = letters_of_scheme(scheme) if scheme else frozenset()
-        for label in learned if scheme else ():
-            letter, _, kind = label.partition("-")
-            if label != "O" and (letter not in letters or not kind):
+        notation = notation_of(known)
+        for label in learned:
+            if scheme and not TABLE[scheme].fits(prefixed(label, notation)):
                 raise SapoError(
                     f"{what}: has the label '{label}', which {scheme}, the tag scheme of the model, has not"
                 )

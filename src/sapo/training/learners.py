@@ -1,6 +1,7 @@
 """All learners by name, linear and neural, behind one small interface: choose a rate, begin training."""
 
 import dataclasses
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,6 +12,7 @@ from sapo.learn import LEARNERS, DevSet, Groups, Lasso, Learner, Settings, start
 from sapo.learn.loop import LearnerPass
 from sapo.learn.settings import AUTO
 from sapo.neural.options import LAYERS, RATE, NeuralOptions, need_torch
+from sapo.training.choice import Say, choose_settings
 from sapo.training.data import TrainingData
 from sapo.training.label_lists import label_lists
 from sapo.training.plan import Plan, check_learner
@@ -37,15 +39,14 @@ class System(Protocol):
     def reads_texts(self) -> bool:
         """Whether the learner needs the words, and not only their features."""
 
-    @property
-    def rate_source(self) -> str:
-        """How the start rate is chosen if the user gives none, for messages."""
-
     def check(self) -> None:
         """Raise SapoError if something that the learner needs is not installed."""
 
     def rate(self, data: TrainingData, settings: Settings) -> float:
-        """Return the start rate if the user gives none."""
+        """Return a start rate for this data."""
+
+    def choose(self, data: TrainingData, settings: Settings, automatic: Collection[str], say: Say) -> Settings:
+        """Return the settings with what is automatic chosen for this data. `say` tells the user."""
 
     def begin(self, plan: Plan, data: TrainingData, settings: Settings) -> Beginning:
         """Return the weights before the first pass, and the pass that trains them."""
@@ -58,7 +59,6 @@ class Linear:
     name: str
     learner: Learner
     reads_texts: bool = False
-    rate_source: str = "calibrated"
 
     def check(self) -> None:
         pass
@@ -69,6 +69,15 @@ class Linear:
         weights = data.zero_weights()
         weights.lists = label_lists(data.corpus, len(data.labels), exact=settings.exact)
         return start_rate(data.corpus, weights, settings.seed)
+
+    def choose(self, data: TrainingData, settings: Settings, automatic: Collection[str], say: Say) -> Settings:
+        if len(automatic) > 1:
+            return choose_settings(self.learner.run, data, settings, automatic, say)
+        if not automatic:
+            return settings
+        settings = dataclasses.replace(settings, rate=self.rate(data, settings))
+        say(f"start rate {settings.rate} (calibrated)")
+        return settings
 
     def begin(self, plan: Plan, data: TrainingData, settings: Settings) -> Beginning:
         learner = self.learner
@@ -94,13 +103,18 @@ class Neural:
 
     name: str
     reads_texts: bool = True
-    rate_source: str = "of Adam"
 
     def check(self) -> None:
         need_torch()
 
     def rate(self, data: TrainingData, settings: Settings) -> float:
         return RATE
+
+    def choose(self, data: TrainingData, settings: Settings, automatic: Collection[str], say: Say) -> Settings:
+        if automatic:
+            settings = dataclasses.replace(settings, rate=RATE)
+            say(f"start rate {settings.rate} (of Adam)")
+        return settings
 
     def begin(self, plan: Plan, data: TrainingData, settings: Settings) -> Beginning:
         name = self.name

@@ -14,6 +14,10 @@ from sapo.learn.settings import AUTO
 from sapo.neural.options import LAYERS, OPTION_NAMES, NeuralOptions
 from sapo.tags.missing import MISSING
 
+# Settings that may be chosen from the data, if the user does not give them. Most learners choose the rate alone.
+CHOSEN = ("rate", "strength", "decay", "piece", "average")
+AUTOMATIC = {"sapo": (*CHOSEN, "scheme")}
+
 
 class ReadingOptions(TypedDict, total=False):
     """How to read files."""
@@ -39,9 +43,9 @@ class LearningOptions(TypedDict, total=False):
     """The fields of `Settings`; the rate may be 'auto', and is then chosen from the data."""
 
     n: int | str
-    strength: float
+    strength: float | str | None
     rate: float | str
-    decay: float
+    decay: float | str
     stop_ratio: float
     epochs: int
     patience: int
@@ -53,6 +57,8 @@ class LearningOptions(TypedDict, total=False):
     schedule: str
     order: str
     threads: int
+    piece: int | str
+    average: float | str
     exact: bool
     all_pairs: bool
 
@@ -88,7 +94,7 @@ class LabelOptions:
 
     constraints: bool = True  # taggings follow the tag scheme, if the labels mark spans
     rules: Sequence[str] | str | Path = ()  # rules, or a file with rules: see tags/rules.py
-    scheme: str | None = None  # learn the labels in this scheme
+    scheme: str | None = None  # learn the labels in this scheme; 'auto': in BIOES where that is better
     missing: str | None = None  # what is written for a missing tag; None always stands for one
     sample_weight: Sequence[float] | None = None  # one weight per sentence
     class_weight: Mapping[str, float] | str | None = None  # weights by label, or 'balanced'
@@ -104,8 +110,8 @@ class Plan:
     """Everything that a training run needs. Raises SapoError if an option is wrong.
 
     >>> plan = make_plan([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=3)
-    >>> plan.learner, plan.settings.epochs, plan.auto_rate
-    ('sapo', 3, True)
+    >>> plan.learner, plan.settings.epochs, sorted(plan.automatic)
+    ('sapo', 3, ['average', 'decay', 'piece', 'rate', 'strength'])
     """
 
     data: Source
@@ -116,7 +122,7 @@ class Plan:
     labels: LabelOptions = field(default_factory=LabelOptions)
     learner: str = "sapo"
     settings: Settings = field(default_factory=Settings)
-    auto_rate: bool = True  # choose the start rate from the data
+    automatic: frozenset[str] = frozenset()  # settings to choose from the data
     network: NeuralOptions | None = None  # for a neural learner
     l1_ratio: float = 0.0  # elastic net: add L1, with this fraction of the regulariser's strength
     checkpoint: str | Path | None = None  # save the state in this file after every pass
@@ -145,13 +151,19 @@ def make_plan(
     check_learner(learner)
     given: dict[str, Any] = dict(options)
     reading = ReadingOptions(**_take(given, ReadingOptions.__annotations__))  # type: ignore[typeddict-item]
+    own = AUTOMATIC.get(learner, ("rate",))
+    if given.get("scheme") == "keep":
+        given["scheme"] = None
+    if _is_auto(given.get("scheme", AUTO)):
+        given["scheme"] = AUTO if "scheme" in own else None
     labels = LabelOptions(**_take(given, LabelChoices.__annotations__))
     network = network_options(learner, _take(given, OPTION_NAMES))
     min_count = given.pop("min_count", 1)
-    rate = given.get("rate", AUTO)
-    auto_rate = isinstance(rate, str) and rate == AUTO
-    if auto_rate:
-        given.pop("rate", None)
+    if given.get("strength", AUTO) is None:
+        del given["strength"]
+    automatic = {name for name in CHOSEN if _is_auto(given.get(name, AUTO))}
+    for name in automatic:
+        given.pop(name, None)
     return Plan(
         data=data,
         dev=dev,
@@ -161,7 +173,7 @@ def make_plan(
         labels=labels,
         learner=learner,
         settings=make_settings(given, others=sorted(OPTION_NAMES) if learner in LAYERS else ()),
-        auto_rate=auto_rate,
+        automatic=frozenset(automatic.intersection(own)),
         network=network,
     )
 
@@ -189,6 +201,10 @@ def network_options(learner: str, values: Mapping[str, Any]) -> NeuralOptions | 
     if values and learner not in LAYERS:
         raise SapoError(f"{', '.join(sorted(values))}: only for the neural learners ({', '.join(LAYERS)})")
     return NeuralOptions(**values) if learner in LAYERS else None
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == AUTO
 
 
 def _take(given: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def train(
 
     - `format`, `label`, `columns` and `encoding`: how to read files;
     - `min_count`: leave out features that occur less often;
-    - the fields of `sapo.Settings`: n, strength, rate ...; if no rate is given, it is chosen from the data;
+    - the fields of `sapo.Settings`: n, strength, rate ...; what is not given is chosen from the data;
     - `constraints`: taggings follow the tag scheme of the data; `rules`: further rules, such as "forbid B-NP B-VP", or
       a file with rules; `scheme`: learn the labels in another scheme, such as bioes;
     - `missing`: what is written for a missing tag, which may be any tag; None always stands for one;
@@ -97,6 +97,8 @@ class Run:
             observers=watching,
         )
         parameters = final_weights(state)
+        if len(data.scales):
+            parameters.rows.scale(data.scales)
         kept = state.best_epoch or state.epoch
         return Outcome(Tagger(self._model(begun, state, parameters, stop, kept)), stop, state.history, kept)
 
@@ -126,13 +128,20 @@ class Run:
             record,
             constraints=gold.constraints,
             shown=gold.shown,
+            text_rules=data.text_rules,
         )
 
 
-def start(plan: Plan, data: TrainingData | None = None, *, told: Callable[[str], None] | None = None) -> Run:
+def start(
+    plan: Plan,
+    data: TrainingData | None = None,
+    *,
+    told: Callable[[str], None] | None = None,
+    check: Callable[[TrainingData], None] | None = None,
+) -> Run:
     """Start a run: read and encode the data, unless it is given, and choose the rate.
 
-    `told` is called with messages for the user.
+    `told` is called with messages for the user, `check` with the data once it is read.
 
     >>> run = start(make_plan([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=3))
     >>> str(run.finish().stop)
@@ -149,11 +158,9 @@ def start(plan: Plan, data: TrainingData | None = None, *, told: Callable[[str],
         )
         for note in data.gold.notes:
             say(note)
-    settings = plan.settings
-    if plan.auto_rate:
-        settings = dataclasses.replace(settings, rate=system.rate(data, settings))
-        say(f"start rate {settings.rate} ({system.rate_source})")
-    return Run(plan, data, settings, system)
+    if check is not None:
+        check(data)
+    return Run(plan, data, system.choose(data, plan.settings, plan.automatic, say), system)
 
 
 def read_data(
@@ -170,6 +177,7 @@ def read_data(
     >>> data.labels, data.corpus.tokens
     (['DT', 'NN'], 2)
     """
+    options.setdefault("scheme", None)
     return encode_data(make_plan(data, dev=dev, template=template, **options), keep_texts=keep_texts)
 
 
@@ -201,7 +209,6 @@ def train_on(
         data=(),
         learner=learner,
         settings=settings,
-        auto_rate=False,
         network=network,
         l1_ratio=l1_ratio,
         checkpoint=checkpoint,

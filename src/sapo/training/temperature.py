@@ -23,8 +23,8 @@ from sapo.search import top_n
 from sapo.search.lattice import Lattice
 from sapo.search.probabilities import distribution, span_reading, tempered, top_n_marginals, top_n_spans
 from sapo.tagger import Tagger
-from sapo.tagger.files import learned_tags
-from sapo.tags import looks_like_spans, loose_spans, shown_name
+from sapo.tagger.decoding import learned_tags
+from sapo.tags import looks_like_spans, loose_spans, notation_of, prefixed, shown_name
 
 LEAST = -745.0  # the log of the smallest positive number; stands for a forbidden tag at every temperature
 WIDEST = 20 * math.log(2)  # temperatures from 2^-20 to 2^20
@@ -82,7 +82,7 @@ def measure(
     if n < 1:
         raise SapoError(f"n must be at least 1, not {n}")
     labels, temperature = tagger.model.labels, tagger.model.temperature
-    spanned = looks_like_spans(labels)
+    spanned, notation = looks_like_spans(labels), notation_of(labels)
     shown = dict(zip(labels, tagger.model.shown or labels, strict=True))  # tokens are judged by the shown labels
     alike = np.array([[shown[one] == shown[other] for other in labels] for one in labels], np.float64)
     exact, over_n = _Answers(), _Answers()
@@ -100,7 +100,7 @@ def measure(
         exact.add("tokens", (whole.marginal @ alike)[tokens, path].tolist(), right)
         over_n.add("tokens", (top_n_marginals(found, len(labels)) @ alike)[tokens, path].tolist(), right)
         if spanned:
-            spans, true = loose_spans(names), set(loose_spans(gold))
+            spans, true = (loose_spans([prefixed(tag, notation) for tag in tags]) for tags in (names, gold))
             right_spans = [span in true for span in spans]
             exact.add("spans", whole.span_probabilities(span_reading(labels), spans).tolist(), right_spans)
             shares = top_n_spans(found, labels)
@@ -244,10 +244,11 @@ def lowest(function: Callable[[float], float], start: float, *, step: float = ma
 
 
 def _gold_lattices(tagger: Tagger, data: Any, **reading: Any) -> Iterator[tuple[Lattice, Sequence[str]]]:
-    """Yield the lattice of every sentence with its gold tags, as learned labels."""
+    """Yield the lattice of every sentence, without a temperature, with its gold tags as learned labels."""
+    plain = Tagger(dataclasses.replace(tagger.model, temperature=1.0))
     if isinstance(data, str | Path):
-        yield from tagger.gold_lattices(data, **reading)
+        yield from plain.gold_lattices(data, **reading)
         return
     tokens, tags = read_pairs(list(data), "dev data")
-    learned = [learned_tags(tagger.model, own) for own in tags]
-    yield from zip(tagger.lattices(tokens), learned, strict=True)
+    learned = [learned_tags(plain.model, own) for own in tags]
+    yield from zip(plain.lattices(tokens), learned, strict=True)

@@ -18,11 +18,12 @@ from sapo.corpus import LABEL
 from sapo.corpus.labelled import Source, read_labelled, read_pairs
 from sapo.corpus.tables import is_table
 from sapo.encode.encoded import EncodedCorpus, join_encoded
+from sapo.encode.importance import counted_samples
 from sapo.encode.pairs import observed_pairs
 from sapo.encode.strings import StringTable
 from sapo.errors import SapoError
 from sapo.kernels import update as counts
-from sapo.kernels.types import Floats
+from sapo.kernels.types import Bools, Floats
 from sapo.learn import LEARNERS, Learner, Observer, Settings, State, Stop
 from sapo.learn.growing import GrowingWeights
 from sapo.learn.loop import INTERRUPTED, make_record, out_of_bounds, run_pass
@@ -31,6 +32,7 @@ from sapo.learn.settings import AUTO
 from sapo.model import Model
 from sapo.tagger.tagger import Tagger
 from sapo.training.gold import grown_gold
+from sapo.training.new_labels import refuse_new_labels
 from sapo.training.plan import LabelOptions, check_learner, make_settings
 
 PASSES = 10  # maximum, by default
@@ -53,7 +55,7 @@ class Trainer:
 
     >>> import sapo
     >>> trainer = Trainer(sapo.train([(["a", "dog"], ["DT", "NN"])], template="pos"))
-    >>> trainer.update([(["sing", "!"], ["VB", "."])])
+    >>> trainer.update([(["sing", "!"], ["VB", "."])], new_labels=True)
     >>> trainer.tagger.tag(["sing", "!"])
     ['VB', '.']
     """
@@ -90,6 +92,7 @@ class Trainer:
         missing: str | None = None,
         sample_weight: Sequence[float] | None = None,
         class_weight: Mapping[str, float] | str | None = None,
+        new_labels: bool = False,
         **settings: Any,
     ) -> None:
         """Learn from tagged sentences, in the same form as in training, or from a file.
@@ -97,16 +100,25 @@ class Trainer:
         `settings` are fields of `sapo.Settings`; those that are not given are as in training. The tag scheme and the
         rules of the model apply to new labels, too. `missing` marks missing tags, as in training. `sample_weight` has a
         weight for each new sentence; `class_weight` has a weight for each label, or is "balanced". Raises SapoError if
-        the sentences cannot be read or learned; the tagger then tags as before.
+        the sentences cannot be read or learned, or have a label that the model does not know, unless `new_labels` is
+        true; the tagger then tags as before.
         """
         learner, chosen = self._settings(settings)
+        reading = self._reading(sentences, format=format, label=label, columns=columns, encoding=encoding)
         labels = self._labels.copy()
+        counted = None
+        if sample_weight is not None:
+            sample_weight, counted = counted_samples(sample_weight)
         try:
-            corpus = self._grow(sentences, labels, format=format, label=label, columns=columns, encoding=encoding)
+            corpus = self._grow(sentences, labels, counted, **reading)
         finally:  # features that were read before an error exist now, and need weights, even if these are zero
             self._weights.add_features(self._encoder.features, self._encoder.edge_features)
             self.tagger.model = self._model()
         marks = LabelOptions(missing=self._record.get("missing") if missing is None else missing).marks
+        if not new_labels:
+            names = labels.strings()
+            used = [names[tag] for tag in np.unique(corpus.gold).tolist() if names[tag] not in marks]
+            refuse_new_labels(self.tagger.labels, used, sentences, reading)
         gold = grown_gold(
             self._kept, labels.strings(), corpus, marks, sample_weight=sample_weight, class_weight=class_weight
         )
@@ -142,7 +154,7 @@ class Trainer:
         >>> import sapo
         >>> trainer = Trainer(sapo.train([(["a", "dog"], ["DT", "NN"])], template="pos"))
         >>> before = trainer.snapshot()
-        >>> trainer.update([(["sing", "!"], ["VB", "."])])
+        >>> trainer.update([(["sing", "!"], ["VB", "."])], new_labels=True)
         >>> before.labels, trainer.tagger.labels
         (('DT', 'NN'), ('DT', 'NN', 'VB', '.'))
         """
@@ -157,6 +169,10 @@ class Trainer:
         learner = LEARNERS[name]
         trained = {key: value for key, value in self._record.get("settings", {}).items() if value is not None}
         regulariser = "l2" if learner.regularised else "none"
+        if trained.get("regulariser") != regulariser:
+            trained.pop("strength", None)  # that of another regulariser says nothing about this one
+        for name in ("piece", "average"):  # a new sentence is learned whole, and at once
+            trained.pop(name, None)
         values = {**trained, "epochs": PASSES, "regulariser": regulariser, **given}
         if values.get("n") == AUTO:  # a handful of sentences is too little to measure it again
             history = self._record.get("history")
@@ -166,21 +182,25 @@ class Trainer:
             raise SapoError(f"learning that goes on is regularised by l2 or none, not by {chosen.regulariser}")
         return learner, chosen
 
-    def _grow(self, data: Source, labels: StringTable, **reading: Any) -> EncodedCorpus:
+    def _grow(self, data: Source, labels: StringTable, counted: Bools | None, **reading: Any) -> EncodedCorpus:
         """Return the new sentences, encoded, after adding their features to the encoder."""
         encoder = self._encoder
         if encoder.columns or isinstance(data, str | Path):
-            if isinstance(data, str | Path):
-                reading = self.tagger.reading(data, reading)
-            elif self._kept.reader.get("columns") and (isinstance(data, list | tuple) or not is_table(data)):
-                reading["columns"] = [column for column in self._kept.reader["columns"] if column != LABEL]
-            blocks = read_labelled(data, "new data", **reading).blocks
+            blocks = read_labelled(data, "new data", counted=counted, **reading).blocks
             return join_encoded([encoder.grow(block, labels.add_fields(*block.column(LABEL))) for block in blocks])
-        tokens, tags = read_pairs(list(data), "new data")
+        tokens, tags = read_pairs(list(data), "new data", counted)
         if not tokens:
             raise SapoError("new data: holds no sentence")
         grown: EncodedCorpus = encoder.grow(tokens, labels.add([tag for sentence in tags for tag in sentence]))
         return grown
+
+    def _reading(self, data: Source, **reading: Any) -> dict[str, Any]:
+        """Return how to read the new sentences: as the training data, unless something else was given."""
+        if isinstance(data, str | Path):
+            return self.tagger.reading(data, reading)
+        if self._kept.reader.get("columns") and (isinstance(data, list | tuple) or not is_table(data)):
+            reading["columns"] = [column for column in self._kept.reader["columns"] if column != LABEL]
+        return reading
 
     def _learn(
         self,
@@ -274,7 +294,7 @@ def continue_training(tagger: Tagger, data: Source, **how: Any) -> Tagger:
 
     >>> import sapo
     >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"])], template="pos")
-    >>> continue_training(tagger, [(["sing", "!"], ["VB", "."])]).tag(["sing", "!"])
+    >>> continue_training(tagger, [(["sing", "!"], ["VB", "."])], new_labels=True).tag(["sing", "!"])
     ['VB', '.']
     """
     trainer = Trainer(tagger)

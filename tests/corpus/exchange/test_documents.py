@@ -1,6 +1,5 @@
 """Documents with spans of characters become sentences with tags: no span is cut, and what is changed is told."""
 
-import itertools
 from collections.abc import Sequence
 
 import pytest
@@ -8,17 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapo.corpus.char_spans import CharSpan
-from sapo.corpus.exchange.cutting import cut_text
 from sapo.corpus.exchange.documents import Cut, Document, cut_document
 from sapo.corpus.exchange.notices import Notices
 from sapo.corpus.exchange.units import counted_by_browser, from_browser, to_browser
 from sapo.errors import DataWarning, SapoError
+from sapo.text import Splitter
 
 
 def cut(text: str, *spans: tuple[int, int, str], tokens: Sequence[tuple[int, int]] | None = None) -> Cut:
     notices = Notices("a.jsonl")
     found = tuple(CharSpan(*span) for span in spans)
-    made = cut_document(Document("a.jsonl:3", 3, text, found, tokens), True, notices)
+    made = cut_document(Document("a.jsonl:3", 3, text, found, tokens), True, notices, Splitter())
     notices.close()
     return made
 
@@ -71,7 +70,7 @@ def test_a_long_document_with_many_spans_takes_no_quadratic_time() -> None:
     spans = tuple(CharSpan(at, at + 4, "PER") for at in range(0, len(text), 14))
     browser = to_browser(text, spans)
     assert counted_by_browser(text, browser)
-    made = cut_document(Document("a", 1, text, tuple(from_browser(text, browser))), True, Notices("a"))
+    made = cut_document(Document("a", 1, text, tuple(from_browser(text, browser))), True, Notices("a"), Splitter())
     assert tuple(made.spans([one.tags or () for one in made.sentences])) == spans
 
 
@@ -85,13 +84,6 @@ def test_a_browser_counts_units_of_utf_16(text: str, data: st.DataObject) -> Non
 
 
 texts = st.text(st.sampled_from("ab. A\n!?é\U0001f600日"), max_size=40)
-
-
-@given(texts)
-def test_every_character_but_blanks_is_in_one_token(text: str) -> None:
-    tokens = list(itertools.chain.from_iterable(cut_text(text)))
-    assert "".join(text[a:b] for a, b in tokens) == "".join(text.split())
-    assert tokens == sorted(tokens)
 
 
 @given(texts, st.lists(st.tuples(st.integers(0, 40), st.integers(1, 9), st.sampled_from("XY")), max_size=4))

@@ -7,11 +7,11 @@ from typing import Any
 
 from sapo.corpus.blocks import Sentence
 from sapo.corpus.char_spans import CharSpan
-from sapo.corpus.exchange.cutting import Splitter, cut_text
 from sapo.corpus.exchange.fitting import fit_spans
 from sapo.corpus.exchange.notices import Notices
 from sapo.corpus.tokens import check_labels
 from sapo.tags import Span, loose_spans, spans_to_tags
+from sapo.text import Splitter
 
 Offsets = Sequence[tuple[int, int]]
 
@@ -58,13 +58,16 @@ class Cut:
         ]
 
 
-def cut_document(document: Document, labelled: bool, notices: Notices, splitter: Splitter = cut_text) -> Cut:
+def cut_document(document: Document, labelled: bool, notices: Notices, splitter: Splitter) -> Cut:
     """Cut a document into sentences and tokens; no sentence ends inside a span.
+
+    `splitter` cuts what the tool has not cut itself.
 
     A span that cuts a token splits it, and of spans that overlap the longest is kept; `notices` says so.
 
     >>> document = Document("a.jsonl:1", 1, "Anna sings. She smiles.", (CharSpan(0, 4, "PER"),))
-    >>> [(one.words, one.tags) for one in cut_document(document, True, Notices("a.jsonl")).sentences]
+    >>> made = cut_document(document, True, Notices("a.jsonl"), Splitter())
+    >>> [(one.words, one.tags) for one in made.sentences]
     [(('Anna', 'sings', '.'), ('B-PER', 'O', 'O')), (('She', 'smiles', '.'), ('O', 'O', 'O'))]
     """
     text = document.text

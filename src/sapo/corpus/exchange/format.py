@@ -10,7 +10,6 @@ import numpy as np
 
 from sapo.corpus.blocks import Block, Sentence, block_from_sentences
 from sapo.corpus.char_spans import CharSpan
-from sapo.corpus.exchange.cutting import Splitter, cut_text
 from sapo.corpus.exchange.documents import Cut, Document, cut_document
 from sapo.corpus.exchange.notices import Notices
 from sapo.corpus.files import show_path
@@ -19,6 +18,7 @@ from sapo.corpus.predictions import RankedTagging, TaggedSpan
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Ints, Longs
 from sapo.tags import Span, looks_like_spans
+from sapo.text import Splitter
 
 SENTENCES = 500  # in a block, if no document has more
 
@@ -61,7 +61,6 @@ class DocumentOrigin:
         check_span_labels(labels, self.tool)
 
     def texts(self) -> Sequence[str | None]:
-        """Return the running text of each sentence."""
         return [sentence.text for cut in self.cuts for sentence in cut.sentences]
 
     def other_lines(self) -> int:
@@ -99,10 +98,11 @@ class DocumentFormat:
         if columns is not None:
             raise SapoError(f"{name}: files of {self.tool} have no columns; leave their names out")
         notices = Notices(name)
+        splitter = splitter or Splitter()
         cuts: list[Cut] = []
         count = 0
         for document in self._read(Reading(path, labelled, label, notices)):
-            cuts.append(cut_document(document, labelled, notices, splitter or cut_text))
+            cuts.append(cut_document(document, labelled, notices, splitter))
             count += len(cuts[-1].sentences)
             if count >= SENTENCES:
                 yield self._block(cuts, name, labelled)

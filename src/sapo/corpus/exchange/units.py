@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 
 from sapo.corpus.char_spans import CharSpan
-from sapo.corpus.exchange.cutting import cut_text
+from sapo.text import Splitter
 
 
 def has_wide(text: str) -> bool:
@@ -45,7 +45,7 @@ def counted_by_browser(text: str, spans: Sequence[CharSpan]) -> bool:
     """Return whether spans fit the tokens of a text better if a browser has counted them."""
     if not spans or not has_wide(text):
         return False
-    tokens = [token for sentence in cut_text(text) for token in sentence]
+    tokens = Splitter().tokens(text)
     borders = {start for start, _ in tokens}, {end for _, end in tokens}
 
     def fitting(listed: Sequence[CharSpan]) -> int:

@@ -1,0 +1,181 @@
+"""Column files and CoNLL-U in, sheets out. Lines that the ordinary reader refuses become findings.
+
+What is a token, a comment or the end of a sentence is the same as in kernels/scan.py. The layout is not: there the
+first line decides, here the majority, so that a strange first line is found.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sapo.check.finding import ERROR, WARNING, Finding, at_lines
+from sapo.check.sheet import Sheet
+from sapo.check.text import read_text
+from sapo.corpus import LABEL
+from sapo.corpus.columns import name_columns
+from sapo.corpus.conllu_places import COLUMNS, FEATS, Place, place_of
+from sapo.corpus.files import show_path
+
+BLANKS = " \t"
+SIZES = 5  # wrong numbers of columns that are told one by one
+DOCSTART = re.compile(r"-DOCSTART-(?:[ \t]|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the lines of a file are split into fields."""
+
+    columns: int
+    tabs: bool
+    conllu: bool = False
+
+    def split(self, line: str) -> list[str]:
+        """Return the fields of a line.
+
+        >>> Layout(3, tabs=False).split("a  DT\\tB-NP "), Layout(2, tabs=True).split("New York\\tB-LOC")
+        (['a', 'DT', 'B-NP'], ['New York', 'B-LOC'])
+        """
+        return line.split("\t") if self.tabs else [field for field in re.split("[ \t]+", line) if field]
+
+    def loosely(self, line: str) -> list[str] | None:
+        """Return the fields of a line with TABs and blanks mixed up, or None if their number is wrong anyway."""
+        fields = [field for field in re.split("[ \t]+", line) if field]
+        return fields if len(fields) == self.columns else None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that is not empty: a token, or a fault with `fields` of the wrong number."""
+
+    number: int
+    fields: list[str]
+    loose: bool = False  # split at TABs and blanks alike, because otherwise the number of fields is wrong
+
+
+def find_layout(lines: Sequence[str], conllu: bool) -> Layout:
+    """Return the layout that most lines have.
+
+    >>> find_layout(["word", "a DT B-NP", "dog NN I-NP"], conllu=False)
+    Layout(columns=3, tabs=False, conllu=False)
+    """
+    if conllu:
+        return Layout(len(COLUMNS), tabs=True, conllu=True)
+    tokens = [line for line in lines if line.strip(BLANKS) and not line.startswith("#") and not DOCSTART.match(line)]
+    tokens = tokens or [line for line in lines if line.strip(BLANKS)]
+    tabs = 2 * sum("\t" in line for line in tokens) > len(tokens)
+    sizes = Counter(len(Layout(0, tabs).split(line)) for line in tokens)
+    return Layout(max(sizes, key=lambda size: (sizes[size], size), default=0), tabs)
+
+
+def split_lines(lines: Sequence[str], layout: Layout) -> Iterator[Line | None]:
+    """Yield the tokens and faults, and None where a sentence may end."""
+    inside = False  # a sentence has begun
+    for number, line in enumerate(lines, 1):
+        fields = layout.split(line) if line.strip(BLANKS) else []
+        if not fields or DOCSTART.match(line):
+            inside = False
+            yield None
+        elif not _is_other(line, fields, layout, inside):
+            loose = layout.loosely(line) if len(fields) != layout.columns else None
+            inside = True
+            yield Line(number, loose or fields, loose is not None)
+
+
+def _is_other(line: str, fields: Sequence[str], layout: Layout, inside: bool) -> bool:
+    """Return whether a line is a comment, a multiword token or an empty node."""
+    if layout.conllu:
+        return line.startswith("#") or re.search(r"[-.]", fields[0]) is not None
+    if inside or not line.startswith("#"):
+        return False
+    return len(fields) != layout.columns or (len(fields) > 2 and fields[0] == "#" and fields[2] == "=")
+
+
+def read_lines(
+    path: str | Path, *, conllu: bool, label: str | None, columns: Sequence[str] | None, marks: frozenset[str]
+) -> Sheet:
+    """Read a column file or CoNLL-U. Raise SapoError if the file cannot be read, or the label names no column."""
+    name = show_path(path)
+    text, faults = read_text(path)
+    layout = find_layout(text, conllu)
+    rows: list[list[str]] = []
+    numbers, offsets, wrong, loose = list[int](), [0], list[Line](), list[int]()
+    for line in split_lines(text, layout):
+        if line is None:
+            if offsets[-1] < len(rows):
+                offsets.append(len(rows))
+        elif len(line.fields) == layout.columns:
+            rows.append(line.fields)
+            numbers.append(line.number)
+            if line.loose:
+                loose.append(line.number)
+        else:
+            wrong.append(line)
+    if offsets[-1] < len(rows):
+        offsets.append(len(rows))
+    faults += _faults(name, layout, text, wrong, loose)
+    values = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(layout.columns)]
+    if conllu:
+        named: dict[str, Sequence[str]] = {"word": values[1]}
+        named[LABEL] = _conllu_labels(values, place_of(label or "upos"))
+    elif layout.columns < 2 and label is None:
+        named = {"word": values[0]} if values else {}
+        if rows:
+            faults.append(_one_column(name, values[0]))
+    else:
+        named = dict(zip(name_columns(layout.columns, label, columns, True, name), values, strict=True))
+    sheet = Sheet(name, "conllu" if conllu else "columns", named, numbers, offsets, faults, marks)
+    if empty := sheet.value_lines(LABEL, {""}) if LABEL in named else []:
+        way_out = "is there a TAB too many? Otherwise give the label's column with --label"
+        faults.append(at_lines("empty-label", ERROR, name, "the label is empty", way_out, empty))
+    return sheet
+
+
+def _faults(
+    name: str, layout: Layout, lines: Sequence[str], wrong: Sequence[Line], loose: Sequence[int]
+) -> Iterator[Finding]:
+    what = "CoNLL-U has 10 columns" if layout.conllu else f"expected {layout.columns} columns, as most lines have"
+    by_size: dict[int, list[Line]] = {}
+    for line in wrong:
+        by_size.setdefault(len(line.fields), []).append(line)
+    if len(by_size) > SIZES:
+        sizes = f"{min(by_size)} to {max(by_size)}"
+        text = f"{what}, found {sizes} in {len(wrong):,} lines"
+        yield Finding("columns", ERROR, name, text, "does each line hold one token?", (wrong[0].number,))
+        by_size = {}
+    for size, group in by_size.items():
+        shown = lines[group[0].number - 1][:60]
+        message, way_out = f"{what}, found {size} ({shown!r})", "add the missing columns, or an empty line"
+        if size > layout.columns:
+            way_out = "remove the columns too many, or put TABs between columns if tokens hold blanks"
+        yield at_lines("columns", ERROR, name, message, way_out, (line.number for line in group))
+    if loose:
+        separators = ("TABs", "blanks") if layout.tabs else ("blanks", "TABs")
+        message = f"columns are separated by {separators[1]}, unlike most lines, which have {separators[0]}"
+        yield at_lines("separators", ERROR, name, message, "separate all columns by single TABs", loose)
+    elif not layout.tabs and not layout.conllu:
+        mixed = [number for number, line in enumerate(lines, 1) if "\t" in line.strip(BLANKS)]
+        if mixed:  # the ordinary reader takes TABs for blanks, unless the first line has one
+            severity = ERROR if mixed[0] == 1 else WARNING
+            message = "TABs between columns, where most lines have blanks"
+            yield at_lines("separators", severity, name, message, "separate all columns by single TABs", mixed)
+
+
+def _one_column(name: str, values: Sequence[str]) -> Finding:
+    for separator, what in ((",", "commas"), (";", "semicolons"), ("|", "bars"), ("/", "slashes")):
+        if 10 * sum(separator in value for value in values) > 9 * len(values):
+            text = f"has one column, with {what} in it"
+            return Finding("one-column", ERROR, name, text, f"put TABs in the place of the {what}")
+    return Finding("one-column", ERROR, name, "has one column", "a training file needs a word and a label on each line")
+
+
+def _conllu_labels(values: Sequence[list[str]], place: Place) -> list[str]:
+    if place.key is not None:
+        pattern = re.compile(rf"(?:^|\|){re.escape(place.key)}=([^|]*)")
+        found = map(pattern.search, values[FEATS])
+        return [match[1] if match else "_" for match in found]
+    if place.whole_feats and place.first != FEATS:
+        join: Callable[[str, str], str] = "{}|{}".format
+        return list(map(join, values[place.first], values[FEATS]))
+    return values[place.first]

@@ -1,0 +1,44 @@
+"""sapo errors: show what a model gets wrong."""
+
+import json
+
+import click
+
+from sapo.cli.options import announce_compiling, format_option, label_option, refuse_same_file
+
+
+@click.command("errors")
+@click.argument("model")
+@click.argument("input")
+@click.option("--top", default=10, show_default=True, type=click.IntRange(1), help="How many of each kind to show.")
+@format_option
+@label_option
+@click.option("--html", metavar="PAGE", help="Write a page, too, with ten times as many.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs, with all mistakes.")
+def errors_command(
+    model: str, input: str, top: int, format: str | None, label: str | None, html: str | None, as_json: bool
+) -> None:
+    """Show what a model gets wrong.
+
+    sapo errors chunk.sapo test.txt
+
+    Tags INPUT, a labelled file, and shows wrong spans (or tokens) in context, grouped by kind, which labels are
+    confused, likely mistakes of the gold tags, and what the model is least sure of.
+    """
+    from sapo.corpus.files import check_writable, write_file
+    from sapo.render.errors import errors_text
+    from sapo.render.errors_page import errors_page
+    from sapo.review import find_errors
+    from sapo.tagger.tagger import Tagger
+
+    refuse_same_file({"the model": model, "the input": input}, {"--html": html})
+    if html is not None:
+        check_writable(html)
+    announce_compiling()
+    report = find_errors(Tagger.load(model), input, format=format, label=label)
+    if html is not None:
+        with write_file(html) as stream:
+            stream.write(errors_page(report, 10 * top).encode("utf-8", "replace"))
+    if html != "-":
+        shown = json.dumps(report.as_dict(), indent=2, ensure_ascii=False) if as_json else errors_text(report, top)
+        click.echo(shown)

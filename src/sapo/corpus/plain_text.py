@@ -1,0 +1,174 @@
+"""Plain text: cut into sentences and tokens when it is read; written as columns, one token a line.
+
+A block holds the sentences as records of JSONL, with their place in the file, so that `jsonl` can write it too:
+
+    {"text": "Anna sings.", "start": 120, "end": 131, "offsets": [[0, 4], [5, 10], [10, 11]]}
+"""
+
+import codecs
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sapo.corpus.blocks import Block, Sentence, block_from_sentences
+from sapo.corpus.fields import check_tag
+from sapo.corpus.files import check_utf8, read_chunks, show_path
+from sapo.corpus.json_records import Record
+from sapo.corpus.jsonl import JsonlOrigin
+from sapo.corpus.jsonl import sentences as sentences
+from sapo.corpus.predictions import RankedTagging, TaggedSpan, show, tag_notes, tagging_notes
+from sapo.errors import SapoError
+from sapo.kernels.types import Doubles, Ints
+from sapo.text import Offsets, Splitter, last_paragraph_end
+
+SENTENCES = 500  # in a block
+ENOUGH = 1 << 18  # characters of one paragraph that are cut before its end is read
+
+
+@dataclass(frozen=True, slots=True)
+class TextOrigin(JsonlOrigin):
+    """The origin of a block of text."""
+
+    def check_labels(self, labels: Sequence[str]) -> None:
+        for label in labels:
+            check_tag(label, tabs=True)
+
+
+def read_blocks(
+    path: str | Path,
+    *,
+    label: str | None = None,
+    columns: Sequence[str] | None = None,
+    labelled: bool = True,
+    splitter: Splitter | None = None,
+) -> Iterator[Block]:
+    """Read a text in blocks; `splitter` cuts it into sentences.
+
+    Offsets count characters from the start of the file, without a byte order mark.
+    """
+    name = show_path(path)
+    if labelled:
+        raise SapoError(f"{name}: text has no labels; give a column file, CoNLL-U or JSONL")
+    return text_blocks(_decoded(path, name), name, splitter or Splitter())
+
+
+def text_blocks(pieces: Iterable[str], name: str, splitter: Splitter) -> Iterator[Block]:
+    """Cut text that comes piece by piece into blocks of sentences. What is held of it has a bounded size."""
+    rest, start, line = "", 0, 1
+    enough = ENOUGH
+    for piece, final in itertools.chain(((piece, False) for piece in pieces), [("", True)]):
+        rest += piece
+        used = len(rest) if final else last_paragraph_end(rest)
+        found = splitter(rest[:used]) if used else []
+        if not used and len(rest) >= enough:
+            found = splitter(rest)
+            used = found.pop()[0][0] if found else len(rest)  # the last sentence may go on
+            enough = ENOUGH if used else 2 * len(rest)
+        at = 0
+        for first in range(0, len(found), SENTENCES):
+            records = []
+            for offsets in found[first : first + SENTENCES]:
+                line += rest.count("\n", at, offsets[0][0])
+                at = offsets[0][0]
+                records.append(_record(rest, offsets, start, line))
+            yield _block(records, name)
+        line += rest.count("\n", at, used)
+        start += used
+        rest = rest[used:]
+
+
+def _decoded(path: str | Path, name: str) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    line = 1
+    first = True
+    for chunk in itertools.chain(read_chunks(path), [b""]):
+        held, _ = decoder.getstate()
+        try:
+            text = decoder.decode(chunk, final=not chunk)
+        except UnicodeDecodeError:
+            check_utf8(held + chunk, name, line)
+            raise
+        line += text.count("\n")
+        if first and text:
+            text, first = text.removeprefix("\ufeff"), False
+        yield text
+
+
+def _record(text: str, offsets: Offsets, base: int, line: int) -> Record:
+    start, end = offsets[0][0], offsets[-1][1]
+    own = tuple([(first - start, last - start) for first, last in offsets])
+    words = tuple([text[first:last] for first, last in offsets])
+    piece = text[start:end]
+    values = {"text": piece, "start": base + start, "end": base + end, "offsets": own}
+    return Record(line, values, Sentence({"word": words}, text=piece, offsets=own))
+
+
+def _block(records: Sequence[Record], name: str) -> Block:
+    return block_from_sentences((record.sentence for record in records), name, TextOrigin(tuple(records)))
+
+
+def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
+    """Return a line for each token with its tag, and an empty line after each sentence."""
+    return _lines(block, [labels[tag] for tag in tags.tolist()])
+
+
+def with_marginals(block: Block, tags: Ints, marginal: Doubles, labels: Sequence[str]) -> bytes:
+    """Return the lines of `tagged` with the probability of each tag."""
+    notes = tag_notes(tags, marginal)
+    return _lines(block, [f"{labels[tag]}\t{note}" for tag, note in zip(tags.tolist(), notes, strict=True)])
+
+
+def with_spans(block: Block, tags: Ints, spans: Sequence[Sequence[TaggedSpan]], labels: Sequence[str]) -> bytes:
+    """Return a line for each span: its start and end in the file, its type, its probability, and its text."""
+    lines = []
+    for record, found in zip(_records(block), spans, strict=True):
+        offsets = record.sentence.offsets or ()
+        for span in found:
+            start, end = offsets[span.start][0], offsets[span.end - 1][1]
+            text = " ".join(record.values["text"][start:end].split())
+            at = record.values["start"]
+            lines.append(f"{at + start}\t{at + end}\t{span.type}\t{show(span.probability)}\t{text}\n")
+    return _encoded("".join(lines))
+
+
+def nbest(block: Block, taggings: Sequence[Sequence[RankedTagging]], labels: Sequence[str]) -> bytes:
+    """Return each sentence once for each of its taggings, best first, with their probabilities as comments."""
+    parts = []
+    for record, ranked in zip(_records(block), taggings, strict=True):
+        words = record.sentence.words
+        for notes, tagging in zip(tagging_notes(ranked), ranked, strict=True):
+            tags = [labels[tag] for tag in tagging.tags.tolist()]
+            rows = "".join(f"{word}\t{tag}\n" for word, tag in zip(words, tags, strict=True))
+            parts.append(f"{notes}{rows}\n")
+    return _encoded("".join(parts))
+
+
+def retagged(block: Block, sentences: Sequence[Sentence], **_: Any) -> bytes:
+    """Raise SapoError: a text has no tags to change."""
+    raise SapoError("text has no tags to convert; give another format with --to")
+
+
+def write_sentence(sentence: Sentence, **_: Any) -> str:
+    """Raise SapoError: text is only read."""
+    raise SapoError("text is a format to read only; write columns, conllu or jsonl")
+
+
+def _lines(block: Block, notes: Sequence[str]) -> bytes:
+    lines = []
+    at = 0
+    for record in _records(block):
+        for word in record.sentence.words:
+            lines.append(f"{word}\t{notes[at]}\n")
+            at += 1
+        lines.append("\n")
+    return _encoded("".join(lines))
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _records(block: Block) -> tuple[Record, ...]:
+    return block.origin_as(TextOrigin).records

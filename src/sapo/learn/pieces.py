@@ -1,0 +1,24 @@
+"""Cut sentences into pieces to learn from, other ones in each pass.
+
+A few candidates of a long sentence differ from each other in one or two places, so that a step learns from next to
+nothing. The candidates of each piece differ in this piece: together they stand for all combinations. Features still
+look at the whole sentence; only the step from one piece to the next is left out. After Sun (2014), "Structure
+regularization for structured prediction".
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from sapo.encode.encoded import EncodedCorpus
+
+CUTS = 1  # keeps the cuts of a pass apart from its order
+
+
+def cut(corpus: EncodedCorpus, length: int, seed: int, epoch: int) -> EncodedCorpus:
+    """Return the corpus with sentences cut at random into pieces of `length` tokens on average.
+
+    Each pass has its own generator, so that a resumed run cuts in the same places as one that never stopped.
+    """
+    rng = np.random.default_rng([seed, epoch, CUTS])
+    return replace(corpus, cuts=rng.random(corpus.tokens) * length < 1)

@@ -1,0 +1,162 @@
+"""A text in, its sentences out: lists of (start, end) of their tokens."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from sapo.errors import SapoError
+from sapo.text.ends import CLOSING, FINAL_ANYWHERE, default_ends, end_key, next_class
+from sapo.text.rules import Rules
+from sapo.text.tokens import Words
+
+Offsets = list[tuple[int, int]]
+LONGEST_CHUNK = 1000  # characters without a blank: more are no word, and are cut
+LONGEST_SENTENCE = 1000  # tokens: more are no sentence, and are cut, so that memory is bounded
+_CHUNK = re.compile(rf"\S{{1,{LONGEST_CHUNK}}}")
+_PARAGRAPH_END = re.compile(r"\n[^\S\n]*\n\s*|[\f\u2029]\s*")
+_REMEMBERED = 1 << 16  # chunks
+_REMEMBERED_SIZE = 40  # characters
+
+
+class _Chunk(NamedTuple):
+    """A text without blanks that was cut."""
+
+    tokens: tuple[tuple[int, int], ...]
+    first: str  # class of its first token
+    ends: str  # classes of tokens before which a sentence ends behind it
+    breaks: frozenset[int]  # sentences end behind these tokens, inside it
+
+
+class Splitter:
+    """Cuts text into sentences and tokens. Every character but blanks is in exactly one token.
+
+    A sentence ends at an empty line, and where the rules say.
+
+    >>> text = "Mr. Smith didn't pay. He left!"
+    >>> for sentence in Splitter()(text):
+    ...     print(*(text[start:end] for start, end in sentence))
+    Mr. Smith did n't pay .
+    He left !
+    """
+
+    def __init__(self, rules: Rules | None = None) -> None:
+        self.rules = rules or Rules()
+        self._words = Words(self.rules)
+        self._remembered: dict[str, _Chunk] = {}
+
+    def __call__(self, text: str) -> list[Offsets]:
+        """Return the sentences of a text."""
+        sentences: list[Offsets] = []
+        for start, end in _paragraphs(text):
+            sentences.extend(self._sentences(text, start, end))
+        return sentences
+
+    def tokens(self, text: str) -> Offsets:
+        """Return the tokens of a text that is one sentence."""
+        return [token for sentence in self(text) for token in sentence]
+
+    def _sentences(self, text: str, begin: int, end: int) -> Iterator[Offsets]:
+        remembered = self._remembered
+        sentence: Offsets = []
+        ends = ""
+        for match in _CHUNK.finditer(text, begin, end):
+            word = match[0]
+            start = match.start()
+            chunk = remembered.get(word) or self._cut(word)
+            if (ends and chunk[1] and chunk[1] in ends) or len(sentence) >= LONGEST_SENTENCE:
+                yield sentence
+                sentence = []
+            tokens = chunk[0]
+            if len(tokens) == 1:
+                sentence.append((start, start + len(word)))
+            elif not chunk[3]:
+                sentence += [(start + first, start + last) for first, last in tokens]
+            else:
+                for at, (first, last) in enumerate(tokens):
+                    sentence.append((start + first, start + last))
+                    if at in chunk[3]:
+                        yield sentence
+                        sentence = []
+            ends = chunk[2]
+        if sentence:
+            yield sentence
+
+    def _cut(self, word: str) -> _Chunk:
+        tokens = []
+        at = 0
+        for size in self._words.sizes(word):
+            tokens.append((at, at + size))
+            at += size
+        texts = [word[start:end] for start, end in tokens]
+        last = len(texts) - 1
+        while last > 0 and texts[last] in CLOSING:  # a quote or bracket behind the end belongs to the sentence
+            last -= 1
+        key = end_key(texts[last]) or texts[last]
+        ends = self.rules.ends.get(key, default_ends(key))
+        chunk = _Chunk(tuple(tokens), next_class(texts[0]), ends, _breaks(texts))
+        if len(word) <= _REMEMBERED_SIZE:
+            if len(self._remembered) >= _REMEMBERED:
+                self._remembered.clear()
+            self._remembered[word] = chunk
+        return chunk
+
+
+def checked_sentences(sentences: Any, text: str) -> list[Offsets]:
+    """Return sentences as a function of the user's own cut them, without empty ones.
+
+    Raises SapoError unless they are lists of (start, end), in the order of the text.
+
+    >>> checked_sentences([[(0, 2), (2, 3)]], "no!")
+    [[(0, 2), (2, 3)]]
+    """
+    found: list[Offsets] = []
+    last = 0
+    try:
+        for sentence in sentences:
+            offsets = [(int(start), int(end)) for start, end in sentence]
+            for start, end in offsets:
+                if not last <= start < end <= len(text):
+                    raise SapoError(
+                        f"the function that cuts text: token {start}:{end} is empty, begins before {last} or ends "
+                        f"behind {len(text)}; return (start, end) of each token in the order of the text"
+                    )
+                last = end
+            if offsets:
+                found.append(offsets)
+    except (TypeError, ValueError):
+        raise SapoError(
+            "the function that cuts text must return a list of sentences, each a list of (start, end) of its tokens"
+        ) from None
+    return found
+
+
+def last_paragraph_end(text: str) -> int:
+    """Return where the last paragraph of a text begins that may go on: what stands before it is whole.
+
+    >>> last_paragraph_end("a\\n\\nb\\n\\nc"), last_paragraph_end("a\\nb")
+    (6, 0)
+    """
+    end = 0
+    for match in _PARAGRAPH_END.finditer(text):
+        end = match.end()
+    return end
+
+
+def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for match in _PARAGRAPH_END.finditer(text):
+        yield start, match.start()
+        start = match.end()
+    yield start, len(text)
+
+
+def _breaks(tokens: list[str]) -> frozenset[int]:
+    """Return behind which tokens, but the last, a sentence ends that needs no blank."""
+    found = set()
+    for at, token in enumerate(tokens[:-1]):
+        if token[-1] in FINAL_ANYWHERE:
+            while at + 1 < len(tokens) and (tokens[at + 1] in CLOSING or tokens[at + 1][-1] in FINAL_ANYWHERE):
+                at += 1
+            if at + 1 < len(tokens):
+                found.add(at)
+    return frozenset(found)

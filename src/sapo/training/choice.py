@@ -1,0 +1,145 @@
+"""Choose the settings of SAPO from the data (docs/defaults.md).
+
+Pieces, averages and the fall of the rate suit all data alike. How boldly to learn does not: where entities are rare or
+never the same, large steps and a weak regulariser find more of them; where the same features mean many things, they
+overfit. So a part of the sentences is learned with the whole schedule, carefully, as usual and boldly, and the other
+sentences tell which is the best.
+"""
+
+import dataclasses
+import math
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.subset import subset
+from sapo.evaluate import Scores
+from sapo.kernels.types import Longs
+from sapo.learn import DevSet, Settings
+from sapo.learn.loop import LearnerPass, run_pass
+from sapo.training.data import TrainingData
+from sapo.training.label_lists import label_lists
+
+Say = Callable[[str], None]
+
+PIECE = 8  # tokens of a piece, on average
+AVERAGE = 0.5  # of the passes
+FALL = 0.1  # the rate of the last pass, as a share of the first
+# Rate and strength, from careful to bold; those in the middle are tried first.
+BOLDNESS = ((0.1, 3.0), (0.1, 1.0), (0.2, 0.3), (0.4, 0.03), (0.8, 0.01))
+USUAL = 2
+FEWEST, MOST = 20_000, 60_000  # tokens to try on
+SHARE = 8  # of larger sets of sentences a part of this size
+SMALL = 50_000  # tokens; a smaller set of sentences is divided twice
+SENTENCES = 40  # fewer are too few to tell anything
+BETTER = 0.25  # standard errors by which another choice must be better than the usual one
+
+
+def choose_settings(
+    learner: LearnerPass, data: TrainingData, settings: Settings, automatic: Collection[str], say: Say
+) -> Settings:
+    """Return the settings with those that are automatic chosen for this data. `say` tells the user what was chosen."""
+    rate, strength = BOLDNESS[USUAL]
+    l2 = settings.regulariser == "l2"
+    usual = {
+        "rate": rate,
+        "strength": strength if l2 else settings.strength,
+        "decay": max(FALL ** (1 / settings.epochs), 1e-30),
+        "piece": PIECE,
+        "average": AVERAGE,
+    }
+    settings = dataclasses.replace(settings, **{name: usual[name] for name in automatic})
+    free = [name for name in ("rate", "strength") if name in automatic]
+    if len(free) < 2 or settings.regulariser == "group-lasso" or not _can_be_tried(data.corpus):
+        return settings
+    trials = [
+        dataclasses.replace(settings, rate=rate, strength=strength if l2 else settings.strength, threads=1)
+        for rate, strength in BOLDNESS
+    ]
+    best = _best_of(learner, data, trials, say)
+    say(f"rate {best.rate}, strength {best.strength} (the best on held-out sentences)")
+    return dataclasses.replace(settings, rate=best.rate, strength=best.strength)
+
+
+def _can_be_tried(corpus: EncodedCorpus) -> bool:
+    """Return whether there are enough sentences to divide, and all their tags are known."""
+    return corpus.sentences >= SENTENCES and bool((corpus.gold >= 0).all())
+
+
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    train: EncodedCorpus
+    unseen: DevSet
+
+
+def _best_of(learner: LearnerPass, data: TrainingData, trials: list[Settings], say: Say) -> Settings:
+    """Return the best settings. The most careful and the boldest are tried only where this looks like the right way."""
+    folds = list(_folds(data, trials[0].seed))
+    say(f"trying how boldly to learn on {folds[0].train.sentences:,} of {data.corpus.sentences:,} sentences")
+    results: dict[int, list[Scores]] = {}
+
+    def try_out(number: int) -> list[Scores]:
+        return [_trial(learner, data, fold, trials[number]) for fold in folds]
+
+    def note(number: int, scores: list[Scores]) -> None:
+        results[number] = scores
+        say(f"  rate {trials[number].rate}, strength {trials[number].strength}: {100 * _mean(scores):.2f}")
+
+    middle = range(1, len(trials) - 1)
+    with ThreadPoolExecutor(min(len(middle), os.cpu_count() or 1)) as pool:
+        for number, scores in zip(middle, pool.map(try_out, middle), strict=True):
+            note(number, scores)
+    further = {middle[0]: 0, middle[-1]: len(trials) - 1}.get(_best(results))
+    if further is not None:
+        note(further, try_out(further))
+    return trials[_best(results)]
+
+
+def _mean(scores: list[Scores]) -> float:
+    return sum(score.main[1] for score in scores) / len(scores)
+
+
+def _best(results: Mapping[int, list[Scores]]) -> int:
+    """Return the number of the best result: the usual one, unless another is clearly better."""
+    means = {number: _mean(scores) for number, scores in results.items()}
+    best = max(means, key=means.__getitem__)
+    usual = means[USUAL]
+    events = sum(score.tokens if score.overall is None else score.overall.gold for score in results[USUAL])
+    error = math.sqrt(usual * (1 - usual) / max(1, events))
+    return best if means[best] > usual + BETTER * error else USUAL
+
+
+def _folds(data: TrainingData, seed: int) -> Iterator[_Fold]:
+    """Divide the sentences into some to learn from and some to tag. A dev set is there to be tagged."""
+    corpus = data.corpus
+    lengths = np.diff(corpus.offsets)
+    wanted = min(0.8 * corpus.tokens, max(FEWEST, min(MOST, corpus.tokens / SHARE)))
+    rng = np.random.default_rng([seed, corpus.sentences])
+    order = rng.permutation(corpus.sentences)
+    for _ in range(2 if corpus.tokens < SMALL else 1):
+        cut = int(np.searchsorted(np.cumsum(lengths[order]), wanted)) + 1
+        cut = min(max(1, cut), corpus.sentences - 1)
+        train = subset(corpus, np.sort(order[:cut]))
+        yield _Fold(train, data.dev or _unseen(data, np.sort(order[cut:])))
+        order = order[::-1]
+
+
+def _unseen(data: TrainingData, sentences: Longs) -> DevSet:
+    part = subset(data.corpus, sentences)
+    shown = data.gold.shown_places
+    if shown is not None:
+        part = dataclasses.replace(part, gold=shown[part.gold])
+    return DevSet(part, data.gold.outer, shown)
+
+
+def _trial(learner: LearnerPass, data: TrainingData, fold: _Fold, settings: Settings) -> Scores:
+    """Learn with the whole schedule, and tag the sentences that were not learned."""
+    weights = data.zero_weights(l1=settings.regulariser == "l1")
+    weights.lists = label_lists(data.corpus, len(data.labels), exact=settings.exact)
+    for epoch in range(1, settings.epochs + 1):
+        run_pass(learner, fold.train, settings, weights, epoch)
+    return fold.unseen.evaluate(weights.true_weights())

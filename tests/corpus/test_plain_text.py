@@ -1,0 +1,87 @@
+"""Plain text is read as a stream, with the same sentences and offsets as in one piece."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from sapo.corpus import plain_text, read, read_blocks
+from sapo.corpus.plain_text import text_blocks
+from sapo.errors import SapoError
+from sapo.text import Splitter
+
+PIECES = st.lists(
+    st.sampled_from(["Anna", " ", ". ", "\n", "\r\n", "\n\n", "He left.", "中。", "e.g. ", "!", "\u2029"])
+)
+
+
+def offsets(pieces: list[str]) -> list[list[tuple[int, int]]]:
+    found = []
+    for block in text_blocks(pieces, "a text", Splitter()):
+        for record in plain_text._records(block):
+            start = record.values["start"]
+            found.append([(start + a, start + b) for a, b in record.values["offsets"]])
+    return found
+
+
+@given(PIECES)
+@example(["He left", ".", " ", "She stayed.\n", "\n", "Yes."])
+def test_pieces_are_cut_as_the_whole(pieces: list[str]) -> None:
+    assert offsets(pieces) == Splitter()("".join(pieces))
+
+
+@given(PIECES)
+def test_pieces_of_a_long_paragraph_are_cut_as_the_whole(pieces: list[str]) -> None:
+    before, plain_text.ENOUGH = plain_text.ENOUGH, 10
+    try:
+        assert offsets(pieces) == Splitter()("".join(pieces))
+    finally:
+        plain_text.ENOUGH = before
+
+
+def test_what_is_held_of_a_giant_line_is_bounded() -> None:
+    sizes = []
+
+    class Watched(Splitter):
+        def __call__(self, text: str) -> list[list[tuple[int, int]]]:
+            sizes.append(len(text))
+            return super().__call__(text)
+
+    pieces = ("a dog barks and " * 1000 for _ in range(30))
+    tokens = sum(int(block.offsets[-1]) for block in text_blocks(pieces, "a text", Watched()))
+    assert tokens == 120_000
+    assert max(sizes) < 2 * plain_text.ENOUGH
+
+
+def test_blanks_are_no_text() -> None:
+    assert offsets([" " * plain_text.ENOUGH] * 3 + ["a"]) == [[(3 * plain_text.ENOUGH, 3 * plain_text.ENOUGH + 1)]]
+    assert offsets(["\n" * 5]) == offsets([]) == []
+
+
+def test_lines_and_words_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("\ufeffAnna sings.\r\nÖl, too.\n\nYes".encode())
+    block, last = read_blocks(path, format="text", labelled=False)
+    assert block.first_lines().tolist() == [1, 2]
+    assert last.first_lines().tolist() == [4]
+    assert block.place_of(4) == f"{path}:2"
+    assert [one.words for one in read(path, format="text", labelled=False)] == [
+        ("Anna", "sings", "."),
+        ("Öl", ",", "too", "."),
+        ("Yes",),
+    ]
+    assert plain_text.tagged(block, np.zeros(7, np.int32), ["X"]).decode().count("\tX\n") == 7
+
+
+def test_what_is_no_text_is_told_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"Anna sings.\n\nCaf\xe9\n")
+    with pytest.raises(SapoError, match=r"a\.txt:3: not UTF-8: byte 0xe9"):
+        list(read_blocks(path, format="text", labelled=False))
+    path.write_bytes("é".encode()[:1])
+    with pytest.raises(SapoError, match=r"a\.txt:1: not UTF-8"):
+        list(read_blocks(path, format="text", labelled=False))
+    with pytest.raises(SapoError, match="text has no labels"):
+        read_blocks(path, format="text")

@@ -1,0 +1,34 @@
+"""Every regulariser works as it comes: it loses little beside L2, and L1 leaves a sparser model."""
+
+import numpy as np
+import pytest
+
+import sapo
+from sapo.corpus.sample import COLUMNS, sample_path
+from sapo.tagger.tagger import Tagger
+
+
+def chunker(regulariser: str, seed: int) -> Tagger:
+    return sapo.train(
+        sample_path("train"), columns=COLUMNS, label="chunk", epochs=5, regulariser=regulariser, seed=seed
+    )
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, tuple[float, float]]:
+    """The mean F1 on the held-out part and the mean number of weights that are not 0, by regulariser."""
+    results = {}
+    for regulariser in ("l2", "l1", "group-lasso"):
+        taggers = [chunker(regulariser, seed) for seed in (0, 1)]
+        scores = [tagger.evaluate(sample_path("test")).main[1] for tagger in taggers]
+        results[regulariser] = 100 * np.mean(scores), np.mean([one.model.parameters.nonzero for one in taggers])
+    return results
+
+
+@pytest.mark.parametrize("regulariser", ["l1", "group-lasso"])
+def test_the_default_strength_costs_little(found: dict[str, tuple[float, float]], regulariser: str) -> None:
+    assert found[regulariser][0] > found["l2"][0] - 1.0
+
+
+def test_l1_leaves_a_sparser_model(found: dict[str, tuple[float, float]]) -> None:
+    assert found["l1"][1] < 0.7 * found["l2"][1]
