@@ -69,6 +69,10 @@ def test_every_command_takes_an_encoding(run: Run, tmp_path: Path) -> None:
     run("convert", path, out, "-q", *encoding)
     assert out.read_text(encoding="utf-8") == "Köln LOC\nist O\n"
     run("train", path, "--continue", model, "-o", model, "-q", *encoding)
+    assert f"{path}: 1 sentence, 2 tokens" in run("errors", model, path, *encoding).stdout
+    path.write_bytes("Köln B-LOC\nist O\nda o\n".encode("latin-1"))
+    run("check", path, "--fix", out, *encoding)
+    assert out.read_text(encoding="utf-8") == "Köln B-LOC\nist O\nda O\n"
 
 
 def test_tables_train_and_are_tagged(run: Run, export: Path, tmp_path: Path) -> None:
