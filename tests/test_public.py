@@ -41,8 +41,8 @@ def test_the_example_of_the_package_runs(tmp_path: Path) -> None:
 
 
 def test_all_mistakes_of_the_user_are_one_kind_of_error() -> None:
-    assert issubclass(sapo.SapoError, Exception)
-    assert not issubclass(sapo.SapoError, ValueError | OSError)
+    assert issubclass(sapo.SapoError, ValueError)  # as sklearn-crfsuite raises it
+    assert not issubclass(sapo.SapoError, OSError)
     with pytest.raises(sapo.SapoError, match="no such file"):
         sapo.train("no-such-file.txt")
     with pytest.raises(sapo.SapoError, match="no such file"):

@@ -4,8 +4,8 @@ import difflib
 from collections.abc import Iterable
 
 
-class SapoError(Exception):
-    """A mistake that the user can mend: says place, rule, value and the way out.
+class SapoError(ValueError):
+    """A mistake that the user can mend: says place, rule, value and the way out. Also a ValueError.
 
     >>> raise SapoError("train.txt:812: expected 3 columns, found 2 ('London JJ')")
     Traceback (most recent call last):

@@ -194,6 +194,6 @@ except SapoError as error:
         "SequenceLabeler has no parameter 'nn'; i",
         "this SequenceLabeler is not fitted yet; call fit first",
         "[['DT', 'NN']]",
-        "[['A', 'B']] CRF(max_iterations=5)",
+        "[list(['A', 'B'])] CRF(max_iterations=5)",
         "these metrics are those of scikit-learn; pip install 'sapo-nlp[sklearn]'",
     ]

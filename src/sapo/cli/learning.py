@@ -59,9 +59,22 @@ _OPTIONS = (
         help="shuffle the sentences before each pass, or draw with replacement.",
     ),
     click.option("--stop-ratio", type=float, help="Leave out taggings this many times less probable than the best."),
-    _option("--epochs", "-e", default=20, help="Passes over the training data, at most."),
-    _option("--patience", default=5, help="Passes without a better dev score before stopping."),
-    _option("--tolerance", default=1e-3, help="Stop when the objective changes less, relatively."),
+    click.option(
+        "--epochs",
+        "-e",
+        type=int,
+        help="Passes over the training data, at most.  [default: 15 for sapo, 500 for crf-lbfgs, else 20]",
+    ),
+    click.option(
+        "--patience",
+        type=int,
+        help="Passes without a better dev score before stopping.  [default: 5, 20 for crf-lbfgs]",
+    ),
+    click.option(
+        "--tolerance",
+        type=float,
+        help="Stop when the objective changes less, relatively.  [default: 0.001, 1e-5 for crf-lbfgs]",
+    ),
     click.option("--exact", is_flag=True, help="Look at all labels of every token, even if there are more than 100."),
     click.option(
         "--all-pairs",

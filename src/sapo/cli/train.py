@@ -53,7 +53,7 @@ PATH = click.Path(path_type=Path)
     show_default=True,
     metavar="NAME",
     help="sapo, crf, perceptron, mira or mira-nbest; each with -avg for weights averaged over all steps. "
-    "Networks: bilstm, bilstm-crf, bilstm-sapo, bilstm-perceptron.",
+    "crf-lbfgs: the CRF at its optimum. Networks: bilstm, bilstm-crf, bilstm-sapo, bilstm-perceptron.",
 )
 @learning_options
 @click.option("--checkpoint", type=PATH, help="Save the state of training here after each pass.")

@@ -138,6 +138,8 @@ def check_readable(path: str | Path) -> None:
             raise SapoError(f"{path}: is a directory, not a file")
     except FileNotFoundError:
         raise SapoError(f"{path}: no such file") from None
+    except SapoError:
+        raise
     except (OSError, ValueError) as error:
         raise SapoError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
 

@@ -36,6 +36,8 @@ class EncodedCorpus:
     )  # [sets, labels] gold is -1 where any tag will do, and -2 - s where one of allowed[s] will
     words: Ints = field(default_factory=_no_ints)  # [tokens] which word each is, -1 if unknown; empty where nobody asks
     cuts: Bools = field(default_factory=lambda: np.empty(0, np.bool_))  # [tokens] where pieces begin; empty: no pieces
+    zero_offsets: Longs = field(default_factory=lambda: np.zeros(1, np.int64))  # [tokens + 1]; [1] where none
+    zero_rows: Ints = field(default_factory=_no_ints)  # ready-made features of value 0: no score, but seen with a tag
 
     @property
     def sentences(self) -> int:

@@ -133,19 +133,19 @@ def _place(sentence: int, token: int) -> str:
 def _pairs(token: Token, place: str) -> Iterator[tuple[str, float]]:
     if isinstance(token, Mapping):
         for key, value in token.items():
-            yield from _pair(str(key), value, place)
+            yield from _pair(_text(key, place), value, place)
     elif isinstance(token, str) or not isinstance(token, Iterable):
         raise SapoError(f"{place}: expected a list or dictionary of features, found {token!r:.60}")
     else:
         for name in token:
-            if not isinstance(name, str):
+            if not isinstance(name, str | bytes):
                 raise SapoError(f"{place}: expected the name of a feature, found {name!r}")
-            yield name, 1.0
+            yield _text(name, place), 1.0
 
 
 def _pair(key: str, value: Any, place: str) -> Iterator[tuple[str, float]]:
-    if isinstance(value, str):
-        yield f"{key}:{value}", 1.0
+    if isinstance(value, str | bytes):
+        yield f"{key}:{_text(value, place)}", 1.0
     elif isinstance(value, Real | Decimal | np.bool_):
         try:
             number = float(value)
@@ -156,10 +156,20 @@ def _pair(key: str, value: Any, place: str) -> Iterator[tuple[str, float]]:
         yield key, number
     elif isinstance(value, Mapping):
         for inner, deeper in value.items():
-            for name, number in _pair(str(inner), deeper, place):
+            for name, number in _pair(_text(inner, place), deeper, place):
                 yield f"{key}:{name}", number
     elif isinstance(value, (list, tuple, set, frozenset)):
         for item in sorted(value, key=str) if isinstance(value, (set, frozenset)) else value:
-            yield f"{key}:{item}", 1.0
+            yield f"{key}:{_text(item, place)}", 1.0
     else:
         raise SapoError(f"{place}: feature {key!r} has the value {value!r}; use a string, a number or true/false")
+
+
+def _text(value: Any, place: str) -> str:
+    """Return a name or value as text; bytes are read as UTF-8, as python-crfsuite does."""
+    if not isinstance(value, bytes):
+        return str(value)
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        raise SapoError(f"{place}: feature {value!r:.60} is not UTF-8") from None

@@ -22,7 +22,7 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.feature_entries import Entries, Token
 from sapo.encode.strings import StringTable
 from sapo.errors import SapoError
-from sapo.kernels.types import Floats, Ints
+from sapo.kernels.types import Bools, Floats, Ints, Longs
 
 Sentences = Iterable[Sequence[Token]] | Block
 ROOM = 1000  # new features that a growing encoder has room for from the start
@@ -160,8 +160,12 @@ def build_from_batches(batches: Iterable[Sentences], *, min_count: int = 1) -> t
     name = np.empty(len(found), np.int64)
     name[feature] = np.arange(len(feature))
     encoder = FeatureEncoder(StringTable(entries.names[entry] for entry in name[order].tolist()))
-    values = np.array(entries.values, np.float32)
-    return encoder, _encoded(row_of[feature][numbers], values[numbers], per_token, per_sentence, None)
+    rows, values = row_of[feature][numbers], np.array(entries.values, np.float32)[numbers]
+    corpus = _encoded(rows, values, per_token, per_sentence, None)
+    zero = (rows >= 0) & (values == 0)
+    if not zero.any():
+        return encoder, corpus
+    return encoder, replace(corpus, zero_offsets=_counted(zero, per_token), zero_rows=rows[zero])
 
 
 def _read(entries: Entries, sentences: Sentences, first: int = 0) -> tuple[Ints, list[int], list[int]]:
@@ -182,13 +186,17 @@ def _encoded(
     rows: Ints, values: Floats, per_token: list[int], per_sentence: list[int], gold: Ints | None
 ) -> EncodedCorpus:
     kept = (rows >= 0) & (values != 0)
-    kept_so_far = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
-    ends = np.cumsum([0, *per_token], dtype=np.int64)
     values = values[kept]
     return EncodedCorpus(
         np.cumsum([0, *per_sentence], dtype=np.int64),
-        kept_so_far[ends],
+        _counted(kept, per_token),
         rows[kept],
         np.empty(0, np.float32) if (values == 1).all() else values,
         np.empty(0, np.int32) if gold is None else gold,
     )
+
+
+def _counted(chosen: Bools, per_token: list[int]) -> Longs:
+    """Return where each token's share of what is chosen begins, and where the last ends."""
+    so_far = np.concatenate([np.zeros(1, np.int64), np.cumsum(chosen)])
+    return so_far[np.cumsum([0, *per_token], dtype=np.int64)]

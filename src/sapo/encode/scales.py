@@ -22,7 +22,7 @@ def scales_of(corpus: EncodedCorpus, features: int) -> Floats:
     >>> scales_of(corpus, 2).tolist()
     [1.0, 0.03125]
     """
-    if not len(corpus.values):
+    if not len(corpus.values) or not features:
         return np.empty(0, np.float32)
     largest = np.zeros(features, np.float32)
     np.maximum.at(largest, corpus.rows, np.abs(corpus.values))

@@ -5,14 +5,14 @@ import math
 import numpy as np
 
 from sapo.kernels._jit import kernel
-from sapo.kernels.types import Doubles, Floats
+from sapo.kernels.types import Doubles, Reals
 
 WIDEST = 600.0  # exp(-600) is still a number, exp(-750) is 0
 SMALLEST = 1e-40  # of what is reached: another step of exp(-600) and it is still a number
 
 
 @kernel
-def row_spread(scores: Floats, rows: int) -> float:
+def row_spread(scores: Reals, rows: int) -> float:
     """How far the scores of one row are apart at most."""
     widest = 0.0
     for t in range(rows):
@@ -21,7 +21,7 @@ def row_spread(scores: Floats, rows: int) -> float:
 
 
 @kernel
-def step_spread(edge: Floats, T: int) -> float:
+def step_spread(edge: Reals, T: int) -> float:
     """How far the edges of one step are apart at most."""
     if edge.shape[0] == 1:
         return spread(edge[0])
@@ -32,7 +32,7 @@ def step_spread(edge: Floats, T: int) -> float:
 
 
 @kernel
-def spread(scores: Floats) -> float:
+def spread(scores: Reals) -> float:
     """How far scores are apart at most, those that are forbidden left out."""
     low = np.inf
     high = -np.inf
@@ -55,7 +55,7 @@ def log_add(a: float, b: float) -> float:
 
 @kernel
 def forward_backward_log(
-    node: Floats, edge: Floats, T: int, alpha: Doubles, beta: Doubles, marginal: Doubles, pairs: Doubles
+    node: Reals, edge: Reals, T: int, alpha: Doubles, beta: Doubles, marginal: Doubles, pairs: Doubles
 ) -> float:
     """The same in logarithms, for scores of any size; a constant is taken off each row, to keep all digits."""
     # alpha[t,y] = node[t,y] + log sum_p exp(alpha[t-1,p] + edge[t,p,y]), beta likewise from the end
@@ -120,8 +120,8 @@ def log_sum(row: Doubles) -> float:
 
 @kernel
 def forward_backward_scaled(
-    node: Floats,  # [T, L]
-    edge: Floats,  # [stages, L, L]
+    node: Reals,  # [T, L]
+    edge: Reals,  # [stages, L, L]
     T: int,
     alpha: Doubles,  # [T, L] work
     beta: Doubles,  # [T, L] work
@@ -213,8 +213,8 @@ def forward_backward_scaled(
 
 @kernel
 def forward_backward(
-    node: Floats,  # [T, L]
-    edge: Floats,  # [stages, L, L]
+    node: Reals,  # [T, L]
+    edge: Reals,  # [stages, L, L]
     T: int,
     alpha: Doubles,  # [T, L] work
     beta: Doubles,  # [T, L] work
@@ -228,8 +228,8 @@ def forward_backward(
 
 @kernel
 def forward_backward_logs(
-    node: Floats,  # [T, L]
-    edge: Floats,  # [stages, L, L]
+    node: Reals,  # [T, L]
+    edge: Reals,  # [stages, L, L]
     T: int,
     alpha: Doubles,  # [T, L] out: log of what leads to each node, itself counted; each row up to a constant
     beta: Doubles,  # [T, L] out: log of what follows each node that something leads to; each row up to a constant

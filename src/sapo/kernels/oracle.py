@@ -7,7 +7,7 @@ CRF learns all taggings that keep to the tags; learners that need one oracle tak
 import numpy as np
 
 from sapo.kernels._jit import kernel
-from sapo.kernels.types import Bools, Floats, Ints
+from sapo.kernels.types import Bools, Ints, Reals
 from sapo.kernels.viterbi import best_path, best_scores
 from sapo.kernels.workspace import Workspace
 
@@ -39,9 +39,9 @@ def allows(tag: int, y: int, allowed: Bools) -> bool:
 def bind(
     gold: Ints,  # [T]
     allowed: Bools,  # [sets, L]
-    node: Floats,  # [T, L]
+    node: Reals,  # [T, L]
     T: int,
-    bound: Floats,  # [T, L] out: node, and minus infinity where the gold tag is another
+    bound: Reals,  # [T, L] out: node, and minus infinity where the gold tag is another
 ) -> None:
     for t in range(T):
         for y in range(node.shape[1]):

@@ -5,7 +5,7 @@ into token t, as edge features make it, and edge[0] to nothing. edge_to[s, y, p]
 """
 
 from sapo.kernels._jit import kernel
-from sapo.kernels.types import Floats, Ints, Samples, TaggingWeights
+from sapo.kernels.types import Floats, Ints, Reals, Samples, TaggingWeights
 from sapo.kernels.weights import score_features
 
 
@@ -85,7 +85,7 @@ def fill_edges(
 
 
 @kernel
-def path_score(node: Floats, edge: Floats, path: Ints, T: int) -> float:
+def path_score(node: Reals, edge: Reals, path: Ints, T: int) -> float:
     """Sum of a tagging's nodes and edges, in double precision."""
     total = 0.0
     for t in range(T):

@@ -10,6 +10,7 @@ Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
+Reals = NDArray[np.float32] | NDArray[np.float64]  # compiled for each
 Bools = NDArray[np.bool_]
 Shorts = NDArray[np.uint16]
 
@@ -91,6 +92,31 @@ class Parts(NamedTuple):
     bans: Floats
     lists: Lists
     bound: bool
+
+
+class Flat(NamedTuple):
+    """Which place of a vector each weight has: those of features come first, then pairs of labels, then edge features.
+
+    Only what training shows has a weight (see learn/flat.py).
+    """
+
+    offsets: Longs  # [features + 1] the places of each feature
+    labels: Shorts  # [places of features] the label of each
+    edges: Longs  # [labels, labels] the place of each pair of labels; -1 where it has no weight
+    first_pair: int  # the first place of edge features
+    pair_offsets: Longs  # as in TaggingWeights
+    pair_codes: Ints
+    bans: Floats
+
+
+class OnlineRules(NamedTuple):
+    """How an online learner of kernels/online.py moves the weights."""
+
+    method: int  # PERCEPTRON, PASSIVE_AGGRESSIVE or AROW
+    slack: int  # passive aggressive: 0 goes all the way, 1 (PA-I) at most c, 2 (PA-II) less by 1 / 2c
+    c: float
+    by_errors: bool  # passive aggressive: the cost grows with the number of wrong labels
+    gamma: float  # AROW: how little a sentence may move the weights
 
 
 class Search(NamedTuple):

@@ -3,16 +3,16 @@
 import numpy as np
 
 from sapo.kernels._jit import kernel
-from sapo.kernels.types import Floats, Ints
+from sapo.kernels.types import Ints, Reals
 
 
 @kernel
 def best_scores(
-    node: Floats,  # [T, L]
-    edge: Floats,  # [stages, L, L]
+    node: Reals,  # [T, L]
+    edge: Reals,  # [stages, L, L]
     T: int,
-    best: Floats,  # [T, L] out
-    row: Floats,  # [L] work
+    best: Reals,  # [T, L] out
+    row: Reals,  # [L] work
 ) -> float:
     """Score of the best tagging of the first t + 1 tokens that ends in y, for every t < T and y.
 
@@ -54,7 +54,7 @@ def best_scores(
 
 
 @kernel
-def best_path(best: Floats, edge_to: Floats, T: int, path: Ints) -> None:
+def best_path(best: Reals, edge_to: Reals, T: int, path: Ints) -> None:
     """Walk back from the best end; edge_to[t, y, p] = edge[t, p, y] lies as it is read."""
     L = best.shape[1]
     top = 0

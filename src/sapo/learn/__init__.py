@@ -1,23 +1,31 @@
 """Learning: the shared loop, and one short file a learner."""
 
+from sapo.learn.batch_crf import BatchOptions
 from sapo.learn.groups import Groups, Lasso
-from sapo.learn.learners import LEARNERS, Learner
+from sapo.learn.learners import DEFAULTS, FLAT_LEARNERS, LEARNERS, Learner
 from sapo.learn.loop import DevSet, Observer, PassRecord, State, Stop, final_weights, learn
+from sapo.learn.online import OnlineOptions
 from sapo.learn.sapo import sapo_pass
 from sapo.learn.settings import CHOICES, Settings
+from sapo.learn.sgd import SgdOptions
 from sapo.learn.start_rate import start_rate
 from sapo.learn.weights import Weights
 
 __all__ = [
     "CHOICES",
+    "DEFAULTS",
+    "FLAT_LEARNERS",
     "LEARNERS",
+    "BatchOptions",
     "DevSet",
     "Groups",
     "Lasso",
     "Learner",
     "Observer",
+    "OnlineOptions",
     "PassRecord",
     "Settings",
+    "SgdOptions",
     "State",
     "Stop",
     "Weights",

@@ -1,6 +1,7 @@
 """The linear learners by name."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from sapo.learn.crf import crf_pass
 from sapo.learn.loop import LearnerPass
@@ -20,6 +21,21 @@ class Learner:
     n_best: bool = False  # it searches for n taggings
     all_labels: bool = False  # a step changes the weights of every label
 
+
+# Learners whose weights are one vector, each with the learner that goes on from its model with new sentences.
+FLAT_LEARNERS = {
+    "crf-lbfgs": "crf",
+    "crfsuite-l2sgd": "crf",
+    "crfsuite-ap": "perceptron",
+    "crfsuite-pa": "mira",
+    "crfsuite-arow": "mira",
+}
+# What is not given, where that differs from Settings: an iteration of L-BFGS does less than a pass of the others, and
+# 15 passes of SAPO with its automatic settings reach what 20 do.
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "sapo": {"epochs": 15},
+    "crf-lbfgs": {"epochs": 500, "patience": 20, "tolerance": 1e-5},
+}
 
 LEARNERS = {
     "sapo": Learner(threaded(sapo_pass), n_best=True),

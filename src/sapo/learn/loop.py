@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +70,13 @@ class PassCounts:
 
 
 class Learned(Protocol):
-    """What training changes: linear weights (learn/weights.py) or a network (neural/training.py)."""
+    """What training changes: linear weights (learn/weights.py and others) or a network (neural/training.py)."""
+
+    own_rules: ClassVar[bool]  # whether rate and regulariser of the settings do not hold, but rules of its own
+
+    @property
+    def converged(self) -> str:
+        """Why more passes would be of no use; empty if they may be."""
 
     def current(self) -> Parameters:
         """Return the weights for tagging, as they are after the last step."""
@@ -187,7 +193,8 @@ def learn(
     observers: Sequence[Observer] = (),
 ) -> Stop:
     """Train from `state` to the end, changing it in place; return why training stopped."""
-    settings.shrink_of(corpus.sentences)  # raises if L2 would flip the sign of the weights
+    if not state.weights.own_rules:
+        settings.shrink_of(corpus.sentences)  # raises if L2 would flip the sign of the weights
     try:
         while True:
             reason = _reason_to_stop(state, settings, dev)
@@ -339,6 +346,8 @@ def out_of_bounds(epoch: int, settings: Settings) -> SapoError:
 
 def _penalty(weights: Any, settings: Settings, groups: Groups | None, sentences: int) -> float:
     """Return the regulariser's part of the objective, per sample."""
+    if weights.own_rules:
+        return float(weights.penalty()) / sentences
     if settings.regulariser == "l2":
         return settings.strength / 2 * float(weights.squared_norm()) / sentences
     if settings.regulariser == "l1":
@@ -349,6 +358,8 @@ def _penalty(weights: Any, settings: Settings, groups: Groups | None, sentences:
 
 
 def _reason_to_stop(state: State, settings: Settings, dev: DevSet | None) -> str:
+    if state.weights.converged:
+        return str(state.weights.converged)
     if state.epoch >= settings.epochs:
         return f"all {settings.epochs} passes done"
     if dev is not None and state.epoch - state.best_epoch >= settings.patience:

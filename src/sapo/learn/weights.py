@@ -6,7 +6,7 @@ sum of w over all steps is clock * v - sums: exact, and paid for only where a we
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,9 @@ class Weights:
     edge_received: Floats = field(default_factory=_none)  # for L1; empty otherwise
     pair_received: Floats = field(default_factory=_none)
     lists: Lists = ALL_LABELS  # how many labels of a token are looked at
+
+    own_rules: ClassVar[bool] = False
+    converged: ClassVar[str] = ""
 
     @classmethod
     def zeros(

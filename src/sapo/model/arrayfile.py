@@ -93,6 +93,8 @@ def unpack_arrays(data: bytes | mmap.mmap, path: str | Path, what: str) -> tuple
         checksum = outer["checksum"]
         if not isinstance(header, dict):
             raise TypeError("header")
+    except SapoError:
+        raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         raise _bad(path, what, "its header is broken, or its end is missing") from None
     if checksum != _checksum(header, arrays):

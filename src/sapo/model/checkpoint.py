@@ -50,6 +50,8 @@ class Checkpoint(Observer):
             state.history = [PassRecord(**record) for record in header["history"]]
             state.best = state.weights.load(arrays, state.epoch)
             state.best_epoch = int(header["best_epoch"])
+        except SapoError:
+            raise
         except (KeyError, TypeError, ValueError) as error:
             raise SapoError(f"{self.path}: not {WHAT}: {error}") from None
 

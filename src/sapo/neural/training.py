@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -32,6 +33,9 @@ Arrays = dict[str, np.ndarray]
 
 class NetworkWeights:
     """A network in training, as a `sapo.learn.loop.Learned`: its weights, and its state for a checkpoint."""
+
+    own_rules: ClassVar[bool] = False
+    converged: ClassVar[str] = ""
 
     def __init__(self, encoder: NeuralEncoder, adam: Adam, bans: Floats) -> None:
         self.encoder, self.adam, self.bans = encoder, adam, bans

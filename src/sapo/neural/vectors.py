@@ -92,6 +92,8 @@ def _from_text(data: bytes, path: str | Path, first_line: int, header: tuple[int
             row = np.array([float(field) for field in fields[-width:]], np.float32)
             if len(fields) > width + 1:  # more numbers than the lines before, or a word with blanks?
                 _refuse_number(fields[-width - 1], place, width)
+        except SapoError:
+            raise
         except ValueError:
             raise SapoError(f"{place}: expected a word and {width} numbers, found {_shown(line)}") from None
         if not np.isfinite(row).all():

@@ -1,47 +1,19 @@
 """The arguments and methods of `sklearn_crfsuite.CRF`, implemented with the learners of sapo."""
 
-import math
 import warnings
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from sapo.errors import SapoError
-from sapo.learn import Settings
 from sapo.model import model_bytes
+from sapo.sklearn.crfsuite_log import TrainingLog
+from sapo.sklearn.crfsuite_plan import crfsuite_plan, find_learner, unused
+from sapo.sklearn.crfsuite_tagger import CrfsuiteTagger, state_weights, transition_weights
 from sapo.sklearn.fitted import FittedLabeler
 from sapo.sklearn.metrics import flat_accuracy_score
 from sapo.sklearn.sequences import Label, LabelledSequences
-from sapo.training.plan import LabelOptions, Plan
-
-# For each algorithm the learner that replaces it, and how they differ.
-LEARNERS = {
-    "lbfgs": ("crf", "the same model and objective, c1 |w| + c2 |w|^2, by stochastic gradient instead of L-BFGS"),
-    "l2sgd": ("crf", "the same model, objective and kind of method; the start rate is calibrated in another way"),
-    "ap": ("perceptron-avg", "the same method"),
-    "pa": ("mira-avg", "1-best MIRA, which is passive aggressive with the number of wrong labels as the cost"),
-    "arow": ("mira-avg", "there is no AROW here; 1-best MIRA is the nearest"),
-}
-PASSES = 30  # maximum; a pass of a stochastic method does more than an iteration of L-BFGS
-WITHOUT_MEANING = (
-    "num_memories",
-    "epsilon",
-    "period",
-    "delta",
-    "linesearch",
-    "max_linesearch",
-    "calibration_eta",
-    "calibration_rate",
-    "calibration_samples",
-    "calibration_candidates",
-    "calibration_max_trials",
-    "pa_type",
-    "c",
-    "error_sensitive",
-    "variance",
-    "gamma",
-    "trainer_cls",
-)
+from sapo.tagger import Tagger
 
 
 class CRF(FittedLabeler):
@@ -54,7 +26,7 @@ class CRF(FittedLabeler):
     """
 
     note_: str  # which learner replaced the algorithm, and how they differ
-    training_log_: list[dict[str, Any]]
+    training_log_: TrainingLog | None = None
 
     def __init__(
         self,
@@ -117,101 +89,100 @@ class CRF(FittedLabeler):
         self.trainer_cls = trainer_cls
 
     def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None) -> Self:
-        """Train a model on sequences X with labels y. With a dev set, keep the pass that scores best on it."""
-        learner, self.note_ = self._learner()
-        self._warn()
-        settings, l1_ratio = self._settings(learner)
+        """Train a model on sequences X with labels y. With a dev set, keep the iteration that scores best on it."""
+        algorithm, self.note_ = find_learner(self.algorithm)
+        arguments = self.get_params()
+        if given := unused(algorithm, arguments):
+            warnings.warn(f"these arguments have no effect with {algorithm!r}: {', '.join(given)}", stacklevel=2)
         pairs, kind = self._pairs(X, y)
-        plan = Plan(
-            data=pairs,
-            dev=self._dev_pairs(X_dev, y_dev, kind),
-            min_count=max(1, math.ceil(_strength("min_freq", self.min_freq, 0.0))),
-            labels=LabelOptions(constraints=False),  # CRFsuite forbids nothing
-            learner=learner,
-            settings=settings,
-            l1_ratio=l1_ratio,
-        )
-        outcome = self._train(plan, kind)
-        self.training_log_ = self.history_
-        if self.verbose:
-            for record in outcome.history:
-                print(f"pass {record.epoch}  objective {record.objective:.4f}  seconds {record.seconds:.2f}")
+        plan = crfsuite_plan(algorithm, arguments, pairs, self._dev_pairs(X_dev, y_dev, kind))
+        log = TrainingLog(len(pairs), verbose=self.verbose)
+        outcome = self._train(plan, kind, [log])
+        self.training_log_ = log
         if self.model_filename is not None:
             outcome.tagger.save(self.model_filename)
         return self
 
+    def predict(self, X: Any) -> Any:
+        """Return the labels of each sequence: an array of lists."""
+        return _array(super().predict(X))
+
+    def predict_marginals(self, X: Any) -> Any:
+        """Return the probability of each label, for each token of each sequence: an array of lists of dictionaries."""
+        return _array(super().predict_marginals(X))
+
     def predict_single(self, xseq: Any) -> list[Label]:
         """Return the labels of one sequence."""
-        return self.predict([xseq])[0]
+        found: list[Label] = self.predict([xseq])[0]
+        return found
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[Label, float]]:
         """Return the probability of each label, for each token of one sequence."""
-        return self.predict_marginals([xseq])[0]
+        found: list[dict[Label, float]] = self.predict_marginals([xseq])[0]
+        return found
 
     def score(self, X: Any, y: Any) -> float:
         """Return the share of tokens with the correct label, as sklearn-crfsuite does."""
         return flat_accuracy_score(y, self.predict(X))
 
     @property
-    def size_(self) -> int:
+    def tagger_(self) -> Any:
+        """The model with the methods of `pycrfsuite.Tagger`; None before `fit`, as are the following."""
+        if not self.__sklearn_is_fitted__():
+            return None
+        return CrfsuiteTagger(self._trained(), self._tokens, self._labels)
+
+    @property
+    def classes_(self) -> Any:
+        """All labels."""
+        return self._labels(self._trained().labels) if self.__sklearn_is_fitted__() else None
+
+    @classes_.setter
+    def classes_(self, labels: Any) -> None:
+        """Leave it to the tagger: that may come from a file, too."""
+
+    @property
+    def size_(self) -> int | None:
         """The size of the model file in bytes."""
-        return len(model_bytes(self.tagger_.model))
+        return len(model_bytes(self._trained().model)) if self.__sklearn_is_fitted__() else None
 
     @property
-    def num_attributes_(self) -> int:
+    def num_attributes_(self) -> int | None:
         """The number of features."""
-        return self.tagger_.model.encoder.features
+        return self._trained().model.encoder.features if self.__sklearn_is_fitted__() else None
 
     @property
-    def attributes_(self) -> list[str]:
+    def attributes_(self) -> list[str] | None:
         """The names of all features."""
-        return self.tagger_.model.encoder.feature_names(range(self.num_attributes_))
+        if not self.__sklearn_is_fitted__():
+            return None
+        encoder = self._trained().model.encoder
+        return encoder.feature_names(range(encoder.features))
 
     @property
-    def state_features_(self) -> dict[tuple[str, Label], float]:
+    def state_features_(self) -> dict[tuple[str, Label], float] | None:
         """The weights that are not 0, by feature and label."""
-        counts, columns, values = self.tagger_.model.parameters.rows.entries()
-        names, labels = self.attributes_, self._labels(self.tagger_.labels)
-        rows = np.repeat(np.arange(len(counts)), counts)
-        return {
-            (names[row], labels[column]): value
-            for row, column, value in zip(rows.tolist(), columns.tolist(), values.tolist(), strict=True)
-        }
+        names = self.attributes_
+        return None if names is None else state_weights(self._trained().model.parameters, names, self.classes_)
 
     @property
-    def transition_features_(self) -> dict[tuple[Label, Label], float]:
+    def transition_features_(self) -> dict[tuple[Label, Label], float] | None:
         """The transition weights that are not 0, by label and next label."""
-        labels, edges = self._labels(self.tagger_.labels), self.tagger_.model.parameters.edges
-        return {(labels[p], labels[y]): float(edges[p, y]) for p, y in np.argwhere(edges).tolist()}
+        labels = self.classes_
+        return None if labels is None else transition_weights(self._trained().model.parameters, labels)
 
-    def _learner(self) -> tuple[str, str]:
-        algorithm = self.algorithm or "lbfgs"
-        if algorithm not in LEARNERS:
-            raise SapoError(f"algorithm must be one of {', '.join(LEARNERS)}, not {algorithm!r}")
-        learner, note = LEARNERS[algorithm]
-        if algorithm == "pa" and self.averaging is not None and not self.averaging:
-            learner = "mira"
-        return learner, f"{algorithm} became {learner}: {note}"
+    def __sklearn_is_fitted__(self) -> bool:
+        return super().__sklearn_is_fitted__() or self._file() is not None
 
-    def _settings(self, learner: str) -> tuple[Settings, float]:
-        """Return the settings, and the strength of L1 as a fraction of the strength of L2."""
-        wanted = PASSES if self.max_iterations is None else self.max_iterations
-        epochs = (
-            min(wanted, PASSES) if isinstance(wanted, int | np.integer) else wanted
-        )  # Settings raises an error for other types
-        if learner != "crf":
-            return Settings(epochs=epochs), 0.0
-        c1 = _strength("c1", self.c1, 0.0) if self.algorithm != "l2sgd" else 0.0
-        c2 = _strength("c2", self.c2, 1.0)
-        if c2 == 0:
-            return Settings(epochs=epochs, regulariser="l1" if c1 else "none", strength=c1), 0.0
-        # CRFsuite's c2 |w|^2 is strength / 2 |w|^2 here
-        return Settings(epochs=epochs, strength=2 * c2), c1 / (2 * c2)
+    def _file(self) -> Path | None:
+        """Return the model file, if it is there already: then nothing need be fitted."""
+        path = None if self.model_filename is None else Path(self.model_filename)
+        return path if path is not None and path.exists() else None
 
-    def _warn(self) -> None:
-        given = [name for name in WITHOUT_MEANING if getattr(self, name) is not None]
-        if given:
-            warnings.warn(f"these arguments of CRFsuite have no meaning here: {', '.join(given)}", stacklevel=3)
+    def _trained(self) -> Tagger:
+        if "_tagger" not in vars(self) and (file := self._file()) is not None:
+            self._tagger, self._kind = Tagger.load(file), str
+        return super()._trained()
 
     def _pairs(self, X: Any, y: Any, names: tuple[str, str] = ("X", "y")) -> tuple[LabelledSequences, type[Label]]:
         pairs, kind = super()._pairs(X, y, names)
@@ -228,9 +199,8 @@ def _features(sequences: list[list[Any]]) -> list[list[Any]]:
     return sequences
 
 
-def _strength(name: str, value: float | None, default: float) -> float:
-    if value is None:
-        return default
-    if not (isinstance(value, int | float | np.number) and 0 <= value < math.inf):
-        raise SapoError(f"{name} must be a finite number, 0 or more, not {value!r}")
-    return float(value)
+def _array(sequences: list[Any]) -> Any:
+    """Return an array of lists; one dimension, even where all are of one length, so that folds can be joined."""
+    found = np.empty(len(sequences), object)
+    found[:] = sequences
+    return found

@@ -13,6 +13,7 @@ import numpy as np
 from sapo.corpus.predictions import TaggedSpan
 from sapo.errors import SapoError
 from sapo.evaluate import Scores, score
+from sapo.learn import Observer
 from sapo.model import model_bytes, model_from_bytes
 from sapo.sklearn.base import Estimator, NotFittedError
 from sapo.sklearn.sequences import Label, LabelledSequences, labelled_pairs, token_sequences
@@ -34,7 +35,10 @@ class FittedLabeler(Estimator):
 
     @property
     def tagger_(self) -> Tagger:
-        """The trained `sapo.Tagger`. Raise NotFittedError before `fit`."""
+        """The trained `sapo.Tagger`; after `partial_fit` it is live. Raise NotFittedError before `fit`."""
+        return self._trained()
+
+    def _trained(self) -> Tagger:
         tagger: Tagger | None = vars(self).get("_tagger")
         if tagger is None:
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
@@ -45,12 +49,12 @@ class FittedLabeler(Estimator):
 
     def predict(self, X: Any) -> list[list[Label]]:
         """Return the labels of each sequence."""
-        tagger = self.tagger_
+        tagger = self._trained()
         return [self._labels(tags) for tags in tagger.tag_many(self._tokens(X))]
 
     def predict_marginals(self, X: Any) -> list[list[dict[Label, float]]]:
         """Return the probability of each label over all taggings, for each token."""
-        tagger = self.tagger_
+        tagger = self._trained()
         names = self._labels(tagger.labels)
         unseen = dict.fromkeys(self.classes_, 0.0)
         return [
@@ -60,7 +64,7 @@ class FittedLabeler(Estimator):
 
     def predict_nbest(self, X: Any, n: int = 5) -> list[list[Tagging]]:
         """Return the n best taggings of each sequence, best first, with their probabilities (see `sapo.Tagging`)."""
-        tagger = self.tagger_
+        tagger = self._trained()
         return self._one_by_one(X, lambda tokens: [self._with_labels(found) for found in tagger.nbest(tokens, n)])
 
     def predict_spans(self, X: Any) -> list[list[TaggedSpan]]:
@@ -68,14 +72,14 @@ class FittedLabeler(Estimator):
 
         Raises SapoError if the labels do not mark spans.
         """
-        tagger = self.tagger_
+        tagger = self._trained()
         if not looks_like_spans(tagger.labels):
             raise SapoError(f"these labels mark no spans, as B-X, I-X and O do: {', '.join(tagger.labels)[:60]}")
         return self._one_by_one(X, tagger.spans)
 
     def evaluate(self, X: Any, y: Any) -> Scores:
         """Return all scores: of tokens, of sequences and, if the labels mark spans, of spans."""
-        tagger = self.tagger_
+        tagger = self._trained()
         pairs, kind = self._pairs(X, y)
         self._check_kind(kind)
         labels = {name: number for number, name in enumerate(tagger.labels)}
@@ -85,8 +89,8 @@ class FittedLabeler(Estimator):
         offsets = np.cumsum([0, *(len(tags) for _, tags in pairs)], dtype=np.int64)
         return score(list(labels), np.array(gold, np.int32), np.array(found, np.int32), offsets)
 
-    def _train(self, plan: Plan, kind: type[Label]) -> Outcome:
-        outcome = start(plan).finish()
+    def _train(self, plan: Plan, kind: type[Label], observers: Sequence[Observer] = ()) -> Outcome:
+        outcome = start(plan).finish(observers)
         if outcome.stop.interrupted:  # a parameter search must not treat this as a result
             raise KeyboardInterrupt
         self._tagger = outcome.tagger

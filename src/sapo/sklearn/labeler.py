@@ -22,8 +22,8 @@ class SequenceLabeler(FittedLabeler):
     """A sequence labeler for scikit-learn.
 
     The parameters are those of `sapo.train`. `template` is a preset or a template file that turns words into features;
-    `columns` names the columns of tokens that are tuples; `learner` and the following ones are as in `sapo.Settings`. A
-    rate of 'auto' is calibrated on the data, and a strength of None is the default of the regulariser. `random_state`
+    `columns` names the columns of tokens that are tuples; `learner` and the following ones are as in `sapo.Settings`.
+    What is 'auto' or None is chosen from the data, or is the default of the learner (docs/defaults.md). `random_state`
     is an integer, or a NumPy generator that draws one.
 
     Taggings follow the tag scheme of the data (`constraints`) and the `rules`; `scheme` learns the labels in another
@@ -54,9 +54,9 @@ class SequenceLabeler(FittedLabeler):
         piece: int | str = AUTO,
         average: float | str = AUTO,
         stop_ratio: float = math.inf,
-        epochs: int = 20,
-        patience: int = 5,
-        tolerance: float = 1e-3,
+        epochs: int | None = None,
+        patience: int | None = None,
+        tolerance: float | None = None,
         search: str = "topn",
         width: int = 50,
         regulariser: str = "l2",
@@ -153,10 +153,8 @@ class SequenceLabeler(FittedLabeler):
         """Return the F1 of spans, as conlleval counts it, if the labels mark spans; otherwise the token accuracy."""
         return self.evaluate(X, y).main[1]
 
-    @property
-    def tagger_(self) -> Tagger:
-        """The trained `sapo.Tagger`. Raise NotFittedError before `fit`."""
-        return self._trainer.tagger if "_trainer" in vars(self) else super().tagger_
+    def _trained(self) -> Tagger:
+        return self._trainer.tagger if "_trainer" in vars(self) else super()._trained()
 
     def _fit_pairs(
         self,

@@ -9,6 +9,7 @@ sentences tell which is the best.
 import dataclasses
 import math
 import os
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.subset import subset
 from sapo.evaluate import Scores
 from sapo.kernels.types import Longs
-from sapo.learn import DevSet, Settings
+from sapo.learn import DevSet, Observer, Settings
 from sapo.learn.loop import LearnerPass, run_pass
 from sapo.training.data import TrainingData
 from sapo.training.label_lists import label_lists
@@ -35,6 +36,7 @@ USUAL = 2
 FEWEST, MOST = 20_000, 60_000  # tokens to try on
 SHARE = 8  # of larger sets of sentences a part of this size
 SMALL = 50_000  # tokens; a smaller set of sentences is divided twice
+PASSES = 10  # of a trial, at most: enough to tell which is the best
 SENTENCES = 40  # fewer are too few to tell anything
 BETTER = 0.25  # standard errors by which another choice must be better than the usual one
 
@@ -48,7 +50,7 @@ def choose_settings(
     usual = {
         "rate": rate,
         "strength": strength if l2 else settings.strength,
-        "decay": max(FALL ** (1 / settings.epochs), 1e-30),
+        "decay": FALL ** (1 / settings.epochs),
         "piece": PIECE,
         "average": AVERAGE,
     }
@@ -60,6 +62,9 @@ def choose_settings(
         dataclasses.replace(settings, rate=rate, strength=strength if l2 else settings.strength, threads=1)
         for rate, strength in BOLDNESS
     ]
+    if settings.epochs > PASSES:  # the rate falls as far in the end
+        faster = settings.decay ** (settings.epochs / PASSES)
+        trials = [dataclasses.replace(trial, epochs=PASSES, decay=faster) for trial in trials]
     best = _best_of(learner, data, trials, say)
     say(f"rate {best.rate}, strength {best.strength} (the best on held-out sentences)")
     return dataclasses.replace(settings, rate=best.rate, strength=best.strength)
@@ -68,6 +73,17 @@ def choose_settings(
 def _can_be_tried(corpus: EncodedCorpus) -> bool:
     """Return whether there are enough sentences to divide, and all their tags are known."""
     return corpus.sentences >= SENTENCES and bool((corpus.gold >= 0).all())
+
+
+class _Halt(Observer):
+    """Ends all trials when one ends with an error."""
+
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+
+    def samples(self, epoch: int, done: int, of: int) -> None:
+        if self.asked.is_set():
+            raise KeyboardInterrupt
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +97,10 @@ def _best_of(learner: LearnerPass, data: TrainingData, trials: list[Settings], s
     folds = list(_folds(data, trials[0].seed))
     say(f"trying how boldly to learn on {folds[0].train.sentences:,} of {data.corpus.sentences:,} sentences")
     results: dict[int, list[Scores]] = {}
+    halt = _Halt()
 
     def try_out(number: int) -> list[Scores]:
-        return [_trial(learner, data, fold, trials[number]) for fold in folds]
+        return [_trial(learner, data, fold, trials[number], halt) for fold in folds]
 
     def note(number: int, scores: list[Scores]) -> None:
         results[number] = scores
@@ -91,8 +108,12 @@ def _best_of(learner: LearnerPass, data: TrainingData, trials: list[Settings], s
 
     middle = range(1, len(trials) - 1)
     with ThreadPoolExecutor(min(len(middle), os.cpu_count() or 1)) as pool:
-        for number, scores in zip(middle, pool.map(try_out, middle), strict=True):
-            note(number, scores)
+        try:
+            for number, scores in zip(middle, pool.map(try_out, middle), strict=True):
+                note(number, scores)
+        except BaseException:  # Ctrl-C reaches this thread alone
+            halt.asked.set()
+            raise
     further = {middle[0]: 0, middle[-1]: len(trials) - 1}.get(_best(results))
     if further is not None:
         note(further, try_out(further))
@@ -136,10 +157,10 @@ def _unseen(data: TrainingData, sentences: Longs) -> DevSet:
     return DevSet(part, data.gold.outer, shown)
 
 
-def _trial(learner: LearnerPass, data: TrainingData, fold: _Fold, settings: Settings) -> Scores:
+def _trial(learner: LearnerPass, data: TrainingData, fold: _Fold, settings: Settings, halt: Observer) -> Scores:
     """Learn with the whole schedule, and tag the sentences that were not learned."""
     weights = data.zero_weights(l1=settings.regulariser == "l1")
     weights.lists = label_lists(data.corpus, len(data.labels), exact=settings.exact)
     for epoch in range(1, settings.epochs + 1):
-        run_pass(learner, fold.train, settings, weights, epoch)
+        run_pass(learner, fold.train, settings, weights, epoch, observers=[halt])
     return fold.unseen.evaluate(weights.true_weights())

@@ -24,7 +24,7 @@ from sapo.encode.strings import StringTable, label_ids
 from sapo.encode.template import parse_templates
 from sapo.errors import SapoError
 from sapo.kernels.types import Bools, Floats, Ints
-from sapo.learn import DevSet, Weights
+from sapo.learn import FLAT_LEARNERS, DevSet, Weights
 from sapo.neural.options import Texts
 from sapo.tags import Notation, looks_like_spans, notation_of, refuse_missing
 from sapo.text import Evidence, Rules, rules_of
@@ -187,12 +187,17 @@ def _encode_features(plan: Plan, listed: list[Any], counted: Bools | None) -> Tr
     table = StringTable()
     ids = table.add([tag for sentence in tags for tag in sentence])
     encoder, corpus = build_feature_encoder(tokens, ids, min_count=plan.min_count)
-    scales = scales_of(corpus, encoder.features)
+    scales = _scales(plan, corpus, encoder)
     gold = make_gold(table.strings(), scaled(corpus, scales), plan.labels)
     dev = None if plan.dev is None else _feature_dev_set(encoder, plan.dev, gold, plan.labels.marks)
     if dev is not None:
         dev = replace(dev, corpus=scaled(dev.corpus, scales))
     return TrainingData(encoder, gold, {}, "ready-made features", dev, plan.labels.missing, scales=scales)
+
+
+def _scales(plan: Plan, corpus: EncodedCorpus, encoder: FeatureEncoder) -> Floats:
+    # a batch learner finds the same optimum in any case, and its regulariser means the values as they are
+    return scales_of(corpus, 0 if plan.learner in FLAT_LEARNERS else encoder.features)
 
 
 def _encode_feature_blocks(plan: Plan, data: Source, given: Labelled, reading: dict[str, Any]) -> TrainingData:
@@ -203,7 +208,7 @@ def _encode_feature_blocks(plan: Plan, data: Source, given: Labelled, reading: d
     table = StringTable()
     numbers = [np.empty(0, np.int32)]
     encoder, corpus = build_from_batches(_numbered(given.blocks, table, numbers), min_count=plan.min_count)
-    scales = scales_of(corpus, encoder.features)
+    scales = _scales(plan, corpus, encoder)
     gold = make_gold(table.strings(), scaled(replace(corpus, gold=np.concatenate(numbers)), scales), plan.labels)
     dev_set = None
     if plan.dev is not None:

@@ -8,12 +8,13 @@ from typing import Any, Protocol
 from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.interface import Encoder
 from sapo.errors import SapoError
-from sapo.learn import LEARNERS, DevSet, Groups, Lasso, Learner, Settings, start_rate
+from sapo.learn import FLAT_LEARNERS, LEARNERS, DevSet, Groups, Lasso, Learner, Settings, start_rate
 from sapo.learn.loop import LearnerPass
 from sapo.learn.settings import AUTO
 from sapo.neural.options import LAYERS, RATE, NeuralOptions, need_torch
 from sapo.training.choice import Say, choose_settings
 from sapo.training.data import TrainingData
+from sapo.training.flat import BEGINNINGS
 from sapo.training.label_lists import label_lists
 from sapo.training.plan import Plan, check_learner
 
@@ -98,6 +99,31 @@ class Linear:
 
 
 @dataclass(frozen=True, slots=True)
+class Flat:
+    """A linear learner whose weights are one vector: `crf-lbfgs`, and those of CRFsuite."""
+
+    name: str
+    reads_texts: bool = False
+
+    def check(self) -> None:
+        pass
+
+    def rate(self, data: TrainingData, settings: Settings) -> float:
+        return settings.rate
+
+    def choose(self, data: TrainingData, settings: Settings, automatic: Collection[str], say: Say) -> Settings:
+        return settings
+
+    def begin(self, plan: Plan, data: TrainingData, settings: Settings) -> Beginning:
+        encoder, labels = data.encoder, data.labels
+        one_pass, weights, names = BEGINNINGS[self.name](plan, data, settings)
+        n = Settings().n if settings.n == AUTO else settings.n
+        settings = dataclasses.replace(settings, n=n, tolerance=0.0)  # the weights tell when to stop
+        names = [self.name, f"transitions {encoder.transitions}", *names, *labels, str(data.gold.constraints)]
+        return Beginning(one_pass, weights, settings, data.dev, encoder, None, names, settings.as_json())
+
+
+@dataclass(frozen=True, slots=True)
 class Neural:
     """A neural learner. PyTorch is imported when training begins."""
 
@@ -146,4 +172,6 @@ class Neural:
 def find_system(name: str) -> System:
     """Return the learner of this name, linear or neural. Raise SapoError if there is none."""
     check_learner(name)
+    if name in FLAT_LEARNERS:
+        return Flat(name)
     return Neural(name) if name in LAYERS else Linear(name, LEARNERS[name])

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack
 
 from sapo.corpus.labelled import Source
 from sapo.errors import SapoError, did_you_mean
-from sapo.learn import LEARNERS, Settings
+from sapo.learn import DEFAULTS, FLAT_LEARNERS, LEARNERS, BatchOptions, OnlineOptions, Settings, SgdOptions
 from sapo.learn.settings import AUTO
 from sapo.neural.options import LAYERS, OPTION_NAMES, NeuralOptions
 from sapo.tags.missing import MISSING
@@ -47,9 +47,9 @@ class LearningOptions(TypedDict, total=False):
     rate: float | str
     decay: float | str
     stop_ratio: float
-    epochs: int
-    patience: int
-    tolerance: float
+    epochs: int | None
+    patience: int | None
+    tolerance: float | None
     seed: int
     search: str
     width: int
@@ -124,6 +124,9 @@ class Plan:
     settings: Settings = field(default_factory=Settings)
     automatic: frozenset[str] = frozenset()  # settings to choose from the data
     network: NeuralOptions | None = None  # for a neural learner
+    batch: BatchOptions | None = None  # for crf-lbfgs
+    sgd: SgdOptions | None = None  # for crfsuite-l2sgd
+    online: OnlineOptions | None = None  # for crfsuite-ap, crfsuite-pa and crfsuite-arow
     l1_ratio: float = 0.0  # elastic net: add L1, with this fraction of the regulariser's strength
     checkpoint: str | Path | None = None  # save the state in this file after every pass
     resume: bool = False  # continue from the checkpoint, if it exists
@@ -159,8 +162,7 @@ def make_plan(
     labels = LabelOptions(**_take(given, LabelChoices.__annotations__))
     network = network_options(learner, _take(given, OPTION_NAMES))
     min_count = given.pop("min_count", 1)
-    if given.get("strength", AUTO) is None:
-        del given["strength"]
+    given = {**DEFAULTS.get(learner, {}), **{name: value for name, value in given.items() if value is not None}}
     automatic = {name for name in CHOSEN if _is_auto(given.get(name, AUTO))}
     for name in automatic:
         given.pop(name, None)
@@ -180,8 +182,9 @@ def make_plan(
 
 def check_learner(name: str) -> None:
     """Raise SapoError unless there is a learner of this name, linear or neural."""
-    if name not in LEARNERS and name not in LAYERS:
-        raise SapoError(f"unknown learner '{name}'{did_you_mean(str(name), [*LEARNERS, *LAYERS])}")
+    known = [*LEARNERS, *FLAT_LEARNERS, *LAYERS]
+    if name not in known:
+        raise SapoError(f"unknown learner '{name}'{did_you_mean(str(name), known)}")
 
 
 def make_settings(values: Mapping[str, Any], *, others: Iterable[str] = ()) -> Settings:

@@ -24,7 +24,7 @@ from sapo.encode.strings import StringTable
 from sapo.errors import SapoError
 from sapo.kernels import update as counts
 from sapo.kernels.types import Bools, Floats
-from sapo.learn import LEARNERS, Learner, Observer, Settings, State, Stop
+from sapo.learn import FLAT_LEARNERS, LEARNERS, Learner, Observer, Settings, State, Stop
 from sapo.learn.growing import GrowingWeights
 from sapo.learn.loop import INTERRUPTED, make_record, out_of_bounds, run_pass
 from sapo.learn.pacing import Pacing, growth, typical_weight
@@ -166,7 +166,7 @@ class Trainer:
             "-avg"
         )  # the model does not have the sums of the average
         check_learner(name)
-        learner = LEARNERS[name]
+        learner = LEARNERS[FLAT_LEARNERS.get(name, name)]
         trained = {key: value for key, value in self._record.get("settings", {}).items() if value is not None}
         regulariser = "l2" if learner.regularised else "none"
         if trained.get("regulariser") != regulariser:

@@ -1,0 +1,130 @@
+"""What SAPO chooses from the data, and what the user gave stays as it is."""
+
+import dataclasses
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sapo
+from sapo.corpus import read
+from sapo.corpus.sample import COLUMNS, sample_path
+from sapo.evaluate import Scores
+from sapo.evaluate.counts import SpanCounts
+from sapo.learn import Observer
+from sapo.training import choice
+from sapo.training.plan import make_plan
+from sapo.training.run import start
+
+PAIRS = [([f"w{i % 7}", "in", f"City{i % 5}"], ["O", "O", "B-LOC"]) for i in range(60)]
+LONGER = [(["New", f"City{i % 5}", "is", "big"], ["B-LOC", "I-LOC", "O", "O"]) for i in range(20)]
+
+
+def settings_of(data: Any, **options: Any) -> dict[str, Any]:
+    record = sapo.train(data, template="ner", **options).model.record
+    chosen: dict[str, Any] = record["settings"]
+    return chosen
+
+
+def test_pieces_and_averages_are_the_default_of_sapo_alone() -> None:
+    chosen = settings_of(PAIRS, epochs=4)
+    assert (chosen["piece"], chosen["average"]) == (choice.PIECE, choice.AVERAGE)
+    assert chosen["decay"] ** 4 == pytest.approx(choice.FALL)
+    assert (chosen["rate"], chosen["strength"]) in choice.BOLDNESS
+    for learner in ("crf", "sapo-avg", "perceptron"):
+        assert not {"piece", "average"} & set(settings_of(PAIRS, epochs=2, learner=learner))
+
+
+def test_what_the_user_gives_is_not_touched() -> None:
+    given = {"rate": 0.07, "strength": 0.5, "decay": 0.8, "piece": 0, "average": 0.0, "epochs": 2}
+    chosen = settings_of(PAIRS, **given)
+    assert {name: chosen.get(name, 0) for name in given} == given
+    assert settings_of(PAIRS, rate=0.07, epochs=2)["strength"] == choice.BOLDNESS[choice.USUAL][1]
+
+
+def test_the_choice_is_told_and_the_same_each_time() -> None:
+    told: list[list[str]] = [[], []]
+    runs = [start(make_plan(PAIRS, template="ner", epochs=3), told=messages.append) for messages in told]
+    assert runs[0].settings == runs[1].settings
+    assert told[0] == told[1]
+    assert any("held-out" in line for line in told[0])
+
+
+def test_a_few_sentences_are_learned_as_usual() -> None:
+    chosen = settings_of(PAIRS[: choice.SENTENCES - 1], epochs=2)
+    assert (chosen["rate"], chosen["strength"]) == choice.BOLDNESS[choice.USUAL]
+
+
+def test_missing_tags_leave_nothing_to_judge_by() -> None:
+    holes = [(words, [None, *tags[1:]]) for words, tags in PAIRS]
+    chosen = settings_of(holes, epochs=2)
+    assert (chosen["rate"], chosen["strength"]) == choice.BOLDNESS[choice.USUAL]
+
+
+def scores(correct: int, of: int = 400) -> list[Scores]:
+    return [Scores(1000, 10, 900, 5, SpanCounts(of, of, correct), {}, False)]
+
+
+def test_another_choice_must_be_clearly_better_than_the_usual_one() -> None:
+    # a quarter of the standard error of 200 of 400 is 2.5 spans
+    assert choice._best({1: scores(202), 2: scores(200), 3: scores(150)}) == 2
+    assert choice._best({1: scores(204), 2: scores(200), 3: scores(150)}) == 1
+
+
+def test_spans_are_learned_as_bioes_where_few_labels_become_of_it() -> None:
+    tagger = sapo.train(PAIRS + LONGER, template="ner", epochs=2)
+    assert set(tagger.model.labels) == {"O", "B-LOC", "I-LOC", "E-LOC", "S-LOC"}
+    assert set(tagger.labels) == {"O", "B-LOC", "I-LOC"}
+    assert set(sapo.train(PAIRS + LONGER, template="ner", epochs=2, scheme=None).model.labels) == set(tagger.labels)
+    many = [(["a", "b"], [f"B-{kind}", f"I-{kind}"]) for kind in "STUVWXYZ"]
+    assert len(sapo.train(many, template="ner", epochs=1).model.labels) == 16
+    assert len(sapo.train(many[1:], template="ner", epochs=1).model.labels) > 16
+    assert "S-LOC" not in sapo.train(PAIRS, template="ner", epochs=1, learner="crf").model.labels
+
+
+def test_faulty_spans_and_tags_that_are_none_stay_as_they_are() -> None:
+    faulty = [(["a", "b"], ["O", "I-X"]), (["a", "b"], ["B-X", "O"])]
+    assert set(sapo.train(faulty, template="ner", epochs=1).model.labels) == {"O", "I-X", "B-X"}
+
+
+def test_a_run_goes_on_from_a_checkpoint_into_the_average(tmp_path: Path) -> None:
+    def run(epochs: int, resume: bool = False) -> bytes:
+        options: dict[str, Any] = {"rate": 0.2, "strength": 0.3, "decay": 0.9, "average": 0.75, "tolerance": 0.0}
+        sentences = list(itertools.islice(read(sample_path("train"), columns=COLUMNS, label="chunk"), 100))
+        plan = make_plan(sentences, template="pos", epochs=8, **options)
+        plan = dataclasses.replace(plan, checkpoint=tmp_path / "run.ckpt", resume=resume)
+
+        class Cut(Observer):
+            def passed(self, record: Any, state: Any) -> None:
+                if record.epoch == epochs < 8:
+                    raise KeyboardInterrupt
+
+        start(plan).finish([Cut()]).tagger.save(tmp_path / "m.sapo")
+        return (tmp_path / "m.sapo").read_bytes()
+
+    straight = run(8)
+    for epochs in (1, 5):
+        (tmp_path / "run.ckpt").unlink()
+        run(epochs)
+        assert run(8, resume=True) == straight
+
+
+@pytest.mark.parametrize("factor", [1024.0, 1 / 4096, 1.0])
+def test_numeric_features_of_any_size_are_learned_alike(factor: float) -> None:
+    rng = np.random.default_rng(0)
+    sizes = rng.random((40, 5)).round(2).tolist()
+    tags = [["big" if size > 0.5 else "small" for size in sentence] for sentence in sizes]
+
+    def features(by: float) -> list[Any]:
+        return [[{"bias": 1.0, "size": size * by} for size in sentence] for sentence in sizes]
+
+    options: dict[str, Any] = {"epochs": 4, "rate": 0.2, "strength": 0.1}
+    plain = sapo.train(zip(features(1.0), tags, strict=True), **options)
+    scaled = sapo.train(zip(features(factor), tags, strict=True), **options)
+    assert list(plain.tag_many(features(1.0))) == list(scaled.tag_many(features(factor)))
+    names = plain.model.encoder.feature_names(range(2))
+    mine, theirs = plain.model.parameters.features, scaled.model.parameters.features
+    np.testing.assert_allclose(mine[names.index("size")], theirs[names.index("size")] * factor, rtol=1e-6)
+    np.testing.assert_array_equal(mine[names.index("bias")], theirs[names.index("bias")])
