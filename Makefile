@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 DONE := $(VENV)/.installed
 # What the tests of networks are run with; `make NETWORKS= test` leaves them out.
 NETWORKS ?= torch==2.13.0 transformers
+# Tables and annotations of others, which their tests read and write; `make EXCHANGE= test` leaves them out.
+EXCHANGE ?= datasets pandas polars pyarrow spacy
 # Tests of what is compiled: run in three modes, each by one process, so that nothing is compiled twice.
 KERNEL_TESTS := tests/kernels tests/search tests/learn
 
@@ -23,7 +25,7 @@ $(VENV)/.demo: pyproject.toml
 $(DONE): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing sapo and its development tools into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' $(NETWORKS)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' $(NETWORKS) $(EXCHANGE)
 	@touch $@ $(VENV)/.demo
 
 test: $(DONE)

@@ -23,3 +23,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     known = list(known)
     close = difflib.get_close_matches(name, known, 1)
     return f"; did you mean '{close[0]}'?" if close else f"; known: {', '.join(known)}"
+
+
+class DataWarning(UserWarning):
+    """Data was changed or left out in reading, and the user may want to correct it: says place, reason and change."""

@@ -88,10 +88,10 @@ def test_a_sentence_past_the_end_of_the_file_is_told(run: Any, house: Any) -> No
     run("explain", house.model, "--file", house.test, "--sentence", 0, "--token", 1, ends=2)
 
 
-def test_a_model_of_ready_made_features_is_explained_in_python_only(run: Any, tmp_path: Path) -> None:
+def test_a_model_of_ready_made_features_is_explained_with_a_file(run: Any, tmp_path: Path) -> None:
     sapo.train([([["a"], ["b"]], ["X", "Y"])]).save(tmp_path / "ready.sapo")
     done = run("explain", tmp_path / "ready.sapo", "a b", "--token", 1, ends=2)
-    assert "explain it from Python, with sapo.explain" in done.stderr
+    assert "give them in a file, with --file" in done.stderr
 
 
 def test_inspect_against_tells_what_changed(run: Any, house: Any, tmp_path: Path) -> None:

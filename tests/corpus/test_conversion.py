@@ -72,7 +72,7 @@ def test_words_and_tags_survive_from_every_format_to_every_other_and_back(
     assert back.read_text() == start.read_text()
 
 
-@pytest.mark.parametrize("format", ["columns", "conllu", "jsonl"])
+@pytest.mark.parametrize("format", ENDINGS)
 def test_conversion_into_the_same_format_keeps_all_columns(make_file: MakeFile, format: str) -> None:
     columns = {"word": ("a", "b"), "lemma": ("c", "d"), "xpos": ("e", "f")}
     names = ["word", "lemma", "xpos", "tag"] if format == "columns" else None
@@ -291,7 +291,7 @@ def sentences_with_entities(draw: st.DrawFn) -> list[Sentence]:
     return sentences
 
 
-@pytest.mark.parametrize("format", ["columns", "conllu", "jsonl"])
+@pytest.mark.parametrize("format", ENDINGS)
 @settings(deadline=None, max_examples=20)
 @given(sentences_with_entities())
 def test_words_and_entities_survive_as_running_text_with_spans(

@@ -259,7 +259,7 @@ def test_columns_have_their_names_already(make_file: MakeFile) -> None:
 
 
 def test_a_line_that_never_ends_is_not_read_for_ever(make_file: MakeFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sapo.corpus.json_records.LONGEST_LINE", 1000)
+    monkeypatch.setattr("sapo.corpus.lines.LONGEST_LINE", 1000)
     path = make_file('{"tokens": ["' + "a" * 2000, "long.jsonl")
     with pytest.raises(SapoError, match=r"long\.jsonl:1: line longer than .*; write one sentence a line"):
         list(read(path))

@@ -34,7 +34,7 @@ def test_a_line_that_is_too_long_is_told_with_its_own_number(
     make_file: MakeFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # the complete lines of the same chunk are not counted yet
-    monkeypatch.setattr("sapo.corpus.json_records.LONGEST_LINE", 1000)
+    monkeypatch.setattr("sapo.corpus.lines.LONGEST_LINE", 1000)
     path = make_file('{"tokens": [], "tags": []}\n{"tokens": ["' + "a" * 2000, "long.jsonl")
     with pytest.raises(SapoError, match=r"long\.jsonl:2: line longer than"):
         list(read(path))

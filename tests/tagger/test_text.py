@@ -135,3 +135,12 @@ def test_any_unicode_is_tagged(entities: sapo.Tagger, texts: list[str]) -> None:
     for text, found in zip(texts, entities.tag_texts(texts, probabilities=True), strict=True):
         assert [(token.start, token.end) for token in found.tokens] == Splitter(entities.model.text_rules).tokens(text)
         assert all(text[piece.start : piece.end] == piece.text for piece in (*found.tokens, *found.spans))
+
+
+def test_annotations_are_cut_as_the_model_was_trained(tmp_path: Path) -> None:
+    sentences = [(["a", "well", "-", "known", "dog"], ["O", "B-X", "O", "O", "O"])] * 4
+    tagger = sapo.train(sentences, template="ner", epochs=5)
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "a well-known dog", "label": []}\n')
+    (block,) = tagger.read_blocks(path, format="doccano")
+    assert block.strings("word") == ["a", "well", "-", "known", "dog"]

@@ -104,8 +104,8 @@ def test_ready_made_features_grow_too() -> None:
     grown = continue_training(tagger, second, new_labels=True)
     assert grown.model.encoder.feature_names(range(4)) == ["w:a", "w:b", "w:c", "x"]
     assert [grown.tag(tokens) for tokens, _ in [*first, *second]] == [["A", "B"], ["C"]]
-    with pytest.raises(SapoError, match="ready-made features"):
-        continue_training(tagger, "file.txt", new_labels=True)
+    with pytest.raises(SapoError, match="has no ready-made features"):
+        continue_training(tagger, sample_path("train"), new_labels=True)
 
 
 def test_an_averaged_model_goes_on_from_its_average() -> None:
@@ -192,6 +192,6 @@ def test_a_rate_that_grows_never_turns_the_weights_around(tagger: Tagger) -> Non
 def test_an_update_of_a_sparse_model_has_the_strength_of_l2() -> None:
     trainer = Trainer(sapo.train(OLD, template="ner", epochs=2, regulariser="l1"))
     assert trainer.tagger.model.record["settings"]["strength"] == 0.1
-    trainer.update(NEW)
+    trainer.update(NEW, new_labels=True)
     settings = trainer.tagger.model.record["continued"][-1]["settings"]
     assert (settings["regulariser"], settings["strength"]) == ("l2", 1.0)

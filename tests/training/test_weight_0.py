@@ -74,6 +74,30 @@ def test_a_sentence_of_a_file_with_weight_0_is_left_out(tmp_path: Path, pairs: P
         sapo.train(tmp_path / "long", sample_weight=[1] * 50)
 
 
+def test_a_sentence_of_an_attribute_file_with_weight_0_is_left_out(tmp_path: Path, pairs: Pairs) -> None:
+    longer, weights = mixed(pairs)
+    for name, some in (("short", pairs), ("long", longer)):
+        text = [
+            "".join(f"{t}\tw={w}\tlength:{len(w)}\n" for w, t in zip(words, tags, strict=True)) for words, tags in some
+        ]
+        (tmp_path / f"{name}.crfsuite").write_text("\n".join(text))
+    expected = sapo.train(tmp_path / "short.crfsuite", epochs=2)
+    found = sapo.train(tmp_path / "long.crfsuite", epochs=2, sample_weight=weights)
+    assert model_bytes(found.model) == model_bytes(expected.model)
+
+
+@pytest.mark.parametrize("learner", ["sapo", "crf-lbfgs"])
+def test_an_attribute_file_is_learned_as_its_features_are_from_python(
+    tmp_path: Path, pairs: Pairs, learner: str
+) -> None:
+    path = tmp_path / "a.crfsuite"
+    rows = [[(t, f"w={w}", len(w) % 9) for w, t in zip(words, tags, strict=True)] for words, tags in pairs]
+    path.write_text("\n".join("".join(f"{t}\t{w}\tlength:{n}\n" for t, w, n in row) for row in rows))
+    of_python = [([{w: 1, "length": n} for _, w, n in row], [t for t, _, _ in row]) for row in rows]
+    one, other = (sapo.train(data, learner=learner, epochs=2).model for data in (path, of_python))
+    assert (one.parameters.features == other.parameters.features).all()
+
+
 def test_updates_leave_sentences_of_weight_0_out(pairs: Pairs) -> None:
     tagger = sapo.train(pairs[:20], epochs=2)
     one, other = sapo.Trainer(tagger), sapo.Trainer(tagger)

@@ -26,7 +26,8 @@ def check_between(train: Sheet, other: Sheet) -> Iterator[Finding]:
         return
     yield from check_overlap(train, other)
     yield from _unseen_labels(train, other)
-    yield _known_words(train, other)
+    if train.words and other.words:
+        yield _known_words(train, other)
 
 
 def _unseen_labels(train: Sheet, other: Sheet) -> Iterator[Finding]:
@@ -50,6 +51,8 @@ def _unseen_labels(train: Sheet, other: Sheet) -> Iterator[Finding]:
 
 def check_overlap(train: Sheet, other: Sheet) -> Iterator[Finding]:
     """Yield a finding if sentences of one file are in the other. Short ones are often equal by chance."""
+    if not train.words or not other.words:
+        return
     known = {sentence for _, sentence in _sentences(train)}
     shared = [(begin, sentence) for begin, sentence in _sentences(other) if sentence in known]
     count, total = len(shared), other.sentences

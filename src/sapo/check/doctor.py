@@ -48,6 +48,7 @@ def examine(
     label: str | None = None,
     columns: Sequence[str] | None = None,
     missing: str | None = None,
+    encoding: str | None = None,
 ) -> Report:
     """Examine labelled files: the first is for training, the others are dev and test data.
 
@@ -58,7 +59,8 @@ def examine(
     >>> report.clean, report.files[0].sentences, report.files[0].scheme
     (True, 416, 'iob2')
     """
-    sheets = [read_sheet(path, format=format, label=label, columns=columns, missing=missing) for path in paths]
+    how: dict[str, Any] = {"format": format, "label": label, "columns": columns, "encoding": encoding}
+    sheets = [read_sheet(path, missing=missing, **how) for path in paths]
     findings: list[Finding] = []
     for number, sheet in enumerate(sheets):
         found = examine_sheet(sheet)

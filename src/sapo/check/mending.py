@@ -41,7 +41,9 @@ def mend(path: str | Path, output: str | Path, **reading: Any) -> Counter[str]:
         kinds = [fault.kind for fault in faults]
         mended.update({"line ends": kinds.count("line-ends"), "byte order mark": kinds.count("bom")})
         if "not-utf8" in kinds:
-            raise SapoError(f"{sheet.name}: is not UTF-8; convert it first, for example with iconv -f latin1 -t utf-8")
+            raise SapoError(
+                f"{sheet.name}: is not UTF-8; name its encoding (--encoding latin-1), or convert it with iconv"
+            )
         layout = find_layout(text, sheet.format == "conllu")
         at = _label_place(sheet, layout, **reading)
         lines = _lines(text, layout, _LineMender(layout, at, labels, mended), header_line(sheet))

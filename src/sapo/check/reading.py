@@ -7,6 +7,7 @@ from sapo.check.lines import read_lines
 from sapo.check.records import read_json, read_other
 from sapo.check.sheet import Sheet
 from sapo.corpus import format_of
+from sapo.corpus.encodings import with_encoding
 
 
 def read_sheet(
@@ -16,12 +17,14 @@ def read_sheet(
     label: str | None = None,
     columns: Sequence[str] | None = None,
     missing: str | None = None,
+    encoding: str | None = None,
 ) -> Sheet:
     """Read a labelled file. The arguments are those of `sapo.read`; `missing` stands for a missing tag.
 
     Raises SapoError if there is no such file, or an option is wrong.
     """
     found = format_of(path, format)
+    path = with_encoding(path, encoding)
     marks = frozenset() if missing is None else frozenset([missing])
     if found in ("columns", "conllu"):
         return read_lines(path, conllu=found == "conllu", label=label, columns=columns, marks=marks)

@@ -49,6 +49,8 @@ def check_sentences(sheet: Sheet) -> Iterator[Finding]:
 
 def _repeated(sheet: Sheet) -> Iterator[Finding]:
     words, seen, lines = sheet.words, set[tuple[str, ...]](), []
+    if not words:
+        return
     for begin, end in sheet.bounds():
         sentence = tuple(words[begin:end])
         if end - begin >= WHOLE and sentence in seen:

@@ -36,8 +36,9 @@ class Sheet:
 
     @property
     def words(self) -> Sequence[str]:
-        """The column 'word', or else the first column."""
-        return self.columns.get("word") or next(iter(self.columns.values()), ())
+        """The column 'word', or else the first column; empty if a file of ready-made features has none."""
+        others = (values for name, values in self.columns.items() if name != LABEL)
+        return self.columns.get("word") or next(others, ())
 
     @property
     def labels(self) -> Sequence[str]:

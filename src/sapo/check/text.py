@@ -32,7 +32,7 @@ def read_text(path: str | Path) -> tuple[list[str], list[Finding]]:
     except UnicodeDecodeError:
         lines = raw.split(b"\n")
     bad = list(_undecodable(lines))
-    way_out = "convert the file, for example with iconv -f latin1 -t utf-8"
+    way_out = "name the encoding (--encoding latin-1), or convert the file with iconv"
     findings.append(at_lines("not-utf8", ERROR, name, "the line is not UTF-8", way_out, bad))
     return [line.decode("utf-8", "replace") for line in lines], findings
 

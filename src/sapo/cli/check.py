@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sapo.cli.options import columns_option, format_option, label_option, refuse_same_file, split_names, tell
+from sapo.cli.options import (
+    columns_option,
+    encoding_option,
+    format_option,
+    label_option,
+    refuse_same_file,
+    split_names,
+    tell,
+)
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:
@@ -15,6 +23,7 @@ if TYPE_CHECKING:
 @click.command("check")
 @click.argument("files", nargs=-1, required=True, metavar="FILE [DEV] [TEST]")
 @format_option
+@encoding_option
 @label_option
 @columns_option
 @click.option("--missing", metavar="MARK", help="How a missing tag is written, as for sapo train.")
@@ -24,6 +33,7 @@ if TYPE_CHECKING:
 def check_command(
     files: tuple[str, ...],
     format: str | None,
+    encoding: str | None,
     label: str | None,
     columns: str | None,
     missing: str | None,
@@ -44,7 +54,13 @@ def check_command(
 
     if len(files) > 3:
         raise SapoError(f"check takes FILE, DEV and TEST, found {len(files)} files; check the others on their own")
-    reading: dict[str, Any] = {"format": format, "label": label, "columns": split_names(columns), "missing": missing}
+    reading: dict[str, Any] = {
+        "format": format,
+        "encoding": encoding,
+        "label": label,
+        "columns": split_names(columns),
+        "missing": missing,
+    }
     outputs = {"--fix": fix, "--html": html}
     refuse_same_file({f"the input {file}": file for file in files}, outputs)
     if fix is not None:
@@ -61,6 +77,7 @@ def check_command(
 
 def _mend(files: tuple[str, ...], fix: str, reading: dict[str, Any]) -> None:
     from sapo.check.mending import mend
+    from sapo.corpus.encodings import with_encoding
     from sapo.corpus.files import check_writable
     from sapo.corpus.formats import format_of
 
@@ -70,7 +87,8 @@ def _mend(files: tuple[str, ...], fix: str, reading: dict[str, Any]) -> None:
         raise SapoError("--fix needs the name of a file to write")
     check_writable(fix)
     reading["format"] = format_of(files[0], reading["format"])  # the new file has the format of the old one
-    mended = mend(files[0], fix, **reading)
+    path = with_encoding(files[0], reading.pop("encoding"))  # the new file is UTF-8
+    mended = mend(path, fix, **reading)
     tell(
         f"wrote {fix}: " + (", ".join(f"{what} ({count:,})" for what, count in mended.items() if count) or "as it was")
     )

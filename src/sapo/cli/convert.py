@@ -5,6 +5,7 @@ import click
 from sapo.cli.options import (
     announce_compiling,
     columns_option,
+    encoding_option,
     label_option,
     quiet_option,
     refuse_same_file,
@@ -16,11 +17,12 @@ from sapo.cli.options import (
 @click.command("convert")
 @click.argument("input")
 @click.argument("output", default="-")
-@click.option("--from", "source_format", metavar="NAME", help="columns, conllu or jsonl; inferred from the extension.")
-@click.option("--to", "target_format", metavar="NAME", help="columns, conllu or jsonl; inferred from the extension.")
+@click.option("--from", "source_format", metavar="NAME", help="The format of the input, as of sapo train --format.")
+@click.option("--to", "target_format", metavar="NAME", help="The format of the output.")
 @click.option("--scheme", metavar="NAME", help="Write the tags as iob1, iob2, bioes, bilou or bmes.")
 @click.option("--from-scheme", metavar="NAME", help="The scheme of the input; recognised by default.")
 @click.option("--text", is_flag=True, help="Write JSONL as running text with character spans.")
+@encoding_option
 @label_option
 @click.option("--no-label", is_flag=True, help="The file has no labels.")
 @columns_option
@@ -37,6 +39,7 @@ def convert_command(
     scheme: str | None,
     from_scheme: str | None,
     text: bool,
+    encoding: str | None,
     label: str | None,
     no_label: bool,
     columns: str | None,
@@ -49,11 +52,19 @@ def convert_command(
     sapo convert train.conllu train.txt --label xpos, or sapo convert a.txt b.txt --scheme bioes
     """
     from sapo.corpus.conversion import Source, Target, convert
+    from sapo.corpus.encodings import with_encoding
 
     refuse_same_file({"the input": input}, {"the output": output})
     announce_compiling(quiet)
     done = convert(
-        Source(input, source_format, label, split_names(columns), labelled=not no_label, scheme=from_scheme),
+        Source(
+            with_encoding(input, encoding),
+            source_format,
+            label,
+            split_names(columns),
+            labelled=not no_label,
+            scheme=from_scheme,
+        ),
         Target(output, target_format, split_names(keep), into=into, scheme=scheme, text=text),
     )
     if not quiet and output != "-":

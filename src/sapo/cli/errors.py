@@ -4,7 +4,7 @@ import json
 
 import click
 
-from sapo.cli.options import announce_compiling, format_option, label_option, refuse_same_file
+from sapo.cli.options import announce_compiling, encoding_option, format_option, label_option, refuse_same_file
 
 
 @click.command("errors")
@@ -12,11 +12,19 @@ from sapo.cli.options import announce_compiling, format_option, label_option, re
 @click.argument("input")
 @click.option("--top", default=10, show_default=True, type=click.IntRange(1), help="How many of each kind to show.")
 @format_option
+@encoding_option
 @label_option
 @click.option("--html", metavar="PAGE", help="Write a page, too, with ten times as many.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs, with all mistakes.")
 def errors_command(
-    model: str, input: str, top: int, format: str | None, label: str | None, html: str | None, as_json: bool
+    model: str,
+    input: str,
+    top: int,
+    format: str | None,
+    encoding: str | None,
+    label: str | None,
+    html: str | None,
+    as_json: bool,
 ) -> None:
     """Show what a model gets wrong.
 
@@ -35,7 +43,7 @@ def errors_command(
     if html is not None:
         check_writable(html)
     announce_compiling()
-    report = find_errors(Tagger.load(model), input, format=format, label=label)
+    report = find_errors(Tagger.load(model), input, format=format, encoding=encoding, label=label)
     if html is not None:
         with write_file(html) as stream:
             stream.write(errors_page(report, 10 * top).encode("utf-8", "replace"))

@@ -1,11 +1,12 @@
 """sapo eval: compare gold and predicted tags, and print the table of conlleval."""
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from sapo.cli.options import announce_compiling, format_option, label_option, refuse_same_file
+from sapo.cli.options import announce_compiling, encoding_option, format_option, label_option, refuse_same_file
 from sapo.cli.ticker import Ticker
 from sapo.errors import SapoError
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 )
 @click.option("--plot", metavar="FILE", help="With --curve or --calibration: draw it, as .svg or .png.")
 @format_option
+@encoding_option
 @label_option
 def eval_command(
     input: str,
@@ -44,6 +46,7 @@ def eval_command(
     curve: bool,
     plot: str | None,
     format: str | None,
+    encoding: str | None,
     label: str | None,
 ) -> None:
     """Evaluate a model or a tagged file.
@@ -52,6 +55,7 @@ def eval_command(
 
     INPUT is a labelled file; without --model its last two columns are gold and predicted.
     """
+    from sapo.corpus.encodings import with_encoding
     from sapo.evaluate import as_json as scores_as_json
     from sapo.evaluate import conlleval_table, reliability_table
 
@@ -65,17 +69,18 @@ def eval_command(
         raise SapoError("--plot draws what --calibration or --curve measures; give one of them")
     refuse_same_file({"the model": model, "the input": input}, {"--plot": plot})
     announce_compiling()
+    source = with_encoding(input, encoding)
     if curve:
-        _curve(input, model, exact, plot, as_json, strict=strict, format=format, label=label)
+        _curve(source, model, exact, plot, as_json, strict=strict, format=format, label=label)
         return
     measured = None
     if model is not None:
         tagger, n = _load(model, exact), nbest if calibration else 0
-        scores, measured = _evaluate(tagger, input, n, strict, format=format, label=label)
+        scores, measured = _evaluate(tagger, source, n, strict, format=format, label=label)
     else:
         from sapo.evaluate.files import score_file
 
-        scores = score_file(input, gold=label, predicted=predicted, format=format, strict=strict)
+        scores = score_file(source, gold=label, predicted=predicted, format=format, strict=strict)
     if plot is not None and measured is not None:
         _draw(measured, plot)
     if as_json:
@@ -96,7 +101,7 @@ def _load(model: str, exact: bool) -> "Tagger":
 
 
 def _evaluate(
-    tagger: "Tagger", input: str, nbest: int, strict: bool, **reading: Any
+    tagger: "Tagger", input: str | Path, nbest: int, strict: bool, **reading: Any
 ) -> "tuple[Scores, Calibration | None]":
     """Tag a file with a model, and return the scores; with `nbest`, also judge its probabilities."""
     scores = tagger.evaluate(input, strict=strict, **reading)
@@ -142,7 +147,7 @@ def _drawing_format(plot: str) -> str:
     return ending
 
 
-def _curve(input: str, model: str | None, exact: bool, plot: str | None, as_json: bool, **how: Any) -> None:
+def _curve(input: str | Path, model: str | None, exact: bool, plot: str | None, as_json: bool, **how: Any) -> None:
     from sapo.corpus.files import check_writable, write_file
     from sapo.render.bias_curve import check_matplotlib, curve_table, draw_curve
     from sapo.tagger.bias_curve import curve_json, operating_curve

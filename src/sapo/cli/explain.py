@@ -10,6 +10,7 @@ from sapo.cli.options import announce_compiling, format_option, quiet_option, re
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:
+    from sapo.corpus import Sentence
     from sapo.tagger.tagger import Tagger
 
 
@@ -107,12 +108,14 @@ def _from_file(tagger: "Tagger", file: str, number: int, format: str | None) -> 
     """Return one sentence of a file, which is read as `sapo tag` reads it."""
     from sapo.corpus import read
 
-    columns = _columns(tagger)
+    columns = tagger.columns
     if number < 1:
         raise SapoError(f"--sentence must be at least 1, not {number}")
     count = 0
     for count, sentence in enumerate(read(file, labelled=False, **tagger.reading(file, {"format": format})), 1):
         if count == number:
+            if not columns:
+                return _features(sentence, file)
             if missing := [name for name in columns if name not in sentence.columns]:
                 raise SapoError(f"{file}: has no column '{missing[0]}', which the features need")
             values = [sentence.columns[name] for name in columns]
@@ -120,9 +123,15 @@ def _from_file(tagger: "Tagger", file: str, number: int, format: str | None) -> 
     raise SapoError(f"{file}: has no sentence {number}; it holds {count}")
 
 
+def _features(sentence: "Sentence", file: str) -> Sequence[Any]:
+    if sentence.features is None:
+        raise SapoError(f"{file}: has no ready-made features, which this model was trained on")
+    return sentence.features
+
+
 def _columns(tagger: "Tagger") -> tuple[str, ...]:
     if not tagger.columns:
-        raise SapoError("this model was trained on ready-made features; explain it from Python, with sapo.explain")
+        raise SapoError("this model was trained on ready-made features; give them in a file, with --file")
     return tagger.columns
 
 

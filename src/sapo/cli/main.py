@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from typing import Any, NoReturn
 
 import click
@@ -27,7 +28,7 @@ from sapo.cli.split import split_command
 from sapo.cli.streams import prepare_streams
 from sapo.cli.tag import tag_command
 from sapo.cli.train import train_command
-from sapo.errors import SapoError
+from sapo.errors import DataWarning, SapoError
 
 
 class ReaderGoneError(Exception):
@@ -79,6 +80,7 @@ def main(obj: object = None) -> None:
 def run_commands(app: click.Group, name: str, obj: object = None) -> None:
     """Run a command. Exit with 2 after a user error, 130 after Ctrl-C, 141 if the reader of the output is gone."""
     prepare_streams()
+    _show_data_warnings()
     if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminated)
     if sys.stdout is None:  # closed by the caller, as in `sapo ... >&-`
@@ -106,6 +108,19 @@ def run_commands(app: click.Group, name: str, obj: object = None) -> None:
         _leave("interrupted", 130)
     except MemoryError:
         _leave("not enough memory; try a larger --min-count or a smaller file", 2)
+
+
+def _show_data_warnings() -> None:
+    """Print a warning about data as one line, and others as Python does."""
+    as_usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, DataWarning):
+            print(f"sapo: warning: {message}", file=sys.stderr, flush=True)
+        else:
+            as_usual(message, category, *where, **more)
+
+    warnings.showwarning = show
 
 
 def _terminated(number: int, frame: object) -> NoReturn:

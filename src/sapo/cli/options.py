@@ -1,19 +1,24 @@
 """Options that several commands share."""
 
 import sys
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
-from sapo.errors import SapoError
+from sapo.errors import DataWarning, SapoError
 
 Files = Mapping[str, str | Path | None]
 
 format_option = click.option(
     "--format",
     metavar="NAME",
-    help="columns, conllu, jsonl or (to tag) text; default: inferred from the file extension.",
+    help="columns, conllu, jsonl, crfsuite, doccano, prodigy, label-studio, brat, spacy, arrow or (to tag) text. "
+    "Default: inferred from the file extension.",
+)
+encoding_option = click.option(
+    "--encoding", metavar="NAME", help="The encoding of the input, such as latin-1, utf-16 or euc-jp. Default: utf-8."
 )
 label_option = click.option(
     "--label",
@@ -25,7 +30,15 @@ label_option = click.option(
 columns_option = click.option(
     "--columns", metavar="NAMES", help="Names of the columns, as word,pos,label. Default: word,pos,chunk,c3,..."
 )
-quiet_option = click.option("--quiet", "-q", is_flag=True, help="Say nothing but errors.")
+
+
+def _quieten(context: click.Context, option: click.Parameter, quiet: bool) -> bool:
+    if quiet:
+        warnings.simplefilter("ignore", DataWarning)
+    return quiet
+
+
+quiet_option = click.option("--quiet", "-q", is_flag=True, callback=_quieten, help="Say nothing but errors.")
 
 
 def split_names(columns: str | None) -> list[str] | None:

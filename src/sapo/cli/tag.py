@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sapo.cli.labels import parse_numbers
-from sapo.cli.options import announce_compiling, format_option, quiet_option, refuse_same_file
+from sapo.cli.options import announce_compiling, encoding_option, format_option, quiet_option, refuse_same_file
 from sapo.cli.ticker import Ticker
 from sapo.errors import SapoError
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--exact", is_flag=True, help="Look at all labels; for models trained with --exact or few labels.")
 @click.option("--threads", default=1, show_default=True, help="Tag in several threads; the result is the same.")
 @format_option
+@encoding_option
 @click.option("--to", metavar="NAME", help="Write tagged text as columns or jsonl. Default: by the extension of -o.")
 @click.option(
     "--label", metavar="COLUMN", help="Where the tag goes in CoNLL-U: upos, xpos, feats, upos+feats or a key of FEATS."
@@ -49,6 +50,7 @@ def tag_command(
     text: str | None,
     output: str,
     format: str | None,
+    encoding: str | None,
     to: str | None,
     label: str | None,
     bias_o: float | None,
@@ -68,8 +70,7 @@ def tag_command(
 
     docs/probabilities.md explains each probability.
     """
-    from sapo.corpus import format_of
-    from sapo.corpus.files import write_file
+    from sapo.corpus.formats import format_of, open_output
     from sapo.tagger.output import Output, tagged_file, tagged_text
     from sapo.tagger.tagger import Tagger
 
@@ -84,11 +85,11 @@ def tag_command(
     if to is None and (text is not None or format == "text"):
         to = format_of(output)
     if text is not None:
-        _check_text(text, input, format)
+        _check_text(text, input, format, encoding)
         results = tagged_text(tagger, text, asked, to=to)
     else:
-        results = tagged_file(tagger, input, asked, format=format, label=label, to=to)
-    with write_file(output) as stream:
+        results = tagged_file(tagger, input, asked, format=format, label=label, encoding=encoding, to=to)
+    with open_output(output, "text" if text is not None else format_of(input, format)) as stream:
         for tokens, written in results:
             stream.write(written)
             stream.flush()
@@ -108,12 +109,14 @@ def _check(asked: "Output") -> None:
         raise SapoError(f"--threads must be at least 1, not {asked.threads}")
 
 
-def _check_text(text: str, input: str, format: str | None) -> None:
+def _check_text(text: str, input: str, format: str | None, encoding: str | None) -> None:
     """Raise SapoError if there is an input beside the text, or the text is no text."""
     if input != "-":
         raise SapoError(f"--text and the file {input} are two inputs; give one of them")
     if format not in (None, "text"):
         raise SapoError(f"--text is text and not {format}; leave --format out")
+    if encoding is not None:
+        raise SapoError("--encoding is for files; leave it out beside --text")
     try:
         text.encode()
     except UnicodeEncodeError:

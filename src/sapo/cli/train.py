@@ -12,6 +12,7 @@ from sapo.cli.neural import neural_options
 from sapo.cli.options import (
     announce_compiling,
     columns_option,
+    encoding_option,
     format_option,
     label_option,
     quiet_option,
@@ -41,6 +42,7 @@ PATH = click.Path(path_type=Path)
     help="A preset (chunking-best, pos-best, ner ...) or a template file (CRF++ files too). Default: by the columns.",
 )
 @format_option
+@encoding_option
 @label_option
 @columns_option
 @click.option("--min-count", default=1, show_default=True, help="Leave out features that occur less often.")
@@ -126,6 +128,7 @@ def _parse(options: dict[str, Any]) -> dict[str, Any]:
 
 def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path | None) -> None:
     """Raise SapoError if a file cannot be read or written, before any work is done."""
+    from sapo.corpus import format_of
     from sapo.corpus.files import check_readable, check_writable
     from sapo.encode.presets import PRESETS
 
@@ -147,7 +150,10 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
     refuse_same_file(inputs, {"-o": output, "--checkpoint": plan.checkpoint, "--log": log})
     for source in (train, dev, rules, continued):
         if isinstance(source, str | Path):
-            check_readable(source)
+            if source in (train, dev) and Path(source).is_dir():
+                format_of(source, plan.reading.get("format"))  # some formats are directories
+            else:
+                check_readable(source)
 
 
 def _train(plan: "Plan", log: Path | None, strict_data: bool, quiet: bool) -> "Outcome":
@@ -212,9 +218,8 @@ def _continue(plan: "Plan", given: dict[str, Any], log: Path | None, model: Path
     progress = make_progress(shown, quiet=quiet)
     trainer = Trainer(Tagger.load(model))
     progress.say(f"going on from {model} with {plan.data}")
-    of_data: dict[str, Any] = {
-        name: given.get(name) for name in ("format", "label", "columns", "missing", "class_weight")
-    }
+    names = ("format", "encoding", "label", "columns", "missing", "class_weight")
+    of_data: dict[str, Any] = {name: given.get(name) for name in names}
     of_data["new_labels"] = _was_given("new_labels")
     with progress.running(None, 0):
         trainer.update(str(plan.data), observers=[progress], **of_data, **settings)

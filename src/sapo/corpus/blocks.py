@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ class Block:
     ends: Ints  # [tokens, columns]
     offsets: Longs  # [sentences + 1] into the tokens
     origin: Origin | None = None  # the file it was read from; None for sentences of Python
+    features: tuple[Sequence[Any], ...] | None = None  # [sentences] ready-made features of each token, if it has them
 
     def column(self, name: str) -> tuple[Bytes, Ints, Ints]:
         """Return a column as bytes with the start and end of each field."""
@@ -63,7 +64,12 @@ class Block:
         lengths = np.diff(self.offsets)
         tokens = np.repeat(wanted, lengths)
         offsets = np.concatenate([[0], np.cumsum(lengths[wanted])]).astype(np.int64)
-        return Block(self.name, self.columns, self.data, self.starts[tokens], self.ends[tokens], offsets)
+        features = self.features
+        if features is not None:
+            features = tuple(features[sentence] for sentence in np.flatnonzero(wanted).tolist())
+        return Block(
+            self.name, self.columns, self.data, self.starts[tokens], self.ends[tokens], offsets, features=features
+        )
 
     def first_lines(self) -> Longs:
         """Return the line in which each sentence begins; of Python sentences, their numbers from 1."""
@@ -99,26 +105,37 @@ class Sentence:
     text: str | None = None  # the running text, if known
     offsets: tuple[tuple[int, int], ...] | None = None  # start and end of each token in the text
     notes: tuple[tuple[int, str], ...] = ()  # lines to print before token i: comments, multiword tokens, empty nodes
+    features: tuple[Any, ...] | None = None  # ready-made features of each token; there may be no columns then
 
     def __len__(self) -> int:
-        return len(next(iter(self.columns.values())))
+        return len(next(iter(self.columns.values()), self.features or ()))
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The column 'word', or else the first column."""
-        return self.columns.get("word", next(iter(self.columns.values())))
+        """The column 'word', or else the first column; nothing if there are only features."""
+        return self.columns.get("word", next(iter(self.columns.values()), ()))
 
 
-def block_from_sentences(sentences: Iterable[Sentence], name: str = "corpus", origin: Origin | None = None) -> Block:
+def block_from_sentences(
+    sentences: Iterable[Sentence],
+    name: str = "corpus",
+    origin: Origin | None = None,
+    *,
+    columns: tuple[str, ...] = ("word",),
+    labelled: bool = False,
+) -> Block:
     """Return sentences with the same columns as one block; their tags become the column 'label'.
+
+    `columns` and `labelled` say what a block without sentences has.
 
     >>> block = block_from_sentences([Sentence({"word": ("a", "dog")}, ("DT", "NN"))])
     >>> block.columns, block.strings("label"), block.place_of(1)
     (('word', 'label'), ['DT', 'NN'], 'corpus: sentence 1, token 2')
     """
     listed = list(sentences)
-    columns = tuple(listed[0].columns) if listed else ("word",)
-    labelled = bool(listed) and listed[0].tags is not None
+    if listed:
+        columns, labelled = tuple(listed[0].columns), listed[0].tags is not None
+    ready = all(sentence.features is not None for sentence in listed) and (bool(listed) or not columns)
     pieces: list[bytes] = []
     lengths = []
     for number, sentence in enumerate(listed, 1):
@@ -130,26 +147,28 @@ def block_from_sentences(sentences: Iterable[Sentence], name: str = "corpus", or
         rows: list[Sequence[str]] = list(sentence.columns.values())
         if sentence.tags is not None:
             rows.append(sentence.tags)
-        if len({len(row) for row in rows}) > 1:
+        if len({len(row) for row in rows} | ({len(sentence)} if ready else set())) > 1:
             raise SapoError(
                 f"{name}: sentence {number} has columns of unequal length: "
                 + ", ".join(f"{len(row)} {title}" for title, row in zip([*columns, "tags"], rows, strict=False))
             )
-        lengths.append(len(rows[0]))
+        lengths.append(len(sentence))
         for token in zip(*rows, strict=True):
             pieces.extend(value.encode("utf-8", "surrogatepass") for value in token)
     width = len(columns) + labelled
-    ends = np.cumsum([len(piece) for piece in pieces], dtype=np.int64).astype(np.int32).reshape(-1, width)
+    shape = (sum(lengths), width)
+    ends = np.cumsum([len(piece) for piece in pieces], dtype=np.int64).astype(np.int32).reshape(shape)
     starts = np.zeros(ends.size, np.int32)
     starts[1:] = ends.ravel()[:-1]
     return Block(
         name,
         (*columns, LABEL) if labelled else columns,
         np.frombuffer(b"".join(pieces), np.uint8),
-        starts.reshape(-1, width),
+        starts.reshape(shape),
         ends,
         np.cumsum([0, *lengths], dtype=np.int64),
         origin,
+        tuple(sentence.features or () for sentence in listed) if ready else None,
     )
 
 
@@ -162,8 +181,10 @@ def block_sentences(block: Block) -> Iterator[Sentence]:
     """
     columns = {name: block.strings(name) for name in block.columns}
     tags = columns.pop(LABEL, None)
-    for begin, end in zip(block.offsets[:-1].tolist(), block.offsets[1:].tolist(), strict=True):
+    borders = zip(block.offsets[:-1].tolist(), block.offsets[1:].tolist(), strict=True)
+    for number, (begin, end) in enumerate(borders):
         yield Sentence(
             {name: tuple(values[begin:end]) for name, values in columns.items()},
             None if tags is None else tuple(tags[begin:end]),
+            features=None if block.features is None else tuple(block.features[number]),
         )

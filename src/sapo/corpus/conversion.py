@@ -8,8 +8,9 @@ from pathlib import Path
 
 from sapo.corpus.blocks import Block, Sentence
 from sapo.corpus.conllu_places import check_target
-from sapo.corpus.files import read_chunks, show_path, write_file
-from sapo.corpus.formats import FORMATS, format_of, read_blocks, sentences_of
+from sapo.corpus.exchange import TOOLS
+from sapo.corpus.files import read_chunks, show_path
+from sapo.corpus.formats import FORMATS, format_of, open_output, read_blocks, sentences_of
 from sapo.corpus.left_out import LeftOut
 from sapo.errors import SapoError
 from sapo.tags import SCHEMES, convert_tags, recognise_scheme
@@ -92,11 +93,12 @@ def _convert(source: Source, target: Target, name: str) -> Conversion:
     if target.format == "conllu":
         check_target(target.into)
     key = source.label or "tags"  # of JSONL
-    same = source.format == target.format and target.keep is None
+    tools = source.format in TOOLS and target.format in TOOLS  # documents stay whole
+    same = (source.format == target.format or tools) and target.keep is None
     writer = FORMATS[target.format]
     left_out = LeftOut(source.format, target.format, label=key, keep=target.keep, text=target.text)
     count = 0
-    with write_file(target.path) as stream:
+    with open_output(target.path, target.format) as stream:
         for block in source.blocks():
             sentences = []
             for sentence in source.sentences(block):
@@ -113,7 +115,7 @@ def _convert(source: Source, target: Target, name: str) -> Conversion:
             if same:
                 with _told(name):
                     stream.write(writer.retagged(block, sentences, into=target.into, label=key, text=target.text))
-            else:
+            if not same or source.format != target.format:
                 left_out.look_at(block)
     return Conversion(count, left_out.told())
 

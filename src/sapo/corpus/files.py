@@ -7,22 +7,26 @@ import secrets
 import stat
 import sys
 import tempfile
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
+from sapo.corpus.encodings import EncodedPath, looks_like, transcoded
 from sapo.errors import SapoError
 
 CHUNK = 1 << 20
 GZIP_MAGIC = b"\x1f\x8b"
+ZIP_MAGIC = b"PK\x03\x04"
 STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
+UTF_16 = "not UTF-8; it looks like UTF-16; use --encoding utf-16"
 # How files begin that are no text in UTF-8: what they are, and how to make text of them.
 OTHERS = {
-    b"\xff\xfe": "UTF-16 or UTF-32, not UTF-8; convert it, for example with iconv -f utf-16 -t utf-8",
-    b"\xfe\xff": "UTF-16 or UTF-32, not UTF-8; convert it, for example with iconv -f utf-16 -t utf-8",
-    b"PK\x03\x04": "a zip archive; unpack it with unzip",
+    b"\xff\xfe": UTF_16,
+    b"\xfe\xff": UTF_16,
+    ZIP_MAGIC: "a zip archive; unpack it with unzip",
     b"\xfd7zXZ\x00": "an xz file; unpack it with unxz, or zip it with gzip",
     **{b"BZh%d1AY&SY" % level: "a bzip2 file; unpack it with bunzip2, or zip it with gzip" for level in range(1, 10)},
     b"\x28\xb5\x2f\xfd": "a zstd file; unpack it with unzstd, or zip it with gzip",
@@ -39,21 +43,31 @@ def show_path(path: str | Path) -> str:
 
 
 def read_chunks(path: str | Path, size: int = CHUNK) -> Iterator[bytes]:
-    """Yield the bytes of a file, uncompressed if it is gzipped. From a pipe or a terminal they come as they arrive."""
+    """Yield the bytes of a file, uncompressed if it is gzipped, or zipped alone.
+
+    From a pipe or a terminal they come as they arrive. A path with an encoding gives UTF-8.
+    """
     name = show_path(path)
+    encoding = path.encoding if isinstance(path, EncodedPath) else None
     try:
         if str(path) == "-":
             if sys.stdin is None:
                 raise SapoError(f"{name}: cannot be read (it is closed)")
-            yield from _refuse_others(_chunks(sys.stdin.buffer, size), name)
+            yield from _text(_chunks(sys.stdin.buffer, size), encoding, name)
         else:
             with Path(path).open("rb") as stream:
                 whole = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
-                yield from _refuse_others(_chunks(stream, size, whole=whole), name)
+                if whole and stream.peek(4).startswith(ZIP_MAGIC):
+                    with _unzipped(stream, name) as member:
+                        yield from _text(_chunks(member, size, whole=True), encoding, name)
+                else:
+                    yield from _text(_chunks(stream, size, whole=whole), encoding, name)
     except FileNotFoundError:
         raise SapoError(f"{name}: no such file") from None
     except IsADirectoryError:
         raise SapoError(f"{name}: is a directory, not a file") from None
+    except zipfile.BadZipFile as error:
+        raise SapoError(f"{name}: broken zip archive ({error})") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise SapoError(f"{name}: broken gzip file ({error})") from None
     except OSError as error:
@@ -70,6 +84,28 @@ def _chunks(stream: IO[bytes], size: int, *, whole: bool = False) -> Iterator[by
         yield chunk
 
 
+def _text(chunks: Iterator[bytes], encoding: str | None, name: str) -> Iterator[bytes]:
+    if encoding is not None:
+        return transcoded(chunks, encoding, name)
+    return _refuse_others(chunks, name)
+
+
+@contextmanager
+def _unzipped(stream: IO[bytes], name: str) -> Iterator[IO[bytes]]:
+    """Open the only file of a zip archive."""
+    with zipfile.ZipFile(stream) as archive:
+        members = [member for member in archive.infolist() if not member.is_dir()]
+        if len(members) != 1:
+            raise SapoError(
+                f"{name}: is a zip archive of {len(members)} files; unpack it with unzip, and give one of them"
+            )
+        try:
+            with archive.open(members[0]) as member:
+                yield member
+        except (RuntimeError, NotImplementedError) as error:  # a password, or a rare compression
+            raise SapoError(f"{name}: this zip archive cannot be unpacked ({error}); unpack it with unzip") from None
+
+
 def _refuse_others(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
     """Yield the same chunks; raise SapoError if the first bytes show that this is not UTF-8 text."""
     held: list[bytes] = []
@@ -79,10 +115,18 @@ def _refuse_others(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
         for magic, what in OTHERS.items():
             if beginning.startswith(magic):
                 raise SapoError(f"{name}: is {what}")
+        if len(beginning) > 1 and _has_wide_letters(beginning[:200]):
+            raise SapoError(f"{name}: is {UTF_16}-{'be' if beginning[0] == 0 else 'le'}")
         if not any(magic.startswith(beginning) for magic in OTHERS):  # otherwise wait for more
             break
     yield from held
     yield from chunks
+
+
+def _has_wide_letters(data: bytes) -> bool:
+    """Return whether every second byte of ASCII is 0, as in UTF-16 without a byte-order mark."""
+    zeros = data.count(0)
+    return 5 * zeros > 2 * len(data) and zeros in (data[::2].count(0), data[1::2].count(0))
 
 
 def check_readable(path: str | Path) -> None:
@@ -106,10 +150,11 @@ def check_utf8(data: bytes, name: str, first_line: int) -> None:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = first_line + data.count(b"\n", 0, error.start)
+        guess = looks_like(data[data.rfind(b"\n", 0, error.start) + 1 :])
         at = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
         raise SapoError(
             f"{name}:{line}: not UTF-8: byte 0x{data[error.start]:02x} at place {at} of the line; "
-            "convert the file, for example with iconv -f latin1 -t utf-8"
+            f"it looks like {guess}: use --encoding {guess}, or convert it with iconv -f {guess} -t utf-8"
         ) from None
 
 
@@ -137,6 +182,8 @@ def write_file(path: str | Path) -> Iterator[BinaryIO]:
     elif is_special(target):
         with _told(target), target.open("wb") as stream:
             yield stream
+    elif target.suffix.lower() == ".zip":
+        raise SapoError(f"{target}: zip archives are read, but not written; give a name that ends in .gz")
     else:
         with replace_file(target) as part, part.open("wb") as raw:
             if target.suffix.lower() == ".gz":

@@ -1,18 +1,43 @@
 """Find the format of a file, with its reader and writer."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
+from typing import Any, BinaryIO
 
+from sapo.corpus import arrow, conllu, crfsuite, jsonl, plain_text
 from sapo.corpus import columns as columns_format
-from sapo.corpus import conllu, jsonl, plain_text
 from sapo.corpus.blocks import Block, Sentence, block_sentences
+from sapo.corpus.encodings import with_encoding
+from sapo.corpus.exchange import TOOLS
+from sapo.corpus.exchange.outputs import COLLECTED, open_collected
+from sapo.corpus.files import write_file
+from sapo.corpus.tables import is_table, table_blocks
 from sapo.errors import SapoError
 from sapo.text import Splitter
 
-FORMATS: dict[str, ModuleType] = {"columns": columns_format, "conllu": conllu, "jsonl": jsonl, "text": plain_text}
-CUT = ("jsonl", "text")  # formats with running text
-ENDINGS = {".conllu": "conllu", ".conll-u": "conllu", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
+FORMATS: dict[str, Any] = {  # modules, or objects with the same functions
+    "columns": columns_format,
+    "conllu": conllu,
+    "jsonl": jsonl,
+    "text": plain_text,
+    "crfsuite": crfsuite,
+    "arrow": arrow,
+    **TOOLS,
+}
+CUT = ("jsonl", "text", *TOOLS)  # formats with running text
+ENDINGS = {
+    ".conllu": "conllu",
+    ".conll-u": "conllu",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".crfsuite": "crfsuite",
+    ".spacy": "spacy",
+    ".parquet": "arrow",
+    ".arrow": "arrow",
+    ".ann": "brat",
+}
 
 
 def format_of(path: str | Path, given: str | None = None) -> str:
@@ -25,49 +50,78 @@ def format_of(path: str | Path, given: str | None = None) -> str:
         if given not in FORMATS:
             raise SapoError(f"unknown format '{given}'; known: {', '.join(FORMATS)}")
         return given
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
+    if Path(path).is_dir():
+        return _format_of_directory(Path(path))
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in (".gz", ".zip")]
     return ENDINGS.get(suffixes[-1], "columns") if suffixes else "columns"
 
 
+def _format_of_directory(path: Path) -> str:
+    if next(path.rglob("*.ann"), None) is not None:
+        return "brat"
+    if any(next(path.glob(name), None) for name in ("dataset_*.json", "*.arrow", "*.parquet")):
+        return "arrow"
+    raise SapoError(f"{path}: is a directory, not a file")
+
+
+@contextmanager
+def open_output(path: str | Path, format: str) -> Iterator[BinaryIO]:
+    """Open a stream for what a format writes. The result is a file, whole or not at all; for BRAT, a new directory."""
+    opened = open_collected(path, format) if format in COLLECTED else write_file(path)
+    with opened as stream:
+        yield stream
+
+
 def read_blocks(
-    path: str | Path,
+    path: str | Path | Any,
     *,
     format: str | None = None,
     label: str | None = None,
     columns: Sequence[str] | None = None,
     labelled: bool = True,
+    encoding: str | None = None,
     splitter: Splitter | None = None,
 ) -> Iterator[Block]:
-    """Read a corpus as bytes, in blocks of some thousand tokens.
+    """Read a corpus as bytes, in blocks of some thousand tokens. It may also be a table of Python.
 
     The arguments are those of `read`; `splitter` cuts running text into tokens, by default by usual rules.
     """
+    if not isinstance(path, str | Path) and is_table(path):
+        return table_blocks(path, label=label, columns=columns, labelled=labelled)
     chosen = format_of(path, format)
-    how = {"splitter": splitter} if chosen in CUT else {}
-    blocks: Iterator[Block] = FORMATS[chosen].read_blocks(path, label=label, columns=columns, labelled=labelled, **how)
+    encoded = path if encoding is None else with_encoding(path, encoding)
+    how: dict[str, Any] = {"label": label, "columns": columns, "labelled": labelled}
+    if chosen in CUT:
+        how["splitter"] = splitter
+    blocks: Iterator[Block] = FORMATS[chosen].read_blocks(encoded, **how)
     return blocks
 
 
 def read(
-    path: str | Path,
+    path: str | Path | Any,
     *,
     format: str | None = None,
     label: str | None = None,
     columns: Sequence[str] | None = None,
     labelled: bool = True,
+    encoding: str | None = None,
 ) -> Iterator[Sentence]:
     """Read a corpus sentence by sentence, as Python strings.
 
-    `format` is columns, conllu, jsonl or text, by default inferred from the file extension (but never text). `label`
-    says where the label is: a column's number or name, a key of FEATS, upos+feats, or a key of JSONL. `columns` names
-    the columns of a column file. Read a file without labels with `labelled=False`.
+    `path` is a file, or a table of pandas, polars, Arrow or Hugging Face; see `sapo.corpus.tables`.
+
+    `format` is one of `FORMATS`, by default inferred from the file extension (but never text). `label` says where the
+    label is: a column's number or name, a key of FEATS, upos+feats, or a key of JSONL. `columns` names the columns of a
+    column file. Read a file without labels with `labelled=False`. `encoding` is that of a file that is not UTF-8:
+    latin-1.
 
     >>> from sapo.corpus.sample import sample_path
     >>> next(read(sample_path("train"))).words[:3]
     ('The', 'miners', 'laid')
     """
-    chosen = format_of(path, format)
-    for block in read_blocks(path, format=chosen, label=label, columns=columns, labelled=labelled):
+    chosen = format_of(path, format) if isinstance(path, str | Path) else "columns"
+    how: dict[str, Any] = {"label": label, "columns": columns, "labelled": labelled, "encoding": encoding}
+    for block in read_blocks(path, format=chosen, **how):
         yield from sentences_of(block, chosen)
 
 

@@ -8,14 +8,12 @@ from typing import Any
 
 from sapo.corpus.blocks import LABEL, Sentence
 from sapo.corpus.char_spans import CharSpan, char_spans_to_spans
-from sapo.corpus.files import check_utf8, read_chunks, show_path
-from sapo.corpus.scanner import BOM
+from sapo.corpus.files import check_utf8, show_path
+from sapo.corpus.lines import read_lines
 from sapo.corpus.tokens import check_labels
 from sapo.errors import SapoError
 from sapo.tags import spans_to_tags
 from sapo.text import Offsets
-
-LONGEST_LINE = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +27,8 @@ class Record:
     def other_keys(self, label: str) -> Iterator[str]:
         """Return the keys that are not part of the sentence."""
         known = {"tokens", *self.sentence.columns, label}
+        if self.sentence.features is not None:
+            known.add("features")
         if self.sentence.offsets is not None:
             known |= {"spans", "entities"}  # as tags
         return (key for key in self.values if key not in known)
@@ -51,29 +51,7 @@ def read_record(line: bytes, place: str, label: str, labelled: bool, tokenise: C
 
 def json_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a file that are not empty, with their numbers."""
-    name = show_path(path)
-    pieces: list[bytes] = []  # of a line that has not ended; joined once, since each join copies all of it
-    size = number = 0
-    for chunk in read_chunks(path):
-        *lines, rest = chunk.split(b"\n")
-        if lines:
-            lines[0] = b"".join([*pieces, lines[0]])
-            pieces, size = [], 0
-        for line in lines:
-            number += 1
-            yield from _line(line, number)
-        pieces.append(rest)
-        size += len(rest)
-        if size > LONGEST_LINE:
-            raise SapoError(f"{name}:{number + 1}: line longer than {LONGEST_LINE >> 20} MB; write one sentence a line")
-    yield from _line(b"".join(pieces), number + 1)
-
-
-def _line(line: bytes, number: int) -> Iterator[tuple[int, bytes]]:
-    if number == 1:
-        line = line.removeprefix(BOM)
-    if line.strip():
-        yield number, line
+    return ((number, line) for number, line in read_lines(path) if line.strip())
 
 
 def _parse(line: bytes, place: str) -> dict[str, Any]:
@@ -82,23 +60,29 @@ def _parse(line: bytes, place: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise SapoError(f"{place}: not JSON ({error})") from None
+        hint = "; use --format label-studio for its exports" if line.lstrip().startswith(b"[") else ""
+        raise SapoError(f"{place}: not JSON ({error}){hint}") from None
     if not isinstance(record, dict):
-        raise SapoError(f'{place}: expected an object such as {{"tokens": [...]}}, found {type(record).__name__}')
+        hint = "; use --format label-studio for its exports" if isinstance(record, list) else ""
+        raise SapoError(f'{place}: expected an object such as {{"tokens": [...]}}, found {type(record).__name__}{hint}')
     return record
 
 
 def _sentence(
     record: dict[str, Any], label: str, labelled: bool, place: str, tokenise: Callable[[str], Offsets]
 ) -> Sentence:
-    if "tokens" in record:
-        tokens = _strings(record["tokens"], "tokens", place)
+    features = _features(record)
+    if "tokens" in record or features is not None:
+        tokens = _strings(record["tokens"], "tokens", place) if "tokens" in record else None
+        count = len(tokens if tokens is not None else features or ())
+        if features is not None and len(features) != count:
+            raise SapoError(f"{place}: {count} tokens but {len(features)} features; give those of each token")
         columns = {
             key: tuple(values)
             for key, values in record.items()
             if key not in ("tokens", label, "word", "tags", LABEL)
             and isinstance(values, list)
-            and len(values) == len(tokens)
+            and len(values) == count
             and all(isinstance(value, str) for value in values)
         }
         tags = None
@@ -106,10 +90,15 @@ def _sentence(
             if label not in record:
                 raise SapoError(f"{place}: has no '{label}'; known here: {', '.join(record)}")
             tags = tuple(_strings(record[label], label, place))
-            if len(tags) != len(tokens):
-                raise SapoError(f"{place}: {len(tokens)} tokens but {len(tags)} {label}")
+            if len(tags) != count:
+                raise SapoError(f"{place}: {count} tokens but {len(tags)} {label}")
         text = record.get("text")
-        return Sentence({"word": tuple(tokens), **columns}, tags, text=text if isinstance(text, str) else None)
+        return Sentence(
+            columns if tokens is None else {"word": tuple(tokens), **columns},
+            tags,
+            text=text if isinstance(text, str) else None,
+            features=features,
+        )
     if not isinstance(record.get("text"), str):
         raise SapoError(f"{place}: has neither 'tokens' nor 'text'; known here: {', '.join(record) or 'nothing'}")
     text = record["text"]
@@ -125,12 +114,22 @@ def _sentence(
     return Sentence({"word": tuple(text[a:b] for a, b in offsets)}, tags, text=text, offsets=tuple(offsets))
 
 
+def _features(record: dict[str, Any]) -> tuple[Any, ...] | None:
+    """Return the ready-made features of each token, which are lists or objects; a list of strings is a column."""
+    found = record.get("features")
+    if isinstance(found, list) and (found or "tokens" not in record):
+        if all(isinstance(token, list | dict) for token in found):
+            return tuple(found)
+    return None
+
+
 def _strings(value: object, key: str, place: str) -> list[str]:
     if not isinstance(value, list):
         raise SapoError(f"{place}: '{key}' must be a list of strings, found {value!r:.60}")
     for item in value:
         if not isinstance(item, str):
-            raise SapoError(f"{place}: '{key}' must be a list of strings, found {item!r:.60} in it")
+            hint = "; use --format prodigy for its files" if isinstance(item, dict) and "start" in item else ""
+            raise SapoError(f"{place}: '{key}' must be a list of strings, found {item!r:.60} in it{hint}")
     return value
 
 
@@ -138,7 +137,9 @@ def _char_spans(record: dict[str, Any], place: str) -> list[CharSpan]:
     """Return the spans under 'spans' or 'entities', written as objects or as [start, end, label]."""
     spans = record.get("spans", record.get("entities"))
     if not isinstance(spans, list):
-        raise SapoError(f"{place}: has no list 'spans'; known here: {', '.join(record)}")
+        doccano = any(isinstance(record.get(key), list) for key in ("label", "labels"))
+        hint = "; use --format doccano for its exports" if doccano else ""
+        raise SapoError(f"{place}: has no list 'spans'; known here: {', '.join(record)}{hint}")
     found = []
     for span in spans:
         if isinstance(span, dict):
@@ -149,5 +150,6 @@ def _char_spans(record: dict[str, Any], place: str) -> list[CharSpan]:
             case [int(start), int(end), str(kind)]:
                 found.append(CharSpan(start, end, kind))
             case _:
-                raise SapoError(f'{place}: a span must have "start", "end" and "label", found {span!r:.80}')
+                hint = "; use --format doccano for its exports" if "start_offset" in str(span) else ""
+                raise SapoError(f'{place}: a span must have "start", "end" and "label", found {span!r:.80}{hint}')
     return found

@@ -86,10 +86,18 @@ def read_blocks(
 
 
 def _block(batch: Sequence[Record], name: str, known: Sequence[str] = ()) -> Block:
+    ready = _have_features(batch, name)
     kept = _columns(batch, name, known)
     sentences = [record.sentence for record in batch]
     return block_from_sentences(
-        (Sentence({key: sentence.columns.get(key, ()) for key in kept}, sentence.tags) for sentence in sentences),
+        (
+            Sentence(
+                {key: sentence.columns.get(key, ()) for key in kept},
+                sentence.tags,
+                features=sentence.features if ready else None,
+            )
+            for sentence in sentences
+        ),
         name,
         JsonlOrigin(tuple(batch)),
     )
@@ -109,7 +117,18 @@ def _columns(batch: Sequence[Record], name: str, known: Sequence[str]) -> list[s
                 f"{name}:{line}: has no '{key}' for each token, which other lines have; "
                 "write such a list on every line, or on none"
             )
-    return [key for key in counts if counts[key] == len(full)] or ["word"]
+    found = [key for key in counts if counts[key] == len(full)]
+    return found or ([] if any(record.sentence.features is not None for record in batch) else ["word"])
+
+
+def _have_features(batch: Sequence[Record], name: str) -> bool:
+    """Return whether the sentences have ready-made features; raise SapoError if some have and some have not."""
+    without = [record.line for record in batch if record.sentence.features is None and len(record.sentence)]
+    if not without:
+        return any(record.sentence.features is not None for record in batch)
+    if len(without) < len(batch) and any(record.sentence.features is not None for record in batch):
+        raise SapoError(f"{name}:{without[0]}: has no list 'features' of each token, which other lines have")
+    return False
 
 
 def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
@@ -226,7 +245,7 @@ def retagged(block: Block, sentences: Sequence[Sentence], *, label: str, text: b
                 new.pop(key, None)
             new |= json.loads(write_sentence(sentence, text=True))
         elif not text:
-            new |= {"tokens": list(sentence.words), **tags}
+            new |= {"tokens": list(sentence.words), **tags} if sentence.columns else tags
         lines.append(json_line(new))
     return "".join(lines).encode()
 
@@ -238,14 +257,16 @@ def write_sentence(sentence: Sentence, *, text: bool = False, **_: Any) -> str:
     '{"text": "Anna sings", "spans": [{"start": 0, "end": 4, "label": "PER"}]}\n'
     """
     if not text:
-        record: dict[str, Any] = {"tokens": list(sentence.words)}
+        record: dict[str, Any] = {"tokens": list(sentence.words)} if sentence.columns else {}
+        if sentence.features is not None:
+            record["features"] = list(sentence.features)
         record.update((name, list(values)) for name, values in sentence.columns.items() if name != "word")
         if sentence.tags is not None:
             record["tags"] = list(sentence.tags)
         return json_line(record)
     running, offsets = sentence.text, sentence.offsets
     if running is None or offsets is None:
-        running, offsets = _join(sentence.words)
+        running, offsets = joined(sentence.words)
     record = {"text": running}
     if sentence.tags is not None:
         strange = [tag for tag in sentence.tags if tag != "O" and tag[1:2] != "-"]
@@ -255,8 +276,12 @@ def write_sentence(sentence: Sentence, *, text: bool = False, **_: Any) -> str:
     return json_line(record)
 
 
-def _join(words: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Return words joined by blanks, with the start and end of each."""
+def joined(words: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """Return words joined by blanks, with the start and end of each.
+
+    >>> joined(["New", "York"])
+    ('New York', ((0, 3), (4, 8)))
+    """
     offsets = []
     at = 0
     for word in words:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sapo.corpus import LABEL, Block, Sentence, block_from_sentences, read_blocks
+from sapo.corpus.tables import is_table, table_blocks
 from sapo.corpus.tokens import check_labels, check_sentence, sentence_block
 from sapo.errors import SapoError
 from sapo.kernels.types import Bools
@@ -72,6 +73,8 @@ def read_pairs(listed: Sequence[Any], what: str, counted: Bools | None = None) -
 def _blocks(data: Source, what: str, **reading: Any) -> tuple[Iterator[Block], str]:
     if isinstance(data, (str, Path)):
         return _without_empty(read_blocks(data, **reading)), str(data)
+    if not isinstance(data, list | tuple) and is_table(data):
+        return _without_empty(table_blocks(data, name=what, **reading)), what
     listed: list[Any] = list(data)
     if not listed:
         raise SapoError(f"{what}: holds no sentence")

@@ -8,6 +8,7 @@ from sapo.corpus.conllu_places import COLUMNS
 LINES = {
     "columns": "comments and -DOCSTART- lines",
     "conllu": "comments, multiword tokens and empty nodes",
+    "crfsuite": "comments",
 }
 
 

@@ -16,6 +16,9 @@ from sapo.kernels.types import Bytes, Ints, Longs
 
 BOM = b"\xef\xbb\xbf"
 LONGEST_SENTENCE = 1 << 28  # bytes without an empty line: surely not what was meant
+# A field of CRFsuite's attribute files such as w[0]=the or pos[-1]|pos[0]=DT|NN, and its name.
+ATTRIBUTE = re.compile(r"([A-Za-z_][\w\[\]|+*.,/-]*)=.")
+LOOKED_AT = 20  # lines, to recognise such a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ def scan_file(path: str | Path, layout: Layout | None = None, *, hint: str = "")
             pieces = [rest]
             beginning = False
         if layout is None:
-            layout = _recognise(rest, final)
+            layout = _recognise(rest, final, name)
             if layout is None:
                 if final:
                     return
@@ -157,11 +160,19 @@ def _refuse_lone_returns(data: bytes, name: str, first_line: int) -> None:
         )
 
 
-def _recognise(data: bytes, final: bool) -> Layout | None:
-    """Return the layout of the first line that is surely a token, or None if there is none yet."""
+def _recognise(data: bytes, final: bool, name: str) -> Layout | None:
+    """Return the layout of the first line that is surely a token, or None if there is none yet.
+
+    Raise SapoError if the first lines are those of an attribute file, whose columns mean nothing.
+    """
     lines = data.split(b"\n")
     if not final:
         lines.pop()
+    if _look_like_attributes([line for line in lines if line.strip() and not line.startswith(b"#")]):
+        shown = next(line for line in lines if line.strip())[:60].decode("utf-8", "replace")
+        raise SapoError(
+            f"{name}: looks like attributes of CRFsuite ({shown!r}), not like columns; use --format crfsuite"
+        )
     first = None
     for line in lines:
         if line.strip() and not line.startswith(b"-DOCSTART-"):
@@ -175,6 +186,24 @@ def _recognise(data: bytes, final: bool) -> Layout | None:
     if b"\t" in first:
         return Layout(first.count(b"\t") + 1, tabs=True)
     return Layout(len(re.findall(rb"[^ \t]+", first)), tabs=False)
+
+
+def _look_like_attributes(lines: list[bytes]) -> bool:
+    r"""Return whether lines are those of an attribute file, not of a column file.
+
+    Each has a label and at least two attributes of different names, and few other fields.
+
+    >>> _look_like_attributes([b"B-NP\tw[0]=a\tpos[0]=DT", b"I-NP\tw[0]=dog\tpos[0]=NN\t__EOS__"])
+    True
+    >>> _look_like_attributes([b"dog\tNOUN\tNumber=Sing", b"runs\tVERB\tNumber=Sing"])
+    False
+    """
+    for line in lines[:LOOKED_AT]:
+        label, *fields = line.decode("utf-8", "replace").rstrip("\r").split("\t")
+        names = [found[1] for field in fields if (found := ATTRIBUTE.match(field))]
+        if "=" in label or len(set(names)) < 2 or 2 * len(names) < len(fields):
+            return False
+    return bool(lines)
 
 
 def refuse_empty(scanned: Scanned, column: int, name: str) -> None:

@@ -203,6 +203,6 @@ class Session:
 def fields_of(block: Block, name: str) -> tuple[Bytes, Ints, Ints]:
     """Return a column of a block; raise SapoError if it has none of this name."""
     if name not in block.columns:
-        have = ", ".join(column for column in block.columns if column != LABEL)
+        have = ", ".join(column for column in block.columns if column != LABEL) or "ready-made features only"
         raise SapoError(f"{block.name}: has no column '{name}', which the features need; it has {have}")
     return block.column(name)

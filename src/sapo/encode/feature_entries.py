@@ -6,7 +6,7 @@ new.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -17,6 +17,7 @@ from sapo.errors import SapoError
 from sapo.kernels.types import Ints
 
 Token = Sequence[str] | Mapping[str, Any]
+Place = Callable[[int, int], str]  # from the indices of a sentence and a token in it to the beginning of a message
 LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -41,11 +42,14 @@ class Entries:
         self._plain = _Plain(self)
         self._by_key = _ByKey(self)
 
-    def read(self, sentences: Iterable[Sequence[Token]], first: int = 0) -> tuple[Ints, list[int], list[int]]:
+    def read(
+        self, sentences: Iterable[Sequence[Token]], first: int = 0, place: Place | None = None
+    ) -> tuple[Ints, list[int], list[int]]:
         """Return the numbers of all entries, how many each token has, and how many tokens each sentence has.
 
-        `first` is how many sentences came before these, for messages.
+        `first` is how many sentences came before these, for messages; `place` returns where a token stands.
         """
+        place = place or _place
         plain, by_key = self._plain, self._by_key
         numbers: list[int] = []
         per_token: list[int] = []
@@ -60,7 +64,7 @@ class Entries:
                     else:
                         raise _OtherFormError
                 except (_OtherFormError, TypeError):  # a TypeError is a value that cannot be looked up, such as a list
-                    found = self._other(token, f"sentence {number + 1}, token {position + 1}")
+                    found = self._other(token, place(number, position))
                 numbers += found
                 per_token.append(len(found))
             per_sentence.append(len(sentence))
@@ -120,6 +124,10 @@ class _OfKey(dict[Any, int]):
             raise _OtherFormError
         self[value] = number
         return number
+
+
+def _place(sentence: int, token: int) -> str:
+    return f"sentence {sentence + 1}, token {token + 1}"
 
 
 def _pairs(token: Token, place: str) -> Iterator[tuple[str, float]]:

@@ -4,6 +4,8 @@
     {"word": "the", "upper": False, "length": 3}     'word:the' 1, 'upper' 0, 'length' 3
     {"word": {"lower": "the"}, "seen": ["a", "b"]}   'word:lower:the', 'seen:a', 'seen:b'
 
+Sentences come as lists of such tokens from Python, or as blocks of a file with ready-made features.
+
 Dictionaries mean what they mean to python-crfsuite. A feature of value 0 has a number, but is not in the encoded
 corpus: it adds nothing to any score.
 """
@@ -15,11 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from sapo.corpus import Block
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.feature_entries import Entries, Token
 from sapo.encode.strings import StringTable
+from sapo.errors import SapoError
 from sapo.kernels.types import Bools, Floats, Ints, Longs
 
+Sentences = Iterable[Sequence[Token]] | Block
 ROOM = 1000  # new features that a growing encoder has room for from the start
 REMEMBERED = 1_000_000  # entries that a session keeps
 
@@ -81,9 +86,7 @@ class FeatureEncoder:
     def session(self) -> "FeatureSession":
         return FeatureSession(self)
 
-    def encode(
-        self, sentences: Iterable[Sequence[Token]], gold: Ints | None = None, *, first: int = 0
-    ) -> EncodedCorpus:
+    def encode(self, sentences: Sentences, gold: Ints | None = None, *, first: int = 0) -> EncodedCorpus:
         """Encode sentences, without unknown features. `first` is how many came before these, for messages."""
         return self.session().encode(sentences, gold, first=first)
 
@@ -100,12 +103,10 @@ class FeatureSession:
         self._rows: Ints = np.empty(0, np.int32)  # [entries] of the feature, -1 where it is unknown
         self._values: Floats = np.empty(0, np.float32)  # [entries]
 
-    def encode(
-        self, sentences: Iterable[Sequence[Token]], gold: Ints | None = None, *, first: int = 0
-    ) -> EncodedCorpus:
+    def encode(self, sentences: Sentences, gold: Ints | None = None, *, first: int = 0) -> EncodedCorpus:
         if len(self._entries.names) > REMEMBERED:
             self._begin()
-        numbers, per_token, per_sentence = self._entries.read(sentences, first)
+        numbers, per_token, per_sentence = _read(self._entries, sentences, first)
         known = len(self._rows)
         self._rows = np.concatenate([self._rows, self._names.find(self._entries.names[known:])])
         self._values = np.concatenate([self._values, np.array(self._entries.values[known:], np.float32)])
@@ -118,10 +119,10 @@ class GrowingFeatureEncoder(FeatureEncoder):
     def __init__(self, encoder: FeatureEncoder) -> None:
         super().__init__(encoder.names.copy(room=ROOM))
 
-    def grow(self, sentences: Iterable[Sequence[Token]], gold: Ints) -> EncodedCorpus:
+    def grow(self, sentences: Sentences, gold: Ints) -> EncodedCorpus:
         """Add the features of new sentences, and encode the sentences."""
         entries = Entries()
-        numbers, per_token, per_sentence = entries.read(sentences)
+        numbers, per_token, per_sentence = _read(entries, sentences)
         rows = self.names.add(entries.names)
         values = np.array(entries.values, np.float32)
         return _encoded(rows[numbers], values[numbers], per_token, per_sentence, gold)
@@ -135,8 +136,20 @@ def build_feature_encoder(
     sentences: Iterable[Sequence[Token]], gold: Ints, *, min_count: int = 1
 ) -> tuple[FeatureEncoder, EncodedCorpus]:
     """Number the features that occur at least `min_count` times, the most frequent first, and encode the sentences."""
+    encoder, corpus = build_from_batches([sentences], min_count=min_count)
+    return encoder, replace(corpus, gold=gold)
+
+
+def build_from_batches(batches: Iterable[Sentences], *, min_count: int = 1) -> tuple[FeatureEncoder, EncodedCorpus]:
+    """Do as `build_feature_encoder`, with sentences that come in batches or blocks, without gold tags."""
     entries = Entries()
-    numbers, per_token, per_sentence = entries.read(sentences)
+    parts, per_token, per_sentence = [np.empty(0, np.int32)], list[int](), list[int]()
+    for batch in batches:
+        part, tokens, lengths = _read(entries, batch)
+        parts.append(part)
+        per_token += tokens
+        per_sentence += lengths
+    numbers = np.concatenate(parts)
     found = StringTable()
     feature = found.add(entries.names)  # several entries are one feature where their values differ
     counts = np.bincount(feature[numbers], minlength=len(found))
@@ -148,11 +161,25 @@ def build_feature_encoder(
     name[feature] = np.arange(len(feature))
     encoder = FeatureEncoder(StringTable(entries.names[entry] for entry in name[order].tolist()))
     rows, values = row_of[feature][numbers], np.array(entries.values, np.float32)[numbers]
-    corpus = _encoded(rows, values, per_token, per_sentence, gold)
+    corpus = _encoded(rows, values, per_token, per_sentence, None)
     zero = (rows >= 0) & (values == 0)
     if not zero.any():
         return encoder, corpus
     return encoder, replace(corpus, zero_offsets=_counted(zero, per_token), zero_rows=rows[zero])
+
+
+def _read(entries: Entries, sentences: Sentences, first: int = 0) -> tuple[Ints, list[int], list[int]]:
+    if not isinstance(sentences, Block):
+        return entries.read(sentences, first)
+    block = sentences
+    if block.features is None:
+        raise SapoError(
+            f"{block.name}: has no ready-made features, which the model was trained on; "
+            "use a file of CRFsuite, or JSONL with 'features'"
+        )
+    return entries.read(
+        block.features, place=lambda sentence, token: block.place_of(int(block.offsets[sentence]) + token)
+    )
 
 
 def _encoded(

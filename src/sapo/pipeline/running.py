@@ -212,7 +212,9 @@ def _tag_source(step: Step, have: Sequence[str], source: str) -> Tagger | StepDa
     if isinstance(step, ReadyStep):
         tag_source, needs, name = (tagger := Tagger.load(step.model)), tagger.columns, str(step.model)
         if not needs:
-            raise SapoError(f"{name}: was trained on ready-made features and cannot tag a file; use it from Python")
+            raise SapoError(
+                f"{name}: was trained on ready-made features, which a column file has not; use it with sapo tag"
+            )
     else:
         tag_source = read_step_data(step)
         needs, name = tag_source.needs, tag_source.name

@@ -2,7 +2,7 @@
 
 import heapq
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -146,6 +146,21 @@ def _scores(model: Model, gold: Sequence[str], found: Sequence[str], sizes: Sequ
     return score(labels, right, wrong, np.cumsum(sizes, dtype=np.int64))
 
 
+def _words(block: Block) -> list[str]:
+    """Return what to show of each token: its word, or else the first of its features."""
+    names = [name for name in block.columns if name != LABEL_COLUMN]
+    if names:
+        return block.strings("word" if "word" in names else names[0])
+    return [_first_feature(token) for sentence in block.features or () for token in sentence]
+
+
+def _first_feature(token: Any) -> str:
+    for name in token:
+        value = token[name] if isinstance(token, Mapping) else None
+        return f"{name}:{value}" if isinstance(value, str) else str(name)
+    return ""
+
+
 class _Sentences:
     """The sentences of a block with their gold and predicted tags."""
 
@@ -153,7 +168,7 @@ class _Sentences:
         self, model: Model, block: Block, corpus: EncodedCorpus, gold: Sequence[str], found: Sequence[str]
     ) -> None:
         self.model, self.block, self.corpus, self.gold, self.found = model, block, corpus, gold, found
-        self.words = block.strings("word" if "word" in block.columns else block.columns[0])
+        self.words = _words(block)
         self.spans = looks_like_spans(model.outer_labels)
         self.bounds = list(pairwise(block.offsets.tolist()))
         names = map(type_of, model.outer_labels) if self.spans else model.outer_labels

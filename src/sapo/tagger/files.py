@@ -37,6 +37,8 @@ class HasModel(Protocol):
 def reading_of(model: Model, path: str | Path, given: dict[str, Any]) -> dict[str, Any]:
     """Return how to read a file. Options that are not given are as for the training file, if the format is the same."""
     how = dict(given)
+    if not isinstance(path, str | Path):  # a table, whose columns have names
+        return how
     trained = model.reader
     if format_of(path, how.get("format")) == trained.get("format"):
         for key in ("label", "columns"):

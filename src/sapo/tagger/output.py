@@ -36,6 +36,7 @@ def tagged_file(
     *,
     format: str | None = None,
     label: str | None = None,
+    encoding: str | None = None,
     to: str | None = None,
 ) -> Iterator[tuple[int, bytes]]:
     """Tag a file; yield the number of tokens of each block, and the bytes to write.
@@ -46,7 +47,7 @@ def tagged_file(
     chosen = format_of(path, format)
     if chosen == "text":
         check_words_only(tagger.model)
-        return _tagged(tagger, tagger.read_blocks(path, format=chosen), output, writer_of(to))
+        return _tagged(tagger, tagger.read_blocks(path, format=chosen, encoding=encoding), output, writer_of(to))
     if to not in (None, chosen):
         raise SapoError(
             f"{show_path(path)}: a file that is {chosen} is tagged as {chosen}; convert it with sapo convert"
@@ -55,7 +56,7 @@ def tagged_file(
         raise SapoError(
             "this model was not trained on CoNLL-U: tell with --label where its tags go (upos, xpos, Chunk)"
         )
-    blocks = tagger.read_blocks(path, format=chosen, label=label)
+    blocks = tagger.read_blocks(path, format=chosen, label=label, encoding=encoding)
     if format is None and chosen == "columns":
         blocks = _no_text(blocks, tagger.model)
     return _tagged(tagger, blocks, output, FORMATS[chosen])

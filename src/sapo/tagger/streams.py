@@ -14,8 +14,6 @@ from sapo import kernels
 from sapo.corpus import LABEL, Block
 from sapo.corpus.tokens import check_sentence, sentence_block
 from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.interface import Encoder
-from sapo.errors import SapoError
 from sapo.model import Model
 
 T = TypeVar("T")
@@ -40,7 +38,7 @@ def encoded_batches(model: Model, sentences: Iterable[Sequence[Any]]) -> Iterato
 
 def encoded_blocks(model: Model, blocks: Iterable[Block]) -> Iterator[tuple[Block, EncodedCorpus]]:
     """Yield each block of a file with its features."""
-    session = _text_encoder(model).session()
+    session = model.encoder.session()
     for block in blocks:
         _prepare(model, int(block.offsets[-1]))
         yield block, session.encode(block)
@@ -54,7 +52,7 @@ def each_block(
         for block, corpus in encoded_blocks(model, blocks):
             yield block, work(block, corpus)
         return
-    encoder = _text_encoder(model)
+    encoder = model.encoder
     kernels.compile_kernels()
     sessions = threading.local()
 
@@ -85,12 +83,6 @@ def in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iter
 def _prepare(model: Model, tokens: int) -> None:
     """Announce the work to the kernels: Viterbi looks at every pair of labels once per token."""
     kernels.prepare(tokens=tokens, pairs=tokens * len(model.labels) ** 2)
-
-
-def _text_encoder(model: Model) -> Encoder:
-    if not tuple(model.encoder.columns):
-        raise SapoError("this model was trained on ready-made features and cannot tag a file; use it from Python")
-    return model.encoder
 
 
 def _batches(sentences: Iterable[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:

@@ -310,10 +310,10 @@ class Tagger:
         """Yield each block with its tags and the spans of every sentence, with their exact probabilities."""
         return files.each_block(self, blocks, decoding.tags_and_spans, **how)
 
-    def evaluate(self, path: str | Path, *, strict: bool = False, **reading: Any) -> Scores:
-        """Tag a labelled file, and return the scores of the tags.
+    def evaluate(self, path: str | Path | Any, *, strict: bool = False, **reading: Any) -> Scores:
+        """Tag a labelled file or table, and return the scores of the tags.
 
-        `strict` counts only well-formed spans; `reading` says how to read the file (format, label, columns).
+        `strict` counts only well-formed spans; `reading` says how to read the file (format, label, columns, encoding).
 
         >>> import sapo
         >>> from sapo.corpus.sample import COLUMNS, sample_path
@@ -322,7 +322,8 @@ class Tagger:
         >>> name, value > 0.8
         ('accuracy', True)
         """
-        return files.evaluate(self, self.read_blocks(path, labelled=True, **reading), path, strict=strict)
+        name = path if isinstance(path, str | Path) else "table"
+        return files.evaluate(self, self.read_blocks(path, labelled=True, **reading), name, strict=strict)
 
     def gold_lattices(self, path: str | Path, **reading: Any) -> Iterator[tuple[Lattice, list[str]]]:
         """Yield the lattice of each sentence of a labelled file, as `lattices` does, with its learned gold tags."""

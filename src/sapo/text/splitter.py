@@ -123,6 +123,8 @@ def checked_sentences(sentences: Any, text: str) -> list[Offsets]:
                 last = end
             if offsets:
                 found.append(offsets)
+    except SapoError:
+        raise
     except (TypeError, ValueError):
         raise SapoError(
             "the function that cuts text must return a list of sentences, each a list of (start, end) of its tokens"

@@ -1,6 +1,6 @@
 """Read and encode the data of a training run: sentences, labels, constraints and the dev set."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,8 @@ import numpy as np
 
 from sapo import kernels
 from sapo.corpus import LABEL, Block, Sentence, format_of
-from sapo.corpus.labelled import Source, read_labelled, read_pairs, with_evidence
+from sapo.corpus.labelled import Labelled, Source, read_labelled, read_pairs, with_evidence
+from sapo.corpus.tables import is_table
 from sapo.encode.building import build_encoder
 from sapo.encode.encoded import EncodedCorpus, join_encoded
 from sapo.encode.encoder import TemplateEncoder
@@ -17,12 +18,12 @@ from sapo.encode.importance import counted_samples
 from sapo.encode.interface import Encoder
 from sapo.encode.pairs import observed_pairs
 from sapo.encode.presets import template_text
-from sapo.encode.ready import FeatureEncoder, build_feature_encoder
+from sapo.encode.ready import FeatureEncoder, build_feature_encoder, build_from_batches
 from sapo.encode.scales import scaled, scales_of
 from sapo.encode.strings import StringTable, label_ids
 from sapo.encode.template import parse_templates
 from sapo.errors import SapoError
-from sapo.kernels.types import Bools, Floats
+from sapo.kernels.types import Bools, Floats, Ints
 from sapo.learn import FLAT_LEARNERS, DevSet, Weights
 from sapo.neural.options import Texts
 from sapo.tags import Notation, looks_like_spans, notation_of, refuse_missing
@@ -97,7 +98,7 @@ def encode_data(plan: Plan, *, keep_texts: bool = False) -> TrainingData:
     if plan.labels.sample_weight is not None:
         weights, counted = counted_samples(plan.labels.sample_weight)
         plan = replace(plan, labels=replace(plan.labels, sample_weight=weights))
-    if isinstance(data, str | Path):
+    if isinstance(data, str | Path) or (not isinstance(data, list | tuple) and is_table(data)):
         return _encode_texts(plan, data, counted, keep_texts)
     if not isinstance(data, Iterable):
         raise SapoError(f"training data: expected a path or sentences, found {data!r:.40}")
@@ -111,6 +112,10 @@ def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: b
     marks = plan.labels.marks
     reading = _reading(plan.reading)
     given = read_labelled(data, "training data", counted=counted, **reading)
+    if given.first.features is not None:
+        words = set(given.first.columns) - {LABEL}
+        if not words or (plan.template is None and not keep_texts):
+            return _encode_feature_blocks(plan, data, given, reading)
     kept = tuple(given.blocks) if keep_texts else ()
     template = default_template(given.first, marks) if plan.template is None else plan.template
     text, source = template_text(template)
@@ -139,7 +144,7 @@ def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: b
     )
 
 
-def encoded_dev_set(encoder: TemplateEncoder, blocks: Iterable[Block], gold: Gold) -> DevSet:
+def encoded_dev_set(encoder: TemplateEncoder | FeatureEncoder, blocks: Iterable[Block], gold: Gold) -> DevSet:
     """Return labelled sentences as a dev set, encoded with the features of the training data."""
     session, labels = encoder.session(), list(gold.outer)
     parts = [session.encode(block, label_ids(block, labels)) for block in blocks]
@@ -152,6 +157,7 @@ def _reading(given: ReadingOptions) -> dict[str, Any]:
         "format": given.get("format"),
         "label": None if label is None else str(label),
         "columns": given.get("columns"),
+        "encoding": given.get("encoding"),
     }
 
 
@@ -161,7 +167,10 @@ def _reader(data: Source, first: Block, reading: dict[str, Any]) -> dict[str, An
     if not isinstance(data, str | Path):
         return {"columns": columns}
     found = format_of(data, reading["format"])
-    return {"columns": columns, "format": found} if found == "columns" else {"format": found, "label": reading["label"]}
+    if found == "columns":
+        return {"columns": columns, "format": found}
+    given = {"columns": list(reading["columns"])} if reading["columns"] else {}  # of a table
+    return {"format": found, "label": reading["label"], **given}
 
 
 def _ready_made(listed: Sequence[Any]) -> bool:
@@ -178,13 +187,44 @@ def _encode_features(plan: Plan, listed: list[Any], counted: Bools | None) -> Tr
     table = StringTable()
     ids = table.add([tag for sentence in tags for tag in sentence])
     encoder, corpus = build_feature_encoder(tokens, ids, min_count=plan.min_count)
-    # a batch learner finds the same optimum in any case, and its regulariser means the values as they are
-    scales = scales_of(corpus, 0 if plan.learner in FLAT_LEARNERS else encoder.features)
+    scales = _scales(plan, corpus, encoder)
     gold = make_gold(table.strings(), scaled(corpus, scales), plan.labels)
     dev = None if plan.dev is None else _feature_dev_set(encoder, plan.dev, gold, plan.labels.marks)
     if dev is not None:
         dev = replace(dev, corpus=scaled(dev.corpus, scales))
     return TrainingData(encoder, gold, {}, "ready-made features", dev, plan.labels.missing, scales=scales)
+
+
+def _scales(plan: Plan, corpus: EncodedCorpus, encoder: FeatureEncoder) -> Floats:
+    # a batch learner finds the same optimum in any case, and its regulariser means the values as they are
+    return scales_of(corpus, 0 if plan.learner in FLAT_LEARNERS else encoder.features)
+
+
+def _encode_feature_blocks(plan: Plan, data: Source, given: Labelled, reading: dict[str, Any]) -> TrainingData:
+    """Encode the ready-made features of a file. A template, if given, would need words."""
+    if plan.template is not None:
+        raise SapoError(f"{given.name}: has ready-made features and no words; leave the template out")
+    kernels.compile_kernels()
+    table = StringTable()
+    numbers = [np.empty(0, np.int32)]
+    encoder, corpus = build_from_batches(_numbered(given.blocks, table, numbers), min_count=plan.min_count)
+    scales = _scales(plan, corpus, encoder)
+    gold = make_gold(table.strings(), scaled(replace(corpus, gold=np.concatenate(numbers)), scales), plan.labels)
+    dev_set = None
+    if plan.dev is not None:
+        dev_given = read_labelled(plan.dev, "dev data", **reading)
+        dev_set = encoded_dev_set(encoder, dev_given.blocks, gold)
+        refuse_missing(dev_set.labels, plan.labels.marks, dev_given.name)
+        dev_set = replace(dev_set, corpus=scaled(dev_set.corpus, scales))
+    reader = _reader(data, given.first, reading)
+    return TrainingData(encoder, gold, reader, "ready-made features", dev_set, plan.labels.missing, scales=scales)
+
+
+def _numbered(blocks: Iterable[Block], table: StringTable, numbers: list[Ints]) -> Iterator[Block]:
+    """Yield the blocks, and append the numbers of their labels."""
+    for block in blocks:
+        numbers.append(table.add_fields(*block.column(LABEL)))
+        yield block
 
 
 def _feature_dev_set(encoder: FeatureEncoder, dev: Source, gold: Gold, marks: Sequence[str]) -> DevSet:

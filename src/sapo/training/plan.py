@@ -22,9 +22,10 @@ AUTOMATIC = {"sapo": (*CHOSEN, "scheme")}
 class ReadingOptions(TypedDict, total=False):
     """How to read files."""
 
-    format: str | None  # columns, conllu or jsonl; default: inferred from the file extension
+    format: str | None  # one of sapo.corpus.FORMATS; default: inferred from the file extension
     label: str | int | None  # the column of the labels, by name or number
     columns: Sequence[str] | None  # the names of the columns
+    encoding: str | None  # of files that are not UTF-8
 
 
 class LabelChoices(TypedDict, total=False):

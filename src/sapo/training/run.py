@@ -39,14 +39,16 @@ def train(
 ) -> Tagger:
     """Train a tagger.
 
-    `data` and `dev` are paths of files, or sentences in Python: pairs of tokens and tags. A token is a string, a tuple
-    of strings (word, pos, ...), or a list or dictionary of features. With `dev`, training stops when the score on it no
-    longer improves, and the best pass is kept. `template` is a preset (chunking-best, pos-best, ner ...) or the path of
-    a template file; the default is the preset that suits the columns. `observers` watch the passes.
+    `data` and `dev` are paths of files, or sentences in Python: pairs of tokens and tags, or a table of pandas, polars,
+    Arrow or Hugging Face. A token is a string, a tuple of strings (word, pos, ...), or a list or dictionary of
+    features. With `dev`, training stops when the score on it no longer improves, and the best pass is kept. `template`
+    is a preset (chunking-best, pos-best, ner ...) or the path of a template file; the default is the preset that suits
+    the columns. `observers` watch the passes.
 
     The options (see `sapo.training.plan.Options`) are:
 
-    - `format`, `label` and `columns`: how to read files; `min_count`: leave out features that occur less often;
+    - `format`, `label`, `columns` and `encoding`: how to read files;
+    - `min_count`: leave out features that occur less often;
     - the fields of `sapo.Settings`: n, strength, rate ...; what is not given is chosen from the data;
     - `constraints`: taggings follow the tag scheme of the data; `rules`: further rules, such as "forbid B-NP B-VP", or
       a file with rules; `scheme`: learn the labels in another scheme, such as bioes;

@@ -16,6 +16,7 @@ import numpy as np
 from sapo import kernels
 from sapo.corpus import LABEL
 from sapo.corpus.labelled import Source, read_labelled, read_pairs
+from sapo.corpus.tables import is_table
 from sapo.encode.encoded import EncodedCorpus, join_encoded
 from sapo.encode.importance import counted_samples
 from sapo.encode.pairs import observed_pairs
@@ -86,6 +87,7 @@ class Trainer:
         format: str | None = None,
         label: str | int | None = None,
         columns: Sequence[str] | None = None,
+        encoding: str | None = None,
         observers: Sequence[Observer] = (),
         missing: str | None = None,
         sample_weight: Sequence[float] | None = None,
@@ -102,18 +104,19 @@ class Trainer:
         true; the tagger then tags as before.
         """
         learner, chosen = self._settings(settings)
+        reading = self._reading(sentences, format=format, label=label, columns=columns, encoding=encoding)
         labels = self._labels.copy()
         counted = None
         if sample_weight is not None:
             sample_weight, counted = counted_samples(sample_weight)
         try:
-            corpus = self._grow(sentences, labels, counted, format=format, label=label, columns=columns)
+            corpus = self._grow(sentences, labels, counted, **reading)
         finally:  # features that were read before an error exist now, and need weights, even if these are zero
             self._weights.add_features(self._encoder.features, self._encoder.edge_features)
             self.tagger.model = self._model()
         marks = LabelOptions(missing=self._record.get("missing") if missing is None else missing).marks
         if not new_labels:
-            names, reading = labels.strings(), self._reading(sentences, format=format, label=label, columns=columns)
+            names = labels.strings()
             used = [names[tag] for tag in np.unique(corpus.gold).tolist() if names[tag] not in marks]
             refuse_new_labels(self.tagger.labels, used, sentences, reading)
         gold = grown_gold(
@@ -182,13 +185,9 @@ class Trainer:
     def _grow(self, data: Source, labels: StringTable, counted: Bools | None, **reading: Any) -> EncodedCorpus:
         """Return the new sentences, encoded, after adding their features to the encoder."""
         encoder = self._encoder
-        if encoder.columns:
-            blocks = read_labelled(data, "new data", counted=counted, **self._reading(data, **reading)).blocks
+        if encoder.columns or isinstance(data, str | Path):
+            blocks = read_labelled(data, "new data", counted=counted, **reading).blocks
             return join_encoded([encoder.grow(block, labels.add_fields(*block.column(LABEL))) for block in blocks])
-        if isinstance(data, str | Path):
-            raise SapoError(
-                "this model was trained on ready-made features; give pairs of features and tags, not a file"
-            )
         tokens, tags = read_pairs(list(data), "new data", counted)
         if not tokens:
             raise SapoError("new data: holds no sentence")
@@ -199,7 +198,7 @@ class Trainer:
         """Return how to read the new sentences: as the training data, unless something else was given."""
         if isinstance(data, str | Path):
             return self.tagger.reading(data, reading)
-        if self._kept.reader.get("columns"):
+        if self._kept.reader.get("columns") and (isinstance(data, list | tuple) or not is_table(data)):
             reading["columns"] = [column for column in self._kept.reader["columns"] if column != LABEL]
         return reading
 

@@ -1,0 +1,136 @@
+"""Files of Arrow: Parquet, and datasets that Hugging Face saved, in batches of rows. Needs pyarrow.
+
+Sentences are handled as those of JSONL; `ParquetFile` in `exchange/outputs.py` makes a table of the lines written.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from sapo.corpus.blocks import Block, block_from_sentences
+from sapo.corpus.json_records import Record
+from sapo.corpus.jsonl import (
+    JsonlOrigin,
+    nbest,
+    retagged,
+    sentences,
+    tagged,
+    with_marginals,
+    with_spans,
+    write_sentence,
+)
+from sapo.corpus.tables import BLOCK, Batch, Table, class_names, table_sentences
+from sapo.errors import SapoError
+
+__all__ = [
+    "nbest",
+    "read_blocks",
+    "retagged",
+    "sentences",
+    "tagged",
+    "with_marginals",
+    "with_spans",
+    "write_sentence",
+]
+
+
+def load_pyarrow() -> Any:
+    """Return the package pyarrow; raise SapoError if it is not installed."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise SapoError("files of Arrow need pyarrow; install it with pip install 'sapo-nlp[arrow]'") from None
+    return pyarrow
+
+
+def read_blocks(
+    path: str | Path, *, label: str | None = None, columns: Sequence[str] | None = None, labelled: bool = True
+) -> Iterator[Block]:
+    """Read a table in blocks. `label` and `columns` name its columns; the first of `columns` is the word."""
+    table = open_file(path)
+    batch: list[Record] = []
+    for row, sentence in table_sentences(table, label=label, columns=columns, labelled=labelled):
+        batch.append(Record(row, {"tokens": list(sentence.words)}, sentence))
+        if len(batch) == BLOCK:
+            yield _block(batch, table.name)
+            batch = []
+    if batch:
+        yield _block(batch, table.name)
+
+
+def _block(batch: Sequence[Record], name: str) -> Block:
+    return block_from_sentences([record.sentence for record in batch], name, JsonlOrigin(tuple(batch)))
+
+
+def open_file(path: str | Path) -> Table:
+    """Open a Parquet or Arrow file, or a directory that Hugging Face saved; its rows are read as they are needed."""
+    source = Path(path)
+    if not source.exists():
+        raise SapoError(f"{path}: no such file")
+    files, info = _files(source)
+    arrow = load_pyarrow()
+    try:
+        names = _names_of_labels(arrow, files[0], info)
+    except (OSError, ValueError, arrow.ArrowException) as error:
+        raise SapoError(f"{path}: not a file of Arrow or Parquet, or damaged ({error!r:.80})") from None
+    return Table(str(path), _batches(arrow, files, str(path)), names)
+
+
+def _files(path: Path) -> tuple[list[Path], dict[str, Any]]:
+    """Return the files of a table, and what a saved dataset says about its columns."""
+    if not path.is_dir():
+        return [path], {}
+    if (path / "dataset_dict.json").exists():
+        splits = sorted(part.name for part in path.iterdir() if part.is_dir())
+        one = path / splits[0] if splits else path
+        raise SapoError(f"{path}: holds several datasets; give one of them, such as {one}")
+    found = sorted(path.glob("*.arrow")) or sorted(path.glob("*.parquet"))
+    if not found:
+        raise SapoError(f"{path}: is a directory, not a file")
+    if len({file.name.partition("-")[0] for file in found}) > 1:
+        raise SapoError(f"{path}: holds several tables; give one of them, such as {found[0]}")
+    try:
+        info = json.loads((path / "dataset_info.json").read_bytes())
+    except (OSError, ValueError):
+        info = {}
+    return found, info if isinstance(info, dict) else {}
+
+
+def _names_of_labels(arrow: Any, file: Path, info: dict[str, Any]) -> dict[str, Sequence[str]]:
+    features = info.get("features")
+    if not isinstance(features, dict):
+        with _reader(arrow, file) as reader:
+            schema = getattr(reader, "schema_arrow", None) or reader.schema
+        told = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
+        features = told.get("info", {}).get("features", {})
+    return {key: names for key in features if (names := class_names(features[key])) is not None}
+
+
+def _reader(arrow: Any, file: Path) -> Any:
+    if file.suffix.lower() == ".parquet":
+        return arrow.parquet.ParquetFile(file)
+    source = arrow.memory_map(str(file))
+    try:
+        return arrow.ipc.open_stream(source)
+    except arrow.ArrowInvalid:
+        source.seek(0)
+        return arrow.ipc.open_file(source)
+
+
+def _batches(arrow: Any, files: Sequence[Path], name: str) -> Iterator[Batch]:
+    try:
+        for file in files:
+            with _reader(arrow, file) as reader:
+                if hasattr(reader, "iter_batches"):
+                    batches = reader.iter_batches(batch_size=BLOCK)
+                elif hasattr(reader, "num_record_batches"):
+                    batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
+                else:
+                    batches = iter(reader)
+                for batch in batches:
+                    for begin in range(0, batch.num_rows, BLOCK):
+                        yield batch.slice(begin, BLOCK).to_pydict()
+    except (OSError, arrow.ArrowException) as error:
+        raise SapoError(f"{name}: cannot be read ({error!r:.80})") from None

@@ -1,0 +1,199 @@
+r"""Attribute files of CRFsuite: a label and its ready-made features a line, separated by TABs.
+
+    B-NP<TAB>w[0]=Confidence<TAB>pos[0]=NN<TAB>length:10
+
+An empty line ends a sentence. A number behind a colon is the value of an attribute, otherwise it is 1; `\:` and `\\`
+stand for a colon and a backslash. What follows `#` at the beginning of a field is a comment. Tagging replaces labels.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sapo.corpus.attributes import Attributes, escaped
+from sapo.corpus.blocks import LABEL, Block, Sentence, block_from_sentences
+from sapo.corpus.fields import check_tag
+from sapo.corpus.files import check_utf8, show_path
+from sapo.corpus.lines import read_lines
+from sapo.corpus.predictions import RankedTagging, TaggedSpan, show, span_notes, tag_notes, top_n_mass
+from sapo.errors import SapoError
+from sapo.kernels.types import Doubles, Ints, Longs
+
+SENTENCES = 500  # in a block
+LONGEST_SENTENCE = 1 << 28  # bytes without an empty line: surely not what was meant
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeOrigin:
+    """The origin of a block of attributes: all its lines, and which of them are tokens."""
+
+    first_line: int
+    lines: tuple[bytes, ...]
+    token_lines: Longs  # [tokens] indices of lines
+    offsets: Longs  # [sentences + 1]
+
+    def first_lines(self) -> Longs:
+        numbers: Longs = self.first_line + self.token_lines[self.offsets[:-1]]
+        return numbers
+
+    def line_of(self, token: int, sentence: int) -> int:
+        return self.first_line + int(self.token_lines[token])
+
+    def check_labels(self, labels: Sequence[str]) -> None:
+        for label in labels:
+            _check_label(label)
+
+    def texts(self) -> Sequence[str | None]:
+        return ()
+
+    def other_lines(self) -> int:
+        return sum(1 for line in self.lines if line.strip()) - len(self.token_lines)
+
+    def other_keys(self, label: str) -> Sequence[str]:
+        return ()
+
+
+def read_blocks(
+    path: str | Path, *, label: str | None = None, columns: Sequence[str] | None = None, labelled: bool = True
+) -> Iterator[Block]:
+    """Read an attribute file in blocks, which have no columns but features. Without `labelled`, labels may be empty."""
+    name = show_path(path)
+    if label not in (None, LABEL, "0") or columns is not None:
+        raise SapoError(f"{name}: the label of a CRFsuite file is its first field; leave --label and --columns out")
+    attributes = Attributes()
+    for first_line, lines in _batches(path, name):
+        yield _block(first_line, lines, attributes, labelled, name)
+
+
+def _batches(path: str | Path, name: str) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield whole sentences as lines, with the number of the first line."""
+    lines: list[bytes] = []
+    first = 1
+    sentences = size = 0
+    inside = False
+    for number, line in read_lines(path, "separate sentences by empty lines"):
+        check_utf8(line, name, number)
+        lines.append(line)
+        filled = bool(line.strip())
+        size = size + len(line) if filled else 0
+        if size > LONGEST_SENTENCE:
+            raise SapoError(f"{name}:{number}: no empty line in {size >> 20} MB; sentences end with one")
+        sentences += inside and not filled
+        inside = filled
+        if sentences == SENTENCES:
+            yield first, lines
+            lines, first, sentences = [], number + 1, 0
+    if lines:
+        yield first, lines
+
+
+def _block(first_line: int, lines: list[bytes], attributes: Attributes, labelled: bool, name: str) -> Block:
+    sentences: list[Sentence] = []
+    places: list[int] = []
+    features: list[Any] = []
+    labels: list[str] = []
+    for at, line in enumerate([*lines, b""]):
+        if not line.strip():
+            if features:
+                tags = tuple(labels) if labelled else None
+                sentences.append(Sentence({}, tags, features=tuple(features)))
+                features, labels = [], []
+            continue
+        label, token = attributes.read(line.decode(), f"{name}:{first_line + at}")
+        if label is None:  # a comment
+            continue
+        if labelled and not label:
+            raise SapoError(f"{name}:{first_line + at}: the label, the first field, is empty; write one")
+        places.append(at)
+        features.append(token)
+        labels.append(label)
+    offsets = np.cumsum([0, *(len(sentence) for sentence in sentences)], dtype=np.int64)
+    origin = AttributeOrigin(first_line, tuple(lines), np.array(places, np.int64), offsets)
+    return block_from_sentences(sentences, name, origin, columns=(), labelled=labelled)
+
+
+def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
+    """Return the lines of the block with tags in the place of labels."""
+    return _retagged(block.origin_as(AttributeOrigin), [labels[tag] for tag in tags.tolist()])
+
+
+def _retagged(origin: AttributeOrigin, tags: Sequence[str], notes: Sequence[str] = ()) -> bytes:
+    """Return the lines with other labels; a note goes behind the attributes of its token, as a comment."""
+    lines = list(origin.lines)
+    for token, (at, tag) in enumerate(zip(origin.token_lines.tolist(), tags, strict=True)):
+        line = lines[at]
+        ending = line[len(line.rstrip(b"\r")) :]
+        _, tab, rest = line.removesuffix(ending).partition(b"\t")
+        note = f"\t# {notes[token]}".encode() if notes else b""
+        lines[at] = escaped(tag).encode() + tab + rest + note + ending
+    return b"".join(line + b"\n" for line in lines)
+
+
+def nbest(block: Block, taggings: Sequence[Sequence[RankedTagging]], labels: Sequence[str]) -> bytes:
+    """Return each sentence once for each of its taggings, best first, with their probabilities as comments."""
+    origin = block.origin_as(AttributeOrigin)
+    parts = []
+    for (begin, end), ranked in zip(itertools.pairwise(origin.offsets.tolist()), taggings, strict=True):
+        places = origin.token_lines[begin:end]
+        alone = AttributeOrigin(
+            0, origin.lines[places[0] : places[-1] + 1], places - places[0], np.array([0, end - begin])
+        )
+        for rank, tagging in enumerate(ranked, 1):
+            notes = {
+                "tagging": str(rank),
+                "probability": show(tagging.probability),
+                "exact_probability": show(tagging.exact_probability),
+                "top_n_mass": show(top_n_mass(ranked)),
+            }
+            parts += [f"# {key} = {value}\n".encode() for key, value in notes.items()]
+            parts += [_retagged(alone, [labels[tag] for tag in tagging.tags.tolist()]), b"\n"]
+    return b"".join(parts)
+
+
+def with_marginals(block: Block, tags: Ints, marginal: Doubles, labels: Sequence[str]) -> bytes:
+    """Return the block with tags in the place of labels, and the probability of each as a comment behind it."""
+    origin = block.origin_as(AttributeOrigin)
+    return _retagged(origin, [labels[tag] for tag in tags.tolist()], tag_notes(tags, marginal))
+
+
+def with_spans(block: Block, tags: Ints, spans: Sequence[Sequence[TaggedSpan]], labels: Sequence[str]) -> bytes:
+    """Return the block with tags in the place of labels, and the probability of each span, or '_', as a comment."""
+    origin = block.origin_as(AttributeOrigin)
+    return _retagged(origin, [labels[tag] for tag in tags.tolist()], span_notes(spans, block.offsets))
+
+
+def retagged(block: Block, sentences: Sequence[Sentence], **_: Any) -> bytes:
+    """Return the block with the tags of these sentences in the place of its labels; nothing else changes."""
+    origin = block.origin_as(AttributeOrigin)
+    if any(sentence.tags is None for sentence in sentences):
+        return b"".join(line + b"\n" for line in origin.lines)
+    return _retagged(origin, [tag for sentence in sentences for tag in sentence.tags or ()])
+
+
+def write_sentence(sentence: Sentence, **_: Any) -> str:
+    r"""Return the tags and the ready-made features of a sentence.
+
+    >>> write_sentence(Sentence({}, ("NNP", "VBZ"), features=({"w": "10:30", "length": 5}, ["w=is"])))
+    'NNP\tw\\:10\\:30\tlength:5\nVBZ\tw=is\n\n'
+    """
+    if sentence.features is None:
+        raise SapoError("CRFsuite files hold ready-made features, and this has only words; write another format")
+    tags = sentence.tags if sentence.tags is not None else [""] * len(sentence)
+    lines = []
+    for tag, token in zip(tags, sentence.features, strict=True):
+        if sentence.tags is not None:
+            _check_label(tag)
+        lines.append("\t".join([escaped(tag), *Attributes.write(token)]) + "\n")
+    return "".join(lines) + "\n"
+
+
+def _check_label(label: str) -> None:
+    check_tag(label, tabs=True)
+    if label[0] in "#@":
+        raise SapoError(
+            f"CRFsuite takes {label!r} for a comment or declaration, because of its {label[0]}; write JSONL"
+        )

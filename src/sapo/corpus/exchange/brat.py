@@ -1,0 +1,127 @@
+"""BRAT standoff: a directory with two files for each document, its text and its annotations.
+
+    anna.txt   Anna sings
+    anna.ann   T1<TAB>PER 0 4<TAB>Anna
+
+Writing makes a directory again; `BratDirectory` in `outputs.py` turns the lines that are written here into files.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sapo.corpus.char_spans import CharSpan
+from sapo.corpus.encodings import EncodedPath, with_encoding
+from sapo.corpus.exchange.documents import Document
+from sapo.corpus.exchange.format import Found, Reading
+from sapo.corpus.exchange.notices import Notices
+from sapo.corpus.files import check_utf8, read_chunks
+from sapo.errors import SapoError
+
+LARGEST = 1 << 26  # bytes of a document
+_ENTITY = re.compile(r"(T\S+)\t(\S+) (\d+ \d+(?:;\d+ \d+)*)(?:\t(.*))?")
+
+
+def read_documents(reading: Reading) -> Iterator[Document]:
+    """Yield the documents below a directory, in the order of their names, or the only one of a .txt or .ann file."""
+    path = Path(reading.path)
+    if reading.label is not None:
+        raise SapoError(f"{path}: the labels of BRAT are in its .ann files; leave --label out")
+    if path.is_dir():
+        texts, folder = sorted(path.rglob("*.txt")), path
+        if not texts:
+            raise SapoError(f"{path}: is a directory, not a file; one of BRAT holds .txt and .ann files")
+    elif not path.exists():
+        raise SapoError(f"{path}: no such file")
+    else:
+        texts, folder = [path.with_suffix(".txt")], path.parent
+    encoding = reading.path.encoding if isinstance(reading.path, EncodedPath) else None
+    for text_path in texts:
+        text = _content(text_path, encoding)
+        ann_path = text_path.with_suffix(".ann")
+        source: dict[str, Any] = {"name": text_path.relative_to(folder).with_suffix("").as_posix()}
+        spans: list[CharSpan] = []
+        if reading.labelled:
+            if not ann_path.exists():
+                reading.notices.leave_out("documents without a .ann file")
+                continue
+            spans, source["others"] = _annotations(ann_path, text, encoding, reading.notices)
+        others = ("relations, events and notes",) if source.get("others") else ()
+        yield Document(str(text_path), 1, text, tuple(spans), source=source, other_keys=others)
+
+
+def _content(path: Path, encoding: str | None) -> str:
+    size, pieces = 0, []
+    for chunk in read_chunks(with_encoding(path, encoding)):
+        size += len(chunk)
+        if size > LARGEST:
+            raise SapoError(f"{path}: larger than {LARGEST >> 20} MB; split the document")
+        pieces.append(chunk)
+    data = b"".join(pieces)
+    check_utf8(data, str(path), 1)
+    return data.decode()
+
+
+def _annotations(path: Path, text: str, encoding: str | None, notices: Notices) -> tuple[list[CharSpan], list[str]]:
+    """Return the spans of a file, and all its other lines."""
+    spans, others = [], []
+    for number, line in enumerate(_content(path, encoding).split("\n"), 1):
+        line = line.rstrip("\r")
+        if not line.startswith("T"):
+            if line.strip():
+                others.append(line)
+            continue
+        found = _ENTITY.fullmatch(line)
+        if found is None:
+            raise SapoError(f"{path}:{number}: expected 'T1<TAB>LABEL START END<TAB>TEXT', found {line[:60]!r}")
+        places = [int(place) for place in re.findall(r"\d+", found[3])]
+        span = CharSpan(min(places), max(places), found[2])
+        if len(places) > 2:
+            notices.tell(
+                f"{path}:{number}: the span {found[3]} '{found[2]}' has gaps; "
+                f"read as {span.start}:{span.end}, without them"
+            )
+        elif found[4] is not None and _flat(text[span.start : span.end]) != _flat(found[4]):
+            raise SapoError(
+                f"{path}:{number}: {found[4][:40]!r} does not stand at {span.start}:{span.end} of the text, but "
+                f"{text[span.start : span.end]!r:.40}; has the text changed?"
+            )
+        spans.append(span)
+    return spans, others
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def write_document(document: Document, found: Found) -> str:
+    """Return a line of JSON with the name of a document, its text, and the content of its .ann file."""
+    source = document.source or {}
+    lines = [
+        f"T{number}\t{_type(span.type)} {_places(document.text, span)}\t{_flat(document.text[span.start : span.end])}"
+        for number, span in enumerate(found.spans, 1)
+    ]
+    if found.probabilities is not None:
+        lines += [
+            f"#{number}\tAnnotatorNotes T{number}\tprobability {share:.6f}"
+            for number, share in enumerate(found.probabilities, 1)
+        ]
+    ann = "".join(f"{line}\n" for line in lines)
+    return json.dumps({"name": source.get("name"), "text": document.text, "ann": ann}) + "\n"
+
+
+def _type(label: str) -> str:
+    if re.search(r"\s", label):
+        raise SapoError(f"BRAT has no label with a blank, such as {label!r}; rename it, or use another format")
+    return label
+
+
+def _places(text: str, span: CharSpan) -> str:
+    """Return the places of a span as BRAT wants them: in one piece for each line of text."""
+    pieces = [
+        (span.start + match.start(), span.start + match.end())
+        for match in re.finditer(r"[^\n]+", text[span.start : span.end])
+    ]
+    return ";".join(f"{start} {end}" for start, end in pieces)

@@ -1,0 +1,98 @@
+"""Files of spaCy (.spacy, a DocBin): documents with tokens and entities, perhaps with sentences.
+
+Needs spaCy (`pip install 'sapo-nlp[spacy]'`). Each document is written with its tokens and all that spaCy knew of it,
+and other entities; `DocBinFile` in `outputs.py` collects the documents.
+"""
+
+import base64
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sapo.corpus.char_spans import CharSpan
+from sapo.corpus.exchange.documents import Document
+from sapo.corpus.exchange.format import Found, Reading
+from sapo.corpus.files import read_chunks
+from sapo.errors import SapoError
+
+LARGEST = 1 << 31  # bytes of a file when unpacked: it is read as a whole
+
+
+def load_spacy() -> Any:
+    """Return the package spaCy; raise SapoError if it is not installed."""
+    try:
+        import spacy
+        import spacy.tokens
+    except ImportError:
+        raise SapoError(".spacy files need spaCy; install it with pip install 'sapo-nlp[spacy]'") from None
+    return spacy
+
+
+def read_documents(reading: Reading) -> Iterator[Document]:
+    """Yield the documents of a file; with labels, only those whose entities are known."""
+    path = reading.path
+    if reading.label is not None:
+        raise SapoError(f"{path}: the labels of .spacy files are their entities; leave --label out")
+    data = b"".join(read_chunks(path))
+    _check_size(data, path)
+    spacy = load_spacy()
+    try:
+        docs = list(spacy.tokens.DocBin().from_bytes(data).get_docs(spacy.vocab.Vocab()))
+    except Exception as error:  # spaCy checks nothing itself, so anything may be raised
+        raise SapoError(f"{path}: not a file of spaCy, or damaged ({error!r:.80})") from None
+    for number, doc in enumerate(docs, 1):
+        if reading.labelled and not doc.has_annotation("ENT_IOB"):
+            reading.notices.leave_out("documents whose entities are not known")
+            continue
+        tokens = [(token.idx, token.idx + len(token)) for token in doc if token.text.strip()]
+        starts = [sent.start_char for sent in doc.sents] if doc.has_annotation("SENT_START") else None
+        spans = tuple(CharSpan(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents if reading.labelled)
+        yield Document(f"{path}: document {number}", number, doc.text, spans, tokens, starts, doc)
+
+
+def _check_size(data: bytes, path: str | Path) -> None:
+    unpacking, size = zlib.decompressobj(), 0
+    rest = data
+    try:
+        while rest and not unpacking.eof:
+            size += len(unpacking.decompress(rest, 1 << 24))
+            rest = unpacking.unconsumed_tail
+            if size > LARGEST:
+                raise SapoError(f"{path}: larger than {LARGEST >> 30} GB when unpacked; split it")
+    except zlib.error as error:
+        raise SapoError(f"{path}: not a file of spaCy ({error})") from None
+
+
+def write_document(document: Document, found: Found) -> str:
+    """Return a document as a line: the bytes of a Doc in base64."""
+    spacy = load_spacy()
+    doc = document.source
+    offsets = [(token.idx, token.idx + len(token)) for token in doc] if doc is not None else []
+    if not set(found.tokens) <= set(offsets):  # not from spaCy, or a span has split a token
+        words, spaces, starts = _words(document.text, found)
+        doc = spacy.tokens.Doc(spacy.vocab.Vocab(), words=words, spaces=spaces, sent_starts=starts)
+    else:
+        doc = doc.copy()
+    doc.set_ents([doc.char_span(span.start, span.end, label=span.type) for span in found.spans])
+    return base64.b64encode(doc.to_bytes()).decode() + "\n"
+
+
+def _words(text: str, found: Found) -> tuple[list[str], list[bool], list[bool]]:
+    """Return words and blanks that make up the text, and which words begin a sentence; other white space is a word."""
+    words: list[str] = []
+    spaces: list[bool] = []
+    starts: list[bool] = []
+    at, first = 0, frozenset(found.starts)
+    for start, end in [*found.tokens, (len(text), len(text))]:
+        gap = text[at:start]
+        if words and gap.startswith(" "):
+            spaces[-1] = True
+            gap = gap[1:]
+        for word, begins in ((gap, False), (text[start:end], start in first)):
+            if word:
+                words.append(word)
+                spaces.append(False)
+                starts.append(begins)
+        at = end
+    return words, spaces, starts

@@ -1,0 +1,138 @@
+"""Exports of Label Studio: an array of tasks, as JSON or as the shorter JSON-MIN.
+
+    [{"data": {"text": "Anna sings"}, "annotations": [{"result": [{"from_name": "label", "to_name": "text",
+      "type": "labels", "value": {"start": 0, "end": 4, "text": "Anna", "labels": ["PER"]}}]}]}]
+    [{"text": "Anna sings", "label": [{"start": 0, "end": 4, "text": "Anna", "labels": ["PER"]}]}]
+
+Tasks are written as JSON, with annotations by people or predictions of a model, which people can correct there.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sapo.corpus.char_spans import CharSpan
+from sapo.corpus.exchange.documents import Document
+from sapo.corpus.exchange.format import Found, Reading
+from sapo.corpus.exchange.records import char_span, read_array, text_of
+from sapo.corpus.exchange.units import from_browser, has_wide
+from sapo.corpus.jsonl import json_line
+from sapo.errors import SapoError
+
+MODEL = "sapo"
+
+
+def read_documents(reading: Reading) -> Iterator[Document]:
+    """Yield the tasks of an export; with labels, only those that have annotations.
+
+    `reading.label` is the name of the labels (`from_name`), if a task has several kinds.
+    """
+    for line, place, task in read_array(reading.path):
+        data = task.get("data", task)
+        if not isinstance(data, dict):
+            raise SapoError(f"{place}: 'data' must be an object, found {data!r:.60}")
+        values = _values(task, place) if "data" in task else _short_values(task, reading.label, place)
+        if reading.labelled and values is None:
+            reading.notices.leave_out("tasks without annotations")
+            continue
+        text = text_of(data, _text_key(data, task), place)
+        chosen = [value for value in values or () if reading.label in (None, value.get("from_name", reading.label))]
+        spans = tuple(_span(text, value, place) for value in chosen) if reading.labelled else ()
+        others = tuple(key for key in task if key not in ("data", "text", "annotations", "label"))
+        yield Document(place, line, text, spans, source=task, other_keys=others)
+
+
+def _values(task: dict[str, Any], place: str) -> list[dict[str, Any]] | None:
+    """Return the spans of the first annotation that was not cancelled, or None if there is none."""
+    listed = task.get("annotations", task.get("completions"))
+    for annotation in listed if isinstance(listed, list) else ():
+        if isinstance(annotation, dict) and not annotation.get("was_cancelled"):
+            results = annotation.get("result")
+            if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):
+                raise SapoError(f"{place}: 'result' of an annotation must be a list, found {results!r:.60}")
+            return [
+                {**value, "from_name": result.get("from_name")}
+                for result in results
+                if isinstance(value := result.get("value"), dict) and _label(value) is not None
+            ]
+    return None
+
+
+def _short_values(task: dict[str, Any], label: str | None, place: str) -> list[dict[str, Any]]:
+    """Return the spans of JSON-MIN: under the key `label`, or else the first list of spans. Without a key, none."""
+    for key, listed in task.items():
+        if label in (None, key) and isinstance(listed, list) and listed and isinstance(listed[0], dict):
+            if not all(isinstance(value, dict) for value in listed):
+                raise SapoError(f"{place}: '{key}' must be a list of spans, found {listed!r:.60}")
+            return [value for value in listed if _label(value) is not None]
+    return []
+
+
+def _text_key(data: dict[str, Any], task: dict[str, Any]) -> str:
+    """Return the key of the text: 'text', or else the only string."""
+    strings = [key for key, value in data.items() if isinstance(value, str)]
+    if "text" in data or not strings:
+        return "text"
+    names = [key for key in strings if data is not task or key not in ("created_at", "updated_at", "annotator")]
+    return names[0] if len(names) == 1 else "text"
+
+
+def _label(value: dict[str, Any]) -> str | None:
+    labels = value.get("labels")
+    return labels[0] if isinstance(labels, list) and labels and isinstance(labels[0], str) else None
+
+
+def _span(text: str, value: dict[str, Any], place: str) -> CharSpan:
+    start, end = value.get("start"), value.get("end")
+    span = char_span((start, end, _label(value)), place, "a start, an end and labels")
+    marked = value.get("text")
+    if isinstance(marked, str) and text[span.start : span.end] != marked and has_wide(text):
+        (other,) = from_browser(text, [span])  # as versions before 1.5 counted
+        if text[other.start : other.end] == marked:
+            return other
+    return span
+
+
+def write_document(document: Document, found: Found) -> str:
+    """Return a task with these spans as its annotation, or as the prediction of a model."""
+    source = document.source or {}
+    if "data" in source:
+        task = dict(source)
+    else:
+        data = {key: value for key, value in source.items() if isinstance(value, str | int | float)}
+        task = {"data": data if source else {"text": document.text}}
+    results = _results(document, found, _names(task))
+    if found.gold:
+        task["annotations"] = [{"result": results}]
+    else:
+        prediction: dict[str, Any] = {"model_version": MODEL, "result": results}
+        if found.probabilities:
+            prediction["score"] = round(min(found.probabilities), 6)
+        task["predictions"] = [prediction]
+    return json_line(task)
+
+
+def _names(task: dict[str, Any]) -> tuple[str, str]:
+    """Return the names of the labels and the text in the project, as an earlier annotation has them."""
+    for annotation in task.get("annotations") or ():
+        for result in (annotation.get("result") if isinstance(annotation, dict) else None) or ():
+            if isinstance(result, dict) and result.get("type") == "labels":
+                return str(result.get("from_name", "label")), str(result.get("to_name", "text"))
+    return "label", _text_key(task["data"], task)
+
+
+def _results(document: Document, found: Found, names: tuple[str, str]) -> list[dict[str, Any]]:
+    shares: Sequence[float | None] = found.probabilities or [None] * len(found.spans)
+    results = []
+    for number, (span, share) in enumerate(zip(found.spans, shares, strict=True), 1):
+        value = {"start": span.start, "end": span.end, "text": document.text[span.start : span.end]}
+        result: dict[str, Any] = {
+            "id": f"{MODEL}-{number}",
+            "from_name": names[0],
+            "to_name": names[1],
+            "type": "labels",
+            "value": {**value, "labels": [span.type]},
+        }
+        if share is not None:
+            result["score"] = round(share, 6)
+        results.append(result)
+    return results
