@@ -1,6 +1,8 @@
 """Store the state of training in a file, so that a stopped run can be resumed."""
 
 import hashlib
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
-from sapo.learn import Observer, PassRecord, State
+from sapo.learn import Observer, PassRecord, Settings, State
 from sapo.model.arrayfile import load_arrays, save_arrays
 
 WHAT = "a checkpoint of sapo"
@@ -65,6 +67,18 @@ class Checkpoint(Observer):
         if changed:
             listed = ", ".join(f"{key} {then.get(key)} (now {now[key]})" for key in changed)
             raise SapoError(f"{self.path}: was made with {listed}; give the same settings, or leave --resume out")
+
+
+def saved_choice(path: str | Path, settings: Settings, names: Collection[str]) -> Settings:
+    """Return the settings with those of a checkpoint that were chosen from the data: they are not chosen anew.
+
+    Raises SapoError if the file is no checkpoint.
+    """
+    header, _ = load_arrays(path, WHAT)
+    saved = header.get("settings")
+    if not isinstance(saved, dict):
+        raise SapoError(f"{path}: not {WHAT}: it has no settings")
+    return replace(settings, **{name: saved[name] for name in names if name in saved})
 
 
 def fingerprint(corpus: EncodedCorpus, dev: EncodedCorpus | None, names: list[str]) -> str:

@@ -58,10 +58,11 @@ class TrainingData:
 
     @property
     def label_counts(self) -> dict[str, int]:
-        """How often each label occurs in the training sentences."""
-        gold = self.corpus.gold
-        counts = np.bincount(gold[gold >= 0], minlength=len(self.labels))
-        return dict(zip(self.labels, counts.tolist(), strict=True))
+        """How often each label of the data occurs in the training sentences."""
+        gold, shown = self.corpus.gold, self.gold.shown_places
+        known = gold[gold >= 0]
+        counts = np.bincount(known if shown is None else shown[known], minlength=len(self.gold.outer))
+        return dict(zip(self.gold.outer, counts.tolist(), strict=True))
 
     @property
     def unseen(self) -> list[str]:

@@ -10,6 +10,7 @@ from sapo.corpus.labelled import Source
 from sapo.learn import Observer, PassRecord, Settings, State, Stop, learn
 from sapo.learn.loop import final_weights
 from sapo.model import Checkpoint, Model, fingerprint
+from sapo.model.checkpoint import saved_choice
 from sapo.neural.options import NeuralOptions
 from sapo.search.lattice import Parameters
 from sapo.tagger import Tagger
@@ -160,7 +161,11 @@ def start(
             say(note)
     if check is not None:
         check(data)
-    return Run(plan, data, system.choose(data, plan.settings, plan.automatic, say), system)
+    if plan.resume and plan.checkpoint is not None and Path(plan.checkpoint).exists():
+        settings = saved_choice(plan.checkpoint, plan.settings, plan.automatic)
+    else:
+        settings = system.choose(data, plan.settings, plan.automatic, say)
+    return Run(plan, data, settings, system)
 
 
 def read_data(
