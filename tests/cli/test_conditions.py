@@ -22,8 +22,8 @@ def test_rules_are_stored_and_shown(run: Any, house: Any, tmp_path: Path) -> Non
     run("train", house.train, "-o", model, "--rules", rules, *EPOCHS)
     told = run("inspect", model, "--top", "0").stdout
     assert "rule: forbid B-PRT B-PRT" in told
-    assert "tagging   iob2; " in told
-    assert json.loads(run("inspect", model, "--json").stdout)["constraints"]["scheme"] == "iob2"
+    assert "tagging   bioes; " in told
+    assert json.loads(run("inspect", model, "--json").stdout)["constraints"]["scheme"] == "bioes"
 
 
 def test_constraints_can_be_left_out(run: Any, house: Any, tmp_path: Path) -> None:

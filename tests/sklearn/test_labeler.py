@@ -14,7 +14,7 @@ from sapo import SequenceLabeler
 from sapo.errors import SapoError
 from sapo.learn import Settings
 from sapo.sklearn.base import NotFittedError
-from sapo.training.plan import LabelOptions
+from sapo.training.plan import CHOSEN, OF_THE_LEARNER, LabelOptions
 
 
 def test_the_defaults_are_those_of_the_settings_and_of_train() -> None:
@@ -22,14 +22,19 @@ def test_the_defaults_are_those_of_the_settings_and_of_train() -> None:
     for field in dataclasses.fields(Settings):
         if field.name == "seed":
             assert parameters["random_state"].default == field.default
-        elif field.name != "rate":
+        elif field.name in CHOSEN:
+            assert parameters[field.name].default == "auto"
+        elif field.name in OF_THE_LEARNER:
+            assert parameters[field.name].default is None
+        else:
             assert parameters[field.name].default == field.default, field.name
     trained = inspect.signature(sapo.train).parameters
-    assert parameters["rate"].default == "auto"
     for name in trained.keys() & parameters.keys():
         assert parameters[name].default == trained[name].default
     for field in dataclasses.fields(LabelOptions):
-        if field.name != "sample_weight":
+        if field.name == "scheme":
+            assert parameters["scheme"].default == "auto"
+        elif field.name != "sample_weight":
             assert parameters[field.name].default == field.default
 
 

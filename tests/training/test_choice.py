@@ -42,6 +42,8 @@ def test_what_the_user_gives_is_not_touched() -> None:
     chosen = settings_of(PAIRS, **given)
     assert {name: chosen.get(name, 0) for name in given} == given
     assert settings_of(PAIRS, rate=0.07, epochs=2)["strength"] == choice.BOLDNESS[choice.USUAL][1]
+    del given["piece"]  # the last one that is left to be chosen
+    assert settings_of(PAIRS, **given)["rate"] == 0.07
 
 
 def test_the_choice_is_told_and_the_same_each_time() -> None:

@@ -159,7 +159,7 @@ def test_a_strong_regulariser_needs_no_small_rate() -> None:
 
 def test_a_trainer_goes_on_from_the_optimum() -> None:
     trainer = sapo.Trainer(sapo.train(TINY, template="pos", learner="crf-lbfgs"))
-    trainer.update([(["sing", "!"], ["VB", "."])])
+    trainer.update([(["sing", "!"], ["VB", "."])], new_labels=True)
     assert trainer.tagger.tag(["sing", "!"]) == ["VB", "."]
 
 

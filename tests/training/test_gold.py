@@ -92,7 +92,7 @@ def test_new_labels_get_the_rules_of_the_scheme(form: str) -> None:
 
 
 def test_new_sentences_that_break_the_scheme_are_learned_all_the_same() -> None:
-    grown = Trainer(sapo.train(PAIRS, template="pos", epochs=4))
+    grown = Trainer(sapo.train(PAIRS, template="pos", epochs=4, scheme=None))
     grown.update([(["so", "be", "it"], ["O", "I-VP", "B-NP"])], new_labels=True)
     assert grown.tagger.tag(["so", "be", "it"]) == ["O", "I-VP", "B-NP"]
     assert grown.tagger.model.constraints.exceptions == (("O", "I-VP"),)

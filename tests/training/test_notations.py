@@ -80,7 +80,8 @@ def test_the_same_model_is_learned_in_every_notation(tags: list[str]) -> None:
     words = [["the", "cat", "sleeps"], ["a", "dog", "barks"], ["the", "dog", "sleeps"]]
     usual = as_prefixed(tags)
     found, expected = (
-        sapo.train([(one, names) for one in words], template="pos", epochs=3).model for names in (tags, usual)
+        sapo.train([(one, names) for one in words], template="pos", epochs=3, scheme=None).model
+        for names in (tags, usual)
     )
     np.testing.assert_array_equal(found.parameters.bans, expected.parameters.bans)
     np.testing.assert_array_equal(found.parameters.features, expected.parameters.features)
@@ -98,10 +99,10 @@ def test_parts_of_speech_with_letters_of_schemes_are_not_bound() -> None:
 def test_an_update_takes_new_types_and_refuses_other_notations() -> None:
     tagger = sapo.train([(["the", "cat", "sleeps"], ["NP-B", "NP-I", "O"])], template="pos")
     trainer = sapo.Trainer(tagger)
-    trainer.update([(["it", "sleeps"], ["NP-B", "VP-B"])])
+    trainer.update([(["it", "sleeps"], ["NP-B", "VP-B"])], new_labels=True)
     assert "VP-B" in trainer.tagger.labels
     with pytest.raises(sapo.SapoError, match="has the label 'B-VP', which iob2"):
-        trainer.update([(["it", "sleeps"], ["NP-B", "B-VP"])])
+        trainer.update([(["it", "sleeps"], ["NP-B", "B-VP"])], new_labels=True)
 
 
 def test_conversion_keeps_the_notation(tmp_path: Path) -> None:

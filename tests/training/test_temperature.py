@@ -26,7 +26,7 @@ WORDS = ["a", "dog", "the", "cat", "go", "new"]
 @pytest.fixture(scope="module")
 def small() -> Tagger:
     pairs = [(["a", "dog"], ["B-X", "I-X"]), (["the", "cat"], ["O", "B-X"]), (["go"], ["O"])]
-    return train(pairs, template="pos", epochs=4, constraints=False)
+    return train(pairs, template="pos", epochs=4, constraints=False, rate=0.1, strength=1.0, average=0.0, piece=0)
 
 
 def drawn(tagger: Tagger, temperature: float, sentences: int) -> Pairs:

@@ -16,7 +16,7 @@ from sapo.training.choice import Say, choose_settings
 from sapo.training.data import TrainingData
 from sapo.training.flat import BEGINNINGS
 from sapo.training.label_lists import label_lists
-from sapo.training.plan import Plan, check_learner
+from sapo.training.plan import AUTOMATIC, Plan, check_learner
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,11 @@ class Linear:
         return start_rate(data.corpus, weights, settings.seed)
 
     def choose(self, data: TrainingData, settings: Settings, automatic: Collection[str], say: Say) -> Settings:
-        if len(automatic) > 1:
+        if self.name in AUTOMATIC:
             return choose_settings(self.learner.run, data, settings, automatic, say)
-        if not automatic:
-            return settings
-        settings = dataclasses.replace(settings, rate=self.rate(data, settings))
-        say(f"start rate {settings.rate} (calibrated)")
+        if "rate" in automatic:
+            settings = dataclasses.replace(settings, rate=self.rate(data, settings))
+            say(f"start rate {settings.rate} (calibrated)")
         return settings
 
     def begin(self, plan: Plan, data: TrainingData, settings: Settings) -> Beginning:

@@ -17,6 +17,7 @@ from sapo.tags.missing import MISSING
 # Settings that may be chosen from the data, if the user does not give them. Most learners choose the rate alone.
 CHOSEN = ("rate", "strength", "decay", "piece", "average")
 AUTOMATIC = {"sapo": (*CHOSEN, "scheme")}
+OF_THE_LEARNER = ("epochs", "patience", "tolerance")  # None stands for what suits the learner
 
 
 class ReadingOptions(TypedDict, total=False):
@@ -162,7 +163,10 @@ def make_plan(
     labels = LabelOptions(**_take(given, LabelChoices.__annotations__))
     network = network_options(learner, _take(given, OPTION_NAMES))
     min_count = given.pop("min_count", 1)
-    given = {**DEFAULTS.get(learner, {}), **{name: value for name, value in given.items() if value is not None}}
+    for name in ("strength", *OF_THE_LEARNER):
+        if given.get(name, AUTO) is None:
+            del given[name]
+    given = {**DEFAULTS.get(learner, {}), **given}
     automatic = {name for name in CHOSEN if _is_auto(given.get(name, AUTO))}
     for name in automatic:
         given.pop(name, None)
