@@ -2,7 +2,8 @@
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 import sapo
 from sapo import Tagger, Trainer
 from sapo.encode import growing
+from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.growing import GrowingEncoder
 from sapo.errors import SapoError
 from sapo.learn import growing as growing_weights
@@ -42,8 +44,24 @@ TIED: list[Example] = [  # tokens without features: many taggings score alike bu
         ["Y", "Y", "Z", "Y", "Y", "Y"],
     )
 ]
+# the slow way passes over whole sentences, with the rate and the strength of training
+PLAIN: dict[str, Any] = {"piece": 0, "average": 0.0, "rate": 0.1, "strength": 1.0, "decay": 0.9}
 OLD_MADE = [{"p": "b"}, {"p": "ab"}]
 OLD: list[Example] = [(["ab", "b", "Aa"], ["X", "Y", "X"]), (["b", "b"], ["Y", "X"]), (["aa", "ab"], ["X", "X"])]
+
+
+class SlowTrainerOfValues(SlowTrainer):
+    """Numeric features learn as if the largest value in the new sentences was about 1."""
+
+    def encode(self, sentences: Sequence[list[Any]], tags: Sequence[list[str]] = (), *, grow: bool) -> EncodedCorpus:
+        corpus = super().encode(sentences, tags, grow=grow)
+        self.largest: dict[int, float] = {}
+        for row, value in zip(corpus.rows.tolist(), corpus.values.tolist(), strict=False):
+            self.largest[row] = max(self.largest.get(row, 0.0), abs(value))
+        return corpus
+
+    def _speed(self, row: int, share: float) -> float:
+        return float(super()._speed(row, share) * 2.0 ** -round(math.log2(self.largest.get(row) or 1.0)))
 
 
 words = st.text("abA1", min_size=1, max_size=4)
@@ -72,13 +90,13 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tagger(request: pytest.FixtureRequest, room: Path) -> Tagger:
     path = room / "template.txt"
     path.write_text(request.param)
-    return sapo.train(OLD, template=path, epochs=3)
+    return sapo.train(OLD, template=path, epochs=3, **PLAIN)
 
 
 @pytest.fixture(scope="module")
 def tagger_of_features() -> Tagger:
     made: list[Example] = [([{"p": token, "q": 0.5} for token in tokens], tags) for tokens, tags in OLD]
-    return sapo.train(made, epochs=3)
+    return sapo.train(made, epochs=3, **PLAIN)
 
 
 @pytest.fixture(autouse=True)
@@ -107,7 +125,7 @@ def test_any_sequence_of_updates_learns_what_the_slow_way_learns(
 def test_so_it_does_with_ready_made_features(
     tagger_of_features: Tagger, room: Path, rounds: list[list[Example]], probe: Example
 ) -> None:
-    trainer, slow = Trainer(tagger_of_features), SlowTrainer(tagger_of_features)
+    trainer, slow = Trainer(tagger_of_features), SlowTrainerOfValues(tagger_of_features)
     for examples in rounds:
         trainer.update(examples, new_labels=True)
         slow.update(examples)
@@ -254,18 +272,24 @@ def test_what_cannot_be_learned_leaves_the_tagger_as_it_was(tagger: Tagger, room
 
 @pytest.mark.parametrize("strength", [1.0, 100.0])
 @pytest.mark.parametrize("tags", [["X", "Y"], ["Z", "Y"]])
-def test_weights_that_grow_out_of_all_bounds_are_put_back(
-    tagger_of_features: Tagger, tags: list[str], strength: float
-) -> None:
-    trainer = Trainer(tagger_of_features)
+def test_weights_that_grow_out_of_all_bounds_are_put_back(tags: list[str], strength: float) -> None:
+    made: list[Example] = [([{"p": token, "q": 0.001} for token in tokens], tags) for tokens, tags in OLD]
+    tagger = sapo.train(made, epochs=3, **PLAIN)  # small values have large weights
+    trainer = Trainer(tagger)
     huge: Example = ([{"q": 3e38}, {"p": "b"}], tags)
     with pytest.raises(SapoError, match="out of all bounds"):
         trainer.update([*([(OLD_MADE, ["X", "Y"])] * 30), huge], strength=strength, new_labels=True)
-    assert trainer.tagger.labels == tagger_of_features.labels
-    for found, block in zip(
-        trainer.snapshot().model.parameters.blocks, tagger_of_features.model.parameters.blocks, strict=True
-    ):
+    assert trainer.tagger.labels == tagger.labels
+    for found, block in zip(trainer.snapshot().model.parameters.blocks, tagger.model.parameters.blocks, strict=True):
         np.testing.assert_array_equal(found, block)
+
+
+@pytest.mark.parametrize("value", [1e-40, 1e-30, 1e30, 3e38])
+def test_a_new_feature_may_have_any_value(tagger_of_features: Tagger, value: float) -> None:
+    new: Example = ([{"r": value}, {"p": "b"}], ["Y", "X"])
+    trainer = Trainer(tagger_of_features)
+    trainer.update([new])
+    assert trainer.tagger.tag(new[0]) == new[1]
 
 
 def test_sentences_that_contradict_each_other_end_after_all_passes(tagger: Tagger) -> None:
@@ -277,7 +301,7 @@ def test_sentences_that_contradict_each_other_end_after_all_passes(tagger: Tagge
 def test_where_keys_have_no_bit_to_spare_it_grows_as_far_as_they_go(room: Path) -> None:
     path = room / "long.txt"
     path.write_text(" & ".join(f"word[{i}]" for i in range(-4, 5)) + "\nword\nlabel[-1]\n")  # 9 parts of 7 bits
-    tagger = sapo.train([([f"w{i}" for i in range(60)], ["X", "Y"] * 30)], template=path, epochs=2)
+    tagger = sapo.train([([f"w{i}" for i in range(60)], ["X", "Y"] * 30)], template=path, epochs=2, **PLAIN)
     trainer, slow = Trainer(tagger), SlowTrainer(tagger)
     fits: list[Example] = [([f"v{i}" for i in range(40)], ["X", "Y"] * 20)]
     trainer.update(fits, new_labels=True)

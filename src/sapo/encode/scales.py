@@ -12,6 +12,8 @@ import numpy as np
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels.types import Floats
 
+LARGEST = 100  # exponent of a factor: float32 must have room for it, for its reciprocal, and for weights times these
+
 
 def scales_of(corpus: EncodedCorpus, features: int) -> Floats:
     """Return a factor for each feature that makes its largest value about 1; empty if all of them are 1.
@@ -27,7 +29,8 @@ def scales_of(corpus: EncodedCorpus, features: int) -> Floats:
     largest = np.zeros(features, np.float32)
     np.maximum.at(largest, corpus.rows, np.abs(corpus.values))
     largest[largest == 0] = 1.0
-    scales = np.exp2(-np.round(np.log2(largest.astype(np.float64)))).astype(np.float32)
+    exponents = np.round(np.log2(largest.astype(np.float64)))
+    scales = np.exp2(-np.clip(exponents, -LARGEST, LARGEST)).astype(np.float32)
     return np.empty(0, np.float32) if (scales == 1).all() else scales
 
 
