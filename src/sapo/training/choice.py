@@ -52,7 +52,7 @@ def choose_settings(
         "strength": strength if l2 else settings.strength,
         "decay": FALL ** (1 / settings.epochs),
         "piece": PIECE,
-        "average": AVERAGE,
+        "average": 0.0 if settings.regulariser == "l1" else AVERAGE,  # an average has few zeros
     }
     settings = dataclasses.replace(settings, **{name: usual[name] for name in automatic})
     free = [name for name in ("rate", "strength") if name in automatic]
