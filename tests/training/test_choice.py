@@ -31,19 +31,49 @@ def settings_of(data: Any, **options: Any) -> dict[str, Any]:
 def test_pieces_and_averages_are_the_default_of_sapo_alone() -> None:
     chosen = settings_of(PAIRS, epochs=4)
     assert (chosen["piece"], chosen["average"]) == (choice.PIECE, choice.AVERAGE)
+    assert (chosen["stop_ratio"], chosen["drop"]) == (choice.STOP_RATIO, choice.DROP)
     assert chosen["decay"] ** 4 == pytest.approx(choice.FALL)
     assert (chosen["rate"], chosen["strength"]) in choice.BOLDNESS
     for learner in ("crf", "sapo-avg", "perceptron"):
-        assert not {"piece", "average"} & set(settings_of(PAIRS, epochs=2, learner=learner))
+        others = settings_of(PAIRS, epochs=2, learner=learner)
+        assert not {"piece", "average", "drop"} & set(others)
+        assert others["stop_ratio"] is None
 
 
 def test_what_the_user_gives_is_not_touched() -> None:
-    given = {"rate": 0.07, "strength": 0.5, "decay": 0.8, "piece": 0, "average": 0.0, "epochs": 2}
+    given = {
+        "rate": 0.07,
+        "strength": 0.5,
+        "decay": 0.8,
+        "piece": 0,
+        "average": 0.0,
+        "drop": 0.5,
+        "stop_ratio": 9.0,
+        "epochs": 2,
+    }
     chosen = settings_of(PAIRS, **given)
     assert {name: chosen.get(name, 0) for name in given} == given
     assert settings_of(PAIRS, rate=0.07, epochs=2)["strength"] == choice.BOLDNESS[choice.USUAL][1]
     del given["piece"]  # the last one that is left to be chosen
     assert settings_of(PAIRS, **given)["rate"] == 0.07
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_small_weights_are_left_out_and_the_others_are_as_they_were(many: bool) -> None:
+    data = [(words, [f"{tag}{i % 40}" for tag in "abc"]) for i, (words, _) in enumerate(PAIRS)] if many else PAIRS
+    whole, small = (
+        sapo.train(data, template="ner", epochs=3, drop=drop).model.parameters.rows.matrix() for drop in (0.0, 0.05)
+    )
+    assert (np.abs(whole)[whole != 0] < 0.05).any()
+    assert (small == np.where(np.abs(whole) < 0.05, 0, whole)).all()
+
+
+def test_a_feature_of_large_values_keeps_its_small_weights() -> None:
+    def data(factor: float) -> Any:
+        return [([{"x": factor * (i % 2)}, {"x": factor}], ["A" if i % 2 else "B", "A"]) for i in range(50)]
+
+    small, large = (sapo.train(data(factor), epochs=3, drop=0.05).model.parameters.rows for factor in (1.0, 1024.0))
+    assert small.nonzero == large.nonzero > 0
 
 
 def test_the_choice_is_told_and_the_same_each_time() -> None:

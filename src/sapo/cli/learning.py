@@ -58,7 +58,13 @@ _OPTIONS = (
         metavar="NAME",
         help="shuffle the sentences before each pass, or draw with replacement.",
     ),
-    click.option("--stop-ratio", type=float, help="Leave out taggings this many times less probable than the best."),
+    _option(
+        "--stop-ratio",
+        default="auto",
+        metavar="NUMBER",
+        help="Leave out taggings this many times less probable than the best.",
+    ),
+    _option("--drop", default="auto", metavar="NUMBER", help="Leave weights smaller than this out of the model."),
     click.option(
         "--epochs",
         "-e",

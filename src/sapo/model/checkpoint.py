@@ -1,6 +1,7 @@
 """Store the state of training in a file, so that a stopped run can be resumed."""
 
 import hashlib
+import math
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -78,7 +79,8 @@ def saved_choice(path: str | Path, settings: Settings, names: Collection[str]) -
     saved = header.get("settings")
     if not isinstance(saved, dict):
         raise SapoError(f"{path}: not {WHAT}: it has no settings")
-    return replace(settings, **{name: saved[name] for name in names if name in saved})
+    chosen: dict[str, Any] = {name: math.inf if saved[name] is None else saved[name] for name in names if name in saved}
+    return replace(settings, **chosen)
 
 
 def fingerprint(corpus: EncodedCorpus, dev: EncodedCorpus | None, names: list[str]) -> str:

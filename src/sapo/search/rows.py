@@ -118,6 +118,11 @@ class FeatureRows:
         """Multiply the weights of each feature by its factor, in place."""
         kernel.scale_rows(np.arange(self.features, dtype=np.int32), factors, self.arrays)
 
+    def drop(self, below: float) -> None:
+        """Make weights zero that are smaller than this, in place."""
+        for weights in (self.arrays.values, self.arrays.dense):
+            weights[np.abs(weights) < below] = 0
+
     def column(self, label: int) -> Floats:
         """Return the weights of one label, [features]."""
         if not len(self.arrays.head):

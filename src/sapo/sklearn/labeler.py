@@ -1,6 +1,5 @@
 """`SequenceLabeler`: sapo as a scikit-learn estimator."""
 
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import compress
 from pathlib import Path
@@ -53,7 +52,8 @@ class SequenceLabeler(FittedLabeler):
         decay: float | str = AUTO,
         piece: int | str = AUTO,
         average: float | str = AUTO,
-        stop_ratio: float = math.inf,
+        stop_ratio: float | str = AUTO,
+        drop: float | str = AUTO,
         epochs: int | None = None,
         patience: int | None = None,
         tolerance: float | None = None,
@@ -84,6 +84,7 @@ class SequenceLabeler(FittedLabeler):
         self.piece = piece
         self.average = average
         self.stop_ratio = stop_ratio
+        self.drop = drop
         self.epochs = epochs
         self.patience = patience
         self.tolerance = tolerance

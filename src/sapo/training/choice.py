@@ -29,6 +29,8 @@ Say = Callable[[str], None]
 
 PIECE = 8  # tokens of a piece, on average
 AVERAGE = 0.5  # of the passes
+STOP_RATIO = 1000.0  # what is a thousand times less probable than the best tagging changes next to nothing
+DROP = 0.003  # a score is a sum of some dozen weights of about 1
 FALL = 0.1  # the rate of the last pass, as a share of the first
 # Rate and strength, from careful to bold; those in the middle are tried first.
 BOLDNESS = ((0.1, 3.0), (0.1, 1.0), (0.2, 0.3), (0.4, 0.03), (0.8, 0.01))
@@ -53,6 +55,8 @@ def choose_settings(
         "decay": FALL ** (1 / settings.epochs),
         "piece": PIECE,
         "average": 0.0 if settings.regulariser == "l1" else AVERAGE,  # an average has few zeros
+        "stop_ratio": STOP_RATIO,
+        "drop": DROP,
     }
     settings = dataclasses.replace(settings, **{name: usual[name] for name in automatic})
     free = [name for name in ("rate", "strength") if name in automatic]

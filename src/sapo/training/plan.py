@@ -15,7 +15,7 @@ from sapo.neural.options import LAYERS, OPTION_NAMES, NeuralOptions
 from sapo.tags.missing import MISSING
 
 # Settings that may be chosen from the data, if the user does not give them. Most learners choose the rate alone.
-CHOSEN = ("rate", "strength", "decay", "piece", "average")
+CHOSEN = ("rate", "strength", "decay", "piece", "average", "stop_ratio", "drop")
 AUTOMATIC = {"sapo": (*CHOSEN, "scheme")}
 OF_THE_LEARNER = ("epochs", "patience", "tolerance")  # None stands for what suits the learner
 
@@ -47,7 +47,7 @@ class LearningOptions(TypedDict, total=False):
     strength: float | str | None
     rate: float | str
     decay: float | str
-    stop_ratio: float
+    stop_ratio: float | str
     epochs: int | None
     patience: int | None
     tolerance: float | None
@@ -60,6 +60,7 @@ class LearningOptions(TypedDict, total=False):
     threads: int
     piece: int | str
     average: float | str
+    drop: float | str
     exact: bool
     all_pairs: bool
 
@@ -112,7 +113,7 @@ class Plan:
 
     >>> plan = make_plan([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=3)
     >>> plan.learner, plan.settings.epochs, sorted(plan.automatic)
-    ('sapo', 3, ['average', 'decay', 'piece', 'rate', 'strength'])
+    ('sapo', 3, ['average', 'decay', 'drop', 'piece', 'rate', 'stop_ratio', 'strength'])
     """
 
     data: Source

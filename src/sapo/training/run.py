@@ -98,6 +98,8 @@ class Run:
             observers=watching,
         )
         parameters = final_weights(state)
+        if begun.settings.drop:
+            parameters.rows.drop(begun.settings.drop)
         if len(data.scales):
             parameters.rows.scale(data.scales)
         kept = state.best_epoch or state.epoch
