@@ -1,6 +1,7 @@
 """A* against the enumeration of all taggings, and against top-n by sidetracks."""
 
 import math
+import sys
 from collections.abc import Iterator
 from heapq import heappop, heappush
 from itertools import count, islice, pairwise, takewhile
@@ -226,3 +227,9 @@ def test_a_difference_at_the_last_token_is_still_seen_at_the_first() -> None:
     found = astar_top_n(Lattice(node, np.array([[0, -np.inf], [-np.inf, 0]], np.float32)), n=3)
     assert found.paths[:, 0].tolist() == [1, 0]
     assert found.scores[0] - found.scores[1] == pytest.approx(0.001, rel=1e-2)
+
+
+def test_a_tree_that_would_outgrow_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["sapo.search.astar"], "ROOM", 1_000)  # the name is also a function
+    with pytest.raises(SapoError, match=r"A\* has no room for more than \d+ taggings of 30 tokens .* topn"):
+        astar_top_n(random_lattice(30, 4), n=1_000)
