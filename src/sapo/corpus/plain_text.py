@@ -18,7 +18,7 @@ from sapo.corpus.files import check_utf8, read_chunks, show_path
 from sapo.corpus.json_records import Record
 from sapo.corpus.jsonl import JsonlOrigin
 from sapo.corpus.jsonl import sentences as sentences
-from sapo.corpus.predictions import RankedTagging, TaggedSpan, show, tag_notes, tagging_notes
+from sapo.corpus.predictions import TaggedSpan, Taggings, show, tag_notes, with_notes
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Ints
 from sapo.text import Offsets, Splitter, last_paragraph_end
@@ -133,16 +133,14 @@ def with_spans(block: Block, tags: Ints, spans: Sequence[Sequence[TaggedSpan]], 
     return _encoded("".join(lines))
 
 
-def nbest(block: Block, taggings: Sequence[Sequence[RankedTagging]], labels: Sequence[str]) -> bytes:
-    """Return each sentence once for each of its taggings, best first, with their probabilities as comments."""
-    parts = []
+def nbest(block: Block, taggings: Iterable[Taggings], labels: Sequence[str]) -> Iterator[bytes]:
+    """Yield each sentence once for each of its taggings, best first, with their probabilities as comments."""
     for record, ranked in zip(_records(block), taggings, strict=True):
         words = record.sentence.words
-        for notes, tagging in zip(tagging_notes(ranked), ranked, strict=True):
+        for notes, tagging in with_notes(ranked):
             tags = [labels[tag] for tag in tagging.tags.tolist()]
             rows = "".join(f"{word}\t{tag}\n" for word, tag in zip(words, tags, strict=True))
-            parts.append(f"{notes}{rows}\n")
-    return _encoded("".join(parts))
+            yield _encoded(f"{notes}{rows}\n")
 
 
 def retagged(block: Block, sentences: Sequence[Sentence], **_: Any) -> bytes:
