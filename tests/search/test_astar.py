@@ -132,16 +132,17 @@ def test_a_search_without_room_goes_on_where_it_stopped() -> None:
     ahead, row = np.empty((T, L), np.float32), np.empty(L, np.float32)
     top_score = astar_kernels.look_ahead(lattice.node, lattice.steps_to, T, ahead, row)
     paths, scores = np.empty((n, T), np.int32), np.empty(n)
-    tree = astar_kernels.astar_start(ahead, np.inf, L)
+    tree = astar_kernels.make_tree(L)
+    astar_kernels.astar_start(ahead, np.inf, tree)
     found, calls = 0, 0
     while found < n:
         before = found
-        found, tree = astar_kernels.astar_next(ahead, lattice.steps, np.inf, top_score, paths, scores, found, tree, row)
+        found = astar_kernels.astar_next(ahead, lattice.steps, np.inf, top_score, paths, scores, found, tree, row)
         calls += 1
         assert before <= found
-        assert tree.waiting <= tree.used <= len(tree.heap)
+        assert tree.counts[0] <= tree.counts[1] <= len(tree.heap)
         longer = (np.concatenate([array, array[:1]]) for array in (tree.losses, tree.links, tree.heap))
-        tree = astar_kernels.Tree(*longer, tree.waiting, tree.used)
+        tree = astar_kernels.Tree(*longer, tree.counts)
     assert calls > 30
     once = astar_top_n(lattice, n=n)
     assert paths.tolist() == once.paths.tolist()

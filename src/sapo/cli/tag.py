@@ -12,6 +12,8 @@ from sapo.errors import SapoError
 if TYPE_CHECKING:
     from sapo.tagger.output import Output
 
+MOST = 10_000_000  # taggings of a sentence: their search takes 50 bytes for each
+
 
 @click.command("tag")
 @click.argument("model")
@@ -101,6 +103,10 @@ def _check(asked: "Output") -> None:
     """Raise SapoError if options do not go together."""
     if asked.nbest < 0:
         raise SapoError(f"--nbest must be 0 or more, not {asked.nbest}")
+    if asked.nbest > MOST:
+        raise SapoError(
+            f"--nbest must be at most {MOST:,}, not {asked.nbest:,}; sapo.search.best_first in Python has no limit"
+        )
     if (asked.nbest > 0) + asked.marginals + asked.spans > 1:
         raise SapoError("--nbest, --marginals and --spans are different outputs; choose one")
     if asked.search is not None and (asked.marginals or asked.spans):

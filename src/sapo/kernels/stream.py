@@ -12,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sapo.kernels._jit import kernel
-from sapo.kernels.types import Doubles, Floats, Ints
+from sapo.kernels.types import Doubles, Floats, Ints, Longs
 
 # Columns of `links` and `waiting`. The first row is no tagging, but what all end labels leave: the end of the sentence.
 PARENT, POSITION, LABEL = 0, 1, 2
+FOUND, WAITING = 0, 1  # how many rows are filled, and how many taggings are in the heap
 
 
 class Choices(NamedTuple):
@@ -35,51 +36,41 @@ class Stream(NamedTuple):
     next_scores: Doubles  # [room]
     nexts: Ints  # [room, 3] the same of the sidetrack
     heap: Ints  # [room] the taggings with a sidetrack, the best one first
-    found: int  # with the first row
-    waiting: int  # in the heap
+    counts: Longs  # [2] FOUND, WAITING
 
 
 @kernel
-def make_choices(best: Floats, edge_to: Floats, T: int) -> Choices:
-    """Return the best label before each label."""
+def fill_choices(choices: Choices, T: int) -> None:
+    """Find the best label before each label, where `best` and `edge_to` are given."""
+    best, edge_to, choice, gap = choices
     L = best.shape[1]
-    choice = np.zeros((T, L), np.int32)
-    gap = np.empty((T, L), np.float32)
     for t in range(T - 1):
         step = edge_to[t + 1 if edge_to.shape[0] > 1 else 0]
         for after in range(L):
             top = best[t, 0] + step[after, 0]
+            chosen = 0
             second = -np.float32(np.inf)
             for p in range(1, L):
                 value = best[t, p] + step[after, p]
                 second = max(second, min(value, top))
                 if value > top:
                     top = value
-                    choice[t, after] = p
+                    chosen = p
+            choice[t, after] = chosen
             gap[t, after] = top - second if second > -np.inf else np.float32(np.inf)
-    return Choices(best, edge_to, choice, gap)
 
 
 @kernel
-def start_stream(choices: Choices, T: int, room: int) -> Stream:
-    """Return a stream of which no tagging is found yet; room >= 2."""
-    stream = Stream(
-        np.empty(room, np.float64),
-        np.empty((room, 3), np.int32),
-        np.empty(room, np.float64),
-        np.empty((room, 3), np.int32),
-        np.empty(room, np.int32),
-        1,
-        0,
-    )
+def start_stream(choices: Choices, T: int, stream: Stream, path: Ints) -> None:
+    """Prepare a stream, with room for one row at least, of which no tagging is found yet."""
     stream.scores[0] = np.inf
     stream.links[0, PARENT] = -1
     stream.links[0, POSITION] = T
     stream.links[0, LABEL] = -1
     stream.next_scores[0] = np.inf
     stream.nexts[0, POSITION] = T
-    waiting = _wait(0, choices, T, stream, 0, np.empty(T, np.int32))
-    return Stream(stream.scores, stream.links, stream.next_scores, stream.nexts, stream.heap, 1, waiting)
+    stream.counts[FOUND] = 1
+    stream.counts[WAITING] = _wait(0, choices, T, stream, 0, path)
 
 
 @kernel
@@ -90,9 +81,11 @@ def find_more(
     until: int,  # rows, for which there is room
     stream: Stream,  # changed
     path: Ints,  # [T] work
-) -> Stream:
+) -> None:
     """Go on until so many rows are filled, or no more taggings are left."""
-    scores, links, next_scores, nexts, heap, found, waiting = stream
+    scores, links, next_scores, nexts, heap, counts = stream
+    found = counts[FOUND]
+    waiting = counts[WAITING]
     while found < until and waiting > 0:
         k = int(heap[0])
         if found > 1 and next_scores[k] < scores[1] - margin:
@@ -111,7 +104,8 @@ def find_more(
         waiting = _wait(k, choices, T, stream, waiting, path)
         waiting = _wait(found, choices, T, stream, waiting, path)
         found += 1
-    return Stream(scores, links, next_scores, nexts, heap, found, waiting)
+    counts[FOUND] = found
+    counts[WAITING] = waiting
 
 
 @kernel

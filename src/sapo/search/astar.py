@@ -7,6 +7,7 @@ import numpy as np
 from sapo.errors import SapoError
 from sapo.kernels import astar as astar_kernels
 from sapo.kernels import background
+from sapo.kernels.astar import WAITING, Tree
 from sapo.kernels.types import Doubles, Ints
 from sapo.search.candidates import Candidates
 from sapo.search.checks import check_wanted
@@ -64,18 +65,28 @@ def _found(lattice: Lattice, margin: float, chunk: int) -> Iterator[tuple[Ints, 
     top_score = background.call(
         astar_kernels.look_ahead, lattice.node, lattice.steps_to, T, ahead, row, steps=T * L * L
     )
-    tree = astar_kernels.astar_start(ahead, margin, 32 * L)
+    tree = _make_tree(32 * L)
+    astar_kernels.astar_start(ahead, margin, tree)
     total = 0
-    while tree.waiting > 0:
+    while tree.counts[WAITING] > 0:
         paths, scores = np.empty((chunk, T), np.int32), np.empty(chunk, np.float64)
-        found, tree = astar_kernels.astar_next(ahead, lattice.steps, margin, top_score, paths, scores, 0, tree, row)
+        found = astar_kernels.astar_next(ahead, lattice.steps, margin, top_score, paths, scores, 0, tree, row)
         if found:
             total += found
             yield lattice.to_labels(paths[:found]), scores[:found]
-        if found < chunk and tree.waiting > 0:
+        if found < chunk and tree.counts[WAITING] > 0:
             if len(tree.heap) > ROOM:
                 raise SapoError(
                     f"A* has no room for more than {total:,} taggings of {T:,} tokens with {L:,} labels; "
                     "use the search topn, which finds the same"
                 )
-            tree = astar_kernels.more_room(tree)
+            larger = _make_tree(2 * len(tree.heap))
+            astar_kernels.copy_tree(tree, larger)
+            tree = larger
+
+
+def _make_tree(room: int) -> Tree:
+    """Return an empty tree, as the kernel `make_tree` does in kernels."""
+    return Tree(
+        np.empty(room, np.float64), np.empty((room, 3), np.int32), np.empty(room, np.int32), np.zeros(2, np.int64)
+    )

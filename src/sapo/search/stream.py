@@ -1,15 +1,13 @@
 """Lattice in, the best taggings out one by one, exactly, as many as are asked for."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sapo.kernels import background
 from sapo.kernels import stream as kernels
 from sapo.kernels import viterbi as viterbi_kernels
-from sapo.kernels.stream import Stream
+from sapo.kernels.stream import Choices, Stream
 from sapo.kernels.types import Doubles, Ints
 from sapo.search.lattice import Lattice
 
@@ -51,23 +49,23 @@ class StreamedSearch:
         """
         self.lattice, self.margin = lattice, margin
         T, L = lattice.node.shape
-        best, row, to = np.empty((T, L), np.float32), np.empty(L, np.float32), lattice.steps_to
-        pairs = T * L * L
+        best, row, pairs = np.empty((T, L), np.float32), np.empty(L, np.float32), T * L * L
         self.taken = float(
             background.call(viterbi_kernels.best_scores, lattice.node, lattice.steps, T, best, row, steps=pairs)
         )
-        self._choices = background.call(kernels.make_choices, best, to, T, steps=pairs)
-        self._stream: Stream = kernels.start_stream(self._choices, T, 2)
-        self._path = np.empty(T, np.int32)
+        self._choices = Choices(best, lattice.steps_to, np.empty((T, L), np.int32), np.empty((T, L), np.float32))
+        background.call(kernels.fill_choices, self._choices, T, steps=pairs)
+        self._stream, self._path = _make_stream(1), np.empty(T, np.int32)
+        kernels.start_stream(self._choices, T, self._stream, self._path)
 
     @property
     def found(self) -> int:
         """The number of taggings that are found."""
-        return int(self._stream.found) - 1
+        return int(self._stream.counts[kernels.FOUND]) - 1  # the first row is no tagging
 
     def scores(self, begin: int = 0) -> Doubles:
         """Return the scores of the taggings that are found, from `begin` on."""
-        scores: Doubles = self.taken + self._stream.scores[1 + begin : self._stream.found]
+        scores: Doubles = self.taken + self._stream.scores[1 + begin : 1 + self.found]
         return scores
 
     def paths(self, begin: int, end: int) -> Ints:
@@ -79,30 +77,33 @@ class StreamedSearch:
     def find(self, n: int) -> int:
         """Search until n taggings are found, or all are; return how many there are."""
         chunk = max(1, STEPS // max(1, self.lattice.node.size))
-        while self.found < n and self._stream.waiting > 0:
-            until = 1 + min(n, self.found + chunk)  # the first row is no tagging
+        while self.found < n and self._stream.counts[kernels.WAITING] > 0:
+            until = 1 + min(n, self.found + chunk)
             if until > len(self._stream.scores):
-                self._stream = _with_room(self._stream, min(1 + n, 2 * until))
-            self._stream = kernels.find_more(
-                self._choices, self.lattice.tokens, self.margin, until, self._stream, self._path
-            )
+                self._stream = _longer(self._stream, min(1 + n, 2 * until))
+            kernels.find_more(self._choices, self.lattice.tokens, self.margin, until, self._stream, self._path)
         return self.found
 
 
-def _with_room(stream: Stream, room: int) -> Stream:
-    """Return the same stream with room for so many rows."""
+def _make_stream(room: int) -> Stream:
+    """Return an empty stream with so many rows.
 
-    def longer(array: NDArray[Any]) -> NDArray[Any]:
-        new = np.empty((room, *array.shape[1:]), array.dtype)
-        new[: stream.found] = array[: stream.found]
-        return new
-
+    Kernels must not make it: numba makes a named tuple by calling Python, and a signal that is waiting then crashes it.
+    """
     return Stream(
-        longer(stream.scores),
-        longer(stream.links),
-        longer(stream.next_scores),
-        longer(stream.nexts),
-        longer(stream.heap),
-        stream.found,
-        stream.waiting,
+        np.empty(room, np.float64),
+        np.empty((room, 3), np.int32),
+        np.empty(room, np.float64),
+        np.empty((room, 3), np.int32),
+        np.empty(room, np.int32),
+        np.zeros(2, np.int64),
     )
+
+
+def _longer(stream: Stream, room: int) -> Stream:
+    """Return the same stream with more rows."""
+    new, used = _make_stream(room), int(stream.counts[kernels.FOUND])
+    for name in ("scores", "links", "next_scores", "nexts", "heap"):
+        getattr(new, name)[:used] = getattr(stream, name)[:used]
+    new.counts[:] = stream.counts
+    return new
