@@ -1,5 +1,6 @@
 """sapo tag: tag a file with a model, as a stream."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -68,7 +69,8 @@ def tag_command(
 
     Column files get the tag as a further column; CoNLL-U in the place of the label; JSONL as "tags".
 
-    Raw text (--text, or a file with --format text) is cut into sentences and tokens; see docs/text.md.
+    Raw text (--text, or a file with --format text) is cut into sentences and tokens; see docs/text.md. With --format
+    text, INPUT may be a folder of texts: the result is one JSONL file, which names the file of each sentence.
 
     docs/probabilities.md explains each probability.
     """
@@ -78,7 +80,7 @@ def tag_command(
 
     asked = Output(**wanted)
     _check(asked)
-    refuse_same_file({"the model": model, "the input": input}, {"-o": output})
+    refuse_same_file({"the model": model, **_inputs(input, format)}, {"-o": output})
     announce_compiling(quiet)
     tagger = Tagger.load(model)
     for name, value in _biases(bias, bias_o).items():
@@ -113,6 +115,15 @@ def _check(asked: "Output") -> None:
         raise SapoError("--search is for the best tagging and for --nbest; --marginals and --spans take none")
     if asked.threads < 1:
         raise SapoError(f"--threads must be at least 1, not {asked.threads}")
+
+
+def _inputs(input: str, format: str | None) -> dict[str, str | Path]:
+    """Return the files that are read, by the names that messages use."""
+    from sapo.corpus.plain_text import files_below
+
+    if format != "text" or not Path(input).is_dir():
+        return {"the input": input}
+    return {f"the input {file}": file for file in files_below(input)}
 
 
 def _check_text(text: str, input: str, format: str | None, encoding: str | None) -> None:

@@ -22,19 +22,19 @@ from sapo.search.exact import FEW
 from sapo.search.lattice import Lattice, make_lattice
 from sapo.search.probabilities import Distribution, distribution, span_reading, tempered, top_n_marginals
 from sapo.search.stream import StreamedSearch
-from sapo.tagger.ranking import ManyRanked, as_shown, ranked
+from sapo.tagger.ranking import ManyRanked, ranked
 from sapo.tags import as_prefixed, loose_spans, spans_to_tags
 
 
 def best_tags(model: Model, corpus: EncodedCorpus) -> Ints:
     """Return the tags of all tokens, found by Viterbi."""
-    return as_shown(model, tag_corpus(corpus, model.tagging))
+    return model.as_shown(tag_corpus(corpus, model.tagging))
 
 
 def searched_tags(model: Model, corpus: EncodedCorpus, *, search: str, width: int) -> Ints:
     """Return the tags of all tokens, found by the named search; beam search, of this width, may miss the best."""
     found = [candidates(model, corpus, i, 1, search, width).paths[0] for i in range(corpus.sentences)]
-    return as_shown(model, np.concatenate([np.empty(0, np.int32), *found]))
+    return model.as_shown(np.concatenate([np.empty(0, np.int32), *found]))
 
 
 def sentence_lattice(model: Model, corpus: EncodedCorpus, sentence: int, *, exact: bool = False) -> Lattice:
@@ -77,7 +77,7 @@ def tagging_probability(model: Model, corpus: EncodedCorpus, sentence: int, tags
     learned, numbers = learned_tags(model, tags), {label: number for number, label in enumerate(model.labels)}
     path = [numbers.get(label, -1) for label in learned]
     # the model never shows a tagging that breaks the scheme, or that needs a label it has not learned
-    if -1 in path or label_names(model, as_shown(model, np.array(path, np.int32))) != list(tags):
+    if -1 in path or label_names(model, model.as_shown(np.array(path, np.int32))) != list(tags):
         return 0.0
     return sentence_distribution(model, corpus, sentence).probability(path)
 

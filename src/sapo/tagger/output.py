@@ -43,12 +43,15 @@ def tagged_file(
 ) -> Iterator[tuple[int, bytes]]:
     """Tag a file; yield the bytes to write, with the number of tokens that are done.
 
-    Files keep their format, but text is written as columns, or as JSONL with `to="jsonl"`. Raises SapoError if the tags
+    Files keep their format, but text is written as columns, or as JSONL with `to="jsonl"`. A directory of texts is
+    tagged as one JSONL file. Raises SapoError if the tags
     cannot be written into such a file, or if a column file is running text.
     """
     chosen = format_of(path, format)
     if chosen == "text":
         check_words_only(tagger.model)
+        if Path(path).is_dir() and writer_of(to) is not FORMATS["jsonl"]:
+            raise SapoError(f"{path}: a directory is tagged as one JSONL file; add --to jsonl, or -o NAME.jsonl")
         return _tagged(tagger, tagger.read_blocks(path, format=chosen, encoding=encoding), output, writer_of(to))
     if to not in (None, chosen):
         raise SapoError(

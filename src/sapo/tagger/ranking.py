@@ -17,7 +17,7 @@ def ranked(model: Model, found: Candidates, distribution: Distribution) -> list[
     """Return the candidates of a sentence with their probabilities."""
     shares = tempered(found, model.temperature).probabilities.tolist()
     exact = distribution.probabilities(found)
-    return [RankedTagging(*values) for values in zip(as_shown(model, found.paths), shares, exact, strict=True)]
+    return [RankedTagging(*values) for values in zip(model.as_shown(found.paths), shares, exact, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,5 @@ class ManyRanked:
         shares = odds / odds.sum()
         for begin in range(0, len(shares), PATHS):
             some = self.paths(begin, min(begin + PATHS, len(shares)))
-            for path, shown, share in zip(some, as_shown(self.model, some), shares[begin:].tolist(), strict=False):
+            for path, shown, share in zip(some, self.model.as_shown(some), shares[begin:].tolist(), strict=False):
                 yield RankedTagging(shown, share, self.distribution.probability(path))
-
-
-def as_shown(model: Model, tags: Ints) -> Ints:
-    """Turn learned labels into indices in `outer_labels`."""
-    places = model.shown_places
-    return tags if places is None else places[tags]
