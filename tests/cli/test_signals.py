@@ -123,3 +123,72 @@ def test_a_process_that_is_told_to_end_leaves_no_file(start: Start, house: Any, 
     _, told = process.communicate(timeout=60)
     assert (process.returncode, told) == (143, "")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture(scope="session")
+def long_sentence(run: Any, house: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of one sentence with more taggings than anyone can write."""
+    tokens = [line.rsplit(" ", 1)[0] for line in house.test.read_text().splitlines() if line]
+    path = tmp_path_factory.mktemp("long") / "long.txt"
+    path.write_text("\n".join(tokens[:80]) + "\n\n")
+    for more in ((), ("--search", "beam")):  # so that the kernels are compiled
+        run("tag", house.model, path, "--nbest", 301, *more)
+    return path
+
+
+MANY = ("--nbest", 10_000_000)
+WIDE = ("--nbest", 1_000_000, "--search", "beam", "--width", 1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("sent", "code", "options"),
+    [
+        (signal.SIGINT, 130, MANY),
+        (signal.SIGTERM, 143, MANY),
+        (signal.SIGINT, 130, (*MANY, "--threads", 2)),
+        (signal.SIGTERM, 143, WIDE),
+    ],
+)
+def test_a_search_for_millions_of_taggings_ends_at_once(
+    start: Start, house: Any, long_sentence: Path, tmp_path: Path, sent: int, code: int, options: tuple[object, ...]
+) -> None:
+    out = tmp_path / "out.txt"
+    process = start("tag", house.model, long_sentence, *options, "-o", out)
+    while not list(tmp_path.iterdir()):
+        assert process.poll() is None
+        time.sleep(0.02)
+    time.sleep(0.7)
+    assert process.poll() is None
+    process.send_signal(sent)
+    _, told = process.communicate(timeout=5)  # a second, on a machine that has nothing else to do
+    assert process.returncode == code
+    assert [line for line in told.splitlines() if line] == ["sapo: interrupted"] * (code == 130)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("sent", "code", "threads"), [(signal.SIGINT, 130, 1), (signal.SIGTERM, 143, 2)])
+def test_training_with_the_largest_n_ends_at_once(
+    start: Start, house: Any, tmp_path: Path, sent: int, code: int, threads: int
+) -> None:
+    out, state = tmp_path / "m.sapo", tmp_path / "m.state"
+    options = ("-n", 1000, "-e", 10_000, "--tolerance", 0, "--rate", 0.1, "--strength", 1, "--threads", threads)
+    process = start("train", house.train, "-o", out, "--checkpoint", state, *options)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if re.match(r"pass +1/", line):
+            break
+    time.sleep(0.3)
+    process.send_signal(sent)
+    _, told = process.communicate(timeout=10)
+    assert process.returncode == code
+    assert "Traceback" not in told
+    kept = ["m.sapo", "m.state"] if code == 130 else ["m.state"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == kept
+
+
+def test_n_that_would_take_hours_is_refused_in_one_line(run: Any, house: Any, tmp_path: Path) -> None:
+    told = run("train", house.train, "-n", 100_000, "-o", tmp_path / "m.sapo", ends=2).stderr
+    assert told.startswith("sapo: n must be at most 1000, not 100000; use fewer")
+    told = run("tag", house.model, house.test, "--nbest", 10**9, ends=2).stderr
+    assert told.startswith("sapo: --nbest must be at most 10,000,000, not 1,000,000,000; ")
+    assert list(tmp_path.iterdir()) == []

@@ -140,7 +140,8 @@ def test_probabilities_stand_beside_the_tags(make_file: MakeFile) -> None:
     labels, tags = ["NOUN|Case=Nom"], np.zeros(1, np.int32)
     line = "1\tw\tw\tNOUN\tN\tCase=Nom\t0\troot\t_\t{}\n\n"
     assert with_marginals(block, tags, np.ones((1, 1)), labels).decode() == line.format("TagProbability=1.000000")
-    assert nbest(block, [[RankedTagging(tags, 1.0, 1.0)]], labels).decode().endswith("\n" + line.format("_"))
+    written = b"".join(nbest(block, [[RankedTagging(tags, 1.0, 1.0)]], labels)).decode()
+    assert written.endswith("\n" + line.format("_"))
 
 
 @pytest.mark.parametrize("label", WHOLE)

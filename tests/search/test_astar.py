@@ -1,6 +1,7 @@
 """A* against the enumeration of all taggings, and against top-n by sidetracks."""
 
 import math
+import sys
 from collections.abc import Iterator
 from heapq import heappop, heappush
 from itertools import count, islice, pairwise, takewhile
@@ -131,16 +132,17 @@ def test_a_search_without_room_goes_on_where_it_stopped() -> None:
     ahead, row = np.empty((T, L), np.float32), np.empty(L, np.float32)
     top_score = astar_kernels.look_ahead(lattice.node, lattice.steps_to, T, ahead, row)
     paths, scores = np.empty((n, T), np.int32), np.empty(n)
-    tree = astar_kernels.astar_start(ahead, np.inf, L)
+    tree = astar_kernels.make_tree(L)
+    astar_kernels.astar_start(ahead, np.inf, tree)
     found, calls = 0, 0
     while found < n:
         before = found
-        found, tree = astar_kernels.astar_next(ahead, lattice.steps, np.inf, top_score, paths, scores, found, tree, row)
+        found = astar_kernels.astar_next(ahead, lattice.steps, np.inf, top_score, paths, scores, found, tree, row)
         calls += 1
         assert before <= found
-        assert tree.waiting <= tree.used <= len(tree.heap)
+        assert tree.counts[0] <= tree.counts[1] <= len(tree.heap)
         longer = (np.concatenate([array, array[:1]]) for array in (tree.losses, tree.links, tree.heap))
-        tree = astar_kernels.Tree(*longer, tree.waiting, tree.used)
+        tree = astar_kernels.Tree(*longer, tree.counts)
     assert calls > 30
     once = astar_top_n(lattice, n=n)
     assert paths.tolist() == once.paths.tolist()
@@ -226,3 +228,9 @@ def test_a_difference_at_the_last_token_is_still_seen_at_the_first() -> None:
     found = astar_top_n(Lattice(node, np.array([[0, -np.inf], [-np.inf, 0]], np.float32)), n=3)
     assert found.paths[:, 0].tolist() == [1, 0]
     assert found.scores[0] - found.scores[1] == pytest.approx(0.001, rel=1e-2)
+
+
+def test_a_tree_that_would_outgrow_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["sapo.search.astar"], "ROOM", 1_000)  # the name is also a function
+    with pytest.raises(SapoError, match=r"A\* has no room for more than \d+ taggings of 30 tokens .* topn"):
+        astar_top_n(random_lattice(30, 4), n=1_000)

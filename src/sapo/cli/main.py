@@ -35,6 +35,12 @@ class ReaderGoneError(Exception):
     """The reader of the output is gone, as in `sapo tag ... | head -1`; click would handle a BrokenPipeError itself."""
 
 
+class TerminatedError(SystemExit):
+    """SIGTERM has arrived. Nothing in between catches this by accident."""
+
+    code: int
+
+
 class Commands(click.Group):
     """A group of commands that notices when the reader of the output is gone."""
 
@@ -78,7 +84,10 @@ def main(obj: object = None) -> None:
 
 
 def run_commands(app: click.Group, name: str, obj: object = None) -> None:
-    """Run a command. Exit with 2 after a user error, 130 after Ctrl-C, 141 if the reader of the output is gone."""
+    """Run a command.
+
+    Exit with 2 after a user error, 130 after Ctrl-C, 143 after SIGTERM, 141 if the reader of the output is gone.
+    """
     prepare_streams()
     _show_data_warnings()
     if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL and threading.current_thread() is threading.main_thread():
@@ -105,7 +114,9 @@ def run_commands(app: click.Group, name: str, obj: object = None) -> None:
             print(usage_line(error, app, sys.argv[1:]), file=sys.stderr)
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
-        _leave("interrupted", 130)
+        _leave("interrupted", 130, at_once=True)
+    except TerminatedError as error:
+        _leave("", error.code, at_once=True)
     except MemoryError:
         _leave("not enough memory; try a larger --min-count or a smaller file", 2)
 
@@ -125,14 +136,17 @@ def _show_data_warnings() -> None:
 
 def _terminated(number: int, frame: object) -> NoReturn:
     """Exit by an exception, so that half-written files are removed."""
-    sys.exit(128 + number)
+    raise TerminatedError(128 + number)
 
 
-def _leave(message: str, code: int) -> NoReturn:
+def _leave(message: str, code: int, *, at_once: bool = False) -> NoReturn:
+    """Exit; `at_once` does not wait for threads that still run kernels."""
     if message:
         print(f"sapo: {message}", file=sys.stderr)
     try:
         sys.stdout.flush()
     except OSError:  # do not try to write it again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if at_once and threading.active_count() > 1:
+        os._exit(code)
     sys.exit(code)

@@ -1,5 +1,6 @@
 """sapo tag: tag a file with a model, as a stream."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +12,8 @@ from sapo.errors import SapoError
 
 if TYPE_CHECKING:
     from sapo.tagger.output import Output
+
+MOST = 10_000_000  # taggings of a sentence: their search takes 50 bytes for each
 
 
 @click.command("tag")
@@ -66,7 +69,8 @@ def tag_command(
 
     Column files get the tag as a further column; CoNLL-U in the place of the label; JSONL as "tags".
 
-    Raw text (--text, or a file with --format text) is cut into sentences and tokens; see docs/text.md.
+    Raw text (--text, or a file with --format text) is cut into sentences and tokens; see docs/text.md. With --format
+    text, INPUT may be a folder of texts: the result is one JSONL file, which names the file of each sentence.
 
     docs/probabilities.md explains each probability.
     """
@@ -76,7 +80,7 @@ def tag_command(
 
     asked = Output(**wanted)
     _check(asked)
-    refuse_same_file({"the model": model, "the input": input}, {"-o": output})
+    refuse_same_file({"the model": model, **_inputs(input, format)}, {"-o": output})
     announce_compiling(quiet)
     tagger = Tagger.load(model)
     for name, value in _biases(bias, bias_o).items():
@@ -101,12 +105,25 @@ def _check(asked: "Output") -> None:
     """Raise SapoError if options do not go together."""
     if asked.nbest < 0:
         raise SapoError(f"--nbest must be 0 or more, not {asked.nbest}")
+    if asked.nbest > MOST:
+        raise SapoError(
+            f"--nbest must be at most {MOST:,}, not {asked.nbest:,}; sapo.search.best_first in Python has no limit"
+        )
     if (asked.nbest > 0) + asked.marginals + asked.spans > 1:
         raise SapoError("--nbest, --marginals and --spans are different outputs; choose one")
     if asked.search is not None and (asked.marginals or asked.spans):
         raise SapoError("--search is for the best tagging and for --nbest; --marginals and --spans take none")
     if asked.threads < 1:
         raise SapoError(f"--threads must be at least 1, not {asked.threads}")
+
+
+def _inputs(input: str, format: str | None) -> dict[str, str | Path]:
+    """Return the files that are read, by the names that messages use."""
+    from sapo.corpus.plain_text import files_below
+
+    if format != "text" or not Path(input).is_dir():
+        return {"the input": input}
+    return {f"the input {file}": file for file in files_below(input)}
 
 
 def _check_text(text: str, input: str, format: str | None, encoding: str | None) -> None:

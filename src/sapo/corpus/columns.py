@@ -1,7 +1,7 @@
 """Column files: one token a line, fields separated by blanks or TABs, an empty line after each sentence."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from sapo.corpus.blocks import LABEL, Block, Sentence
 from sapo.corpus.files import show_path
 from sapo.corpus.origins import ScannedOrigin
-from sapo.corpus.predictions import RankedTagging, TaggedSpan, span_notes, tag_notes
+from sapo.corpus.predictions import TaggedSpan, Taggings, span_notes, tag_notes
 from sapo.corpus.scanner import refuse_empty, scan_file
 from sapo.corpus.tagged_lines import nbest_lines, number_tags, splice_tags
 from sapo.errors import SapoError
@@ -110,8 +110,8 @@ def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
     return splice_tags(scanned.data, scanned.line_ends, scanned.line_ends, pieces, tags)
 
 
-def nbest(block: Block, taggings: Sequence[Sequence[RankedTagging]], labels: Sequence[str]) -> bytes:
-    """Return each sentence once for each of its taggings, best first, with their probabilities as comments."""
+def nbest(block: Block, taggings: Iterable[Taggings], labels: Sequence[str]) -> Iterator[bytes]:
+    """Yield each sentence once for each of its taggings, best first, with their probabilities as comments."""
     return nbest_lines(block, taggings, labels, tagged)
 
 

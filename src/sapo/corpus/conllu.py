@@ -1,7 +1,7 @@
 """CoNLL-U: ten columns; the label is UPOS, XPOS, FEATS, one key of FEATS, or UPOS and FEATS together."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from sapo.corpus.conllu_places import COLUMNS, FEATS_KEY, Place, label_fields, p
 from sapo.corpus.fields import check_tag
 from sapo.corpus.files import show_path
 from sapo.corpus.origins import ScannedOrigin
-from sapo.corpus.predictions import NONE, RankedTagging, TaggedSpan, span_notes, tag_notes
+from sapo.corpus.predictions import NONE, TaggedSpan, Taggings, span_notes, tag_notes
 from sapo.corpus.scanner import Layout, scan_file, sentence_regions
 from sapo.corpus.tagged_lines import nbest_lines, number_tags, splice_tags
 from sapo.errors import SapoError
@@ -86,8 +86,8 @@ def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
     return splice_tags(scanned.data, scanned.starts[:, place.first], scanned.ends[:, place.last], labels, tags)
 
 
-def nbest(block: Block, taggings: Sequence[Sequence[RankedTagging]], labels: Sequence[str]) -> bytes:
-    """Return each sentence once for each of its taggings, best first, with their probabilities as comments."""
+def nbest(block: Block, taggings: Iterable[Taggings], labels: Sequence[str]) -> Iterator[bytes]:
+    """Yield each sentence once for each of its taggings, best first, with their probabilities as comments."""
     return nbest_lines(block, taggings, labels, tagged)
 
 

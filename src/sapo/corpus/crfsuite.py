@@ -7,7 +7,7 @@ stand for a colon and a backslash. What follows `#` at the beginning of a field 
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from sapo.corpus.blocks import LABEL, Block, Sentence, block_from_sentences
 from sapo.corpus.fields import check_tag
 from sapo.corpus.files import check_utf8, show_path
 from sapo.corpus.lines import read_lines
-from sapo.corpus.predictions import RankedTagging, TaggedSpan, show, span_notes, tag_notes, top_n_mass
+from sapo.corpus.predictions import TaggedSpan, Taggings, span_notes, tag_notes, with_notes
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Ints, Longs
 
@@ -133,25 +133,16 @@ def _retagged(origin: AttributeOrigin, tags: Sequence[str], notes: Sequence[str]
     return b"".join(line + b"\n" for line in lines)
 
 
-def nbest(block: Block, taggings: Sequence[Sequence[RankedTagging]], labels: Sequence[str]) -> bytes:
-    """Return each sentence once for each of its taggings, best first, with their probabilities as comments."""
+def nbest(block: Block, taggings: Iterable[Taggings], labels: Sequence[str]) -> Iterator[bytes]:
+    """Yield each sentence once for each of its taggings, best first, with their probabilities as comments."""
     origin = block.origin_as(AttributeOrigin)
-    parts = []
     for (begin, end), ranked in zip(itertools.pairwise(origin.offsets.tolist()), taggings, strict=True):
         places = origin.token_lines[begin:end]
         alone = AttributeOrigin(
             0, origin.lines[places[0] : places[-1] + 1], places - places[0], np.array([0, end - begin])
         )
-        for rank, tagging in enumerate(ranked, 1):
-            notes = {
-                "tagging": str(rank),
-                "probability": show(tagging.probability),
-                "exact_probability": show(tagging.exact_probability),
-                "top_n_mass": show(top_n_mass(ranked)),
-            }
-            parts += [f"# {key} = {value}\n".encode() for key, value in notes.items()]
-            parts += [_retagged(alone, [labels[tag] for tag in tagging.tags.tolist()]), b"\n"]
-    return b"".join(parts)
+        for notes, tagging in with_notes(ranked):
+            yield notes.encode() + _retagged(alone, [labels[tag] for tag in tagging.tags.tolist()]) + b"\n"
 
 
 def with_marginals(block: Block, tags: Ints, marginal: Doubles, labels: Sequence[str]) -> bytes:

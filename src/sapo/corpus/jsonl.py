@@ -10,7 +10,7 @@ import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from sapo.corpus.blocks import LABEL, Block, Sentence, block_from_sentences
 from sapo.corpus.char_spans import spans_to_char_spans
 from sapo.corpus.files import show_path
 from sapo.corpus.json_records import Record, read_records
-from sapo.corpus.predictions import RankedTagging, TaggedSpan, top_n_mass
+from sapo.corpus.predictions import TaggedSpan, Taggings, top_n_mass
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Ints, Longs
 from sapo.tags import Notation, Span, loose_spans, notation_of, prefixed
@@ -146,23 +146,26 @@ def _tagged_records(
         yield with_tags(record, names, notation), record.sentence, slice(begin, end)
 
 
-def nbest(block: Block, taggings: Sequence[Sequence[RankedTagging]], labels: Sequence[str]) -> bytes:
-    """Return each record as `tagged` does, with all taggings and their probabilities under `nbest`."""
-    lines, notation = [], notation_of(labels)
+def nbest(block: Block, taggings: Iterable[Taggings], labels: Sequence[str]) -> Iterator[bytes]:
+    """Yield each record as `tagged` returns it, with all taggings and their probabilities under `nbest`."""
+    notation = notation_of(labels)
     for record, ranked in zip(_records(block), taggings, strict=True):
-        named = [[labels[tag] for tag in tagging.tags.tolist()] for tagging in ranked]
-        result = with_tags(record, named[0] if named else [], notation)
-        result["nbest"] = [
-            {
-                "tags": tags,
+        best = next(iter(ranked), None)
+        result = with_tags(record, [] if best is None else [labels[tag] for tag in best.tags.tolist()], notation)
+        for key in ("nbest", "top_n_mass"):
+            result.pop(key, None)
+        # the list may be too long to hold: the line is written in pieces
+        yield (json_line(result)[: -len("}\n")] + ', "nbest": [').encode()
+        separator = ""
+        for tagging in ranked:
+            entry = {
+                "tags": [labels[tag] for tag in tagging.tags.tolist()],
                 "probability": round(tagging.probability, 6),
                 "exact_probability": round(tagging.exact_probability, 6),
             }
-            for tags, tagging in zip(named, ranked, strict=True)
-        ]
-        result["top_n_mass"] = round(top_n_mass(ranked), 6)
-        lines.append(json_line(result))
-    return "".join(lines).encode()
+            yield (separator + json_line(entry)[: -len("\n")]).encode()
+            separator = ", "
+        yield f'], "top_n_mass": {round(top_n_mass(ranked), 6)}}}\n'.encode()
 
 
 def with_marginals(block: Block, tags: Ints, marginal: Doubles, labels: Sequence[str]) -> bytes:

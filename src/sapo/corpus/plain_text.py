@@ -7,18 +7,20 @@ A block holds the sentences as records of JSONL, with their place in the file, s
 
 import codecs
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from sapo.corpus.blocks import Block, Sentence, block_from_sentences
+from sapo.corpus.encodings import EncodedPath, with_encoding
 from sapo.corpus.fields import check_tag
 from sapo.corpus.files import check_utf8, read_chunks, show_path
 from sapo.corpus.json_records import Record
 from sapo.corpus.jsonl import JsonlOrigin
 from sapo.corpus.jsonl import sentences as sentences
-from sapo.corpus.predictions import RankedTagging, TaggedSpan, show, tag_notes, tagging_notes
+from sapo.corpus.predictions import TaggedSpan, Taggings, show, tag_notes, with_notes
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Ints
 from sapo.text import Offsets, Splitter, last_paragraph_end
@@ -44,18 +46,46 @@ def read_blocks(
     labelled: bool = True,
     splitter: Splitter | None = None,
 ) -> Iterator[Block]:
-    """Read a text in blocks; `splitter` cuts it into sentences.
+    """Read a text, or all texts of a directory, in blocks; `splitter` cuts it into sentences.
 
-    Offsets count characters from the start of the file, without a byte order mark.
+    Offsets count characters from the start of the file, without a byte order mark. Records from a directory also have
+    the name of their file.
     """
     name = show_path(path)
     if labelled:
         raise SapoError(f"{name}: text has no labels; give a column file, CoNLL-U or JSONL")
-    return text_blocks(_decoded(path, name), name, splitter or Splitter())
+    splitter = splitter or Splitter()
+    if not Path(path).is_dir():
+        return text_blocks(_decoded(path, name), name, splitter)
+    files = files_below(path)
+    if not files:
+        raise SapoError(f"{name}: this directory holds no files")
+    encoding = path.encoding if isinstance(path, EncodedPath) else None
+    return itertools.chain.from_iterable(
+        text_blocks(
+            _decoded(with_encoding(file, encoding), str(file)),
+            str(file),
+            splitter,
+            {"file": file.relative_to(path).as_posix()},
+        )
+        for file in files
+    )
 
 
-def text_blocks(pieces: Iterable[str], name: str, splitter: Splitter) -> Iterator[Block]:
-    """Cut text that comes piece by piece into blocks of sentences. What is held of it has a bounded size."""
+def files_below(path: str | Path) -> list[Path]:
+    """Return the files in a directory and its subdirectories, in the order of their names, without hidden ones."""
+    found = (file for file in Path(path).rglob("*") if file.is_file())
+    shown = (file for file in found if not any(part.startswith(".") for part in file.relative_to(path).parts))
+    return sorted(Path(file) for file in shown)
+
+
+def text_blocks(
+    pieces: Iterable[str], name: str, splitter: Splitter, more: Mapping[str, Any] = MappingProxyType({})
+) -> Iterator[Block]:
+    """Cut text that comes piece by piece into blocks of sentences. What is held of it has a bounded size.
+
+    `more` is what every record says beside its text.
+    """
     rest, start, line = "", 0, 1
     enough = ENOUGH
     for piece, final in itertools.chain(((piece, False) for piece in pieces), [("", True)]):
@@ -72,7 +102,7 @@ def text_blocks(pieces: Iterable[str], name: str, splitter: Splitter) -> Iterato
             for offsets in found[first : first + SENTENCES]:
                 line += rest.count("\n", at, offsets[0][0])
                 at = offsets[0][0]
-                records.append(_record(rest, offsets, start, line))
+                records.append(_record(rest, offsets, start, line, more))
             yield _block(records, name)
         line += rest.count("\n", at, used)
         start += used
@@ -96,12 +126,12 @@ def _decoded(path: str | Path, name: str) -> Iterator[str]:
         yield text
 
 
-def _record(text: str, offsets: Offsets, base: int, line: int) -> Record:
+def _record(text: str, offsets: Offsets, base: int, line: int, more: Mapping[str, Any]) -> Record:
     start, end = offsets[0][0], offsets[-1][1]
     own = tuple([(first - start, last - start) for first, last in offsets])
     words = tuple([text[first:last] for first, last in offsets])
     piece = text[start:end]
-    values = {"text": piece, "start": base + start, "end": base + end, "offsets": own}
+    values = {**more, "text": piece, "start": base + start, "end": base + end, "offsets": own}
     return Record(line, values, Sentence({"word": words}, text=piece, offsets=own))
 
 
@@ -133,16 +163,14 @@ def with_spans(block: Block, tags: Ints, spans: Sequence[Sequence[TaggedSpan]], 
     return _encoded("".join(lines))
 
 
-def nbest(block: Block, taggings: Sequence[Sequence[RankedTagging]], labels: Sequence[str]) -> bytes:
-    """Return each sentence once for each of its taggings, best first, with their probabilities as comments."""
-    parts = []
+def nbest(block: Block, taggings: Iterable[Taggings], labels: Sequence[str]) -> Iterator[bytes]:
+    """Yield each sentence once for each of its taggings, best first, with their probabilities as comments."""
     for record, ranked in zip(_records(block), taggings, strict=True):
         words = record.sentence.words
-        for notes, tagging in zip(tagging_notes(ranked), ranked, strict=True):
+        for notes, tagging in with_notes(ranked):
             tags = [labels[tag] for tag in tagging.tags.tolist()]
             rows = "".join(f"{word}\t{tag}\n" for word, tag in zip(words, tags, strict=True))
-            parts.append(f"{notes}{rows}\n")
-    return _encoded("".join(parts))
+            yield _encoded(f"{notes}{rows}\n")
 
 
 def retagged(block: Block, sentences: Sequence[Sentence], **_: Any) -> bytes:

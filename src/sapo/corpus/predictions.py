@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -29,9 +30,25 @@ class TaggedSpan:
     probability: float
 
 
-def top_n_mass(ranked: Sequence[RankedTagging]) -> float:
+class ManyTaggings(Protocol):
+    """Taggings that are made one by one whenever they are gone through, since they may be too many to hold."""
+
+    @property
+    def mass(self) -> float:
+        """How much of the probability of all taggings they have."""
+
+    def __iter__(self) -> Iterator[RankedTagging]:
+        """Yield them, best first."""
+
+
+Taggings = Sequence[RankedTagging] | ManyTaggings  # of a sentence, best first
+
+
+def top_n_mass(taggings: Taggings) -> float:
     """Return how much of the probability of all taggings these have together."""
-    return min(sum(tagging.exact_probability for tagging in ranked), 1.0)
+    if isinstance(taggings, Sequence):
+        return min(sum(tagging.exact_probability for tagging in taggings), 1.0)
+    return taggings.mass
 
 
 def show(probability: float) -> str:
@@ -43,17 +60,17 @@ def show(probability: float) -> str:
     return f"{probability:.6f}"
 
 
-def tagging_notes(ranked: Sequence[RankedTagging]) -> Iterator[str]:
-    """Yield the comments to write before each tagging of a sentence: its rank and probabilities."""
-    mass = show(top_n_mass(ranked))
-    for rank, tagging in enumerate(ranked, 1):
+def with_notes(taggings: Taggings) -> Iterator[tuple[str, RankedTagging]]:
+    """Yield each tagging of a sentence with the comments to write before it: its rank and probabilities."""
+    mass = show(top_n_mass(taggings))
+    for rank, tagging in enumerate(taggings, 1):
         notes = {
             "tagging": rank,
             "probability": show(tagging.probability),
             "exact_probability": show(tagging.exact_probability),
             "top_n_mass": mass,
         }
-        yield "".join(f"# {key} = {value}\n" for key, value in notes.items())
+        yield "".join(f"# {key} = {value}\n" for key, value in notes.items()), tagging
 
 
 def tag_notes(tags: Ints, marginal: Doubles) -> list[str]:

@@ -1,13 +1,13 @@
 """Write tags into the lines of a block, and leave all other bytes as they are."""
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from sapo.corpus.blocks import Block
 from sapo.corpus.origins import ScannedOrigin
-from sapo.corpus.predictions import RankedTagging, tagging_notes
+from sapo.corpus.predictions import Taggings, with_notes
 from sapo.corpus.scanner import sentence_regions
 from sapo.kernels import scan
 from sapo.kernels.types import Bytes, Ints
@@ -72,19 +72,16 @@ def one_sentence(block: Block, sentence: int, region: tuple[int, int]) -> Block:
 
 def nbest_lines(
     block: Block,
-    taggings: Sequence[Sequence[RankedTagging]],
+    taggings: Iterable[Taggings],
     labels: Sequence[str],
     tagged: Callable[[Block, Ints, Sequence[str]], bytes],
-) -> bytes:
-    """Return every sentence once for each of its taggings, with rank and probabilities as comments.
+) -> Iterator[bytes]:
+    """Yield every sentence once for each of its taggings, with rank and probabilities as comments.
 
     `tagged` is how the format writes one tagging of a block.
     """
-    parts = []
     regions = sentence_regions(block.origin_as(ScannedOrigin).scanned)
     for sentence, ranked in enumerate(taggings):
         alone = one_sentence(block, sentence, regions[sentence])
-        for notes, tagging in zip(tagging_notes(ranked), ranked, strict=True):
-            parts.append(notes.encode())
-            parts.append(tagged(alone, tagging.tags, labels) + b"\n\n")
-    return b"".join(parts)
+        for notes, tagging in with_notes(ranked):
+            yield notes.encode() + tagged(alone, tagging.tags, labels) + b"\n\n"

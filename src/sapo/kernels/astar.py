@@ -15,11 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from sapo.kernels._jit import kernel
-from sapo.kernels.types import Doubles, Floats, Ints
+from sapo.kernels.types import Doubles, Floats, Ints, Longs
 from sapo.kernels.viterbi import best_scores
 
 # What the tree knows of each partial tagging, by index into a row of `links`.
 LABEL, LEFT, PARENT = 0, 1, 2
+WAITING, USED = 0, 1  # how many partial taggings are in the heap, and how many there are
 
 
 class Tree(NamedTuple):
@@ -28,8 +29,7 @@ class Tree(NamedTuple):
     losses: Doubles  # [room]
     links: Ints  # [room, 3] LABEL, LEFT, PARENT
     heap: Ints  # [room] the open list: numbers of partial taggings, the next one first
-    waiting: int  # partial taggings in the heap
-    used: int  # partial taggings in all
+    counts: Longs  # [2] WAITING, USED
 
 
 @kernel
@@ -63,12 +63,18 @@ def look_ahead(
 
 
 @kernel
-def astar_start(ahead: Floats, margin: float, room: int) -> Tree:
-    """Return a tree with every label of the first token, all of them waiting; room >= L for partial taggings."""
+def make_tree(room: int) -> Tree:
+    """Return an empty tree. Not to be called from Python: see `StreamedSearch`."""
+    return Tree(
+        np.empty(room, np.float64), np.empty((room, 3), np.int32), np.empty(room, np.int32), np.zeros(2, np.int64)
+    )
+
+
+@kernel
+def astar_start(ahead: Floats, margin: float, tree: Tree) -> None:
+    """Put every label of the first token into an empty tree, which has room for L; all of them wait."""
     T, L = ahead.shape
-    losses = np.empty(room, np.float64)
-    links = np.empty((room, 3), np.int32)
-    heap = np.empty(room, np.int32)
+    losses, links, heap, counts = tree
     used = 0
     for y in range(L):
         loss = -np.float64(ahead[T - 1, y])
@@ -76,7 +82,8 @@ def astar_start(ahead: Floats, margin: float, room: int) -> Tree:
             _add(used, loss, y, T - 1, -1, losses, links)
             _push(used, used, heap, losses, links)
             used += 1
-    return Tree(losses, links, heap, used, used)
+    counts[WAITING] = used
+    counts[USED] = used
 
 
 @kernel
@@ -90,14 +97,16 @@ def astar_next(
     found: int,  # so many of them are there already
     tree: Tree,  # as astar_start or the last call left it; changed
     row: Floats,  # [L] work
-) -> tuple[int, Tree]:
+) -> int:
     """Go on until n taggings are found, or no more are left, or the tree has no room to grow.
 
-    Return found and the tree. Where fewer than n were found while some are waiting, call again with more room.
+    Return found. Where fewer than n were found while some are waiting, call again with more room.
     """
     # loss[child] = loss[k] + (max_y edge[T-r,p,y] + ahead[r-1,y]) - (edge[T-r,p,child] + ahead[r-1,child])
     T, L = ahead.shape
-    losses, links, heap, waiting, used = tree
+    losses, links, heap, counts = tree
+    waiting = counts[WAITING]
+    used = counts[USED]
     while found < len(scores) and waiting > 0:
         k = heap[0]
         r = links[k, LEFT]
@@ -134,7 +143,9 @@ def astar_next(
                     _push(used, waiting, heap, losses, links)
                     used += 1
                     waiting += 1
-    return found, Tree(losses, links, heap, waiting, used)
+    counts[WAITING] = waiting
+    counts[USED] = used
+    return found
 
 
 @kernel
@@ -152,28 +163,27 @@ def astar_n(
     L = node.shape[1]
     ahead = np.empty((T, L), np.float32)
     top_score = look_ahead(node, edge_to, T, ahead, row)
-    tree = astar_start(ahead, margin, 32 * L)
+    tree = make_tree(32 * L)
+    astar_start(ahead, margin, tree)
     found = 0
     while True:
-        found, tree = astar_next(ahead, edge, margin, top_score, paths, scores, found, tree, row)
-        if found == len(scores) or tree.waiting == 0:
+        found = astar_next(ahead, edge, margin, top_score, paths, scores, found, tree, row)
+        if found == len(scores) or tree.counts[WAITING] == 0:
             return found
-        tree = more_room(tree)
+        larger = make_tree(2 * len(tree.heap))
+        copy_tree(tree, larger)
+        tree = larger
 
 
 @kernel
-def more_room(tree: Tree) -> Tree:
-    """The same tree in arrays of twice the length."""
-    room = len(tree.heap)
-    losses = np.empty(2 * room, np.float64)
-    links = np.empty((2 * room, 3), np.int32)
-    heap = np.empty(2 * room, np.int32)
-    for k in range(room):
-        losses[k] = tree.losses[k]
+def copy_tree(tree: Tree, larger: Tree) -> None:
+    """Copy a tree into one with more room."""
+    for k in range(len(tree.heap)):
+        larger.losses[k] = tree.losses[k]
         for i in range(3):
-            links[k, i] = tree.links[k, i]
-        heap[k] = tree.heap[k]
-    return Tree(losses, links, heap, tree.waiting, tree.used)
+            larger.links[k, i] = tree.links[k, i]
+        larger.heap[k] = tree.heap[k]
+    larger.counts[:] = tree.counts
 
 
 @kernel

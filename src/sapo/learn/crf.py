@@ -31,5 +31,5 @@ def crf_pass(
         return kernel.crf_samples(run, samples, parts, state, rates, totals)
 
     for run in runs_of(order):
-        learn_run(weights, corpus, run, learn)
+        learn_run(weights, corpus, run, settings, learn)
         yield len(run)

@@ -9,6 +9,7 @@ from sapo.learn.mira import mira_nbest_pass, mira_pass
 from sapo.learn.passes import threaded
 from sapo.learn.perceptron import perceptron_pass
 from sapo.learn.sapo import sapo_pass
+from sapo.learn.settings import MOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,7 @@ class Learner:
     averaged: bool = False  # the result is the average of the weights over all steps
     regularised: bool = True  # it has a rate and a regulariser
     n_best: bool = False  # it searches for n taggings
+    most_n: int = MOST  # of them
     all_labels: bool = False  # a step changes the weights of every label
 
 
@@ -46,6 +48,6 @@ LEARNERS = {
     "perceptron-avg": Learner(threaded(perceptron_pass), averaged=True, regularised=False),
     "mira": Learner(threaded(mira_pass), regularised=False),
     "mira-avg": Learner(threaded(mira_pass), averaged=True, regularised=False),
-    "mira-nbest": Learner(threaded(mira_nbest_pass), regularised=False, n_best=True),
-    "mira-nbest-avg": Learner(threaded(mira_nbest_pass), averaged=True, regularised=False, n_best=True),
+    "mira-nbest": Learner(threaded(mira_nbest_pass), regularised=False, n_best=True, most_n=100),
+    "mira-nbest-avg": Learner(threaded(mira_nbest_pass), averaged=True, regularised=False, n_best=True, most_n=100),
 }

@@ -43,5 +43,5 @@ def _pass(
         return kernel.mira_samples(run, samples, parts, state, search, totals)
 
     for run in runs_of(order):
-        learn_run(weights, corpus, run, learn)
+        learn_run(weights, corpus, run, settings, learn)
         yield len(run)

@@ -16,11 +16,12 @@ from sapo.errors import SapoError
 from sapo.kernels import update
 from sapo.kernels.types import Doubles, Longs, Parts, Rates
 from sapo.learn.rows import LearningRows
-from sapo.learn.settings import Settings
+from sapo.learn.settings import AUTO, Settings
 from sapo.learn.weights import Weights
 
 Pass = Callable[[Weights, EncodedCorpus, Longs, float, Settings, Doubles], Iterator[int]]
 SAMPLES = 256  # of a run
+STEPS = 50_000_000  # of a call of a kernel, each a pair of labels: about a tenth of a second
 
 
 def runs_of(order: Longs) -> Iterator[Longs]:
@@ -37,8 +38,35 @@ class NoRoomError(Exception):
         self.done = done
 
 
-def learn_run(weights: Weights, corpus: EncodedCorpus, run: Longs, learn: Callable[[Longs, Parts], int]) -> None:
-    """Learn from a run of samples. Where the kernel has no room for new weights, make some and go on."""
+def learn_run(
+    weights: Weights, corpus: EncodedCorpus, run: Longs, settings: Settings, learn: Callable[[Longs, Parts], int]
+) -> None:
+    """Learn from a run of samples, in parts where it takes long."""
+    before = 0
+    for part in parts_of(run, weights, corpus, settings):
+        try:
+            _learn_part(weights, corpus, part, learn)
+        except NoRoomError as error:
+            raise NoRoomError(before + error.done) from None
+        before += len(part)
+
+
+def parts_of(run: Longs, weights: Weights, corpus: EncodedCorpus, settings: Settings) -> list[Longs]:
+    """Cut a run where labels, n or sentences are large, so that Ctrl-C never has to wait long for a kernel."""
+    few = weights.lists.most
+    labels = few or len(weights.bans) - 2
+    lengths = corpus.offsets[run + 1] - corpus.offsets[run]
+    n = 1 if settings.n == AUTO else settings.n  # not used by this learner
+    steps = np.cumsum(lengths * (labels * (labels + n)))
+    if not len(run) or steps[-1] <= STEPS:
+        return [run]
+    if few and any((corpus.gold[corpus.offsets[i] : corpus.offsets[i + 1]] < 0).any() for i in run.tolist()):
+        return [run]  # kernels look at all labels of a run in which some tag is open
+    return np.split(run, np.flatnonzero(np.diff(steps // STEPS)) + 1)
+
+
+def _learn_part(weights: Weights, corpus: EncodedCorpus, run: Longs, learn: Callable[[Longs, Parts], int]) -> None:
+    """Call the kernel. Where it has no room for new weights, make some and go on."""
     done = learn(run, weights.parts)
     while done < len(run):
         if weights.rows.shared:
@@ -75,13 +103,19 @@ def threaded(one_pass: Pass) -> Pass:
         def work(samples: Longs, before: Doubles, rows: LearningRows) -> tuple[Weights, Doubles, Longs]:
             mine = replace(weights, state=before.copy(), rows=rows)
             counts = np.zeros_like(totals)
+            done = 0
             try:
-                for _ in one_pass(mine, corpus, samples, rate, settings, counts):
-                    pass
+                for part in parts_of(samples, mine, corpus, settings):
+                    if stopped:
+                        break
+                    for _ in one_pass(mine, corpus, part, rate, settings, counts):
+                        pass
+                    done += len(part)
             except NoRoomError as error:
-                return mine, counts, samples[error.done :]
+                return mine, counts, samples[done + error.done :]
             return mine, counts, samples[:0]
 
+        stopped: list[bool] = []
         runs = list(runs_of(order))
         arenas = weights.rows.arenas(settings.threads)
         try:
@@ -92,10 +126,14 @@ def threaded(one_pass: Pass) -> Pass:
                         weights.fold()  # while nobody else looks: a thread must not do it alone
                     before = weights.state.copy()
                     left = []
-                    for mine, counts, rest in pool.map(work, batch, [before] * len(batch), arenas):
-                        _join(weights.state, before, mine.state)
-                        totals += counts
-                        left.append(rest)
+                    try:
+                        for mine, counts, rest in pool.map(work, batch, [before] * len(batch), arenas):
+                            _join(weights.state, before, mine.state)
+                            totals += counts
+                            left.append(rest)
+                    except BaseException:
+                        stopped.append(True)
+                        raise
                     weights.rows.join(arenas)  # others look at all weights before the next run
                     waiting = np.concatenate(left)
                     if len(waiting):

@@ -28,5 +28,5 @@ def perceptron_pass(
         return kernel.perceptron_samples(run, samples, parts, state, 1.0, totals)
 
     for run in runs_of(order):
-        learn_run(weights, corpus, run, learn)
+        learn_run(weights, corpus, run, settings, learn)
         yield len(run)

@@ -41,5 +41,5 @@ def sapo_pass(
         return kernel.sapo_samples(run, samples, parts, state, search, rates, totals)
 
     for run in runs_of(order):
-        learn_run(weights, corpus, run, learn)
+        learn_run(weights, corpus, run, settings, learn)
         yield len(run)

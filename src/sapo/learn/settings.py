@@ -9,6 +9,7 @@ from typing import Any, Literal, cast
 from sapo.errors import SapoError
 
 AUTO: Literal["auto"] = "auto"
+MOST = 1000  # taggings to learn from: each step takes as long as so many are searched
 RARE = ("exact", "all_pairs", "piece", "average", "drop")  # left out of records where they are as usual
 CHOICES = {
     "search": ("topn", "astar", "beam"),
@@ -86,6 +87,11 @@ class Settings:
                 rule = f"a whole number, {rule}"
             number = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
             self._check(name, rule, number and low <= value <= high)
+        if self.n != AUTO and self.n > MOST:
+            raise SapoError(
+                f"n must be at most {MOST}, not {self.n}; use fewer (more than 50 seldom help), or the learner crf, "
+                "which sums over all taggings"
+            )
         for name in ("exact", "all_pairs"):
             self._check(name, "true or false", isinstance(getattr(self, name), bool))
         for name, choices in CHOICES.items():

@@ -53,6 +53,11 @@ class Model:
         """Return the index in `outer_labels` of each learned label, or None if the two are the same."""
         return shown_places(self.shown, self.outer_labels)
 
+    def as_shown(self, tags: Ints) -> Ints:
+        """Turn learned labels into indices in `outer_labels`."""
+        places = self.shown_places
+        return tags if places is None else places[tags]
+
     @property
     def tagging(self) -> Parameters:
         """Return the weights for tagging: the parameters with the bias added."""

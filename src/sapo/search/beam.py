@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sapo.kernels import background
 from sapo.kernels import beam as beam_kernels
 from sapo.search.candidates import Candidates
 from sapo.search.checks import check_number, check_wanted
@@ -23,9 +24,13 @@ def beam(lattice: Lattice, *, n: int = 5, width: int = 50, stop_ratio: float = n
     check_wanted(n, stop_ratio)
     check_number("width", width)
     T = lattice.tokens
+    n = min(n, width * lattice.labels)  # more are not there
     if T == 0:
         return Candidates(np.empty((1, 0), np.int32), np.zeros(1))
     paths, scores = np.empty((n, T), np.int32), np.empty(n, np.float64)
     margin = float(np.log(stop_ratio))
-    found = beam_kernels.beam_n(lattice.node, lattice.steps, T, n, width, margin, paths, scores)
+    steps = (width + n) * lattice.node.size
+    found = background.call(
+        beam_kernels.beam_n, lattice.node, lattice.steps, T, n, width, margin, paths, scores, steps=steps
+    )
     return Candidates(lattice.to_labels(paths[:found]), scores[:found])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
-from sapo.kernels import tagging
+from sapo.kernels import background, tagging
 from sapo.kernels.types import Ints
 from sapo.search.exact import viterbi
 from sapo.search.lattice import Parameters, make_lattice
@@ -13,7 +13,8 @@ def tag_corpus(corpus: EncodedCorpus, parameters: Parameters) -> Ints:
     """The best label of every token."""
     parameters.check_knows(corpus.rows, corpus.edge_rows)
     tags = np.zeros(corpus.tokens, np.int32)
-    tagging.tag_sentences(corpus.samples, parameters.arrays, tags)
+    steps = corpus.tokens * (parameters.lists.most or parameters.labels) ** 2
+    background.call(tagging.tag_sentences, corpus.samples, parameters.arrays, tags, steps=steps)
     if len(corpus.token_bans):
         _tag_again(corpus, parameters, tags)
     return tags

@@ -2,12 +2,15 @@
 
 import numpy as np
 
-from sapo.kernels import topn
+from sapo.kernels import background, topn
 from sapo.kernels import viterbi as viterbi_kernels
-from sapo.kernels.types import Doubles, Floats, Ints
+from sapo.kernels.types import Floats
 from sapo.search.candidates import Candidates
 from sapo.search.checks import check_wanted
 from sapo.search.lattice import Lattice
+from sapo.search.stream import StreamedSearch
+
+FEW = 300  # taggings: a sorted list of them is faster than a heap, by measurement
 
 
 def viterbi(lattice: Lattice) -> Candidates:
@@ -40,17 +43,17 @@ def top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> Candid
     check_wanted(n, stop_ratio)
     if lattice.tokens == 0:
         return _only_the_empty_tagging()
+    margin = float(np.log(stop_ratio))
+    if n > FEW:
+        search = StreamedSearch(lattice, margin=margin)
+        found = search.find(n)
+        return Candidates(search.paths(0, found), search.scores())
     best, taken = _best_scores(lattice)
-    paths, scores = _room(n, lattice.tokens)
-    found = topn.top_n(
-        best,
-        lattice.steps_to,
-        lattice.tokens,
-        n,
-        float(np.log(stop_ratio)),
-        paths,
-        scores,
-        np.empty(lattice.labels, np.float32),
+    paths, scores = np.empty((n, lattice.tokens), np.int32), np.empty(n, np.float64)
+    row = np.empty(lattice.labels, np.float32)
+    steps = (1 + n) * lattice.node.size
+    found = background.call(
+        topn.top_n, best, lattice.steps_to, lattice.tokens, n, margin, paths, scores, row, steps=steps
     )
     return Candidates(lattice.to_labels(paths[:found]), taken + scores[:found])
 
@@ -58,12 +61,11 @@ def top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> Candid
 def _best_scores(lattice: Lattice) -> tuple[Floats, float]:
     best = np.empty_like(lattice.node)
     row = np.empty(lattice.labels, np.float32)
-    taken = viterbi_kernels.best_scores(lattice.node, lattice.steps, lattice.tokens, best, row)
+    steps = best.size * best.shape[1]
+    taken = background.call(
+        viterbi_kernels.best_scores, lattice.node, lattice.steps, lattice.tokens, best, row, steps=steps
+    )
     return best, float(taken)
-
-
-def _room(n: int, tokens: int) -> tuple[Ints, Doubles]:
-    return np.empty((n, tokens), np.int32), np.empty(n, np.float64)
 
 
 def _only_the_empty_tagging() -> Candidates:

@@ -7,7 +7,7 @@ import numpy as np
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.pairs import Pairs
 from sapo.errors import SapoError
-from sapo.kernels import score, short, update, viterbi, workspace
+from sapo.kernels import background, score, short, update, viterbi, workspace
 from sapo.kernels.types import Floats, Ints, Lists, TaggingWeights
 from sapo.search.rows import FeatureRows
 
@@ -165,7 +165,8 @@ def _short_lattice(corpus: EncodedCorpus, sentence: int, parameters: Parameters)
     T = last - first
     rows = corpus.rows[corpus.row_offsets[first] : corpus.row_offsets[last]]
     parameters.check_knows(rows, _edge_rows(corpus, first, last))
-    work = workspace.make_workspace(max(T, 1), parameters.labels, max(T, 1), 1, parameters.lists.most)
+    few, steps = parameters.lists.most, T * parameters.lists.most**2
+    work = background.call(workspace.make_workspace, max(T, 1), parameters.labels, max(T, 1), 1, few, steps=steps)
     totals = np.zeros(update.BY_RANK)
     short.fill_short(first, T, corpus.samples, parameters.arrays, 1.0, short.SCORES, work, totals)
     if T:

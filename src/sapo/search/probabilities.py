@@ -13,12 +13,14 @@ from functools import lru_cache
 import numpy as np
 
 from sapo.errors import SapoError
-from sapo.kernels import forward
+from sapo.kernels import background, forward
 from sapo.kernels import spans as span_kernels
 from sapo.kernels.types import Bools, Doubles, Ints
 from sapo.search import Candidates
 from sapo.search.lattice import Lattice
 from sapo.tags import Span, as_prefixed, joined, looks_like_spans, loose_spans, type_of
+
+SLOW = 10  # times as long as a search take sums: they need exponentials
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,8 @@ class Distribution:
             )
         )
         lattice = self.lattice
-        span_kernels.span_probabilities(
+        background.call(
+            span_kernels.span_probabilities,
             lattice.node,
             lattice.steps,
             self.log_alpha,
@@ -83,6 +86,7 @@ class Distribution:
             reading.joined,
             wanted,
             found,
+            steps=SLOW * lattice.node.size * lattice.labels,
         )
         return found
 
@@ -101,7 +105,8 @@ def distribution(lattice: Lattice) -> Distribution:
         return Distribution(lattice, 0.0, marginal, alpha, beta)
     node, edge = np.ascontiguousarray(lattice.node), np.ascontiguousarray(lattice.steps)
     pairs = np.empty(edge.shape, np.float64)
-    log_z = float(forward.forward_backward_logs(node, edge, T, alpha, beta, marginal, pairs))
+    arrays = (node, edge, T, alpha, beta, marginal, pairs)
+    log_z = float(background.call(forward.forward_backward_logs, *arrays, steps=SLOW * T * L * L))
     if log_z == -math.inf:
         marginal[:] = 0.0
     if lattice.lists is not None:

@@ -4,13 +4,13 @@ A model may have learned other labels than it shows (see `Model.shown`). Results
 except for `Candidates` and `Distribution`, which belong to the lattice and have the learned ones.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from sapo import kernels
-from sapo.corpus.predictions import RankedTagging, TaggedSpan
+from sapo.corpus.predictions import TaggedSpan, Taggings
 from sapo.corpus.tokens import check_sentence
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError, did_you_mean
@@ -18,20 +18,23 @@ from sapo.kernels.types import Doubles, Ints
 from sapo.model import Model
 from sapo.search import Candidates, search_n
 from sapo.search.decode import tag_corpus
+from sapo.search.exact import FEW
 from sapo.search.lattice import Lattice, make_lattice
 from sapo.search.probabilities import Distribution, distribution, span_reading, tempered, top_n_marginals
+from sapo.search.stream import StreamedSearch
+from sapo.tagger.ranking import ManyRanked, ranked
 from sapo.tags import as_prefixed, loose_spans, spans_to_tags
 
 
 def best_tags(model: Model, corpus: EncodedCorpus) -> Ints:
     """Return the tags of all tokens, found by Viterbi."""
-    return as_shown(model, tag_corpus(corpus, model.tagging))
+    return model.as_shown(tag_corpus(corpus, model.tagging))
 
 
 def searched_tags(model: Model, corpus: EncodedCorpus, *, search: str, width: int) -> Ints:
     """Return the tags of all tokens, found by the named search; beam search, of this width, may miss the best."""
     found = [candidates(model, corpus, i, 1, search, width).paths[0] for i in range(corpus.sentences)]
-    return as_shown(model, np.concatenate([np.empty(0, np.int32), *found]))
+    return model.as_shown(np.concatenate([np.empty(0, np.int32), *found]))
 
 
 def sentence_lattice(model: Model, corpus: EncodedCorpus, sentence: int, *, exact: bool = False) -> Lattice:
@@ -74,7 +77,7 @@ def tagging_probability(model: Model, corpus: EncodedCorpus, sentence: int, tags
     learned, numbers = learned_tags(model, tags), {label: number for number, label in enumerate(model.labels)}
     path = [numbers.get(label, -1) for label in learned]
     # the model never shows a tagging that breaks the scheme, or that needs a label it has not learned
-    if -1 in path or label_names(model, as_shown(model, np.array(path, np.int32))) != list(tags):
+    if -1 in path or label_names(model, model.as_shown(np.array(path, np.int32))) != list(tags):
         return 0.0
     return sentence_distribution(model, corpus, sentence).probability(path)
 
@@ -85,14 +88,6 @@ def learned_tags(model: Model, tags: Sequence[str]) -> list[str]:
     if not model.shown or scheme is None:
         return list(tags)
     return spans_to_tags(loose_spans(tags), len(tags), scheme)
-
-
-def ranked(model: Model, corpus: EncodedCorpus, sentence: int, found: Candidates) -> list[RankedTagging]:
-    """Return the candidates of a sentence with their probabilities, among each other and among all taggings."""
-    paths = as_shown(model, found.paths)
-    shares = tempered(found, model.temperature).probabilities.tolist()
-    exact = sentence_distribution(model, corpus, sentence).probabilities(found)
-    return [RankedTagging(*values) for values in zip(paths, shares, exact, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +106,29 @@ class Tagging:
 
 def taggings(model: Model, corpus: EncodedCorpus, sentence: int, found: Candidates) -> list[Tagging]:
     """Return the candidates of a sentence with the names of their tags, and their probabilities."""
+    each = ranked(model, found, sentence_distribution(model, corpus, sentence))
     return [
         Tagging(label_names(model, one.tags), one.probability, score, one.exact_probability)
-        for one, score in zip(ranked(model, corpus, sentence, found), found.scores.tolist(), strict=True)
+        for one, score in zip(each, found.scores.tolist(), strict=True)
     ]
 
 
-def all_ranked(model: Model, corpus: EncodedCorpus, *, n: int, search: str, width: int) -> list[list[RankedTagging]]:
-    """Return the n best taggings of every sentence."""
-    return [ranked(model, corpus, i, candidates(model, corpus, i, n, search, width)) for i in range(corpus.sentences)]
+def all_ranked(model: Model, corpus: EncodedCorpus, *, n: int, search: str, width: int) -> Iterable[Taggings]:
+    """Return the n best taggings of every sentence; for a large n each is searched when its turn comes."""
+    if n > FEW:
+        return (_many_ranked(model, corpus, sentence, n, search, width) for sentence in range(corpus.sentences))
+    found = (candidates(model, corpus, sentence, n, search, width) for sentence in range(corpus.sentences))
+    return [ranked(model, one, sentence_distribution(model, corpus, i)) for i, one in enumerate(found)]
+
+
+def _many_ranked(model: Model, corpus: EncodedCorpus, sentence: int, n: int, search: str, width: int) -> ManyRanked:
+    distribution, lattice = sentence_distribution(model, corpus, sentence), sentence_lattice(model, corpus, sentence)
+    if search != "topn" or not lattice.tokens:
+        return ManyRanked.of_candidates(model, distribution, candidates(model, corpus, sentence, n, search, width))
+    kernels.prepare(pairs=n * lattice.node.size)
+    streamed = StreamedSearch(lattice)
+    streamed.find(n)
+    return ManyRanked.of_search(model, distribution, streamed)
 
 
 def marginal(model: Model, corpus: EncodedCorpus, sentence: int) -> Doubles:
@@ -164,12 +173,6 @@ def tags_and_spans(model: Model, corpus: EncodedCorpus) -> tuple[Ints, list[list
     """Return the best tags, and the spans of every sentence with their exact probabilities."""
     tags = best_tags(model, corpus)
     return tags, spans_of(model, corpus, tags)
-
-
-def as_shown(model: Model, tags: Ints) -> Ints:
-    """Turn learned labels into indices in `outer_labels`."""
-    places = model.shown_places
-    return tags if places is None else places[tags]
 
 
 def label_names(model: Model, tags: Ints) -> list[str]:

@@ -1,6 +1,6 @@
 """Tag a file, and return the bytes of the tagged file block by block."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ from sapo.model import Model
 from sapo.tagger.recognise import refuse_text
 from sapo.tagger.tagger import Tagger
 from sapo.tagger.text import check_words_only
+
+PIECE = 1 << 16  # bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +41,17 @@ def tagged_file(
     encoding: str | None = None,
     to: str | None = None,
 ) -> Iterator[tuple[int, bytes]]:
-    """Tag a file; yield the number of tokens of each block, and the bytes to write.
+    """Tag a file; yield the bytes to write, with the number of tokens that are done.
 
-    Files keep their format, but text is written as columns, or as JSONL with `to="jsonl"`. Raises SapoError if the tags
+    Files keep their format, but text is written as columns, or as JSONL with `to="jsonl"`. A directory of texts is
+    tagged as one JSONL file. Raises SapoError if the tags
     cannot be written into such a file, or if a column file is running text.
     """
     chosen = format_of(path, format)
     if chosen == "text":
         check_words_only(tagger.model)
+        if Path(path).is_dir() and writer_of(to) is not FORMATS["jsonl"]:
+            raise SapoError(f"{path}: a directory is tagged as one JSONL file; add --to jsonl, or -o NAME.jsonl")
         return _tagged(tagger, tagger.read_blocks(path, format=chosen, encoding=encoding), output, writer_of(to))
     if to not in (None, chosen):
         raise SapoError(
@@ -81,7 +86,22 @@ def _tagged(tagger: Tagger, blocks: Iterator[Block], output: Output, writer: Any
     checked = blocks if writer is FORMATS["jsonl"] else _checked(blocks, tagger.labels)
     found, write = _decoded(tagger, checked, output, writer)
     for block, result in found:
-        yield int(block.offsets[-1]), write(block, result)
+        for piece in _joined(write(block, result)):
+            yield 0, piece
+        yield int(block.offsets[-1]), b""
+
+
+def _joined(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the same bytes in pieces that are worth writing."""
+    waiting, size = [], 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece)
+        if size >= PIECE:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield b"".join(waiting)
 
 
 def _no_text(blocks: Iterator[Block], model: Model) -> Iterator[Block]:
@@ -93,19 +113,19 @@ def _no_text(blocks: Iterator[Block], model: Model) -> Iterator[Block]:
 
 def _decoded(
     tagger: Tagger, blocks: Iterator[Block], output: Output, writer: Any
-) -> tuple[Iterator[tuple[Block, Any]], Callable[[Block, Any], bytes]]:
-    """Return the blocks with their results, and a function that writes a block with its result."""
+) -> tuple[Iterator[tuple[Block, Any]], Callable[[Block, Any], Iterable[bytes]]]:
+    """Return the blocks with their results, and a function that gives the bytes of a block with its result."""
     how: dict[str, Any] = {"threads": output.threads, "forced": output.forced}
     labels = tagger.labels
     if output.nbest:
         ranked = tagger.nbest_blocks(blocks, output.nbest, search=output.search or "topn", width=output.width, **how)
         return ranked, lambda block, result: writer.nbest(block, result, labels)
     if output.marginals:
-        return tagger.marginal_blocks(blocks, **how), lambda block, both: writer.with_marginals(block, *both, labels)
+        return tagger.marginal_blocks(blocks, **how), lambda block, both: [writer.with_marginals(block, *both, labels)]
     if output.spans:
-        return tagger.span_blocks(blocks, **how), lambda block, both: writer.with_spans(block, *both, labels)
+        return tagger.span_blocks(blocks, **how), lambda block, both: [writer.with_spans(block, *both, labels)]
     tagged = tagger.tag_blocks(blocks, search=output.search, width=output.width, **how)
-    return tagged, lambda block, tags: writer.tagged(block, tags, labels)
+    return tagged, lambda block, tags: [writer.tagged(block, tags, labels)]
 
 
 def _checked(blocks: Iterator[Block], labels: Sequence[str]) -> Iterator[Block]:

@@ -70,14 +70,17 @@ def in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iter
     >>> list(in_threads(abs, [-1, -2], 2))
     [1, 2]
     """
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[R]] = deque()
+    pool = ThreadPoolExecutor(threads)
+    waiting: deque[Future[R]] = deque()
+    try:
         for item in items:
             waiting.append(pool.submit(work, item))
             if len(waiting) > 2 * threads:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+    finally:  # after Ctrl-C nobody waits for what is being done
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _prepare(model: Model, tokens: int) -> None:

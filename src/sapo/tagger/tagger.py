@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sapo.corpus import Block, read_blocks
-from sapo.corpus.predictions import RankedTagging, TaggedSpan
+from sapo.corpus.predictions import TaggedSpan, Taggings
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
 from sapo.evaluate import Scores
@@ -295,8 +295,11 @@ class Tagger:
 
     def nbest_blocks(
         self, blocks: Iterable[Block], n: int, *, search: str = "topn", width: int = 50, **how: Any
-    ) -> Iterator[tuple[Block, list[list[RankedTagging]]]]:
-        """Yield each block with the n best taggings of every sentence (indices in `labels`) and their probabilities."""
+    ) -> Iterator[tuple[Block, Iterable[Taggings]]]:
+        """Yield each block with the n best taggings of every sentence (indices in `labels`) and their probabilities.
+
+        If n is more than some hundred, go through the sentences and taggings in order: they are made one by one.
+        """
         check_search(search, n)
         return files.each_block(self, blocks, partial(decoding.all_ranked, n=n, search=search, width=width), **how)
 

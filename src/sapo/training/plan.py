@@ -171,6 +171,9 @@ def make_plan(
     automatic = {name for name in CHOSEN if _is_auto(given.get(name, AUTO))}
     for name in automatic:
         given.pop(name, None)
+    settings = make_settings(given, others=sorted(OPTION_NAMES) if learner in LAYERS else ())
+    if learner in LEARNERS and settings.n != AUTO and settings.n > LEARNERS[learner].most_n:
+        raise SapoError(f"n must be at most {LEARNERS[learner].most_n} for {learner}, not {settings.n}")
     return Plan(
         data=data,
         dev=dev,
@@ -179,7 +182,7 @@ def make_plan(
         min_count=min_count,
         labels=labels,
         learner=learner,
-        settings=make_settings(given, others=sorted(OPTION_NAMES) if learner in LAYERS else ()),
+        settings=settings,
         automatic=frozenset(automatic.intersection(own)),
         network=network,
     )

@@ -1,7 +1,7 @@
 """What all tools for annotation have in common: blocks of whole documents in, documents with other spans out."""
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from sapo.corpus.exchange.documents import Cut, Document, cut_document
 from sapo.corpus.exchange.notices import Notices
 from sapo.corpus.files import show_path
 from sapo.corpus.jsonl import joined
-from sapo.corpus.predictions import RankedTagging, TaggedSpan
+from sapo.corpus.predictions import TaggedSpan, Taggings
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Ints, Longs
 from sapo.tags import Span, looks_like_spans
@@ -147,7 +147,7 @@ class DocumentFormat:
             lines.append(self._write(cut.document, Found(found, cut.tokens(), cut.begins, probabilities=shares)))
         return "".join(lines).encode()
 
-    def nbest(self, block: Block, taggings: Sequence[Sequence[RankedTagging]], labels: Sequence[str]) -> bytes:
+    def nbest(self, block: Block, taggings: Iterable[Taggings], labels: Sequence[str]) -> Iterator[bytes]:
         raise SapoError(f"{self.tool} shows one tagging of a text; use --spans, or convert the file to JSONL")
 
     def with_marginals(self, block: Block, tags: Ints, marginal: Doubles, labels: Sequence[str]) -> bytes:

@@ -21,12 +21,14 @@ class LineSink:
     """A stream of bytes that passes on whole lines."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest: list[bytes] = []  # of a line, which may come in many pieces
 
     def write(self, data: bytes) -> int:
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            self.add(line)
+        *ends, rest = data.split(b"\n")
+        for end in ends:
+            self.add(b"".join([*self._rest, end]))
+            self._rest = []
+        self._rest.append(rest)
         return len(data)
 
     def flush(self) -> None:

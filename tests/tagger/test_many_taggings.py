@@ -1,0 +1,30 @@
+"""Many taggings are made when they are asked for; what is written is the same as for a few."""
+
+from pathlib import Path
+
+import pytest
+
+import sapo
+from sapo.tagger import decoding
+from sapo.tagger.output import Output, tagged_file
+
+SENTENCES = [(["a", "dog", "barks"], ["DT", "NN", "VB"]), (["the", "cat"], ["DT", "NN"])]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl"])
+@pytest.mark.parametrize("search", ["topn", "astar", "beam"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_few_and_many_are_written_alike(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, search: str, threads: int
+) -> None:
+    tagger = sapo.train(SENTENCES, template="pos", epochs=3, rate=0.1, strength=1.0)
+    path = tmp_path / name
+    path.write_text("a\ncat\nbarks\n\ndog\n\n" if name == "a.txt" else '{"tokens": ["a", "dog"]}\n{"tokens": []}\n')
+
+    def written() -> bytes:
+        output = Output(nbest=7, search=search, threads=threads)
+        return b"".join(piece for _, piece in tagged_file(tagger, path, output))
+
+    few = written()
+    monkeypatch.setattr(decoding, "FEW", 1)
+    assert written() == few
