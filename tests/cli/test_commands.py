@@ -247,7 +247,7 @@ def test_the_demo_trains_three_taggers_and_shows_them(run: Any) -> None:
         (["trian", "x"], "sapo: no such command 'trian'"),
         (["train", "-o", "m"], "sapo train: missing argument 'TRAIN'; see sapo train --help"),
         (["train", "x"], "sapo train: missing option '--output' / '-o'; see sapo train --help"),
-        (["eval", "x", "y", "z"], "sapo eval: got unexpected extra arguments (y z); see sapo eval --help"),
+        (["eval", "x", "y", "z"], "sapo eval: takes a model and a file, found 3 files: sapo eval MODEL FILE"),
         (["calibrate", "m", "d", "--by", "x"], "sapo calibrate: invalid value for '--by': 'x' is not one of"),
         (
             ["compare", "a", "b", "c", "--rounds", "0"],

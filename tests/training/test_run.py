@@ -343,7 +343,7 @@ def test_options_that_do_not_go_together_are_told(pairs: Pairs, file: Path) -> N
         train(pairs, template="chunkin")
     with pytest.raises(SapoError, match=r"preset chunking:.* uses the column 'pos', which is not there"):
         train(words_alone(pairs), template="chunking")
-    with pytest.raises(SapoError, match="unknown format 'conl'; known: columns, conllu, jsonl"):
+    with pytest.raises(SapoError, match="unknown format 'conl'; did you mean 'conllu'"):
         train(file, format="conl")
 
 

@@ -3,6 +3,7 @@
 import click
 
 from sapo.cli.options import announce_compiling, format_option, label_option, quiet_option, refuse_same_file, tell
+from sapo.cli.order import model_first
 from sapo.cli.ticker import Ticker
 from sapo.errors import SapoError
 
@@ -13,7 +14,7 @@ from sapo.errors import SapoError
 @click.option("--output", "-o", metavar="FILE", help="Where to save the model. Default: in its place.")
 @click.option(
     "--by",
-    type=click.Choice(["tokens", "sequence"]),
+    type=click.Choice(["tokens", "sequence"], case_sensitive=False),
     default="tokens",
     show_default=True,
     help="What must be likely: each gold tag, or the gold tagging.",
@@ -35,6 +36,7 @@ def calibrate_command(
     from sapo.tagger.tagger import Tagger
     from sapo.training.temperature import calibrate
 
+    model, dev = model_first(model, dev)
     target = output or model
     if target == "-":
         raise SapoError("a model cannot go to standard output; give the name of a file with -o")

@@ -5,6 +5,7 @@ import json
 import click
 
 from sapo.cli.options import announce_compiling
+from sapo.cli.order import models_first
 from sapo.cli.ticker import Ticker
 
 
@@ -38,6 +39,7 @@ def compare_command(
     from sapo.evaluate import comparison_json, comparison_text
     from sapo.review.comparing import compare_systems
 
+    systems, gold = models_first(systems, gold)
     announce_compiling()
     ticker = Ticker()
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sapo.cli.options import announce_compiling, format_option, quiet_option, refuse_same_file, tell
+from sapo.cli.order import model_first
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def explain_command(
 
     if (sentence is None) == (file is None):
         raise SapoError("give either a sentence or --file, not both" if file else "give a sentence, or --file FILE")
+    if sentence is not None:
+        model, sentence = model_first(model, sentence)
     refuse_same_file({"the model": model, "--file": file}, {"--html": html})
     if html is not None:
         check_writable(html)

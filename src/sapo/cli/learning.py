@@ -100,7 +100,7 @@ def parse_number(name: str, text: str) -> float | str:
     (0.05, 8, 'auto')
     """
     try:
-        return text if text == "auto" else int(text) if text.isdecimal() else float(text)
+        return "auto" if text.lower() == "auto" else int(text) if text.isdecimal() else float(text)
     except ValueError:
         raise SapoError(f"{name} must be auto or a number, not {text}") from None
 
@@ -112,6 +112,6 @@ def parse_n(n: str) -> int | str:
     (5, 'auto')
     """
     try:
-        return n if n == "auto" else int(n)
+        return "auto" if n.lower() == "auto" else int(n)
     except ValueError:
         raise SapoError(f"n must be at least 1 or 'auto', not {n}") from None

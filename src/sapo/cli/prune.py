@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sapo.cli.options import announce_compiling, format_option, label_option, quiet_option, refuse_same_file, tell
+from sapo.cli.order import model_first
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def prune_command(
     from sapo.model.prune import pruned, pruned_to
     from sapo.tagger.tagger import Tagger
 
+    if file is not None:
+        model, file = model_first(model, file)
     target, size = output or model, None if to is None else parse_size(to)
     _check(below, to, half, file, target)
     refuse_same_file({"the labelled data": file}, {"-o": target})

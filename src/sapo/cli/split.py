@@ -20,7 +20,7 @@ from sapo.errors import SapoError
 )
 @click.option(
     "--by",
-    type=click.Choice(["sentence", "document"]),
+    type=click.Choice(["sentence", "document"], case_sensitive=False),
     default="sentence",
     show_default=True,
     help="What stays together.",

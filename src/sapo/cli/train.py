@@ -19,6 +19,7 @@ from sapo.cli.options import (
     refuse_same_file,
     split_names,
     tell,
+    was_given,
 )
 from sapo.errors import SapoError
 
@@ -203,30 +204,25 @@ def _continue(plan: "Plan", given: dict[str, Any], log: Path | None, model: Path
     from sapo.training.plan import LearningOptions
     from sapo.training.update import PASSES, Trainer
 
-    if _was_given("strict_data"):
+    if was_given("strict_data"):
         raise SapoError("--continue takes no --strict-data: it refuses labels that the model does not know anyway")
     if plan.dev or plan.template or plan.checkpoint or log:
         raise SapoError("--continue takes neither --dev, --template, --checkpoint nor --log")
-    if plan.labels.rules or _was_given("scheme") or not plan.labels.constraints:
+    if plan.labels.rules or was_given("scheme") or not plan.labels.constraints:
         raise SapoError("--continue takes neither --rules, --scheme nor --no-constraints: those of the model hold")
-    if _was_given("learner") or _was_given("min_count"):
+    if was_given("learner") or was_given("min_count"):
         raise SapoError("--continue takes neither --learner nor --min-count: the model goes on as it was trained")
-    if given["rate"] == "auto" and _was_given("rate"):
+    if given["rate"] == "auto" and was_given("rate"):
         raise SapoError("--continue takes no --rate auto: give a number, or none for that of the model")
-    settings = {name: given[name] for name in LearningOptions.__annotations__ if name in given and _was_given(name)}
+    settings = {name: given[name] for name in LearningOptions.__annotations__ if name in given and was_given(name)}
     shown = dataclasses.replace(plan.settings, epochs=settings.get("epochs", PASSES))
     progress = make_progress(shown, quiet=quiet)
     trainer = Trainer(Tagger.load(model))
     progress.say(f"going on from {model} with {plan.data}")
     names = ("format", "encoding", "label", "columns", "missing", "class_weight")
     of_data: dict[str, Any] = {name: given.get(name) for name in names}
-    of_data["new_labels"] = _was_given("new_labels")
+    of_data["new_labels"] = was_given("new_labels")
     with progress.running(None, 0):
         trainer.update(str(plan.data), observers=[progress], **of_data, **settings)
     progress.say(str(trainer.stopped))
     return trainer
-
-
-def _was_given(option: str) -> bool:
-    """Return whether the user gave this option; otherwise the value of the model is used."""
-    return click.get_current_context().get_parameter_source(option) == click.core.ParameterSource.COMMANDLINE

@@ -290,14 +290,14 @@ class Tagger:
         """
         if search is None:
             return files.each_block(self, blocks, decoding.best_tags, **how)
-        check_search(search, 1)
+        search = check_search(search, 1)
         return files.each_block(self, blocks, partial(decoding.searched_tags, search=search, width=width), **how)
 
     def nbest_blocks(
         self, blocks: Iterable[Block], n: int, *, search: str = "topn", width: int = 50, **how: Any
     ) -> Iterator[tuple[Block, list[list[RankedTagging]]]]:
         """Yield each block with the n best taggings of every sentence (indices in `labels`) and their probabilities."""
-        check_search(search, n)
+        search = check_search(search, n)
         return files.each_block(self, blocks, partial(decoding.all_ranked, n=n, search=search, width=width), **how)
 
     def marginal_blocks(self, blocks: Iterable[Block], **how: Any) -> Iterator[tuple[Block, tuple[Ints, Doubles]]]:
@@ -369,6 +369,6 @@ class Tagger:
     def _top_n(
         self, tokens: Sequence[Any], n: int, search: str, width: int, forced: Forced | None = None
     ) -> tuple[EncodedCorpus, Candidates]:
-        check_search(search, n)
+        search = check_search(search, n)
         corpus = self.encode(tokens, forced=forced)
         return corpus, decoding.candidates(self.model, corpus, 0, n, search, width)

@@ -16,7 +16,7 @@ from sapo.training.choice import Say, choose_settings
 from sapo.training.data import TrainingData
 from sapo.training.flat import BEGINNINGS
 from sapo.training.label_lists import label_lists
-from sapo.training.plan import AUTOMATIC, Plan, check_learner
+from sapo.training.plan import AUTOMATIC, Plan, known_learner
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ class Neural:
 
 def find_system(name: str) -> System:
     """Return the learner of this name, linear or neural. Raise SapoError if there is none."""
-    check_learner(name)
+    name = known_learner(name)
     if name in FLAT_LEARNERS:
         return Flat(name)
     return Neural(name) if name in LAYERS else Linear(name, LEARNERS[name])

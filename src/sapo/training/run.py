@@ -16,7 +16,7 @@ from sapo.search.lattice import Parameters
 from sapo.tagger import Tagger
 from sapo.training.data import TrainingData, encode_data
 from sapo.training.learners import Beginning, System, find_system
-from sapo.training.plan import Options, Plan, make_plan
+from sapo.training.plan import Options, Plan, known_learner, make_plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ def train_on(
     """
     plan = Plan(
         data=(),
-        learner=learner,
+        learner=known_learner(learner),
         settings=settings,
         network=network,
         l1_ratio=l1_ratio,
