@@ -159,7 +159,7 @@ def test_the_curve_is_printed_and_drawn(run: Any, house: Any, tmp_path: Path) ->
             ("train", "TRAIN", "-o", "m", "--class-weight", "O=1,O=2"),
             "--class-weight has two weights for 'O'; give one",
         ),
-        (("eval", "TEST", "--curve"), "--curve needs --model FILE"),
+        (("eval", "TEST", "--curve"), "--curve needs a model: sapo eval MODEL FILE"),
         (("eval", "TEST", "-m", "MODEL", "--curve", "--plot", "c.pdf"), "c.pdf: a diagram is drawn as .svg or .png"),
     ],
 )

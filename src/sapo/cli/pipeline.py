@@ -45,7 +45,9 @@ from sapo.errors import SapoError
     metavar="COLUMN=NAME",
     help="For a step trained now: a preset (chunking-best ...) or a template file. Default: by the columns.",
 )
-@click.option("--epochs", "-e", type=int, metavar="N", help="Passes over the training data, at most. Default: 15.")
+@click.option(
+    "--epochs", "-e", type=int, metavar="N", help="Epochs (passes over the training data), at most. Default: 15."
+)
 @click.option("--seed", default=0, show_default=True, help="Fixes everything that is random.")
 @click.option("--threads", default=1, show_default=True, help="Tag in several threads; the result is the same.")
 @format_option

@@ -35,7 +35,11 @@ PATH = click.Path(path_type=Path)
 @click.command("train")
 @click.argument("train")
 @click.option("--output", "-o", required=True, type=PATH, help="The model file to write.")
-@click.option("--dev", metavar="FILE", help="Labelled sentences to watch: the best pass on them is kept.")
+@click.option(
+    "--dev",
+    metavar="FILE",
+    help="Labelled sentences to watch: the best epoch on them is kept, and calibrates probabilities.",
+)
 @click.option(
     "--template",
     "-t",
@@ -57,9 +61,9 @@ PATH = click.Path(path_type=Path)
     "crf-lbfgs: the CRF at its optimum. Networks: bilstm, bilstm-crf, bilstm-sapo, bilstm-perceptron.",
 )
 @learning_options
-@click.option("--checkpoint", type=PATH, help="Save the state of training here after each pass.")
+@click.option("--checkpoint", type=PATH, help="Save the state of training here after each epoch.")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint, if it is there.")
-@click.option("--log", type=PATH, help="Write a line of JSON for each pass here.")
+@click.option("--log", type=PATH, help="Write a line of JSON for each epoch here.")
 @click.option(
     "--continue",
     "continued",
@@ -162,6 +166,7 @@ def _train(plan: "Plan", log: Path | None, strict_data: bool, quiet: bool) -> "O
     from sapo.cli.progress import JsonLog, make_progress
     from sapo.learn import Observer
     from sapo.render.inspection import looked_text
+    from sapo.training.dev_calibration import calibrated_on_dev
     from sapo.training.run import start
 
     progress = make_progress(plan.settings, quiet=quiet)
@@ -178,8 +183,11 @@ def _train(plan: "Plan", log: Path | None, strict_data: bool, quiet: bool) -> "O
     for line in (looked_text(record, len(run.data.labels)) for record in kept):
         if line is not None:
             progress.say(line)
-    progress.say(f"{outcome.stop}; kept pass {outcome.best_epoch}")
-    return outcome
+    best = " (the best on the dev set: evaluate on other sentences)" if plan.dev else ""
+    progress.say(f"{outcome.stop}; kept epoch {outcome.best_epoch}{best}")
+    if outcome.stop.interrupted:
+        return outcome
+    return dataclasses.replace(outcome, tagger=calibrated_on_dev(outcome.tagger, run.data, progress.say))
 
 
 def _unseen_labels(names: list[str]) -> str:

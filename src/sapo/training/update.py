@@ -238,7 +238,7 @@ class Trainer:
                         observer.passed(record, state)
                 if done.all_right:
                     break
-            stop = Stop("every sentence came out right" if done.all_right else f"all {epoch} passes done")
+            stop = Stop("every sentence came out right" if done.all_right else f"all {epoch} epochs done")
         except KeyboardInterrupt:
             stop = INTERRUPTED
         except BaseException:
