@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from sapo.corpus import Block, read_blocks
+from sapo.corpus.labelled import Source
 from sapo.corpus.predictions import RankedTagging, TaggedSpan
+from sapo.corpus.tables import is_table
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
 from sapo.evaluate import Scores
@@ -310,10 +312,11 @@ class Tagger:
         """Yield each block with its tags and the spans of every sentence, with their exact probabilities."""
         return files.each_block(self, blocks, decoding.tags_and_spans, **how)
 
-    def evaluate(self, path: str | Path | Any, *, strict: bool = False, **reading: Any) -> Scores:
-        """Tag a labelled file or table, and return the scores of the tags.
+    def evaluate(self, path: Source | Any, *, strict: bool = False, **reading: Any) -> Scores:
+        """Tag labelled data, and return the scores of the tags.
 
-        `strict` counts only well-formed spans; `reading` says how to read the file (format, label, columns, encoding).
+        The data is the path of a file, a table, pairs of tokens and tags, or sentences of (word, tag) tuples. `strict`
+        counts only well-formed spans; `reading` says how to read the file (format, label, columns, encoding).
 
         >>> import sapo
         >>> from sapo.corpus.sample import COLUMNS, sample_path
@@ -322,6 +325,8 @@ class Tagger:
         >>> name, value > 0.8
         ('accuracy', True)
         """
+        if not isinstance(path, str | Path) and not is_table(path):
+            return files.evaluate_pairs(self, path, strict=strict)
         name = path if isinstance(path, str | Path) else "table"
         return files.evaluate(self, self.read_blocks(path, labelled=True, **reading), name, strict=strict)
 
