@@ -169,3 +169,51 @@ def test_numbers_of_tag_keep_to_their_rules(house: Any, options: str, rule: str)
 def test_absurd_settings_are_refused(name: str) -> None:
     with pytest.raises(sapo.SapoError, match=f"{name} must be at most [0-9,]+, not "):
         sapo.Settings(**{name: 10**20})
+
+
+@pytest.mark.parametrize(
+    ("options", "warnings"),
+    [
+        ("-l crf --n 5", ["--n is not used by crf"]),
+        ("-l perceptron --rate 0.1 --strength 2", ["--strength is not used by perceptron", "--rate is not used by"]),
+        ("-l crf-lbfgs --piece 3 -e 1", ["--piece is not used by crf-lbfgs"]),
+        ("-l mira --stop-ratio 5", ["--stop-ratio is not used by mira"]),
+        ("--all-pairs", ["--all-pairs is not used by sapo"]),
+        ("--width 5", ["--width is not used: it is the width of --search beam"]),
+        ("--regulariser none --strength 1", ["--strength is not used: --regulariser none has no strength"]),
+        ("--patience 3", ["--patience is not used: it counts dev scores; give --dev FILE"]),
+        ("--n 5 --rate 0.1 --strength 1 --search beam --width 5", []),
+        ("-l crf --rate 0.1 --strength 1 --all-pairs", []),
+    ],
+)
+def test_options_that_the_learner_does_not_use_are_told(
+    house: Any, tmp_path: Path, options: str, warnings: list[str]
+) -> None:
+    done = answer("train", house.test, "-o", tmp_path / "m", "-t", "chunking", "-q", "--epochs", 1, *options.split())
+    assert done.code == 0, done
+    assert len(done.lines) == len(warnings)
+    for line, warning in zip(done.lines, warnings, strict=True):
+        assert line.startswith(f"sapo: warning: {warning}")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "compare MODEL MODEL FILE --rounds 10",
+        "calibrate MODEL FILE -o OUT",
+        "prune MODEL FILE --half -o OUT",
+        "explain MODEL --file FILE --token 1",
+        "pipeline FILE --add MODEL",
+        "split FILE -o OUT --parts 50,50",
+    ],
+)
+def test_files_in_other_encodings_are_read(house: Any, tmp_path: Path, command: str) -> None:
+    file = tmp_path / "latin.txt"
+    file.write_bytes(house.test.read_bytes() + "Köln NNP B-VP\n\n".encode("latin-1"))
+    places = {"MODEL": house.model, "FILE": file, "OUT": tmp_path / "out"}
+    args = [places.get(word, word) for word in command.split()]
+    if "--add" in args:
+        args[-1] = f"mine={house.model}"
+    assert "use --encoding" in last(*args)
+    done = answer(*args, "--encoding", "latin-1")
+    assert done.code == 0, done

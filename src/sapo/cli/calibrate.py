@@ -2,7 +2,15 @@
 
 import click
 
-from sapo.cli.options import announce_compiling, format_option, label_option, quiet_option, refuse_same_file, tell
+from sapo.cli.options import (
+    announce_compiling,
+    encoding_option,
+    format_option,
+    label_option,
+    quiet_option,
+    refuse_same_file,
+    tell,
+)
 from sapo.cli.order import model_first
 from sapo.cli.ticker import Ticker
 from sapo.errors import SapoError
@@ -20,10 +28,18 @@ from sapo.errors import SapoError
     help="What must be likely: each gold tag, or the gold tagging.",
 )
 @format_option
+@encoding_option
 @label_option
 @quiet_option
 def calibrate_command(
-    model: str, dev: str, output: str | None, by: str, format: str | None, label: str | None, quiet: bool
+    model: str,
+    dev: str,
+    output: str | None,
+    by: str,
+    format: str | None,
+    encoding: str | None,
+    label: str | None,
+    quiet: bool,
 ) -> None:
     """Make the probabilities of a model trustworthy.
 
@@ -51,7 +67,7 @@ def calibrate_command(
         losses[temperature] = loss
         ticker.tell(f"temperature {temperature:.4g}, loss a sentence {loss:.4f}")
 
-    calibrated = calibrate(tagger, dev, by=by, watch=watch, format=format, label=label)
+    calibrated = calibrate(tagger, dev, by=by, watch=watch, format=format, encoding=encoding, label=label)
     ticker.end()
     calibrated.save(target)
     if not quiet:

@@ -68,12 +68,7 @@ def eval_command(
     from sapo.evaluate import conlleval_table, reliability_table
 
     model, input = _files(files, model)
-    if exact and model is None:
-        raise SapoError("--exact is about tagging; give a model: sapo eval MODEL FILE")
-    if was_given("nbest") and not calibration:
-        raise SapoError("--nbest is for --calibration; give both, or none")
-    if was_given("predicted") and model is not None:
-        raise SapoError("--predicted is for a tagged file; leave it out, as the model tags FILE")
+    _check_model(model, exact, calibration)
     if calibration and curve:
         raise SapoError("--calibration and --curve are different outputs; choose one")
     if calibration:
@@ -108,7 +103,7 @@ def eval_command(
 
 def _files(files: tuple[str, ...], model: str | None) -> tuple[str | None, str]:
     """Return the model, if there is one, and the file. Raise SapoError unless these are MODEL FILE, or FILE alone."""
-    from sapo.model.file import is_model
+    from sapo.corpus.files import is_model
 
     given = files if model is None else (model, *files)
     forms = "sapo eval MODEL FILE, or sapo eval FILE for a file with gold and predicted tags"
@@ -122,6 +117,16 @@ def _files(files: tuple[str, ...], model: str | None) -> tuple[str | None, str]:
     if Path(first).is_file() and not is_model(first):
         raise SapoError(f"{first}: not a sapo model; {forms}")
     return first, second
+
+
+def _check_model(model: str | None, exact: bool, calibration: bool) -> None:
+    """Raise SapoError if an option is for the other form of the command."""
+    if exact and model is None:
+        raise SapoError("--exact is about tagging; give a model: sapo eval MODEL FILE")
+    if was_given("nbest") and not calibration:
+        raise SapoError("--nbest is for --calibration; give both, or none")
+    if was_given("predicted") and model is not None:
+        raise SapoError("--predicted is for a tagged file; leave it out, as the model tags FILE")
 
 
 def _load(model: str, exact: bool) -> "Tagger":

@@ -7,7 +7,7 @@ from sapo.cli.options import tell
 
 def model_first(model: str, other: str) -> tuple[str, str]:
     """Return a model and what it is to work on; if they were given the other way round, swap them and say so."""
-    from sapo.model.file import is_model
+    from sapo.corpus.files import is_model
 
     if is_model(model) or not is_model(other):
         return model, other
@@ -17,7 +17,7 @@ def model_first(model: str, other: str) -> tuple[str, str]:
 
 def models_first(systems: tuple[str, ...], gold: str) -> tuple[tuple[str, ...], str]:
     """Return systems and the gold file; if the gold file was given first and all others are models, say so."""
-    from sapo.model.file import is_model
+    from sapo.corpus.files import is_model
 
     first, *others = (*systems, gold)
     if is_model(first) or not all(map(is_model, others)):

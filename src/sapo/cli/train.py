@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from sapo.training.run import Outcome
     from sapo.training.update import Trainer
 
-NAMED = 5  # labels, in a warning about many
 PATH = click.Path(path_type=Path)
 
 
@@ -107,6 +106,7 @@ def train_command(
     if continued is None:
         if new_labels:
             raise SapoError("--new-labels is for --continue; a new model learns all labels")
+        _tell_unused(plan)
         done = _train(plan, log, strict_data, quiet)
         tagger, interrupted = done.tagger, done.stop.interrupted
     else:
@@ -162,18 +162,16 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
 
 
 def _train(plan: "Plan", log: Path | None, strict_data: bool, quiet: bool) -> "Outcome":
-    from sapo.cli.data_warnings import warn_of
     from sapo.cli.progress import JsonLog, make_progress
     from sapo.learn import Observer
     from sapo.render.inspection import looked_text
+    from sapo.training.data_warnings import warn_of
     from sapo.training.dev_calibration import calibrated_on_dev
     from sapo.training.run import start
 
     progress = make_progress(plan.settings, quiet=quiet)
     progress.say(f"reading {plan.data}")
-    run = start(plan, told=progress.say, check=lambda data: warn_of(plan, data, strict_data))
-    if run.data.unseen:
-        tell(f"sapo: warning: {_unseen_labels(run.data.unseen)} in the training data")
+    run = start(plan, told=progress.say, check=lambda data: warn_of(plan, data, strict=strict_data))
     observers: list[Observer] = [progress]
     if log is not None:
         observers.append(JsonLog(log, run))
@@ -190,20 +188,13 @@ def _train(plan: "Plan", log: Path | None, strict_data: bool, quiet: bool) -> "O
     return dataclasses.replace(outcome, tagger=calibrated_on_dev(outcome.tagger, run.data, progress.say))
 
 
-def _unseen_labels(names: list[str]) -> str:
-    """Return the beginning of the warning about labels of the dev data; it names the first few.
+def _tell_unused(plan: "Plan") -> None:
+    """Warn of each option that the user gave and that changes nothing."""
+    from sapo.cli.unused import unused_options
+    from sapo.training.plan import LearningOptions
 
-    >>> _unseen_labels(["A", "B"])
-    "the labels 'A', 'B' of the dev data never occur"
-    >>> _unseen_labels([str(number) for number in range(100)])
-    "100 labels of the dev data ('0', '1', '2', '3', '4', ...) never occur"
-    """
-    if len(names) == 1:
-        return f"the label '{names[0]}' of the dev data never occurs"
-    listed = ", ".join(f"'{name}'" for name in names[:NAMED])
-    if len(names) > NAMED:
-        return f"{len(names):,} labels of the dev data ({listed}, ...) never occur"
-    return f"the labels {listed} of the dev data never occur"
+    for message in unused_options(plan, [name for name in LearningOptions.__annotations__ if was_given(name)]):
+        tell(f"sapo: warning: {message}; leave it out")
 
 
 def _continue(plan: "Plan", given: dict[str, Any], log: Path | None, model: Path, quiet: bool) -> "Trainer":

@@ -132,6 +132,19 @@ def _has_wide_letters(data: bytes) -> bool:
     return 5 * zeros > 2 * len(data) and zeros in (data[::2].count(0), data[1::2].count(0))
 
 
+def is_model(path: str | Path) -> bool:
+    """Return whether a file begins as a model does; it may still be damaged.
+
+    >>> is_model(__file__)
+    False
+    """
+    try:
+        with Path(path).open("rb") as stream:
+            return stream.read(8 + len(MODEL))[8:] == MODEL
+    except (OSError, ValueError):
+        return False
+
+
 def check_readable(path: str | Path) -> None:
     """Raise SapoError if there is no such file: to be called before any work begins. '-' is standard input."""
     if str(path) == "-":

@@ -45,7 +45,8 @@ def read_labelled(data: Source, what: str, *, counted: Bools | None = None, **re
 def read_pairs(listed: Sequence[Any], what: str, counted: Bools | None = None) -> tuple[list[Any], list[Sequence[str]]]:
     """Return the tokens and the tags of pairs; raise SapoError unless each pair has as many tokens as tags.
 
-    Sentences of (word, tag) tuples become such pairs. A tag that is None is missing. `what` the data is, for messages. Pairs that are not `counted` are left out.
+    Sentences of (word, tag) tuples become such pairs. A tag that is None is missing. `what` the data is, for messages.
+    Pairs that are not `counted` are left out.
 
     >>> read_pairs([(["a", "dog"], ["DT", "NN"])], "training data")
     ([['a', 'dog']], [['DT', 'NN']])

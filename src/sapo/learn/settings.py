@@ -67,7 +67,7 @@ class Settings:
             object.__setattr__(self, "strength", STRENGTHS.get(self.regulariser, 1.0))
         for name, rule, low, high in (
             ("n", "at least 1 or 'auto'", 1, math.inf),
-            ("epochs", "at least 1", 1, LARGEST),
+            ("epochs", "at least 1", 1, 1000 * LARGEST),
             ("patience", "at least 1", 1, math.inf),
             ("width", "at least 1", 1, LARGEST),
             ("threads", "at least 1", 1, MOST_THREADS),
@@ -86,7 +86,7 @@ class Settings:
             whole = isinstance(low, int)
             if whole and not isinstance(value, Integral):
                 rule = f"a whole number, {rule}"
-            if whole and isinstance(value, Integral) and value > high:
+            if whole and isinstance(value, int) and value > high:
                 rule = f"at most {high:,}"
             number = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
             self._check(name, rule, number and low <= value <= high)

@@ -93,11 +93,12 @@ def evaluate_pairs(tagger: HasModel, data: Any, *, strict: bool = False) -> Scor
     tokens, tags = read_pairs([_pair(one, model) for one in listed], "data")
     found = [best for corpus in streams.encoded_batches(model, tokens) for best in decoding.best_tags(model, corpus)]
     labels = list(model.outer_labels)
-    check_no_missing(model, sorted({tag for own in tags for tag in own}), "data")
-    check_same_task(model, sorted({tag for own in tags for tag in own}), "data")
+    golds = [tag for own in tags for tag in own]
+    check_no_missing(model, sorted(set(golds)), "data")
+    check_same_task(model, sorted(set(golds)), "data")
     table = StringTable(labels)
-    gold = table.add([tag for own in tags for tag in own])
-    offsets = np.cumsum([0, *map(len, tags)])
+    gold = table.add(golds)
+    offsets = np.cumsum([0, *(len(own) for own in tags)])
     return score(table.strings(), gold, np.array(found, np.int32), offsets, strict=strict)
 
 
@@ -107,7 +108,7 @@ def _pair(sentence: Any, model: Model) -> Any:
         return sentence
     if sentence.features is not None and not model.encoder.columns:
         return sentence.features, sentence.tags
-    names = model.encoder.columns
+    names = tuple(model.encoder.columns)
     if missing := [name for name in names if name not in sentence.columns]:
         raise SapoError(f"data: has no column '{missing[0]}', which the features need")
     values = [sentence.columns[name] for name in names]

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from sapo.corpus import Block, read_blocks
-from sapo.corpus.labelled import Source
 from sapo.corpus.predictions import RankedTagging, TaggedSpan
 from sapo.corpus.tables import is_table
 from sapo.encode.encoded import EncodedCorpus
@@ -312,7 +311,7 @@ class Tagger:
         """Yield each block with its tags and the spans of every sentence, with their exact probabilities."""
         return files.each_block(self, blocks, decoding.tags_and_spans, **how)
 
-    def evaluate(self, path: Source | Any, *, strict: bool = False, **reading: Any) -> Scores:
+    def evaluate(self, path: Any, *, strict: bool = False, **reading: Any) -> Scores:
         """Tag labelled data, and return the scores of the tags.
 
         The data is the path of a file, a table, pairs of tokens and tags, or sentences of (word, tag) tuples. `strict`

@@ -48,7 +48,7 @@ def calibrated_on_dev(tagger: Tagger, data: TrainingData, say: Callable[[str], N
 
 def _spread(count: int, wanted: int) -> list[int]:
     """Return so many numbers below `count`, evenly spread."""
-    return np.unique(np.linspace(0, count - 1, min(count, wanted)).round().astype(int)).tolist()
+    return [int(number) for number in np.unique(np.linspace(0, count - 1, min(count, wanted)).round())]
 
 
 def _lattices(tagger: Tagger, data: TrainingData, chosen: Sequence[int]) -> Iterator[tuple[Lattice, list[str]]]:
@@ -61,7 +61,7 @@ def _lattices(tagger: Tagger, data: TrainingData, chosen: Sequence[int]) -> Iter
                 yield one
         return
     # the weights are those for values as they are in files, not as training saw them
-    corpus = scaled(data.dev.corpus, 1 / data.scales) if len(data.scales) else data.dev.corpus
+    corpus = scaled(data.dev.corpus, np.float32(1) / data.scales) if len(data.scales) else data.dev.corpus
     for sentence in chosen:
         first, last = corpus.offsets[sentence : sentence + 2].tolist()
         gold = [data.dev.labels[tag] for tag in corpus.gold[first:last].tolist()]

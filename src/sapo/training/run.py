@@ -15,6 +15,7 @@ from sapo.neural.options import NeuralOptions
 from sapo.search.lattice import Parameters
 from sapo.tagger import Tagger
 from sapo.training.data import TrainingData, encode_data
+from sapo.training.data_warnings import warn_of
 from sapo.training.dev_calibration import calibrated_on_dev
 from sapo.training.learners import Beginning, System, find_system
 from sapo.training.plan import Options, Plan, known_learner, make_plan
@@ -66,8 +67,10 @@ def train(
     >>> tagger.labels
     ('DT', 'NN')
     """
-    run = start(make_plan(data, dev=dev, template=template, learner=learner, **options))
-    return calibrated_on_dev(run.finish(observers).tagger, run.data)
+    plan = make_plan(data, dev=dev, template=template, learner=learner, **options)
+    run = start(plan, check=lambda data: warn_of(plan, data))
+    tagger = run.finish(observers).tagger
+    return tagger if dev is None else calibrated_on_dev(tagger, run.data)
 
 
 @dataclass(frozen=True, slots=True)
