@@ -90,7 +90,8 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     elsewhere = ELSEWHERE.get(name.casefold())
     if elsewhere in folded:
         return folded[elsewhere]
-    close = difflib.get_close_matches(name.casefold(), folded, 1)
+    close = difflib.get_close_matches(name.casefold(), folded)
+    close.sort(key=lambda one: sorted(one) != sorted(name.casefold()))  # letters in another order are a typing mistake
     return folded[close[0]] if close else None
 
 

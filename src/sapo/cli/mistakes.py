@@ -45,7 +45,7 @@ def _message(error: click.ClickException) -> str:
         close = nearest(name, options)
         meant = options[close] if close else " or ".join(sorted(error.possibilities or ())[:3])
         return f"no such option {error.option_name}{f'; did you mean {meant}?' if meant else ''}"
-    message = " ".join(error.format_message().split())
+    message = " ".join(error.format_message().split()).replace("valid integer range", "valid integer")
     message = re.sub(r"\.\s+Did you mean", "; did you mean", message).rstrip(".")
     return message[:1].lower() + message[1:]
 
