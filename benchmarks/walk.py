@@ -11,7 +11,8 @@ handed down as an object or a function.
 The files of four rooms are not counted. Kernels are interpreted here, so that their calls are seen; compiled ones call
 each other outside Python, and only the one that Python calls would be on the walk. And cli/ parses the command line
 before there is a sentence. errors looks up names that users may have misspelt. text/ cuts raw text, a subject of its
-own; here sentences are cut already, and training only counts how. `sapo tag` gets a model that is loaded; `Tagger.load` is a job of its own.
+own; here sentences are cut already, and training only counts how. `sapo tag` gets a model that is loaded; `Tagger.load`
+is a job of its own.
 """
 
 import json
