@@ -92,8 +92,6 @@ def tag_command(
     refuse_same_file({"the model": model, "the input": input}, {"-o": output})
     announce_compiling(quiet)
     tagger = Tagger.load(model)
-    if (asked.nbest or asked.marginals or asked.spans) and not tagger.model.calibrated and not quiet:
-        tell(f"sapo: the probabilities are not calibrated; to calibrate them: sapo calibrate {model} DEV")
     for name, value in _biases(bias, bias_o).items():
         tagger = tagger.with_bias(name, value)
     ticker = Ticker(quiet)
@@ -110,6 +108,8 @@ def tag_command(
             stream.flush()
             ticker.add(tokens)
     ticker.end()
+    if (asked.nbest or asked.marginals or asked.spans) and not tagger.model.calibrated and not quiet:
+        tell(f"sapo: the probabilities are not calibrated; to calibrate them: sapo calibrate {model} DEV")
 
 
 def _check(asked: "Output") -> None:

@@ -171,7 +171,7 @@ def _train(plan: "Plan", log: Path | None, strict_data: bool, quiet: bool) -> "O
 
     progress = make_progress(plan.settings, quiet=quiet)
     progress.say(f"reading {plan.data}")
-    run = start(plan, told=progress.say, check=lambda data: warn_of(plan, data, strict=strict_data))
+    run = start(plan, told=progress.say, check=lambda data: warn_of(plan, data, strict=strict_data, warn=_tell_warning))
     observers: list[Observer] = [progress]
     if log is not None:
         observers.append(JsonLog(log, run))
@@ -188,13 +188,17 @@ def _train(plan: "Plan", log: Path | None, strict_data: bool, quiet: bool) -> "O
     return dataclasses.replace(outcome, tagger=calibrated_on_dev(outcome.tagger, run.data, progress.say))
 
 
+def _tell_warning(message: str) -> None:
+    tell(f"sapo: warning: {message}")
+
+
 def _tell_unused(plan: "Plan") -> None:
     """Warn of each option that the user gave and that changes nothing."""
     from sapo.cli.unused import unused_options
     from sapo.training.plan import LearningOptions
 
     for message in unused_options(plan, [name for name in LearningOptions.__annotations__ if was_given(name)]):
-        tell(f"sapo: warning: {message}; leave it out")
+        _tell_warning(f"{message}; leave it out")
 
 
 def _continue(plan: "Plan", given: dict[str, Any], log: Path | None, model: Path, quiet: bool) -> "Trainer":

@@ -1,6 +1,7 @@
 """Warn about training data that looks wrong, in one line each."""
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,12 @@ SHOWN = 3  # findings
 NAMED = 5  # labels, in a warning about many
 
 
-def warn_of(plan: Plan, data: TrainingData, *, strict: bool = False) -> None:
-    """Warn of what is gravely wrong with the data of a run; if `strict`, look closer, and raise SapoError instead."""
+def _warn(message: str) -> None:
+    warnings.warn(message, DataWarning, stacklevel=6)  # the caller of `sapo.train`
+
+
+def warn_of(plan: Plan, data: TrainingData, *, strict: bool = False, warn: Callable[[str], None] = _warn) -> None:
+    """Call `warn` with what is gravely wrong with the data; if `strict`, look closer, and raise SapoError instead."""
     reading: dict[str, Any] = {**plan.reading, "missing": plan.labels.missing}
     if strict and (found := _errors(plan, reading)):
         others = f" ({len(found) - 1} more: sapo check {plan.data})" if len(found) > 1 else ""
@@ -27,16 +32,12 @@ def warn_of(plan: Plan, data: TrainingData, *, strict: bool = False) -> None:
     if strict and found:  # from a pipe
         raise SapoError(f"{found[0].place}: {found[0].message}")
     for finding in found[:SHOWN]:
-        _warn(f"{finding.place}: {finding.message}")
+        warn(f"{finding.place}: {finding.message}")
     if len(found) > SHOWN:
         name = plan.data if isinstance(plan.data, str | Path) else "FILE"
-        _warn(f"{len(found) - SHOWN} more like these; see sapo check {name}")
+        warn(f"{len(found) - SHOWN} more like these; see sapo check {name}")
     if data.unseen:
-        _warn(f"{_unseen_labels(data.unseen)} in the training data")
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, DataWarning, stacklevel=6)  # the caller of `sapo.train`
+        warn(f"{_unseen_labels(data.unseen)} in the training data")
 
 
 def _errors(plan: Plan, reading: dict[str, Any]) -> list[Finding]:
