@@ -8,10 +8,11 @@ file that called the library. A way back is a call from one room (a name directl
 stand below it in the layers of pyproject.toml, other than through that room's `__init__`: the code that is called was
 handed down as an object or a function.
 
-The files of three rooms are not counted. Kernels are interpreted here, so that their calls are seen; compiled ones call
+The files of four rooms are not counted. Kernels are interpreted here, so that their calls are seen; compiled ones call
 each other outside Python, and only the one that Python calls would be on the walk. And cli/ parses the command line
-before there is a sentence. text/ cuts raw text, a subject of its own; here sentences are cut already, and training only
-counts how. `sapo tag` gets a model that is loaded; `Tagger.load` is a job of its own.
+before there is a sentence. errors looks up names that users may have misspelt. text/ cuts raw text, a subject of its
+own; here sentences are cut already, and training only counts how. `sapo tag` gets a model that is loaded; `Tagger.load`
+is a job of its own.
 """
 
 import json
@@ -33,7 +34,7 @@ from sapo import kernels
 
 PACKAGE = Path(sapo.__file__).parent
 LAYERS = Path(__file__).parent.parent / "pyproject.toml"
-NOT_COUNTED = {"kernels", "cli", "text"}
+NOT_COUNTED = {"kernels", "cli", "text", "errors"}
 OUTSIDE, IMPORTING = "", "<module>"  # files of frames that do not count
 SENTENCES = [(["the", "dog", "barks"], ["DT", "NN", "VBZ"]), (["a", "cat", "sleeps"], ["DT", "NN", "VBZ"])]
 NEW = [(["the", "bird", "sings"], ["DT", "NN", "VBZ"]), (["sing", "!"], ["VB", "."])]

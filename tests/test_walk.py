@@ -15,8 +15,8 @@ SCRIPT = Path(__file__).parent.parent / "benchmarks" / "walk.py"
 # The most files of a walk (benchmarks/walk.py leaves some rooms out), and the most ways back into a room above.
 LIMITS = {
     # The aim was 32; weights as rows, and files of features that grow or are frozen, have added four, and the choice of
-    # settings two: the trials, and the part of the sentences that they see.
-    "sapo.train": (38, 0),
+    # settings two: the trials, and the part of the sentences that they see. Four warn about the data.
+    "sapo.train": (42, 0),
     "SequenceLabeler.fit": (41, 0),
     # The aim was 25. An update meets nearly all that training meets (reading, encoding, gold tags, the loop), and also
     # what grows: the encoder, its arrays and the weights, which have a file each; and which labels belong to the model.

@@ -197,7 +197,7 @@ def test_mistakes_in_the_text_to_be_tagged_leave_no_output(refused: Refused, hou
     assert tag("-", input=b"The DT\n\nK\xf6ln NNP\n").startswith("standard input:3: not UTF-8: byte 0xf6 at place 2")
     assert tag("-", input="The DT\n\ncat NN\n\nsat\n").startswith("standard input:5: expected 2 columns, found 1")
     assert tag("-", input="The\ncat\n").startswith("standard input: has no column 'pos', which the features need")
-    assert tag("-", "--nbest", "-1").startswith("--nbest must be 0 or more, not -1")
+    assert tag("-", "--nbest", "-1").startswith("--nbest must be at least 1, not -1")
 
 
 def test_mistakes_of_the_other_commands_are_told_too(refused: Refused, house: Any, tmp_path: Path) -> None:
@@ -206,7 +206,9 @@ def test_mistakes_of_the_other_commands_are_told_too(refused: Refused, house: An
     assert "there is no column -2; it has 1" in refused("eval", "-", input="a\nb\n")
     assert refused("inspect", house.model, "--label", "B-PN").startswith("the model has no label 'B-PN'; did you mean")
     assert refused("inspect", house.model, "--top", -1) == "top must be 0 or more, not -1"
-    assert refused("convert", house.test, "out.txt", "--scheme", "bio").startswith("unknown scheme 'bio'; known: ")
+    assert refused("convert", house.test, "out.txt", "--scheme", "bio").startswith(
+        "unknown scheme 'bio'; did you mean 'iob2'?"
+    )
     assert refused("convert", house.test, "no/out.txt").startswith("no/out.txt: cannot be written")
 
 

@@ -39,9 +39,9 @@ def test_training_tells_how_it_goes(house: Any) -> None:
     lines = house.told.splitlines()
     assert lines[0] == f"reading {house.train}"
     assert re.match(r"100 sentences, [\d,]+ tokens, \d+ labels, [\d,]+ features \(template chunking\)", lines[1])
-    passes = [line for line in lines if line.startswith("pass ")]
+    passes = [line for line in lines if line.startswith("epoch ")]
     assert [line.split()[1] for line in passes] == ["1/4", "2/4", "3/4", "4/4"]
-    assert lines[-2] == "all 4 passes done; kept pass 4"
+    assert lines[-2] == "all 4 epochs done; kept epoch 4"
     assert re.fullmatch(rf"saved {house.model} \([\d.]+ MB\)", lines[-1])
 
 
@@ -198,7 +198,7 @@ def test_eval_prints_the_familiar_table_or_json(run: Any, house: Any) -> None:
 
 def test_inspect_shows_what_is_in_a_model(run: Any, house: Any) -> None:
     told = run("inspect", house.model, "--top", 2, "--label", "B-NP").stdout
-    for part in ("labels", "features", "100 sentences", "4 passes", "pos[-1] & pos[0]", "strongest features", "-> "):
+    for part in ("labels", "features", "100 sentences", "4 epochs", "pos[-1] & pos[0]", "strongest features", "-> "):
         assert part in told
     assert len(re.findall(r"^ +[+-][\d.]+  (?:word|pos)\[", told, re.MULTILINE)) == 4  # of B-NP and S-NP
     described = json.loads(run("inspect", house.model, "--json").stdout)
@@ -247,7 +247,7 @@ def test_the_demo_trains_three_taggers_and_shows_them(run: Any) -> None:
         (["trian", "x"], "sapo: no such command 'trian'"),
         (["train", "-o", "m"], "sapo train: missing argument 'TRAIN'; see sapo train --help"),
         (["train", "x"], "sapo train: missing option '--output' / '-o'; see sapo train --help"),
-        (["eval", "x", "y", "z"], "sapo eval: got unexpected extra arguments (y z); see sapo eval --help"),
+        (["eval", "x", "y", "z"], "sapo eval: takes a model and a file, found 3 files: sapo eval MODEL FILE"),
         (["calibrate", "m", "d", "--by", "x"], "sapo calibrate: invalid value for '--by': 'x' is not one of"),
         (
             ["compare", "a", "b", "c", "--rounds", "0"],

@@ -135,7 +135,10 @@ def test_the_curve_is_printed_and_drawn(run: Any, house: Any, tmp_path: Path) ->
     ("arguments", "message"),
     [
         (("train", "TRAIN", "-o", "m", "--rules", "none.txt"), "none.txt: "),
-        (("train", "TRAIN", "-o", "m", "--scheme", "bio"), "scheme must be one of iob2, bioes, bilou, bmes, not bio"),
+        (
+            ("train", "TRAIN", "-o", "m", "--scheme", "bio"),
+            "scheme must be one of iob2, bioes, bilou, bmes, keep, auto, not bio",
+        ),
         (("train", "TRAIN", "-o", "m", "--class-weight", "B-NP"), "class_weight must be 'balanced' or"),
         (("train", "TRAIN", "-o", "m", "--class-weight", "B-NP=x"), "--class-weight must be LABEL=NUMBER"),
         (("train", "--continue", "MODEL", "TRAIN", "-o", "m", "--scheme", "bioes"), "--continue takes neither --rules"),
@@ -156,7 +159,7 @@ def test_the_curve_is_printed_and_drawn(run: Any, house: Any, tmp_path: Path) ->
             ("train", "TRAIN", "-o", "m", "--class-weight", "O=1,O=2"),
             "--class-weight has two weights for 'O'; give one",
         ),
-        (("eval", "TEST", "--curve"), "--curve needs --model FILE"),
+        (("eval", "TEST", "--curve"), "--curve needs a model: sapo eval MODEL FILE"),
         (("eval", "TEST", "-m", "MODEL", "--curve", "--plot", "c.pdf"), "c.pdf: a diagram is drawn as .svg or .png"),
     ],
 )

@@ -37,7 +37,7 @@ def test_the_page_is_whole_and_escaped(run: Run, house: Any, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "args", [("{test}", "{model}"), ("{model}", "missing.txt"), ("{model}", "{test}", "--top", "0")]
+    "args", [("{test}", "{test}"), ("{model}", "missing.txt"), ("{model}", "{test}", "--top", "0")]
 )
 def test_mistakes_are_one_line(run: Run, house: Any, args: tuple[str, ...]) -> None:
     done = run("errors", *(arg.format(test=house.test, model=house.model) for arg in args), ends=2)

@@ -60,7 +60,7 @@ def test_nothing_is_told_where_all_labels_are_looked_at(run: Any, data: Path, tm
 
 def test_exact_needs_a_model_to_evaluate(run: Any, data: Path) -> None:
     told = run("eval", data, "--exact", ends=2).stderr
-    assert told == "sapo: --exact is about tagging; give a model with --model\n"
+    assert told == "sapo: --exact is about tagging; give a model: sapo eval MODEL FILE\n"
 
 
 def test_a_crf_has_all_pairs_where_the_user_asks_for_them(run: Any, data: Path, tmp_path: Path) -> None:

@@ -18,10 +18,10 @@ def test_a_network_is_trained_resumed_used_and_looked_at(run: Run, house: Any, t
     saving = ("-o", model, "--checkpoint", state, "--log", log)
     told = run("train", house.train, "--dev", house.test, *SMALL, *saving).stderr
     assert "start rate" not in told
-    assert "pass  3/3" in told
+    assert "epoch  3/3" in told
     told = run("train", house.train, "--dev", house.test, *SMALL, *saving, "--resume", "-e", 4).stderr
-    assert "pass  4/4" in told
-    assert "pass  1/" not in told
+    assert "epoch  4/4" in told
+    assert "epoch  1/" not in told
     entries = [json.loads(line) for line in log.read_text().splitlines()]
     assert [entry["epoch"] for entry in entries if entry["event"] == "pass"] == [1, 2, 3, 4]
     assert "B-NP" in run("tag", model, house.test).stdout

@@ -36,13 +36,13 @@ def test_ctrl_c_during_training_keeps_a_model(start: Start, house: Any, tmp_path
     process = start("train", house.train, "-o", out, "-e", 1_000_000, "--tolerance", 0, "--checkpoint", state)
     assert process.stderr is not None
     for line in process.stderr:
-        if re.match(r"pass +2/", line):
+        if re.match(r"epoch +2/", line):
             process.send_signal(signal.SIGINT)
             break
     rest = process.stderr.read()
     assert process.wait(60) == 130
     assert "Traceback" not in rest
-    assert "interrupted; kept pass " in rest
+    assert "interrupted; kept epoch " in rest
     assert rest.splitlines()[-1].startswith(f"saved {out} ")
     assert sapo.Tagger.load(out).tag([("The", "DT"), ("cat", "NN")]) == ["B-NP", "I-NP"]
     assert sapo.Tagger.load(out).model.record["stopped"] == "interrupted"
@@ -55,7 +55,7 @@ def test_ctrl_c_while_training_goes_on_is_told_too(start: Start, run: Any, house
     process = start("train", "--continue", house.model, contradiction, "-o", out, "-e", 10_000_000, "--rate", 0.01)
     assert process.stderr is not None
     for line in process.stderr:
-        if re.match(r"pass +2/", line):
+        if re.match(r"epoch +2/", line):
             process.send_signal(signal.SIGINT)
             break
     rest = process.stderr.read()
@@ -175,7 +175,7 @@ def test_training_with_the_largest_n_ends_at_once(
     process = start("train", house.train, "-o", out, "--checkpoint", state, *options)
     assert process.stderr is not None
     for line in process.stderr:
-        if re.match(r"pass +1/", line):
+        if re.match(r"epoch +1/", line):
             break
     time.sleep(0.3)
     process.send_signal(sent)

@@ -186,8 +186,8 @@ def test_a_column_that_is_called_label_is_the_label(make_file: MakeFile) -> None
     [
         ({"label": "3"}, "there is no column 3; it has 3, from 0 to 2"),
         ({"label": "-4"}, "there is no column -4; it has 3, from 0 to 2"),
-        ({"label": "ner"}, "there is no column 'ner'; give its number from 0 to 2"),
-        ({"label": "ner", "columns": ["a", "b", "c"]}, "there is no column 'ner'; give its number from 0 to 2"),
+        ({"label": "ner"}, "there is no column 'ner'; the columns are word, pos, chunk, or 0 to 2"),
+        ({"label": "ner", "columns": ["a", "b", "c"]}, "there is no column 'ner'; the columns are a, b, c, or 0 to 2"),
         ({"columns": ["word", "pos"]}, r"has 3 columns, but 2 are named \(word, pos\)"),
         ({"columns": ["word", "pos", "c", "d"]}, r"has 3 columns, but 4 are named \(word, pos, c, d\)"),
     ],

@@ -243,7 +243,9 @@ def test_a_long_wrong_value_is_shown_in_short(make_file: MakeFile) -> None:
 
 def test_a_missing_label_is_told_by_its_name(make_file: MakeFile) -> None:
     path = make_file(lines(GOOD), "a.jsonl")
-    with pytest.raises(SapoError, match=r"a\.jsonl:1: has no 'ner'; known here: tokens, tags$"):
+    with pytest.raises(
+        SapoError, match=r"a\.jsonl:1: has no 'ner'; known here: tokens, tags; name the key with --label$"
+    ):
         list(read(path, label="ner"))
 
 

@@ -41,4 +41,4 @@ def test_where_nothing_is_multiplied_any_strength_will_do(tiny: Any, regulariser
     settings = Settings(rate=0.5, strength=1e4, epochs=2, regulariser=regulariser)
     weights = tiny.weights(0, corpus)
     weights.prepare(averaged=False, l1=regulariser == "l1")
-    assert learn(sapo_pass, corpus, settings, State(weights)).text == "all 2 passes done"
+    assert learn(sapo_pass, corpus, settings, State(weights)).text == "all 2 epochs done"

@@ -182,7 +182,7 @@ def test_training_lowers_the_objective_and_learns_the_corpus(tiny: Any) -> None:
 def test_all_passes_done_is_the_reason_at_the_end(tiny: Any) -> None:
     corpus = tiny.corpus(0)
     state = fresh(tiny, corpus)
-    assert learn(sapo_pass, corpus, Settings(epochs=3, **FOREVER), state).text == "all 3 passes done"
+    assert learn(sapo_pass, corpus, Settings(epochs=3, **FOREVER), state).text == "all 3 epochs done"
     assert state.epoch == len(state.history) == 3
 
 
@@ -192,7 +192,7 @@ def test_a_state_that_is_at_the_end_learns_no_more(tiny: Any) -> None:
     settings = Settings(epochs=2, **FOREVER)
     learn(sapo_pass, corpus, settings, state)
     before = state.weights.true_weights().blocks[:2]
-    assert learn(sapo_pass, corpus, settings, state).text == "all 2 passes done"
+    assert learn(sapo_pass, corpus, settings, state).text == "all 2 epochs done"
     assert state.epoch == 2
     assert same(state.weights.true_weights().blocks[:2], before)
 
@@ -270,7 +270,7 @@ def test_training_converges_when_the_objective_hardly_changes(
     state = State(Weights.zeros(3 + corpus.tokens, 3))
     settings = Settings(epochs=len(losses), tolerance=tolerance)
     reason = learn(scripted_learner(*losses), corpus, settings, state)
-    assert reason.text == (f"all {len(losses)} passes done" if passes is None else "converged")
+    assert reason.text == (f"all {len(losses)} epochs done" if passes is None else "converged")
     assert state.epoch == (passes or len(losses))
     assert [record.objective for record in state.history] == pytest.approx(losses[: state.epoch])
 
@@ -336,7 +336,7 @@ def test_patience_goes_on_counting_after_a_resumption(tiny: Any) -> None:
     scores: Any = ScriptedDev(0.5, 0.4, 0.3, 0.2, 0.1)
     settings = Settings(epochs=9, patience=3, tolerance=0.0)
     learn(sapo_pass, corpus, settings, state, dev=scores, observers=[Watcher(after_pass=2)])
-    assert learn(sapo_pass, corpus, settings, state, dev=scores).text == "no better dev score in 3 passes"
+    assert learn(sapo_pass, corpus, settings, state, dev=scores).text == "no better dev score in 3 epochs"
     assert (state.epoch, state.best_epoch) == (4, 1)
 
 

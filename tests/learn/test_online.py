@@ -100,7 +100,7 @@ def test_all_passes_count_though_the_later_ones_change_nothing(name: str, tiny: 
     for state in (State(quick), State(slow)):
         settings = Settings(epochs=25, tolerance=0.0, regulariser="none", strength=0.0)
         stop = learn(online_pass, corpus, settings, state)
-        assert str(stop) == "all 25 passes done"
+        assert str(stop) == "all 25 epochs done"
         history.append([(record.accuracy, record.updates) for record in state.history])
     assert quick.still
     assert history[0] == history[1]

@@ -150,7 +150,7 @@ def test_the_best_pass_on_the_dev_set_is_kept() -> None:
     options = NeuralOptions(**SMALL)
     settings = Settings(epochs=15, rate=0.02, patience=2)
     outcome = train_on(prepared, settings, learner="bilstm-sapo", network=options, observers=[Watch()])
-    assert outcome.stop.text == "no better dev score in 2 passes"
+    assert outcome.stop.text == "no better dev score in 2 epochs"
     scores = [score for score, _ in seen]
     best = scores.index(max(scores))
     assert outcome.best_epoch == best + 1

@@ -202,7 +202,7 @@ def test_spans_that_cannot_be_written_are_an_error(scheme: str, spans: list[Span
 
 
 def test_an_unknown_scheme_is_told_with_the_known_ones() -> None:
-    message = "unknown tag scheme 'iob'; choose one of iob1, iob2, bioes, bilou"
+    message = "unknown tag scheme 'iob'; did you mean 'iob2'"
     with pytest.raises(SapoError, match=message):
         tags_to_spans([], "iob")
     with pytest.raises(SapoError, match=message):

@@ -87,7 +87,7 @@ def test_the_defaults_of_stopping_are_those_of_a_batch_learner_unless_given() ->
 
 def test_epochs_are_iterations_at_most(ready: Sentences) -> None:
     outcome = trained(ready, epochs=3)
-    assert (len(outcome.history), str(outcome.stop)) == (3, "all 3 passes done")
+    assert (len(outcome.history), str(outcome.stop)) == (3, "all 3 epochs done")
     assert len(trained(ready, tolerance=0.1, batch=BatchOptions(period=2)).history) < len(trained(ready).history)
     assert str(trained(TINY).stop) == "converged"
 

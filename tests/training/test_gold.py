@@ -178,7 +178,7 @@ def test_data_in_bioes_is_learned_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        (PAIRS, {"scheme": "bio"}, "scheme must be one of iob2, bioes, bilou, bmes, not bio"),
+        (PAIRS, {"scheme": "bio"}, "scheme must be one of iob2, bioes, bilou, bmes, keep, auto, not bio"),
         (PAIRS, {"scheme": "bioes", "constraints": False}, "a scheme needs constraints"),
         ([(["a"], ["NN"])], {"scheme": "bioes"}, "must have IOB2 tags, and it follows no scheme"),
         ([(["a", "b"], ["I-X", "B-X"])], {"scheme": "bioes"}, "must have IOB2 tags, and it is iob1"),

@@ -295,7 +295,7 @@ def test_a_new_feature_may_have_any_value(tagger_of_features: Tagger, value: flo
 def test_sentences_that_contradict_each_other_end_after_all_passes(tagger: Tagger) -> None:
     grown = continue_training(tagger, [(["b"], ["X"]), (["b"], ["Y"])], epochs=60, rate=1e-9, new_labels=True)
     entry = grown.model.record["continued"][0]
-    assert (entry["passes"], entry["stopped"]) == (60, "all 60 passes done")
+    assert (entry["passes"], entry["stopped"]) == (60, "all 60 epochs done")
 
 
 def test_where_keys_have_no_bit_to_spare_it_grows_as_far_as_they_go(room: Path) -> None:

@@ -144,12 +144,12 @@ def test_the_best_pass_on_dev_is_kept(pairs: Pairs) -> None:
 
 def test_without_a_better_dev_score_training_stops(pairs: Pairs) -> None:
     outcome = train_on(read_data(pairs, dev=pairs[:20]), make_settings({"epochs": 50, "patience": 2, "tolerance": 0.0}))
-    assert outcome.stop.text == "no better dev score in 2 passes"
+    assert outcome.stop.text == "no better dev score in 2 epochs"
     assert len(outcome.history) == outcome.best_epoch + 2
 
 
 def test_it_stops_when_all_passes_are_done_or_nothing_changes(pairs: Pairs) -> None:
-    assert train_on(read_data(pairs), make_settings({"epochs": 2})).stop.text == "all 2 passes done"
+    assert train_on(read_data(pairs), make_settings({"epochs": 2})).stop.text == "all 2 epochs done"
     early = train_on(read_data(pairs), make_settings({"epochs": 50, "tolerance": 0.9}))
     assert early.stop.text == "converged"
     assert len(early.history) == 3
@@ -343,7 +343,7 @@ def test_options_that_do_not_go_together_are_told(pairs: Pairs, file: Path) -> N
         train(pairs, template="chunkin")
     with pytest.raises(SapoError, match=r"preset chunking:.* uses the column 'pos', which is not there"):
         train(words_alone(pairs), template="chunking")
-    with pytest.raises(SapoError, match="unknown format 'conl'; known: columns, conllu, jsonl"):
+    with pytest.raises(SapoError, match="unknown format 'conl'; did you mean 'conllu'"):
         train(file, format="conl")
 
 

@@ -2,7 +2,16 @@
 
 import click
 
-from sapo.cli.options import announce_compiling, format_option, label_option, quiet_option, refuse_same_file, tell
+from sapo.cli.options import (
+    announce_compiling,
+    encoding_option,
+    format_option,
+    label_option,
+    quiet_option,
+    refuse_same_file,
+    tell,
+)
+from sapo.cli.order import model_first
 from sapo.cli.ticker import Ticker
 from sapo.errors import SapoError
 
@@ -13,16 +22,24 @@ from sapo.errors import SapoError
 @click.option("--output", "-o", metavar="FILE", help="Where to save the model. Default: in its place.")
 @click.option(
     "--by",
-    type=click.Choice(["tokens", "sequence"]),
+    type=click.Choice(["tokens", "sequence"], case_sensitive=False),
     default="tokens",
     show_default=True,
     help="What must be likely: each gold tag, or the gold tagging.",
 )
 @format_option
+@encoding_option
 @label_option
 @quiet_option
 def calibrate_command(
-    model: str, dev: str, output: str | None, by: str, format: str | None, label: str | None, quiet: bool
+    model: str,
+    dev: str,
+    output: str | None,
+    by: str,
+    format: str | None,
+    encoding: str | None,
+    label: str | None,
+    quiet: bool,
 ) -> None:
     """Make the probabilities of a model trustworthy.
 
@@ -35,6 +52,7 @@ def calibrate_command(
     from sapo.tagger.tagger import Tagger
     from sapo.training.temperature import calibrate
 
+    model, dev = model_first(model, dev)
     target = output or model
     if target == "-":
         raise SapoError("a model cannot go to standard output; give the name of a file with -o")
@@ -49,7 +67,7 @@ def calibrate_command(
         losses[temperature] = loss
         ticker.tell(f"temperature {temperature:.4g}, loss a sentence {loss:.4f}")
 
-    calibrated = calibrate(tagger, dev, by=by, watch=watch, format=format, label=label)
+    calibrated = calibrate(tagger, dev, by=by, watch=watch, format=format, encoding=encoding, label=label)
     ticker.end()
     calibrated.save(target)
     if not quiet:

@@ -4,7 +4,8 @@ import json
 
 import click
 
-from sapo.cli.options import announce_compiling
+from sapo.cli.options import announce_compiling, encoding_option
+from sapo.cli.order import models_first
 from sapo.cli.ticker import Ticker
 
 
@@ -17,6 +18,7 @@ from sapo.cli.ticker import Ticker
     "--column", metavar="COLUMN", help="The tags of the systems: a column's number or name. Default: the last."
 )
 @click.option("--gold-column", metavar="COLUMN", help="The tags of gold: a column's number or name. Default: the last.")
+@encoding_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def compare_command(
     systems: tuple[str, ...],
@@ -25,6 +27,7 @@ def compare_command(
     seed: int,
     column: str | None,
     gold_column: str | None,
+    encoding: str | None,
     as_json: bool,
 ) -> None:
     """Test which of two systems is better.
@@ -35,9 +38,11 @@ def compare_command(
     after each sentence, or are corpora with the tag in the last column. With more than two systems, the first is
     compared with each of the others.
     """
+    from sapo.corpus.encodings import with_encoding
     from sapo.evaluate import comparison_json, comparison_text
     from sapo.review.comparing import compare_systems
 
+    systems, gold = models_first(systems, gold)
     announce_compiling()
     ticker = Ticker()
 
@@ -45,6 +50,7 @@ def compare_command(
         ticker.tell(f"randomisation test: {done:,} of {rounds:,} rounds")
 
     how = {"rounds": rounds, "seed": seed, "watch": watch}
-    found = compare_systems(systems, gold, column=column, gold_column=gold_column, **how)
+    files = [with_encoding(path, encoding) for path in (*systems, gold)]
+    found = compare_systems(files[:-1], files[-1], column=column, gold_column=gold_column, **how)
     ticker.end()
     click.echo(json.dumps(comparison_json(systems, found), indent=2) if as_json else comparison_text(systems, found))

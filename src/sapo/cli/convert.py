@@ -12,6 +12,7 @@ from sapo.cli.options import (
     split_names,
     tell,
 )
+from sapo.errors import SapoError
 
 
 @click.command("convert")
@@ -53,7 +54,10 @@ def convert_command(
     """
     from sapo.corpus.conversion import Source, Target, convert
     from sapo.corpus.encodings import with_encoding
+    from sapo.corpus.formats import format_of
 
+    if text and format_of(output, target_format) != "jsonl":
+        raise SapoError("--text writes JSONL; name the output .jsonl, or give --to jsonl")
     refuse_same_file({"the input": input}, {"the output": output})
     announce_compiling(quiet)
     done = convert(

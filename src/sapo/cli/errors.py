@@ -5,6 +5,7 @@ import json
 import click
 
 from sapo.cli.options import announce_compiling, encoding_option, format_option, label_option, refuse_same_file
+from sapo.cli.order import model_first
 
 
 @click.command("errors")
@@ -39,6 +40,7 @@ def errors_command(
     from sapo.review import find_errors
     from sapo.tagger.tagger import Tagger
 
+    model, input = model_first(model, input)
     refuse_same_file({"the model": model, "the input": input}, {"--html": html})
     if html is not None:
         check_writable(html)

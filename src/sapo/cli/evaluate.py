@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sapo.cli.options import announce_compiling, encoding_option, format_option, label_option, refuse_same_file
+from sapo.cli.options import (
+    announce_compiling,
+    encoding_option,
+    format_option,
+    label_option,
+    refuse_same_file,
+    was_given,
+)
+from sapo.cli.order import model_first
 from sapo.cli.ticker import Ticker
 from sapo.errors import SapoError
 
@@ -17,25 +25,25 @@ if TYPE_CHECKING:
 
 
 @click.command("eval")
-@click.argument("input")
-@click.option("--model", "-m", metavar="FILE", help="Tag the file with this model first.")
+@click.argument("files", nargs=-1, required=True, metavar="[MODEL] FILE")
+@click.option("--model", "-m", hidden=True, metavar="FILE", help="MODEL, as it was given before.")
 @click.option("--strict", is_flag=True, help="Count only spans that are well-formed.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
-@click.option("--exact", is_flag=True, help="With --model: look at all labels, as sapo tag --exact does.")
-@click.option("--calibration", is_flag=True, help="With --model: tell how far its probabilities can be trusted.")
+@click.option("--exact", is_flag=True, help="With MODEL: look at all labels, as sapo tag --exact does.")
+@click.option("--calibration", is_flag=True, help="With MODEL: tell how far its probabilities can be trusted.")
 @click.option("--nbest", default=5, show_default=True, help="With --calibration: the n of the top-n probabilities.")
-@click.option("--predicted", default="-1", metavar="COLUMN", help="Without --model: the column of the predicted tags.")
+@click.option("--predicted", default="-1", metavar="COLUMN", help="Without MODEL: the column of the predicted tags.")
 @click.option(
     "--curve",
     is_flag=True,
-    help="With --model: precision, recall and F1 by the bias on O (sapo tag --bias-o).",
+    help="With MODEL: precision, recall and F1 by the bias on O (sapo tag --bias-o).",
 )
 @click.option("--plot", metavar="FILE", help="With --curve or --calibration: draw it, as .svg or .png.")
 @format_option
 @encoding_option
 @label_option
 def eval_command(
-    input: str,
+    files: tuple[str, ...],
     model: str | None,
     strict: bool,
     as_json: bool,
@@ -51,16 +59,16 @@ def eval_command(
 ) -> None:
     """Evaluate a model or a tagged file.
 
-    sapo eval test.txt --model chunk.sapo, or sapo eval tagged.txt
+    sapo eval chunk.sapo test.txt: tag FILE, which is labelled, with MODEL, and compare.
 
-    INPUT is a labelled file; without --model its last two columns are gold and predicted.
+    sapo eval tagged.txt: compare the last two columns of FILE, gold and predicted, as sapo tag writes them.
     """
     from sapo.corpus.encodings import with_encoding
     from sapo.evaluate import as_json as scores_as_json
     from sapo.evaluate import conlleval_table, reliability_table
 
-    if exact and model is None:
-        raise SapoError("--exact is about tagging; give a model with --model")
+    model, input = _files(files, model)
+    _check_model(model, exact, calibration)
     if calibration and curve:
         raise SapoError("--calibration and --curve are different outputs; choose one")
     if calibration:
@@ -91,6 +99,34 @@ def eval_command(
         if measured is not None:
             click.echo(f"\ncalibration at temperature {measured.temperature:.4g}")
             click.echo(reliability_table(measured.rows()))
+
+
+def _files(files: tuple[str, ...], model: str | None) -> tuple[str | None, str]:
+    """Return the model, if there is one, and the file. Raise SapoError unless these are MODEL FILE, or FILE alone."""
+    from sapo.corpus.files import is_model
+
+    given = files if model is None else (model, *files)
+    forms = "sapo eval MODEL FILE, or sapo eval FILE for a file with gold and predicted tags"
+    if len(given) > 2:
+        raise click.UsageError(f"takes a model and a file, found {len(given)} files: {forms}")
+    if len(given) == 1:
+        if is_model(given[0]):
+            raise SapoError(f"{given[0]}: is a model; give the labelled file after it: {forms}")
+        return None, given[0]
+    first, second = model_first(*given)
+    if Path(first).is_file() and not is_model(first):
+        raise SapoError(f"{first}: not a sapo model; {forms}")
+    return first, second
+
+
+def _check_model(model: str | None, exact: bool, calibration: bool) -> None:
+    """Raise SapoError if an option is for the other form of the command."""
+    if exact and model is None:
+        raise SapoError("--exact is about tagging; give a model: sapo eval MODEL FILE")
+    if was_given("nbest") and not calibration:
+        raise SapoError("--nbest is for --calibration; give both, or none")
+    if was_given("predicted") and model is not None:
+        raise SapoError("--predicted is for a tagged file; leave it out, as the model tags FILE")
 
 
 def _load(model: str, exact: bool) -> "Tagger":
@@ -126,7 +162,7 @@ def _draw(measured: "Calibration", plot: str) -> None:
 def _check_calibration(input: str, model: str | None, nbest: int, plot: str | None) -> None:
     """Raise SapoError if options do not go together, before any work is done."""
     if model is None:
-        raise SapoError("--calibration needs the probabilities of a model; give it with --model")
+        raise SapoError("--calibration needs the probabilities of a model: sapo eval MODEL FILE")
     if input == "-":
         raise SapoError("--calibration reads the file twice; save standard input to a file first, and give that")
     if nbest < 1:
@@ -153,7 +189,7 @@ def _curve(input: str | Path, model: str | None, exact: bool, plot: str | None, 
     from sapo.tagger.bias_curve import curve_json, operating_curve
 
     if model is None:
-        raise SapoError("--curve needs --model FILE")
+        raise SapoError("--curve needs a model: sapo eval MODEL FILE")
     if plot is not None:
         _drawing_format(plot)
         check_matplotlib()

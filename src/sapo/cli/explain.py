@@ -6,10 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sapo.cli.options import announce_compiling, format_option, quiet_option, refuse_same_file, tell
+from sapo.cli.options import (
+    announce_compiling,
+    encoding_option,
+    format_option,
+    quiet_option,
+    refuse_same_file,
+    tell,
+    was_given,
+)
+from sapo.cli.order import model_first
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sapo.corpus import Sentence
     from sapo.tagger.tagger import Tagger
 
@@ -24,6 +35,7 @@ if TYPE_CHECKING:
 @click.option("--file", metavar="FILE", help="Take the sentence from a file; - for standard input.")
 @click.option("--sentence", "number", default=1, show_default=True, help="With --file: which sentence; the first is 1.")
 @format_option
+@encoding_option
 @click.option("--html", metavar="PAGE", help="Write a page with bars, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs; its tokens count from 0.")
 @quiet_option
@@ -37,6 +49,7 @@ def explain_command(
     file: str | None,
     number: int,
     format: str | None,
+    encoding: str | None,
     html: str | None,
     as_json: bool,
     quiet: bool,
@@ -51,6 +64,7 @@ def explain_command(
     SENTENCE is split into words and punctuation. A model that looks at several columns takes them joined by slashes,
     with blanks between the tokens: "The/DT cat/NN".
     """
+    from sapo.corpus.encodings import with_encoding
     from sapo.corpus.files import check_writable, write_file
     from sapo.render.explanation import explanation_text
     from sapo.render.explanation_page import explanation_page
@@ -59,12 +73,20 @@ def explain_command(
 
     if (sentence is None) == (file is None):
         raise SapoError("give either a sentence or --file, not both" if file else "give a sentence, or --file FILE")
+    if sentence is not None:
+        model, sentence = model_first(model, sentence)
+    if file is None and (given := [name for name in ("number", "format", "encoding") if was_given(name)]):
+        raise SapoError(f"--{'sentence' if given[0] == 'number' else given[0]} is for --file; leave it out")
     refuse_same_file({"the model": model, "--file": file}, {"--html": html})
     if html is not None:
         check_writable(html)
     announce_compiling(quiet)
     tagger = Tagger.load(model)
-    tokens = split_sentence(tagger, sentence or "") if file is None else _from_file(tagger, file, number, format)
+    tokens = (
+        split_sentence(tagger, sentence or "")
+        if file is None
+        else _from_file(tagger, with_encoding(file, encoding), number, format)
+    )
     if tokens and not 1 <= token <= len(tokens):
         shown = " ".join(f"{place}:{_word(one)}" for place, one in enumerate(tokens, 1))
         raise SapoError(f"--token {token}: the sentence has the tokens 1 to {len(tokens)} ({shown:.200})")
@@ -104,7 +126,7 @@ def split_sentence(tagger: "Tagger", text: str) -> list[Any]:
     return tokens
 
 
-def _from_file(tagger: "Tagger", file: str, number: int, format: str | None) -> Sequence[Any]:
+def _from_file(tagger: "Tagger", file: "str | Path", number: int, format: str | None) -> Sequence[Any]:
     """Return one sentence of a file, which is read as `sapo tag` reads it."""
     from sapo.corpus import read
 
@@ -123,7 +145,7 @@ def _from_file(tagger: "Tagger", file: str, number: int, format: str | None) -> 
     raise SapoError(f"{file}: has no sentence {number}; it holds {count}")
 
 
-def _features(sentence: "Sentence", file: str) -> Sequence[Any]:
+def _features(sentence: "Sentence", file: "str | Path") -> Sequence[Any]:
     if sentence.features is None:
         raise SapoError(f"{file}: has no ready-made features, which this model was trained on")
     return sentence.features

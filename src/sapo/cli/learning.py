@@ -20,34 +20,34 @@ _OPTIONS = (
         "-n",
         default="5",
         metavar="NUMBER",
-        help="Taggings to search for at each step; auto measures before each pass how many are worth it.",
+        help="Taggings to search for at each step; auto measures before each epoch how many are worth it.",
     ),
     _option(
         "--rate",
         default="auto",
         metavar="NUMBER",
-        help="Learning rate of the first pass; auto: chosen on held-out sentences, with the strength.",
+        help="Learning rate of the first epoch; auto: chosen on held-out sentences, with the strength.",
     ),
     _option("--strength", default="auto", metavar="NUMBER", help="Strength of the regulariser (lambda)."),
     _option(
         "--schedule",
         default="exponential",
         metavar="NAME",
-        help="How the rate falls: exponential (by --decay a pass), inverse (time) or fixed.",
+        help="How the rate falls: exponential (by --decay each epoch), inverse (time) or fixed.",
     ),
     _option("--decay", default="auto", metavar="NUMBER", help="How fast the rate falls; auto: to a tenth in the end."),
     _option(
         "--piece",
         default="auto",
         metavar="NUMBER",
-        help="Cut sentences into pieces of so many tokens on average, drawn anew in each pass, to learn from; 0: not "
+        help="Cut sentences into pieces of so many tokens on average, drawn anew in each epoch, to learn from; 0: not "
         "at all. For sapo.",
     ),
     _option(
         "--average",
         default="auto",
         metavar="SHARE",
-        help="Average the weights over this share of the passes, the last ones; 0: not at all.",
+        help="Average the weights over this share of the epochs, the last ones; 0: not at all.",
     ),
     _option("--regulariser", default="l2", metavar="NAME", help="l2, l1 (sparse), group-lasso (by template) or none."),
     _option("--search", default="topn", metavar="NAME", help="How to search: topn, astar (both exact) or beam."),
@@ -56,7 +56,7 @@ _OPTIONS = (
         "--order",
         default="shuffle",
         metavar="NAME",
-        help="shuffle the sentences before each pass, or draw with replacement.",
+        help="shuffle the sentences before each epoch, or draw with replacement.",
     ),
     _option(
         "--stop-ratio",
@@ -69,12 +69,12 @@ _OPTIONS = (
         "--epochs",
         "-e",
         type=int,
-        help="Passes over the training data, at most.  [default: 15 for sapo, 500 for crf-lbfgs, else 20]",
+        help="Epochs (passes over the training data), at most.  [default: 15 for sapo, 500 for crf-lbfgs, else 20]",
     ),
     click.option(
         "--patience",
         type=int,
-        help="Passes without a better dev score before stopping.  [default: 5, 20 for crf-lbfgs]",
+        help="Epochs without a better dev score before stopping.  [default: 5, 20 for crf-lbfgs]",
     ),
     click.option(
         "--tolerance",
@@ -106,7 +106,7 @@ def parse_number(name: str, text: str) -> float | str:
     (0.05, 8, 'auto')
     """
     try:
-        return text if text == "auto" else int(text) if text.isdecimal() else float(text)
+        return "auto" if text.lower() == "auto" else int(text) if text.isdecimal() else float(text)
     except ValueError:
         raise SapoError(f"{name} must be auto or a number, not {text}") from None
 
@@ -118,6 +118,6 @@ def parse_n(n: str) -> int | str:
     (5, 'auto')
     """
     try:
-        return n if n == "auto" else int(n)
+        return "auto" if n.lower() == "auto" else int(n)
     except ValueError:
         raise SapoError(f"n must be at least 1 or 'auto', not {n}") from None

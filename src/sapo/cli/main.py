@@ -30,6 +30,16 @@ from sapo.cli.tag import tag_command
 from sapo.cli.train import train_command
 from sapo.errors import DataWarning, SapoError
 
+# in the order of use
+GROUPS: dict[str, tuple[click.Command, ...]] = {
+    "Start": (demo_command, sample_command, data_command),
+    "Data": (check_command, split_command, convert_command),
+    "Train": (train_command,),
+    "Use": (tag_command, pipeline_command),
+    "Judge": (eval_command, errors_command, compare_command, explain_command),
+    "Models": (inspect_command, calibrate_command, prune_command),
+}
+
 
 class ReaderGoneError(Exception):
     """The reader of the output is gone, as in `sapo tag ... | head -1`; click would handle a BrokenPipeError itself."""
@@ -42,7 +52,18 @@ class TerminatedError(SystemExit):
 
 
 class Commands(click.Group):
-    """A group of commands that notices when the reader of the output is gone."""
+    """Commands in the order of use, under headings. Notices when the reader of the output is gone."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, self.commands))
+        for heading, commands in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [(f"{one.name:{width}}", one.get_short_help_str(formatter.width)) for one in commands]
+                )
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -57,25 +78,9 @@ def app() -> None:
     """Train a tagger, chunker or entity recogniser on your own data in seconds, and use it."""
 
 
-for command in (
-    split_command,
-    check_command,
-    train_command,
-    tag_command,
-    eval_command,
-    errors_command,
-    compare_command,
-    inspect_command,
-    convert_command,
-    pipeline_command,
-    data_command,
-    calibrate_command,
-    prune_command,
-    explain_command,
-    demo_command,
-    sample_command,
-):
-    app.add_command(command)
+for commands in GROUPS.values():
+    for command in commands:
+        app.add_command(command)
 
 
 def main(obj: object = None) -> None:

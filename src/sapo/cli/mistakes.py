@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 import click
 
+from sapo.errors import did_you_mean, nearest
+
 MOVED = ("experiment", "report")  # commands of the laboratory, which is not part of the package
 
 
@@ -20,6 +22,8 @@ def usage_line(error: click.ClickException, app: click.Command, words: Sequence[
     context = error.ctx if isinstance(error, click.UsageError) else None
     command = _path(app, words) if context is None else context.command_path
     message = _message(error)
+    if isinstance(app, click.Group) and words and words[0] not in app.commands and not words[0].startswith("-"):
+        message = f"no such command '{words[0]}'{did_you_mean(words[0], app.commands)}"
     see = " See" if message.endswith("?") else "; see"
     return f"{command}: {message}{see} {command} --help"
 
@@ -34,8 +38,24 @@ def _path(app: click.Command, words: Sequence[str]) -> str:
 def _message(error: click.ClickException) -> str:
     """Return the message without line breaks and full stop; in our words if click's differ between versions."""
     if isinstance(error, click.NoSuchOption):
-        nearest = " or ".join(sorted(error.possibilities or ())[:3])
-        return f"no such option {error.option_name}{f'; did you mean {nearest}?' if nearest else ''}"
-    message = " ".join(error.format_message().split())
+        options, name = _options(error), error.option_name.lstrip("-").replace("-", "_")
+        if error.ctx and any(name in (one.name, one.human_readable_name.lower()) for one in _arguments(error.ctx)):
+            usage = " ".join(error.ctx.command.collect_usage_pieces(error.ctx)[1:])
+            return f"no such option {error.option_name}; give it without a name: {error.ctx.command_path} {usage}"
+        close = nearest(name, options)
+        meant = options[close] if close else " or ".join(sorted(error.possibilities or ())[:3])
+        return f"no such option {error.option_name}{f'; did you mean {meant}?' if meant else ''}"
+    message = " ".join(error.format_message().split()).replace("valid integer range", "valid integer")
     message = re.sub(r"\.\s+Did you mean", "; did you mean", message).rstrip(".")
     return message[:1].lower() + message[1:]
+
+
+def _arguments(context: click.Context) -> list[click.Parameter]:
+    return [one for one in context.command.params if isinstance(one, click.Argument)]
+
+
+def _options(error: click.NoSuchOption) -> dict[str, str]:
+    """Return the long options of the command, by their names in Python."""
+    options = [option for option in error.ctx.command.params if isinstance(option, click.Option)] if error.ctx else []
+    names = [name for option in options if not option.hidden for name in option.opts if name.startswith("--")]
+    return {name[2:].replace("-", "_"): name for name in (*names, "--help")}

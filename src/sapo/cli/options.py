@@ -63,6 +63,11 @@ def refuse_same_file(inputs: Files, outputs: Files) -> None:
         seen[real] = what
 
 
+def was_given(option: str) -> bool:
+    """Return whether the user gave this option of the command that runs."""
+    return click.get_current_context().get_parameter_source(option) == click.core.ParameterSource.COMMANDLINE
+
+
 def tell(message: str) -> None:
     """Print a message to standard error; standard output is for data."""
     print(message, file=sys.stderr, flush=True)

@@ -8,6 +8,7 @@ import click
 from sapo.cli.options import (
     announce_compiling,
     columns_option,
+    encoding_option,
     format_option,
     quiet_option,
     refuse_same_file,
@@ -45,10 +46,13 @@ from sapo.errors import SapoError
     metavar="COLUMN=NAME",
     help="For a step trained now: a preset (chunking-best ...) or a template file. Default: by the columns.",
 )
-@click.option("--epochs", "-e", type=int, metavar="N", help="Passes over the training data, at most. Default: 15.")
+@click.option(
+    "--epochs", "-e", type=int, metavar="N", help="Epochs (passes over the training data), at most. Default: 15."
+)
 @click.option("--seed", default=0, show_default=True, help="Fixes everything that is random.")
 @click.option("--threads", default=1, show_default=True, help="Tag in several threads; the result is the same.")
 @format_option
+@encoding_option
 @click.option("--to", metavar="NAME", help="Write tagged text as columns or jsonl. Default: by the extension of -o.")
 @quiet_option
 def pipeline_command(
@@ -63,6 +67,7 @@ def pipeline_command(
     seed: int,
     threads: int,
     format: str | None,
+    encoding: str | None,
     to: str | None,
     quiet: bool,
 ) -> None:
@@ -75,6 +80,7 @@ def pipeline_command(
     in the order of --add. JSONL gets a key for each of them.
     """
     from sapo.cli.watching import make_watcher
+    from sapo.corpus.encodings import with_encoding
     from sapo.encode.presets import PRESETS
     from sapo.pipeline import TrainedStep, parse_step, run_pipeline
 
@@ -92,7 +98,7 @@ def pipeline_command(
     settings: dict[str, Any] = {"seed": seed, **({} if epochs is None else {"epochs": epochs})}
     with make_watcher(quiet=quiet) as watcher:
         report = run_pipeline(
-            input,
+            with_encoding(input, encoding),
             output,
             parsed,
             columns=split_names(columns),

@@ -49,7 +49,7 @@ class Quiet(Observer):
         """Return the measurements of a pass as a line: the main ones in less than 80 columns, or all if `wide`."""
         dev = f"  dev {self.score_name} {100 * record.dev:.2f}" if record.dev is not None else ""
         line = (
-            f"pass {record.epoch:2d}/{self.settings.epochs}  objective {record.objective:.4f}{dev}"
+            f"epoch {record.epoch:2d}/{self.settings.epochs}  objective {record.objective:.4f}{dev}"
             f"  w-complexity {record.w_complexity:.4g}  {_speed(record.tokens_per_second)} tokens/s"
         )
         if wide:
@@ -71,7 +71,7 @@ def _speed(tokens: float) -> str:
 
 
 class Lines(Quiet):
-    """Print one line per pass, for logs and pipes."""
+    """Print one line per epoch, for logs and pipes."""
 
     def say(self, message: str) -> None:
         print(message, file=sys.stderr, flush=True)
@@ -81,7 +81,7 @@ class Lines(Quiet):
 
 
 class Live(Quiet):
-    """Print one line per pass, and below it a progress bar."""
+    """Print one line per epoch, and below it a progress bar."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
@@ -109,7 +109,7 @@ class Live(Quiet):
     def samples(self, epoch: int, done: int, of: int) -> None:
         left = self.seconds_left(epoch, done / of)
         self.bar.update(
-            self.task, description=f"pass {epoch:3d}", completed=epoch - 1 + done / of, left=f"{left:.0f} s left"
+            self.task, description=f"epoch {epoch:3d}", completed=epoch - 1 + done / of, left=f"{left:.0f} s left"
         )
 
     def passed(self, record: PassRecord, state: State) -> None:

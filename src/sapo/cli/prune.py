@@ -3,11 +3,20 @@
 import math
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from sapo.cli.options import announce_compiling, format_option, label_option, quiet_option, refuse_same_file, tell
+from sapo.cli.options import (
+    announce_compiling,
+    encoding_option,
+    format_option,
+    label_option,
+    quiet_option,
+    refuse_same_file,
+    tell,
+)
+from sapo.cli.order import model_first
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:
@@ -24,6 +33,7 @@ UNITS = {"kb": 1e3, "mb": 1e6, "gb": 1e9}
 @click.option("--half", is_flag=True, help="Keep the weights of features as 16-bit numbers.")
 @click.option("--output", "-o", metavar="FILE", help="Where to save the model. Default: in its place.")
 @format_option
+@encoding_option
 @label_option
 @quiet_option
 def prune_command(
@@ -33,9 +43,8 @@ def prune_command(
     to: str | None,
     half: bool,
     output: str | None,
-    format: str | None,
-    label: str | None,
     quiet: bool,
+    **reading: Any,
 ) -> None:
     """Make a model smaller.
 
@@ -48,6 +57,8 @@ def prune_command(
     from sapo.model.prune import pruned, pruned_to
     from sapo.tagger.tagger import Tagger
 
+    if file is not None:
+        model, file = model_first(model, file)
     target, size = output or model, None if to is None else parse_size(to)
     _check(below, to, half, file, target)
     refuse_same_file({"the labelled data": file}, {"-o": target})
@@ -64,8 +75,7 @@ def prune_command(
     if file is not None and not quiet:
         after = Tagger(model_from_bytes(model_bytes(smaller, half=half)))
         lines = [
-            f"{when:6}  {_score(tagger, file, format, label)}"
-            for when, tagger in (("before", before), ("after", after))
+            f"{when:6}  {_score(tagger, file, **reading)}" for when, tagger in (("before", before), ("after", after))
         ]
     save_model(smaller, target, half=half)
     if not quiet:
@@ -102,6 +112,6 @@ def _check(below: float | None, to: str | None, half: bool, file: str | None, ta
         raise SapoError(f"--below must be a number, 0 or more, not {below:g}")
 
 
-def _score(tagger: "Tagger", file: str, format: str | None, label: str | None) -> str:
-    name, value = tagger.evaluate(file, format=format, label=label).main
+def _score(tagger: "Tagger", file: str, **reading: Any) -> str:
+    name, value = tagger.evaluate(file, **reading).main
     return f"{name} {100 * value:.2f}"

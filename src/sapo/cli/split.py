@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from sapo.cli.options import format_option, label_option, quiet_option, refuse_same_file, tell
+from sapo.cli.options import encoding_option, format_option, label_option, quiet_option, refuse_same_file, tell
 from sapo.errors import SapoError
 
 
@@ -20,17 +20,26 @@ from sapo.errors import SapoError
 )
 @click.option(
     "--by",
-    type=click.Choice(["sentence", "document"]),
+    type=click.Choice(["sentence", "document"], case_sensitive=False),
     default="sentence",
     show_default=True,
     help="What stays together.",
 )
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Equal seeds give equal parts.")
 @format_option
+@encoding_option
 @label_option
 @quiet_option
 def split_command(
-    input: str, output: Path, parts: str, by: str, seed: int, format: str | None, label: str | None, quiet: bool
+    input: str,
+    output: Path,
+    parts: str,
+    by: str,
+    seed: int,
+    format: str | None,
+    encoding: str | None,
+    label: str | None,
+    quiet: bool,
 ) -> None:
     """Split a file into train, dev and test.
 
@@ -40,6 +49,7 @@ def split_command(
     every part. Sentences stay whole, or documents with --by document: -DOCSTART- in column files, # newdoc or the
     beginning of sent_id in CoNLL-U, the key 'document' in JSONL.
     """
+    from sapo.corpus.encodings import with_encoding
     from sapo.corpus.files import check_readable, write_file
     from sapo.corpus.splitting import NAMES, split_units
     from sapo.corpus.units import read_units
@@ -49,7 +59,8 @@ def split_command(
     ending = "".join(Path(input).suffixes[-2:] if input.endswith(".gz") else Path(input).suffixes[-1:]) or ".txt"
     files = [output / f"{name}{ending}" for name in NAMES[len(shares)]]
     refuse_same_file({"the input": input}, {str(path): path for path in files})
-    units = read_units(input, documents=by == "document", format=format, label=label)
+    source = with_encoding(input, encoding)
+    units = read_units(source, documents=by == "document", format=format, label=label)
     split = split_units(units, shares, seed=seed)
     try:
         output.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sapo.cli.labels import parse_numbers
-from sapo.cli.options import announce_compiling, encoding_option, format_option, quiet_option, refuse_same_file
+from sapo.cli.options import (
+    announce_compiling,
+    encoding_option,
+    format_option,
+    quiet_option,
+    refuse_same_file,
+    tell,
+    was_given,
+)
+from sapo.cli.order import model_first
 from sapo.cli.ticker import Ticker
 from sapo.errors import SapoError
 
@@ -21,7 +30,9 @@ MOST = 10_000_000  # taggings of a sentence: their search takes 50 bytes for eac
 @click.argument("input", default="-")
 @click.option("--text", metavar="TEXT", help="Tag this text instead of a file.")
 @click.option("--output", "-o", default="-", metavar="FILE", help="Where to write; - for standard output.")
-@click.option("--nbest", default=0, help="Give this many taggings of each sentence, best first, with probabilities.")
+@click.option(
+    "--nbest", type=int, metavar="N", help="Give this many taggings of each sentence, best first, with probabilities."
+)
 @click.option("--marginals", is_flag=True, help="Give the probability of each tag, over all taggings.")
 @click.option("--spans", is_flag=True, help="Give the probability of each span, over all taggings.")
 @click.option(
@@ -78,8 +89,10 @@ def tag_command(
     from sapo.tagger.output import Output, tagged_file, tagged_text
     from sapo.tagger.tagger import Tagger
 
-    asked = Output(**wanted)
+    _check_numbers(**wanted)
+    asked = Output(**{**wanted, "nbest": wanted["nbest"] or 0})
     _check(asked)
+    model, input = model_first(model, input)
     refuse_same_file({"the model": model, **_inputs(input, format)}, {"-o": output})
     announce_compiling(quiet)
     tagger = Tagger.load(model)
@@ -99,22 +112,33 @@ def tag_command(
             stream.flush()
             ticker.add(tokens)
     ticker.end()
+    if (asked.nbest or asked.marginals or asked.spans) and not tagger.model.calibrated and not quiet:
+        tell(f"sapo: the probabilities are not calibrated; to calibrate them: sapo calibrate {model} DEV")
 
 
 def _check(asked: "Output") -> None:
     """Raise SapoError if options do not go together."""
-    if asked.nbest < 0:
-        raise SapoError(f"--nbest must be 0 or more, not {asked.nbest}")
-    if asked.nbest > MOST:
-        raise SapoError(
-            f"--nbest must be at most {MOST:,}, not {asked.nbest:,}; sapo.search.best_first in Python has no limit"
-        )
     if (asked.nbest > 0) + asked.marginals + asked.spans > 1:
         raise SapoError("--nbest, --marginals and --spans are different outputs; choose one")
     if asked.search is not None and (asked.marginals or asked.spans):
         raise SapoError("--search is for the best tagging and for --nbest; --marginals and --spans take none")
-    if asked.threads < 1:
-        raise SapoError(f"--threads must be at least 1, not {asked.threads}")
+    if was_given("width") and asked.search != "beam":
+        raise SapoError("--width is that of a beam; give --search beam with it, or leave it out")
+
+
+def _check_numbers(nbest: int | None, width: int, threads: int, **_: Any) -> None:
+    """Raise SapoError if a number is out of its range."""
+    from sapo.learn.settings import LARGEST, MOST_THREADS
+
+    for name, number, most in (
+        ("nbest", nbest, MOST),
+        ("width", width, LARGEST),
+        ("threads", threads, MOST_THREADS),
+    ):
+        if number is not None and not 1 <= number <= most:
+            rule = "at least 1" if number < 1 else f"at most {most:,}"
+            way = "; sapo.search.best_first in Python has no limit" if name == "nbest" and number > most else ""
+            raise SapoError(f"--{name} must be {rule}, not {number:,}{way}")
 
 
 def _inputs(input: str, format: str | None) -> dict[str, str | Path]:

@@ -19,6 +19,7 @@ from sapo.cli.options import (
     refuse_same_file,
     split_names,
     tell,
+    was_given,
 )
 from sapo.errors import SapoError
 
@@ -27,14 +28,17 @@ if TYPE_CHECKING:
     from sapo.training.run import Outcome
     from sapo.training.update import Trainer
 
-NAMED = 5  # labels, in a warning about many
 PATH = click.Path(path_type=Path)
 
 
 @click.command("train")
 @click.argument("train")
 @click.option("--output", "-o", required=True, type=PATH, help="The model file to write.")
-@click.option("--dev", metavar="FILE", help="Labelled sentences to watch: the best pass on them is kept.")
+@click.option(
+    "--dev",
+    metavar="FILE",
+    help="Labelled sentences to watch: the best epoch on them is kept, and calibrates probabilities.",
+)
 @click.option(
     "--template",
     "-t",
@@ -56,9 +60,9 @@ PATH = click.Path(path_type=Path)
     "crf-lbfgs: the CRF at its optimum. Networks: bilstm, bilstm-crf, bilstm-sapo, bilstm-perceptron.",
 )
 @learning_options
-@click.option("--checkpoint", type=PATH, help="Save the state of training here after each pass.")
+@click.option("--checkpoint", type=PATH, help="Save the state of training here after each epoch.")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint, if it is there.")
-@click.option("--log", type=PATH, help="Write a line of JSON for each pass here.")
+@click.option("--log", type=PATH, help="Write a line of JSON for each epoch here.")
 @click.option(
     "--continue",
     "continued",
@@ -102,6 +106,7 @@ def train_command(
     if continued is None:
         if new_labels:
             raise SapoError("--new-labels is for --continue; a new model learns all labels")
+        _tell_unused(plan)
         done = _train(plan, log, strict_data, quiet)
         tagger, interrupted = done.tagger, done.stop.interrupted
     else:
@@ -157,17 +162,16 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
 
 
 def _train(plan: "Plan", log: Path | None, strict_data: bool, quiet: bool) -> "Outcome":
-    from sapo.cli.data_warnings import warn_of
     from sapo.cli.progress import JsonLog, make_progress
     from sapo.learn import Observer
     from sapo.render.inspection import looked_text
+    from sapo.training.data_warnings import warn_of
+    from sapo.training.dev_calibration import calibrated_on_dev
     from sapo.training.run import start
 
     progress = make_progress(plan.settings, quiet=quiet)
     progress.say(f"reading {plan.data}")
-    run = start(plan, told=progress.say, check=lambda data: warn_of(plan, data, strict_data))
-    if run.data.unseen:
-        tell(f"sapo: warning: {_unseen_labels(run.data.unseen)} in the training data")
+    run = start(plan, told=progress.say, check=lambda data: warn_of(plan, data, strict=strict_data, warn=_tell_warning))
     observers: list[Observer] = [progress]
     if log is not None:
         observers.append(JsonLog(log, run))
@@ -177,24 +181,24 @@ def _train(plan: "Plan", log: Path | None, strict_data: bool, quiet: bool) -> "O
     for line in (looked_text(record, len(run.data.labels)) for record in kept):
         if line is not None:
             progress.say(line)
-    progress.say(f"{outcome.stop}; kept pass {outcome.best_epoch}")
-    return outcome
+    best = " (the best on the dev set: evaluate on other sentences)" if plan.dev else ""
+    progress.say(f"{outcome.stop}; kept epoch {outcome.best_epoch}{best}")
+    if outcome.stop.interrupted:
+        return outcome
+    return dataclasses.replace(outcome, tagger=calibrated_on_dev(outcome.tagger, run.data, progress.say))
 
 
-def _unseen_labels(names: list[str]) -> str:
-    """Return the beginning of the warning about labels of the dev data; it names the first few.
+def _tell_warning(message: str) -> None:
+    tell(f"sapo: warning: {message}")
 
-    >>> _unseen_labels(["A", "B"])
-    "the labels 'A', 'B' of the dev data never occur"
-    >>> _unseen_labels([str(number) for number in range(100)])
-    "100 labels of the dev data ('0', '1', '2', '3', '4', ...) never occur"
-    """
-    if len(names) == 1:
-        return f"the label '{names[0]}' of the dev data never occurs"
-    listed = ", ".join(f"'{name}'" for name in names[:NAMED])
-    if len(names) > NAMED:
-        return f"{len(names):,} labels of the dev data ({listed}, ...) never occur"
-    return f"the labels {listed} of the dev data never occur"
+
+def _tell_unused(plan: "Plan") -> None:
+    """Warn of each option that the user gave and that changes nothing."""
+    from sapo.cli.unused import unused_options
+    from sapo.training.plan import LearningOptions
+
+    for message in unused_options(plan, [name for name in LearningOptions.__annotations__ if was_given(name)]):
+        _tell_warning(f"{message}; leave it out")
 
 
 def _continue(plan: "Plan", given: dict[str, Any], log: Path | None, model: Path, quiet: bool) -> "Trainer":
@@ -203,30 +207,25 @@ def _continue(plan: "Plan", given: dict[str, Any], log: Path | None, model: Path
     from sapo.training.plan import LearningOptions
     from sapo.training.update import PASSES, Trainer
 
-    if _was_given("strict_data"):
+    if was_given("strict_data"):
         raise SapoError("--continue takes no --strict-data: it refuses labels that the model does not know anyway")
     if plan.dev or plan.template or plan.checkpoint or log:
         raise SapoError("--continue takes neither --dev, --template, --checkpoint nor --log")
-    if plan.labels.rules or _was_given("scheme") or not plan.labels.constraints:
+    if plan.labels.rules or was_given("scheme") or not plan.labels.constraints:
         raise SapoError("--continue takes neither --rules, --scheme nor --no-constraints: those of the model hold")
-    if _was_given("learner") or _was_given("min_count"):
+    if was_given("learner") or was_given("min_count"):
         raise SapoError("--continue takes neither --learner nor --min-count: the model goes on as it was trained")
-    if given["rate"] == "auto" and _was_given("rate"):
+    if given["rate"] == "auto" and was_given("rate"):
         raise SapoError("--continue takes no --rate auto: give a number, or none for that of the model")
-    settings = {name: given[name] for name in LearningOptions.__annotations__ if name in given and _was_given(name)}
+    settings = {name: given[name] for name in LearningOptions.__annotations__ if name in given and was_given(name)}
     shown = dataclasses.replace(plan.settings, epochs=settings.get("epochs", PASSES))
     progress = make_progress(shown, quiet=quiet)
     trainer = Trainer(Tagger.load(model))
     progress.say(f"going on from {model} with {plan.data}")
     names = ("format", "encoding", "label", "columns", "missing", "class_weight")
     of_data: dict[str, Any] = {name: given.get(name) for name in names}
-    of_data["new_labels"] = _was_given("new_labels")
+    of_data["new_labels"] = was_given("new_labels")
     with progress.running(None, 0):
         trainer.update(str(plan.data), observers=[progress], **of_data, **settings)
     progress.say(str(trainer.stopped))
     return trainer
-
-
-def _was_given(option: str) -> bool:
-    """Return whether the user gave this option; otherwise the value of the model is used."""
-    return click.get_current_context().get_parameter_source(option) == click.core.ParameterSource.COMMANDLINE

@@ -41,7 +41,7 @@ class Live(Watcher):
         self.bar.update(self.task, description=f"{tokens:,} tokens tagged", completed=0.0, visible=True)
 
     def samples(self, epoch: int, done: int, of: int) -> None:
-        self.bar.update(self.task, description=f"{self.what}: pass {epoch}", completed=done / of, visible=True)
+        self.bar.update(self.task, description=f"{self.what}: epoch {epoch}", completed=done / of, visible=True)
 
     def passed(self, record: PassRecord, state: State) -> None:
         self.bar.update(self.task, completed=1.0)

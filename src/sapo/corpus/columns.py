@@ -13,7 +13,7 @@ from sapo.corpus.origins import ScannedOrigin
 from sapo.corpus.predictions import TaggedSpan, Taggings, span_notes, tag_notes
 from sapo.corpus.scanner import refuse_empty, scan_file
 from sapo.corpus.tagged_lines import nbest_lines, number_tags, splice_tags
-from sapo.errors import SapoError
+from sapo.errors import SapoError, nearest
 from sapo.kernels.types import Doubles, Ints
 
 HINT = "; if this is running text, use --format text"
@@ -99,7 +99,10 @@ def column_index(label: str | None, columns: Sequence[str] | None, count: int, s
         return int(label) % count
     if label in USUAL_NAMES[:count] and columns is None:
         return USUAL_NAMES.index(label)
-    raise SapoError(f"{source}: there is no column '{label}'; give its number from 0 to {count - 1}")
+    names = USUAL_NAMES[:count] if columns is None else columns
+    close = nearest(label, names)
+    hint = f"did you mean '{close}'?" if close else f"the columns are {', '.join(names)}, or 0 to {count - 1}"
+    raise SapoError(f"{source}: there is no column '{label}'; {hint}")
 
 
 def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:

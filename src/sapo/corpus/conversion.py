@@ -12,7 +12,7 @@ from sapo.corpus.exchange import TOOLS
 from sapo.corpus.files import read_chunks, show_path
 from sapo.corpus.formats import FORMATS, format_of, open_output, read_blocks, sentences_of
 from sapo.corpus.left_out import LeftOut
-from sapo.errors import SapoError
+from sapo.errors import SapoError, choice, did_you_mean
 from sapo.tags import SCHEMES, convert_tags, recognise_scheme
 
 
@@ -69,9 +69,11 @@ def convert(source: Source, target: Target) -> Conversion:
     >>> done
     Conversion(sentences=1, lost=('1 line (comments and -DOCSTART- lines)',))
     """
+    source = replace(source, scheme=choice(source.scheme, SCHEMES))
+    target = replace(target, scheme=choice(target.scheme, SCHEMES))
     for scheme in (source.scheme, target.scheme):
         if scheme is not None and scheme not in SCHEMES:
-            raise SapoError(f"unknown scheme '{scheme}'; known: {', '.join(SCHEMES)}")
+            raise SapoError(f"unknown scheme '{scheme}'{did_you_mean(scheme, SCHEMES)}")
     name = show_path(source.path)
     source = replace(source, format=format_of(source.path, source.format))
     target = replace(target, format=format_of(target.path, target.format))

@@ -20,6 +20,7 @@ from sapo.errors import SapoError
 CHUNK = 1 << 20
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK\x03\x04"
+MODEL = b'{"__metadata__":{"sapo"'  # of safetensors, after 8 bytes; checkpoints begin like this, too
 STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 UTF_16 = "not UTF-8; it looks like UTF-16; use --encoding utf-16"
 # How files begin that are no text in UTF-8: what they are, and how to make text of them.
@@ -115,6 +116,8 @@ def _refuse_others(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
         for magic, what in OTHERS.items():
             if beginning.startswith(magic):
                 raise SapoError(f"{name}: is {what}")
+        if beginning[8:].startswith(MODEL):
+            raise SapoError(f"{name}: is a model of sapo, not a file of sentences; in commands the model comes first")
         if len(beginning) > 1 and _has_wide_letters(beginning[:200]):
             raise SapoError(f"{name}: is {UTF_16}-{'be' if beginning[0] == 0 else 'le'}")
         if not any(magic.startswith(beginning) for magic in OTHERS):  # otherwise wait for more
@@ -127,6 +130,19 @@ def _has_wide_letters(data: bytes) -> bool:
     """Return whether every second byte of ASCII is 0, as in UTF-16 without a byte-order mark."""
     zeros = data.count(0)
     return 5 * zeros > 2 * len(data) and zeros in (data[::2].count(0), data[1::2].count(0))
+
+
+def is_model(path: str | Path) -> bool:
+    """Return whether a file begins as a model does; it may still be damaged.
+
+    >>> is_model(__file__)
+    False
+    """
+    try:
+        with Path(path).open("rb") as stream:
+            return stream.read(8 + len(MODEL))[8:] == MODEL
+    except (OSError, ValueError):
+        return False
 
 
 def check_readable(path: str | Path) -> None:

@@ -13,7 +13,7 @@ from sapo.corpus.exchange import TOOLS
 from sapo.corpus.exchange.outputs import COLLECTED, open_collected
 from sapo.corpus.files import write_file
 from sapo.corpus.tables import is_table, table_blocks
-from sapo.errors import SapoError
+from sapo.errors import SapoError, choice, did_you_mean
 from sapo.text import Splitter
 
 FORMATS: dict[str, Any] = {  # modules, or objects with the same functions
@@ -47,8 +47,9 @@ def format_of(path: str | Path, given: str | None = None) -> str:
     ('conllu', 'columns', 'jsonl')
     """
     if given is not None:
+        given = choice(given, FORMATS)
         if given not in FORMATS:
-            raise SapoError(f"unknown format '{given}'; known: {', '.join(FORMATS)}")
+            raise SapoError(f"unknown format '{given}'{did_you_mean(str(given), FORMATS)}")
         return given
     if Path(path).is_dir():
         return _format_of_directory(Path(path))

@@ -11,7 +11,7 @@ from sapo.corpus.char_spans import CharSpan, char_spans_to_spans
 from sapo.corpus.files import check_utf8, show_path
 from sapo.corpus.lines import read_lines
 from sapo.corpus.tokens import check_labels
-from sapo.errors import SapoError
+from sapo.errors import SapoError, nearest
 from sapo.tags import spans_to_tags
 from sapo.text import Offsets
 
@@ -88,7 +88,7 @@ def _sentence(
         tags = None
         if labelled:
             if label not in record:
-                raise SapoError(f"{place}: has no '{label}'; known here: {', '.join(record)}")
+                raise SapoError(f"{place}: has no '{label}'; {_hint(label, list(record))}")
             tags = tuple(_strings(record[label], label, place))
             if len(tags) != count:
                 raise SapoError(f"{place}: {count} tokens but {len(tags)} {label}")
@@ -121,6 +121,12 @@ def _features(record: dict[str, Any]) -> tuple[Any, ...] | None:
         if all(isinstance(token, list | dict) for token in found):
             return tuple(found)
     return None
+
+
+def _hint(label: str, keys: list[str]) -> str:
+    """Return the way out if a key of labels is missing."""
+    close = nearest(label, keys)
+    return f"did you mean --label {close}?" if close else f"known here: {', '.join(keys)}; name the key with --label"
 
 
 def _strings(value: object, key: str, place: str) -> list[str]:

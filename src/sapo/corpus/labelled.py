@@ -10,7 +10,7 @@ import numpy as np
 
 from sapo.corpus import LABEL, Block, Sentence, block_from_sentences, read_blocks
 from sapo.corpus.tables import is_table, table_blocks
-from sapo.corpus.tokens import check_labels, check_sentence, sentence_block
+from sapo.corpus.tokens import check_labels, plain_sentence, sentence_block
 from sapo.errors import SapoError
 from sapo.kernels.types import Bools
 from sapo.tags import MISSING
@@ -45,17 +45,18 @@ def read_labelled(data: Source, what: str, *, counted: Bools | None = None, **re
 def read_pairs(listed: Sequence[Any], what: str, counted: Bools | None = None) -> tuple[list[Any], list[Sequence[str]]]:
     """Return the tokens and the tags of pairs; raise SapoError unless each pair has as many tokens as tags.
 
-    A tag that is None is missing. `what` the data is, for messages. Pairs that are not `counted` are left out.
+    Sentences of (word, tag) tuples become such pairs. A tag that is None is missing. `what` the data is, for messages.
+    Pairs that are not `counted` are left out.
 
     >>> read_pairs([(["a", "dog"], ["DT", "NN"])], "training data")
     ([['a', 'dog']], [['DT', 'NN']])
     """
-    for number, pair in enumerate(listed, 1):
+    pairs = []
+    for number, pair in enumerate(_as_pairs(listed), 1):
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
             raise SapoError(f"{what}: sentence {number} must be a pair of tokens and tags, found {pair!r:.60}")
-        tokens, tags = pair
-        check_sentence(tokens, f"{what}: sentence {number}")
-        check_sentence(tags, f"{what}: sentence {number}: tags")
+        tokens = plain_sentence(pair[0], f"{what}: sentence {number}")
+        tags = plain_sentence(pair[1], f"{what}: sentence {number}: tags")
         if len(tokens) != len(tags):
             raise SapoError(f"{what}: sentence {number} has {len(tokens)} tokens but {len(tags)} tags")
         if not len(tokens):
@@ -64,10 +65,29 @@ def read_pairs(listed: Sequence[Any], what: str, counted: Bools | None = None) -
             if tag is not None and not isinstance(tag, str):
                 raise SapoError(f"{what}: sentence {number} has the tag {tag!r}; tags are strings, or None if missing")
         check_labels([tag for tag in tags if tag is not None], f"{what}: sentence {number}")
+        pairs.append((tokens, tags))
     if counted is not None:
-        _check_count(len(counted), len(listed))
-        listed = [pair for pair, wanted in zip(listed, counted.tolist(), strict=True) if wanted]
-    return [tokens for tokens, _ in listed], [[MISSING if tag is None else tag for tag in tags] for _, tags in listed]
+        _check_count(len(counted), len(pairs))
+        pairs = [pair for pair, wanted in zip(pairs, counted.tolist(), strict=True) if wanted]
+    return [tokens for tokens, _ in pairs], [[MISSING if tag is None else tag for tag in tags] for _, tags in pairs]
+
+
+def _as_pairs(listed: Sequence[Any]) -> Sequence[Any]:
+    """Return sentences of (word, tag) tuples, as NLTK has them, as pairs of tokens and tags; others as they are.
+
+    With more columns the tag is the last. A sentence that is no pair, having more or fewer than two tokens, tells the
+    two apart.
+
+    >>> _as_pairs([[("no", "DT"), ("rain", "NN"), (".", ".")]])
+    [(['no', 'rain', '.'], ['DT', 'NN', '.'])]
+    """
+    if not all(isinstance(one, list | tuple) for one in listed) or all(len(one) == 2 for one in listed):
+        return listed
+    widths = {len(token) if isinstance(token, tuple) else 0 for one in listed for token in one}
+    if len(widths) != 1 or min(widths) < 2:
+        return listed
+    single = widths == {2}
+    return [([token[0] if single else token[:-1] for token in one], [token[-1] for token in one]) for one in listed]
 
 
 def _blocks(data: Source, what: str, **reading: Any) -> tuple[Iterator[Block], str]:

@@ -1,11 +1,13 @@
 """Sentences as Python lists of tokens in, a block out."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from sapo.corpus.blocks import Block, Sentence, block_from_sentences
 from sapo.errors import SapoError
+
+TO_LIST = ("to_pylist", "as_py", "to_list", "tolist")  # the methods of Arrow, its scalars, pandas and polars, NumPy
 
 
 def sentence_block(
@@ -35,12 +37,25 @@ def sentence_block(
     return block_from_sentences(listed, "input")
 
 
-def check_sentence(tokens: Any, place: str) -> None:
-    """Raise SapoError unless this is a list of tokens. A string is not: it is a sequence of letters."""
+def plain_sentence(tokens: Any, place: str, way: str = "split it first") -> Sequence[Any]:
+    """Return the tokens of a sentence as a list or tuple: arrays and columns of tables become lists.
+
+    Raises SapoError if this is no sentence. A string is none: it is a sequence of letters. `way` is the way out then.
+
+    >>> import numpy as np
+    >>> plain_sentence(np.array(["no", "rain"]), "sentence 1")
+    ['no', 'rain']
+    """
+    if isinstance(tokens, list | tuple):
+        return tokens
     if isinstance(tokens, str):
-        raise SapoError(f"{place}: expected a list of tokens, found the string {tokens[:40]!r}; split it first")
-    if not isinstance(tokens, Sequence):
+        raise SapoError(f"{place}: expected a list of tokens, found the string {tokens[:40]!r}; {way}")
+    for method in TO_LIST:
+        if hasattr(tokens, method):
+            return plain_sentence(getattr(tokens, method)(), place, way)
+    if not isinstance(tokens, Iterable) or isinstance(tokens, bytes | Mapping | Set):
         raise SapoError(f"{place}: expected a list of tokens, found {tokens!r:.40}")
+    return list(tokens)
 
 
 def check_labels(labels: Sequence[str], place: str) -> None:
@@ -60,5 +75,7 @@ def _row(token: Any, columns: Sequence[str], trained: Sequence[str], place: str)
         row = tuple(value for value, column in zip(row, trained, strict=True) if column in columns)
     if len(row) != len(columns) or not all(isinstance(value, str) for value in row):
         wanted = "a string" if len(columns) == 1 else f"({', '.join(columns)}), {len(columns)} strings"
-        raise SapoError(f"{place}: expected {wanted}, found {token!r:.60}")
+        tagged = len(columns) == 1 and len(row) == 2 and all(isinstance(value, str) for value in row)
+        way = "; the model reads words alone: give [word for word, tag in sentence]" if tagged else ""
+        raise SapoError(f"{place}: expected {wanted}, found {token!r:.60}{way}")
     return row

@@ -25,7 +25,9 @@ def score_file(
 ) -> Scores:
     """Score a column file with gold and predicted tags: by default the last two columns, as for conlleval."""
     if format_of(path, format) != "columns":
-        raise SapoError(f"{path}: gold and predicted tags stand in a column file; for other formats give --model")
+        raise SapoError(
+            f"{path}: gold and predicted tags stand in a column file; for other formats: sapo eval MODEL FILE"
+        )
     table = StringTable()
     golds, found, sizes = [np.empty(0, np.int32)], [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
     for block in read_blocks(path, format="columns", label=gold or "-2"):
@@ -39,7 +41,9 @@ def score_file(
     if len(offsets) == 1:
         raise SapoError(f"{path}: holds no sentence")
     if not np.isin(np.concatenate(found), np.concatenate(golds)).any():
-        raise SapoError(f"{path}: gold and predicted tags have none in common; tag the file first, or give --model")
+        raise SapoError(
+            f"{path}: gold and predicted tags have none in common; tag the file first: sapo eval MODEL FILE"
+        )
     return score(table.strings(), np.concatenate(golds), np.concatenate(found), offsets, strict=strict)
 
 

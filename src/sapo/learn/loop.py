@@ -117,7 +117,7 @@ class State:
 
     @property
     def epoch(self) -> int:
-        """Return the number of passes done."""
+        """Return the number of epochs done."""
         return len(self.history)
 
 
@@ -339,7 +339,7 @@ def make_record(
 def out_of_bounds(epoch: int, settings: Settings) -> SapoError:
     """Return the error to raise when the weights are no longer finite."""
     return SapoError(
-        f"pass {epoch}: the weights grew out of all bounds; lower the rate ({settings.rate}) "
+        f"epoch {epoch}: the weights grew out of all bounds; lower the rate ({settings.rate}) "
         f"or the strength ({settings.strength})"
     )
 
@@ -361,9 +361,9 @@ def _reason_to_stop(state: State, settings: Settings, dev: DevSet | None) -> str
     if state.weights.converged:
         return str(state.weights.converged)
     if state.epoch >= settings.epochs:
-        return f"all {settings.epochs} passes done"
+        return f"all {settings.epochs} epochs done"
     if dev is not None and state.epoch - state.best_epoch >= settings.patience:
-        return f"no better dev score in {settings.patience} passes"
+        return f"no better dev score in {settings.patience} epochs"
     # twice in a row, since two passes of a perceptron are often alike by chance
     if settings.tolerance > 0 and state.epoch >= 3:
         objectives = [record.objective for record in state.history[-3:]]

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, cast
 
-from sapo.errors import SapoError
+from sapo.errors import SapoError, choice
 
 AUTO: Literal["auto"] = "auto"
 MOST = 1000  # taggings to learn from: each step takes as long as so many are searched
+LARGEST = 1_000_000  # of numbers that are larger by mistake only
+MOST_THREADS = 1024
 RARE = ("exact", "all_pairs", "piece", "average", "drop")  # left out of records where they are as usual
 CHOICES = {
     "search": ("topn", "astar", "beam"),
@@ -61,16 +63,18 @@ class Settings:
     all_pairs: bool = False  # a CRF has weights for all pairs of a feature and a label, also where there are many
 
     def __post_init__(self) -> None:
+        for name, choices in CHOICES.items():
+            object.__setattr__(self, name, choice(getattr(self, name), choices))
         if self.strength is None:
             object.__setattr__(self, "strength", STRENGTHS.get(self.regulariser, 1.0))
         for name, rule, low, high in (
             ("n", "at least 1 or 'auto'", 1, math.inf),
-            ("epochs", "at least 1", 1, math.inf),
+            ("epochs", "at least 1", 1, 1000 * LARGEST),
             ("patience", "at least 1", 1, math.inf),
-            ("width", "at least 1", 1, math.inf),
-            ("threads", "at least 1", 1, math.inf),
-            ("seed", "0 or more", 0, math.inf),
-            ("piece", "0 or more", 0, math.inf),
+            ("width", "at least 1", 1, LARGEST),
+            ("threads", "at least 1", 1, MOST_THREADS),
+            ("seed", "0 or more", 0, 2**64 - 1),
+            ("piece", "0 or more", 0, LARGEST),
             ("average", "a number from 0 to 1", 0.0, 1.0),
             ("drop", "a finite number, 0 or more", 0.0, 1e30),
             ("strength", "a finite number, 0 or more", 0.0, 1e30),
@@ -85,6 +89,8 @@ class Settings:
             whole = isinstance(low, int)
             if whole and not isinstance(value, Integral):
                 rule = f"a whole number, {rule}"
+            if whole and isinstance(value, int) and value > high:
+                rule = f"at most {high:,}"
             number = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
             self._check(name, rule, number and low <= value <= high)
         if self.n != AUTO and self.n > MOST:

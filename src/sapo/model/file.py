@@ -17,7 +17,7 @@ from sapo.encode.interface import Encoder
 from sapo.encode.ready import FeatureEncoder
 from sapo.encode.strings import StringTable
 from sapo.errors import SapoError
-from sapo.model.arrayfile import LONGEST_HEADER, SHORTEST, load_arrays, pack_arrays, save_arrays, unpack_arrays
+from sapo.model.arrayfile import load_arrays, pack_arrays, save_arrays, unpack_arrays
 from sapo.model.model import Model
 from sapo.model.weight_arrays import encoder_arrays, first_parameters, small_model, weight_arrays, weights_of
 from sapo.neural.options import need_torch
@@ -74,20 +74,6 @@ def _parts(model: Model, half: bool) -> tuple[dict[str, Any], dict[str, np.ndarr
     if model.text_rules != Rules():
         header["text"] = model.text_rules.as_json()
     return header, {**weight_arrays(parameters, half=half), **encoder_arrays(encoder)}
-
-
-def is_model(path: str | Path) -> bool:
-    """Return whether a file begins as a model does; it may still be damaged.
-
-    >>> is_model(__file__)
-    False
-    """
-    try:
-        with Path(path).open("rb") as stream:
-            start = stream.read(SHORTEST)
-    except (OSError, ValueError):
-        return False
-    return int.from_bytes(start[:8], "little") <= LONGEST_HEADER and start[8:9] == b"{"
 
 
 def load_model(path: str | Path) -> Model:

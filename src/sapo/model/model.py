@@ -44,6 +44,11 @@ class Model:
     text_rules: Rules = field(default_factory=Rules)  # how text is cut into the tokens that it was trained on
 
     @property
+    def calibrated(self) -> bool:
+        """Whether the probabilities were fitted to sentences that were not trained on."""
+        return self.temperature != 1.0 or "calibration" in self.record
+
+    @property
     def outer_labels(self) -> tuple[str, ...]:
         """Return the labels as they are shown, each once."""
         return tuple(dict.fromkeys(self.shown)) if self.shown else self.labels

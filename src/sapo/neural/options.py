@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sapo.corpus import Block
-from sapo.errors import SapoError
+from sapo.errors import SapoError, choice
 
 LAYERS = {
     "bilstm": "softmax",
@@ -78,6 +78,7 @@ class NeuralOptions:
         if self.token_loss is not None:
             self._settle("token_loss", Real, float, "a number, 0 or more", lambda value: 0 <= value < 1e9)
         self._settle("clip", Real, float, "a number more than 0", lambda value: value > 0)
+        object.__setattr__(self, "chars", choice(self.chars, CHARS))
         self._check("chars", f"one of {', '.join(CHARS)}", self.chars in CHARS)
         self._check("features", "true or false", isinstance(self.features, bool))
         self._check("vectors", "the path of a file", self.vectors is None or isinstance(self.vectors, str | Path))

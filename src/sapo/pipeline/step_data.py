@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from sapo.pipeline.steps import TrainedStep
 from sapo.pipeline.watching import Watcher
 from sapo.tagger.tagger import Tagger
 from sapo.training.data import default_template
+from sapo.training.data_warnings import warn_of
 from sapo.training.plan import make_plan
 from sapo.training.run import start
 
@@ -120,7 +122,8 @@ def trained_taggers(
             f"with the {sum(block.last - block.first for block in members):,} to tag"
         )
         watcher.training(what)
-        outcome = start(make_plan(sentences, template=data.template, **settings)).finish([watcher])
+        plan = make_plan(sentences, template=data.template, **settings)
+        outcome = start(plan, check=partial(warn_of, plan)).finish([watcher])
         if outcome.stop.interrupted:  # training keeps what it has learned, but half a file is of no use
             raise KeyboardInterrupt
         yield outcome.tagger, members

@@ -17,23 +17,23 @@ def describe_text(description: dict[str, Any]) -> str:
         f"columns   {', '.join(description['columns']) or 'ready-made features'}",
         *_constraint_lines(description),
     ]
-    if description["temperature"] != 1.0:
+    if description["temperature"] != 1.0 or "calibration" in record:
         lines.append(f"calibrated  temperature {description['temperature']:.4g}")
     if record:
         settings = ", ".join(f"{key} {value}" for key, value in record["settings"].items() if value is not None)
         lines += [
             f"trained   {record['learner']} on {record['sentences']:,} sentences, {record['tokens']:,} tokens",
             f"          {settings}",
-            f"          {record['passes']} passes, kept pass {record['kept_pass']}; stopped: {record['stopped']}",
+            f"          {record['passes']} epochs, kept epoch {record['kept_pass']}; stopped: {record['stopped']}",
             *_n_of_each_pass(record),
             *_looked(record, len(description["learned_as"] or description["labels"])),
             *(_continued(entry, record["settings"]) for entry in record.get("continued", [])),
             "",
-            f"pass  objective  {'dev ' + record['score_name']:>12}  w-complexity",
+            f"epoch  objective  {'dev ' + record['score_name']:>12}  w-complexity",
         ]
         for entry in record["history"]:
             dev = f"{100 * entry['dev']:12.2f}" if entry["dev"] is not None else " " * 12
-            lines.append(f"{entry['epoch']:4d}  {entry['objective']:9.4f}  {dev}  {entry['w_complexity']:.6f}")
+            lines.append(f"{entry['epoch']:5d}  {entry['objective']:9.4f}  {dev}  {entry['w_complexity']:.6f}")
     if description["template"]:
         lines += ["", "template", *("  " + line for line in description["template"].strip().splitlines())]
     lines += ["", "strongest features"] if description["strongest_features"] else []
@@ -104,13 +104,13 @@ def _looked(record: dict[str, Any], labels: int) -> list[str]:
 def _n_of_each_pass(record: dict[str, Any]) -> list[str]:
     if record["settings"].get("n") != "auto":
         return []
-    return [f"          n by pass: {', '.join(str(entry['n']) for entry in record['history'] if 'n' in entry)}"]
+    return [f"          n by epoch: {', '.join(str(entry['n']) for entry in record['history'] if 'n' in entry)}"]
 
 
 def _continued(entry: dict[str, Any], trained: dict[str, Any]) -> str:
     """Return a line about later training, with the settings that were different then."""
     other = (f"{key} {value}" for key, value in entry["settings"].items() if trained.get(key) != value)
     return (
-        f"continued {entry['sentences']:,} sentences in {entry['updates']:,} updates, {entry['passes']:,} passes "
+        f"continued {entry['sentences']:,} sentences in {entry['updates']:,} updates, {entry['passes']:,} epochs "
         f"({', '.join(other) or 'settings as before'}); stopped: {entry['stopped']}"
     )

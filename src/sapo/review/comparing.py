@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from sapo.corpus import LABEL
+from sapo.corpus.files import is_model
 from sapo.errors import SapoError
 from sapo.evaluate import Comparison
 from sapo.evaluate.files import compare_files
-from sapo.model.file import is_model
 from sapo.tagger import Tagger, decoding
 from sapo.tagger.files import check_no_missing, check_same_task
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from sapo.errors import SapoError, did_you_mean
+from sapo.errors import SapoError, choice, did_you_mean
 from sapo.kernels import searches
 from sapo.search.astar import astar_top_n
 from sapo.search.beam import beam
@@ -14,11 +14,17 @@ from sapo.search.lattice import Lattice
 SEARCHES = {"topn": searches.TOPN, "astar": searches.ASTAR, "beam": searches.BEAM}  # the numbers are for kernels
 
 
-def check_search(name: str, n: int) -> None:
-    """Raise where there is no search of this name, or nothing to search for."""
+def check_search(name: str, n: int) -> str:
+    """Return the name of a search in lower case. Raise SapoError if there is none, or nothing to search for.
+
+    >>> check_search("TopN", 5)
+    'topn'
+    """
     check_number("n", n)
-    if name not in SEARCHES:
-        raise SapoError(f"unknown search '{name}'{did_you_mean(name, SEARCHES)}")
+    found = choice(name, SEARCHES)
+    if found not in SEARCHES:
+        raise SapoError(f"unknown search '{name}'{did_you_mean(str(name), SEARCHES)}")
+    return found
 
 
 def search_n(name: str, lattice: Lattice, *, n: int, width: int = 50) -> Candidates:

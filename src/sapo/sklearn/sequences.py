@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from sapo.corpus.tokens import TO_LIST
 from sapo.errors import SapoError
 
 Label = str | int
 LabelledSequences = list[tuple[list[Any], list[str]]]
-TO_LIST = ("to_pylist", "as_py", "to_list", "tolist")  # the methods of Arrow, its scalars, pandas and polars, NumPy
 
 
 def plain_sequences(values: Any, name: str) -> list[list[Any]]:

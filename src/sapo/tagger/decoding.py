@@ -11,7 +11,7 @@ import numpy as np
 
 from sapo import kernels
 from sapo.corpus.predictions import TaggedSpan, Taggings
-from sapo.corpus.tokens import check_sentence
+from sapo.corpus.tokens import plain_sentence
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError, did_you_mean
 from sapo.kernels.types import Doubles, Ints
@@ -67,7 +67,7 @@ def tagging_probability(model: Model, corpus: EncodedCorpus, sentence: int, tags
     Raises SapoError if the tags do not fit the model or the sentence.
     """
     first, last = corpus.offsets[sentence : sentence + 2].tolist()
-    check_sentence(tags, "tags")
+    tags = plain_sentence(tags, "tags")
     if len(tags) != last - first:
         raise SapoError(f"there are {len(tags)} tags for {last - first} tokens; give one for each token")
     for position, tag in enumerate(tags):

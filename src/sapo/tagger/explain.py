@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from sapo.corpus.tokens import check_sentence
+from sapo.corpus.tokens import plain_sentence
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError, did_you_mean
 from sapo.kernels.types import Ints
@@ -118,7 +118,7 @@ def explain(
     ('NN', 'DT', True, 3)
     """
     tagger.model.linear_encoder("its scores are no sums of weights of features, and cannot be explained")
-    check_sentence(tokens, "the sentence")
+    tokens = plain_sentence(tokens, "the sentence")
     model = tagger.model
     _check(model.outer_labels, tokens, token, against, tag, top)
     corpus = tagger.encode(tokens)

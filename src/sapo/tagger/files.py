@@ -3,16 +3,17 @@
 `Tagger` offers these functions as methods.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from sapo.corpus import LABEL, Block, format_of
+from sapo.corpus import LABEL, Block, Sentence, format_of
 from sapo.corpus.columns import without_label
+from sapo.corpus.labelled import read_pairs
 from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.strings import label_ids
+from sapo.encode.strings import StringTable, label_ids
 from sapo.errors import SapoError
 from sapo.evaluate import Scores, score
 from sapo.model import Model
@@ -78,6 +79,40 @@ def evaluate(tagger: HasModel, blocks: Iterable[Block], path: str | Path, *, str
     check_no_missing(tagger.model, labels, path)
     check_same_task(tagger.model, [labels[tag] for tag in np.unique(np.concatenate(golds)).tolist()], path)
     return score(labels, np.concatenate(golds), np.concatenate(found), offsets, strict=strict)
+
+
+def evaluate_pairs(tagger: HasModel, data: Any, *, strict: bool = False) -> Scores:
+    """Tag labelled sentences from Python, and return the scores. Raise SapoError if they have another shape."""
+    if not isinstance(data, Iterable) or isinstance(data, bytes | Mapping):
+        raise SapoError(
+            f"evaluate: expected the path of a file, a table, or pairs of tokens and tags, found {data!r:.40}"
+        )
+    model, listed = tagger.model, list(data)
+    if not listed:
+        raise SapoError("data: holds no sentence")
+    tokens, tags = read_pairs([_pair(one, model) for one in listed], "data")
+    found = [best for corpus in streams.encoded_batches(model, tokens) for best in decoding.best_tags(model, corpus)]
+    labels = list(model.outer_labels)
+    golds = [tag for own in tags for tag in own]
+    check_no_missing(model, sorted(set(golds)), "data")
+    check_same_task(model, sorted(set(golds)), "data")
+    table = StringTable(labels)
+    gold = table.add(golds)
+    offsets = np.cumsum([0, *(len(own) for own in tags)])
+    return score(table.strings(), gold, np.array(found, np.int32), offsets, strict=strict)
+
+
+def _pair(sentence: Any, model: Model) -> Any:
+    """Return a `Sentence` as a pair of tokens and tags, with the columns that the model reads; others as they are."""
+    if not isinstance(sentence, Sentence):
+        return sentence
+    if sentence.features is not None and not model.encoder.columns:
+        return sentence.features, sentence.tags
+    names = tuple(model.encoder.columns)
+    if missing := [name for name in names if name not in sentence.columns]:
+        raise SapoError(f"data: has no column '{missing[0]}', which the features need")
+    values = [sentence.columns[name] for name in names]
+    return (values[0] if len(names) == 1 else list(zip(*values, strict=True))), sentence.tags
 
 
 def check_no_missing(model: Model, labels: Sequence[str], path: str | Path) -> None:

@@ -12,12 +12,13 @@ from typing import Any, TypeVar
 
 from sapo import kernels
 from sapo.corpus import LABEL, Block
-from sapo.corpus.tokens import check_sentence, sentence_block
+from sapo.corpus.tokens import plain_sentence, sentence_block
 from sapo.encode.encoded import EncodedCorpus
 from sapo.model import Model
 
 T = TypeVar("T")
 R = TypeVar("R")
+TEXT = "split it first, or give it to Tagger.tag_text"
 BATCH = 500  # number of sentences that are tagged at once
 
 
@@ -91,8 +92,7 @@ def _prepare(model: Model, tokens: int) -> None:
 def _batches(sentences: Iterable[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
     batch: list[Sequence[Any]] = []
     for number, sentence in enumerate(sentences, 1):
-        check_sentence(sentence, f"sentence {number}")
-        batch.append(sentence)
+        batch.append(plain_sentence(sentence, f"sentence {number}", TEXT))
         if len(batch) == BATCH:
             yield batch
             batch = []

@@ -8,6 +8,7 @@ from typing import Any
 
 from sapo.corpus import Block, read_blocks
 from sapo.corpus.predictions import TaggedSpan, Taggings
+from sapo.corpus.tables import is_table
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
 from sapo.evaluate import Scores
@@ -290,7 +291,7 @@ class Tagger:
         """
         if search is None:
             return files.each_block(self, blocks, decoding.best_tags, **how)
-        check_search(search, 1)
+        search = check_search(search, 1)
         return files.each_block(self, blocks, partial(decoding.searched_tags, search=search, width=width), **how)
 
     def nbest_blocks(
@@ -300,7 +301,7 @@ class Tagger:
 
         If n is more than some hundred, go through the sentences and taggings in order: they are made one by one.
         """
-        check_search(search, n)
+        search = check_search(search, n)
         return files.each_block(self, blocks, partial(decoding.all_ranked, n=n, search=search, width=width), **how)
 
     def marginal_blocks(self, blocks: Iterable[Block], **how: Any) -> Iterator[tuple[Block, tuple[Ints, Doubles]]]:
@@ -313,10 +314,11 @@ class Tagger:
         """Yield each block with its tags and the spans of every sentence, with their exact probabilities."""
         return files.each_block(self, blocks, decoding.tags_and_spans, **how)
 
-    def evaluate(self, path: str | Path | Any, *, strict: bool = False, **reading: Any) -> Scores:
-        """Tag a labelled file or table, and return the scores of the tags.
+    def evaluate(self, path: Any, *, strict: bool = False, **reading: Any) -> Scores:
+        """Tag labelled data, and return the scores of the tags.
 
-        `strict` counts only well-formed spans; `reading` says how to read the file (format, label, columns, encoding).
+        The data is the path of a file, a table, pairs of tokens and tags, or sentences of (word, tag) tuples. `strict`
+        counts only well-formed spans; `reading` says how to read the file (format, label, columns, encoding).
 
         >>> import sapo
         >>> from sapo.corpus.sample import COLUMNS, sample_path
@@ -325,6 +327,8 @@ class Tagger:
         >>> name, value > 0.8
         ('accuracy', True)
         """
+        if not isinstance(path, str | Path) and not is_table(path):
+            return files.evaluate_pairs(self, path, strict=strict)
         name = path if isinstance(path, str | Path) else "table"
         return files.evaluate(self, self.read_blocks(path, labelled=True, **reading), name, strict=strict)
 
@@ -372,6 +376,6 @@ class Tagger:
     def _top_n(
         self, tokens: Sequence[Any], n: int, search: str, width: int, forced: Forced | None = None
     ) -> tuple[EncodedCorpus, Candidates]:
-        check_search(search, n)
+        search = check_search(search, n)
         corpus = self.encode(tokens, forced=forced)
         return corpus, decoding.candidates(self.model, corpus, 0, n, search, width)

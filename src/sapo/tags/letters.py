@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from sapo.errors import SapoError
+from sapo.errors import SapoError, choice, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -164,6 +164,7 @@ def scheme_named(name: str) -> Scheme:
     >>> scheme_named("iob2").first
     'B'
     """
+    name = choice(name, SCHEMES)
     if name not in SCHEMES:
-        raise SapoError(f"unknown tag scheme {name!r}; choose one of {', '.join(SCHEMES)}")
+        raise SapoError(f"unknown tag scheme {name!r}{did_you_mean(str(name), SCHEMES)}")
     return TABLE[name]

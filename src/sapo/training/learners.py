@@ -16,7 +16,7 @@ from sapo.training.choice import Say, choose_settings
 from sapo.training.data import TrainingData
 from sapo.training.flat import BEGINNINGS
 from sapo.training.label_lists import label_lists
-from sapo.training.plan import AUTOMATIC, Plan, check_learner
+from sapo.training.plan import AUTOMATIC, Plan, known_learner
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,8 @@ class Flat:
         encoder, labels = data.encoder, data.labels
         one_pass, weights, names = BEGINNINGS[self.name](plan, data, settings)
         n = Settings().n if settings.n == AUTO else settings.n
-        settings = dataclasses.replace(settings, n=n, tolerance=0.0)  # the weights tell when to stop
+        # the weights tell when to stop, and there is nothing to cut or to average
+        settings = dataclasses.replace(settings, n=n, tolerance=0.0, piece=0, average=0.0)
         names = [self.name, f"transitions {encoder.transitions}", *names, *labels, str(data.gold.constraints)]
         return Beginning(one_pass, weights, settings, data.dev, encoder, None, names, settings.as_json())
 
@@ -152,7 +153,7 @@ class Neural:
         self.check()
         from sapo.neural.training import begin_network
 
-        settings = dataclasses.replace(settings, regulariser="none", strength=0.0)
+        settings = dataclasses.replace(settings, regulariser="none", strength=0.0, piece=0, average=0.0)
         begun = begin_network(
             data.texts,
             data.corpus,
@@ -170,7 +171,7 @@ class Neural:
 
 def find_system(name: str) -> System:
     """Return the learner of this name, linear or neural. Raise SapoError if there is none."""
-    check_learner(name)
+    name = known_learner(name)
     if name in FLAT_LEARNERS:
         return Flat(name)
     return Neural(name) if name in LAYERS else Linear(name, LEARNERS[name])

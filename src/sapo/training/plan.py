@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from sapo.corpus.labelled import Source
-from sapo.errors import SapoError, did_you_mean
+from sapo.errors import SapoError, choice, did_you_mean
 from sapo.learn import DEFAULTS, FLAT_LEARNERS, LEARNERS, BatchOptions, OnlineOptions, Settings, SgdOptions
 from sapo.learn.settings import AUTO
 from sapo.neural.options import LAYERS, OPTION_NAMES, NeuralOptions
+from sapo.tags.learned_labels import LEARNABLE
 from sapo.tags.missing import MISSING
 
 # Settings that may be chosen from the data, if the user does not give them. Most learners choose the rate alone.
 CHOSEN = ("rate", "strength", "decay", "piece", "average", "stop_ratio", "drop")
 AUTOMATIC = {"sapo": (*CHOSEN, "scheme")}
+KEEP = "keep"  # the scheme of the training data
 OF_THE_LEARNER = ("epochs", "patience", "tolerance")  # None stands for what suits the learner
 
 
@@ -153,11 +155,13 @@ def make_plan(
     ...
     sapo.errors.SapoError: unknown setting 'epoch'; did you mean 'epochs'?
     """
-    check_learner(learner)
+    learner = known_learner(learner)
     given: dict[str, Any] = dict(options)
     reading = ReadingOptions(**_take(given, ReadingOptions.__annotations__))  # type: ignore[typeddict-item]
     own = AUTOMATIC.get(learner, ("rate",))
-    if given.get("scheme") == "keep":
+    if "scheme" in given:
+        given["scheme"] = _known_scheme(given["scheme"])
+    if given.get("scheme") == KEEP:
         given["scheme"] = None
     if _is_auto(given.get("scheme", AUTO)):
         given["scheme"] = AUTO if "scheme" in own else None
@@ -188,11 +192,25 @@ def make_plan(
     )
 
 
-def check_learner(name: str) -> None:
-    """Raise SapoError unless there is a learner of this name, linear or neural."""
+def known_learner(name: str) -> str:
+    """Return the name of a learner, linear or neural, in lower case. Raise SapoError if there is none.
+
+    >>> known_learner("CRF")
+    'crf'
+    """
     known = [*LEARNERS, *FLAT_LEARNERS, *LAYERS]
-    if name not in known:
+    found = choice(name, known)
+    if found not in known:
         raise SapoError(f"unknown learner '{name}'{did_you_mean(str(name), known)}")
+    return found
+
+
+def _known_scheme(name: Any) -> Any:
+    """Return a scheme to learn labels in, in lower case. Raise SapoError if there is none of this name."""
+    known, found = (*LEARNABLE, KEEP, AUTO), choice(name, (*LEARNABLE, KEEP, AUTO))
+    if found is not None and found not in known:
+        raise SapoError(f"scheme must be one of {', '.join(known)}, not {name}{did_you_mean(str(name), known)}")
+    return found
 
 
 def make_settings(values: Mapping[str, Any], *, others: Iterable[str] = ()) -> Settings:
@@ -215,7 +233,7 @@ def network_options(learner: str, values: Mapping[str, Any]) -> NeuralOptions | 
 
 
 def _is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == AUTO
+    return isinstance(value, str) and value.lower() == AUTO
 
 
 def _take(given: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:

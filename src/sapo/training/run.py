@@ -15,8 +15,10 @@ from sapo.neural.options import NeuralOptions
 from sapo.search.lattice import Parameters
 from sapo.tagger import Tagger
 from sapo.training.data import TrainingData, encode_data
+from sapo.training.data_warnings import warn_of
+from sapo.training.dev_calibration import calibrated_on_dev
 from sapo.training.learners import Beginning, System, find_system
-from sapo.training.plan import Options, Plan, make_plan
+from sapo.training.plan import Options, Plan, known_learner, make_plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +44,10 @@ def train(
 
     `data` and `dev` are paths of files, or sentences in Python: pairs of tokens and tags, or a table of pandas, polars,
     Arrow or Hugging Face. A token is a string, a tuple of strings (word, pos, ...), or a list or dictionary of
-    features. With `dev`, training stops when the score on it no longer improves, and the best pass is kept. `template`
-    is a preset (chunking-best, pos-best, ner ...) or the path of a template file; the default is the preset that suits
-    the columns. `observers` watch the passes.
+    features. With `dev`, training stops when the score on it no longer improves, the best epoch is kept, and the
+    probabilities are calibrated on it; evaluate the model on other sentences. `template` is a preset (chunking-best,
+    pos-best, ner ...) or the path of a template file; the default is the preset that suits the columns. `observers`
+    watch the epochs.
 
     The options (see `sapo.training.plan.Options`) are:
 
@@ -64,7 +67,10 @@ def train(
     >>> tagger.labels
     ('DT', 'NN')
     """
-    return start(make_plan(data, dev=dev, template=template, learner=learner, **options)).finish(observers).tagger
+    plan = make_plan(data, dev=dev, template=template, learner=learner, **options)
+    run = start(plan, check=lambda data: warn_of(plan, data))
+    tagger = run.finish(observers).tagger
+    return tagger if dev is None else calibrated_on_dev(tagger, run.data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +154,7 @@ def start(
 
     >>> run = start(make_plan([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=3))
     >>> str(run.finish().stop)
-    'all 3 passes done'
+    'all 3 epochs done'
     """
     say = told or (lambda message: None)
     system = find_system(plan.learner)
@@ -210,11 +216,11 @@ def train_on(
 
     >>> data = read_data([(["no", "rain"], ["DT", "NN"])], template="pos")
     >>> str(train_on(data, Settings(epochs=2), learner="perceptron").stop)
-    'all 2 passes done'
+    'all 2 epochs done'
     """
     plan = Plan(
         data=(),
-        learner=learner,
+        learner=known_learner(learner),
         settings=settings,
         network=network,
         l1_ratio=l1_ratio,

@@ -7,7 +7,7 @@ their gold tags. A model that learns other labels than it shows (`Model.shown`) 
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sapo.corpus.labelled import read_pairs
-from sapo.errors import SapoError, did_you_mean
+from sapo.errors import SapoError, choice, did_you_mean
 from sapo.evaluate.calibration import BINS, Reliability, reliability
 from sapo.kernels.types import Doubles
 from sapo.model import Model
@@ -31,6 +31,7 @@ WIDEST = 20 * math.log(2)  # temperatures from 2^-20 to 2^20
 CLOSE = 1e-3  # precision of the log of the temperature
 GOLDEN = (math.sqrt(5) - 1) / 2
 
+Gold = tuple[Lattice, Sequence[str]]  # the lattice of a sentence, and its gold tags as learned labels
 Watch = Callable[[float, float], None]  # called with every temperature that is tried, and its loss
 
 
@@ -143,18 +144,29 @@ def calibrate(tagger: Tagger, dev: Any, *, by: str = "tokens", watch: Watch | No
     >>> doubtful.tag(["a", "run"]) == tagger.tag(["a", "run"]), doubtful.model.temperature > 1
     (True, True)
     """
+    return fit_temperature(tagger, _gold_lattices(tagger, dev, **reading), by=by, watch=watch)
+
+
+def fit_temperature(tagger: Tagger, data: Iterable[Gold], *, by: str = "tokens", watch: Watch | None = None) -> Tagger:
+    """Return the same tagger, calibrated as by `calibrate`, from lattices without a temperature and their gold tags.
+
+    The record of the model has what was done, so that a model whose best temperature is 1 counts as calibrated, too.
+    """
+    by = choice(by, LOSSES)
     if by not in LOSSES:
-        raise SapoError(f"unknown likelihood '{by}'{did_you_mean(by, LOSSES)}")
-    sentences = [(lattice, gold) for lattice, gold in _gold_lattices(tagger, dev, **reading) if len(gold)]
+        raise SapoError(f"unknown likelihood '{by}'{did_you_mean(str(by), LOSSES)}")
+    sentences = [(lattice, gold) for lattice, gold in data if len(gold)]
     if not sentences:
         raise SapoError("calibration: the data has no tokens; give some labelled sentences")
     loss_of = LOSSES[by]
+    losses: list[float] = []
 
     def loss(log_temperature: float) -> float:
         temperature = math.exp(log_temperature)
         total = sum(loss_of(lattice.tempered(temperature), gold, tagger.model) for lattice, gold in sentences)
+        losses.append(total / len(sentences))
         if watch is not None:
-            watch(temperature, total / len(sentences))
+            watch(temperature, losses[-1])
         return total
 
     found = lowest(loss, math.log(tagger.model.temperature))
@@ -164,7 +176,11 @@ def calibrate(tagger: Tagger, dev: Any, *, by: str = "tokens", watch: Watch | No
             "in them or nothing but mistakes; give more sentences, which it was not trained on"
         )
     temperature = float(f"{math.exp(found):.4g}")  # only the digits that are certain
-    return Tagger(dataclasses.replace(tagger.model, temperature=temperature))
+    model, record = tagger.model, tagger.model.record
+    if record:  # a model made by hand has none
+        scores = {"loss_before": round(losses[0], 4), "loss": round(min(losses), 4)}
+        record = {**record, "calibration": {"by": by, "sentences": len(sentences), **scores}}
+    return Tagger(dataclasses.replace(model, temperature=temperature, record=record))
 
 
 def _token_loss(lattice: Lattice, gold: Sequence[str], model: Model) -> float:
@@ -243,7 +259,7 @@ def lowest(function: Callable[[float], float], start: float, *, step: float = ma
     return (low + high) / 2
 
 
-def _gold_lattices(tagger: Tagger, data: Any, **reading: Any) -> Iterator[tuple[Lattice, Sequence[str]]]:
+def _gold_lattices(tagger: Tagger, data: Any, **reading: Any) -> Iterator[Gold]:
     """Yield the lattice of every sentence, without a temperature, with its gold tags as learned labels."""
     plain = Tagger(dataclasses.replace(tagger.model, temperature=1.0))
     if isinstance(data, str | Path):

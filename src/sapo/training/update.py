@@ -33,7 +33,7 @@ from sapo.model import Model
 from sapo.tagger.tagger import Tagger
 from sapo.training.gold import grown_gold
 from sapo.training.new_labels import refuse_new_labels
-from sapo.training.plan import LabelOptions, check_learner, make_settings
+from sapo.training.plan import LabelOptions, known_learner, make_settings
 
 PASSES = 10  # maximum, by default
 GROWN = 100.0  # the rate may grow to at most this multiple of the first one
@@ -165,7 +165,7 @@ class Trainer:
         name = self._record.get("learner", "sapo").removesuffix(
             "-avg"
         )  # the model does not have the sums of the average
-        check_learner(name)
+        name = known_learner(name)
         learner = LEARNERS[FLAT_LEARNERS.get(name, name)]
         trained = {key: value for key, value in self._record.get("settings", {}).items() if value is not None}
         regulariser = "l2" if learner.regularised else "none"
@@ -238,7 +238,7 @@ class Trainer:
                         observer.passed(record, state)
                 if done.all_right:
                     break
-            stop = Stop("every sentence came out right" if done.all_right else f"all {epoch} passes done")
+            stop = Stop("every sentence came out right" if done.all_right else f"all {epoch} epochs done")
         except KeyboardInterrupt:
             stop = INTERRUPTED
         except BaseException:

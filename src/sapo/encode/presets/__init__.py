@@ -3,7 +3,7 @@
 from importlib.resources import files
 from pathlib import Path
 
-from sapo.errors import SapoError, did_you_mean
+from sapo.errors import SapoError, choice, did_you_mean
 
 PRESETS = ("chunking", "chunking-best", "pos", "pos-paper", "pos-best", "ner", "bioner", "bioner-best")
 LARGEST = 1 << 20
@@ -12,6 +12,8 @@ LARGEST = 1 << 20
 def template_text(name_or_path: str | Path) -> tuple[str, str]:
     """The text of a preset or of a template file, and what to call it in messages."""
     name = str(name_or_path)
+    if not Path(name).is_file():
+        name = choice(name, PRESETS)
     if name in PRESETS:
         return (files(__package__) / f"{name}.txt").read_text("utf-8"), f"preset {name}"
     path = Path(name)
