@@ -55,7 +55,7 @@ def rates_of(rate: float, settings: Settings, sentences: int) -> Rates:
     return Rates(
         rate,
         penalty if settings.regulariser == "l2" else 0.0,
-        penalty if settings.regulariser == "l1" else 0.0,
+        penalty if settings.regulariser == "l1" else None,
     )
 
 
