@@ -80,7 +80,7 @@ def test_only_one_file_imports_numba() -> None:
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             if any(name.split(".")[0] == "numba" for name in names):
                 importers.add(str(path.relative_to(SOURCE)))
-    assert importers == {"kernels/_jit.py"}
+    assert importers == {"kernels/_compiler.py"}
 
 
 def test_the_kernels_run_as_asked(kernel_mode: str) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
+from sapo import kernels
 from sapo.corpus.labelled import Source
 from sapo.learn import Observer, PassRecord, Settings, State, Stop, learn
 from sapo.learn.loop import final_weights
@@ -36,6 +37,7 @@ def train(
     template: str | Path | None = None,
     learner: str = "sapo",
     observers: Sequence[Observer] = (),
+    verbose: bool = False,
     **options: Unpack[Options],
 ) -> Tagger:
     """Train a tagger.
@@ -44,7 +46,7 @@ def train(
     Arrow or Hugging Face. A token is a string, a tuple of strings (word, pos, ...), or a list or dictionary of
     features. With `dev`, training stops when the score on it no longer improves, and the best pass is kept. `template`
     is a preset (chunking-best, pos-best, ner ...) or the path of a template file; the default is the preset that suits
-    the columns. `observers` watch the passes.
+    the columns. `observers` watch the passes; `verbose` prints to standard error what `sapo train` prints.
 
     The options (see `sapo.training.plan.Options`) are:
 
@@ -64,7 +66,25 @@ def train(
     >>> tagger.labels
     ('DT', 'NN')
     """
-    return start(make_plan(data, dev=dev, template=template, learner=learner, **options)).finish(observers).tagger
+    plan = make_plan(data, dev=dev, template=template, learner=learner, **options)
+    if verbose:
+        return _train_aloud(plan, observers)
+    return start(plan).finish(observers).tagger
+
+
+def _train_aloud(plan: Plan, observers: Sequence[Observer]) -> Tagger:
+    from sapo.training.progress import Compiling, Lines
+
+    lines = Lines(plan.settings)
+    kernels.watch_compiling(Compiling())
+    try:
+        run = start(plan, told=lines.say)
+        with lines.running(run.data.score_name if plan.dev else None, run.data.corpus.tokens):
+            outcome = run.finish([lines, *observers])
+        lines.say(f"{outcome.stop}; kept pass {outcome.best_epoch}")
+        return outcome.tagger
+    finally:
+        kernels.watch_compiling(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +170,8 @@ def start(
     """
     say = told or (lambda message: None)
     system = find_system(plan.learner)
+    if plan.learner == "sapo":
+        kernels.expect(kernels.TRAINING)
     if data is None:
         data = encode_data(plan, keep_texts=system.reads_texts)
         corpus = data.corpus
