@@ -28,6 +28,7 @@ from sapo.cli.split import split_command
 from sapo.cli.streams import prepare_streams
 from sapo.cli.tag import tag_command
 from sapo.cli.train import train_command
+from sapo.cli.warm_up import warm_up_command
 from sapo.errors import DataWarning, SapoError
 
 
@@ -68,6 +69,7 @@ for command in (
     explain_command,
     demo_command,
     sample_command,
+    warm_up_command,
 ):
     app.add_command(command)
 

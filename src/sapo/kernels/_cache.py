@@ -9,7 +9,6 @@ import contextlib
 import hashlib
 import os
 import stat
-import uuid
 from pathlib import Path
 
 ENDING = ".nbc"
@@ -59,7 +58,7 @@ def read_file(path: Path) -> bytes | None:
 
 def write_file(path: Path, data: bytes) -> None:
     """Write a file that appears at once and whole. If it cannot be written, the kernel is compiled again next time."""
-    beside = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
+    beside = path.with_name(f"{path.name}.{os.urandom(8).hex()}")
     try:
         beside.write_bytes(hashlib.sha256(data).digest() + data)
         beside.replace(path)

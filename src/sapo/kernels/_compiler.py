@@ -31,7 +31,7 @@ from sapo.kernels._cache import ENDING, read_file, write_file
 Function = Callable[..., Any]
 
 
-Compiling = Callable[[Function], AbstractContextManager[None]]  # is entered while a kernel is compiled
+Compiling = Callable[[Function], AbstractContextManager[None]]  # is entered while a kernel is really compiled
 
 
 def compile_function(
@@ -40,6 +40,7 @@ def compile_function(
     *,
     boundscheck: bool,
     inline: bool,
+    aside: Callable[[], AbstractContextManager[None]],  # is entered while a kernel is compiled or loaded
     compiling: Compiling,
     part_compiled: Callable[[Function], None],
 ) -> Any:
@@ -58,7 +59,7 @@ def compile_function(
     # Other kernels look up here what they call.
     whole.get_call_template = get_call_template
     whole.get_overload = part.get_overload
-    compile_part, compile_core = part.compile, whole._compiler.compile
+    compile_part, compile_whole, compile_core = part.compile, whole.compile, whole._compiler.compile
 
     def note_part(signature: Any) -> Any:
         new = tuple(signature) not in part.overloads
@@ -71,7 +72,12 @@ def compile_function(
         with compiling(function), _no_garbage():
             return compile_core(arguments, result)
 
+    def time_whole(signature: Any) -> Any:
+        with aside():
+            return compile_whole(signature)
+
     part.compile = note_part
+    whole.compile = time_whole
     whole._compiler.compile = note_whole  # is called unless it is in the cache
     return whole
 

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sapo.kernels import _progress
-from sapo.kernels._cache import cache_directory
 
 if TYPE_CHECKING:
     from sapo.kernels._background import Background
@@ -79,7 +78,7 @@ def compile_kernels(*, boundscheck: bool = False) -> None:
             return
         if _background is not None:
             _background.stop()
-        _options = {"boundscheck": boundscheck, "directory": cache_directory(boundscheck=boundscheck)}
+        _options = _make_options(boundscheck)
         _forms.clear()
         swap({function: form_of(function) for function in _registered})
 
@@ -111,15 +110,22 @@ def form_of(function: Callable[..., Any]) -> Any:
 
     with _lock:
         if function not in _forms:
-            options = _options or {"boundscheck": False, "directory": cache_directory(boundscheck=False)}
+            options = _options or _make_options(False)
             _forms[function] = compile_function(
                 function,
                 **options,
                 inline=function in _inlined,
+                aside=_progress.aside,
                 compiling=lambda function: _progress.compiling(function, _registered, options["directory"]),
                 part_compiled=_progress.part_compiled,
             )
         return _forms[function]
+
+
+def _make_options(boundscheck: bool) -> dict[str, Any]:
+    from sapo.kernels._cache import cache_directory
+
+    return {"boundscheck": boundscheck, "directory": cache_directory(boundscheck=boundscheck)}
 
 
 def _after_fork() -> None:

@@ -16,7 +16,6 @@ Observer = Callable[[int, int], None]  # takes how many kernels are done, and of
 
 # What `sapo train` and `sapo.train` call, to know from the start how much there is to do.
 TRAINING = (
-    "scan.scan_lines",
     "tables.intern_strings",
     "tables.rehash_strings",
     "tables.count_keys",
@@ -34,8 +33,9 @@ _observer: Observer | None = None
 _expected: tuple[str, ...] = ()
 _needed: set[str] = set()
 _done: set[str] = set()
-_seconds = 0.0
-_depth = 0
+_seconds = 0.0  # of compiling
+_aside = 0.0  # seconds of compiling, and of all around it
+_depth = 0  # how many threads are there, or kernels that compile others
 
 
 def watch_compiling(observer: Observer | None) -> None:
@@ -56,17 +56,32 @@ def compile_seconds() -> float:
 
 
 def clock() -> float:
-    """Return the time in seconds, without that of compiling: differences say how long the work itself took."""
-    return time.perf_counter() - _seconds
+    """Return the time in seconds, without that of compiling and loading: differences say how long work took."""
+    return time.perf_counter() - _aside
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """Take what happens in this context off the clock: loading a kernel, or compiling it and keeping it."""
+    global _aside, _depth
+    with _lock:
+        _depth += 1
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        with _lock:
+            _depth -= 1
+            if _depth == 0:
+                _aside += time.perf_counter() - started
 
 
 @contextmanager
 def compiling(function: Function, registered: Iterable[Function], directory: Path | None) -> Iterator[None]:
     """Note that a kernel is compiled in this context with all that it calls."""
-    global _seconds, _depth
+    global _seconds
     by_name = {name_of(other): other for other in registered}
     with _lock:
-        _depth += 1
         mine = reached(function, by_name)
         _needed.update(mine)
         for name in _expected:
@@ -78,9 +93,7 @@ def compiling(function: Function, registered: Iterable[Function], directory: Pat
         yield
     finally:
         with _lock:
-            _depth -= 1
-            if _depth == 0:
-                _seconds += time.perf_counter() - started
+            _seconds += time.perf_counter() - started
             _done.update(mine)
         _tell()
 

@@ -13,10 +13,9 @@ from collections.abc import Iterator
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import mira as kernel
 from sapo.kernels.types import Doubles, Longs, Parts
-from sapo.learn.passes import learn_run, runs_of
+from sapo.learn.passes import learn_run, runs_of, search_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
-from sapo.search import kernel_search
 
 
 def mira_pass(
@@ -36,7 +35,7 @@ def mira_nbest_pass(
 def _pass(
     weights: Weights, corpus: EncodedCorpus, order: Longs, n: int, settings: Settings, totals: Doubles
 ) -> Iterator[int]:
-    search = kernel_search(settings.search, n=n, width=settings.width, margin=math.inf)
+    search = search_of(settings, n=n, margin=math.inf)
     samples, state = corpus.samples, weights.state
 
     def learn(run: Longs, parts: Parts) -> int:

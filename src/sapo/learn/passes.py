@@ -14,7 +14,7 @@ import numpy as np
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
 from sapo.kernels import update
-from sapo.kernels.types import Doubles, Longs, Parts, Rates
+from sapo.kernels.types import Doubles, Longs, Parts, Rates, Search
 from sapo.learn.rows import LearningRows
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
@@ -47,6 +47,16 @@ def learn_run(weights: Weights, corpus: EncodedCorpus, run: Longs, learn: Callab
         weights.rows.grow(int(corpus.row_offsets[last] - corpus.row_offsets[first]))
         run = np.ascontiguousarray(run[done:])
         done = learn(run, weights.parts)
+
+
+def search_of(settings: Settings, *, n: int, margin: float) -> Search:
+    """The search for the n best taggings, without those that score less than the best one by more than `margin`."""
+    return Search(
+        n,
+        margin,
+        True if settings.search == "astar" else None,
+        settings.width if settings.search == "beam" else None,
+    )
 
 
 def rates_of(rate: float, settings: Settings, sentences: int) -> Rates:

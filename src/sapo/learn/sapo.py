@@ -20,10 +20,9 @@ from collections.abc import Iterator
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import sapo as kernel
 from sapo.kernels.types import Doubles, Longs, Parts
-from sapo.learn.passes import learn_run, rates_of, runs_of
+from sapo.learn.passes import learn_run, rates_of, runs_of, search_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
-from sapo.search import kernel_search
 
 
 def sapo_pass(
@@ -34,8 +33,7 @@ def sapo_pass(
     What is counted on the way is added to `totals` (see kernels/update.py).
     """
     rates = rates_of(rate, settings, corpus.sentences)
-    margin = math.log(settings.stop_ratio)
-    search = kernel_search(settings.search, n=settings.number, width=settings.width, margin=margin)
+    search = search_of(settings, n=settings.number, margin=math.log(settings.stop_ratio))
     samples, state = corpus.samples, weights.state
 
     def learn(run: Longs, parts: Parts) -> int:

@@ -4,17 +4,6 @@ from sapo.search.astar import astar, astar_top_n
 from sapo.search.beam import beam
 from sapo.search.candidates import Candidates
 from sapo.search.exact import top_n, viterbi
-from sapo.search.names import SEARCHES, check_search, kernel_search, search_n
+from sapo.search.names import SEARCHES, check_search, search_n
 
-__all__ = [
-    "SEARCHES",
-    "Candidates",
-    "astar",
-    "astar_top_n",
-    "beam",
-    "check_search",
-    "kernel_search",
-    "search_n",
-    "top_n",
-    "viterbi",
-]
+__all__ = ["SEARCHES", "Candidates", "astar", "astar_top_n", "beam", "check_search", "search_n", "top_n", "viterbi"]

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from sapo.errors import SapoError, did_you_mean
-from sapo.kernels.types import Search
 from sapo.search.astar import astar_top_n
 from sapo.search.beam import beam
 from sapo.search.candidates import Candidates
@@ -19,11 +18,6 @@ def check_search(name: str, n: int) -> None:
     check_number("n", n)
     if name not in SEARCHES:
         raise SapoError(f"unknown search '{name}'{did_you_mean(name, SEARCHES)}")
-
-
-def kernel_search(name: str, *, n: int, width: int, margin: float) -> Search:
-    """Return the search of this name as learners need it."""
-    return Search(n, margin, True if name == "astar" else None, width if name == "beam" else None)
 
 
 def search_n(name: str, lattice: Lattice, *, n: int, width: int = 50) -> Candidates:

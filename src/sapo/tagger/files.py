@@ -5,22 +5,24 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from sapo.corpus import LABEL, Block, format_of
+from sapo.corpus import LABEL, Block
 from sapo.corpus.columns import without_label
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.strings import label_ids
 from sapo.errors import SapoError
-from sapo.evaluate import Scores, score
 from sapo.model import Model
 from sapo.search.lattice import Lattice
 from sapo.tagger import decoding, streams
 from sapo.tagger.forced import force_block
 from sapo.tags import MISSING, refuse_missing
 from sapo.tags.belonging import have_common_label, listed
+
+if TYPE_CHECKING:
+    from sapo.evaluate import Scores
 
 R = TypeVar("R")
 Decode = Callable[[Model, EncodedCorpus], R]
@@ -39,6 +41,8 @@ def reading_of(model: Model, path: str | Path, given: dict[str, Any]) -> dict[st
     how = dict(given)
     if not isinstance(path, str | Path):  # a table, whose columns have names
         return how
+    from sapo.corpus import format_of
+
     trained = model.reader
     if format_of(path, how.get("format")) == trained.get("format"):
         for key in ("label", "columns"):
@@ -64,7 +68,7 @@ def each_block(
     return streams.each_block(tagger.model, blocks, work, threads)
 
 
-def evaluate(tagger: HasModel, blocks: Iterable[Block], path: str | Path, *, strict: bool = False) -> Scores:
+def evaluate(tagger: HasModel, blocks: Iterable[Block], path: str | Path, *, strict: bool = False) -> "Scores":
     """Tag labelled blocks, and return the scores of the tags. `path` is for messages."""
     labels = list(tagger.model.outer_labels)
     golds, found, sizes = [np.empty(0, np.int32)], [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
@@ -77,6 +81,8 @@ def evaluate(tagger: HasModel, blocks: Iterable[Block], path: str | Path, *, str
         raise SapoError(f"{path}: holds no sentence")
     check_no_missing(tagger.model, labels, path)
     check_same_task(tagger.model, [labels[tag] for tag in np.unique(np.concatenate(golds)).tolist()], path)
+    from sapo.evaluate import score  # which tagging need not load
+
     return score(labels, np.concatenate(golds), np.concatenate(found), offsets, strict=strict)
 
 

@@ -4,13 +4,12 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sapo.corpus import Block, read_blocks
+from sapo.corpus import Block
 from sapo.corpus.predictions import RankedTagging, TaggedSpan
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
-from sapo.evaluate import Scores
 from sapo.kernels.types import Doubles, Ints
 from sapo.model import Model, load_model, save_model
 from sapo.search import Candidates, check_search
@@ -23,6 +22,9 @@ from sapo.tagger.streams import encoded_batches
 from sapo.tagger.text import Cut, TaggedText, check_text, check_words_only, cut_texts, find, tagged_texts
 from sapo.tags import Span
 from sapo.text import Splitter
+
+if TYPE_CHECKING:
+    from sapo.evaluate import Scores
 
 __all__ = ["Tagger", "Tagging"]
 
@@ -274,6 +276,8 @@ class Tagger:
 
     def read_blocks(self, path: str | Path, *, labelled: bool = False, **reading: Any) -> Iterator[Block]:
         """Read a file in blocks, in the same way as the training file unless `reading` has other options."""
+        from sapo.corpus import read_blocks
+
         return read_blocks(path, labelled=labelled, splitter=self.splitter, **self.reading(path, reading))
 
     def reading(self, path: str | Path, told: dict[str, Any]) -> dict[str, Any]:
@@ -310,7 +314,7 @@ class Tagger:
         """Yield each block with its tags and the spans of every sentence, with their exact probabilities."""
         return files.each_block(self, blocks, decoding.tags_and_spans, **how)
 
-    def evaluate(self, path: str | Path | Any, *, strict: bool = False, **reading: Any) -> Scores:
+    def evaluate(self, path: str | Path | Any, *, strict: bool = False, **reading: Any) -> "Scores":
         """Tag a labelled file or table, and return the scores of the tags.
 
         `strict` counts only well-formed spans; `reading` says how to read the file (format, label, columns, encoding).

@@ -70,7 +70,7 @@ class Lines(Quiet):
 
 
 class Compiling:
-    """Show how far compiling is (see `kernels.watch_compiling`): a line that counts in a terminal, or two lines."""
+    """Show how far compiling is (see `kernels.watch_compiling`): a line that counts in a terminal, or one line."""
 
     def __init__(self) -> None:
         self.live = sys.stderr.isatty()
@@ -82,6 +82,4 @@ class Compiling:
             print(text, end="\r" if done < total else f"\r{' ' * len(text)}\r", file=sys.stderr, flush=True)
         elif not self.begun:
             print(f"sapo: compiling, once on this machine: {total} functions", file=sys.stderr, flush=True)
-        elif done == total:
-            print(f"sapo: compiling took {kernels.compile_seconds():.1f} s", file=sys.stderr, flush=True)
         self.begun = True
