@@ -123,8 +123,8 @@ def fill(wanted: bytes) -> None:
     """Compile kernels into the cache. This is the other process: it takes what `round` has pickled."""
     from sapo.kernels import _jit
 
-    if hasattr(os, "nice"):
-        os.nice(10)  # those who wait for answers come first
+    parent = os.getppid()
     _jit.compile_kernels()
     for module, name, types in pickle.loads(wanted):
-        getattr(import_module(module), name).compile(types)
+        if os.getppid() == parent:  # else the one that asked is gone
+            getattr(import_module(module), name).compile(types)
