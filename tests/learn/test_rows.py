@@ -220,7 +220,7 @@ def test_a_dense_row_that_nobody_has_is_left_out() -> None:
     """Two threads may make a feature dense at the same time: one of the rows is lost."""
     head = np.array([-2, 0], np.int64)
     dense = np.array([[1.0, 2.0], [0.0, 3.0]], np.float32)
-    rows = FeatureRows(frozen_module.no_rows(dense)._replace(head=head, listed=True), 2)
+    rows = FeatureRows(frozen_module.no_rows(dense)._replace(head=head), 2)
     assert [array.tolist() for array in rows.entries()] == [[1, 0], [1], [3.0]]
 
 

@@ -42,7 +42,6 @@ class Rows(NamedTuple):
     labels: Shorts  # [entries] the label of each entry of the short lists
     values: Floats  # [entries, 1] and its weight
     dense: Floats  # [dense rows, width] the first columns are the labels; the others are spare
-    listed: bool | None  # True unless `head` is empty
 
 
 class Lists(NamedTuple):
@@ -83,7 +82,6 @@ class LearnedRows(NamedTuple):
     entries: Part  # [entries, 1]
     dense: Part  # [dense rows, width]
     room: Longs  # [6] what is used, and of how much: see kernels/weights.py
-    listed: bool | None
 
 
 class Parts(NamedTuple):

@@ -35,7 +35,7 @@ START, COUNT, MOST = 20, 4, 0xFFFF  # bits of a head, and the largest count
 def tagging_weights(parts: Parts) -> TaggingWeights:
     """Return the weights of a learner as tagging needs them; they are still to be multiplied by the scale."""
     nodes = parts.nodes
-    rows = Rows(nodes.head, nodes.labels, nodes.entries.v, nodes.dense.v, nodes.listed)
+    rows = Rows(nodes.head, nodes.labels, nodes.entries.v, nodes.dense.v)
     return TaggingWeights(
         rows,
         parts.edges.v,
@@ -59,7 +59,8 @@ def score_features(
 ) -> None:
     """Add up the weights of each token's features."""
     # node[t,y] = scale * sum over the features f of token t of value[f] * weights[f,y]
-    if score_rows(first, T, samples, rows, rows.listed, scale, node):
+    if len(rows.head) > 0:
+        score_rows(first, T, samples, rows, scale, node)
         return
     row_offsets, features, values, weights = samples.row_offsets, samples.rows, samples.values, rows.dense
     L = node.shape[1]
@@ -91,15 +92,8 @@ def score_features(
 
 
 @kernel
-def score_rows(
-    first: int, T: int, samples: Samples, rows: Rows, listed: bool | None, scale: float, node: Floats
-) -> bool:
-    """Score all labels of a sentence where features have lists: first the short lists, then the dense rows.
-
-    Return whether they have lists.
-    """
-    if listed is None:
-        return False
+def score_rows(first: int, T: int, samples: Samples, rows: Rows, scale: float, node: Floats) -> None:
+    """Score all labels of a sentence where features have lists: first the short lists, then the dense rows."""
     row_offsets, features, values = samples.row_offsets, samples.rows, samples.values
     head, labels, entries, dense = rows.head, rows.labels, rows.values, rows.dense
     L = node.shape[1]
@@ -124,7 +118,6 @@ def score_rows(
         if scale != 1.0:
             for y in range(L):
                 node[t, y] *= scale
-    return True
 
 
 @kernel
@@ -192,7 +185,8 @@ def change_features(
     clock: float,
 ) -> None:
     """Change the weights of the features of a sentence. One call a sentence: bundles of arrays are slow to pass on."""
-    if change_lists(first, T, samples, labels, counts, changes, nodes, nodes.listed, clock):
+    if len(nodes.head) > 0:
+        change_lists(first, T, samples, labels, counts, changes, nodes, clock)
         return
     row_offsets, rows, values = samples.row_offsets, samples.rows, samples.values
     weights, sums = nodes.dense.v, nodes.dense.sums
@@ -228,15 +222,9 @@ def change_lists(
     counts: Ints,
     changes: Floats,
     nodes: LearnedRows,
-    listed: bool | None,
     clock: float,
-) -> bool:
-    """The same where features have short lists: a label that is not there yet is added, unless the lists are fixed.
-
-    Return whether they have lists.
-    """
-    if listed is None:
-        return False
+) -> None:
+    """The same where features have short lists: a label that is not there yet is added, unless the lists are fixed."""
     row_offsets, rows, values = samples.row_offsets, samples.rows, samples.values
     head, labels, room = nodes.head, nodes.labels, nodes.room
     v, sums, received = nodes.entries.v, nodes.entries.sums, nodes.entries.received
@@ -304,7 +292,6 @@ def change_lists(
                 v[k, 0] += change
                 if averaged:
                     sums[k, 0] += change * clock
-    return True
 
 
 @kernel

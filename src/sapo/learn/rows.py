@@ -51,7 +51,7 @@ class LearningRows:
     @classmethod
     def of_rows(cls, frozen: FeatureRows) -> "LearningRows":
         """Return a copy of rows with lists, which can be learned with."""
-        head, labels, values, dense, _ = frozen.arrays
+        head, labels, values, dense = frozen.arrays
         rows = cls.zeros(frozen.features, frozen.labels, matrix=False)
         counts = (head >> kernel.COUNT) & kernel.MOST
         listed = np.flatnonzero(head > 0)
@@ -119,12 +119,12 @@ class LearningRows:
         """The same arrays as kernels take them."""
         entries = Part(self.v, self.sums, self.received)
         dense = Part(self.dense, self.dense_sums, self.dense_received)
-        return LearnedRows(self.head, self.labels, entries, dense, self.room, self.listed or None)
+        return LearnedRows(self.head, self.labels, entries, dense, self.room)
 
     @property
     def rows(self) -> Rows:
         """The weights alone, as kernels take them."""
-        return Rows(self.head, self.labels, self.v, self.dense, self.listed or None)
+        return Rows(self.head, self.labels, self.v, self.dense)
 
     @property
     def parts(self) -> tuple[Part, Part]:
@@ -259,7 +259,7 @@ class LearningRows:
         """Return rows of these values, which stand where the v of mine stand; they are packed where there are lists."""
         if not self.listed:
             return FeatureRows(no_rows(dense), self.count)
-        found = FeatureRows(Rows(self.head, self.labels, entries, dense, True), self.count)
+        found = FeatureRows(Rows(self.head, self.labels, entries, dense), self.count)
         return FeatureRows.of_entries(*found.entries(), self.count)
 
     def state(self) -> dict[str, NDArray[Any]]:

@@ -28,7 +28,7 @@ def dense_from(labels: int) -> int:
 
 def no_rows(dense: Floats) -> Rows:
     """Return rows that are all dense: feature f has the row f."""
-    return Rows(np.empty(0, np.int64), np.empty(0, np.uint16), np.empty((0, 1), np.float32), dense, None)
+    return Rows(np.empty(0, np.int64), np.empty(0, np.uint16), np.empty((0, 1), np.float32), dense)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class FeatureRows:
         head = starts << kernel.START | counts << kernel.COUNT
         head[counts == 0] = 0
         head[long] = -1 - np.arange(len(dense))
-        return cls(Rows(head, labels, values.reshape(-1, 1), dense, True), count)
+        return cls(Rows(head, labels, values.reshape(-1, 1), dense), count)
 
     @property
     def features(self) -> int:
@@ -84,7 +84,7 @@ class FeatureRows:
 
     def entries(self) -> tuple[Ints, Shorts, Floats]:
         """Return what is not zero: how many of each feature, their labels in order, and their weights."""
-        head, labels, values, dense, _ = self.arrays
+        head, labels, values, dense = self.arrays
         rows, columns = np.nonzero(dense[:, : self.labels])
         owners, found, weights = rows, columns, dense[rows, columns]
         if len(head):

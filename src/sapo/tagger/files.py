@@ -41,7 +41,7 @@ def reading_of(model: Model, path: str | Path, given: dict[str, Any]) -> dict[st
     how = dict(given)
     if not isinstance(path, str | Path):  # a table, whose columns have names
         return how
-    from sapo.corpus import format_of
+    from sapo.corpus.formats import format_of
 
     trained = model.reader
     if format_of(path, how.get("format")) == trained.get("format"):

@@ -276,7 +276,7 @@ class Tagger:
 
     def read_blocks(self, path: str | Path, *, labelled: bool = False, **reading: Any) -> Iterator[Block]:
         """Read a file in blocks, in the same way as the training file unless `reading` has other options."""
-        from sapo.corpus import read_blocks
+        from sapo.corpus.formats import read_blocks
 
         return read_blocks(path, labelled=labelled, splitter=self.splitter, **self.reading(path, reading))
 
