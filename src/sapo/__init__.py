@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sapo.training.run import train
     from sapo.training.temperature import calibrate
     from sapo.training.update import Trainer
+    from sapo.training.warm_up import warm_up
 
 __version__ = "0.1.0"
 
@@ -45,6 +46,7 @@ _HOME = {
     "explain": "sapo.tagger.explain",
     "read": "sapo.corpus",
     "train": "sapo.training.run",
+    "warm_up": "sapo.training.warm_up",
 }
 
 __all__ = [
@@ -64,6 +66,7 @@ __all__ = [
     "explain",
     "read",
     "train",
+    "warm_up",
 ]
 
 

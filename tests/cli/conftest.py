@@ -17,7 +17,7 @@ import sapo
 from sapo.corpus.sample import COLUMNS, sample_path
 
 COMMAND = [sys.executable, "-c", "from sapo.cli import main; main()"]
-COMPILING = "sapo: compiling what this command needs"
+COMPILING = "sapo: compiling"
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 

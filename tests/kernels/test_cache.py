@@ -1,22 +1,36 @@
-"""Compiled kernels are kept apart: those with bounds checks from those without, and all of them from stale ones."""
+"""Compiled kernels are kept apart: those with bounds checks from those without, and all of them from stale ones.
+
+What is loaded is code, so files that are damaged and directories that others can write to are not used.
+"""
 
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sapo.kernels import score
+from sapo.kernels import _cache, score
 
 LATE = """
 import numpy as np
 from sapo import kernels
 kernels.compile_kernels()
-from sapo.kernels import score
-score.path_score(np.zeros((1, 1), np.float32), np.zeros((1, 1, 1), np.float32), np.zeros(1, np.int32), 1)
+from sapo.kernels import _cache, score
+print(score.path_score(np.ones((1, 1), np.float32), np.zeros((1, 1, 1), np.float32), np.zeros(1, np.int32), 1))
+print(kernels.compile_seconds() > 0)
 """
+
+
+COMPILED, LOADED = "1.0\nTrue\n", "1.0\nFalse\n"
+
+
+def run_late(cache: Path) -> str:
+    """Call a kernel in another process; return its result, and whether it had to be compiled."""
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    return subprocess.run([sys.executable, "-c", LATE], env=env, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def test_checked_kernels_notice_an_index_outside(kernel_mode: str) -> None:
@@ -29,6 +43,53 @@ def test_checked_kernels_notice_an_index_outside(kernel_mode: str) -> None:
 
 def test_a_kernel_imported_after_compiling_is_cached_with_the_others(tmp_path: Path) -> None:
     # elsewhere numba neither notices a changed callee nor tells checked kernels from unchecked ones
-    subprocess.run([sys.executable, "-c", LATE], env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, check=True)
-    homes = {path.parent.relative_to(tmp_path).parts[0] for path in tmp_path.rglob("*.nbi")}
+    assert run_late(tmp_path) == COMPILED
+    homes = {path.parent.relative_to(tmp_path).parts[0] for path in tmp_path.rglob("*.nbc")}
     assert homes == {"sapo"}
+
+
+def test_a_damaged_file_is_compiled_anew(tmp_path: Path) -> None:
+    run_late(tmp_path)
+    assert run_late(tmp_path) == LOADED
+    (file,) = tmp_path.rglob("*.nbc")
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-200] + bytes(100) + whole[-100:])
+    assert run_late(tmp_path) == COMPILED
+    assert run_late(tmp_path) == LOADED
+
+
+@pytest.mark.parametrize("damage", [lambda data: b"", lambda data: data[: len(data) // 2], lambda data: b"x" + data])
+def test_only_what_was_written_is_read(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / "file"
+    _cache.write_file(path, b"code of a kernel")
+    assert _cache.read_file(path) == b"code of a kernel"
+    path.write_bytes(damage(path.read_bytes()))
+    assert _cache.read_file(path) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_a_directory_that_others_can_write_to_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    directory = _cache.cache_directory(boundscheck=False)
+    assert directory is not None
+    assert directory.stat().st_mode & 0o777 == 0o700
+    for place in (directory, directory.parent):
+        for mode in (0o777, 0o770):
+            place.chmod(mode)
+            assert _cache.cache_directory(boundscheck=False) is None
+        place.chmod(0o755)
+    assert _cache.cache_directory(boundscheck=False) == directory
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such owners")
+def test_a_directory_of_another_user_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: tmp_path.stat().st_uid + 1)
+    assert _cache.is_private(tmp_path) == (tmp_path.stat().st_uid == 0)  # what root installed may be used
+
+
+def test_where_nothing_can_be_written_there_is_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
+    assert _cache.cache_directory(boundscheck=False) is None
+    _cache.write_file(tmp_path / "file" / "kernel", b"")

@@ -170,7 +170,7 @@ class ShortLiteral(Literal):
 
 @pytest.mark.parametrize("words", [False, True])
 @pytest.mark.parametrize("values", [False, True])
-@pytest.mark.parametrize(("name", "n"), [("sapo", 3), ("sapo", 1), ("crf", 10_000)])
+@pytest.mark.parametrize(("name", "n"), [("sapo", 3), ("sapo", 1), ("crf", 1000)])
 def test_learners_on_short_lists_are_algorithm_1_over_what_the_lists_allow(
     tiny: Any, name: str, n: int, words: bool, values: bool
 ) -> None:

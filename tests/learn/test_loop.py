@@ -248,7 +248,7 @@ def test_patience_ends_after_so_many_passes_without_a_better_score(tiny: Any, pa
     state = fresh(tiny, corpus)
     dev: Any = ScriptedDev(0.1, 0.3, 0.3, 0.2, 0.3, 0.9)
     reason = learn(sapo_pass, corpus, Settings(epochs=9, patience=patience, tolerance=0.0), state, dev=dev)
-    assert reason.text == f"no better dev score in {patience} passes"
+    assert reason.text == f"no better dev score in {patience} epochs"
     assert (state.epoch, state.best_epoch) == (2 + patience, 2)
 
 

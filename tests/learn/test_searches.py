@@ -10,8 +10,9 @@ import pytest
 
 from sapo import Tagger
 from sapo.kernels import score, searches, workspace
-from sapo.kernels.types import Floats, Search
+from sapo.kernels.types import Floats
 from sapo.learn import LEARNERS, DevSet, Settings, State, Weights, final_weights, learn
+from sapo.learn.passes import search_of
 from sapo.search import SEARCHES
 from sapo.search.decode import tag_corpus
 from sapo.training.run import read_data, train_on
@@ -69,7 +70,8 @@ def test_every_search_gives_the_scores_of_its_taggings_also_in_a_long_sentence(s
     node, edge = (rng.normal(size=shape).astype(np.float32) for shape in ((100, 3), (1, 3, 3)))
     work = workspace.make_workspace(100, 3, 1, 5, 0)
     work.node[:], work.edge[:], work.edge_to[:] = node, edge, edge.transpose(0, 2, 1)
-    found = searches.search_n(Search(SEARCHES[search], 5, 200, math.inf), 100, work)
+    asked = search_of(Settings(search=search, width=200), n=5, margin=math.inf)
+    found = searches.search_n(asked, asked.astar, asked.width, 100, work)
     paths, scores = work.paths, work.scores
     assert found == len({tuple(path) for path in paths.tolist()}) == 5
     expected = [score.path_score(node, edge, path, 100) for path in paths]

@@ -44,12 +44,12 @@ def quick_findings(
     found = list(_findings(counts, int(offsets[-1]), len(offsets) - 1, name))
     same_size = dev_offsets is not None and np.array_equal(offsets, dev_offsets)
     if not _is_file(path) or not (found or same_size):
-        return [finding for _, finding in found]
+        return [finding for _, finding in found if finding.kind != "header"]
     try:
         sheet = read_sheet(path, **reading)
         same = list(check_overlap(sheet, read_sheet(dev, **reading))) if same_size and _is_file(dev) else []
     except SapoError:  # it was read already: it is a pipe, or has changed
-        return [finding for _, finding in found]
+        return [finding for _, finding in found if finding.kind != "header"]
     return [*_with_lines(found, sheet), *(finding for finding in same if finding.severity == ERROR)]
 
 
@@ -89,7 +89,7 @@ def _with_lines(found: list[tuple[str | None, Finding]], sheet: Sheet) -> list[F
         if header is not None and lines == [header]:
             text = "a header, which is learned as a token"
             result.append(Finding("header", ERROR, sheet.name, text, "remove it", (header,)))
-        else:
+        elif finding.kind != "header":  # the label of possessive endings is called POS, too
             result.append(
                 Finding(finding.kind, ERROR, sheet.name, finding.text, finding.way_out, tuple(lines[:3]), len(lines))
             )

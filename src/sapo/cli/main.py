@@ -28,6 +28,7 @@ from sapo.cli.split import split_command
 from sapo.cli.streams import prepare_streams
 from sapo.cli.tag import tag_command
 from sapo.cli.train import train_command
+from sapo.cli.warm_up import warm_up_command
 from sapo.errors import DataWarning, SapoError
 
 # in the order of use
@@ -37,7 +38,7 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Train": (train_command,),
     "Use": (tag_command, pipeline_command),
     "Judge": (eval_command, errors_command, compare_command, explain_command),
-    "Models": (inspect_command, calibrate_command, prune_command),
+    "Models": (inspect_command, calibrate_command, prune_command, warm_up_command),
 }
 
 

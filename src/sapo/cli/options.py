@@ -74,8 +74,14 @@ def tell(message: str) -> None:
 
 
 def announce_compiling(quiet: bool = False) -> None:
-    """Print a message if this run has to compile the kernels, so that the user knows why it takes longer."""
+    """Show progress if this run has to compile the kernels, so that the user knows why it takes longer."""
     from sapo import kernels
 
+    def show(done: int, total: int) -> None:
+        from sapo.training.progress import Compiling  # which a run that compiles nothing need not load
+
+        kernels.watch_compiling(shown := Compiling())
+        shown(done, total)
+
     if not quiet:
-        kernels.on_first_compile(lambda: tell("sapo: compiling what this command needs, once; this may take a minute"))
+        kernels.watch_compiling(show)

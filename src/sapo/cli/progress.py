@@ -1,8 +1,10 @@
-"""Show the progress of training: a live display in a terminal, plain lines elsewhere, or nothing."""
+"""Show the progress of training: a live display in a terminal, plain lines elsewhere, or nothing.
+
+Plain lines, and the base of both, are in training/progress.py.
+"""
 
 import json
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,73 +13,13 @@ from typing import TYPE_CHECKING, Any
 from sapo.corpus.files import is_special
 from sapo.errors import SapoError
 from sapo.learn import Observer, PassRecord, Settings, State
+from sapo.training.progress import Lines, Quiet
 
 if TYPE_CHECKING:
     from sapo.training.run import Run
 
 
 WIDE = 140  # width of a terminal with room for all measurements
-
-
-class Quiet(Observer):
-    """Show nothing; the base class of the others."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.score_name: str | None = None
-        self.tokens = 0
-        self.started = 0.0
-        self.passes_before: int | None = None
-
-    def say(self, message: str) -> None:
-        """Show a message."""
-
-    @contextmanager
-    def running(self, score_name: str | None, tokens: int) -> Iterator[None]:
-        """Show progress while the run is inside this context."""
-        self.score_name, self.tokens, self.started = score_name, tokens, time.perf_counter()
-        yield
-
-    def seconds_left(self, epoch: int, part: float = 1.0) -> float:
-        """Return the remaining time, if all passes are made at the speed so far."""
-        if self.passes_before is None:
-            self.passes_before = epoch - 1
-        done = max(epoch - 1 + part - self.passes_before, 1e-9)
-        return (time.perf_counter() - self.started) / done * (self.settings.epochs - epoch + 1 - part)
-
-    def line(self, record: PassRecord, *, wide: bool) -> str:
-        """Return the measurements of a pass as a line: the main ones in less than 80 columns, or all if `wide`."""
-        dev = f"  dev {self.score_name} {100 * record.dev:.2f}" if record.dev is not None else ""
-        line = (
-            f"epoch {record.epoch:2d}/{self.settings.epochs}  objective {record.objective:.4f}{dev}"
-            f"  w-complexity {record.w_complexity:.4g}  {_speed(record.tokens_per_second)} tokens/s"
-        )
-        if wide:
-            line += f"  {record.seconds:.2f} s  updates {record.updates:,}"
-            if record.candidates:
-                line += f"  candidates {record.candidates:.1f}"
-            if record.probabilities:
-                line += "  P " + " ".join(f"{probability:.2f}" for probability in record.probabilities[:5])
-        return line
-
-
-def _speed(tokens: float) -> str:
-    """Return a speed in thousands or millions.
-
-    >>> _speed(1_234_567.0), _speed(12_345.0)
-    ('1.23M', '12k')
-    """
-    return f"{tokens / 1e6:.2f}M" if tokens >= 1e5 else f"{tokens / 1e3:.0f}k"
-
-
-class Lines(Quiet):
-    """Print one line per epoch, for logs and pipes."""
-
-    def say(self, message: str) -> None:
-        print(message, file=sys.stderr, flush=True)
-
-    def passed(self, record: PassRecord, state: State) -> None:
-        self.say(f"{self.line(record, wide=True)}  {self.seconds_left(record.epoch):.0f} s left")
 
 
 class Live(Quiet):

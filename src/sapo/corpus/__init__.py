@@ -1,7 +1,11 @@
 """Read and write corpora: files in, sentences or blocks of bytes out, and back."""
 
+from typing import TYPE_CHECKING, Any
+
 from sapo.corpus.blocks import LABEL, Block, Sentence, block_from_sentences, block_sentences
-from sapo.corpus.formats import FORMATS, format_of, read, read_blocks
+
+if TYPE_CHECKING:
+    from sapo.corpus.formats import FORMATS, format_of, read, read_blocks
 
 __all__ = [
     "FORMATS",
@@ -14,3 +18,12 @@ __all__ = [
     "read",
     "read_blocks",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the formats when they are first used: tagging sentences from Python reads no file."""
+    if name not in ("FORMATS", "format_of", "read", "read_blocks"):
+        raise AttributeError(f"module 'sapo.corpus' has no attribute {name!r}")
+    from sapo.corpus import formats
+
+    return getattr(formats, name)

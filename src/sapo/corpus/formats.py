@@ -1,31 +1,53 @@
 """Find the format of a file, with its reader and writer."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from sapo.corpus import arrow, conllu, crfsuite, jsonl, plain_text
-from sapo.corpus import columns as columns_format
 from sapo.corpus.blocks import Block, Sentence, block_sentences
 from sapo.corpus.encodings import with_encoding
-from sapo.corpus.exchange import TOOLS
-from sapo.corpus.exchange.outputs import COLLECTED, open_collected
 from sapo.corpus.files import write_file
-from sapo.corpus.tables import is_table, table_blocks
 from sapo.errors import SapoError, choice, did_you_mean
-from sapo.text import Splitter
 
-FORMATS: dict[str, Any] = {  # modules, or objects with the same functions
-    "columns": columns_format,
-    "conllu": conllu,
-    "jsonl": jsonl,
-    "text": plain_text,
-    "crfsuite": crfsuite,
-    "arrow": arrow,
-    **TOOLS,
+if TYPE_CHECKING:
+    from sapo.text import Splitter
+
+MODULES = {
+    "columns": "sapo.corpus.columns",
+    "conllu": "sapo.corpus.conllu",
+    "jsonl": "sapo.corpus.jsonl",
+    "text": "sapo.corpus.plain_text",
+    "crfsuite": "sapo.corpus.crfsuite",
+    "arrow": "sapo.corpus.arrow",
 }
+TOOLS = ("doccano", "prodigy", "label-studio", "brat", "spacy")  # see corpus/exchange/tools.py
 CUT = ("jsonl", "text", *TOOLS)  # formats with running text
+COLLECTED = ("label-studio", "brat", "spacy", "arrow")  # formats that are not lines: see corpus/exchange/outputs.py
+
+
+class _Formats(Mapping[str, Any]):
+    """The formats by name: modules, or objects with the same functions. Each is loaded when it is first used."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name in MODULES:
+            return import_module(MODULES[name])
+        from sapo.corpus.exchange import TOOLS
+
+        return TOOLS[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*MODULES, *TOOLS))
+
+    def __len__(self) -> int:
+        return len(MODULES) + len(TOOLS)
+
+    def __contains__(self, name: object) -> bool:
+        return name in MODULES or name in TOOLS
+
+
+FORMATS = _Formats()
 ENDINGS = {
     ".conllu": "conllu",
     ".conll-u": "conllu",
@@ -68,7 +90,12 @@ def _format_of_directory(path: Path) -> str:
 @contextmanager
 def open_output(path: str | Path, format: str) -> Iterator[BinaryIO]:
     """Open a stream for what a format writes. The result is a file, whole or not at all; for BRAT, a new directory."""
-    opened = open_collected(path, format) if format in COLLECTED else write_file(path)
+    if format in COLLECTED:
+        from sapo.corpus.exchange.outputs import open_collected
+
+        opened = open_collected(path, format)
+    else:
+        opened = write_file(path)
     with opened as stream:
         yield stream
 
@@ -81,14 +108,17 @@ def read_blocks(
     columns: Sequence[str] | None = None,
     labelled: bool = True,
     encoding: str | None = None,
-    splitter: Splitter | None = None,
+    splitter: "Splitter | None" = None,
 ) -> Iterator[Block]:
     """Read a corpus as bytes, in blocks of some thousand tokens. It may also be a table of Python.
 
     The arguments are those of `read`; `splitter` cuts running text into tokens, by default by usual rules.
     """
-    if not isinstance(path, str | Path) and is_table(path):
-        return table_blocks(path, label=label, columns=columns, labelled=labelled)
+    if not isinstance(path, str | Path):
+        from sapo.corpus.tables import is_table, table_blocks
+
+        if is_table(path):
+            return table_blocks(path, label=label, columns=columns, labelled=labelled)
     chosen = format_of(path, format)
     encoded = path if encoding is None else with_encoding(path, encoding)
     how: dict[str, Any] = {"label": label, "columns": columns, "labelled": labelled}

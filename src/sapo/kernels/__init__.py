@@ -1,5 +1,15 @@
 """All compiled loops: arrays in, arrays out, no strings, no classes, no printing."""
 
-from sapo.kernels._jit import compile_kernels, compiled, on_first_compile, prepare
+from sapo.kernels._jit import compile_kernels, compiled, prepare
+from sapo.kernels._progress import TRAINING, clock, compile_seconds, expect, watch_compiling
 
-__all__ = ["compile_kernels", "compiled", "on_first_compile", "prepare"]
+__all__ = [
+    "TRAINING",
+    "clock",
+    "compile_kernels",
+    "compile_seconds",
+    "compiled",
+    "expect",
+    "prepare",
+    "watch_compiling",
+]

@@ -1,4 +1,4 @@
-"""Plain functions in, compiled functions out. The only file that knows numba.
+"""Plain functions in, the same functions compiled out, when there is enough work for them.
 
 `@kernel` registers a function and leaves it as it is, so that a short run (one sentence from a shell) works
 interpreted and never imports numba. `compile_kernels` swaps every registered function for its compiled form
@@ -6,14 +6,16 @@ in all kernel modules at once. Outside this package kernels are therefore called
 (`topn.top_n(...)`), never imported by name.
 """
 
-import contextlib
-import hashlib
 import os
 import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from sapo.kernels import _progress
+
+if TYPE_CHECKING:
+    from sapo.kernels._background import Background
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,16 +28,16 @@ _registered: list[Callable[..., Any]] = []
 _inlined: set[Callable[..., Any]] = set()  # compiled into the functions that call them
 _lock = threading.RLock()
 _options: dict[str, Any] | None = None  # None: interpreted
-_directory: Path | None = None  # of the cache
+_forms: dict[Callable[..., Any], Any] = {}
+_background: "Background | None" = None
 _pairs_seen = 0
-_on_compile: Callable[[], None] | None = None
 
 
 def kernel(function: F) -> F:
     """Mark a function as a compiled loop: arrays and numbers only, no strings, classes or callbacks."""
     with _lock:
         _registered.append(function)
-        return function if _options is None else _compile(function)
+        return function if _options is None else cast(F, form_of(function))
 
 
 def inlined(function: F) -> F:
@@ -50,110 +52,87 @@ def inlined(function: F) -> F:
 def prepare(*, tokens: int = 0, pairs: int = 0) -> None:
     """Tell how much work is coming: tokens to encode, and pairs of labels to look at, in all steps together.
 
-    Once it is more than a few sentences, the kernels are compiled.
+    If it is more than a few sentences, the kernels are compiled. If it only adds up to that, as in a service, they are
+    compiled in the background, and nobody waits for it.
     """
     global _pairs_seen
-    if _options is None:
-        _pairs_seen += TOKEN * tokens + pairs
-        if _pairs_seen > INTERPRETED_PAIRS:
-            compile_kernels()
+    if _options is not None:
+        return
+    work = TOKEN * tokens + pairs
+    _pairs_seen += work
+    if work > INTERPRETED_PAIRS:
+        compile_kernels()
+    elif _pairs_seen > INTERPRETED_PAIRS:
+        compile_in_background()
 
 
 def compiled() -> bool:
     return _options is not None
 
 
-def on_first_compile(notice: Callable[[], None]) -> None:
-    """Call `notice` once if kernels must really be compiled, not merely loaded from the cache."""
-    global _on_compile
-    _on_compile = notice
-
-
 def compile_kernels(*, boundscheck: bool = False) -> None:
     """Swap all kernels for their compiled form. One way: there is no reason to go back."""
-    global _options, _directory
+    global _options
     with _lock:
         if _options is not None:
             return
-        _directory = _cache_directory(boundscheck)
-        _options = {"nogil": True, "boundscheck": boundscheck, "cache": _directory is not None}
-        swap = {function: _compile(function) for function in _registered}
-        _listen()
+        if _background is not None:
+            _background.stop()
+        _options = _make_options(boundscheck)
+        _forms.clear()
+        swap({function: form_of(function) for function in _registered})
+
+
+def compile_in_background() -> None:
+    """Swap the kernels that are called for their compiled form, as soon as it is there."""
+    global _background
+    with _lock:
+        if _options is None and _background is None:
+            from sapo.kernels._background import Background
+
+            _background = Background(tuple(_registered), swap, form_of)
+            _background.begin()
+
+
+def swap(new: dict[Callable[..., Any], Any]) -> None:
+    """Put other callables in the place of kernels, in all modules."""
+    with _lock:
         for name, module in list(sys.modules.items()):
             if name.startswith(f"{__package__}."):
                 for attribute, value in list(vars(module).items()):
-                    if callable(value) and value in swap:
-                        setattr(module, attribute, swap[value])
+                    if callable(value) and (function := getattr(value, "__wrapped__", value)) in new:
+                        setattr(module, attribute, new[function])
 
 
-def _compile(function: Callable[..., Any]) -> Any:
-    import numba
+def form_of(function: Callable[..., Any]) -> Any:
+    """Return the compiled form of a kernel, which is compiled or loaded when it is called for the first time."""
+    from sapo.kernels._compiler import compile_function
 
-    # The directory is read when a dispatcher is made; other users of numba keep theirs.
-    outer, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(_directory or "")
-    try:
-        dispatcher = numba.njit(**(_options or {}), forceinline=function in _inlined)(function)
-    finally:
-        numba.config.CACHE_DIR = outer
-    _compile_once_for_all_constants(dispatcher)
-    if _directory is not None:
-        cache = dispatcher._cache
-        cache.save_overload = _without_os_errors(cache.save_overload)
-    return dispatcher
-
-
-def _compile_once_for_all_constants(dispatcher: Any) -> None:
-    """A kernel that is called with a constant, such as 0, needs no form of its own for it: that takes twice as long."""
-    from numba.core.types.misc import unliteral
-
-    template_for = dispatcher.get_call_template
-
-    def get_call_template(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        plain = tuple(unliteral(argument) for argument in arguments)
-        return template_for(plain, {name: unliteral(argument) for name, argument in keywords.items()})
-
-    dispatcher.get_call_template = get_call_template
+    with _lock:
+        if function not in _forms:
+            options = _options or _make_options(False)
+            _forms[function] = compile_function(
+                function,
+                **options,
+                inline=function in _inlined,
+                aside=_progress.aside,
+                compiling=lambda function: _progress.compiling(function, _registered, options["directory"]),
+                part_compiled=_progress.part_compiled,
+            )
+        return _forms[function]
 
 
-def _without_os_errors(save: Callable[..., None]) -> Callable[..., None]:
-    """On a full disk the kernels are compiled anew the next time; that is no reason to fail."""
+def _make_options(boundscheck: bool) -> dict[str, Any]:
+    from sapo.kernels._cache import cache_directory
 
-    def try_to_save(*arguments: Any) -> None:
-        with contextlib.suppress(OSError):
-            save(*arguments)
-
-    return try_to_save
+    return {"boundscheck": boundscheck, "directory": cache_directory(boundscheck=boundscheck)}
 
 
-def _listen() -> None:
-    from numba.core import event
-
-    class Listener(event.Listener):  # type: ignore[misc]
-        def on_start(self, event: Any) -> None:
-            global _on_compile
-            ours = event.data["dispatcher"].py_func in _registered
-            if _on_compile is not None and ours:
-                notice, _on_compile = _on_compile, None
-                notice()
-
-        def on_end(self, event: Any) -> None:
-            pass
-
-    event.register("numba:compile", Listener())
+def _after_fork() -> None:
+    """Begin anew in a process that was forked: the thread of the background is not in it, and a lock may be held."""
+    global _lock, _background
+    _lock, _background = threading.RLock(), None
 
 
-def _cache_directory(boundscheck: bool) -> Path | None:
-    """A directory keyed by the source of all kernels: numba does not notice a changed callee."""
-    digest = hashlib.sha256(b"boundscheck" if boundscheck else b"")
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    try:
-        directory = Path(base).expanduser() / "sapo" / f"kernels-{digest.hexdigest()[:16]}"
-        directory.mkdir(parents=True, exist_ok=True)
-        probe = directory / f".writable-{os.getpid()}-{threading.get_ident()}"
-        probe.touch()
-        probe.unlink()
-    except (OSError, RuntimeError):
-        return None
-    return directory
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -48,11 +48,17 @@ def look_ahead(
     # ahead[r,p] = node[T-1-r,p] + max_y edge[T-r,p,y] + ahead[r-1,y], which is Viterbi on the sentence read backwards
     L = node.shape[1]
     stages = T if edge_to.shape[0] > 1 else 1
+    # Loops, for numba compiles an assignment of whole arrays with all that it takes to write an error message.
     backwards = np.empty((stages, L, L), np.float32)
-    backwards[0] = edge_to[0]
-    for r in range(1, stages):  # read backwards, the step into r is the one into T - r
-        backwards[r] = edge_to[T - r]
-    taken = best_scores(node[:T][::-1].copy(), backwards, T, ahead, row)
+    turned = np.empty((T, L), np.float32)
+    for r in range(T):
+        for y in range(L):
+            turned[r, y] = node[T - 1 - r, y]
+    for r in range(stages):  # read backwards, the step into r is the one into T - r
+        for p in range(L):
+            for y in range(L):
+                backwards[r, p, y] = edge_to[T - r if r > 0 else 0, p, y]
+    taken = best_scores(turned, backwards, T, ahead, row)
     top = ahead[T - 1, 0]
     for y in range(1, L):
         top = max(top, ahead[T - 1, y])

@@ -10,7 +10,7 @@ from sapo.kernels._jit import kernel
 from sapo.kernels.forward import forward_backward
 from sapo.kernels.oracle import FULLY, UNTAGGED, allows, bind, how_tagged
 from sapo.kernels.score import fill_lattice, path_score
-from sapo.kernels.short import LEARNING, all_tagged, fill_short
+from sapo.kernels.short import LEARNING, fill_short, labels_left
 from sapo.kernels.types import Doubles, Ints, LearnedRows, Longs, Parts, Rates, Samples
 from sapo.kernels.update import (
     CLOCK,
@@ -31,7 +31,7 @@ from sapo.kernels.workspace import Workspace, longest_of, make_workspace, stages
 @kernel
 def crf_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, rates: Rates, totals: Doubles) -> int:
     """w <- w + rate * (F(x, y*) - E[F(x, y)]), then regularise; return how many samples there was room for."""
-    most = parts.lists.most if all_tagged(order, samples) else 0
+    most = labels_left(order, samples, parts.lists.most)
     longest = longest_of(order, samples.offsets)
     stages = stages_of(samples.edge_row_offsets, longest)
     if len(samples.importance) > 0 or most > 0:

@@ -17,9 +17,9 @@ import numpy as np
 
 from sapo.kernels._jit import kernel
 from sapo.kernels.oracle import allows, complete
-from sapo.kernels.score import fill_lattice, path_score
+from sapo.kernels.score import path_score
 from sapo.kernels.searches import search_n
-from sapo.kernels.short import LEARNING, all_tagged, fill_short, to_labels
+from sapo.kernels.short import fill_learning, labels_left, to_labels
 from sapo.kernels.tables import hash_key
 from sapo.kernels.types import Doubles, Ints, Longs, Parts, Rivals, Samples, Search
 from sapo.kernels.update import (
@@ -55,8 +55,9 @@ def mira_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, s
     n = search.n
     longest = longest_of(order, samples.offsets)
     stages = stages_of(samples.edge_row_offsets, longest)
-    most = parts.lists.most if all_tagged(order, samples) else 0
-    work = make_workspace(longest, parts.edges.v.shape[0], stages, n, most)
+    most = parts.lists.most
+    left = labels_left(order, samples, most)
+    work = make_workspace(longest, parts.edges.v.shape[0], stages, n, left)
     node, edge, oracle, paths, dual = work.node, work.edge, work.oracle, work.paths, work.coefficients
     wanted = np.empty(n, np.float64)  # loss - margin: by how much a constraint is broken
     gram = np.empty((n, n), np.float64)
@@ -69,16 +70,13 @@ def mira_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, s
             continue
         if not has_room(samples.row_offsets[first + T] - samples.row_offsets[first], parts.nodes):
             return done
-        if most > 0:
-            fill_short(first, T, samples, weights, 1.0, LEARNING, work, totals)
-        else:
-            fill_lattice(first, T, samples, weights, 1.0, node, edge, work.edge_to)
-        found = search_n(search, T, work)
+        fill_learning(first, T, samples, weights, 1.0, left, most, work, totals)
+        found = search_n(search, search.astar, search.width, T, work)
         if found == 0:  # scores are no numbers any more; the loop will tell
             totals[LOSS] += np.nan
             return len(order)
         gold = samples.gold[first : first + T]
-        if most == 0:
+        if left == 0:
             complete(gold, samples.allowed, T, work)
         totals[CANDIDATES] += found
         totals[TOKENS] += T
@@ -89,7 +87,7 @@ def mira_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, s
         for k in range(found):
             wrong = 0
             for t in range(T):
-                if paths[k, t] != oracle[t] and (most > 0 or not allows(gold[t], paths[k, t], samples.allowed)):
+                if paths[k, t] != oracle[t] and (left > 0 or not allows(gold[t], paths[k, t], samples.allowed)):
                     wrong += 1
             wanted[k] = wrong - (oracle_score - path_score(node, edge, paths[k], T))
             hinge = max(hinge, wanted[k])
@@ -98,8 +96,8 @@ def mira_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, s
             count_updates(0, totals)
             end_sample(0.0, parts, state)
             continue
-        if most > 0:
-            to_labels(T, found, work)
+        if left > 0:
+            to_labels(T, found, most, work)
 
         room = 2 * difference_room(first, T, samples, oracle, paths, found)
         size = len(table.slots)

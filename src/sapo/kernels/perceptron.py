@@ -2,8 +2,8 @@
 
 from sapo.kernels._jit import kernel
 from sapo.kernels.oracle import complete
-from sapo.kernels.score import fill_lattice, path_score
-from sapo.kernels.short import LEARNING, all_tagged, fill_short, to_labels
+from sapo.kernels.score import path_score
+from sapo.kernels.short import fill_learning, labels_left, to_labels
 from sapo.kernels.types import Doubles, Longs, Parts, Rivals, Samples
 from sapo.kernels.update import (
     CANDIDATES,
@@ -27,8 +27,9 @@ def perceptron_samples(
     """w <- w + rate * (F(x, y*) - F(x, y)), with y the best tagging; return how many samples there was room for."""
     longest = longest_of(order, samples.offsets)
     stages = stages_of(samples.edge_row_offsets, longest)
-    most = parts.lists.most if all_tagged(order, samples) else 0
-    work = make_workspace(longest, parts.edges.v.shape[0], stages, 1, most)
+    most = parts.lists.most
+    left = labels_left(order, samples, most)
+    work = make_workspace(longest, parts.edges.v.shape[0], stages, 1, left)
     node, edge, oracle, path = work.node, work.edge, work.oracle, work.paths[0]
     work.coefficients[0] = 1.0
     rivals = Rivals(oracle, work.paths, work.coefficients, 1, 1.0)
@@ -40,20 +41,17 @@ def perceptron_samples(
             continue
         if not has_room(samples.row_offsets[first + T] - samples.row_offsets[first], parts.nodes):
             return done
-        if most > 0:
-            fill_short(first, T, samples, weights, 1.0, LEARNING, work, totals)
-        else:
-            fill_lattice(first, T, samples, weights, 1.0, node, edge, work.edge_to)
+        fill_learning(first, T, samples, weights, 1.0, left, most, work, totals)
         best_scores(node, edge, T, work.best, work.row)
         best_path(work.best, work.edge_to, T, path)
-        if most == 0:
+        if left == 0:
             complete(samples.gold[first : first + T], samples.allowed, T, work)
         totals[LOSS] += path_score(node, edge, path, T) - path_score(node, edge, oracle, T)
         totals[CANDIDATES] += 1
         totals[TOKENS] += T
         count_correct(T, oracle, path, totals)
-        if most > 0:
-            to_labels(T, 1, work)
+        if left > 0:
+            to_labels(T, 1, most, work)
         touched = update(first, T, samples, rivals, rate, parts, state[CLOCK], work)
         count_updates(touched, totals)
         end_sample(0.0, parts, state)

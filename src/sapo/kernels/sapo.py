@@ -14,9 +14,9 @@ import numpy as np
 
 from sapo.kernels._jit import inlined, kernel
 from sapo.kernels.oracle import PARTLY, UNTAGGED, allows, complete, how_tagged
-from sapo.kernels.score import fill_lattice, path_score
+from sapo.kernels.score import path_score
 from sapo.kernels.searches import search_n
-from sapo.kernels.short import LEARNING, all_tagged, fill_short, to_labels
+from sapo.kernels.short import fill_learning, labels_left, to_labels
 from sapo.kernels.types import Bools, Doubles, Ints, Longs, Parts, Rates, Rivals, Samples, Search
 from sapo.kernels.update import (
     BY_RANK,
@@ -51,8 +51,9 @@ def sapo_samples(
     """Learn from each sample in turn; return how many there were before there was no room for new weights."""
     longest = longest_of(order, samples.offsets)
     stages = stages_of(samples.edge_row_offsets, longest)
-    most = parts.lists.most if all_tagged(order, samples) else 0
-    work = make_workspace(longest, parts.edges.v.shape[0], stages, search.n, most)
+    most = parts.lists.most
+    left = labels_left(order, samples, most)
+    work = make_workspace(longest, parts.edges.v.shape[0], stages, search.n, left)
     weights = tagging_weights(parts)
     for done in range(len(order)):
         first = samples.offsets[order[done]]
@@ -62,17 +63,14 @@ def sapo_samples(
             continue
         if not has_room(samples.row_offsets[first + T] - samples.row_offsets[first], parts.nodes):
             return done
-        if most > 0:
-            fill_short(first, T, samples, weights, state[SCALE], LEARNING, work, totals)
-        else:
-            fill_lattice(first, T, samples, weights, state[SCALE], work.node, work.edge, work.edge_to)
+        fill_learning(first, T, samples, weights, state[SCALE], left, most, work, totals)
 
         touched = 0
         begin = 0
         while begin < T:
             end = end_of_piece(first, begin, T, samples.cuts)
             piece = work if end - begin == T else window(work, begin, end)
-            changed = learn_piece(first + begin, end - begin, samples, search, rates, parts, state, most, piece, totals)
+            changed = learn_piece(first + begin, end - begin, samples, search, rates, parts, state, left, piece, totals)
             if changed < 0:  # the loop will tell
                 totals[LOSS] += np.nan
                 return len(order)
@@ -107,7 +105,7 @@ def learn_piece(
     rates: Rates,
     parts: Parts,  # what belongs to two labels in a row is changed
     state: Doubles,
-    most: int,
+    left: int,  # from labels_left
     work: Workspace,  # holds the lattice of the piece; how its features change is noted here
     totals: Doubles,  # added to
 ) -> int:
@@ -123,7 +121,7 @@ def learn_piece(
         return 0
 
     # search the top-n outputs Y_n
-    found = search_n(search, T, work)
+    found = search_n(search, search.astar, search.width, T, work)
     if found == 0:
         return -1
     log_mass = normalise(work.scores, found, probability)
@@ -132,7 +130,7 @@ def learn_piece(
             totals[BY_RANK + k] += probability[k]
     totals[CANDIDATES] += found
     totals[TOKENS] += T
-    if most > 0:
+    if left > 0:
         count_correct(T, oracle, paths[0], totals)
     else:
         count_allowed(T, gold, samples.allowed, paths[0], totals)
@@ -142,11 +140,11 @@ def learn_piece(
     if tagged == PARTLY:
         found, among = leave_rivals(gold, samples.allowed, T, found, paths, work.scores, oracle)
         log_mass = normalise(work.scores, found, probability)
-    if not among and most == 0:
+    if not among and left == 0:
         complete(gold, samples.allowed, T, work)
     totals[LOSS] += log_mass - path_score(node, edge, oracle, T)
-    if most > 0:
-        to_labels(T, found, work)
+    if left > 0:
+        to_labels(T, found, parts.lists.most, work)
 
     # w <- w + rate * (F(x, y*) - sum_k P_k F(x, y_k)), in terms of v
     rivals = Rivals(oracle, paths, probability, found, 1.0)

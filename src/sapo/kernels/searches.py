@@ -1,4 +1,4 @@
-"""The searches by number, for learners that are compiled."""
+"""The searches, for learners that are compiled."""
 
 from sapo.kernels._jit import kernel
 from sapo.kernels.astar import astar_n
@@ -8,19 +8,20 @@ from sapo.kernels.types import Search
 from sapo.kernels.viterbi import best_scores
 from sapo.kernels.workspace import Workspace
 
-TOPN, ASTAR, BEAM = 0, 1, 2
-
 
 @kernel
-def search_n(search: Search, T: int, work: Workspace) -> int:
-    """Write the n best taggings of the lattice to `work.paths` and `work.scores`; return how many were found."""
+def search_n(search: Search, astar: bool | None, width: int | None, T: int, work: Workspace) -> int:
+    """Write the n best taggings of the lattice to `work.paths` and `work.scores`; return how many were found.
+
+    `astar` and `width` are those of the search: only arguments that are None keep a branch from being compiled.
+    """
     node, edge, edge_to, row = work.node, work.edge, work.edge_to, work.row
     paths, scores = work.paths, work.scores
     n, margin = search.n, search.margin
-    if search.kind == ASTAR:
+    if astar is not None:
         return astar_n(node, edge, edge_to, T, margin, paths, scores, row)
-    if search.kind == BEAM:
-        found = beam_n(node, edge, T, n, search.width, margin, paths, scores)
+    if width is not None:
+        found = beam_n(node, edge, T, n, width, margin, paths, scores)
         if found > 0:
             return found  # else all that the beam held ran into what is forbidden: search exactly
     taken = best_scores(node, edge, T, work.best, row)

@@ -9,6 +9,7 @@ infinity. While learning, the gold label is never left out.
 import numpy as np
 
 from sapo.kernels._jit import kernel
+from sapo.kernels.score import fill_lattice
 from sapo.kernels.types import Doubles, Floats, Ints, Lists, Longs, Samples, TaggingWeights
 from sapo.kernels.update import LOOKED, LOST
 from sapo.kernels.weights import score_features, score_few
@@ -19,13 +20,35 @@ SCORES, BEST, LEARNING = 0, 1, 2
 
 
 @kernel
-def all_tagged(order: Longs, samples: Samples) -> bool:
-    """Whether every token of these sentences has one gold tag: where some are open, all labels are looked at."""
+def labels_left(order: Longs, samples: Samples, most: int | None) -> int:
+    """Return how many labels a token keeps, 0 for all of them: where a gold tag is open, all labels are looked at."""
+    if most is None:
+        return 0
     for sentence in order:
         for token in range(samples.offsets[sentence], samples.offsets[sentence + 1]):
             if samples.gold[token] < 0:
-                return False
-    return True
+                return 0
+    return most
+
+
+@kernel
+def fill_learning(
+    first: int,
+    T: int,
+    samples: Samples,
+    weights: TaggingWeights,
+    scale: float,
+    left: int,  # from labels_left
+    most: int | None,  # that of the lists
+    work: Workspace,
+    totals: Doubles,
+) -> None:
+    """Score the lattice of a sentence to learn from, with few labels a token or all."""
+    if most is not None:
+        if left > 0:
+            fill_short(first, T, samples, weights, scale, LEARNING, work, totals)
+            return
+    fill_lattice(first, T, samples, weights, scale, work.node, work.edge, work.edge_to)
 
 
 @kernel
@@ -167,8 +190,10 @@ def short_edges(first: int, T: int, samples: Samples, weights: TaggingWeights, s
 
 
 @kernel
-def to_labels(T: int, found: int, work: Workspace) -> None:
-    """Turn the oracle and the paths from places in the lists into labels."""
+def to_labels(T: int, found: int, most: int | None, work: Workspace) -> None:
+    """Turn the oracle and the paths from places in the lists, if these have `most` labels, into labels."""
+    if most is None:
+        return
     for t in range(T):
         work.oracle[t] = work.lists[t, work.oracle[t]]
         for k in range(found):

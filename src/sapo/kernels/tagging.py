@@ -15,8 +15,7 @@ from sapo.kernels.workspace import make_workspace, stages_of
 @kernel
 def tag_sentences(samples: Samples, weights: TaggingWeights, tags: Ints) -> None:
     """Write the best tagging of each sentence to tags[tokens]."""
-    if weights.lists.most > 0:
-        tag_short(samples, weights, tags)
+    if tag_short(samples, weights, weights.lists.most, tags):
         return
     offsets = samples.offsets
     L = weights.edges.shape[0]
@@ -44,12 +43,17 @@ def tag_sentences(samples: Samples, weights: TaggingWeights, tags: Ints) -> None
 
 
 @kernel
-def tag_short(samples: Samples, weights: TaggingWeights, tags: Ints) -> None:
-    """The same with few labels a token. Where all that is left is forbidden, all labels are looked at."""
+def tag_short(samples: Samples, weights: TaggingWeights, most: int | None, tags: Ints) -> bool:
+    """The same with at most so many labels a token, and True; do nothing where `most` is None.
+
+    Where all that is left is forbidden, all labels are looked at.
+    """
+    if most is None:
+        return False
     offsets = samples.offsets
     L = weights.edges.shape[0]
     longest = longest_sentence(offsets)
-    work = make_workspace(longest, L, longest, 1, weights.lists.most)
+    work = make_workspace(longest, L, longest, 1, most)
     whole = make_workspace(1, 1, 1, 1, 0)
     totals = np.zeros(BY_RANK)
     for sentence in range(len(offsets) - 1):
@@ -69,3 +73,4 @@ def tag_short(samples: Samples, weights: TaggingWeights, tags: Ints) -> None:
         fill_lattice(first, T, samples, weights, 1.0, whole.node, whole.edge, whole.edge_to)
         best_scores(whole.node, whole.edge, T, whole.best, whole.row)
         best_path(whole.best, whole.edge_to, T, tags[first : first + T])
+    return True

@@ -1,4 +1,8 @@
-"""The arrays that kernels take, by dtype, and the bundles of them that learners share. Shapes stand beside each."""
+"""The arrays that kernels take, by dtype, and the bundles of them that learners share. Shapes stand beside each.
+
+A field that is None leaves out what is done with it, and that is not even compiled: numba drops a branch on
+`argument is None`. It looks at arguments only, so such a field goes to a function of its own as an argument.
+"""
 
 from typing import NamedTuple
 
@@ -43,7 +47,7 @@ class Rows(NamedTuple):
 class Lists(NamedTuple):
     """How to leave few labels a token, where there are many (see kernels/short.py)."""
 
-    most: int  # labels that are left, at most; 0: all of them
+    most: int | None  # labels that are left, at most; None: all of them
     order: Ints  # [labels] the labels by how often they occur, the most frequent first
     offsets: Longs  # [words + 1] the labels that each frequent word was seen with; no labels where it is not frequent
     labels: Shorts
@@ -122,10 +126,10 @@ class OnlineRules(NamedTuple):
 class Search(NamedTuple):
     """Which search to use, and what to ask it for."""
 
-    kind: int  # TOPN, ASTAR or BEAM of kernels/searches.py
     n: int
-    width: int  # of the beam
     margin: float  # leave out taggings that score this much less than the best one
+    astar: bool | None = None  # True: by A*
+    width: int | None = None  # of the beam: by beam search
 
 
 class Rates(NamedTuple):
@@ -133,7 +137,7 @@ class Rates(NamedTuple):
 
     rate: float
     shrink: float  # L2: rate * strength / |S|
-    owed: float  # L1: rate * strength / |S|
+    owed: float | None  # L1: rate * strength / |S|
 
 
 class Rivals(NamedTuple):

@@ -196,9 +196,7 @@ def count_updates(touched: int, totals: Doubles) -> None:
 @kernel
 def regularise(first: int, T: int, samples: Samples, rates: Rates, parts: Parts, state: Doubles) -> None:
     """w <- w - rate * strength / |S| * grad R(w): L1 where something is owed, L2 by shrinking."""
-    if rates.owed > 0.0:
-        state[PENALTY] += rates.owed
-        penalise(first, T, samples, parts, state)
+    penalise(first, T, samples, rates.owed, parts, state)
     end_sample(rates.shrink, parts, state)
 
 
@@ -225,8 +223,11 @@ def fold(parts: Parts, state: Doubles) -> None:
 
 
 @kernel
-def penalise(first: int, T: int, samples: Samples, parts: Parts, state: Doubles) -> None:
+def penalise(first: int, T: int, samples: Samples, owed: float | None, parts: Parts, state: Doubles) -> None:
     """L1 by cumulative penalty (Tsuruoka et al. 2009): bring the weights of this sentence up to date."""
+    if owed is None:
+        return
+    state[PENALTY] += owed
     clock, penalty = state[CLOCK], state[PENALTY]
     for i in range(samples.row_offsets[first], samples.row_offsets[first + T]):
         penalise_feature(samples.rows[i], parts.nodes, clock, penalty)

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, Protocol
@@ -10,6 +9,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sapo import kernels
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
 from sapo.evaluate import Scores, score
@@ -250,9 +250,9 @@ def _one_pass(
 ) -> PassRecord:
     epoch = state.epoch + 1
     weights: Learned = state.weights
-    started = time.perf_counter()
+    started = kernels.clock()
     settings = replace(settings, n=n_of_pass(corpus, settings, state))
-    choosing = time.perf_counter() - started
+    choosing = kernels.clock() - started
     done = run_pass(learner, corpus, settings, weights, epoch, groups=groups, observers=observers)
     record = make_record(done, corpus, settings, weights, groups)
     record = replace(record, seconds=record.seconds + choosing)
@@ -288,15 +288,15 @@ def run_pass(
     totals = np.zeros(update.BY_RANK + RANKS)
     done = 0
     seconds = 0.0
-    started = time.perf_counter()
+    started = kernels.clock()
     for samples in learner(weights, corpus, order, rate, settings, totals):
         if groups is not None:
             groups.shrink(weights, samples * rate * settings.strength / corpus.sentences)
-        seconds += time.perf_counter() - started
+        seconds += kernels.clock() - started
         done += samples
         for observer in observers:
             observer.samples(epoch, done, corpus.sentences)
-        started = time.perf_counter()
+        started = kernels.clock()
     weights.pay_penalties()
     return PassCounts(epoch, rate, totals, seconds)
 

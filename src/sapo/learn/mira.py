@@ -12,11 +12,10 @@ from collections.abc import Iterator
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import mira as kernel
-from sapo.kernels.types import Doubles, Longs, Parts, Search
-from sapo.learn.passes import learn_run, runs_of
+from sapo.kernels.types import Doubles, Longs, Parts
+from sapo.learn.passes import learn_run, runs_of, search_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
-from sapo.search import SEARCHES
 
 
 def mira_pass(
@@ -36,7 +35,7 @@ def mira_nbest_pass(
 def _pass(
     weights: Weights, corpus: EncodedCorpus, order: Longs, n: int, settings: Settings, totals: Doubles
 ) -> Iterator[int]:
-    search = Search(SEARCHES[settings.search], n, settings.width, math.inf)
+    search = search_of(settings, n=n, margin=math.inf)
     samples, state = corpus.samples, weights.state
 
     def learn(run: Longs, parts: Parts) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
 from sapo.kernels import update
-from sapo.kernels.types import Doubles, Longs, Parts, Rates
+from sapo.kernels.types import Doubles, Longs, Parts, Rates, Search
 from sapo.learn.rows import LearningRows
 from sapo.learn.settings import AUTO, Settings
 from sapo.learn.weights import Weights
@@ -77,13 +77,23 @@ def _learn_part(weights: Weights, corpus: EncodedCorpus, run: Longs, learn: Call
         done = learn(run, weights.parts)
 
 
+def search_of(settings: Settings, *, n: int, margin: float) -> Search:
+    """The search for the n best taggings, without those that score less than the best one by more than `margin`."""
+    return Search(
+        n,
+        margin,
+        True if settings.search == "astar" else None,
+        settings.width if settings.search == "beam" else None,
+    )
+
+
 def rates_of(rate: float, settings: Settings, sentences: int) -> Rates:
     """The rate of a pass with the regulariser's share of one sample."""
     penalty = rate * settings.strength / sentences
     return Rates(
         rate,
         penalty if settings.regulariser == "l2" else 0.0,
-        penalty if settings.regulariser == "l1" else 0.0,
+        penalty if settings.regulariser == "l1" else None,
     )
 
 

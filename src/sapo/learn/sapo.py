@@ -19,11 +19,10 @@ from collections.abc import Iterator
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import sapo as kernel
-from sapo.kernels.types import Doubles, Longs, Parts, Search
-from sapo.learn.passes import learn_run, rates_of, runs_of
+from sapo.kernels.types import Doubles, Longs, Parts
+from sapo.learn.passes import learn_run, rates_of, runs_of, search_of
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
-from sapo.search import SEARCHES
 
 
 def sapo_pass(
@@ -34,7 +33,7 @@ def sapo_pass(
     What is counted on the way is added to `totals` (see kernels/update.py).
     """
     rates = rates_of(rate, settings, corpus.sentences)
-    search = Search(SEARCHES[settings.search], settings.number, settings.width, math.log(settings.stop_ratio))
+    search = search_of(settings, n=settings.number, margin=math.log(settings.stop_ratio))
     samples, state = corpus.samples, weights.state
 
     def learn(run: Longs, parts: Parts) -> int:

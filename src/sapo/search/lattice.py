@@ -11,7 +11,7 @@ from sapo.kernels import background, score, short, update, viterbi, workspace
 from sapo.kernels.types import Floats, Ints, Lists, TaggingWeights
 from sapo.search.rows import FeatureRows
 
-ALL_LABELS = Lists(0, np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.uint16))
+ALL_LABELS = Lists(None, np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.uint16))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +165,8 @@ def _short_lattice(corpus: EncodedCorpus, sentence: int, parameters: Parameters)
     T = last - first
     rows = corpus.rows[corpus.row_offsets[first] : corpus.row_offsets[last]]
     parameters.check_knows(rows, _edge_rows(corpus, first, last))
-    few, steps = parameters.lists.most, T * parameters.lists.most**2
-    work = background.call(workspace.make_workspace, max(T, 1), parameters.labels, max(T, 1), 1, few, steps=steps)
+    few = parameters.lists.most or 0
+    work = background.call(workspace.make_workspace, max(T, 1), parameters.labels, max(T, 1), 1, few, steps=T * few**2)
     totals = np.zeros(update.BY_RANK)
     short.fill_short(first, T, corpus.samples, parameters.arrays, 1.0, short.SCORES, work, totals)
     if T:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from sapo.errors import SapoError, choice, did_you_mean
-from sapo.kernels import searches
 from sapo.search.astar import astar_top_n
 from sapo.search.beam import beam
 from sapo.search.candidates import Candidates
@@ -11,7 +10,7 @@ from sapo.search.checks import check_number
 from sapo.search.exact import top_n
 from sapo.search.lattice import Lattice
 
-SEARCHES = {"topn": searches.TOPN, "astar": searches.ASTAR, "beam": searches.BEAM}  # the numbers are for kernels
+SEARCHES = ("topn", "astar", "beam")
 
 
 def check_search(name: str, n: int) -> str:

@@ -5,23 +5,25 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from sapo.corpus import LABEL, Block, Sentence, format_of
+from sapo.corpus import LABEL, Block, Sentence
 from sapo.corpus.columns import without_label
 from sapo.corpus.labelled import read_pairs
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.strings import StringTable, label_ids
 from sapo.errors import SapoError
-from sapo.evaluate import Scores, score
 from sapo.model import Model
 from sapo.search.lattice import Lattice
 from sapo.tagger import decoding, streams
 from sapo.tagger.forced import force_block
 from sapo.tags import MISSING, refuse_missing
 from sapo.tags.belonging import have_common_label, listed
+
+if TYPE_CHECKING:
+    from sapo.evaluate import Scores
 
 R = TypeVar("R")
 Decode = Callable[[Model, EncodedCorpus], R]
@@ -40,6 +42,8 @@ def reading_of(model: Model, path: str | Path, given: dict[str, Any]) -> dict[st
     how = dict(given)
     if not isinstance(path, str | Path):  # a table, whose columns have names
         return how
+    from sapo.corpus.formats import format_of
+
     trained = model.reader
     if format_of(path, how.get("format")) == trained.get("format"):
         for key in ("label", "columns"):
@@ -65,7 +69,7 @@ def each_block(
     return streams.each_block(tagger.model, blocks, work, threads)
 
 
-def evaluate(tagger: HasModel, blocks: Iterable[Block], path: str | Path, *, strict: bool = False) -> Scores:
+def evaluate(tagger: HasModel, blocks: Iterable[Block], path: str | Path, *, strict: bool = False) -> "Scores":
     """Tag labelled blocks, and return the scores of the tags. `path` is for messages."""
     labels = list(tagger.model.outer_labels)
     golds, found, sizes = [np.empty(0, np.int32)], [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
@@ -78,10 +82,12 @@ def evaluate(tagger: HasModel, blocks: Iterable[Block], path: str | Path, *, str
         raise SapoError(f"{path}: holds no sentence")
     check_no_missing(tagger.model, labels, path)
     check_same_task(tagger.model, [labels[tag] for tag in np.unique(np.concatenate(golds)).tolist()], path)
+    from sapo.evaluate import score  # which tagging need not load
+
     return score(labels, np.concatenate(golds), np.concatenate(found), offsets, strict=strict)
 
 
-def evaluate_pairs(tagger: HasModel, data: Any, *, strict: bool = False) -> Scores:
+def evaluate_pairs(tagger: HasModel, data: Any, *, strict: bool = False) -> "Scores":
     """Tag labelled sentences from Python, and return the scores. Raise SapoError if they have another shape."""
     if not isinstance(data, Iterable) or isinstance(data, bytes | Mapping):
         raise SapoError(
@@ -99,6 +105,8 @@ def evaluate_pairs(tagger: HasModel, data: Any, *, strict: bool = False) -> Scor
     table = StringTable(labels)
     gold = table.add(golds)
     offsets = np.cumsum([0, *(len(own) for own in tags)])
+    from sapo.evaluate import score
+
     return score(table.strings(), gold, np.array(found, np.int32), offsets, strict=strict)
 
 

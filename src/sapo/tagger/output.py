@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sapo.corpus import FORMATS, Block, format_of
+from sapo.corpus import Block
 from sapo.corpus.files import show_path
+from sapo.corpus.formats import FORMATS, format_of
 from sapo.corpus.plain_text import text_blocks
 from sapo.errors import SapoError
 from sapo.model import Model

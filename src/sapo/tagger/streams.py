@@ -7,14 +7,16 @@ several threads.
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sapo import kernels
 from sapo.corpus import LABEL, Block
 from sapo.corpus.tokens import plain_sentence, sentence_block
 from sapo.encode.encoded import EncodedCorpus
 from sapo.model import Model
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -71,6 +73,8 @@ def in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iter
     >>> list(in_threads(abs, [-1, -2], 2))
     [1, 2]
     """
+    from concurrent.futures import ThreadPoolExecutor  # which tagging in one thread need not load
+
     pool = ThreadPoolExecutor(threads)
     waiting: deque[Future[R]] = deque()
     try:

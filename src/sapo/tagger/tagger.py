@@ -4,14 +4,12 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sapo.corpus import Block, read_blocks
+from sapo.corpus import Block
 from sapo.corpus.predictions import TaggedSpan, Taggings
-from sapo.corpus.tables import is_table
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
-from sapo.evaluate import Scores
 from sapo.kernels.types import Doubles, Ints
 from sapo.model import Model, load_model, save_model
 from sapo.search import Candidates, check_search
@@ -24,6 +22,9 @@ from sapo.tagger.streams import encoded_batches
 from sapo.tagger.text import Cut, TaggedText, check_text, check_words_only, cut_texts, find, tagged_texts
 from sapo.tags import Span
 from sapo.text import Splitter
+
+if TYPE_CHECKING:
+    from sapo.evaluate import Scores
 
 __all__ = ["Tagger", "Tagging"]
 
@@ -275,6 +276,8 @@ class Tagger:
 
     def read_blocks(self, path: str | Path, *, labelled: bool = False, **reading: Any) -> Iterator[Block]:
         """Read a file in blocks, in the same way as the training file unless `reading` has other options."""
+        from sapo.corpus.formats import read_blocks
+
         return read_blocks(path, labelled=labelled, splitter=self.splitter, **self.reading(path, reading))
 
     def reading(self, path: str | Path, told: dict[str, Any]) -> dict[str, Any]:
@@ -314,7 +317,7 @@ class Tagger:
         """Yield each block with its tags and the spans of every sentence, with their exact probabilities."""
         return files.each_block(self, blocks, decoding.tags_and_spans, **how)
 
-    def evaluate(self, path: Any, *, strict: bool = False, **reading: Any) -> Scores:
+    def evaluate(self, path: Any, *, strict: bool = False, **reading: Any) -> "Scores":
         """Tag labelled data, and return the scores of the tags.
 
         The data is the path of a file, a table, pairs of tokens and tags, or sentences of (word, tag) tuples. `strict`
@@ -327,6 +330,8 @@ class Tagger:
         >>> name, value > 0.8
         ('accuracy', True)
         """
+        from sapo.corpus.tables import is_table
+
         if not isinstance(path, str | Path) and not is_table(path):
             return files.evaluate_pairs(self, path, strict=strict)
         name = path if isinstance(path, str | Path) else "table"

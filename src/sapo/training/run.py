@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
+from sapo import kernels
 from sapo.corpus.labelled import Source
 from sapo.learn import Observer, PassRecord, Settings, State, Stop, learn
 from sapo.learn.loop import final_weights
@@ -38,6 +39,7 @@ def train(
     template: str | Path | None = None,
     learner: str = "sapo",
     observers: Sequence[Observer] = (),
+    verbose: bool = False,
     **options: Unpack[Options],
 ) -> Tagger:
     """Train a tagger.
@@ -47,7 +49,7 @@ def train(
     features. With `dev`, training stops when the score on it no longer improves, the best epoch is kept, and the
     probabilities are calibrated on it; evaluate the model on other sentences. `template` is a preset (chunking-best,
     pos-best, ner ...) or the path of a template file; the default is the preset that suits the columns. `observers`
-    watch the epochs.
+    watch the epochs; `verbose` prints to standard error what `sapo train` prints.
 
     The options (see `sapo.training.plan.Options`) are:
 
@@ -68,9 +70,26 @@ def train(
     ('DT', 'NN')
     """
     plan = make_plan(data, dev=dev, template=template, learner=learner, **options)
+    if verbose:
+        return _train_aloud(plan, observers)
     run = start(plan, check=lambda data: warn_of(plan, data))
     tagger = run.finish(observers).tagger
     return tagger if dev is None else calibrated_on_dev(tagger, run.data)
+
+
+def _train_aloud(plan: Plan, observers: Sequence[Observer]) -> Tagger:
+    from sapo.training.progress import Compiling, Lines
+
+    lines = Lines(plan.settings)
+    kernels.watch_compiling(Compiling())
+    try:
+        run = start(plan, told=lines.say, check=lambda data: warn_of(plan, data))
+        with lines.running(run.data.score_name if plan.dev else None, run.data.corpus.tokens):
+            outcome = run.finish([lines, *observers])
+        lines.say(f"{outcome.stop}; kept epoch {outcome.best_epoch}")
+        return outcome.tagger if plan.dev is None else calibrated_on_dev(outcome.tagger, run.data, lines.say)
+    finally:
+        kernels.watch_compiling(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +177,8 @@ def start(
     """
     say = told or (lambda message: None)
     system = find_system(plan.learner)
+    if plan.learner == "sapo":
+        kernels.expect(kernels.TRAINING)
     if data is None:
         data = encode_data(plan, keep_texts=system.reads_texts)
         corpus = data.corpus

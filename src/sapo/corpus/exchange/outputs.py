@@ -14,8 +14,6 @@ from sapo.corpus.exchange.docbin import load_spacy
 from sapo.corpus.files import write_file
 from sapo.errors import SapoError
 
-COLLECTED = ("label-studio", "brat", "spacy", "arrow")  # the formats that are not lines
-
 
 class LineSink:
     """A stream of bytes that passes on whole lines."""

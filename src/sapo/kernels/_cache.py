@@ -1,0 +1,67 @@
+"""Where compiled kernels are kept between runs, and which of these files may be used.
+
+Loading compiled code means unpickling and running it. So a directory is used only if nobody but its owner can write
+to it, and the owner is this user or root; and a file only if it is what was written. Otherwise kernels are compiled
+anew.
+"""
+
+import contextlib
+import hashlib
+import os
+import stat
+from pathlib import Path
+
+ENDING = ".nbc"
+CHECKSUM = 32  # bytes of SHA-256 in front of each file
+
+
+def cache_directory(*, boundscheck: bool) -> Path | None:
+    """Return the directory of this version of the kernels, or None if there is none that may be used.
+
+    Its name has a hash of all kernels: a kernel has a copy of those that it calls.
+    """
+    digest = hashlib.sha256(b"boundscheck" if boundscheck else b"")
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    try:
+        home = Path(base).expanduser() / "sapo"
+        directory = home / f"kernels-{digest.hexdigest()[:16]}"
+        if not directory.is_dir():
+            home.mkdir(parents=True, exist_ok=True)
+            directory.mkdir(mode=0o700, exist_ok=True)
+        return directory if is_private(home) and is_private(directory) else None
+    except (OSError, RuntimeError):
+        return None
+
+
+def is_private(directory: Path) -> bool:
+    """Return whether a directory belongs to this user or to root, and nobody else can write to it."""
+    if not hasattr(os, "getuid"):  # Windows keeps the files of users apart
+        return True
+    found = directory.stat()
+    return found.st_uid in (os.getuid(), 0) and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def read_file(path: Path) -> bytes | None:
+    """Return what `write_file` wrote, or None if it is not there or damaged; what is damaged is removed."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    if hashlib.sha256(data[CHECKSUM:]).digest() == data[:CHECKSUM]:
+        return data[CHECKSUM:]
+    with contextlib.suppress(OSError):
+        path.unlink()
+    return None
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file that appears at once and whole. If it cannot be written, the kernel is compiled again next time."""
+    beside = path.with_name(f"{path.name}.{os.urandom(8).hex()}")
+    try:
+        beside.write_bytes(hashlib.sha256(data).digest() + data)
+        beside.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            beside.unlink()

@@ -1,0 +1,134 @@
+"""How far compiling is: which kernels a run needs, which of them are done, and how long it took.
+
+A kernel that is called from Python needs all that it calls. What it turns out not to need counts as done in the end.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+Function = Callable[..., Any]
+Observer = Callable[[int, int], None]  # takes how many kernels are done, and of how many
+
+# What `sapo train` and `sapo.train` call, to know from the start how much there is to do.
+TRAINING = (
+    "tables.intern_strings",
+    "tables.rehash_strings",
+    "tables.count_keys",
+    "tables.insert_rows",
+    "features.template_keys",
+    "features.feature_rows",
+    "sapo.sapo_samples",
+    "update.fold",
+    "blocks.absolute_sum",
+    "blocks.squared_sum",
+)
+
+_lock = threading.Lock()
+_observer: Observer | None = None
+_expected: tuple[str, ...] = ()
+_needed: set[str] = set()
+_done: set[str] = set()
+_seconds = 0.0  # of compiling
+_aside = 0.0  # seconds of compiling, and of all around it
+_depth = 0  # how many threads are there, or kernels that compile others
+
+
+def watch_compiling(observer: Observer | None) -> None:
+    """Call `observer(done, total)` whenever a kernel is compiled; not when it is only loaded from the cache."""
+    global _observer
+    _observer = observer
+
+
+def expect(names: Iterable[str]) -> None:
+    """Tell which kernels this run will call, as "module.function", so that the total is right from the start."""
+    global _expected
+    _expected = tuple(names)
+
+
+def compile_seconds() -> float:
+    """Return how long this process has compiled so far."""
+    return _seconds
+
+
+def clock() -> float:
+    """Return the time in seconds, without that of compiling and loading: differences say how long work took."""
+    return time.perf_counter() - _aside
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """Take what happens in this context off the clock: loading a kernel, or compiling it and keeping it."""
+    global _aside, _depth
+    with _lock:
+        _depth += 1
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        with _lock:
+            _depth -= 1
+            if _depth == 0:
+                _aside += time.perf_counter() - started
+
+
+@contextmanager
+def compiling(function: Function, registered: Iterable[Function], directory: Path | None) -> Iterator[None]:
+    """Note that a kernel is compiled in this context with all that it calls."""
+    global _seconds
+    by_name = {name_of(other): other for other in registered}
+    with _lock:
+        mine = reached(function, by_name)
+        _needed.update(mine)
+        for name in _expected:
+            if name in by_name and not _is_cached(name, directory):
+                _needed.update(reached(by_name[name], by_name))
+    _tell()
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        with _lock:
+            _seconds += time.perf_counter() - started
+            _done.update(mine)
+        _tell()
+
+
+def part_compiled(function: Function) -> None:
+    """Note that what another kernel calls is compiled."""
+    _done.add(name_of(function))
+    _tell()
+
+
+def name_of(function: Function) -> str:
+    return f"{function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
+
+
+def reached(function: Function, by_name: dict[str, Function]) -> set[str]:
+    """Return the names of a kernel and of all that it may call."""
+    found: set[str] = set()
+    waiting = [function]
+    while waiting:
+        each = waiting.pop()
+        if name_of(each) in found:
+            continue
+        found.add(name_of(each))
+        code: CodeType = each.__code__
+        for name in code.co_names:
+            other = each.__globals__.get(name)
+            if callable(other) and hasattr(other, "__name__") and name_of(other) in by_name:
+                waiting.append(by_name[name_of(other)])
+    return found
+
+
+def _is_cached(name: str, directory: Path | None) -> bool:
+    return directory is not None and any(directory.glob(f"{name}-*"))
+
+
+def _tell() -> None:
+    if _observer is not None:
+        _observer(len(_done & _needed), len(_needed))

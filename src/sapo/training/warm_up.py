@@ -1,0 +1,72 @@
+"""Compile everything beforehand, for an image of a container or a machine without spare time.
+
+Small jobs call each kernel with the arguments that real jobs would give it. The jobs are real training and tagging, so
+this list cannot ask for something that nobody uses.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sapo import kernels
+from sapo.learn import FLAT_LEARNERS, LEARNERS
+from sapo.tagger import Tagger
+from sapo.training.run import train
+from sapo.training.update import Trainer
+
+FEW, SOME, MANY = 3, 40, 130  # labels: one matrix of weights; lists of labels; few labels a token
+EDGES = "U:%x[0,0]\nU:%x[-1,0]/%x[0,0]\nB\nB:%x[0,0]\n"
+
+
+def warm_up() -> None:
+    """Compile all kernels and keep them in the cache, so that no later run compiles.
+
+    It takes some minutes. The cache is the directory `sapo` in NUMBA_CACHE_DIR, or else in XDG_CACHE_HOME, or else in
+    ~/.cache. `kernels.watch_compiling` shows how far it is.
+    """
+    kernels.compile_kernels()
+    with tempfile.TemporaryDirectory() as directory:
+        for tagger in _taggers(Path(directory)):
+            _use(tagger, Path(directory))
+
+
+def _taggers(directory: Path) -> Iterator[Tagger]:
+    template = directory / "edges"
+    template.write_text(EDGES)
+    for labels in (FEW, SOME, MANY):
+        yield train(_file(directory, labels), dev=_file(directory, labels), epochs=2)
+    yield train(_sentences(FEW), template=template, epochs=2)
+    features = [([[f"w={word}", "bias"] for word in words], tags) for words, tags in _sentences(FEW)]
+    yield train(features, epochs=2)
+    for learner in [*LEARNERS, *FLAT_LEARNERS]:
+        train(_sentences(FEW), template="pos", learner=learner, epochs=2)
+    for search in ("astar", "beam"):
+        train(_sentences(FEW), template="pos", search=search, epochs=2)
+    train(_sentences(FEW), template="pos", regulariser="l1", epochs=2)
+
+
+def _sentences(labels: int) -> list[tuple[list[str], list[str]]]:
+    words = [f"w{number}" for number in range(labels)]
+    return [(words, [f"L{number}" for number in range(labels)]), (words[::-1], [f"L{n}" for n in range(labels)][::-1])]
+
+
+def _file(directory: Path, labels: int) -> Path:
+    path = directory / f"labels-{labels}.txt"
+    sentences = ("".join(f"{word} {tag}\n" for word, tag in zip(*pair, strict=True)) for pair in _sentences(labels))
+    path.write_text("\n".join(sentences))
+    return path
+
+
+def _use(trained: Tagger, directory: Path) -> None:
+    """Tag in all ways, as trained and as loaded, and go on learning."""
+    path = directory / "model"
+    trained.save(path)
+    words: list[Any] = ["w0", "w1", "new"] if trained.columns else [["w=w0"], ["w=w1"], ["w=new"]]
+    for tagger in (trained, Tagger.load(path)):
+        tagger.tag(words)
+        tagger.marginals(words)
+        tagger.marginal_arrays([words])
+        for search in ("topn", "astar", "beam"):
+            tagger.nbest(words, 2, search=search)
+    Trainer(trained).update([(words, list(trained.labels[:1]) * len(words))])

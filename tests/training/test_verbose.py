@@ -1,0 +1,41 @@
+"""What training prints: nothing, or what `sapo train` prints."""
+
+import sys
+
+import pytest
+
+import sapo
+from sapo.training.progress import Compiling
+
+
+def test_training_prints_only_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    data = [(["no", "rain"], ["DT", "NN"])]
+    quiet = sapo.train(data, template="pos", epochs=2)
+    assert capsys.readouterr() == ("", "")
+    loud = sapo.train(data, template="pos", epochs=2, verbose=True)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "1 sentences, 2 tokens, 2 labels" in printed.err
+    assert "pass  2/2" in printed.err
+    assert "all 2 passes done; kept pass 2" in printed.err
+    assert loud.model.parameters.rows.matrix().tolist() == quiet.model.parameters.rows.matrix().tolist()
+
+
+def test_a_log_has_one_line_about_compiling(capsys: pytest.CaptureFixture[str]) -> None:
+    show = Compiling()
+    for done in range(4):
+        show(done, 3)
+    assert capsys.readouterr().err == "sapo: compiling, once on this machine: 3 functions\n"
+
+
+def test_a_terminal_shows_how_far_it_is(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    show = Compiling()
+    show(1, 3)
+    show(3, 3)
+    first, second, cleared, after = capsys.readouterr().err.split("\r")
+    assert (first, second) == (
+        "compiling, once on this machine: 1 of 3",
+        "compiling, once on this machine: 3 of 3",
+    )
+    assert (cleared, after) == (" " * len(second), "")
