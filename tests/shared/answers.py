@@ -35,7 +35,7 @@ def answer(*args: object, input: str = "") -> Answer:
     patches = [mock.patch(name, stream) for name, stream in zip(names, streams, strict=True)]
     with warnings.catch_warnings(), mock.patch.object(sys, "argv", ["sapo", *map(str, args)]):
         warnings.simplefilter("default")
-        with patches[0], patches[1], patches[2], mock.patch.object(kernels, "on_first_compile"):
+        with patches[0], patches[1], patches[2], mock.patch.object(kernels, "watch_compiling"):
             try:
                 main()
                 code = 0
