@@ -55,8 +55,14 @@ def pack_arrays(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> 
 
 def _parts(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    text = json.dumps({"checksum": _checksum(header, whole), "header": header}, ensure_ascii=False, allow_nan=False)
-    return whole, {KEY: text}
+    return whole, {KEY: _dumped({"checksum": _checksum(header, whole), "header": header})}
+
+
+def _dumped(value: Mapping[str, Any]) -> str:
+    """Return a header as JSON. Raise ValueError for numbers and halves of characters that a file cannot have."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    text.encode()
+    return text
 
 
 def load_arrays(path: str | Path, what: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -93,6 +99,7 @@ def unpack_arrays(data: bytes | mmap.mmap, path: str | Path, what: str) -> tuple
         checksum = outer["checksum"]
         if not isinstance(header, dict):
             raise TypeError("header")
+        _dumped(header)  # what could not be saved again is not loaded
     except SapoError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
