@@ -192,11 +192,11 @@ def valid_offsets(offsets: Ints | Longs, count: int, end: int, start: int = 0) -
     )
 
 
-def within(numbers: Ints, count: int) -> bool:
+def within(numbers: Ints | Longs, count: int) -> bool:
     """Return whether all numbers are from 0 up to `count`, without it."""
     return len(numbers) == 0 or bool(numbers.min() >= 0 and numbers.max() < count)
 
 
 def bounded(numbers: np.ndarray, largest: float) -> bool:
     """Return whether all numbers are finite, and none is farther from 0 than `largest`; NaN is not."""
-    return numbers.size == 0 or bool(-largest <= numbers.min() and numbers.max() <= largest)
+    return numbers.size == 0 or (-largest <= float(numbers.min()) and float(numbers.max()) <= largest)

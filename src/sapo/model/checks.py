@@ -34,7 +34,7 @@ def check_header(header: dict[str, Any]) -> None:
         raise ValueError("shown")
     _check_bias(header.get("bias", {}), shown or labels)
     temperature = header.get("temperature", 1.0)
-    if not (_is_number(temperature) and TEMPERATURES[0] <= temperature <= TEMPERATURES[1]):
+    if not (is_number(temperature) and TEMPERATURES[0] <= temperature <= TEMPERATURES[1]):
         raise ValueError("temperature")
     _check_reader(header["reader"])
     _check_record(header["record"])
@@ -77,7 +77,7 @@ def check_weights(parameters: Parameters, kind: str) -> None:
 def _check_bias(bias: Any, labels: Sequence[str]) -> None:
     known = set(labels)
     if not isinstance(bias, dict) or not all(
-        name in known and _is_number(value) and abs(value) <= LARGEST_BIAS for name, value in bias.items()
+        name in known and is_number(value) and abs(value) <= LARGEST_BIAS for name, value in bias.items()
     ):
         raise ValueError("bias")
 
@@ -100,9 +100,9 @@ def _check_record(record: Any) -> None:
         return
     _check_settings(record["settings"])
     for key in ("sentences", "tokens", "passes", "kept_pass"):
-        if not _is_count(record[key]):
+        if not is_count(record[key]):
             raise ValueError(f"record: {key}")
-    if not _is_count(record.get("features", 0)):
+    if not is_count(record.get("features", 0)):
         raise ValueError("record: features")
     for key in ("learner", "stopped", "score_name", "template"):
         if not isinstance(record[key], str):
@@ -110,15 +110,15 @@ def _check_record(record: Any) -> None:
     if not isinstance(record.get("missing", ""), str):
         raise ValueError("record: missing")
     for entry in _listed(record, "history"):
-        if not (_is_count(entry["epoch"]) and all(_is_number(entry[key]) for key in ("objective", "w_complexity"))):
+        if not (is_count(entry["epoch"]) and all(is_number(entry[key]) for key in ("objective", "w_complexity"))):
             raise ValueError("record: history")
-        if not (all(_is_number(entry.get(key, 0.0)) for key in ("looked", "lost")) and _is_count(entry.get("n", 1))):
+        if not (all(is_number(entry.get(key, 0.0)) for key in ("looked", "lost")) and is_count(entry.get("n", 1))):
             raise ValueError("record: history")
-        if not (entry["dev"] is None or _is_number(entry["dev"])):
+        if not (entry["dev"] is None or is_number(entry["dev"])):
             raise ValueError("record: history")
     for entry in _listed(record, "continued"):
         _check_settings(entry["settings"])
-        if not all(_is_count(entry[key]) for key in ("updates", "sentences", "passes")):
+        if not all(is_count(entry[key]) for key in ("updates", "sentences", "passes")):
             raise ValueError("record: continued")
         if not isinstance(entry["stopped"], str):
             raise ValueError("record: continued")
@@ -127,7 +127,7 @@ def _check_record(record: Any) -> None:
 def _check_settings(settings: Any) -> None:
     """Settings are plain values. Whether they are good ones is checked by whoever trains with them."""
     plain = isinstance(settings, dict) and all(
-        value is None or isinstance(value, str | bool) or _is_number(value) for value in settings.values()
+        value is None or isinstance(value, str | bool) or is_number(value) for value in settings.values()
     )
     if not plain:
         raise ValueError("record: settings")
@@ -140,11 +140,13 @@ def _listed(record: dict[str, Any], key: str) -> list[dict[str, Any]]:
     return entries
 
 
-def _is_count(value: Any) -> bool:
+def is_count(value: Any) -> bool:
+    """Return whether a value of JSON is a whole number from 0 on, of a size that can be calculated with."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Return whether a value of JSON is a number that can be calculated with."""
     return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST_NUMBER < value < LARGEST_NUMBER
 
 
