@@ -39,6 +39,7 @@ class Limits:
     labels: int = 65_535  # of a model; the file format has no room for more
     template: int = 1 << 20  # of a template file
     template_line: int = 10_000
+    templates: int = 10_000  # in a file
     rules: int = 1 << 20  # of a file of rules
     rule: int = 10_000
     n: int = 100_000  # taggings of a sentence, and the width of a beam
