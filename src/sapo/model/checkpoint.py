@@ -1,6 +1,7 @@
 """Store the state of training in a file, so that a stopped run can be resumed."""
 
 import hashlib
+import warnings
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.strings import bounded
-from sapo.errors import SapoError
+from sapo.errors import FileWarning, SapoError
 from sapo.learn import Observer, PassRecord, Settings, State
 from sapo.model.arrayfile import load_arrays, save_arrays
 from sapo.model.checks import is_count, is_number
@@ -35,9 +36,10 @@ class Checkpoint(Observer):
 
     def __init__(self, path: str | Path, settings: dict[str, Any], fingerprint: str) -> None:
         self.path, self.settings, self.fingerprint = path, settings, fingerprint
+        self._told = False  # that it cannot be written
 
     def passed(self, record: PassRecord, state: State) -> None:
-        """Save the state."""
+        """Save the state. Warn, once, if it cannot be written."""
         header = {
             "format": 1,
             "fingerprint": self.fingerprint,
@@ -45,7 +47,12 @@ class Checkpoint(Observer):
             "best_epoch": state.best_epoch,
             "history": [record.as_json() for record in state.history],
         }
-        save_arrays(self.path, header, state.weights.arrays(state.best))
+        try:
+            save_arrays(self.path, header, state.weights.arrays(state.best))
+        except SapoError as error:  # the disk may have filled since the run began; the model is worth more
+            if not self._told:
+                warnings.warn(f"{error}; training goes on without it", FileWarning, stacklevel=2)
+            self._told = True
 
     def load(self, state: State) -> None:
         """Load the file into a fresh state. Raise SapoError if it is damaged, or from another run."""
