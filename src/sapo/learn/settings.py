@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, cast
 
+from sapo import limits
 from sapo.errors import SapoError
 
 AUTO: Literal["auto"] = "auto"
@@ -84,6 +85,9 @@ class Settings:
                 rule = f"a whole number, {rule}"
             number = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
             self._check(name, rule, number and low <= value <= high)
+        for name in ("n", "width"):
+            if getattr(self, name) != AUTO:
+                limits.check("n", int(getattr(self, name)), name, "taggings")
         for name in ("exact", "all_pairs"):
             self._check(name, "true or false", isinstance(getattr(self, name), bool))
         for name, choices in CHOICES.items():
