@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import sapo
 from sapo import limits
 from sapo.corpus import Sentence, block_from_sentences, read
 from sapo.corpus.files import read_chunks
@@ -151,7 +152,7 @@ def test_a_number_of_vectors_that_is_too_long_is_told(tmp_path: Path, digits: in
 
 
 @pytest.mark.parametrize(
-    "text", ["line", "line=", "line=x", "line=-1", "=3", "line=0", "lines=3", "labels=3", "line=1PB"]
+    "text", ["line", "line=", "line=x", "line=-1", "=3", "line=0", "lines=3", "labels=1M", "line=1PB"]
 )
 def test_a_limit_that_cannot_be_read_is_told(text: str) -> None:
     def use() -> None:
@@ -161,6 +162,12 @@ def test_a_limit_that_cannot_be_read_is_told(text: str) -> None:
 
     with pytest.raises(SapoError, match="limit"):
         use()
+
+
+def test_more_labels_than_any_task_has_are_told_with_the_likely_reason() -> None:
+    data = [(["a", "b"], ["X", "Y"]), (["c"], ["Z"])]
+    with limits.allow(labels=2), pytest.raises(SapoError, match=r"3 labels are more than 2; is it the right column"):
+        sapo.train(data, template="pos", epochs=1)
 
 
 def test_a_limit_is_raised_on_the_command_line(tmp_path: Path) -> None:

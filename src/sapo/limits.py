@@ -36,7 +36,7 @@ class Limits:
     tokens: int = 1_000_000  # in a sentence
     token: int = 1 << 20  # of a word, a label, or another value of a token
     columns: int = 1_000  # of a column file
-    labels: int = 65_535  # of a model; the file format has no room for more
+    labels: int = 20_000  # of training data: pairs of them take 1.6 GB
     template: int = 1 << 20  # of a template file
     template_line: int = 10_000
     templates: int = 10_000  # in a file
@@ -45,7 +45,7 @@ class Limits:
     n: int = 100_000  # taggings of a sentence, and the width of a beam
 
 
-FIXED = frozenset({"labels"})  # what cannot be raised
+MOST_LABELS = 65_535  # of a model: its file has no room for more
 DEFAULT = Limits()
 _current: ContextVar[Limits] = ContextVar("limits", default=DEFAULT)
 
@@ -78,12 +78,13 @@ def set_limits(**more: int) -> None:
 
 
 def _changed(more: dict[str, int]) -> Limits:
-    names = [field.name for field in dataclasses.fields(Limits) if field.name not in FIXED]
+    names = [field.name for field in dataclasses.fields(Limits)]
     for name, value in more.items():
         if name not in names:
             raise SapoError(f"unknown limit '{name}'{did_you_mean(name, names)}")
-        if not isinstance(value, int) or not 1 <= value <= LARGEST:
-            raise SapoError(f"limit {name} must be a whole number, at least 1, not {value}")
+        most = MOST_LABELS if name == "labels" else LARGEST
+        if not isinstance(value, int) or not 1 <= value <= most:
+            raise SapoError(f"limit {name} must be a whole number from 1 to {most:,}, not {value}")
     return dataclasses.replace(current(), **more)
 
 
@@ -114,5 +115,4 @@ def check(name: str, value: int, place: Any, what: str) -> None:
 def exceeded(name: str, value: int, place: Any, what: str) -> SapoError:
     """Return the error about a value above its limit."""
     most = getattr(current(), name)
-    way_out = "use fewer" if name in FIXED else f"if that is right, use --limit {name}={value}"
-    return SapoError(f"{place}: {value:,} {what} are more than {most:,}; {way_out}")
+    return SapoError(f"{place}: {value:,} {what} are more than {most:,}; if that is right, use --limit {name}={value}")

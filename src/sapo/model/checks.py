@@ -28,7 +28,8 @@ def check_header(header: dict[str, Any]) -> None:
     labels = header["labels"]
     if not isinstance(labels, list) or not labels or not _distinct_strings(labels):
         raise ValueError("labels")
-    limits.check("labels", len(labels), "the model", "labels")
+    if len(labels) > limits.MOST_LABELS:
+        raise ValueError("labels")
     shown = header.get("shown", [])
     if not _strings(shown) or len(shown) not in (0, len(labels)):
         raise ValueError("shown")
