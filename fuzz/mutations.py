@@ -105,7 +105,8 @@ def _change_array(arrays: dict[str, np.ndarray], rng: random.Random) -> None:
     elif kind == 1:
         arrays[name] = flat[: rng.randrange(len(flat) + 1)]
     elif kind == 2:
-        arrays[name] = array.astype(DTYPES[rng.choice(sorted(DTYPES))])
+        with np.errstate(all="ignore"):
+            arrays[name] = array.astype(DTYPES[rng.choice(sorted(DTYPES))])
     elif kind == 3 and len(flat):
         arrays[name] = np.concatenate([flat, flat[-rng.randrange(1, len(flat) + 1) :]])
     elif kind == 4:

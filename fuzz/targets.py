@@ -25,13 +25,15 @@ from sapo.render.diff import changes_text
 from sapo.render.inspection import describe_text
 from sapo.tagger.explain import explain
 from sapo.tags import Constraints, bans_of
+from sapo.training.plan import make_plan
 from sapo.training.rules import read_rules
+from sapo.training.run import start
 from sapo.training.update import Trainer
 
 GOLDEN = Path(__file__).parent.parent / "tests" / "golden"
 LABELS = ["O", "B-NP", "I-NP", "B-VP", "NN"]
 TRAINING = [(["the", "cat", "sleeps"], ["DT", "NN", "VB"]), (["a", "dog"], ["DT", "NN"])] * 2
-LEARNERS = ("sapo", "crf", "crf-lbfgs", "crf-l2sgd", "ap", "pa", "arow", "sapo-avg")
+LEARNERS = ("sapo", "sapo-avg", "crf", "crf-lbfgs", "crfsuite-l2sgd", "crfsuite-ap", "crfsuite-arow")
 RUN: dict[str, Any] = {"template": "pos", "rate": 0.1, "strength": 1.0, "tolerance": 0.0, "seed": 1}
 
 
@@ -94,7 +96,7 @@ def _golden(name: str) -> sapo.Tagger:
 
 
 def _template(data: bytes) -> None:
-    parse_templates(data.decode("utf-8", "replace"), ["word", "pos", "label"])
+    parse_templates(data.decode("utf-8", "replace"), ["word", "pos", "chunk", "label"])
     template_text(_file("template.txt", data))
 
 
@@ -127,8 +129,7 @@ def _model(data: bytes) -> None:
         _told(lambda sentence=sentence: tagger.tag(sentence, forced={0: tagger.labels[0]}))
         if len(model.labels) < 50:
             _told(lambda sentence=sentence: explain(tagger, sentence, 0))
-    if names:
-        tagger.tag_text("Mr. cat didn't pay. He left!")
+    _told(lambda: tagger.tag_text("Mr. cat didn't pay. He left!"))
     if model.encoder.linear:
         _told(lambda: _go_on(tagger, sentences))
 
@@ -150,7 +151,8 @@ def _told(use: Callable[[], object]) -> None:
 def _checkpoint(learner: str) -> Callable[[bytes], None]:
     def use(data: bytes) -> None:
         path = _file("run.state", data)
-        sapo.train(TRAINING, learner=learner, epochs=3, checkpoint=path, resume=True, **_settings(learner))
+        plan = make_plan(TRAINING, learner=learner, epochs=3, **_settings(learner))
+        start(dataclasses.replace(plan, checkpoint=path, resume=True)).finish()
 
     return use
 
@@ -159,7 +161,8 @@ def _checkpoint_seed(learner: str) -> Callable[[], list[bytes]]:
     def make() -> list[bytes]:
         path = Path(_room()) / "seed.state"
         path.unlink(missing_ok=True)
-        sapo.train(TRAINING, learner=learner, epochs=2, checkpoint=path, **_settings(learner))
+        plan = make_plan(TRAINING, learner=learner, epochs=2, **_settings(learner))
+        start(dataclasses.replace(plan, checkpoint=path)).finish()
         return [path.read_bytes()]
 
     return make

@@ -98,7 +98,8 @@ class OpenTables:
         for found, own in zip(rows, (keys, edge_keys), strict=True):
             if len(found) != len(own) or len(np.unique(found)) != len(own):  # each in one place
                 raise ValueError("feature tables")
-        return cls(layout.node_tables, keys, edge_keys, slots, offsets)
+        # copies: kernels have another compiled form for arrays that cannot be changed
+        return cls(layout.node_tables, keys.copy(), edge_keys.copy(), slots.copy(), offsets.copy())
 
 
 def _fits(layout: Layout, table: int, size: int, places: Longs, keys: Longs) -> bool:

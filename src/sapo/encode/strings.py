@@ -116,7 +116,7 @@ class StringTable:
         blob: Bytes = array_of(arrays, f"{name}.blob", np.uint8)
         offsets: Longs = array_of(arrays, f"{name}.offsets", np.int64)
         array_of(arrays, f"{name}.slots", np.int32)  # not used: made anew, they need not be trusted
-        return cls._checked(blob, offsets)
+        return cls._checked(blob, offsets.copy())
 
     def small_arrays(self) -> dict[str, np.ndarray]:
         """Return smaller arrays for a model file: the slots are made anew when they are needed."""

@@ -135,7 +135,7 @@ def _check_settings(settings: Any) -> None:
 
 
 def _listed(record: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    entries = record.get(key, [])
+    entries = record.get(key, []) if key == "continued" else record[key]
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ValueError(f"record: {key}")
     return entries
