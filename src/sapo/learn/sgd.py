@@ -23,7 +23,6 @@ from sapo.learn.passes import runs_of
 from sapo.learn.settings import Settings
 from sapo.search.lattice import Parameters
 
-SHORTEST = 1e-100  # time of a checkpoint: it is divided by
 TRIALS = 100  # of rates, at most: where none lowers the loss, there would be no end
 
 
@@ -87,7 +86,7 @@ class SgdWeights:
         for name, array in loaded.items():
             if array.dtype != np.float64 or array.shape != (passes + 1 if name == "state" else self.layout.size,):
                 raise ValueError(f"its {name} do not fit the data")
-        if not (loaded["state"][0] == 0 or loaded["state"][0] > SHORTEST):
+        if not (loaded["state"][0] == 0 or loaded["state"][0] > 1):  # 1 - 1 / time shrinks the weights
             raise ValueError("its state is damaged")
         self.x, self.best = loaded["x"], loaded["lowest"]
         self.time, *self.losses = loaded["state"].tolist()
