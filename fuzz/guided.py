@@ -30,7 +30,12 @@ def run_guided(given: argparse.Namespace) -> int:
         with tempfile.TemporaryDirectory() as corpus:
             for number, data in enumerate(TARGETS[name].seeds()):
                 Path(corpus, str(number)).write_bytes(data)
-            options = [f"-max_total_time={seconds}", f"-timeout={SLOWEST}", "-rss_limit_mb=1536", "-print_final_stats=1"]
+            options = [
+                f"-max_total_time={seconds}",
+                f"-timeout={SLOWEST}",
+                "-rss_limit_mb=1536",
+                "-print_final_stats=1",
+            ]
             options += [f"-artifact_prefix={FINDINGS}/{name}-", *([f"-seed={given.seed}"] if given.seed else [])]
             command = [sys.executable, "-m", "fuzz.guided", name, *options, corpus]
             done = subprocess.run(command, stderr=subprocess.PIPE, text=True, errors="replace")

@@ -17,7 +17,26 @@ PIECES = [
     *("'s", "n't", "。", "́", "\u202e", "\U0001f600", "a@b.c", "http://", "…", "\u2029", "\ufeff", "\ud7ff"),
 ]
 BYTES = [piece if isinstance(piece, bytes) else piece.encode() for piece in PIECES]
-NUMBERS = (0, 1, -1, 2, 7, 255, 65_535, 65_536, 2**31 - 1, 2**31, 2**53, 2**62, 2**63, 10**30, 10**400, 0.5, -2.5, 1e300)
+NUMBERS = (
+    0,
+    1,
+    -1,
+    2,
+    7,
+    255,
+    65_535,
+    65_536,
+    2**31 - 1,
+    2**31,
+    2**53,
+    2**62,
+    2**63,
+    10**30,
+    10**400,
+    0.5,
+    -2.5,
+    1e300,
+)
 VALUES: tuple[Any, ...] = (*NUMBERS, None, True, "", "x", "O", "NaN", "\x1b", [], {}, [[]], [1], {"a": 1}, ["O", "O"])
 FLOATS = (0.0, -0.0, 1.0, -1.0, 1e-45, 1e30, 3e38, 65504.0, float("nan"), float("inf"), float("-inf"))
 

@@ -178,7 +178,9 @@ def _start(name: str) -> Callable[[], list[bytes]]:
 
 SAMPLE = sample_path("train").read_bytes()[:1500]
 CONLLU = b"# text = Cats sing\n1\tCats\tcat\tNOUN\tNNS\tNumber=Plur\t2\tnsubj\t_\t_\n1-2\tx\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
-JSONL = b'{"tokens": ["New", "York"], "tags": ["B-LOC", "I-LOC"], "pos": ["A", "B"]}\n{"tokens": ["a"], "tags": ["O"]}\n'
+JSONL = (
+    b'{"tokens": ["New", "York"], "tags": ["B-LOC", "I-LOC"], "pos": ["A", "B"]}\n{"tokens": ["a"], "tags": ["O"]}\n'
+)
 SPANS = '{"text": "Ann sees Köln", "label": [[0, 3, "PER"], [9, 13, "LOC"]], "spans": []}\n'.encode()
 PRODIGY = b'{"text": "Ann sees", "tokens": [{"text": "Ann", "start": 0, "end": 3, "id": 0}], "spans": [{"start": 0, "end": 3, "label": "P"}]}\n'
 STUDIO = b'[{"data": {"text": "Ann sees"}, "annotations": [{"result": [{"type": "labels", "value": {"start": 0, "end": 3, "labels": ["P"], "text": "Ann"}}]}]}]'
