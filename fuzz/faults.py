@@ -1,8 +1,8 @@
 """Faults for all commands that write: python -m fuzz.faults --kills 20
 
 Each command is killed at a random moment, stopped by SIGTERM, given a disk that is full, a directory that is read-only,
-an input that vanishes, and a clock that jumps. Afterwards its target must be the old file or the new one, whole; nothing
-else may be left; and there may be no traceback.
+an input that vanishes, and a clock that jumps. Afterwards its target must be the old file or the new one, whole;
+nothing else may be left; and there may be no traceback.
 """
 
 import argparse
@@ -161,7 +161,7 @@ def run(names: Sequence[str], kills: int, seed: int) -> tuple[Counter[str], list
         longest = time.monotonic() - begin
         for fault, number in (("kill -9", signal.SIGKILL), ("SIGTERM", signal.SIGTERM)):
             for _ in range(kills):
-                attempt(fault, name, lambda room, name=name, n=number: killed(room, name, n, longest, rng))
+                attempt(fault, name, lambda room, name=name, n=number, long=longest: killed(room, name, n, long, rng))
         for fault, use in (("full disk", full_disk), ("read-only", read_only), ("vanished input", vanished)):
             attempt(fault, name, lambda room, name=name, use=use: use(room, name))
         attempt("clock jump", name, lambda room, name=name: clock(room, name))

@@ -1,4 +1,4 @@
-"""Inputs in, other inputs out: bytes are changed anywhere, files of arrays where it hurts, with a checksum that fits."""
+"""Inputs in, other inputs out: bytes are changed anywhere, files of arrays where it hurts, with a fitting checksum."""
 
 import copy
 import json

@@ -3,6 +3,7 @@
 A target may raise SapoError, for this is how a mistake is told. Anything else is a finding.
 """
 
+import contextlib
 import dataclasses
 import tempfile
 import warnings
@@ -142,10 +143,8 @@ def _go_on(tagger: sapo.Tagger, sentences: list[list[Any]]) -> None:
 
 
 def _told(use: Callable[[], object]) -> None:
-    try:
+    with contextlib.suppress(SapoError):
         use()
-    except SapoError:
-        pass
 
 
 def _checkpoint(learner: str) -> Callable[[bytes], None]:
@@ -182,8 +181,14 @@ JSONL = (
     b'{"tokens": ["New", "York"], "tags": ["B-LOC", "I-LOC"], "pos": ["A", "B"]}\n{"tokens": ["a"], "tags": ["O"]}\n'
 )
 SPANS = '{"text": "Ann sees Köln", "label": [[0, 3, "PER"], [9, 13, "LOC"]], "spans": []}\n'.encode()
-PRODIGY = b'{"text": "Ann sees", "tokens": [{"text": "Ann", "start": 0, "end": 3, "id": 0}], "spans": [{"start": 0, "end": 3, "label": "P"}]}\n'
-STUDIO = b'[{"data": {"text": "Ann sees"}, "annotations": [{"result": [{"type": "labels", "value": {"start": 0, "end": 3, "labels": ["P"], "text": "Ann"}}]}]}]'
+PRODIGY = (
+    b'{"text": "Ann sees", "tokens": [{"text": "Ann", "start": 0, "end": 3, "id": 0}], '
+    b'"spans": [{"start": 0, "end": 3, "label": "P"}]}\n'
+)
+STUDIO = (
+    b'[{"data": {"text": "Ann sees"}, "annotations": [{"result": [{"type": "labels", '
+    b'"value": {"start": 0, "end": 3, "labels": ["P"], "text": "Ann"}}]}]}]'
+)
 CRFSUITE = b"B-NP\tw[0]=the\tpos=DT:2.5\nI-NP\tw[0]=cat\t__EOS__\n\nO\ta\\:b=1\n"
 TEXT = "Mr. Smith didn't pay $5.50. “No!” he said… www.x.org a@b.de 東京です。\n\nNew paragraph 's n't".encode()
 RULES = b"forbid B-NP B-VP\nallow O I-*\nstart O B-*\nend * # comment\n"
