@@ -32,7 +32,7 @@ COMMANDS: dict[str, Sequence[str]] = {
     "convert": ("convert", "train.txt", "OUT.jsonl"),
     "convert-gz": ("convert", "train.txt", "OUT.txt.gz"),
     "prune": ("prune", "model.sapo", "-o", "OUT", "--below", "0.01"),
-    "split": ("split", "train.txt", "-o", "OUT"),
+    "split": ("split", "train.txt", "-o", "OUT.parts"),
 }
 ALLOWED = ("OUT", "train.txt", "model.sapo")
 OLD = b"an old file\n"
