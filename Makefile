@@ -1,4 +1,4 @@
-# make demo | test | lint | bench | paper | docs | clean
+# make demo | test | lint | fuzz | faults | bench | paper | docs | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,7 +10,7 @@ EXCHANGE ?= datasets pandas polars pyarrow spacy
 # Tests of what is compiled: run in three modes, each by one process, so that nothing is compiled twice.
 KERNEL_TESTS := tests/kernels tests/search tests/learn
 
-.PHONY: demo test lint bench paper docs clean compiled checked interpreted
+.PHONY: demo test lint fuzz faults bench paper docs clean compiled checked interpreted
 
 demo: $(VENV)/.demo
 	@$(BIN)/sapo demo
@@ -41,6 +41,18 @@ lint: $(DONE)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Hostile inputs for all readers: see fuzz/README.md. `make fuzz ENGINE=atheris` lets coverage choose them.
+SECONDS ?= 60
+ENGINE ?= own
+fuzz: $(DONE)
+	@test $(ENGINE) = own || $(BIN)/python -m pip install --quiet --disable-pip-version-check atheris
+	PYTHONPATH=. $(BIN)/python -m fuzz.run --engine $(ENGINE) --seconds $(SECONDS)
+
+# Kills, full disks and more, for all commands that write.
+KILLS ?= 20
+faults: $(DONE)
+	PYTHONPATH=. $(BIN)/python -m fuzz.faults --kills $(KILLS)
 
 bench: $(DONE)
 	@test -n "$(SAPO_DATA)" || { echo "set SAPO_DATA to the directory of the corpora"; exit 2; }

@@ -21,13 +21,14 @@ LIMITS = {
     # The aim was 25. An update meets nearly all that training meets (reading, encoding, gold tags, the loop), and also
     # what grows: the encoder, its arrays and the weights, which have a file each; and which labels belong to the model.
     "Trainer.update": (32, 0),
-    "Tagger.load": (17, 0),
+    # One file checks a model whole, and asks what tags and rules mean.
+    "Tagger.load": (19, 0),
     # The aim was 12. Eight files turn words into features (strings, templates, functions of words, values, layout,
     # tables, slots, encoder); to join them would join ideas that are used without each other.
     "Tagger.tag": (17, 0),
     # The aim was 16. The files of Tagger.tag but one, nine more that read and write a column file as a stream, and one
-    # that refuses running text.
-    "sapo tag": (26, 0),
+    # that refuses running text; and one puts the output into its place.
+    "sapo tag": (27, 0),
 }
 
 

@@ -27,9 +27,11 @@ def refused(run: Any, tmp_path: Path) -> Refused:
     def call(*args: object, **more: Any) -> str:
         before = snapshot(tmp_path)
         more.setdefault("env", {"TMPDIR": str(tmp_path / "temporary")})
+        warnings = more.pop("warnings", 0)
         done = run(*args, ends=2, cwd=tmp_path, **more)
         assert snapshot(tmp_path) == before
-        (line,) = done.stderr.splitlines()
+        *told, line = done.stderr.splitlines()
+        assert len(told) == warnings
         assert line.startswith("sapo: ")
         return line.removeprefix("sapo: ")
 
@@ -233,9 +235,24 @@ full_disk = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is 
 
 
 @full_disk
-def test_a_log_on_a_full_disk_is_refused(refused: Refused, house: Any) -> None:
-    line = refused("train", house.train, "-o", "new.sapo", "-e", 1, "-q", "--log", "/dev/full")
-    assert line.startswith("/dev/full: cannot be written (No space left on device)")
+def test_a_log_on_a_full_disk_does_not_lose_the_run(run: Any, house: Any, tmp_path: Path) -> None:
+    model = tmp_path / "new.sapo"
+    done = run("train", house.train, "-o", model, "-e", 3, "--tolerance", 0, "-q", "--log", "/dev/full")
+    why = "/dev/full: cannot be written (No space left on device); training goes on without it"
+    assert done.stderr == f"sapo: warning: {why}\n"
+    assert "100 sentences" in run("inspect", model).stdout
+
+
+def test_a_checkpoint_that_does_not_fit_on_the_disk_does_not_lose_the_run(
+    refused: Refused, run: Any, house: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "run.state").write_bytes(b"an old one")
+    line = refused(
+        *("train", house.train, "-o", "old.sapo", "-e", 3, "--tolerance", 0, "-q", "--checkpoint", "run.state"),
+        preexec_fn=small_files_only,
+        warnings=1,
+    )
+    assert line.startswith("old.sapo: cannot be written ")  # the last thing said: all passes were made
 
 
 @full_disk

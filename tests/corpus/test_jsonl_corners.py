@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sapo import limits
 from sapo.corpus import read, read_blocks
 from sapo.corpus.conversion import Source, Target, convert
 from sapo.errors import SapoError
@@ -30,13 +31,10 @@ def test_a_sentence_without_tokens_does_not_take_the_columns_from_the_others(mak
     assert next(read_blocks(path)).columns == ("word", "pos", "label")
 
 
-def test_a_line_that_is_too_long_is_told_with_its_own_number(
-    make_file: MakeFile, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_that_is_too_long_is_told_with_its_own_number(make_file: MakeFile) -> None:
     # the complete lines of the same chunk are not counted yet
-    monkeypatch.setattr("sapo.corpus.lines.LONGEST_LINE", 1000)
     path = make_file('{"tokens": [], "tags": []}\n{"tokens": ["' + "a" * 2000, "long.jsonl")
-    with pytest.raises(SapoError, match=r"long\.jsonl:2: line longer than"):
+    with limits.allow(line=1000), pytest.raises(SapoError, match=r"long\.jsonl:2: line longer than"):
         list(read(path))
 
 

@@ -3,6 +3,7 @@
 import errno
 import gzip
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -11,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+import sapo
 from sapo.corpus.files import check_writable, read_chunks, write_file
 from sapo.errors import SapoError
 
+SOURCE = str(Path(sapo.__file__).parent.parent)
 TEXT = "Zoë\tNNP\n".encode() * 100
 
 
@@ -79,11 +82,11 @@ def test_after_any_error_the_old_file_is_as_it_was_and_nothing_else_is_left(
     assert old is None or path.read_bytes() == old
 
 
-@pytest.mark.parametrize("function", ["os.fsync", "os.replace", "pathlib.Path.chmod"])
+@pytest.mark.parametrize("function", ["os.fsync", "os.replace", "os.fchmod", "os.link"])
 def test_an_error_in_the_last_steps_leaves_the_old_file_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str
 ) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     path = tmp_path / "file"
@@ -245,3 +248,56 @@ def test_a_full_disk_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("tempfile.NamedTemporaryFile", refuse)
     with pytest.raises(SapoError, match=r"model: cannot be written \(Read-only file system\)"):
         check_writable(tmp_path / "model")
+
+
+KILLED = """
+import os, signal, sys
+from sapo.corpus import replacing
+from sapo.corpus.files import write_file
+
+if sys.argv[2] == "named":
+    replacing._without_name = lambda directory: None
+with write_file(sys.argv[1]) as stream:
+    stream.write(b"half")
+    stream.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("old", [None, b"old"])
+@pytest.mark.parametrize("way", ["unnamed", "named"])
+def test_a_process_that_is_killed_leaves_nothing_or_what_the_next_one_removes(
+    tmp_path: Path, old: bytes | None, way: str
+) -> None:
+    path = tmp_path / "file[1].txt"
+    if old is not None:
+        path.write_bytes(old)
+    done = subprocess.run([sys.executable, "-c", KILLED, path, way], env={**os.environ, "PYTHONPATH": SOURCE})
+    assert done.returncode == -signal.SIGKILL
+    left = [name for name in names_in(tmp_path) if name != path.name]
+    assert len(left) == (way == "named" or not hasattr(os, "O_TMPFILE"))
+    assert (path.read_bytes() if path.exists() else None) == old
+    (tmp_path / f".{path.name}.00000000-1.00000000.part").touch()  # of another machine
+    with write_file(path) as stream:
+        stream.write(b"new")
+    assert path.read_bytes() == b"new"
+    assert names_in(tmp_path) == [f".{path.name}.00000000-1.00000000.part", path.name]
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_a_new_file_has_the_rights_that_the_user_wants(tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        for name in ("new", "new"):
+            with write_file(tmp_path / name) as stream:
+                stream.write(TEXT)
+            assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o666 & ~umask
+    finally:
+        os.umask(before)
+
+
+def test_links_that_lead_in_a_circle_are_told(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(SapoError, match=r"a: cannot be written"), write_file(tmp_path / "a"):
+        pass

@@ -112,7 +112,7 @@ def test_a_mistake_is_told_in_one_line_with_file_and_line(line: str, complaint: 
     message = str(told.value)
     assert message.startswith("template:3: ")
     assert complaint in message
-    assert line in message
+    assert line[:200] in message  # the rest of a long one is left out
     assert "\n" not in message
 
 

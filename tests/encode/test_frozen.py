@@ -1,5 +1,6 @@
 """Frozen encoders beside those that they are made of: the same features, with other rows."""
 
+import contextlib
 import itertools
 from contextlib import suppress
 from typing import Any
@@ -154,7 +155,8 @@ def test_arrays_with_a_changed_byte_are_refused_or_safe(
         read = from_frozen_arrays(encoder.header(), arrays)
     except ValueError:
         return
-    use(read, as_block(new))
+    with contextlib.suppress(SapoError):  # keys that name no value are told when the encoder should grow
+        use(read, as_block(new))
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sapo.encode.presets import LARGEST, PRESETS, template_text
+from sapo.encode.presets import PRESETS, template_text
 from sapo.encode.template import parse_templates
 from sapo.errors import SapoError
 
@@ -60,6 +60,6 @@ def test_what_is_no_template_file_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"word[0] # gr\xf6\xdfer")
     with pytest.raises(SapoError, match=r"mine\.txt: not a template file \(not UTF-8\)"):
         template_text(path)
-    path.write_bytes(b"#" * (LARGEST + 1))
-    with pytest.raises(SapoError, match=r"mine\.txt: larger than 1 MB"):
+    path.write_bytes(b"#" * ((1 << 20) + 1))
+    with pytest.raises(SapoError, match=r"mine\.txt: 1,048,577 bytes of templates are more than 1,048,576"):
         template_text(path)

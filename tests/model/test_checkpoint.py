@@ -149,3 +149,53 @@ def test_a_run_without_transitions_does_not_go_on_from_one_with_them(tmp_path: P
     template.write_text("word")
     with pytest.raises(SapoError, match="was made with other data"):
         train_on(read_data(TEXT, template=template), SETTINGS, checkpoint=tmp_path / "run.state", resume=True)
+
+
+RECORD = {"epoch": 1, "objective": 1.0, "dev": None, "w_complexity": 0.1, "rate": 0.1, "n": 3, "updates": 1}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("settings", [["n", 3]]),
+        ("settings", None),
+        ("history", 3),
+        ("history", [3]),
+        ("history", [RECORD]),
+        ("best_epoch", 99),
+        ("best_epoch", 1.5),
+        ("best_epoch", None),
+    ],
+)
+def test_a_header_of_the_wrong_kind_is_refused(saved: Path, state: State, key: str, value: Any) -> None:
+    header, arrays = load_arrays(saved, "a checkpoint")
+    save_arrays(saved.with_name("changed"), {**header, key: value}, arrays)
+    with pytest.raises(SapoError, match="not a checkpoint of sapo"):
+        load_checkpoint(saved.with_name("changed"), fresh(state), SETTINGS, "data")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("epoch", 7), ("objective", "low"), ("objective", 10**400), ("n", 2.5), ("dev", "x"), ("probabilities", 3)],
+)
+def test_a_pass_of_the_wrong_kind_is_refused(saved: Path, state: State, field: str, value: Any) -> None:
+    header, arrays = load_arrays(saved, "a checkpoint")
+    history = [{**header["history"][0], field: value}, *header["history"][1:]]
+    save_arrays(saved.with_name("changed"), {**header, "history": history}, arrays)
+    with pytest.raises(SapoError, match="not a checkpoint of sapo"):
+        load_checkpoint(saved.with_name("changed"), fresh(state), SETTINGS, "data")
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [("features", (0, 0), np.nan), ("edges", (0, 0), np.inf), ("state", 0, 0.0), ("state", 0, 2.0), ("state", 1, -1.0)],
+)
+def test_numbers_that_training_cannot_have_are_refused(
+    saved: Path, state: State, name: str, place: Any, value: float
+) -> None:
+    header, arrays = load_arrays(saved, "a checkpoint")
+    array = arrays[name].copy()
+    array[place] = value
+    save_arrays(saved.with_name("changed"), header, {**arrays, name: array})
+    with pytest.raises(SapoError, match="not a checkpoint of sapo"):
+        load_checkpoint(saved.with_name("changed"), fresh(state), SETTINGS, "data")

@@ -1,12 +1,14 @@
 """A model saved and loaded is the same model, and equal models are equal files."""
 
 import dataclasses
+import json
 import resource
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+import safetensors.numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +19,7 @@ from sapo.encode.strings import StringTable
 from sapo.encode.template import parse_templates
 from sapo.errors import SapoError
 from sapo.model import Model, load_model, model_bytes, model_from_bytes, save_model
-from sapo.model.arrayfile import load_arrays
+from sapo.model.arrayfile import load_arrays, pack_arrays
 from sapo.search.lattice import Parameters
 from sapo.tagger.tagger import Tagger
 
@@ -209,3 +211,14 @@ def test_a_file_of_an_older_sapo_without_a_temperature_has_1(model: Model, path:
 def test_a_temperature_that_is_none_is_refused(change: Callable[..., Path], value: object) -> None:
     with pytest.raises(SapoError, match=r"its parts do not fit together \(temperature\)"):
         load_model(change(temperature=value))
+
+
+def test_a_file_is_what_the_library_safetensors_would_write() -> None:
+    kinds = (np.uint8, np.uint16, np.int32, np.int64, np.float16, np.float32, np.float64)
+    arrays = {f"{name}.{np.dtype(kind).name}": np.ones((2, 3), kind) for name in ("b", "a") for kind in kinds}
+    arrays |= {"none": np.empty((0, 4), np.float32), "odd": np.arange(3, dtype=np.uint8)}
+    header = {"text": 'ü "\\\n\t\x01\x7f😀', "number": 1.5}
+    packed = pack_arrays(header, arrays)
+    length = int.from_bytes(packed[:8], "little")
+    metadata = json.loads(packed[8 : 8 + length])["__metadata__"]
+    assert packed == safetensors.numpy.save(arrays, metadata)

@@ -235,7 +235,7 @@ def test_mistakes_are_told_in_one_line(tagger: sapo.Tagger, tmp_path: Path) -> N
         (lambda: sapo.train(PAIRS, chars="cnn"), "chars: only for the neural learners"),
         (lambda: train(chars="gru"), "chars must be one of none, cnn, lstm, not gru"),
         (lambda: train(token_loss=-1), "token_loss must be a number, 0 or more, not -1"),
-        (lambda: train(batch=0), "batch must be a whole number, at least 1, not 0"),
+        (lambda: train(batch=0), "batch must be a whole number from 1 to 65,536, not 0"),
         (lambda: train("bilstm-crff"), "unknown learner 'bilstm-crff'; did you mean 'bilstm-crf'"),
         (lambda: train(vectors=tmp_path / "none"), "none: no such file"),
         (lambda: sapo.Trainer(tagger).update(PAIRS), "this model is a network: it cannot go on with new sentences"),

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import click
 
-from sapo import __version__
+from sapo import __version__, limits
 from sapo.cli.calibrate import calibrate_command
 from sapo.cli.check import check_command
 from sapo.cli.compare import compare_command
@@ -29,7 +29,7 @@ from sapo.cli.streams import prepare_streams
 from sapo.cli.tag import tag_command
 from sapo.cli.train import train_command
 from sapo.cli.warm_up import warm_up_command
-from sapo.errors import DataWarning, SapoError
+from sapo.errors import DataWarning, FileWarning, SapoError, harmless
 
 # in the order of use
 GROUPS: dict[str, tuple[click.Command, ...]] = {
@@ -75,8 +75,10 @@ class Commands(click.Group):
 
 @click.group("sapo", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="sapo %(version)s")
-def app() -> None:
+@click.option("--limit", "raised", multiple=True, metavar="NAME=VALUE", help="Raise a limit: see docs/security.md.")
+def app(raised: tuple[str, ...]) -> None:
     """Train a tagger, chunker or entity recogniser on your own data in seconds, and use it."""
+    limits.set_limits(**dict(limits.parse(text) for text in raised))
 
 
 for commands in GROUPS.values():
@@ -117,7 +119,7 @@ def run_commands(app: click.Group, name: str, obj: object = None) -> None:
         if type(error).__name__ == "NoArgsIsHelpError":
             error.show()
         else:
-            print(usage_line(error, app, sys.argv[1:]), file=sys.stderr)
+            print(harmless(usage_line(error, app, sys.argv[1:])), file=sys.stderr)
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
         _leave("interrupted", 130, at_once=True)
@@ -128,11 +130,11 @@ def run_commands(app: click.Group, name: str, obj: object = None) -> None:
 
 
 def _show_data_warnings() -> None:
-    """Print a warning about data as one line, and others as Python does."""
+    """Print a warning about data or files as one line, and others as Python does."""
     as_usual = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-        if issubclass(category, DataWarning):
+        if issubclass(category, DataWarning | FileWarning):
             print(f"sapo: warning: {message}", file=sys.stderr, flush=True)
         else:
             as_usual(message, category, *where, **more)

@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import os
 import sys
 import warnings
 from collections.abc import Mapping
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from sapo.errors import DataWarning, SapoError
+from sapo.errors import DataWarning, SapoError, harmless
 
 Files = Mapping[str, str | Path | None]
 
@@ -53,11 +54,12 @@ def refuse_same_file(inputs: Files, outputs: Files) -> None:
     """
     from sapo.corpus.files import is_special
 
-    seen = {Path(path).resolve(): what for what, path in inputs.items() if path is not None and str(path) != "-"}
+    # os.path does not fail where links lead in a circle; whoever opens the file tells it
+    seen = {os.path.realpath(path): what for what, path in inputs.items() if path is not None and str(path) != "-"}
     for what, path in outputs.items():
         if path is None or str(path) == "-" or is_special(Path(path)):
             continue
-        real = Path(path).resolve()
+        real = os.path.realpath(path)
         if real in seen:
             raise SapoError(f"{path}: cannot be {seen[real]} and {what} at once; give another name")
         seen[real] = what
@@ -70,7 +72,7 @@ def was_given(option: str) -> bool:
 
 def tell(message: str) -> None:
     """Print a message to standard error; standard output is for data."""
-    print(message, file=sys.stderr, flush=True)
+    print(harmless(message), file=sys.stderr, flush=True)
 
 
 def announce_compiling(quiet: bool = False) -> None:

@@ -5,13 +5,14 @@ Plain lines, and the base of both, are in training/progress.py.
 
 import json
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sapo.corpus.files import is_special
-from sapo.errors import SapoError
+from sapo.errors import FileWarning, harmless
 from sapo.learn import Observer, PassRecord, Settings, State
 from sapo.training.progress import Lines, Quiet
 
@@ -40,7 +41,7 @@ class Live(Quiet):
         )
 
     def say(self, message: str) -> None:
-        self.console.print(message, markup=False, soft_wrap=True)
+        self.console.print(harmless(message), markup=False, soft_wrap=True)
 
     @contextmanager
     def running(self, score_name: str | None, tokens: int) -> Iterator[None]:
@@ -63,8 +64,9 @@ class JsonLog(Observer):
 
     def __init__(self, path: Path, run: "Run") -> None:
         self.path, self.append = path, run.plan.resume
+        self.told = False  # that it cannot be written
         data = run.data
-        self.start: dict[str, Any] | None = {
+        start: dict[str, Any] = {
             "event": "start",
             "settings": run.settings.as_json(),
             "template": data.template,
@@ -74,21 +76,34 @@ class JsonLog(Observer):
             "features": data.encoder.features,
             "score": data.score_name,
         }
+        self.waiting = [start]  # to be written; a run that fails before its first pass does not change the old log
 
     def passed(self, record: PassRecord, state: State) -> None:
-        entries: list[dict[str, Any]] = [
-            {"event": "pass", **record.as_json(), "best_pass": state.best_epoch or record.epoch}
-        ]
-        # a run that fails before its first pass does not change the old log
-        mode = "a" if self.append or self.start is None or is_special(self.path) else "w"
-        if self.start is not None:
-            entries.insert(0, self.start)
-            self.start = None
+        self.waiting.append({"event": "pass", **record.as_json(), "best_pass": state.best_epoch or record.epoch})
         try:
-            with self.path.open(mode, encoding="utf-8") as stream:
-                stream.writelines(json.dumps(entry) + "\n" for entry in entries)
-        except OSError as error:
-            raise SapoError(f"{self.path}: cannot be written ({error.strerror})") from None
+            self._write("".join(json.dumps(entry) + "\n" for entry in self.waiting).encode())
+        except OSError as error:  # the disk may have filled since the run began; the model is worth more
+            if not self.told:
+                why = error.strerror or error
+                warnings.warn(
+                    f"{self.path}: cannot be written ({why}); training goes on without it", FileWarning, stacklevel=2
+                )
+            self.told = True
+        else:
+            self.waiting, self.append = [], True
+
+    def _write(self, lines: bytes) -> None:
+        """Write whole lines or nothing."""
+        special = is_special(self.path)
+        with self.path.open("ab" if self.append or special else "wb", buffering=0) as stream:
+            size = 0 if special else stream.seek(0, 2)
+            try:
+                while lines:
+                    lines = lines[stream.write(lines) or 0 :]
+            except OSError:
+                if not special:
+                    stream.truncate(size)
+                raise
 
 
 def make_progress(settings: Settings, *, quiet: bool) -> Quiet:

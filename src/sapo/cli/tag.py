@@ -22,8 +22,6 @@ from sapo.errors import SapoError
 if TYPE_CHECKING:
     from sapo.tagger.output import Output
 
-MOST = 10_000_000  # taggings of a sentence: their search takes 50 bytes for each
-
 
 @click.command("tag")
 @click.argument("model")
@@ -128,10 +126,11 @@ def _check(asked: "Output") -> None:
 
 def _check_numbers(nbest: int | None, width: int, threads: int, **_: Any) -> None:
     """Raise SapoError if a number is out of its range."""
+    from sapo import limits
     from sapo.learn.settings import LARGEST, MOST_THREADS
 
     for name, number, most in (
-        ("nbest", nbest, MOST),
+        ("nbest", nbest, limits.current().n),
         ("width", width, LARGEST),
         ("threads", threads, MOST_THREADS),
     ):

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sapo.cli.options import tell
+from sapo.errors import harmless
 from sapo.learn import PassRecord, State
 from sapo.pipeline import Watcher
 
@@ -32,7 +33,7 @@ class Live(Watcher):
 
     def say(self, message: str) -> None:
         self.bar.update(self.task, visible=False)
-        self.bar.console.print(message, markup=False, soft_wrap=True)
+        self.bar.console.print(harmless(message), markup=False, soft_wrap=True)
 
     def training(self, what: str) -> None:
         self.what = what

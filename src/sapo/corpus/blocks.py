@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from sapo import limits
 from sapo.corpus.origins import Origin
 from sapo.errors import SapoError
 from sapo.kernels.types import Bools, Bytes, Ints, Longs
@@ -27,6 +28,18 @@ class Block:
     offsets: Longs  # [sentences + 1] into the tokens
     origin: Origin | None = None  # the file it was read from; None for sentences of Python
     features: tuple[Sequence[Any], ...] | None = None  # [sentences] ready-made features of each token, if it has them
+
+    def __post_init__(self) -> None:
+        """Raise SapoError if a sentence or a token is above its limit."""
+        if not len(self.starts):
+            return
+        lengths, sizes = np.diff(self.offsets), self.ends - self.starts
+        longest, largest = int(lengths.max()), int(sizes.max(initial=0))
+        if longest > limits.current().tokens:
+            limits.check("tokens", longest, self.place_of_sentence(int(lengths.argmax())), "tokens in a sentence")
+        if largest > limits.current().token:
+            place = self.place_of(int(sizes.argmax()) // sizes.shape[1])
+            limits.check("token", largest, place, "bytes in a token")
 
     def column(self, name: str) -> tuple[Bytes, Ints, Ints]:
         """Return a column as bytes with the start and end of each field."""

@@ -14,17 +14,18 @@ from typing import Any
 
 import numpy as np
 
+from sapo import limits
 from sapo.corpus.attributes import Attributes, escaped
 from sapo.corpus.blocks import LABEL, Block, Sentence, block_from_sentences
 from sapo.corpus.fields import check_tag
 from sapo.corpus.files import check_utf8, show_path
 from sapo.corpus.lines import read_lines
 from sapo.corpus.predictions import TaggedSpan, Taggings, span_notes, tag_notes, with_notes
+from sapo.corpus.scanner import no_sentence_end
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Ints, Longs
 
 SENTENCES = 500  # in a block
-LONGEST_SENTENCE = 1 << 28  # bytes without an empty line: surely not what was meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,8 @@ def _batches(path: str | Path, name: str) -> Iterator[tuple[int, list[bytes]]]:
         lines.append(line)
         filled = bool(line.strip())
         size = size + len(line) if filled else 0
-        if size > LONGEST_SENTENCE:
-            raise SapoError(f"{name}:{number}: no empty line in {size >> 20} MB; sentences end with one")
+        if size > limits.current().sentence:
+            raise no_sentence_end(f"{name}:{number}", size)
         sentences += inside and not filled
         inside = filled
         if sentences == SENTENCES:

@@ -1,9 +1,7 @@
 """Read files in chunks of bytes, and write them whole or not at all. '-' is standard input or output."""
 
 import gzip
-import io
 import os
-import secrets
 import stat
 import sys
 import tempfile
@@ -12,9 +10,11 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
 
 from sapo.corpus.encodings import EncodedPath, looks_like, transcoded
+from sapo.corpus.replacing import real_path, replace_file, told
+from sapo.corpus.unpacking import Unpacked, gunzipped
 from sapo.errors import SapoError
 
 CHUNK = 1 << 20
@@ -54,15 +54,15 @@ def read_chunks(path: str | Path, size: int = CHUNK) -> Iterator[bytes]:
         if str(path) == "-":
             if sys.stdin is None:
                 raise SapoError(f"{name}: cannot be read (it is closed)")
-            yield from _text(_chunks(sys.stdin.buffer, size), encoding, name)
+            yield from _text(_chunks(sys.stdin.buffer, size, name), encoding, name)
         else:
             with Path(path).open("rb") as stream:
                 whole = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
                 if whole and stream.peek(4).startswith(ZIP_MAGIC):
                     with _unzipped(stream, name) as member:
-                        yield from _text(_chunks(member, size, whole=True), encoding, name)
+                        yield from _text(_chunks(member, size, name, whole=True), encoding, name)
                 else:
-                    yield from _text(_chunks(stream, size, whole=whole), encoding, name)
+                    yield from _text(_chunks(stream, size, name, whole=whole), encoding, name)
     except FileNotFoundError:
         raise SapoError(f"{name}: no such file") from None
     except IsADirectoryError:
@@ -75,11 +75,10 @@ def read_chunks(path: str | Path, size: int = CHUNK) -> Iterator[bytes]:
         raise SapoError(f"{name}: cannot be read ({error.strerror or error})") from None
 
 
-def _chunks(stream: IO[bytes], size: int, *, whole: bool = False) -> Iterator[bytes]:
+def _chunks(stream: Any, size: int, name: str, *, whole: bool = False) -> Iterator[bytes]:
     """Yield full chunks of a whole file, or whatever a pipe or terminal has just now."""
-    buffered = cast(io.BufferedReader, stream)
-    zipped = buffered.peek(2)[:2] == GZIP_MAGIC if hasattr(buffered, "peek") else False
-    source = cast(io.BufferedReader, gzip.GzipFile(fileobj=buffered)) if zipped else buffered
+    zipped = stream.peek(2)[:2] == GZIP_MAGIC if hasattr(stream, "peek") else False
+    source = gunzipped(stream, name) if zipped else stream
     read = source.read if whole else source.read1
     while chunk := read(size):
         yield chunk
@@ -92,7 +91,7 @@ def _text(chunks: Iterator[bytes], encoding: str | None, name: str) -> Iterator[
 
 
 @contextmanager
-def _unzipped(stream: IO[bytes], name: str) -> Iterator[IO[bytes]]:
+def _unzipped(stream: IO[bytes], name: str) -> Iterator[Unpacked]:
     """Open the only file of a zip archive."""
     with zipfile.ZipFile(stream) as archive:
         members = [member for member in archive.infolist() if not member.is_dir()]
@@ -102,7 +101,7 @@ def _unzipped(stream: IO[bytes], name: str) -> Iterator[IO[bytes]]:
             )
         try:
             with archive.open(members[0]) as member:
-                yield member
+                yield Unpacked(member, name, packed=members[0].compress_size)
         except (RuntimeError, NotImplementedError) as error:  # a password, or a rare compression
             raise SapoError(f"{name}: this zip archive cannot be unpacked ({error}); unpack it with unzip") from None
 
@@ -188,15 +187,15 @@ def write_file(path: str | Path) -> Iterator[BinaryIO]:
     """
     target = Path(path)
     if str(path) == "-":
-        with _told(Path("standard output")):
+        with told(Path("standard output")):
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
     elif (number := stream_number(target)) is not None:
         sys.stdout.flush()  # what was printed before comes first
-        with _told(target), os.fdopen(os.dup(number), "wb") as stream:
+        with told(target), os.fdopen(os.dup(number), "wb") as stream:
             yield stream
     elif is_special(target):
-        with _told(target), target.open("wb") as stream:
+        with told(target), target.open("wb") as stream:
             yield stream
     elif target.suffix.lower() == ".zip":
         raise SapoError(f"{target}: zip archives are read, but not written; give a name that ends in .gz")
@@ -207,26 +206,6 @@ def write_file(path: str | Path) -> Iterator[BinaryIO]:
                     yield cast(BinaryIO, zipped)
             else:
                 yield raw
-
-
-@contextmanager
-def replace_file(target: Path) -> Iterator[Path]:
-    """Give a path beside the target to write to; it replaces the target at the end, or is removed on any error."""
-    real = target.resolve()  # through links: the file behind them is meant
-    part = real.with_name(f".{real.name}.{secrets.token_hex(4)}.part")
-    with _told(target):
-        part.touch(exist_ok=False)
-    mode = (real if real.exists() else part).stat().st_mode & 0o777
-    try:
-        with _told(target):
-            yield part
-            with part.open("rb+") as written:
-                os.fsync(written.fileno())
-            part.chmod(mode)
-            part.replace(real)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
 
 
 def stream_number(path: str | Path) -> int | None:
@@ -259,17 +238,6 @@ def check_writable(path: str | Path) -> None:
         raise SapoError(f"{target}: cannot be written, there is no directory {target.parent}")
     if is_special(target):
         return
-    with _told(target), tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}."):
+    real_path(target)
+    with told(target), tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}."):
         pass
-
-
-@contextmanager
-def _told(target: Path) -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise SapoError(
-            f"{target}: cannot be written ({error.strerror or error}); what was there before is unchanged"
-        ) from error

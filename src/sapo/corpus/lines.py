@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from sapo import limits
 from sapo.corpus.files import read_chunks, show_path
 from sapo.corpus.scanner import BOM
 from sapo.errors import SapoError
-
-LONGEST_LINE = 1 << 26
 
 
 def read_lines(path: str | Path, advice: str = "write one sentence a line") -> Iterator[tuple[int, bytes]]:
@@ -28,8 +27,14 @@ def read_lines(path: str | Path, advice: str = "write one sentence a line") -> I
             yield number, line.removeprefix(BOM) if number == 1 else line
         pieces.append(rest)
         size += len(rest)
-        if size > LONGEST_LINE:
-            raise SapoError(f"{name}:{number + 1}: line longer than {LONGEST_LINE >> 20} MB; {advice}")
+        if size > limits.current().line:
+            raise too_long(f"{name}:{number + 1}", size, advice)
     if size:
         last = b"".join(pieces)
         yield number + 1, last.removeprefix(BOM) if number == 0 else last
+
+
+def too_long(place: str, size: int, advice: str) -> SapoError:
+    """Return the error about a line above its limit."""
+    most = limits.current().line
+    return SapoError(f"{place}: line longer than {most:,} bytes; {advice}, or use --limit line={2 * size}")

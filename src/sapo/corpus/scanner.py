@@ -8,14 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from sapo import kernels
+from sapo import kernels, limits
 from sapo.corpus.files import check_utf8, read_chunks, show_path
 from sapo.errors import SapoError
 from sapo.kernels import scan
 from sapo.kernels.types import Bytes, Ints, Longs
 
 BOM = b"\xef\xbb\xbf"
-LONGEST_SENTENCE = 1 << 28  # bytes without an empty line: surely not what was meant
 # A field of CRFsuite's attribute files such as w[0]=the or pos[-1]|pos[0]=DT|NN, and its name.
 ATTRIBUTE = re.compile(r"([A-Za-z_][\w\[\]|+*.,/-]*)=.")
 LOOKED_AT = 20  # lines, to recognise such a file
@@ -84,17 +83,26 @@ def scan_file(path: str | Path, layout: Layout | None = None, *, hint: str = "")
             if layout is None:
                 if final:
                     return
+                if len(rest) > limits.current().sentence:
+                    raise SapoError(f"{name}:{first_line}: no token in {len(rest) >> 20} MB; is this a column file?")
                 enough = 2 * len(rest)
                 continue
+            limits.check("columns", layout.columns, name, "columns")
         scanned, used, lines = _scan(rest, layout, final, name, first_line, hint)
         if used:
             yield scanned
-        elif len(rest) > LONGEST_SENTENCE:
-            raise SapoError(f"{name}:{first_line}: no empty line in {len(rest) >> 20} MB; sentences end with one")
+        elif len(rest) > limits.current().sentence:
+            raise no_sentence_end(f"{name}:{first_line}", len(rest))
         enough = 0 if used else 2 * len(rest)
         pieces = [rest[used:]]
         waiting = len(pieces[0])
         first_line += lines
+
+
+def no_sentence_end(place: str, size: int) -> SapoError:
+    """Return the error about a sentence above its limit."""
+    way_out = f"sentences end with one (or use --limit sentence={2 * size})"
+    return SapoError(f"{place}: no empty line in {size / (1 << 20):.0f} MB; {way_out}")
 
 
 def _empty_line(new: bytes) -> tuple[bool, bytes]:

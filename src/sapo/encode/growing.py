@@ -14,7 +14,7 @@ from sapo.encode.building import table_keys
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder, fields_of
 from sapo.encode.growable import Growable
-from sapo.encode.layout import Layout, view_values
+from sapo.encode.layout import Layout, damaged, view_values
 from sapo.encode.open_tables import Features, OpenTables, make_tables, rekey
 from sapo.encode.strings import StringTable
 from sapo.encode.view_values import ViewValues
@@ -66,6 +66,7 @@ class GrowingEncoder(TemplateEncoder):
         views = tuple(view.values() for view in self._views)
         super().__init__(encoder.templates, columns, views, encoder.tables)
         self.layout = encoder.layout  # as the keys are; the other encoder may have spare bits too
+        self._check_keys()
         self._lay_out([len(view.table) for view in views])
 
     def grow(self, block: Block, gold: Ints) -> EncodedCorpus:
@@ -97,6 +98,13 @@ class GrowingEncoder(TemplateEncoder):
 
     def arrays(self) -> dict[str, np.ndarray]:
         return self.frozen().arrays()
+
+    def _check_keys(self) -> None:
+        """Raise SapoError if a feature names a value that there is not: a new string would get its weight."""
+        for keys, groups in ((self.keys, self.groups()), (self.edge_keys, self.edge_groups())):
+            for table in np.unique(groups).tolist():
+                if not self.layout.knows(table, keys[groups == table]):
+                    raise damaged()
 
     def _new_words(self, block: Block, name: str) -> list[str]:
         """Return the unknown words of a column, in the order in which they would be added."""

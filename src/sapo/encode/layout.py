@@ -89,6 +89,18 @@ class Layout:
         view = self.number[atoms[0].view]
         return 1 << self.view_bits[view] if self.roomy else self.reserved + len(self.views[view].table)
 
+    def knows(self, table: int, keys: Longs) -> bool:
+        """Return whether all keys of a table are joined from values that the views have."""
+        rest = keys
+        for atom in reversed(self.tables[table].atoms):
+            view = self.number[atom.view]
+            bits = self.view_bits[view]
+            values = rest & ((1 << bits) - 1)
+            if not (len(values) == 0 or 0 < values.min() <= values.max() < self.reserved + len(self.views[view].table)):
+                return False
+            rest = rest >> bits
+        return not rest.any()
+
     def feature_name(self, table: int, key: int) -> str:
         """Return a feature as people read it; raise SapoError if its key cannot be right."""
         template = self.tables[table]

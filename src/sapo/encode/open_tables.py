@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sapo.encode.layout import Layout
-from sapo.encode.strings import array_of, power_of_two, valid_offsets, valid_slots, within
+from sapo.encode.layout import Layout, damaged
+from sapo.encode.strings import array_of, power_of_two, valid_offsets, within
 from sapo.kernels import tables
 from sapo.kernels.features import Frozen, Tables
 from sapo.kernels.types import Ints, Longs
@@ -86,18 +86,36 @@ class OpenTables:
             edge_keys = array_of(arrays, "edge_feature.keys", np.int64)
         if (edge_keys < 0).any():
             raise ValueError("edge features")
+        rows = [np.empty(0, np.int64), np.empty(0, np.int64)]  # of features, of edge features
         for number, (a, b) in enumerate(itertools.pairwise(offsets.tolist())):
-            size = layout.direct_size(number)
-            known = len(keys) if number < layout.node_tables else len(edge_keys)
-            if size is not None and not (b - a == size and within(slots[a:b], known + 1)):
-                raise ValueError("direct feature table")
-            if size is None and not valid_slots(slots[a:b], known):
+            edges = number >= layout.node_tables
+            places = np.flatnonzero(slots[a:b])
+            mine = slots[a:b][places].astype(np.int64) - 1
+            own = edge_keys if edges else keys
+            if not within(mine, len(own)) or not _fits(layout, number, b - a, places, own[mine]):
                 raise ValueError("feature table")
-        return cls(layout.node_tables, keys, edge_keys, slots, offsets)
+            rows[edges] = np.concatenate([rows[edges], mine])
+        for found, own in zip(rows, (keys, edge_keys), strict=True):
+            if len(found) != len(own) or len(np.unique(found)) != len(own):  # each in one place
+                raise ValueError("feature tables")
+        # copies: kernels have another compiled form for arrays that cannot be changed
+        return cls(layout.node_tables, keys.copy(), edge_keys.copy(), slots.copy(), offsets.copy())
+
+
+def _fits(layout: Layout, table: int, size: int, places: Longs, keys: Longs) -> bool:
+    """Return whether a table has the right size, and its keys are in the right places and name known values."""
+    direct = layout.direct_size(table)
+    if direct is not None:
+        return size == direct and bool((keys == places).all())
+    half_full = size == power_of_two(size) and 2 * len(places) <= size
+    return half_full and layout.knows(table, keys)
 
 
 def make_tables(layout: Layout, nodes: Features, edges: Features, room: Sequence[int] | None = None) -> OpenTables:
-    """Return the tables of all features; `room` is for how many more features each hashed table has slots."""
+    """Return the tables of all features; `room` is for how many more features each hashed table has slots.
+
+    Raises SapoError if a key is not of its table, or two features have the same: a model file may say anything.
+    """
     kinds = [nodes if table < layout.node_tables else edges for table in range(len(layout.tables))]
     rows_of = [np.flatnonzero(owner == table).astype(np.int32) for table, (_, owner) in enumerate(kinds)]
     direct = [layout.direct_size(table) for table in range(len(rows_of))]
@@ -108,10 +126,14 @@ def make_tables(layout: Layout, nodes: Features, edges: Features, room: Sequence
     for table, rows in enumerate(rows_of):
         keys = kinds[table][0]
         base, end = offsets[table : table + 2].tolist()
+        if not within(keys[rows], end - base if direct[table] is not None else 1 << layout.key_bits(table)):
+            raise damaged()
         if direct[table] is not None:
             slots[base + keys[rows]] = rows + 1
         else:
             tables.insert_rows(rows, keys, slots, base, end - base - 1)
+        if np.count_nonzero(slots[base:end]) != len(rows):
+            raise damaged()
     return OpenTables(layout.node_tables, nodes[0], edges[0], slots, offsets)
 
 

@@ -115,10 +115,8 @@ class StringTable:
         """Take the arrays of a file as they are; raise ValueError or KeyError if they do not fit together."""
         blob: Bytes = array_of(arrays, f"{name}.blob", np.uint8)
         offsets: Longs = array_of(arrays, f"{name}.offsets", np.int64)
-        slots: Ints = array_of(arrays, f"{name}.slots", np.int32)
-        if not valid_slots(slots, len(offsets) - 1):
-            raise ValueError("string table")
-        return cls._checked(blob, offsets, slots)
+        array_of(arrays, f"{name}.slots", np.int32)  # not used: made anew, they need not be trusted
+        return cls._checked(blob, offsets.copy())
 
     def small_arrays(self) -> dict[str, np.ndarray]:
         """Return smaller arrays for a model file: the slots are made anew when they are needed."""
@@ -133,10 +131,10 @@ class StringTable:
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
         if offsets[-1] != len(blob):
             raise ValueError("string table")
-        return cls._checked(blob, offsets, None)
+        return cls._checked(blob, offsets)
 
     @classmethod
-    def _checked(cls, blob: Bytes, offsets: Longs, slots: Ints | None) -> "StringTable":
+    def _checked(cls, blob: Bytes, offsets: Longs) -> "StringTable":
         if not (
             valid_offsets(offsets, len(offsets) - 1, len(blob))
             and not (blob[offsets[:-1][offsets[:-1] < len(blob)]] & 0xC0 == 0x80).any()  # inside of a character
@@ -144,7 +142,7 @@ class StringTable:
             raise ValueError("string table")
         blob.tobytes().decode("utf-8", "surrogatepass")
         table = cls.__new__(cls)
-        table._blob, table._offsets, table._slots_if_made = blob, offsets, slots
+        table._blob, table._offsets, table._slots_if_made = blob, offsets, None
         table._count = len(offsets) - 1
         return table
 
@@ -194,18 +192,11 @@ def valid_offsets(offsets: Ints | Longs, count: int, end: int, start: int = 0) -
     )
 
 
-def valid_slots(slots: Ints, count: int) -> bool:
-    """Return whether a look-up in these slots ends, and stays inside."""
-    size = len(slots)
-    return bool(
-        size >= 1
-        and size & (size - 1) == 0
-        and slots.min() >= 0
-        and slots.max() <= count
-        and np.count_nonzero(slots) < size
-    )
-
-
-def within(numbers: Ints, count: int) -> bool:
+def within(numbers: Ints | Longs, count: int) -> bool:
     """Return whether all numbers are from 0 up to `count`, without it."""
     return len(numbers) == 0 or bool(numbers.min() >= 0 and numbers.max() < count)
+
+
+def bounded(numbers: np.ndarray, largest: float) -> bool:
+    """Return whether all numbers are finite, and none is farther from 0 than `largest`; NaN is not."""
+    return numbers.size == 0 or (-largest <= float(numbers.min()) and float(numbers.max()) <= largest)

@@ -19,12 +19,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sapo import limits
 from sapo.encode.words import WORD_FUNCTIONS
 from sapo.errors import SapoError, did_you_mean
 
 FARTHEST = 50  # positions an atom may look away from the current token
 LONGEST = 100  # letters of a prefix, suffix or substring
 DEEPEST = 10  # functions in each other
+SHOWN = 200  # characters of a line in a message
 LABEL = "label"
 
 
@@ -112,6 +114,9 @@ def parse_templates(text: str, columns: Sequence[str], source: str = "template")
     >>> parse_templates("word[-1] & word\\nlabel[-1]", ["word", "pos", "label"]).templates[0].atoms[0].offset
     -1
     """
+    limits.check("template", len(text), source, "characters of templates")
+    for number, line in enumerate(text.splitlines(), 1):
+        limits.check("template_line", len(line), f"{source}:{number}", "characters in a line")
     if re.search(r"^[^#\n]*%x\s*\[", text, re.MULTILINE):
         return _parse_crfpp(text, columns, source)
     templates: list[Template] = []
@@ -130,11 +135,17 @@ def parse_templates(text: str, columns: Sequence[str], source: str = "template")
     return _checked(templates, transitions, text, source, columns)
 
 
+def _short(line: str) -> str:
+    """Return a line for a message."""
+    return line if len(line) <= SHOWN else line[:SHOWN] + "..."
+
+
 def _checked(
     templates: list[Template], transitions: bool, text: str, source: str, columns: Sequence[str]
 ) -> TemplateSet:
     if not templates:
         raise SapoError(f"{source}: holds no template; write one a line, such as word[-1] & word[0]")
+    limits.check("templates", len(templates), source, "templates")
     distinct = sorted(dict.fromkeys(templates), key=lambda template: template.edge)
     return TemplateSet(tuple(distinct), transitions, text, tuple(columns))
 
@@ -142,6 +153,7 @@ def _checked(
 class _Line:
     """A recursive-descent parser of one line."""
 
+    _end = re.compile(r"\s*\Z")
     _token = re.compile(r"\s*(?:([A-Za-z_]\w*)|([+-]?\d+)|([\[\](),&]))", re.ASCII)
 
     def __init__(self, line: str, place: str, columns: Sequence[str]) -> None:
@@ -150,18 +162,20 @@ class _Line:
         self.advance()
 
     def advance(self) -> None:
-        if not self.line[self.at :].strip():
+        if self._end.match(self.line, self.at):
             self.kind, self.value = "end", "the end"
             return
         match = self._token.match(self.line, self.at)
         if match is None:
-            raise self.error(f"unexpected {self.line[self.at :].strip()[0]!r}")
+            raise self.error(f"unexpected {self.line[self.at :].lstrip()[0]!r}")
         self.at = match.end()
         self.kind = ("name", "number", "mark")[(match.lastindex or 1) - 1]
         self.value = match.group(match.lastindex or 1)
 
     def error(self, what: str) -> SapoError:
-        return SapoError(f"{self.place}: {what} in '{self.line}'; write for example suffix(word[-1], 3) & pos[0]")
+        return SapoError(
+            f"{self.place}: {what} in '{_short(self.line)}'; write for example suffix(word[-1], 3) & pos[0]"
+        )
 
     def take(self, mark: str) -> None:
         if self.value != mark or self.kind != "mark":
@@ -219,7 +233,7 @@ class _Line:
             self.advance()
             offset = self.number(-FARTHEST, FARTHEST)
             self.take("]")
-        return Atom(View(_column(name, self.columns, f"{self.place}: '{self.line}'")), offset)
+        return Atom(View(_column(name, self.columns, f"{self.place}: '{_short(self.line)}'")), offset)
 
     def call(self, name: str) -> Atom:
         self.depth += 1
@@ -257,15 +271,19 @@ def _parse_crfpp(text: str, columns: Sequence[str], source: str) -> TemplateSet:
         macros = _MACRO.findall(line)
         literal = _MACRO.sub("", line)
         if line[0] not in "UB" or "%x" in literal:
-            raise SapoError(f"{source}:{number}: expected U..:%x[row,column] or B in '{line}'")
+            raise SapoError(f"{source}:{number}: expected U..:%x[row,column] or B in '{_short(line)}'")
         if line[0] == "B" and not macros:
             transitions = True
             continue
         atoms = []
         for row, column in macros:
             if abs(int(row)) > FARTHEST:
-                raise SapoError(f"{source}:{number}: row {row} is not between -{FARTHEST} and {FARTHEST} in '{line}'")
-            atoms.append(Atom(View(_column(f"c{int(column)}", columns, f"{source}:{number}: '{line}'")), int(row)))
+                raise SapoError(
+                    f"{source}:{number}: row {row} is not between -{FARTHEST} and {FARTHEST} in '{_short(line)}'"
+                )
+            atoms.append(
+                Atom(View(_column(f"c{int(column)}", columns, f"{source}:{number}: '{_short(line)}'")), int(row))
+            )
         templates.append(Template(tuple(atoms), bag=literal, edge=line[0] == "B"))
     return _checked(templates, transitions, text, source, columns)
 

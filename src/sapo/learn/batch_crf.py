@@ -92,11 +92,14 @@ class BatchWeights:
         own, size = self.minimiser, self.layout.size
         loaded = {name: np.array(array) for name, array in arrays.items()}
         for name, array in loaded.items():
-            if array.dtype != np.float64 or (name != "values" and array.shape[-1] != size):
+            shape = {"values": (passes + 2,), "steps": (len(array), size), "changes": (len(array), size)}
+            if array.dtype != np.float64 or array.shape != shape.get(name, (size,)):
                 raise ValueError(f"its {name} do not fit the data")
         own.x, own.gradient = loaded["x"], loaded["gradient"]
         own.steps, own.changes = list(loaded["steps"]), list(loaded["changes"])
-        if len(loaded["values"]) != passes + 2 or len(own.steps) != len(own.changes):
+        if len(own.steps) != len(own.changes) or not all(
+            vectors.dot(step, change) > 0 for step, change in zip(own.steps, own.changes, strict=True)
+        ):
             raise ValueError("its parts do not fit together")
         own.smooth, *self.values = loaded["values"].tolist()
         self._judge(moved=True)

@@ -56,7 +56,11 @@ class LineSearch:
             self._falling = False
         tilt = promised if self._falling and not enough and value <= self._best.value else 0.0
         best, other = (self._tilted(trial, -tilt) for trial in (self._best, self._other))
-        best, other, step = self._choose(best, other, self._tilted(Trial(step, value, slope), -tilt))
+        now = self._tilted(Trial(step, value, slope), -tilt)
+        try:
+            best, other, step = self._choose(best, other, now)
+        except ArithmeticError:  # two trials at the same place, or absurd values of a checkpoint
+            step = best.step + (now.step - best.step) / 2
         self._best, self._other = self._tilted(best, tilt), self._tilted(other, tilt)
         self.step = self._narrowed(step)
         return False

@@ -107,6 +107,8 @@ class OnlineWeights:
         for name, array in loaded.items():
             if array.dtype != np.float64 or array.shape != (2 if name == "state" else self.layout.size,):
                 raise ValueError(f"its {name} do not fit the data")
+        if not loaded["state"][0] >= 1:
+            raise ValueError("its state is damaged")
         self.x, self.beside = loaded["x"], loaded["beside"]
         self.clock, self.still = float(loaded["state"][0]), bool(loaded["state"][1])
         return loaded.get("best")

@@ -86,6 +86,8 @@ class SgdWeights:
         for name, array in loaded.items():
             if array.dtype != np.float64 or array.shape != (passes + 1 if name == "state" else self.layout.size,):
                 raise ValueError(f"its {name} do not fit the data")
+        if not (loaded["state"][0] == 0 or loaded["state"][0] > 1):  # 1 - 1 / time shrinks the weights
+            raise ValueError("its state is damaged")
         self.x, self.best = loaded["x"], loaded["lowest"]
         self.time, *self.losses = loaded["state"].tolist()
         return loaded.get("best")

@@ -226,6 +226,8 @@ class Weights:
             self.prepare(averaged=True, l1=False)
         for name in OTHERS:
             setattr(self, name, _like(arrays[name], getattr(self, name), name))
+        if not (0 < self.scale <= 1 and (self.state >= 0).all()):
+            raise ValueError("its state is damaged")
         if self.rows.listed:
             self._load_rows(arrays)
         else:
@@ -265,8 +267,8 @@ class Weights:
             or (head < -dense).any()
             or (ends[head > 0] > used).any()
             or (loaded["labels"] >= own.count).any()
-            or room[kernel.LIMIT] > len(loaded["v"])
-            or room[kernel.DENSE_LIMIT] > len(loaded["dense"])
+            or not 0 <= room[kernel.LIMIT] <= len(loaded["v"])
+            or not 0 <= room[kernel.DENSE_LIMIT] <= len(loaded["dense"])
             or (room[kernel.DENSE_FROM :] != own.room[kernel.DENSE_FROM :]).any()
             or any(len(loaded[name]) != len(loaded["v"]) * (len(getattr(own, name)) > 0) for name in beside)
             or any(
@@ -305,6 +307,6 @@ def _like(array: NDArray[Any], mine: NDArray[Any], name: str) -> NDArray[Any]:
 
 def _check_entries(counts: Any, labels: Any, values: Any, rows: LearningRows) -> None:
     kinds = (counts.dtype, labels.dtype, values.dtype) == (np.int32, np.uint16, np.float32)
-    fit = kinds and len(counts) == rows.features and (counts >= 0).all() and counts.sum() == len(labels) == len(values)
-    if not fit or (labels >= rows.count).any():
+    fit = kinds and counts.shape == (rows.features,) and labels.shape == values.shape == (int(counts.sum()),)
+    if not fit or not 0 <= counts.min() <= counts.max() <= rows.count or (labels >= rows.count).any():
         raise ValueError("its best weights do not fit the data")

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import safetensors
-import safetensors.numpy
 
-from sapo.corpus.files import is_special, replace_file, write_file
+from sapo.corpus.files import is_special, write_file
+from sapo.corpus.replacing import replace_file
 from sapo.errors import SapoError
 
 KEY = "sapo"  # a single key, since the order of several is not fixed, and equal runs must give equal files
@@ -27,36 +26,51 @@ DTYPES = {
     "F32": np.float32,
     "F64": np.float64,
 }
+NAMES = {np.dtype(kind): name for name, kind in DTYPES.items()}
+ORDER = [np.dtype(DTYPES[name]) for name in ("I64", "F64", "F32", "I32", "F16", "U16", "U8")]  # as safetensors does
 
 
 def save_arrays(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """Write a file, first beside its target and then moved into place, so that it is never half-written.
-
-    Raises SapoError if it cannot be written.
-    """
+    """Write a file whole or not at all: see corpus/replacing.py. Raises SapoError if it cannot be written."""
+    parts = _parts(header, arrays)
     target = Path(path)
     if is_special(target):
         with write_file(target) as stream:
-            stream.write(pack_arrays(header, arrays))
+            stream.writelines(parts)
         return
-    whole, metadata = _parts(header, arrays)
-    with replace_file(target) as part:
-        try:
-            safetensors.numpy.save_file(whole, part, metadata=metadata)
-        except safetensors.SafetensorError as error:
-            raise SapoError(f"{target}: cannot be written ({error}); what was there before is unchanged") from None
+    with replace_file(target) as part, part.open("wb") as stream:
+        stream.writelines(parts)
 
 
 def pack_arrays(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
     """Return the bytes that `save_arrays` writes."""
-    whole, metadata = _parts(header, arrays)
-    return safetensors.numpy.save(whole, metadata=metadata)
+    return b"".join(_parts(header, arrays))
 
 
-def _parts(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+def _parts(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> list[bytes | memoryview]:
+    """Return what a file consists of, in order: as the library safetensors writes it, but without copying arrays.
+
+    The library would also write a file of its own beside the target, which stays if the process is killed.
+    """
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    text = json.dumps({"checksum": _checksum(header, whole), "header": header}, ensure_ascii=False, allow_nan=False)
-    return whole, {KEY: text}
+    order = sorted(whole, key=lambda name: (ORDER.index(whole[name].dtype), name))
+    table: dict[str, Any] = {"__metadata__": {KEY: _dumped({"checksum": _checksum(header, whole), "header": header})}}
+    at = 0
+    for name in order:
+        array = whole[name]
+        offsets = [at, at + array.nbytes]
+        table[name] = {"dtype": NAMES[array.dtype], "shape": list(array.shape), "data_offsets": offsets}
+        at = offsets[1]
+    text = json.dumps(table, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return [len(text).to_bytes(8, "little"), text, *(whole[name].reshape(-1).data.cast("B") for name in order)]
+
+
+def _dumped(value: Mapping[str, Any]) -> str:
+    """Return a header as JSON. Raise ValueError for numbers and halves of characters that a file cannot have."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    text.encode()
+    return text
 
 
 def load_arrays(path: str | Path, what: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -93,6 +107,7 @@ def unpack_arrays(data: bytes | mmap.mmap, path: str | Path, what: str) -> tuple
         checksum = outer["checksum"]
         if not isinstance(header, dict):
             raise TypeError("header")
+        _dumped(header)  # what could not be saved again is not loaded
     except SapoError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):

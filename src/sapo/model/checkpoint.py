@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import warnings
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +11,14 @@ from typing import Any
 import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
-from sapo.errors import SapoError
+from sapo.encode.strings import bounded
+from sapo.errors import FileWarning, SapoError
 from sapo.learn import Observer, PassRecord, Settings, State
 from sapo.model.arrayfile import load_arrays, save_arrays
+from sapo.model.checks import is_count, is_number
 
 WHAT = "a checkpoint of sapo"
+LARGEST = 1e300
 FREE_TO_CHANGE = {"epochs", "patience", "tolerance"}  # a resumed run may stop earlier or later
 
 
@@ -33,9 +37,10 @@ class Checkpoint(Observer):
 
     def __init__(self, path: str | Path, settings: dict[str, Any], fingerprint: str) -> None:
         self.path, self.settings, self.fingerprint = path, settings, fingerprint
+        self._told = False  # that it cannot be written
 
     def passed(self, record: PassRecord, state: State) -> None:
-        """Save the state."""
+        """Save the state. Warn, once, if it cannot be written."""
         header = {
             "format": 1,
             "fingerprint": self.fingerprint,
@@ -43,23 +48,36 @@ class Checkpoint(Observer):
             "best_epoch": state.best_epoch,
             "history": [record.as_json() for record in state.history],
         }
-        save_arrays(self.path, header, state.weights.arrays(state.best))
+        try:
+            save_arrays(self.path, header, state.weights.arrays(state.best))
+        except SapoError as error:  # the disk may have filled since the run began; the model is worth more
+            if not self._told:
+                warnings.warn(f"{error}; training goes on without it", FileWarning, stacklevel=2)
+            self._told = True
 
     def load(self, state: State) -> None:
         """Load the file into a fresh state. Raise SapoError if it is damaged, or from another run."""
         header, arrays = load_arrays(self.path, WHAT)
         try:
             self._check_same_run(header)
-            state.history = [PassRecord(**record) for record in header["history"]]
+            history = [pass_record(record, number) for number, record in enumerate(header["history"], 1)]
+            if not is_count(header["best_epoch"]) or header["best_epoch"] > len(history):
+                raise ValueError("its best pass was never made")
+            for name, array in arrays.items():
+                if array.dtype.kind == "f" and not bounded(array, LARGEST):
+                    raise ValueError(f"its {name} are no finite numbers")
+            state.history = history
             state.best = state.weights.load(arrays, state.epoch)
-            state.best_epoch = int(header["best_epoch"])
+            state.best_epoch = header["best_epoch"]
         except SapoError:
             raise
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
             raise SapoError(f"{self.path}: not {WHAT}: {error}") from None
 
     def _check_same_run(self, header: dict[str, Any]) -> None:
-        then, now = dict(header["settings"]), self.settings
+        then, now = header["settings"], self.settings
+        if not isinstance(then, dict):
+            raise ValueError("it has no settings")
         if header["fingerprint"] != self.fingerprint:
             raise SapoError(
                 f"{self.path}: was made with other data, templates or learner; leave --resume out to begin anew"
@@ -68,6 +86,19 @@ class Checkpoint(Observer):
         if changed:
             listed = ", ".join(f"{key} {then.get(key)} (now {now[key]})" for key in changed)
             raise SapoError(f"{self.path}: was made with {listed}; give the same settings, or leave --resume out")
+
+
+def pass_record(stored: Any, number: int) -> PassRecord:
+    """Return the record of a pass as a checkpoint has it. Raise ValueError, KeyError or TypeError if it is none."""
+    record = PassRecord(**stored)
+    counts = all(is_count(value) for value in (record.epoch, record.n, record.updates))
+    optional = (record.dev, record.looked, record.lost)
+    numbers = [record.objective, record.w_complexity, record.rate, record.updated, record.candidates, record.accuracy]
+    numbers += [record.seconds, record.tokens_per_second, *record.probabilities]
+    fits = counts and all(is_number(value) for value in numbers + [one for one in optional if one is not None])
+    if not fits or record.epoch != number or not isinstance(record.probabilities, list):
+        raise ValueError(f"its pass {number} is damaged")
+    return record
 
 
 def saved_choice(path: str | Path, settings: Settings, names: Collection[str]) -> Settings:
@@ -79,8 +110,13 @@ def saved_choice(path: str | Path, settings: Settings, names: Collection[str]) -
     saved = header.get("settings")
     if not isinstance(saved, dict):
         raise SapoError(f"{path}: not {WHAT}: it has no settings")
-    chosen: dict[str, Any] = {name: math.inf if saved[name] is None else saved[name] for name in names if name in saved}
-    return replace(settings, **chosen)
+    try:
+        chosen: dict[str, Any] = {
+            name: math.inf if saved[name] is None else saved[name] for name in names if name in saved
+        }
+        return replace(settings, **chosen)
+    except (TypeError, ValueError) as error:
+        raise SapoError(f"{path}: not {WHAT}: {error}") from None
 
 
 def fingerprint(corpus: EncodedCorpus, dev: EncodedCorpus | None, names: list[str]) -> str:

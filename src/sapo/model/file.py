@@ -4,8 +4,6 @@ Format 2 keeps what is not zero (see weight_arrays.py), and features that have a
 format 1, with a matrix of all weights, are still read.
 """
 
-import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from sapo.encode.ready import FeatureEncoder
 from sapo.encode.strings import StringTable
 from sapo.errors import SapoError
 from sapo.model.arrayfile import load_arrays, pack_arrays, save_arrays, unpack_arrays
+from sapo.model.checks import check_constraints, check_header, check_weights
 from sapo.model.model import Model
 from sapo.model.weight_arrays import encoder_arrays, first_parameters, small_model, weight_arrays, weights_of
 from sapo.neural.options import need_torch
@@ -90,27 +89,23 @@ def _model(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarra
     if header.get("kind") == NEURAL:
         need_torch()
     try:
-        labels = tuple(header["labels"])
-        if not isinstance(header["labels"], list) or not _distinct_strings(labels):
-            raise ValueError("labels")
-        _check_reader(header["reader"])
-        _check_record(header["record"])
-        if not labels:
-            raise ValueError("labels")
+        check_header(header)
+        labels, shown = tuple(header["labels"]), tuple(header.get("shown", []))
         if version == 1:
             encoder = _encoder_class(header["kind"]).from_arrays(header["encoder"], arrays)
             parameters = first_parameters(arrays, encoder, len(labels))
         else:
             encoder = _encoder(header["kind"], header["encoder"], arrays)
             parameters = weights_of(arrays, encoder, len(labels))
+        check_weights(parameters, encoder.kind)
         constraints = Constraints.from_json(header["constraints"]) if "constraints" in header else Constraints()
-        shown = _shown(header.get("shown", []), labels)
-        bias = _bias(header.get("bias", {}), shown or labels)
+        check_constraints(constraints, labels, shown)
+        bias = {name: float(value) for name, value in header.get("bias", {}).items()}
         reader, record = dict(header["reader"]), dict(header["record"])
-        temperature = _temperature(header.get("temperature", 1.0))
+        temperature = float(header.get("temperature", 1.0))
         rules = Rules.from_json(header["text"]) if "text" in header else Rules()
         return Model(labels, encoder, parameters, reader, record, temperature, constraints, shown, bias, rules)
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, SapoError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
         raise SapoError(f"{path}: not {WHAT}: its parts do not fit together ({error})") from None
 
 
@@ -129,55 +124,3 @@ def _encoder_class(kind: str) -> Any:
 
         return NeuralEncoder
     return ENCODERS[kind]
-
-
-def _temperature(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-        raise ValueError("temperature")
-    return float(value)
-
-
-def _distinct_strings(values: Any) -> bool:
-    return all(isinstance(value, str) for value in values) and len(set(values)) == len(values)
-
-
-def _shown(shown: Any, labels: Sequence[str]) -> tuple[str, ...]:
-    if not isinstance(shown, list) or not all(isinstance(name, str) for name in shown):
-        raise ValueError("shown")
-    if len(shown) not in (0, len(labels)):
-        raise ValueError("shown")
-    return tuple(shown)
-
-
-def _bias(bias: Any, labels: Sequence[str]) -> dict[str, float]:
-    if not isinstance(bias, dict) or not all(name in labels and math.isfinite(value) for name, value in bias.items()):
-        raise ValueError("bias")
-    return bias
-
-
-def _check_reader(reader: dict[str, Any]) -> None:
-    columns = reader.get("columns")
-    if columns is not None and not (isinstance(columns, list) and _distinct_strings(columns)):
-        raise ValueError("reader")
-    if not all(reader.get(key) is None or isinstance(reader[key], str) for key in ("format", "label")):
-        raise ValueError("reader")
-
-
-def _check_record(record: dict[str, Any]) -> None:
-    """A model made by hand has none; that of a training run is shown by `sapo inspect`."""
-    if not record:
-        return
-    dict(record["settings"])
-    for key in ("sentences", "tokens", "passes", "kept_pass"):
-        if not isinstance(record[key], int):
-            raise ValueError("record")
-    for key in ("learner", "stopped", "score_name", "template"):
-        if not isinstance(record[key], str):
-            raise ValueError("record")
-    for entry in record["history"]:
-        if not all(isinstance(entry[key], int | float) for key in ("epoch", "objective", "w_complexity")):
-            raise ValueError("record")
-        if not all(isinstance(entry.get(key, 0.0), int | float) for key in ("looked", "lost")):
-            raise ValueError("record")
-        if not (entry["dev"] is None or isinstance(entry["dev"], float)):
-            raise ValueError("record")

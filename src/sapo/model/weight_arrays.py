@@ -114,7 +114,10 @@ def weights_of(arrays: Arrays, encoder: Encoder, labels: int) -> Parameters:
 
 
 def first_parameters(arrays: Arrays, encoder: Encoder, labels: int) -> Parameters:
-    """Return the weights of a file of format 1, which has all of them."""
+    """Return the weights of a file of format 1, which has all of them.
+
+    They are copied: kernels have one compiled form for arrays that may be changed, and another for those of a file.
+    """
     pairs, pair_weights = Pairs.none(), np.empty((0, 1), np.float32)
     if encoder.edge_features:
         offsets = array_of(arrays, "pair.offsets", np.int64)
@@ -152,7 +155,7 @@ def _pairs(arrays: Arrays, offsets: Longs, edge_features: int, labels: int) -> t
         raise ValueError("pair.offsets")
     if len(codes) and not 0 <= codes.min() <= codes.max() < labels * labels:
         raise ValueError("pair.codes")
-    return Pairs(offsets, codes), _floats(arrays, "pair.weights", len(codes), 1)
+    return Pairs(offsets.copy(), codes.copy()), _floats(arrays, "pair.weights", len(codes), 1)
 
 
 def _lists(arrays: Arrays, labels: int) -> Lists:
@@ -173,4 +176,4 @@ def _lists(arrays: Arrays, labels: int) -> Lists:
 def _floats(arrays: Arrays, name: str, *shape: int) -> Floats:
     if arrays[name].dtype != np.float32 or arrays[name].shape != shape:
         raise ValueError(name)
-    return arrays[name]
+    return arrays[name].copy()

@@ -14,6 +14,7 @@ import torch
 
 from sapo.corpus import Block
 from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.strings import bounded
 from sapo.errors import SapoError
 from sapo.kernels.types import Floats, Ints
 from sapo.neural.batches import batches_of, make_batch
@@ -25,6 +26,7 @@ from sapo.search.lattice import Parameters
 
 SENTENCES = 64  # number of sentences that are scored at once
 PREFIX = "network."
+LARGEST = 1e30  # weight
 
 
 class NeuralEncoder:
@@ -133,7 +135,7 @@ class NeuralEncoder:
         vocabulary = Vocabulary.from_arrays(header["vocabulary"], arrays)
         options = NeuralOptions(**header["options"])
         labels = header["labels"]
-        if not (isinstance(labels, int) and labels > 0):
+        if not (isinstance(labels, int) and 0 < labels <= len(arrays[PREFIX + "linear.bias"])):
             raise ValueError("labels")
         with torch.device("meta"):  # memory is allocated only when all arrays are known to fit
             network = make_network(vocabulary, options, labels, header["learner"])
@@ -182,11 +184,11 @@ def state_arrays(network: Network, prefix: str) -> dict[str, np.ndarray]:
 
 
 def check_state(network: Network, arrays: Mapping[str, np.ndarray], prefix: str) -> None:
-    """Raise ValueError or KeyError if the arrays do not fit the network."""
+    """Raise ValueError or KeyError if the arrays do not fit the network, or are no finite numbers."""
     for name, value in network.state_dict().items():
         array = arrays[prefix + name]
-        if array.shape != tuple(value.shape) or array.dtype != np.float32:
-            raise ValueError(name)
+        if array.shape != tuple(value.shape) or array.dtype != np.float32 or not bounded(array, LARGEST):
+            raise ValueError(prefix + name)
 
 
 def load_state(network: Network, arrays: Mapping[str, np.ndarray], prefix: str) -> None:

@@ -19,6 +19,8 @@ LAYERS = {
 TOKEN_LOSS = {"sapo": 0.1, "perceptron": 0.1}  # layers that add a token loss to their own: see network.py
 CHARS = ("none", "cnn", "lstm")
 RATE = 0.002  # Adam's rate, if none is given
+WIDEST = 1 << 16  # of each layer and vector, and sentences in a step
+DEEPEST = 100  # LSTMs on top of each other
 BATCH = 32  # sentences in a step, if there is enough data,
 STEPS = 50  # that is, if a pass then has this many steps; with fewer, small data is not learned in 20 passes or so
 
@@ -72,7 +74,8 @@ class NeuralOptions:
     def __post_init__(self) -> None:
         for name in ("word_size", "column_size", "char_size", "feature_size", "hidden", "depth", "batch"):
             if name != "batch" or self.batch is not None:
-                self._settle(name, Integral, int, "a whole number, at least 1", lambda value: value >= 1)
+                most = DEEPEST if name == "depth" else WIDEST
+                self._settle(name, Integral, int, f"a whole number from 1 to {most:,}", range(1, most + 1).__contains__)
         for name in ("dropout", "word_dropout"):
             self._settle(name, Real, float, "a number from 0 up to, but not, 1", lambda value: 0 <= value < 1)
         if self.token_loss is not None:

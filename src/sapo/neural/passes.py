@@ -73,9 +73,10 @@ class Adam:
                 if not any(name in arrays for name in names.values()):
                     continue  # it had no gradient yet
                 moments = {key: arrays[names[key]] for key in ("exp_avg", "exp_avg_sq")}
-                if any(array.shape != tuple(parameter.shape) for array in moments.values()):
+                step = float(arrays[names["step"]].reshape(1)[0])
+                fits = all(array.shape == tuple(parameter.shape) for array in moments.values())
+                if not fits or not 0 <= step < 1 << 53 or (moments["exp_avg_sq"] < 0).any():
                     raise ValueError("the state of Adam")
-                step = float(arrays[names["step"]][0])
                 kept[index] = {
                     # the sparse form counts with an int, the other one with a tensor
                     "step": torch.tensor(step) if isinstance(part, torch.optim.Adam) else int(step),

@@ -20,7 +20,7 @@ from sapo.encode.encoder import TemplateEncoder
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Floats, Longs
 from sapo.learn import DevSet, Settings
-from sapo.neural.encoder import NeuralEncoder, load_state, make_network, state_arrays
+from sapo.neural.encoder import NeuralEncoder, check_state, load_state, make_network, state_arrays
 from sapo.neural.inputs import Inputs, Vocabulary, plain_word, read_all
 from sapo.neural.options import NeuralOptions, Texts
 from sapo.neural.passes import Adam, network_pass
@@ -67,6 +67,8 @@ class NetworkWeights:
         load_state(self.encoder.network, arrays, "network.")
         self.adam.load(arrays, "adam.")
         best = {name.removeprefix("best."): array.copy() for name, array in arrays.items() if name.startswith("best.")}
+        if best:
+            check_state(self.encoder.network, best, "")
         return best or None
 
     def pay_penalties(self) -> None:

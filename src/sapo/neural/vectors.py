@@ -4,7 +4,6 @@ It may be text, with a word and its numbers on each line, and optionally a first
 the vectors; or the binary format of word2vec. Both may be plain or gzip-compressed.
 """
 
-import gzip
 import math
 import re
 import zlib
@@ -13,9 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
+from sapo.corpus.files import CHUNK
+from sapo.corpus.unpacking import gunzipped
 from sapo.errors import SapoError
 from sapo.kernels.types import Floats
 
+LONGEST_NUMBER = 18  # digits of a count
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 
 
@@ -49,8 +51,13 @@ def read_vectors(path: str | Path) -> Vectors:
 
 def _read(path: str | Path) -> bytes:
     try:
-        data = Path(path).read_bytes()
-        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+        with Path(path).open("rb") as stream:
+            if stream.peek(2)[:2] != b"\x1f\x8b":
+                return stream.read()
+            source, pieces = gunzipped(stream, str(path)), []
+            while piece := source.read(CHUNK):
+                pieces.append(piece)
+            return b"".join(pieces)
     except FileNotFoundError:
         raise SapoError(f"{path}: no such file") from None
     except IsADirectoryError:
@@ -62,7 +69,9 @@ def _read(path: str | Path) -> bytes:
 def _header(line: bytes) -> tuple[int, int] | None:
     """Return the number and the length of the vectors, if the line is two whole numbers; otherwise None."""
     parts = line.split()
-    return (int(parts[0]), int(parts[1])) if len(parts) == 2 and all(part.isdigit() for part in parts) else None
+    if len(parts) != 2 or not all(part.isdigit() and len(part) <= LONGEST_NUMBER for part in parts):
+        return None
+    return int(parts[0]), int(parts[1])
 
 
 def _begins_as_text(data: bytes, width: int) -> bool:

@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 from typing import Any
 
+from sapo import limits
 from sapo.errors import SapoError
 
 
@@ -16,6 +17,7 @@ def check_number(name: str, value: Any) -> None:
     """
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise SapoError(f"{name} must be at least 1, not {value}")
+    limits.check("n", int(value), name, "taggings")
 
 
 def check_wanted(n: Any, stop_ratio: Any) -> None:

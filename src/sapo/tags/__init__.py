@@ -5,12 +5,13 @@ from sapo.tags.constraints import Constraints, bans_of, find_constraints
 from sapo.tags.feasibility import impossible_length, impossible_sentence
 from sapo.tags.kinds import LabelKinds, label_kinds
 from sapo.tags.learned_labels import LearnedLabels, learn_as, shown_name
-from sapo.tags.letters import SCHEMES
+from sapo.tags.letters import SCHEMES, TABLE
 from sapo.tags.loose_reading import joined, loose_spans, type_of
 from sapo.tags.missing import MISSING, open_missing, refuse_missing
 from sapo.tags.morphology import in_order, read_morphology, split_pos
 from sapo.tags.notation import UNTYPED, Notation, as_prefixed, looks_like_spans, notation_of, prefixed
 from sapo.tags.recognition import recognise, recognise_scheme, strict_scheme
+from sapo.tags.rules import parse_rules
 from sapo.tags.span_arrays import Spans, read_spans
 from sapo.tags.spans import Span, check_token_span, convert_tags, spans_to_tags, tags_to_spans
 from sapo.tags.transitions import transition_counts
@@ -18,6 +19,7 @@ from sapo.tags.transitions import transition_counts
 __all__ = [
     "MISSING",
     "SCHEMES",
+    "TABLE",
     "UNTYPED",
     "Constraints",
     "LabelKinds",
@@ -40,6 +42,7 @@ __all__ = [
     "loose_spans",
     "notation_of",
     "open_missing",
+    "parse_rules",
     "prefixed",
     "read_morphology",
     "read_spans",

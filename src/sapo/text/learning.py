@@ -9,7 +9,19 @@ from dataclasses import replace
 from sapo.text.atoms import EDGE, atoms_of, is_mark, mark_key, side_class, sides, word_key
 from sapo.text.ends import CLASSES, default_ends, end_key
 from sapo.text.evidence import CLITIC, Evidence
-from sapo.text.rules import ALONE, BOTH, CHARACTERS, CLITICS, IDEOGRAPHS, KEPT, LEFT, RIGHT, WORDS, Rules
+from sapo.text.rules import (
+    ALONE,
+    BOTH,
+    CHARACTERS,
+    CLITICS,
+    IDEOGRAPHS,
+    KEPT,
+    LEFT,
+    MOST_CLITICS,
+    RIGHT,
+    WORDS,
+    Rules,
+)
 from sapo.text.tokens import IDEOGRAPH, Words, default_attachment
 
 Chunks = dict[tuple[str, ...], int]  # tokens that stand together, and how often
@@ -89,7 +101,7 @@ def _clitics(tokens: Counter[str]) -> tuple[str, ...]:
             found[token.lower().replace("\u2019", "'")] += count
     whole = {ending for token in tokens for ending in _endings(token) if len(token) > len(ending)}
     found.update({clitic: _SELDOM for clitic in CLITICS if clitic not in whole})  # nothing speaks against them
-    return tuple(sorted(clitic for clitic, count in found.items() if count >= _SELDOM))
+    return tuple(sorted(clitic for clitic, count in found.items() if count >= _SELDOM)[:MOST_CLITICS])
 
 
 def _endings(token: str) -> tuple[str, ...]:

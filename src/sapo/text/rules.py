@@ -18,6 +18,7 @@ CLITICS = ("'d", "'ll", "'m", "'re", "'s", "'ve", "n't")
 TITLES = ("Mr.", "Mrs.", "Ms.", "Dr.", "Prof.", "St.", "Jr.", "Sr.")
 KEPT = (*TITLES, "vs.", "etc.", "Inc.", "Co.", "Ltd.", "Corp.", "Ph.D.")
 MOST_STRINGS = 100_000  # in a list of a model file
+MOST_CLITICS, LONGEST_CLITIC = 1000, 20  # all are tried at each place
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,8 @@ def _check(rules: Rules) -> None:
         raise ValueError("list")
     if any(len(listed) > MOST_STRINGS for listed in lists):
         raise ValueError("size")
+    if len(rules.clitics) > MOST_CLITICS or any(len(clitic) > LONGEST_CLITIC for clitic in rules.clitics):
+        raise ValueError("clitics")
     if not set(rules.marks.values()) <= {ALONE, LEFT, RIGHT, BOTH}:
         raise ValueError("marks")
     for word, sizes in rules.pieces.items():

@@ -155,10 +155,11 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
 def _breaks(tokens: list[str]) -> frozenset[int]:
     """Return behind which tokens, but the last, a sentence ends that needs no blank."""
     found = set()
-    for at, token in enumerate(tokens[:-1]):
-        if token[-1] in FINAL_ANYWHERE:
-            while at + 1 < len(tokens) and (tokens[at + 1] in CLOSING or tokens[at + 1][-1] in FINAL_ANYWHERE):
-                at += 1
-            if at + 1 < len(tokens):
-                found.add(at)
+    last = len(tokens) - 1  # of the marks and closing quotes that this token is part of
+    for at in range(len(tokens) - 2, -1, -1):
+        behind = tokens[at + 1]
+        if not (behind in CLOSING or behind[-1] in FINAL_ANYWHERE):
+            last = at
+        if tokens[at][-1] in FINAL_ANYWHERE and last + 1 < len(tokens):
+            found.add(last)
     return frozenset(found)

@@ -21,6 +21,7 @@ _ALWAYS_ALONE = frozenset('()[]{}"“”„«»—…¿¡\u060c\u061b\u061f\u06d
 _SIGNS = frozenset("-+.\u2212")
 _DIGITS = ("1", "9")
 _LONGEST_KEPT = 12  # atoms
+_MORE_CLITICS = 3  # behind a clitic, that are looked at: a chain without end would be looked at from each place
 
 
 class Words:
@@ -157,5 +158,6 @@ def _clitic_pattern(clitics: Sequence[str]) -> re.Pattern[str] | None:
     if not clitics:
         return None
     any_of = "|".join(re.escape(one) for one in sorted(clitics, key=len, reverse=True)).replace("'", "['\u2019]")
-    within_word = rf"(?:(?<=[^\W_])|(?<=\.)|(?<={ACCENT})|(?!['\u2019]))(?:{any_of})(?=(?:{any_of})*(?![^\W_]))"
-    return re.compile(rf"{within_word}|(?:{any_of})(?=(?:{any_of})*(?![^\W_]|['\u2019]))", re.IGNORECASE)
+    more = rf"(?:{any_of}){{0,{_MORE_CLITICS}}}?"
+    within_word = rf"(?:(?<=[^\W_])|(?<=\.)|(?<={ACCENT})|(?!['\u2019]))(?:{any_of})(?={more}(?![^\W_]))"
+    return re.compile(rf"{within_word}|(?:{any_of})(?={more}(?![^\W_]|['\u2019]))", re.IGNORECASE)

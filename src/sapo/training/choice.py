@@ -35,6 +35,7 @@ FALL = 0.1  # the rate of the last pass, as a share of the first
 # Rate and strength, from careful to bold; those in the middle are tried first.
 BOLDNESS = ((0.1, 3.0), (0.1, 1.0), (0.2, 0.3), (0.4, 0.03), (0.8, 0.01))
 USUAL = 2
+MANY_LABELS = 1000
 FEWEST, MOST = 20_000, 60_000  # tokens to try on
 SHARE = 8  # of larger sets of sentences a part of this size
 SMALL = 50_000  # tokens; a smaller set of sentences is divided twice
@@ -100,6 +101,8 @@ def _best_of(learner: LearnerPass, data: TrainingData, trials: list[Settings], s
     """Return the best settings. The most careful and the boldest are tried only where this looks like the right way."""
     folds = list(_folds(data, trials[0].seed))
     say(f"trying how boldly to learn on {folds[0].train.sentences:,} of {data.corpus.sentences:,} sentences")
+    if len(data.labels) > MANY_LABELS:
+        say(f"  with {len(data.labels):,} labels this may take minutes; give --rate and --strength to do without")
     results: dict[int, list[Scores]] = {}
     halt = _Halt()
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sapo import limits
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.importance import importance_of_tokens
 from sapo.errors import SapoError
@@ -58,6 +59,11 @@ def make_gold(labels: Sequence[str], corpus: EncodedCorpus, options: LabelOption
     options do not fit the data.
     """
     what = "training data"
+    if len(labels) > limits.current().labels:
+        raise SapoError(
+            f"{what}: {len(labels):,} labels are more than {limits.current().labels:,}; is it the right column? "
+            f"Name it with --label, or use --limit labels={len(labels)}"
+        )
     outer, gold = open_missing(labels, corpus.gold, options.marks, what)
     importance = _importance(outer, gold, corpus, options.sample_weight, options.class_weight)
     learned, shown = list(outer), tuple[str, ...]()

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sapo import kernels
+from sapo.errors import harmless
 from sapo.learn import Observer, PassRecord, Settings, State
 
 
@@ -63,7 +64,7 @@ class Lines(Quiet):
     """Print one line per epoch, for logs and pipes."""
 
     def say(self, message: str) -> None:
-        print(message, file=sys.stderr, flush=True)
+        print(harmless(message), file=sys.stderr, flush=True)
 
     def passed(self, record: PassRecord, state: State) -> None:
         self.say(f"{self.line(record, wide=True)}  {self.seconds_left(record.epoch):.0f} s left")

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from sapo import limits
 from sapo.corpus.files import check_utf8, read_chunks, show_path
 from sapo.errors import SapoError
 from sapo.tags.rules import EXAMPLE
@@ -13,10 +14,15 @@ def read_rules(path: str | Path) -> list[str]:
 
     Raises SapoError if the file has no rules or cannot be read.
     """
-    data = b"".join(read_chunks(path))
-    check_utf8(data, show_path(path), 1)
+    name, pieces, size = show_path(path), [], 0
+    for chunk in read_chunks(path):
+        pieces.append(chunk)
+        size += len(chunk)
+        limits.check("rules", size, name, "bytes of rules")
+    data = b"".join(pieces)
+    check_utf8(data, name, 1)
     lines = data.decode("utf-8").splitlines()
     found = [rule for rule in (re.sub(r"(^|\s)#.*", "", line).strip() for line in lines) if rule]
     if not found:
-        raise SapoError(f"{show_path(path)}: holds no rule; {EXAMPLE}")
+        raise SapoError(f"{name}: holds no rule; {EXAMPLE}")
     return found

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import Any, BinaryIO
 from sapo.corpus.arrow import load_pyarrow
 from sapo.corpus.exchange.docbin import load_spacy
 from sapo.corpus.files import write_file
+from sapo.corpus.replacing import part_name, real_path, remove_abandoned
 from sapo.errors import SapoError
 
 
@@ -124,7 +124,9 @@ class BratDirectory(LineSink):
 @contextmanager
 def _directory(target: Path) -> Iterator[Path]:
     """Give a directory beside the target, which becomes the target at the end, or is removed on any error."""
-    part = target.resolve().with_name(f".{target.resolve().name}.{secrets.token_hex(4)}.part")
+    real = real_path(target)
+    remove_abandoned(real)
+    part = part_name(real)
     try:
         part.mkdir(parents=True)
     except OSError as error:
@@ -133,7 +135,7 @@ def _directory(target: Path) -> Iterator[Path]:
         yield part
         if target.exists():
             target.rmdir()
-        part.replace(target.resolve())
+        part.replace(real)
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from sapo import limits
 from sapo.corpus.char_spans import CharSpan
 from sapo.corpus.files import check_utf8, read_chunks, show_path
-from sapo.corpus.lines import LONGEST_LINE, read_lines
+from sapo.corpus.lines import read_lines
 from sapo.errors import SapoError
 
 _BLANK = re.compile(r"[\s,]*")
@@ -42,6 +43,7 @@ def read_array(path: str | Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
             rest = rest.removeprefix("\ufeff")
             begun = rest.lstrip()
             if not begun and not final:
+                line, rest = line + rest.count("\n"), ""
                 continue
             if not begun.startswith("["):
                 raise SapoError(f"{name}: expected an array of tasks, which begins with '[', found {begun[:20]!r}")
@@ -62,7 +64,7 @@ def read_array(path: str | Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
             try:
                 value, end = decode(rest, at)
             except (ValueError, RecursionError) as error:
-                if final or len(rest) - at > LONGEST_LINE or isinstance(error, RecursionError):
+                if final or len(rest) - at > limits.current().line or isinstance(error, RecursionError):
                     raise SapoError(f"{place}: the task that begins here is not JSON ({error})") from None
                 tried = len(rest) - at
                 break

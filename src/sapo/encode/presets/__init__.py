@@ -3,10 +3,10 @@
 from importlib.resources import files
 from pathlib import Path
 
+from sapo import limits
 from sapo.errors import SapoError, choice, did_you_mean
 
 PRESETS = ("chunking", "chunking-best", "pos", "pos-paper", "pos-best", "ner", "bioner", "bioner-best")
-LARGEST = 1 << 20
 
 
 def template_text(name_or_path: str | Path) -> tuple[str, str]:
@@ -19,8 +19,7 @@ def template_text(name_or_path: str | Path) -> tuple[str, str]:
     path = Path(name)
     if not path.is_file():
         raise SapoError(f"no template '{name}': neither a file nor a preset{did_you_mean(name, PRESETS)}")
-    if path.stat().st_size > LARGEST:
-        raise SapoError(f"{name}: larger than {LARGEST >> 20} MB, surely not a template file")
+    limits.check("template", path.stat().st_size, name, "bytes of templates")
     try:
         return path.read_text("utf-8-sig"), name
     except UnicodeDecodeError:

@@ -1,0 +1,1 @@
+"""Try hostile inputs on everything that reads: see README.md."""

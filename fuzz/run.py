@@ -1,0 +1,134 @@
+"""Try inputs on all targets for some time, keep what goes wrong, and count: python -m fuzz.run --seconds 60
+
+With --engine atheris inputs are guided by coverage, one target at a time; without, changes are drawn at random from a
+seed, which is several times as fast. Kernels are compiled with checks of bounds (they are interpreted under atheris).
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import resource
+import signal
+import sys
+import time
+import traceback
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+FINDINGS = HERE / "findings"
+COUNTS = HERE / "counts.json"
+SLOWEST = 10  # seconds for an input
+LARGEST = 1 << 20  # KB of memory that the process may take more than after the seeds
+
+
+class HangError(BaseException):
+    """An input took too long."""
+
+
+def main() -> int:
+    """Run the harness; return 1 if something was found."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--target", action="append", help="a target, or the beginning of its name; default: all")
+    parser.add_argument("--seed", type=int, default=None, help="default: drawn, and printed")
+    parser.add_argument("--engine", choices=("own", "atheris"), default="own")
+    given = parser.parse_args()
+    if given.engine == "atheris":
+        from fuzz.guided import run_guided
+
+        return run_guided(given)
+    from fuzz.targets import TARGETS, use
+    from sapo import kernels
+
+    kernels.compile_kernels(boundscheck=True)
+    names = [name for name in TARGETS if not given.target or any(name.startswith(one) for one in given.target)]
+    seed = int.from_bytes(os.urandom(4), "little") if given.seed is None else given.seed
+    print(f"seed {seed}; {len(names)} targets; {given.seconds:.0f} s", flush=True)
+    counts: Counter[str] = Counter()
+    found = 0
+    for name in names:  # kernels are compiled before any clock runs
+        for data in TARGETS[name].seeds():
+            use(name, data)
+    end = time.monotonic() + given.seconds
+    for place, name in enumerate(names):
+        share = (end - time.monotonic()) / (len(names) - place)
+        done, wrong = try_out(name, time.monotonic() + share, random.Random(f"{seed} {name}"))
+        counts[name] += done
+        found += wrong
+        print(f"{name:24} {done:10,} inputs  {wrong} findings", flush=True)
+    add_counts(counts)
+    print(f"{sum(counts.values()):,} inputs, {found} findings")
+    return int(found > 0)
+
+
+def try_out(name: str, end: float, rng: random.Random) -> tuple[int, int]:
+    """Try changed inputs on a target until the time is over; return how many, and how many findings."""
+    from fuzz.mutations import mutated
+    from fuzz.targets import TARGETS
+
+    target = TARGETS[name]
+    pool = target.seeds()
+    done = wrong = 0
+    seen: set[str] = set()
+    while time.monotonic() < end:
+        data = mutated(rng.choice(pool), rng, pool, arrays=target.arrays)
+        fault = fault_of(name, data)
+        done += 1
+        if fault is not None and fault not in seen:
+            seen.add(fault)
+            wrong += 1
+            keep(name, data, fault)
+        elif fault is None and len(pool) < 50 and rng.random() < 0.01:
+            pool.append(data)  # to be changed further
+    return done, wrong
+
+
+def fault_of(name: str, data: bytes) -> str | None:
+    """Try an input; return what went wrong, in short, or None."""
+    from fuzz.targets import use
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    signal.signal(signal.SIGALRM, _hang)
+    signal.setitimer(signal.ITIMER_REAL, SLOWEST)
+    try:
+        use(name, data)
+    except HangError:
+        return f"{name}: longer than {SLOWEST} s"
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        where = [frame for frame in traceback.extract_tb(error.__traceback__) if "/sapo/" in frame.filename]
+        last = where[-1] if where else traceback.extract_tb(error.__traceback__)[-1]
+        return f"{type(error).__name__} in {Path(last.filename).name}:{last.lineno} ({str(error)[:80]})"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return f"{name}: more than 1 GB of memory" if after - before > LARGEST else None
+
+
+def keep(name: str, data: bytes, fault: str) -> None:
+    """Save a finding."""
+    FINDINGS.mkdir(exist_ok=True)
+    path = FINDINGS / f"{name}-{hashlib.sha256(data).hexdigest()[:12]}"
+    path.write_bytes(data)
+    print(f"FOUND {path.name}: {fault}", file=sys.stderr, flush=True)
+
+
+def add_counts(counts: Counter[str]) -> None:
+    """Add to the number of inputs that were tried so far."""
+    known: dict[str, Any] = json.loads(COUNTS.read_bytes()) if COUNTS.exists() else {}
+    for name, count in counts.items():
+        known[name] = known.get(name, 0) + count
+    COUNTS.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+
+
+def _hang(number: int, frame: object) -> None:
+    raise HangError
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,179 @@
+"""What is too large is refused in one line that says how to raise the limit; no reader takes more than linear time."""
+
+import gzip
+import re
+import subprocess
+import sys
+import time
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sapo
+from sapo import limits
+from sapo.corpus import Sentence, block_from_sentences, read
+from sapo.corpus.files import read_chunks
+from sapo.encode.template import parse_templates
+from sapo.errors import SapoError
+from sapo.neural.vectors import read_vectors
+from sapo.search.exact import top_n
+from sapo.search.lattice import Lattice
+from sapo.tags.rules import parse_rules
+from sapo.text import Splitter
+from sapo.training.rules import read_rules
+
+MB = 1 << 20
+
+
+@pytest.fixture
+def bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """32 MB of blanks in 32 KB; the ratio counts from 4 MB on."""
+    monkeypatch.setattr("sapo.corpus.unpacking.UNSUSPECTED", 4 * MB)
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(gzip.compress(b" " * (32 * MB)))
+    return path
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda path: list(read(path, format="columns")),
+        lambda path: list(read(path, format="conllu")),
+        lambda path: list(read(path, format="jsonl")),
+        lambda path: list(read(path, format="crfsuite")),
+        lambda path: list(read(path, format="label-studio")),
+        lambda path: list(read(path, format="text", labelled=False)),
+        read_rules,
+        read_vectors,
+    ],
+)
+def test_a_gzip_bomb_is_refused_before_it_fills_the_memory(bomb: Path, use: Callable[[Path], object]) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(SapoError, match=r"bomb\.gz") as told:
+            use(bomb)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert re.search(r"--limit (ratio|line|rules|sentence)=\d+|no token in", str(told.value))
+    assert peak < 30 * MB
+
+
+def test_a_zip_bomb_is_refused_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sapo.corpus.unpacking.UNSUSPECTED", 4 * MB)
+    path = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("a.txt", "w") as member:
+        member.write(b" " * (32 * MB))
+    with pytest.raises(SapoError, match=r"--limit ratio=\d+"):
+        for _ in read_chunks(path):
+            pass
+
+
+def test_a_regular_file_may_pack_well(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(gzip.compress(b"word X\n\n" * 10_000))
+    assert len(list(read(path))) == 10_000
+    with limits.allow(unzipped=1000), pytest.raises(SapoError, match=r"unpacked bytes are more than 1,000"):
+        list(read(path))
+
+
+def test_a_file_without_any_token_does_not_grow_for_ever(tmp_path: Path) -> None:
+    path = tmp_path / "zeros.txt"
+    path.write_bytes(b"# comment\n" * 500_000)
+    with limits.allow(sentence=MB), pytest.raises(SapoError, match="no token in"):
+        list(read(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("word " * 30 + "X\n", "columns"), ("a X\n" * 30 + "\n", "tokens"), ("a" * 30 + " X\n\n", "token")],
+)
+def test_columns_sentences_and_tokens_have_a_limit(tmp_path: Path, text: str, name: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(text)
+    assert list(read(path))
+    with limits.allow(**{name: 20}), pytest.raises(SapoError, match=rf"^\S*a\.txt\S*: .*--limit {name}=3"):
+        list(read(path))
+
+
+def test_sentences_of_python_have_the_same_limits() -> None:
+    with limits.allow(tokens=2), pytest.raises(SapoError, match="3 tokens in a sentence are more than 2"):
+        block_from_sentences([Sentence({"word": ("a", "b", "c")})])
+
+
+def test_templates_and_rules_have_a_limit() -> None:
+    with pytest.raises(SapoError, match=r"template:1: .*--limit template_line=\d+"):
+        parse_templates("word & " * 3000 + "word", ["word"])
+    with limits.allow(templates=2), pytest.raises(SapoError, match=r"--limit templates=3"):
+        parse_templates("word\nword[1]\nword[2]", ["word"])
+    with pytest.raises(SapoError, match=r"--limit rule=\d+"):
+        list(parse_rules(["forbid A B" + "*" * 10_000], ["A", "B"]))
+
+
+def test_so_has_the_number_of_taggings() -> None:
+    lattice = Lattice(np.zeros((3, 2), np.float32), np.zeros((2, 2), np.float32))
+    with pytest.raises(SapoError, match=r"--limit n=\d+"):
+        top_n(lattice, n=10**9)
+
+
+def test_a_message_about_a_template_is_short() -> None:
+    with pytest.raises(SapoError) as told:
+        parse_templates("word & " * 1000 + "?", ["word"])
+    assert len(str(told.value)) < 400
+
+
+@pytest.mark.parametrize("text", ["'s", "n't", "n'tn'tx", "。", "。\uff09", "a@", "www.,", "(", "!?", "\n \n", "'d'll"])
+def test_no_text_takes_the_tokeniser_long(text: str) -> None:
+    """A clock is no good in a test, but 15 s for 60 KB were: these take less than half a second."""
+    whole = (text * 60_000)[:60_000]
+    begin = time.process_time()
+    Splitter()(whole)
+    assert time.process_time() - begin < 5
+
+
+def test_stars_in_a_rule_are_not_tried_again_and_again() -> None:
+    begin = time.process_time()
+    with pytest.raises(SapoError, match="no label is"):
+        list(parse_rules(["end " + "*a" * 2000 + "b"], ["a" * 4000]))
+    assert time.process_time() - begin < 5
+    assert list(parse_rules(["end B-*", "forbid *a*a *"], ["B-a", "aa"])) == [("end", [0], []), ("forbid", [1], [0, 1])]
+
+
+@pytest.mark.parametrize("digits", [19, 5000])
+def test_a_number_of_vectors_that_is_too_long_is_told(tmp_path: Path, digits: int) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_text("9" * digits + " 3\na 1 2 3\n")
+    with pytest.raises(SapoError, match=r"vectors\.txt"):
+        read_vectors(path)
+
+
+@pytest.mark.parametrize(
+    "text", ["line", "line=", "line=x", "line=-1", "=3", "line=0", "lines=3", "labels=1M", "line=1PB"]
+)
+def test_a_limit_that_cannot_be_read_is_told(text: str) -> None:
+    def use() -> None:
+        name, value = limits.parse(text)
+        with limits.allow(**{name: value}):
+            pass
+
+    with pytest.raises(SapoError, match="limit"):
+        use()
+
+
+def test_more_labels_than_any_task_has_are_told_with_the_likely_reason() -> None:
+    data = [(["a", "b"], ["X", "Y"]), (["c"], ["Z"])]
+    with limits.allow(labels=2), pytest.raises(SapoError, match=r"3 labels are more than 2; is it the right column"):
+        sapo.train(data, template="pos", epochs=1)
+
+
+def test_a_limit_is_raised_on_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a " * 1500 + "X\n\n")
+    arguments = ["convert", str(tmp_path / "a.txt"), str(tmp_path / "b.jsonl")]
+    for limit, code in ((["--limit", "columns=2K"], 0), ([], 2)):
+        done = subprocess.run([sys.executable, "-m", "sapo", *limit, *arguments], capture_output=True, text=True)
+        assert done.returncode == code, done.stderr
+        assert ("--limit columns=1501" in done.stderr) == (code == 2)
