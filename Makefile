@@ -1,4 +1,4 @@
-# make demo | test | lint | docs | bench | paper | clean
+# make demo | test | lint | docs | wheel | release | bench | paper | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,7 +10,7 @@ EXCHANGE ?= datasets pandas polars pyarrow spacy
 # Tests of what is compiled: run in three modes, each by one process, so that nothing is compiled twice.
 KERNEL_TESTS := tests/kernels tests/search tests/learn
 
-.PHONY: demo test lint docs bench paper clean compiled checked interpreted
+.PHONY: demo test lint docs wheel release bench paper clean compiled checked interpreted
 
 demo: $(VENV)/.demo
 	@$(BIN)/sapo demo
@@ -29,7 +29,7 @@ $(DONE): pyproject.toml
 	@touch $@ $(VENV)/.demo
 
 test: $(DONE)
-	@$(MAKE) --no-print-directory --output-sync -j2 compiled lint docs
+	@$(MAKE) --no-print-directory --output-sync -j2 compiled lint docs wheel
 	$(BIN)/pytest -n auto $(KERNEL_TESTS:%=--ignore=%)
 	@$(MAKE) --no-print-directory --output-sync -j2 checked interpreted
 
@@ -56,6 +56,15 @@ paper: $(DONE)
 docs: $(DONE)
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "the site is in site/index.html"
+
+# The wheel: built, and used without compiling.
+wheel: $(DONE)
+	@$(BIN)/python tools/release.py --quick
+
+# Everything that must hold before a release: all tests, the site, and the wheel in a clean environment.
+release: test
+	@test -z "$$(git status --porcelain)" || { echo "there are changes that are not committed"; exit 2; }
+	@$(BIN)/python tools/release.py
 
 clean:
 	rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
