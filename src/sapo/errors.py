@@ -1,11 +1,11 @@
-"""The mistakes of users: one exception, told in one line, and "did you mean"."""
+"""The exception for mistakes of users, with a message of one line, and "did you mean"."""
 
 import difflib
 from collections.abc import Iterable
 
 
 class SapoError(ValueError):
-    """A mistake that the user can mend: says place, rule, value and the way out. Also a ValueError.
+    """A mistake that the user can correct. The message says place, rule, value and what to do. Also a ValueError.
 
     >>> raise SapoError("train.txt:812: expected 3 columns, found 2 ('London JJ')")
     Traceback (most recent call last):

@@ -42,7 +42,7 @@ def save_model(model: Model, path: str | Path, *, half: bool = False) -> None:
 
 
 def model_bytes(model: Model, *, half: bool = False) -> bytes:
-    """Return what `save_model` writes."""
+    """Return the bytes that `save_model` writes."""
     return pack_arrays(*_parts(model, half))
 
 
@@ -91,7 +91,7 @@ def is_model(path: str | Path) -> bool:
 
 
 def load_model(path: str | Path) -> Model:
-    """Load by memory map; everything that a kernel will use as an index is checked first."""
+    """Load a model by memory map. Check everything that a kernel will use as an index first."""
     return _model(path, *load_arrays(path, WHAT))
 
 

@@ -1,4 +1,4 @@
-"""Lattice in, taggings out one by one, best first, exactly: the paper's A* search."""
+"""Yield the taggings of a lattice one by one, best first, exactly: the paper's A* search."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from sapo.search.lattice import Lattice
 
 
 def astar(lattice: Lattice) -> Iterator[tuple[Ints, float]]:
-    """Every tagging that is not forbidden, with its score. Only as much is searched as is asked for.
+    """Yield every tagging that is not forbidden with its score, best first. The search goes only as far as it is asked.
 
     >>> import numpy as np
     >>> lattice = Lattice(np.eye(2, dtype=np.float32), np.zeros((2, 2), np.float32))
@@ -40,7 +40,7 @@ def astar(lattice: Lattice) -> Iterator[tuple[Ints, float]]:
 
 
 def astar_top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> Candidates:
-    """The n best taggings; those that are more than `stop_ratio` times less probable than the best one are left out.
+    """Return the n best taggings, except those that are more than `stop_ratio` times less probable than the best.
 
     >>> import numpy as np
     >>> lattice = Lattice(np.eye(2, dtype=np.float32), np.zeros((2, 2), np.float32))

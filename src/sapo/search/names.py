@@ -15,14 +15,14 @@ SEARCHES = {"topn": searches.TOPN, "astar": searches.ASTAR, "beam": searches.BEA
 
 
 def check_search(name: str, n: int) -> None:
-    """Raise where there is no search of this name, or nothing to search for."""
+    """Raise SapoError if there is no search of this name, or n is less than 1."""
     check_number("n", n)
     if name not in SEARCHES:
         raise SapoError(f"unknown search '{name}'{did_you_mean(name, SEARCHES)}")
 
 
 def search_n(name: str, lattice: Lattice, *, n: int, width: int = 50) -> Candidates:
-    """The n best taggings by the search of this name. A beam that runs into what is forbidden is not the last word."""
+    """Return the n best taggings by the named search. If a beam finds only forbidden ones, search exactly."""
     exact: dict[str, Callable[..., Candidates]] = {"topn": top_n, "astar": astar_top_n}
     found = beam(lattice, n=n, width=width) if name == "beam" else exact[name](lattice, n=n)
     return found if len(found) else top_n(lattice, n=n)
