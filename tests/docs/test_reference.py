@@ -1,15 +1,18 @@
 """The reference of the site has every public name and every command."""
 
 import re
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
 
+import click
 import pytest
 import yaml
 
 import sapo
+from sapo.cli.main import app
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -30,6 +33,21 @@ def test_every_module_with_public_names_is_in_the_reference(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(SHOWN))
 def test_what_the_reference_shows_exists(name: str) -> None:
     assert find_spec(name)
+
+
+def test_the_reference_has_every_command_and_option() -> None:
+    tools = str(ROOT / "tools")
+    sys.path.insert(0, tools)
+    try:
+        import site_pages
+    finally:
+        sys.path.remove(tools)
+    text = "\n" + site_pages.command_line()
+    for name, command in app.commands.items():
+        section = text.split(f"\n## sapo {name}\n")[1].split("\n## ")[0]
+        for parameter in command.params:
+            if isinstance(parameter, click.Option) and not parameter.hidden:
+                assert parameter.opts[-1] in section, f"sapo {name} {parameter.opts[-1]}"
 
 
 def test_the_navigation_has_every_page() -> None:

@@ -13,6 +13,7 @@ from sapo import __version__
 from sapo.cli.calibrate import calibrate_command
 from sapo.cli.check import check_command
 from sapo.cli.compare import compare_command
+from sapo.cli.completion import complete_files
 from sapo.cli.convert import convert_command
 from sapo.cli.data import data_command
 from sapo.cli.demo import demo_command
@@ -79,6 +80,8 @@ def main(obj: object = None) -> None:
 
 def run_commands(app: click.Group, name: str, obj: object = None) -> None:
     """Run a command. Exit with 2 after a user error, 130 after Ctrl-C, 141 if the reader of the output is gone."""
+    if f"_{name.upper()}_COMPLETE" in os.environ:
+        complete_files(app)
     prepare_streams()
     _show_data_warnings()
     if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL and threading.current_thread() is threading.main_thread():

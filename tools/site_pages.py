@@ -37,11 +37,11 @@ def command_line() -> str:
 
 
 def _command(command: click.Command, path: str, parent: click.Context | None) -> list[str]:
-    context = click.Context(command, info_name=path.split()[-1], parent=parent)
+    context = click.Context(command, info_name=path.split()[-1], parent=parent, **command.context_settings)
     lines: list[str] = []
     if parent is not None:
         usage = " ".join([path, *command.collect_usage_pieces(context)])
-        lines += [f"{'#' * (1 + len(path.split()))} {path}", "", f"    {usage}", ""]
+        lines += [f"{'#' * len(path.split())} {path}", "", f"    {usage}", ""]
         for paragraph in _paragraphs(command.help or ""):
             lines += [f"    {paragraph}" if paragraph.startswith("sapo ") else _escaped(paragraph), ""]
         lines += _options(command, context)
@@ -58,7 +58,8 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _options(command: click.Command, context: click.Context) -> list[str]:
-    rows = [param.get_help_record(context) for param in command.get_params(context)]
+    options = [param for param in command.get_params(context) if isinstance(param, click.Option)]
+    rows = [option.get_help_record(context) for option in options]
     shown = [row for row in rows if row is not None]
     if not shown:
         return []
