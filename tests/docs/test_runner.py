@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from doc_pages import Page, comparable, read_blocks
 
 
