@@ -1,4 +1,4 @@
-# make demo | test | lint | fuzz | faults | bench | paper | docs | clean
+# make demo | test | lint | docs | wheel | release | fuzz | faults | bench | paper | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,7 +10,7 @@ EXCHANGE ?= datasets pandas polars pyarrow spacy
 # Tests of what is compiled: run in three modes, each by one process, so that nothing is compiled twice.
 KERNEL_TESTS := tests/kernels tests/search tests/learn
 
-.PHONY: demo test lint fuzz faults bench paper docs clean compiled checked interpreted
+.PHONY: demo test lint docs wheel release fuzz faults bench paper clean compiled checked interpreted
 
 demo: $(VENV)/.demo
 	@$(BIN)/sapo demo
@@ -29,7 +29,7 @@ $(DONE): pyproject.toml
 	@touch $@ $(VENV)/.demo
 
 test: $(DONE)
-	@$(MAKE) --no-print-directory --output-sync -j2 lint compiled
+	@$(MAKE) --no-print-directory --output-sync -j2 compiled lint docs wheel
 	$(BIN)/pytest -n auto $(KERNEL_TESTS:%=--ignore=%)
 	@$(MAKE) --no-print-directory --output-sync -j2 checked interpreted
 
@@ -64,10 +64,19 @@ paper: $(DONE)
 	$(BIN)/python -m laboratory experiment all theory
 	$(BIN)/python -m laboratory report runs -o report
 
+# The site: every page and every link, and nothing that is loaded from other servers.
 docs: $(DONE)
-	$(BIN)/pdoc -o site -d google sapo sapo.corpus sapo.encode.template sapo.encode.words sapo.tags sapo.search sapo.learn \
-	  sapo.evaluate sapo.model sapo.tagger sapo.training sapo.pipeline sapo.sklearn sapo.estimator sapo.compat sapo.errors
-	@echo "the reference is in site/index.html"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "the site is in site/index.html"
+
+# The wheel: built, and used without compiling.
+wheel: $(DONE)
+	@$(BIN)/python tools/release.py --quick
+
+# Everything that must hold before a release: all tests, the site, and the wheel in a clean environment.
+release: test
+	@test -z "$$(git status --porcelain)" || { echo "there are changes that are not committed"; exit 2; }
+	@$(BIN)/python tools/release.py
 
 clean:
 	rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -38,7 +38,9 @@ class SapoTagger(nn.Module):
         self.encoder = encoder
         self.linear = nn.Linear(hidden, labels)
         self.layer = SapoLayer(labels, n=n, reduction="mean")
-        self.tokens = SoftmaxLayer(labels, reduction="mean")  # a little of its loss holds the scores up: docs/neural.md
+        self.tokens = SoftmaxLayer(
+            labels, reduction="mean"
+        )  # a little of its loss holds the scores up: docs/how-to/neural.md
 
     def emissions(self, input_ids: Tensor, attention_mask: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
         """[B, words, L], and the mask of the words."""

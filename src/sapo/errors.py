@@ -1,4 +1,4 @@
-"""The mistakes of users: one exception, told in one line, and "did you mean"."""
+"""The exception for mistakes of users, with a message of one line, and "did you mean"."""
 
 import difflib
 import re
@@ -71,7 +71,7 @@ def harmless(text: str) -> str:
 
 
 class SapoError(ValueError):
-    """A mistake that the user can mend: says place, rule, value and the way out. Also a ValueError.
+    """A mistake that the user can correct. The message says place, rule, value and what to do. Also a ValueError.
 
     >>> raise SapoError("train.txt:812: expected 3 columns, found 2 ('London JJ')")
     Traceback (most recent call last):

@@ -61,3 +61,11 @@ def test_the_sample_is_clean_in_every_format(run: Run, tmp_path: Path) -> None:
     run("sample", tmp_path, "-q")
     for name in ("{}.txt", "{}.conllu", "ner-{}.txt", "ner-{}.jsonl"):
         run("check", *(tmp_path / name.format(part) for part in ("train", "dev", "test")))
+
+
+@pytest.mark.parametrize("name", ["train.conllu", "ner-train.jsonl"])
+def test_a_model_of_the_sample_splits_text(run: Run, tmp_path: Path, name: str) -> None:
+    run("sample", tmp_path, "-q")
+    tagger = sapo.train(tmp_path / name, epochs=1, rate=0.2, strength=0.3)
+    words = [token.text for token in tagger.tag_text("The old dog (not Rex) isn't here.").tokens]
+    assert words == ["The", "old", "dog", "(", "not", "Rex", ")", "is", "n't", "here", "."]

@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "sapo"
-PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "explanation" / "architecture.md").read_text("utf-8")
 PLACES = sorted(set(re.findall(r"`([\w.-]+/[\w./-]*|[\w-]+\.(?:py|toml))`", PAGE)))
 
 

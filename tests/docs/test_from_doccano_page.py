@@ -1,4 +1,4 @@
-"""The commands of docs/from-doccano.md lead from annotations and a folder of text to spans with probabilities."""
+"""The commands of docs/how-to/from-doccano.md lead from annotations and a folder of text to spans with probabilities."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.corpus.sample.copies import running_text
 from sapo.tags import loose_spans
 
-PAGE = Path(__file__).parents[2] / "docs" / "from-doccano.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "from-doccano.md"
 COMMANDS = re.search(r"^```sh\n(.*?)^```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
 TEXTS = {
     "b.txt": "Divers from Mombasa cleaned up the beach. They were tired.\n",

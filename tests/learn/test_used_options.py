@@ -1,4 +1,4 @@
-"""The table of docs/learners.md that tells which learner uses which option, beside what the learners do."""
+"""The table of docs/reference/learners.md that tells which learner uses which option, beside what the learners do."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 
 from sapo.learn import LEARNERS, Settings
 
-DOCS = Path(__file__).parents[2] / "docs" / "learners.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "learners.md"
 BASE = Settings(n=4, rate=0.4, strength=0.5)
 CHANGES: dict[str, dict[str, Any]] = {
     "--n": {"n": 1},

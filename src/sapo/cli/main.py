@@ -13,6 +13,7 @@ from sapo import __version__, limits
 from sapo.cli.calibrate import calibrate_command
 from sapo.cli.check import check_command
 from sapo.cli.compare import compare_command
+from sapo.cli.completion import complete_files
 from sapo.cli.convert import convert_command
 from sapo.cli.data import data_command
 from sapo.cli.demo import demo_command
@@ -75,7 +76,9 @@ class Commands(click.Group):
 
 @click.group("sapo", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="sapo %(version)s")
-@click.option("--limit", "raised", multiple=True, metavar="NAME=VALUE", help="Raise a limit: see docs/security.md.")
+@click.option(
+    "--limit", "raised", multiple=True, metavar="NAME=VALUE", help="Raise a limit: see docs/explanation/security.md."
+)
 def app(raised: tuple[str, ...]) -> None:
     """Train a tagger, chunker or entity recogniser on your own data in seconds, and use it."""
     limits.set_limits(**dict(limits.parse(text) for text in raised))
@@ -96,6 +99,8 @@ def run_commands(app: click.Group, name: str, obj: object = None) -> None:
 
     Exit with 2 after a user error, 130 after Ctrl-C, 143 after SIGTERM, 141 if the reader of the output is gone.
     """
+    if f"_{name.upper()}_COMPLETE" in os.environ:
+        complete_files(app)
     prepare_streams()
     _show_data_warnings()
     if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL and threading.current_thread() is threading.main_thread():

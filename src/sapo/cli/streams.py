@@ -32,7 +32,7 @@ def prepare_streams() -> None:
         sys.stderr = _notes(os.open(os.devnull, os.O_WRONLY), "utf-8")
     elif real is not None and sys.stderr is real:
         sys.stderr = _notes(real.fileno(), real.encoding)
-    if isinstance(sys.stdout, io.TextIOWrapper):
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout is sys.__stdout__:
         real_out, encoding, line_buffering = sys.stdout, sys.stdout.encoding, sys.stdout.line_buffering
         real_out.flush()
         # half of a surrogate pair cannot be encoded; JSON accepts \ud800

@@ -1,4 +1,4 @@
-"""How good a tagging is, and which of two is better: counts, scores, tests and tables. What labels mean: see tags."""
+"""Score taggings and compare systems: counts, scores, tests and tables. `sapo.tags` says what labels mean."""
 
 from sapo.evaluate.calibration import Reliability, reliability, reliability_table
 from sapo.evaluate.comparison import Comparison, compare, compare_taggings

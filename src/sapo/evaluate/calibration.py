@@ -29,7 +29,7 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """How far confidence and accuracy agree; all numbers are fractions, and 0 where there is no answer."""
+    """How well confidence and accuracy agree. All numbers are fractions, and 0 if there are no answers."""
 
     count: int
     confidence: float  # the mean
@@ -40,7 +40,7 @@ class Reliability:
 
 
 def reliability(confidence: NDArray[np.float64], correct: NDArray[np.bool_], *, bins: int = BINS) -> Reliability:
-    """Return how far confidence and accuracy agree, with answers sorted into bins of equal width.
+    """Return how well confidence and accuracy agree, with answers sorted into bins of equal width.
 
     `confidence[i]` is the probability that the system gave to answer i; `correct[i]` says whether it was right.
 

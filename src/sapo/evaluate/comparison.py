@@ -1,4 +1,4 @@
-"""Gold tags and the tags of two systems in, everything that tells which system is better out."""
+"""Gold tags and the tags of two systems in, scores and significance tests out."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Taggings = Sequence[Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two systems on the same sentences. The main score is F1 where the labels mark spans, else token accuracy."""
+    """Two systems on the same sentences. The main score is F1 if the labels mark spans, else token accuracy."""
 
     a: Scores
     b: Scores
@@ -38,7 +38,7 @@ class Comparison:
 
     @property
     def even(self) -> int:
-        """Sentences in which the tags differ, but as many are right."""
+        """The number of sentences in which the tags differ, but equally many are right."""
         return self.differing - self.a_wins - self.b_wins
 
 

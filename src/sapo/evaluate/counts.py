@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SpanCounts:
-    """How many spans gold has, how many were found, how many of those are correct: same borders, same type.
+    """Numbers of spans: in gold, found, and correct (same borders and same type).
 
-    Scores are fractions, and 0 where nothing is there to divide by.
+    Scores are fractions, and 0 if there is nothing to divide by.
 
     >>> counts = SpanCounts(gold=4, found=2, correct=1)
     >>> counts.precision, counts.recall, round(counts.f1, 3)
@@ -20,12 +20,12 @@ class SpanCounts:
 
     @property
     def precision(self) -> float:
-        """The part of the found spans that is correct."""
+        """The share of the found spans that are correct."""
         return fraction(self.correct, self.found)
 
     @property
     def recall(self) -> float:
-        """The part of the gold spans that was found."""
+        """The share of the gold spans that were found."""
         return fraction(self.correct, self.gold)
 
     @property
@@ -36,7 +36,7 @@ class SpanCounts:
 
 @dataclass(frozen=True, slots=True)
 class FeatureCounts(SpanCounts):
-    """The same of the values of one key, such as Case; correct are those with the same value as gold."""
+    """The same for the values of one key, such as Case. A value is correct if gold has the same."""
 
     tokens: int  # that have the key in gold or in what was found
 

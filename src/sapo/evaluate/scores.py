@@ -17,7 +17,7 @@ from sapo.tags import LabelKinds, Spans, label_kinds, looks_like_spans, read_spa
 class Scores:
     """All counts of one evaluation.
 
-    `overall` is None and `types` empty where the labels do not mark spans; `features` is empty where they do not hold
+    `overall` is None and `types` is empty if the labels do not mark spans; `features` is empty if they do not hold
     morphology, such as Case=Nom|Number=Sing or NOUN|Case=Nom.
     """
 
@@ -33,12 +33,12 @@ class Scores:
 
     @property
     def token_accuracy(self) -> float:
-        """The part of the tokens with the gold tag."""
+        """The share of tokens with the gold tag."""
         return fraction(self.correct_tokens, self.tokens)
 
     @property
     def sentence_accuracy(self) -> float:
-        """The part of the sentences with all gold tags."""
+        """The share of sentences in which all tags are gold tags."""
         return fraction(self.correct_sentences, self.sentences)
 
     @property
@@ -59,7 +59,7 @@ def score(
 
     Tags are places in `labels`, sentence after sentence; sentence s is gold[offsets[s]:offsets[s + 1]]. Gold may
     have labels that are never predicted: `labels` names them all. `strict` counts only spans that are well-formed
-    in the scheme of the gold tags (see `sapo.tags.strict_scheme`); it changes nothing where labels do not mark spans.
+    in the scheme of the gold tags (see `sapo.tags.strict_scheme`); it has no effect if labels do not mark spans.
 
     >>> labels = ["O", "B-NP", "I-NP", "B-VP"]
     >>> gold, predicted = np.array([1, 2, 3, 0, 1], dtype=np.int32), np.array([1, 2, 0, 0, 3], dtype=np.int32)

@@ -12,7 +12,7 @@ from sapo.tags import label_kinds, read_spans
 
 @dataclass(frozen=True, slots=True)
 class SentenceCounts:
-    """What gold has, what was found and how much of that is correct, sentence by sentence."""
+    """Numbers of spans or tokens for each sentence: in gold, found, and correct."""
 
     gold: NDArray[np.int64]  # [sentences]
     found: NDArray[np.int64]

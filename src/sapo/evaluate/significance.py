@@ -24,7 +24,7 @@ _ROUNDING = 1e-12  # differences closer than this are one difference, computed i
 
 @dataclass(frozen=True, slots=True)
 class PairedT:
-    """The paired t-test. t is infinite where all pairs differ by the same amount."""
+    """The paired t-test. t is infinite if all pairs differ by the same amount."""
 
     t: float  # above 0 where the first system is better
     degrees: int  # of freedom: pairs - 1
@@ -76,8 +76,8 @@ def randomisation_test(
 ) -> Randomisation:
     """Test whether the F1 of a and b is the same; for accuracy give counts of tokens (`token_counts`).
 
-    At random, p = (swaps with a difference as large + 1) / (rounds + 1). Where no more than `exact` swaps can give
-    different results all are looked at instead, each by its probability, and `rounds` and `seed` change nothing.
+    At random, p = (swaps with a difference as large + 1) / (rounds + 1). If at most `exact` swaps can give
+    different results, all of them are tried, each by its probability, and `rounds` and `seed` have no effect.
     `watch` is called now and then with the number of rounds done.
 
     >>> gold = np.array([3, 2, 4, 3, 1])
@@ -113,7 +113,7 @@ def randomisation_test(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p values for being several: Holm's step-down method.
+    """Correct p values for multiple comparisons, by Holm's step-down method.
 
     >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03, 0.005])]
     [0.03, 0.06, 0.06, 0.02]

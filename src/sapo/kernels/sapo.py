@@ -5,7 +5,7 @@ keep to them are left out of Y_n: nobody said that they are wrong. So a sentence
 
 The mean over the top-n of what the tags allow, in place of F(x, y*), would be the gradient of a CRF for n = all. But
 with a few candidates it does harm. Those that keep to the tags differ from each other in open tokens only, those of Y_n
-in others, too: each step would make the second-best tags of open tokens more probable (docs/constraints.md).
+in others, too: each step would make the second-best tags of open tokens more probable (docs/how-to/partial-labels.md).
 """
 
 import math

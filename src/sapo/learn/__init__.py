@@ -1,4 +1,4 @@
-"""Learning: the shared loop, and one short file a learner."""
+"""Learners: the shared loop over passes, and one short file for each learner."""
 
 from sapo.learn.batch_crf import BatchOptions
 from sapo.learn.groups import Groups, Lasso

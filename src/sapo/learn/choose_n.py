@@ -2,8 +2,8 @@
 
 We want the score of a large n at the cost of a small one. The distance between SAPO's update and the gradient does not
 help: at n = 5 it is still nearly as long as the gradient, and every doubling of n shortens it a little, without a knee
-(docs/theory.md), while the score stopped improving long ago. What helps is how much one more tagging would change. If
-the next tagging joins the n best, it takes the probability
+(docs/explanation/theory.md), while the score stopped improving long ago. What helps is how much one more tagging would
+change. If the next tagging joins the n best, it takes the probability
 
     P_{n+1} = exp(w.F(x, y_{n+1})) / sum over Y_{n+1} of exp(w.F(x, y))
 
@@ -22,7 +22,7 @@ from sapo.search.lattice import Parameters, make_lattice
 
 SIZES = (1, 2, 3, 5, 8, 10, 15, 20, 30, 50)
 SENTENCES = 200  # number of sentences to measure
-SHARE = 0.05  # chosen on CoNLL-2000, JNLPBA and EWT; see docs/theory.md
+SHARE = 0.05  # chosen on CoNLL-2000, JNLPBA and EWT; see docs/explanation/theory.md
 FIRST = 5  # used while all weights are zero, when nothing can be measured
 
 

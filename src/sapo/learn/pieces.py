@@ -21,7 +21,7 @@ def cut(corpus: EncodedCorpus, length: int, seed: int, epoch: int, bans: Floats)
 
     A piece that begins inside a span looks like a mistake where the tags tell only how spans begin, as in IOB2: there,
     what may not begin a sentence (see `bans` of Parameters) begins no piece. Where they tell how spans end, too, as in
-    BIOES, a cut through a span does no harm, and finds more of rare entities (docs/defaults.md).
+    BIOES, a cut through a span does no harm, and finds more of rare entities (docs/explanation/defaults.md).
     Each pass has its own generator, so that a resumed run cuts in the same places as one that never stopped.
     """
     rng = np.random.default_rng([seed, epoch, CUTS])

@@ -19,7 +19,7 @@ CHOICES = {
     "schedule": ("exponential", "fixed", "inverse"),
     "order": ("shuffle", "draw"),
 }
-# of each regulariser, where none is given: with more, l1 and group-lasso lose accuracy (docs/learners.md)
+# of each regulariser, where none is given: with more, l1 and group-lasso lose accuracy (docs/reference/learners.md)
 STRENGTHS = {"l2": 1.0, "l1": 0.1, "group-lasso": 0.02, "none": 1.0}
 
 

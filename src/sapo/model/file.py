@@ -41,7 +41,7 @@ def save_model(model: Model, path: str | Path, *, half: bool = False) -> None:
 
 
 def model_bytes(model: Model, *, half: bool = False) -> bytes:
-    """Return what `save_model` writes."""
+    """Return the bytes that `save_model` writes."""
     return pack_arrays(*_parts(model, half))
 
 
@@ -76,7 +76,7 @@ def _parts(model: Model, half: bool) -> tuple[dict[str, Any], dict[str, np.ndarr
 
 
 def load_model(path: str | Path) -> Model:
-    """Load by memory map; everything that a kernel will use as an index is checked first."""
+    """Load a model by memory map. Check everything that a kernel will use as an index first."""
     return _model(path, *load_arrays(path, WHAT))
 
 

@@ -1,4 +1,4 @@
-"""Lattice in, taggings out one by one, best first, exactly: the paper's A* search."""
+"""Yield the taggings of a lattice one by one, best first, exactly: the paper's A* search."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ ROOM = 1 << 24  # partial taggings in the tree, of 24 bytes: it may grow to twic
 
 
 def astar(lattice: Lattice) -> Iterator[tuple[Ints, float]]:
-    """Every tagging that is not forbidden, with its score. Only as much is searched as is asked for.
+    """Yield every tagging that is not forbidden with its score, best first. The search goes only as far as it is asked.
 
     >>> import numpy as np
     >>> lattice = Lattice(np.eye(2, dtype=np.float32), np.zeros((2, 2), np.float32))
@@ -37,7 +37,7 @@ def astar(lattice: Lattice) -> Iterator[tuple[Ints, float]]:
 
 
 def astar_top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> Candidates:
-    """The n best taggings; those that are more than `stop_ratio` times less probable than the best one are left out.
+    """Return the n best taggings, except those that are more than `stop_ratio` times less probable than the best.
 
     >>> import numpy as np
     >>> lattice = Lattice(np.eye(2, dtype=np.float32), np.zeros((2, 2), np.float32))

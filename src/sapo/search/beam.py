@@ -10,9 +10,9 @@ from sapo.search.lattice import Lattice
 
 
 def beam(lattice: Lattice, *, n: int = 5, width: int = 50, stop_ratio: float = np.inf) -> Candidates:
-    """The n best taggings among those whose beginnings are, at every token, among the `width` best.
+    """Return the n best taggings found by a beam, which keeps the `width` best beginnings at every token.
 
-    Those that are more than `stop_ratio` times less probable than the best one found are left out.
+    Leaves out taggings that are more than `stop_ratio` times less probable than the best one found.
 
     >>> import numpy as np
     >>> lattice = Lattice(np.eye(2, dtype=np.float32), np.array([[0, 0], [3, 0]], np.float32))

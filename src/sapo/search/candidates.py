@@ -9,7 +9,7 @@ from sapo.kernels.types import Doubles, Ints
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The top-n taggings Y_n, best first."""
+    """The n best taggings (the paper's Y_n), best first."""
 
     paths: Ints  # [found, tokens]
     scores: Doubles  # [found]
@@ -19,7 +19,7 @@ class Candidates:
 
     @property
     def probabilities(self) -> Doubles:
-        """The paper's P_k: over these candidates only, not over all taggings."""
+        """The paper's P_k: relative to these candidates only, not to all taggings."""
         if not len(self.scores):
             return self.scores
         mass = np.exp(self.scores - self.scores[0])

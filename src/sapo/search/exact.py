@@ -14,7 +14,7 @@ FEW = 300  # taggings: a sorted list of them is faster than a heap, by measureme
 
 
 def viterbi(lattice: Lattice) -> Candidates:
-    """The best tagging.
+    """Return the best tagging.
 
     >>> import numpy as np
     >>> lattice = Lattice(np.eye(2, dtype=np.float32), np.zeros((2, 2), np.float32))
@@ -33,7 +33,7 @@ def viterbi(lattice: Lattice) -> Candidates:
 
 
 def top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> Candidates:
-    """The n best taggings; those that are more than `stop_ratio` times less probable than the best are left out.
+    """Return the n best taggings, except those that are more than `stop_ratio` times less probable than the best.
 
     >>> import numpy as np
     >>> lattice = Lattice(np.eye(2, dtype=np.float32), np.zeros((2, 2), np.float32))

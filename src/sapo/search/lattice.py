@@ -16,7 +16,7 @@ ALL_LABELS = Lists(None, np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Weights that are learned, as tagging needs them."""
+    """Learned weights in the form that tagging needs."""
 
     rows: FeatureRows
     edges: Floats  # [labels, labels] edges[p, y]: y after p
@@ -33,7 +33,7 @@ class Parameters:
 
     @property
     def features(self) -> Floats:
-        """The weights of features as a matrix [features, labels]; a copy where they are not held as one."""
+        """The weights of features as a matrix [features, labels]; a copy if they are not stored as one."""
         return self.rows.matrix()
 
     @property
@@ -47,33 +47,33 @@ class Parameters:
 
     @property
     def size(self) -> int:
-        """How many weights there are, zero or not."""
+        """The number of weights, including those that are 0."""
         return self.rows.features * self.labels + self.edges.size + self.pair_weights.size
 
     @property
     def nonzero(self) -> int:
-        """How many weights are not zero."""
+        """The number of weights that are not 0."""
         others = sum(int(np.count_nonzero(block)) for block in (self.edges, self.pair_weights))
         return self.rows.nonzero + others
 
     @property
     def arrays(self) -> TaggingWeights:
-        """The same as kernels take them."""
+        """The weights in the form that kernels take."""
         pairs = self.pairs
         rows, lists, bound = self.rows.arrays, self.lists, bool(self.lists.most and self.bans.any())
         return TaggingWeights(rows, self.edges, self.pair_weights, pairs.offsets, pairs.codes, self.bans, lists, bound)
 
     def check_knows(self, rows: Ints, edge_rows: Ints) -> None:
-        """Kernels trust that there is a weight for every feature; an encoder that has grown since knows more."""
+        """Raise an error if the encoder has grown and has features without weights: kernels do not check."""
         if rows.max(initial=-1) >= self.rows.features or edge_rows.max(initial=-1) >= len(self.pairs.offsets) - 1:
             raise SapoError("these weights are older than the features; take the model anew, or work on a snapshot")
 
 
 def with_bias(parameters: Parameters, bias: Floats) -> Parameters:
-    """The same weights where every node of label y scores bias[y] more.
+    """Return the same weights with bias[y] added to the score of every node of label y.
 
-    Each token but the first is entered by one edge, and the first by the start: the bias goes with these, so that
-    everything that knows of bans knows of biases.
+    One edge enters each token except the first, and the start enters the first. The bias is added to these, so all
+    code that handles forbidden edges handles biases, too.
     """
     bans = parameters.bans.copy()
     bans[:-1] += bias
@@ -86,7 +86,7 @@ def no_bans(labels: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """A tagging scores the sum of its nodes and edges; minus infinity forbids one.
+    """The scores of one sentence. A tagging scores the sum of its nodes and edges; minus infinity forbids one.
 
     >>> import numpy as np
     >>> lattice = Lattice(np.eye(2, dtype=np.float32), np.zeros((2, 2), np.float32))
@@ -105,7 +105,7 @@ class Lattice:
 
     @property
     def labels(self) -> int:
-        """How many labels there are; a token may have fewer nodes."""
+        """The number of labels; a token may have fewer nodes."""
         return self.whole or int(self.node.shape[1])
 
     def to_labels(self, paths: Ints) -> Ints:
@@ -114,12 +114,12 @@ class Lattice:
 
     @property
     def steps(self) -> Floats:
-        """The edges as kernels take them: one stage for all steps, or one for each token."""
+        """The edges in the form that kernels take: one stage for all steps, or one for each token."""
         return self.edge if self.edge.ndim == 3 else self.edge[np.newaxis]
 
     @property
     def steps_to(self) -> Floats:
-        """The same, turned: [stage, y, p]."""
+        """The same, transposed: [stage, y, p]."""
         return np.ascontiguousarray(self.steps.transpose(0, 2, 1))
 
     def path_score(self, path: "Ints | list[int]") -> float:
@@ -132,7 +132,7 @@ class Lattice:
         return float(score.path_score(self.node, self.steps, nodes, len(path)))
 
     def tempered(self, temperature: float) -> "Lattice":
-        """All scores divided by the temperature: the same order of taggings, flatter where it is above 1."""
+        """Return the lattice with all scores divided by the temperature. The order of taggings stays the same."""
         if temperature == 1.0:
             return self
         return replace(self, node=self.node / temperature, edge=self.edge / temperature)
@@ -141,7 +141,7 @@ class Lattice:
 def make_lattice(corpus: EncodedCorpus, sentence: int, parameters: Parameters, *, exact: bool = True) -> Lattice:
     """Return the lattice of one sentence of a corpus under these weights.
 
-    Where there are many labels and it need not be `exact`, a token has nodes only for those worth looking at.
+    With many labels, and unless `exact`, a token has nodes only for the labels that score best.
     """
     if not exact and parameters.lists.most and not len(corpus.token_bans):
         lattice = _short_lattice(corpus, sentence, parameters)

@@ -27,7 +27,7 @@ def check_search(name: str, n: int) -> str:
 
 
 def search_n(name: str, lattice: Lattice, *, n: int, width: int = 50) -> Candidates:
-    """The n best taggings by the search of this name. A beam that runs into what is forbidden is not the last word."""
+    """Return the n best taggings by the named search. If a beam finds only forbidden ones, search exactly."""
     exact: dict[str, Callable[..., Candidates]] = {"topn": top_n, "astar": astar_top_n}
     found = beam(lattice, n=n, width=width) if name == "beam" else exact[name](lattice, n=n)
     return found if len(found) else top_n(lattice, n=n)

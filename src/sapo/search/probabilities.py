@@ -1,4 +1,4 @@
-"""Lattice in, probabilities out, of two kinds that have different names.
+"""Compute the probabilities of a lattice: two kinds, with different names.
 
 Over all taggings (`Distribution`, by forward-backward, exact): of a tagging, of a token's label (marginals), of a span.
 Over the n best taggings alone (`top_n_...`, the paper's P_k): of a token's label, of a span. How much of the first kind
@@ -25,7 +25,7 @@ SLOW = 10  # times as long as a search take sums: they need exponentials
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """All taggings of a sentence, each with the probability exp(score) / Z; all are 0 where all are forbidden."""
+    """All taggings of a sentence, each with probability exp(score) / Z, or 0 if all are forbidden."""
 
     lattice: Lattice
     log_z: float  # log of the sum of exp(score) over all taggings
@@ -34,20 +34,20 @@ class Distribution:
     log_beta: Doubles  # [tokens, labels] of what follows it, where something leads to it
 
     def probability(self, path: "Ints | list[int]") -> float:
-        """Of one tagging."""
+        """Return the probability of one tagging."""
         score = self.lattice.path_score(path)
         return math.exp(min(score - self.log_z, 0.0)) if score > -math.inf else 0.0
 
     def probabilities(self, candidates: Candidates) -> list[float]:
-        """Of the taggings that a search has found, but over all taggings."""
+        """Return the probabilities, over all taggings, of the taggings that a search has found."""
         return [self.probability(path) for path in candidates.paths]
 
     def top_n_mass(self, candidates: Candidates) -> float:
-        """How much of the probability of all taggings these candidates have."""
+        """Return the total probability of these candidates."""
         return min(sum(self.probabilities(candidates)), 1.0)
 
     def log_marginal(self) -> Doubles:
-        """The logarithms of the marginals, also of those that are too small for a number."""
+        """The logarithms of the marginals, also of those too small for a floating-point number."""
         if self.log_z == -math.inf or not self.lattice.tokens:
             return np.full_like(self.marginal, -np.inf)
         logs: Doubles = self.log_alpha + self.log_beta
@@ -62,7 +62,7 @@ class Distribution:
         return found
 
     def span_probabilities(self, reading: "SpanReading", spans: Sequence[Span]) -> Doubles:
-        """P(exactly this span, with this type, is in the tagging) for each of them, whoever proposed it."""
+        """Return, for each span, the probability that the tagging has exactly this span with this type."""
         found = np.zeros(len(spans))
         if self.log_z == -math.inf or not len(spans):
             return found
@@ -123,7 +123,7 @@ def _of_labels(values: Doubles, lists: Ints, labels: int) -> Doubles:
 
 @dataclass(frozen=True, slots=True)
 class SpanReading:
-    """How spans are read from labels: as conlleval does, in every scheme, also where a tagging breaks its scheme."""
+    """How spans are read from labels: as conlleval does, in every scheme, even if a tagging breaks its scheme."""
 
     names: tuple[str, ...]  # of the types; the first is that of O
     types: Ints  # [labels] places in names
@@ -156,12 +156,12 @@ def check_span(start: int, end: int, tokens: int) -> None:
 
 
 def tempered(candidates: Candidates, temperature: float) -> Candidates:
-    """The same candidates with scores that give probabilities at this temperature."""
+    """Return the same candidates with all scores divided by the temperature."""
     return Candidates(candidates.paths, candidates.scores / temperature)
 
 
 def top_n_marginals(candidates: Candidates, labels: int) -> Doubles:
-    """P(the token has the label), [tokens, labels], over these candidates only.
+    """Return the probability that a token has a label, [tokens, labels], relative to these candidates only.
 
     >>> top_n_marginals(Candidates(np.array([[0, 1], [1, 1]]), np.log([3, 1])), 2).round(6).tolist()
     [[0.75, 0.25], [0.0, 1.0]]
@@ -174,7 +174,7 @@ def top_n_marginals(candidates: Candidates, labels: int) -> Doubles:
 
 
 def top_n_spans(candidates: Candidates, labels: Sequence[str]) -> dict[Span, float]:
-    """Every span that is in one of these candidates, with its probability over them only."""
+    """Return every span of these candidates, with its probability relative to them only."""
     found: dict[Span, float] = {}
     labels = as_prefixed(labels)
     for path, probability in zip(candidates.paths, candidates.probabilities.tolist(), strict=True):

@@ -17,7 +17,7 @@ from sapo.tagger import Tagger
 
 
 class CRF(FittedLabeler):
-    """A drop-in replacement for `sklearn_crfsuite.CRF`; docs/scikit-learn.md lists the differences.
+    """A drop-in replacement for `sklearn_crfsuite.CRF`; docs/how-to/scikit-learn.md lists the differences.
 
     >>> X = [[{"word": "a"}, {"word": "dog"}], [{"word": "the"}, {"word": "cat"}]]
     >>> crf = CRF(algorithm="lbfgs", c2=0.1, max_iterations=20).fit(X, [["DT", "NN"], ["DT", "NN"]])

@@ -22,8 +22,8 @@ class SequenceLabeler(FittedLabeler):
 
     The parameters are those of `sapo.train`. `template` is a preset or a template file that turns words into features;
     `columns` names the columns of tokens that are tuples; `learner` and the following ones are as in `sapo.Settings`.
-    What is 'auto' or None is chosen from the data, or is the default of the learner (docs/defaults.md). `random_state`
-    is an integer, or a NumPy generator that draws one.
+    A parameter that is 'auto' or None is chosen from the data, or is the default of the learner
+    (docs/explanation/defaults.md). `random_state` is an integer, or a NumPy generator that draws one.
 
     Taggings follow the tag scheme of the data (`constraints`) and the `rules`; `scheme` learns the labels in another
     scheme; the label `missing` marks tokens whose label is unknown. `class_weight` is 'balanced', or a weight for some

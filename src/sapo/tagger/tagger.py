@@ -97,7 +97,8 @@ class Tagger:
     def exact(self) -> "Tagger":
         """Return a tagger with the same weights that looks at all labels of every token.
 
-        A model that was trained with short lists of labels has not learned to do without them: docs/many-labels.md.
+        A model that was trained with short lists of labels has not learned to work without them; see
+        docs/how-to/many-labels.md.
 
         >>> import sapo
         >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"])], template="pos", epochs=2)

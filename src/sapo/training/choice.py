@@ -1,4 +1,4 @@
-"""Choose the settings of SAPO from the data (docs/defaults.md).
+"""Choose the settings of SAPO from the data (docs/explanation/defaults.md).
 
 Pieces, averages and the fall of the rate suit all data alike. How boldly to learn does not: where entities are rare or
 never the same, large steps and a weak regulariser find more of them; where the same features mean many things, they

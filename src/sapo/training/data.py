@@ -241,7 +241,7 @@ def _feature_dev_set(encoder: FeatureEncoder, dev: Source, gold: Gold, marks: Se
 def default_template(first: Block, marks: Sequence[str] = ()) -> str:
     """Return the best preset for these columns and tags. `marks` stand for missing tags."""
     labels = set(first.strings(LABEL)) - set(marks)
-    # words of a text without blanks are spans, too, but not like phrases or names: measured in docs/templates.md
+    # words of a text without blanks are spans, too, but not like phrases or names (docs/reference/templates.md)
     if not looks_like_spans(labels) or (notation_of(labels) is Notation.BARE and "O" not in labels):
         return "pos-best"
     if "pos" not in first.columns:

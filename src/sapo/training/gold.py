@@ -109,8 +109,8 @@ def _importance(
 def _best_scheme(labels: Sequence[str], gold: Ints, corpus: EncodedCorpus) -> str | None:
     """Return the scheme to learn the labels in if the user names none: BIOES, where the tags are IOB2 without a fault.
 
-    Entities are found better in this way (docs/defaults.md). But every search takes longer by the square of the number
-    of labels, so we do it only where few labels become of it.
+    This finds entities better (docs/explanation/defaults.md). But the time of a search grows with the square of the
+    number of labels, so we do it only if there are few.
     """
     if not all(TABLE["iob2"].fits(label) for label in labels):
         return None

@@ -31,6 +31,7 @@ FEATS = {
     "VBZ": "Tense=Pres|VerbForm=Fin",
     "VB": "VerbForm=Inf",
 }
+PRINTED = {"``": '"', "''": '"', "-LRB-": "(", "-RRB-": ")"}
 HELD_OUT = 52  # sentences of the test part that are dev; the others are test
 
 
@@ -47,7 +48,7 @@ def sample_files() -> dict[str, str]:
         files[f"{part}.conllu"] = "".join(conllu.write_sentence(_universal(one)) for one in tags[part])
         words = _with(entities[part], "word")
         files[f"ner-{part}.txt"] = "".join(map(columns_format.write_sentence, words))
-        files[f"ner-{part}.jsonl"] = "".join(jsonl.write_sentence(one, text=True) for one in words)
+        files[f"ner-{part}.jsonl"] = "".join(jsonl.write_sentence(_running(one), text=True) for one in words)
     files["new.txt"] = files["dev.txt"]  # sentences to learn from later
     files["text.txt"] = "".join(running_text(one.words) + "\n" for one in chunks["test"])
     return files
@@ -66,7 +67,21 @@ def _universal(sentence: Sentence) -> Sentence:
     """Return a sentence with tags of the Penn Treebank as XPOS, and with UPOS and FEATS."""
     tags = sentence.tags or ()
     feats = tuple(FEATS.get(tag, "_") for tag in tags)
-    return Sentence({"word": sentence.words, "xpos": tags, "feats": feats}, tuple(map(_upos, tags)))
+    columns = {"word": sentence.words, "xpos": tags, "feats": feats}
+    return Sentence(columns, tuple(map(_upos, tags)), text=running_text(sentence.words))
+
+
+def _running(sentence: Sentence) -> Sentence:
+    """Return a sentence with its text as it would be printed: a model learns from it how text is split."""
+    text = running_text(sentence.words)
+    offsets = []
+    at = 0
+    for word in sentence.words:
+        word = PRINTED.get(word, word)
+        start = text.index(word, at)
+        at = start + len(word)
+        offsets.append((start, at))
+    return Sentence(sentence.columns, sentence.tags, text=text, offsets=tuple(offsets))
 
 
 def _upos(tag: str) -> str:

@@ -1,0 +1,72 @@
+"""What `mkdocs build` adds to the pages: the reference of the command line, and links out of docs/ as plain text."""
+
+import re
+import sys
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import click
+
+ROOT = Path(__file__).parents[1]
+LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:|#)([^)#\s]+)(#[^)]*)?\)")
+COMMAND_LINE = "reference/command-line.md"
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Fill in the page of the command line; name files outside of docs/, which the site does not have."""
+    if page.file.src_uri == COMMAND_LINE:
+        return markdown + "\n" + command_line()
+    return LINK.sub(lambda link: _inside(link, PurePosixPath(page.file.src_uri).parent), markdown)
+
+
+def _inside(link: re.Match[str], directory: PurePosixPath) -> str:
+    text, target, _ = link.groups()
+    place = (ROOT / "docs" / directory / target).resolve()
+    if place.is_relative_to(ROOT / "docs") or not place.exists():
+        return link[0]
+    name = f"`{place.relative_to(ROOT).as_posix()}`"
+    return name if text.strip("`") == name.strip("`") else f"{text} ({name})"
+
+
+def command_line() -> str:
+    """Return the reference of all commands as Markdown, made from their parsers."""
+    sys.path.insert(0, str(ROOT / "src"))  # the commands of this clone, not those of an installed package
+    from sapo.cli.main import app
+
+    return "\n".join(_command(app, "sapo", None))
+
+
+def _command(command: click.Command, path: str, parent: click.Context | None) -> list[str]:
+    context = click.Context(command, info_name=path.split()[-1], parent=parent, **command.context_settings)
+    lines: list[str] = []
+    if parent is not None:
+        usage = " ".join([path, *command.collect_usage_pieces(context)])
+        lines += [f"{'#' * len(path.split())} {path}", "", f"    {usage}", ""]
+        for paragraph in _paragraphs(command.help or ""):
+            lines += [f"    {paragraph}" if paragraph.startswith("sapo ") else _escaped(paragraph), ""]
+        lines += _options(command, context)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            if found is not None and not found.hidden:
+                lines += _command(found, f"{path} {name}", context)
+    return lines
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text.strip()) if part.strip()]
+
+
+def _options(command: click.Command, context: click.Context) -> list[str]:
+    options = [param for param in command.get_params(context) if isinstance(param, click.Option)]
+    rows = [option.get_help_record(context) for option in options]
+    shown = [row for row in rows if row is not None]
+    if not shown:
+        return []
+    cells = [f"| `{name.replace('|', chr(92) + '|')}` | {_escaped(' '.join(text.split()))} |" for name, text in shown]
+    return ["| option | meaning |", "|---|---|", *cells, ""]
+
+
+def _escaped(text: str) -> str:
+    """Keep what Markdown would take for markup."""
+    return re.sub(r"([\\`*_<>|\[\]])", r"\\\1", text)
