@@ -1,4 +1,4 @@
-"""The commands of docs/how-to/from-doccano.md lead from annotations and a folder of text to spans with probabilities."""
+"""The commands of how-to/from-doccano.md lead from annotations and a folder of text to spans with probabilities."""
 
 import json
 import re

@@ -78,8 +78,8 @@ def tag_command(
 
     Column files get the tag as a further column; CoNLL-U in the place of the label; JSONL as "tags".
 
-    Raw text (--text, or a file with --format text) is cut into sentences and tokens: see docs/how-to/text.md. With --format
-    text, INPUT may be a folder of texts: the result is one JSONL file, which names the file of each sentence.
+    Raw text (--text, or a file with --format text) is split into sentences and tokens: see docs/how-to/text.md. With
+    --format text, INPUT may be a folder of texts: the result is one JSONL file, which names the file of each sentence.
 
     docs/explanation/probabilities.md explains each probability.
     """
