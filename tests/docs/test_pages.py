@@ -6,15 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from doc_pages import Page, comparable, page_comments, read_blocks
+from doc_pages import Page, all_pages, comparable, page_comments, read_blocks
 from sapo.corpus.sample.copies import sample_files
 
 ROOT = Path(__file__).parents[2]
-PAGES = {
-    path.relative_to(ROOT).as_posix(): path
-    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
-    if path.name != "report.md"  # written by the laboratory
-}
+PAGES = {path.relative_to(ROOT).as_posix(): path for path in all_pages(ROOT)}
 RUN = [name for name, path in PAGES.items() if any(block.runs for block in read_blocks(path.read_text("utf-8")))]
 
 

@@ -51,6 +51,11 @@ class Block:
         return self.language in ("sh", "python") and "not run" not in self.comments
 
 
+def all_pages(root: Path) -> list[Path]:
+    """Return the README and the pages of the site, but not the report, which the laboratory writes."""
+    return [path for path in (root / "README.md", *sorted((root / "docs").rglob("*.md"))) if path.name != "report.md"]
+
+
 def read_blocks(text: str) -> list[Block]:
     """Return the fenced blocks of a page."""
     return [
