@@ -94,7 +94,7 @@ class _Halt(Observer):
 @dataclass(frozen=True, slots=True)
 class _Fold:
     train: EncodedCorpus
-    unseen: DevSet
+    unseen: list[DevSet]
 
 
 def _best_of(learner: LearnerPass, data: TrainingData, trials: list[Settings], say: Say) -> Settings:
@@ -107,7 +107,7 @@ def _best_of(learner: LearnerPass, data: TrainingData, trials: list[Settings], s
     halt = _Halt()
 
     def try_out(number: int) -> list[Scores]:
-        return [_trial(learner, data, fold, trials[number], halt) for fold in folds]
+        return [score for fold in folds for score in _trial(learner, data, fold, trials[number], halt)]
 
     def note(number: int, scores: list[Scores]) -> None:
         results[number] = scores
@@ -142,7 +142,10 @@ def _best(results: Mapping[int, list[Scores]]) -> int:
 
 
 def _folds(data: TrainingData, seed: int) -> Iterator[_Fold]:
-    """Divide the sentences into some to learn from and some to tag. A dev set is there to be tagged."""
+    """Divide the sentences into some to learn from and some to tag.
+
+    A dev set is there to be tagged. Where there is little data, both are tagged: a small dev set tells little.
+    """
     corpus = data.corpus
     lengths = np.diff(corpus.offsets)
     wanted = min(0.8 * corpus.tokens, max(FEWEST, min(MOST, corpus.tokens / SHARE)))
@@ -152,7 +155,10 @@ def _folds(data: TrainingData, seed: int) -> Iterator[_Fold]:
         cut = int(np.searchsorted(np.cumsum(lengths[order]), wanted)) + 1
         cut = min(max(1, cut), corpus.sentences - 1)
         train = subset(corpus, np.sort(order[:cut]))
-        yield _Fold(train, data.dev or _unseen(data, np.sort(order[cut:])))
+        unseen = [data.dev] if data.dev else []
+        if corpus.tokens < SMALL or not unseen:
+            unseen.append(_unseen(data, np.sort(order[cut:])))
+        yield _Fold(train, unseen)
         order = order[::-1]
 
 
@@ -164,10 +170,11 @@ def _unseen(data: TrainingData, sentences: Longs) -> DevSet:
     return DevSet(part, data.gold.outer, shown)
 
 
-def _trial(learner: LearnerPass, data: TrainingData, fold: _Fold, settings: Settings, halt: Observer) -> Scores:
+def _trial(learner: LearnerPass, data: TrainingData, fold: _Fold, settings: Settings, halt: Observer) -> list[Scores]:
     """Learn with the whole schedule, and tag the sentences that were not learned."""
     weights = data.zero_weights(l1=settings.regulariser == "l1")
     weights.lists = label_lists(data.corpus, len(data.labels), exact=settings.exact)
     for epoch in range(1, settings.epochs + 1):
         run_pass(learner, fold.train, settings, weights, epoch, observers=[halt])
-    return fold.unseen.evaluate(weights.true_weights())
+    learned = weights.true_weights()
+    return [unseen.evaluate(learned) for unseen in fold.unseen]
