@@ -116,13 +116,24 @@ def test_training_leaves_the_generator_and_the_threads_of_pytorch_alone() -> Non
     assert torch.get_num_threads() == threads
 
 
+def test_pieces_are_searched_each_for_itself() -> None:
+    """Pieces of a token have no more taggings than there are labels, and teach no transition."""
+    cut, whole = (train(epochs=2, n=50, piece=piece, constraints=False) for piece in (1, 0))
+    assert len(cut.labels) == cut.model.record["history"][-1]["candidates"]
+    assert whole.model.record["history"][-1]["candidates"] == 50
+    untrained = train(epochs=1, rate=1e-12)
+    np.testing.assert_allclose(cut.model.parameters.edges, untrained.model.parameters.edges, atol=1e-6)
+    assert abs(whole.model.parameters.edges - untrained.model.parameters.edges).max() > 1e-3
+
+
+@pytest.mark.parametrize("piece", [0, 2])
 @pytest.mark.parametrize("dev", [False, True])
-def test_a_run_that_is_resumed_ends_like_one_that_never_stopped(tmp_path: Path, dev: bool) -> None:
+def test_a_run_that_is_resumed_ends_like_one_that_never_stopped(tmp_path: Path, dev: bool, piece: int) -> None:
     prepared = read_data(PAIRS, dev=PAIRS[:3] if dev else None, template="chunking", keep_texts=True)
     options = NeuralOptions(**SMALL)
 
     def go(epochs: int, name: str, **more: Any) -> None:
-        settings = Settings(epochs=epochs, rate=0.02, tolerance=0.0)
+        settings = Settings(epochs=epochs, rate=0.02, tolerance=0.0, piece=piece)
         outcome = train_on(prepared, settings, learner="bilstm-sapo", network=options, **more)
         outcome.tagger.save(tmp_path / name)
 

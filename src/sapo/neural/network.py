@@ -99,12 +99,15 @@ class Network(nn.Module):
         read, _ = self.lstm(PackedSequence(seen, batch.sizes))
         return self.linear(self.dropout(read.data))
 
-    def forward(self, batch: Batch, gold: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the loss of a batch and its emissions, [B, T, L]. `gold` are the tags, int64[tokens]."""
+    def forward(self, batch: Batch, gold: Tensor, cuts: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return the loss of a batch and its emissions, [B, T, L].
+
+        `gold` are the tags, int64[tokens]; `cuts`, bool[tokens], says where pieces begin, if sentences are cut.
+        """
         flat = self.emissions(batch)
         emissions = batch.padded(flat)
         mask = torch.arange(batch.shape[1]) < batch.lengths.unsqueeze(1)
-        loss = self.layer(emissions, batch.padded(gold), mask)
+        loss = self.layer(emissions, batch.padded(gold), mask, None if cuts is None else batch.padded(cuts))
         if self.token_loss:
             loss = loss + self.token_loss * functional.cross_entropy(flat, gold, reduction="sum") / len(batch.lengths)
         return loss, emissions

@@ -107,6 +107,7 @@ class ReadyNetwork:
                 weights.adam,
                 self.inputs,
                 corpus.gold,
+                corpus.cuts,
                 order,
                 rate=rate,
                 seed=(settings.seed, weights.passes),
