@@ -109,6 +109,15 @@ def test_gradients_pass_gradcheck(layer: torch.nn.Module) -> None:
     assert torch.autograd.gradcheck(loss, (emissions, *learned))
 
 
+def test_with_a_margin_small_scores_are_no_way_out() -> None:
+    layer = SapoLayer(L, n=5, margin=0.5)
+    emissions, tags = make(layer, 19, batch=1)
+    with torch.no_grad():
+        for parameter in (emissions, *layer.parameters()):
+            parameter.zero_()
+    assert layer(emissions, tags).item() == pytest.approx(0.5 * T + np.log(5))
+
+
 def test_with_all_taggings_it_is_a_crf() -> None:
     crf, sapo = CrfLayer(L), SapoLayer(L, n=ALL)
     emissions, tags = make(crf, 3)
@@ -181,7 +190,8 @@ def test_what_is_in_the_padding_does_not_matter() -> None:
     changed[:, 2:] = 100.0
     other = tags.clone()
     other[:, 2:] = -1
-    torch.testing.assert_close(layer(changed, other, mask), layer(emissions, tags, mask))
+    for layer.margin in (0.0, 0.5):
+        torch.testing.assert_close(layer(changed, other, mask), layer(emissions, tags, mask))
 
 
 def test_the_n_best_come_with_scores_and_probabilities_best_first() -> None:
@@ -271,10 +281,11 @@ def cut_batch() -> tuple[torch.Tensor, torch.Tensor]:
     return mask, cuts
 
 
+@pytest.mark.parametrize("margin", [0.0, 0.7])
 @pytest.mark.parametrize("n", [1, 2, 5, ALL])
 @pytest.mark.parametrize("seed", range(2))
-def test_the_loss_of_pieces_is_that_of_enumeration_of_each(n: int, seed: int) -> None:
-    layer = SapoLayer(L, n=n, reduction="none")
+def test_the_loss_of_pieces_is_that_of_enumeration_of_each(n: int, seed: int, margin: float) -> None:
+    layer = SapoLayer(L, n=n, margin=margin, reduction="none")
     emissions, tags = make(layer, seed, batch=4, tokens=5)
     mask, cuts = cut_batch()
 
@@ -282,6 +293,7 @@ def test_the_loss_of_pieces_is_that_of_enumeration_of_each(n: int, seed: int) ->
         """One tagging of one piece: the start and the end belong to the sentence, not to the piece."""
         score = sum(emissions[row, begin + t, y] for t, y in enumerate(path))
         score = score + sum(layer.transitions[pair] for pair in pairwise(path))
+        score = score + margin * sum(y != tags[row, begin + t] for t, y in enumerate(path))
         score = score + layer.start[path[0]] if begin == 0 else score
         return score + layer.end[path[-1]] if begin + len(path) == LENGTHS[row] else score
 
@@ -300,7 +312,7 @@ def test_the_loss_of_pieces_is_that_of_enumeration_of_each(n: int, seed: int) ->
         torch.testing.assert_close(one, other)
 
 
-@pytest.mark.parametrize("layer", [SapoLayer(L, n=4), CrfLayer(L), PerceptronLayer(L), SoftmaxLayer(L)])
+@pytest.mark.parametrize("layer", [SapoLayer(L, n=4, margin=0.5), CrfLayer(L), PerceptronLayer(L), SoftmaxLayer(L)])
 def test_gradients_of_pieces_pass_gradcheck(layer: torch.nn.Module) -> None:
     emissions, tags = make(layer, 16, batch=4, tokens=5)
     mask, cuts = cut_batch()
@@ -358,6 +370,7 @@ def test_wrong_arguments_are_told_in_one_line() -> None:
         (lambda: SapoLayer(0), "labels must be at least 1"),
         (lambda: SapoLayer(L, n=0), "n must be at least 1"),
         (lambda: SapoLayer(L, stop_ratio=0.5), "stop_ratio must be at least 1"),
+        (lambda: SapoLayer(L, margin=-1.0), "margin must be a finite number, 0 or more, not -1.0"),
         (lambda: CrfLayer(L, reduction="max"), "reduction must be one of sum, mean, none, not max"),
         (lambda: layer.nbest(emissions, n=0), "n must be at least 1"),
     ):

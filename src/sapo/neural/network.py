@@ -73,7 +73,9 @@ class Network(nn.Module):
         )
         self.linear = nn.Linear(2 * options.hidden, sizes.labels)
         self.token_loss = options.token_loss or 0.0
-        self.layer: SequenceLayer = make_layer(layer, sizes.labels, n=n, stop_ratio=stop_ratio)
+        self.layer: SequenceLayer = make_layer(
+            layer, sizes.labels, n=n, stop_ratio=stop_ratio, margin=options.margin or 0.0
+        )
 
     def use_vectors(self, numbers: Tensor, vectors: Floats) -> None:
         """Initialise the words of these numbers with vectors, scaled to the variance of random ones."""
