@@ -34,19 +34,25 @@ def path_score(layer: torch.nn.Module, emissions: torch.Tensor, path: tuple[int,
     return layer.start[path[0]] + sum(emissions[t, y] for t, y in enumerate(path)) + inner + layer.end[path[-1]]
 
 
-def enumerated_loss(layer: torch.nn.Module, emissions: torch.Tensor, tags: list[int], n: int) -> torch.Tensor:
+def enumerated_loss(
+    layer: torch.nn.Module, emissions: torch.Tensor, tags: list[int], n: int, margin: float = 0.0
+) -> torch.Tensor:
+    def raised_score(path: tuple[int, ...]) -> torch.Tensor:
+        return path_score(layer, emissions, path) + margin * sum(y != tag for y, tag in zip(path, tags, strict=True))
+
     paths = product(range(L), repeat=len(tags))
-    scores = sorted((path_score(layer, emissions, path) for path in paths), key=torch.Tensor.item, reverse=True)
+    scores = sorted((raised_score(path) for path in paths), key=torch.Tensor.item, reverse=True)
     return torch.logsumexp(torch.stack(scores[:n]), 0) - path_score(layer, emissions, tuple(tags))
 
 
+@pytest.mark.parametrize("margin", [0.0, 0.7])
 @pytest.mark.parametrize("n", [1, 2, 5, ALL])
 @pytest.mark.parametrize("seed", range(3))
-def test_loss_and_gradients_are_those_of_enumeration(n: int, seed: int) -> None:
-    layer = SapoLayer(L, n=n)
+def test_loss_and_gradients_are_those_of_enumeration(n: int, seed: int, margin: float) -> None:
+    layer = SapoLayer(L, n=n, margin=margin)
     emissions, tags = make(layer, seed)
     wanted = [emissions, *layer.parameters()]
-    expected = sum(enumerated_loss(layer, emissions[b], tags[b].tolist(), n) for b in range(2))
+    expected = sum(enumerated_loss(layer, emissions[b], tags[b].tolist(), n, margin) for b in range(2))
     loss = layer(emissions, tags)
     torch.testing.assert_close(loss, expected)
     for mine, theirs in zip(torch.autograd.grad(loss, wanted), torch.autograd.grad(expected, wanted), strict=True):
@@ -97,7 +103,9 @@ def test_the_gradient_is_what_the_candidates_expect_less_the_oracle() -> None:
     torch.testing.assert_close(emissions.grad[0], expected)
 
 
-@pytest.mark.parametrize("layer", [SapoLayer(L, n=4), CrfLayer(L), PerceptronLayer(L), SoftmaxLayer(L)])
+@pytest.mark.parametrize(
+    "layer", [SapoLayer(L, n=4), SapoLayer(L, n=4, margin=0.5), CrfLayer(L), PerceptronLayer(L), SoftmaxLayer(L)]
+)
 def test_gradients_pass_gradcheck(layer: torch.nn.Module) -> None:
     emissions, tags = make(layer, 11)
     mask = torch.tensor([[True] * T, [True] * 2 + [False] * (T - 2)])
@@ -161,7 +169,7 @@ def test_its_gradient_is_the_step_of_the_linear_learner(n: int) -> None:
     np.testing.assert_allclose(after.edges - before.edges, -grads[1].numpy(), atol=1e-5)
 
 
-@pytest.mark.parametrize("layer", [SapoLayer(L, n=4), CrfLayer(L), PerceptronLayer(L), SoftmaxLayer(L)])
+@pytest.mark.parametrize("layer", [SapoLayer(L, n=4, margin=0.5), CrfLayer(L), PerceptronLayer(L), SoftmaxLayer(L)])
 def test_a_padded_batch_is_its_sentences_one_by_one(layer: torch.nn.Module) -> None:
     emissions, tags = make(layer, 5, batch=4)
     lengths = [4, 1, 3, 0]
@@ -229,7 +237,7 @@ def test_the_top_n_loss_leaves_out_what_is_not_there() -> None:
     torch.testing.assert_close(loss(oracle, scores, torch.tensor([[True, False]])), torch.tensor([1.0]))
 
 
-@pytest.mark.parametrize("layer", [SapoLayer(L, n=4), CrfLayer(L), PerceptronLayer(L)])
+@pytest.mark.parametrize("layer", [SapoLayer(L, n=4), SapoLayer(L, n=4, margin=0.5), CrfLayer(L), PerceptronLayer(L)])
 def test_what_is_forbidden_is_not_chosen_and_spoils_nothing(layer: torch.nn.Module) -> None:
     emissions, tags = make(layer, 12, batch=3)
     tags = tags.clamp(min=1)
@@ -269,83 +277,6 @@ def test_half_precision_is_taken(layer: torch.nn.Module) -> None:
     assert rough.item() == pytest.approx(exact.item(), rel=0.1)
 
 
-LENGTHS, CUTS = [5, 0, 3, 1], [[0, 2, 3], [], [0, 1], [0]]  # of four sentences, and where their pieces begin
-
-
-def cut_batch() -> tuple[torch.Tensor, torch.Tensor]:
-    mask = torch.arange(5) < torch.tensor(LENGTHS).unsqueeze(1)
-    cuts = torch.zeros(4, 5, dtype=torch.bool)
-    for row, begins in enumerate(CUTS):
-        cuts[row, begins] = True
-    cuts[2, 4] = True  # behind the end of its sentence
-    return mask, cuts
-
-
-@pytest.mark.parametrize("margin", [0.0, 0.7])
-@pytest.mark.parametrize("n", [1, 2, 5, ALL])
-@pytest.mark.parametrize("seed", range(2))
-def test_the_loss_of_pieces_is_that_of_enumeration_of_each(n: int, seed: int, margin: float) -> None:
-    layer = SapoLayer(L, n=n, margin=margin, reduction="none")
-    emissions, tags = make(layer, seed, batch=4, tokens=5)
-    mask, cuts = cut_batch()
-
-    def piece_score(row: int, begin: int, path: tuple[int, ...]) -> torch.Tensor:
-        """One tagging of one piece: the start and the end belong to the sentence, not to the piece."""
-        score = sum(emissions[row, begin + t, y] for t, y in enumerate(path))
-        score = score + sum(layer.transitions[pair] for pair in pairwise(path))
-        score = score + margin * sum(y != tags[row, begin + t] for t, y in enumerate(path))
-        score = score + layer.start[path[0]] if begin == 0 else score
-        return score + layer.end[path[-1]] if begin + len(path) == LENGTHS[row] else score
-
-    expected = [emissions.new_zeros(()) for _ in LENGTHS]
-    for row, begins in enumerate(CUTS):
-        for begin, end in pairwise([*begins, LENGTHS[row]]):
-            paths = product(range(L), repeat=end - begin)
-            scores = sorted((piece_score(row, begin, path) for path in paths), key=torch.Tensor.item, reverse=True)
-            oracle = piece_score(row, begin, tuple(tags[row, begin:end].tolist()))
-            expected[row] = expected[row] + torch.logsumexp(torch.stack(scores[:n]), 0) - oracle
-    losses = layer(emissions, tags, mask, cuts)
-    torch.testing.assert_close(losses, torch.stack(expected))
-    wanted = [emissions, *layer.parameters()]
-    mine, theirs = (torch.autograd.grad(each.sum(), wanted) for each in (losses, torch.stack(expected)))
-    for one, other in zip(mine, theirs, strict=True):
-        torch.testing.assert_close(one, other)
-
-
-@pytest.mark.parametrize("layer", [SapoLayer(L, n=4, margin=0.5), CrfLayer(L), PerceptronLayer(L), SoftmaxLayer(L)])
-def test_gradients_of_pieces_pass_gradcheck(layer: torch.nn.Module) -> None:
-    emissions, tags = make(layer, 16, batch=4, tokens=5)
-    mask, cuts = cut_batch()
-    learned = [parameter for parameter in layer.parameters() if parameter.requires_grad]
-    assert torch.autograd.gradcheck(lambda emissions, *_: layer(emissions, tags, mask, cuts), (emissions, *learned))
-
-
-@pytest.mark.parametrize("layer", [SapoLayer(L, n=4), CrfLayer(L), PerceptronLayer(L), SoftmaxLayer(L)])
-def test_a_sentence_without_cuts_is_one_piece(layer: torch.nn.Module) -> None:
-    emissions, tags = make(layer, 17, batch=4, tokens=5)
-    mask, cuts = cut_batch()
-    whole = layer(emissions, tags, mask)
-    torch.testing.assert_close(layer(emissions, tags, mask, torch.zeros_like(cuts)), whole)
-    if not isinstance(layer, SoftmaxLayer):
-        assert not torch.isclose(layer(emissions, tags, mask, cuts), whole)
-    empty = torch.zeros_like(mask)
-    assert layer(emissions, tags, empty, cuts) == layer(emissions, tags, empty) == 0
-
-
-def test_what_is_forbidden_or_in_the_padding_spoils_no_piece() -> None:
-    for layer in (SapoLayer(L, n=4), CrfLayer(L), SoftmaxLayer(L)):
-        emissions, tags = make(layer, 18, batch=4, tokens=5)
-        mask, cuts = cut_batch()
-        spoilt = emissions.detach().clone()
-        spoilt[:, :, 0] = -torch.inf
-        spoilt[~mask] = torch.nan
-        spoilt.requires_grad_()
-        loss = layer(spoilt, tags.clamp(min=1), mask, cuts)
-        loss.backward()
-        assert torch.isfinite(loss)
-        assert torch.isfinite(spoilt.grad).all()
-
-
 def test_the_candidates_are_counted() -> None:
     layer = SapoLayer(L, n=ALL * 2)
     emissions, tags = make(layer, 15)
@@ -362,7 +293,6 @@ def test_wrong_arguments_are_told_in_one_line() -> None:
         ((emissions, tags.float()), "tags must be int64"),
         ((emissions, tags, torch.ones(1, 2)), "the mask must be bool"),
         ((emissions, tags, torch.tensor([[False, True]])), "without gaps"),
-        ((emissions, tags, None, torch.ones(1, 2)), r"cuts must be bool \[1, 2\], not torch.float32 \[1, 2\]"),
     ):
         with pytest.raises(SapoError, match=message):
             layer(*arguments)

@@ -48,17 +48,18 @@ def test_further_inputs_can_be_learned_from_and_are_kept(tmp_path: Path, more: d
     assert loaded.nbest(SENTENCE, 3) == tagger.nbest(SENTENCE, 3)
 
 
-def test_a_token_loss_holds_up_the_scores_that_the_loss_of_the_top_n_lets_shrink() -> None:
+def test_a_token_loss_or_a_margin_holds_up_the_scores_that_the_loss_of_the_top_n_lets_shrink() -> None:
     spread = {}
-    for weight in (0.0, 0.5):
+    for held in ({}, {"token_loss": 0.5}, {"margin": 0.5}):
         # tags that nobody can learn: then it is best to give all taggings the same score
         rng = np.random.default_rng(0)
         pairs = [(tokens, rng.choice(tags, len(tags)).tolist()) for tokens, tags in PAIRS]
         given = {"epochs": 30, "rate": 0.01, "decay": 1.0, "dropout": 0.5, "tolerance": 0.0, **SMALL}
-        tagger = sapo.train(pairs, template="chunking", learner="bilstm-sapo", token_loss=weight, n=3, **given)
+        given |= {"token_loss": 0.0, "margin": 0.0, "n": 3, **held}
+        tagger = sapo.train(pairs, template="chunking", learner="bilstm-sapo", **given)
         found = [one.score for one in tagger.nbest(SENTENCE, 20)]
-        spread[weight] = found[0] - found[-1]
-    assert spread[0.0] < spread[0.5]
+        spread[str(*held)] = found[0] - found[-1]
+    assert spread[""] < min(spread["token_loss"], spread["margin"])
 
 
 def test_a_saved_model_tags_the_same(tagger: sapo.Tagger, tmp_path: Path) -> None:
@@ -116,24 +117,13 @@ def test_training_leaves_the_generator_and_the_threads_of_pytorch_alone() -> Non
     assert torch.get_num_threads() == threads
 
 
-def test_pieces_are_searched_each_for_itself() -> None:
-    """Pieces of a token have no more taggings than there are labels, and teach no transition."""
-    cut, whole = (train(epochs=2, n=50, piece=piece, constraints=False) for piece in (1, 0))
-    assert len(cut.labels) == cut.model.record["history"][-1]["candidates"]
-    assert whole.model.record["history"][-1]["candidates"] == 50
-    untrained = train(epochs=1, rate=1e-12)
-    np.testing.assert_allclose(cut.model.parameters.edges, untrained.model.parameters.edges, atol=1e-6)
-    assert abs(whole.model.parameters.edges - untrained.model.parameters.edges).max() > 1e-3
-
-
-@pytest.mark.parametrize("piece", [0, 2])
 @pytest.mark.parametrize("dev", [False, True])
-def test_a_run_that_is_resumed_ends_like_one_that_never_stopped(tmp_path: Path, dev: bool, piece: int) -> None:
+def test_a_run_that_is_resumed_ends_like_one_that_never_stopped(tmp_path: Path, dev: bool) -> None:
     prepared = read_data(PAIRS, dev=PAIRS[:3] if dev else None, template="chunking", keep_texts=True)
     options = NeuralOptions(**SMALL)
 
     def go(epochs: int, name: str, **more: Any) -> None:
-        settings = Settings(epochs=epochs, rate=0.02, tolerance=0.0, piece=piece)
+        settings = Settings(epochs=epochs, rate=0.02, tolerance=0.0)
         outcome = train_on(prepared, settings, learner="bilstm-sapo", network=options, **more)
         outcome.tagger.save(tmp_path / name)
 
@@ -246,6 +236,7 @@ def test_mistakes_are_told_in_one_line(tagger: sapo.Tagger, tmp_path: Path) -> N
         (lambda: sapo.train(PAIRS, chars="cnn"), "chars: only for the neural learners"),
         (lambda: train(chars="gru"), "chars must be one of none, cnn, lstm, not gru"),
         (lambda: train(token_loss=-1), "token_loss must be a number, 0 or more, not -1"),
+        (lambda: train(margin=-1), "margin must be a number, 0 or more, not -1"),
         (lambda: train(batch=0), "batch must be a whole number, at least 1, not 0"),
         (lambda: train("bilstm-crff"), "unknown learner 'bilstm-crff'; did you mean 'bilstm-crf'"),
         (lambda: train(vectors=tmp_path / "none"), "none: no such file"),

@@ -19,7 +19,6 @@ from torch.nn import functional
 
 from sapo.errors import SapoError
 from sapo.neural.normaliser import log_normaliser
-from sapo.neural.pieces import find_pieces
 from sapo.neural.topn import top_n
 
 REDUCTIONS = ("sum", "mean", "none")
@@ -83,26 +82,16 @@ class SequenceLayer(nn.Module):
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -0.1, 0.1)
 
-    def forward(
-        self, emissions: Tensor, tags: Tensor, mask: Tensor | None = None, cuts: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, emissions: Tensor, tags: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return the loss of a batch: the sum or the mean over sentences, or the loss of each.
 
-        Sentences are padded at the end; `mask` is true for their tokens. `cuts`, of the same shape, is true where a new
-        piece begins: then the loss of a sentence is the sum of those of its pieces, without transitions between them.
+        Sentences are padded at the end; `mask` is true for their tokens.
         """
         lengths = self._lengths(emissions, tags, mask)
-        nodes = self.nodes(emissions, lengths)
-        if cuts is None:
-            return _reduced(self.losses(nodes, tags, lengths), self.reduction)
-        if cuts.shape != tags.shape or cuts.dtype != torch.bool:
-            raise SapoError(f"cuts must be bool {list(tags.shape)}, not {cuts.dtype} {list(cuts.shape)}")
-        pieces = find_pieces(cuts, lengths)
-        losses = self.losses(pieces.of(nodes), pieces.of(tags), pieces.lengths)
-        return _reduced(pieces.sums(losses, len(lengths)), self.reduction)
+        return _reduced(self.losses(self.nodes(emissions, lengths), tags, lengths), self.reduction)
 
     def losses(self, nodes: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
-        """Return the loss of each sentence, or of each piece of one."""
+        """Return the loss of each sentence."""
         raise NotImplementedError
 
     @torch.no_grad()

@@ -5,8 +5,8 @@
 The top-n loss has an escape that the loss over all taggings does not have: if all scores shrink to zero, it is only
 log n, whatever the tags are; for the perceptron it is 0. A linear learner starts there and moves away. A network gets
 there in its first pass and stays: its scores are then little more than noise. So SAPO and the perceptron add the
-cross-entropy of the tokens to their own loss, with the weight `token_loss`, which keeps the scores up. With a weight of
-0 the loss is the paper's.
+cross-entropy of the tokens to their own loss, with the weight `token_loss`, which keeps the scores up; and SAPO adds
+`margin` to the scores of wrong labels, so that scores of zero have a high loss. With both at 0 the loss is the paper's.
 """
 
 import math
@@ -101,15 +101,12 @@ class Network(nn.Module):
         read, _ = self.lstm(PackedSequence(seen, batch.sizes))
         return self.linear(self.dropout(read.data))
 
-    def forward(self, batch: Batch, gold: Tensor, cuts: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Return the loss of a batch and its emissions, [B, T, L].
-
-        `gold` are the tags, int64[tokens]; `cuts`, bool[tokens], says where pieces begin, if sentences are cut.
-        """
+    def forward(self, batch: Batch, gold: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the loss of a batch and its emissions, [B, T, L]. `gold` are the tags, int64[tokens]."""
         flat = self.emissions(batch)
         emissions = batch.padded(flat)
         mask = torch.arange(batch.shape[1]) < batch.lengths.unsqueeze(1)
-        loss = self.layer(emissions, batch.padded(gold), mask, None if cuts is None else batch.padded(cuts))
+        loss = self.layer(emissions, batch.padded(gold), mask)
         if self.token_loss:
             loss = loss + self.token_loss * functional.cross_entropy(flat, gold, reduction="sum") / len(batch.lengths)
         return loss, emissions

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from sapo.kernels import update
-from sapo.kernels.types import Bools, Doubles, Ints, Longs
+from sapo.kernels.types import Doubles, Ints, Longs
 from sapo.neural.batches import batches_of, make_batch
 from sapo.neural.inputs import Inputs
 from sapo.neural.network import Network
@@ -89,7 +89,6 @@ def network_pass(
     adam: Adam,
     inputs: Inputs,
     gold: Ints,
-    cuts: Bools,  # [tokens] where pieces begin; empty: sentences are learned whole
     order: Longs,
     *,
     rate: float,
@@ -104,29 +103,18 @@ def network_pass(
     assert size is not None  # options are complete before training
     numbers = np.random.default_rng([*seed, 1])
     adam.set_rate(rate)
-    golden, pieces = torch.from_numpy(gold.astype(np.int64)), _begins(inputs, cuts)
+    golden = torch.from_numpy(gold.astype(np.int64))
     sequence = list(batches_of(inputs, order, size, shuffle=numbers))
     network.train()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(numbers.integers(1 << 62)))
         for sentences in sequence:
             batch = make_batch(inputs, sentences, chars=network.chars is not None)
-            tokens = torch.from_numpy(batch.tokens)
-            mine, begins = golden[tokens], None if pieces is None else pieces[tokens]
-            loss, emissions = network(batch, mine, begins)
+            mine = golden[torch.from_numpy(batch.tokens)]
+            loss, emissions = network(batch, mine)
             adam.step(loss)
             _count(network, batch.lengths, emissions.detach(), batch.padded(mine), loss.detach().item(), totals)
-            totals[update.SEARCHED] += len(sentences) if begins is None else int(begins.sum())
             yield len(sentences)
-
-
-def _begins(inputs: Inputs, cuts: Bools) -> Tensor | None:
-    """Return where pieces begin, at the beginning of every sentence, too; None if sentences are not cut."""
-    if not len(cuts):
-        return None
-    begins = cuts.copy()
-    begins[inputs.offsets[:-1][inputs.lengths > 0]] = True
-    return torch.from_numpy(begins)
 
 
 def _count(network: Network, lengths: Tensor, emissions: Tensor, gold: Tensor, loss: float, totals: Doubles) -> None:

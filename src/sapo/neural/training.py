@@ -107,7 +107,6 @@ class ReadyNetwork:
                 weights.adam,
                 self.inputs,
                 corpus.gold,
-                corpus.cuts,
                 order,
                 rate=rate,
                 seed=(settings.seed, weights.passes),
