@@ -23,7 +23,7 @@ _OPTIONS = (
     click.option(
         "--margin",
         type=float,
-        help="Networks: score of a wrong label that bilstm-sapo adds while learning. Default: 0.",
+        help="Networks: what bilstm-sapo adds to the scores of wrong labels while learning. Default: 0.5.",
     ),
 )
 

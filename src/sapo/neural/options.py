@@ -17,7 +17,7 @@ LAYERS = {
     "bilstm-perceptron": "perceptron",
 }  # the output layer of each system
 TOKEN_LOSS = {"sapo": 0.1, "perceptron": 0.1}  # layers that add a token loss to their own: see network.py
-MARGIN = {"sapo": 0.0}  # layers that ask for more than a better score: see network.py
+MARGIN = {"sapo": 0.5}  # layers that raise the scores of wrong labels while learning: see network.py
 CHARS = ("none", "cnn", "lstm")
 RATE = 0.002  # Adam's rate, if none is given
 BATCH = 32  # sentences in a step, if there is enough data,
@@ -69,7 +69,7 @@ class NeuralOptions:
     batch: int | None = None  # sentences in a step (in the paper 1); None means 32, or fewer for little data
     clip: float = 5.0  # maximum norm of a gradient
     token_loss: float | None = None  # weight of the cross-entropy of tokens in the loss; None: see TOKEN_LOSS
-    margin: float | None = None  # by how much the oracle must be better, for each wrong label; None: see MARGIN
+    margin: float | None = None  # added to the scores of wrong labels in the loss of SAPO; None: see MARGIN
 
     def __post_init__(self) -> None:
         for name in ("word_size", "column_size", "char_size", "feature_size", "hidden", "depth", "batch"):
@@ -89,8 +89,8 @@ class NeuralOptions:
         """Return the options with defaults filled in that depend on the learner and on the amount of data.
 
         >>> options = NeuralOptions().settled("bilstm-sapo", 500)
-        >>> options.batch, options.token_loss
-        (10, 0.1)
+        >>> options.batch, options.token_loss, options.margin
+        (10, 0.1, 0.5)
         """
         batch = min(BATCH, max(1, sentences // STEPS)) if self.batch is None else self.batch
         layer = LAYERS[learner]
