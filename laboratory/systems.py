@@ -38,17 +38,19 @@ VARIANTS = (
     System("SAPO-best", "sapo", {"strength": 1.0}, best_template=True),
 )
 _NETWORKS = (("Bi-LSTM", "bilstm"), ("Bi-LSTM-CRF", "bilstm-crf"), ("Bi-LSTM-SAPO", "bilstm-sapo"))
-NEURAL = tuple(System(name, learner, options={"batch": BATCH}) for name, learner in _NETWORKS)
+_OPTIONS = {"batch": BATCH, "margin": 0.0}  # the paper has no margin
+NEURAL = tuple(System(name, learner, options=_OPTIONS) for name, learner in _NETWORKS)
 # one sentence a step, as in the paper; more steps need a smaller rate
 ONE_BY_ONE = tuple(
-    System(f"{name}-b1", learner, {"rate": RATE / 2}, options={"batch": 1}) for name, learner in _NETWORKS
+    System(f"{name}-b1", learner, {"rate": RATE / 2}, options={**_OPTIONS, "batch": 1}) for name, learner in _NETWORKS
 )
 # what else can be in the inputs and in the loss of a network
 NEURAL_VARIANTS = (
-    System("Bi-LSTM-Perc", "bilstm-perceptron", options={"batch": BATCH}),
-    System("Bi-LSTM-CRF-tokens", "bilstm-crf", options={"batch": BATCH, "token_loss": 0.1}),
-    System("Bi-LSTM-SAPO-plain", "bilstm-sapo", options={"batch": BATCH, "token_loss": 0.0}),
-    *(System(f"{name}-features", learner, options={"batch": BATCH, "features": True}) for name, learner in _NETWORKS),
+    System("Bi-LSTM-Perc", "bilstm-perceptron", options=_OPTIONS),
+    System("Bi-LSTM-CRF-tokens", "bilstm-crf", options={**_OPTIONS, "token_loss": 0.1}),
+    System("Bi-LSTM-SAPO-margin", "bilstm-sapo", options={**_OPTIONS, "margin": 0.5}),
+    System("Bi-LSTM-SAPO-plain", "bilstm-sapo", options={**_OPTIONS, "token_loss": 0.0}),
+    *(System(f"{name}-features", learner, options={**_OPTIONS, "features": True}) for name, learner in _NETWORKS),
 )
 SYSTEMS = {system.name: system for system in (*PAPER, *VARIANTS, *NEURAL, *ONE_BY_ONE, *NEURAL_VARIANTS)}
 GROUPS = {

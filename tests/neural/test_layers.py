@@ -34,19 +34,25 @@ def path_score(layer: torch.nn.Module, emissions: torch.Tensor, path: tuple[int,
     return layer.start[path[0]] + sum(emissions[t, y] for t, y in enumerate(path)) + inner + layer.end[path[-1]]
 
 
-def enumerated_loss(layer: torch.nn.Module, emissions: torch.Tensor, tags: list[int], n: int) -> torch.Tensor:
+def enumerated_loss(
+    layer: torch.nn.Module, emissions: torch.Tensor, tags: list[int], n: int, margin: float = 0.0
+) -> torch.Tensor:
+    def raised_score(path: tuple[int, ...]) -> torch.Tensor:
+        return path_score(layer, emissions, path) + margin * sum(y != tag for y, tag in zip(path, tags, strict=True))
+
     paths = product(range(L), repeat=len(tags))
-    scores = sorted((path_score(layer, emissions, path) for path in paths), key=torch.Tensor.item, reverse=True)
+    scores = sorted((raised_score(path) for path in paths), key=torch.Tensor.item, reverse=True)
     return torch.logsumexp(torch.stack(scores[:n]), 0) - path_score(layer, emissions, tuple(tags))
 
 
+@pytest.mark.parametrize("margin", [0.0, 0.7])
 @pytest.mark.parametrize("n", [1, 2, 5, ALL])
 @pytest.mark.parametrize("seed", range(3))
-def test_loss_and_gradients_are_those_of_enumeration(n: int, seed: int) -> None:
-    layer = SapoLayer(L, n=n)
+def test_loss_and_gradients_are_those_of_enumeration(n: int, seed: int, margin: float) -> None:
+    layer = SapoLayer(L, n=n, margin=margin)
     emissions, tags = make(layer, seed)
     wanted = [emissions, *layer.parameters()]
-    expected = sum(enumerated_loss(layer, emissions[b], tags[b].tolist(), n) for b in range(2))
+    expected = sum(enumerated_loss(layer, emissions[b], tags[b].tolist(), n, margin) for b in range(2))
     loss = layer(emissions, tags)
     torch.testing.assert_close(loss, expected)
     for mine, theirs in zip(torch.autograd.grad(loss, wanted), torch.autograd.grad(expected, wanted), strict=True):
@@ -97,7 +103,9 @@ def test_the_gradient_is_what_the_candidates_expect_less_the_oracle() -> None:
     torch.testing.assert_close(emissions.grad[0], expected)
 
 
-@pytest.mark.parametrize("layer", [SapoLayer(L, n=4), CrfLayer(L), PerceptronLayer(L), SoftmaxLayer(L)])
+@pytest.mark.parametrize(
+    "layer", [SapoLayer(L, n=4), SapoLayer(L, n=4, margin=0.5), CrfLayer(L), PerceptronLayer(L), SoftmaxLayer(L)]
+)
 def test_gradients_pass_gradcheck(layer: torch.nn.Module) -> None:
     emissions, tags = make(layer, 11)
     mask = torch.tensor([[True] * T, [True] * 2 + [False] * (T - 2)])
@@ -107,6 +115,15 @@ def test_gradients_pass_gradcheck(layer: torch.nn.Module) -> None:
         return layer(emissions, tags, mask)
 
     assert torch.autograd.gradcheck(loss, (emissions, *learned))
+
+
+def test_with_a_margin_small_scores_are_no_way_out() -> None:
+    layer = SapoLayer(L, n=5, margin=0.5)
+    emissions, tags = make(layer, 19, batch=1)
+    with torch.no_grad():
+        for parameter in (emissions, *layer.parameters()):
+            parameter.zero_()
+    assert layer(emissions, tags).item() == pytest.approx(0.5 * T + np.log(5))
 
 
 def test_with_all_taggings_it_is_a_crf() -> None:
@@ -152,7 +169,7 @@ def test_its_gradient_is_the_step_of_the_linear_learner(n: int) -> None:
     np.testing.assert_allclose(after.edges - before.edges, -grads[1].numpy(), atol=1e-5)
 
 
-@pytest.mark.parametrize("layer", [SapoLayer(L, n=4), CrfLayer(L), PerceptronLayer(L), SoftmaxLayer(L)])
+@pytest.mark.parametrize("layer", [SapoLayer(L, n=4, margin=0.5), CrfLayer(L), PerceptronLayer(L), SoftmaxLayer(L)])
 def test_a_padded_batch_is_its_sentences_one_by_one(layer: torch.nn.Module) -> None:
     emissions, tags = make(layer, 5, batch=4)
     lengths = [4, 1, 3, 0]
@@ -181,7 +198,8 @@ def test_what_is_in_the_padding_does_not_matter() -> None:
     changed[:, 2:] = 100.0
     other = tags.clone()
     other[:, 2:] = -1
-    torch.testing.assert_close(layer(changed, other, mask), layer(emissions, tags, mask))
+    for layer.margin in (0.0, 0.5):
+        torch.testing.assert_close(layer(changed, other, mask), layer(emissions, tags, mask))
 
 
 def test_the_n_best_come_with_scores_and_probabilities_best_first() -> None:
@@ -219,7 +237,7 @@ def test_the_top_n_loss_leaves_out_what_is_not_there() -> None:
     torch.testing.assert_close(loss(oracle, scores, torch.tensor([[True, False]])), torch.tensor([1.0]))
 
 
-@pytest.mark.parametrize("layer", [SapoLayer(L, n=4), CrfLayer(L), PerceptronLayer(L)])
+@pytest.mark.parametrize("layer", [SapoLayer(L, n=4), SapoLayer(L, n=4, margin=0.5), CrfLayer(L), PerceptronLayer(L)])
 def test_what_is_forbidden_is_not_chosen_and_spoils_nothing(layer: torch.nn.Module) -> None:
     emissions, tags = make(layer, 12, batch=3)
     tags = tags.clamp(min=1)
@@ -282,6 +300,7 @@ def test_wrong_arguments_are_told_in_one_line() -> None:
         (lambda: SapoLayer(0), "labels must be at least 1"),
         (lambda: SapoLayer(L, n=0), "n must be at least 1"),
         (lambda: SapoLayer(L, stop_ratio=0.5), "stop_ratio must be at least 1"),
+        (lambda: SapoLayer(L, margin=-1.0), "margin must be a finite number, 0 or more, not -1.0"),
         (lambda: CrfLayer(L, reduction="max"), "reduction must be one of sum, mean, none, not max"),
         (lambda: layer.nbest(emissions, n=0), "n must be at least 1"),
     ):

@@ -93,8 +93,19 @@ def test_a_checkpoint_made_with_another_option_says_which(tmp_path: Path) -> Non
         train_on(prepared, Settings(epochs=1), network=other, **given)
 
 
+def test_a_checkpoint_made_without_a_margin_says_so(tmp_path: Path) -> None:
+    prepared = read_data(PAIRS, template="chunking", keep_texts=True)
+    given: dict[str, Any] = {"learner": "bilstm-sapo", "checkpoint": tmp_path / "state", "resume": True}
+    train_on(prepared, Settings(epochs=1), network=NeuralOptions(**SMALL, margin=0), **given)
+    train_on(prepared, Settings(epochs=2), network=NeuralOptions(**SMALL, margin=0), **given)
+    with pytest.raises(SapoError, match=r"was made with margin .* \(now 0.5\)"):
+        train_on(prepared, Settings(epochs=2), network=NeuralOptions(**SMALL), **given)
+
+
 def test_what_was_used_is_written_down(tagger: sapo.Tagger) -> None:
-    assert tagger.model.encoder.header()["options"]["token_loss"] == 0.1
+    options = tagger.model.encoder.header()["options"]
+    assert (options["token_loss"], options["margin"]) == (0.1, 0.5)
+    assert "margin" not in train(margin=0, epochs=1).model.encoder.header()["options"]
     assert describe(train("bilstm", epochs=1).model)["strongest_transitions"] == []
 
 

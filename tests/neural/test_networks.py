@@ -48,17 +48,18 @@ def test_further_inputs_can_be_learned_from_and_are_kept(tmp_path: Path, more: d
     assert loaded.nbest(SENTENCE, 3) == tagger.nbest(SENTENCE, 3)
 
 
-def test_a_token_loss_holds_up_the_scores_that_the_loss_of_the_top_n_lets_shrink() -> None:
+def test_a_token_loss_or_a_margin_holds_up_the_scores_that_the_loss_of_the_top_n_lets_shrink() -> None:
     spread = {}
-    for weight in (0.0, 0.5):
+    for held in ({}, {"token_loss": 0.5}, {"margin": 0.5}):
         # tags that nobody can learn: then it is best to give all taggings the same score
         rng = np.random.default_rng(0)
         pairs = [(tokens, rng.choice(tags, len(tags)).tolist()) for tokens, tags in PAIRS]
         given = {"epochs": 30, "rate": 0.01, "decay": 1.0, "dropout": 0.5, "tolerance": 0.0, **SMALL}
-        tagger = sapo.train(pairs, template="chunking", learner="bilstm-sapo", token_loss=weight, n=3, **given)
+        given |= {"token_loss": 0.0, "margin": 0.0, "n": 3, **held}
+        tagger = sapo.train(pairs, template="chunking", learner="bilstm-sapo", **given)
         found = [one.score for one in tagger.nbest(SENTENCE, 20)]
-        spread[weight] = found[0] - found[-1]
-    assert spread[0.0] < spread[0.5]
+        spread[str(*held)] = found[0] - found[-1]
+    assert spread[""] < min(spread["token_loss"], spread["margin"])
 
 
 def test_a_saved_model_tags_the_same(tagger: sapo.Tagger, tmp_path: Path) -> None:
@@ -235,6 +236,7 @@ def test_mistakes_are_told_in_one_line(tagger: sapo.Tagger, tmp_path: Path) -> N
         (lambda: sapo.train(PAIRS, chars="cnn"), "chars: only for the neural learners"),
         (lambda: train(chars="gru"), "chars must be one of none, cnn, lstm, not gru"),
         (lambda: train(token_loss=-1), "token_loss must be a number, 0 or more, not -1"),
+        (lambda: train(margin=-1), "margin must be a number, 0 or more, not -1"),
         (lambda: train(batch=0), "batch must be a whole number from 1 to 65,536, not 0"),
         (lambda: train("bilstm-crff"), "unknown learner 'bilstm-crff'; did you mean 'bilstm-crf'"),
         (lambda: train(vectors=tmp_path / "none"), "none: no such file"),
@@ -277,3 +279,7 @@ def test_without_pytorch_one_line_says_what_to_install(
     for needing in (train, lambda: sapo.Tagger.load(tmp_path / "model")):
         with pytest.raises(SapoError, match=r"need PyTorch.*pip install 'sapo-nlp\[neural\]'"):
             needing()
+
+
+def test_pieces_and_averages_of_linear_learners_change_nothing() -> None:
+    assert train("bilstm", epochs=1, average=0.5, piece=3, drop=0.1).labels == train("bilstm", epochs=1).labels

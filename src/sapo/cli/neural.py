@@ -20,6 +20,11 @@ _OPTIONS = (
         help="Networks: weight of the tokens' cross-entropy beside the loss. Default: 0.1 for bilstm-sapo, "
         "bilstm-perceptron; else 0.",
     ),
+    click.option(
+        "--margin",
+        type=float,
+        help="Networks: what bilstm-sapo adds to the scores of wrong labels while learning. Default: 0.5.",
+    ),
 )
 
 

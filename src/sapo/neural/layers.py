@@ -181,7 +181,8 @@ class SapoLayer(SequenceLayer):
     """SAPO: search for the top-n taggings, and compare the oracle with them (see `TopNLoss`).
 
     With n = 1 this is the structured perceptron, with n = all taggings a CRF. `stop_ratio` leaves out candidates that
-    are this many times less probable than the best one.
+    are this many times less probable than the best one. `margin` is added to the scores of wrong labels in the loss:
+    the oracle must be better by this much for each of them.
 
     >>> layer = SapoLayer(labels=3, n=2)
     >>> emissions = torch.eye(3)[None] * 5
@@ -191,22 +192,37 @@ class SapoLayer(SequenceLayer):
     True
     """
 
-    def __init__(self, labels: int, *, n: int = 5, stop_ratio: float = math.inf, reduction: str = "sum") -> None:
+    def __init__(
+        self,
+        labels: int,
+        *,
+        n: int = 5,
+        stop_ratio: float = math.inf,
+        margin: float = 0.0,
+        reduction: str = "sum",
+    ) -> None:
         super().__init__(labels, reduction=reduction)
         if n < 1:
             raise SapoError(f"n must be at least 1, not {n}")
         if not stop_ratio >= 1:
             raise SapoError(f"stop_ratio must be at least 1, not {stop_ratio}")
+        if not 0 <= margin < math.inf:
+            raise SapoError(f"margin must be a finite number, 0 or more, not {margin}")
         self.n = n
         self.stop_ratio = stop_ratio
+        self.margin = margin
         self.candidates = 0  # number of candidates in the last batch
         self.loss = TopNLoss("none")
 
     def losses(self, nodes: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
-        found = top_n(nodes, self.transitions, lengths, self.n)
         inside = torch.arange(tags.shape[1], device=tags.device) < lengths.unsqueeze(1)
+        oracles = (tags * inside).unsqueeze(1)
+        if self.margin:
+            raised = torch.full_like(nodes, self.margin)
+            nodes = nodes + raised.scatter(2, oracles.transpose(1, 2), 0.0)
+        found = top_n(nodes, self.transitions, lengths, self.n)
         # the oracle and the candidates are scored together
-        paths = torch.cat([(tags * inside).unsqueeze(1), found.paths], dim=1)
+        paths = torch.cat([oracles, found.paths], dim=1)
         oracle, scores = self.score_paths(nodes, paths, lengths).split([1, self.n], dim=1)
         scores = scores.masked_fill(~found.valid, -math.inf)
         if self.stop_ratio < math.inf:
@@ -261,10 +277,12 @@ class SoftmaxLayer(SequenceLayer):
         return (losses.view(tags.shape) * inside).sum(1)
 
 
-def make_layer(kind: str, labels: int, *, n: int = 5, stop_ratio: float = math.inf) -> SequenceLayer:
+def make_layer(
+    kind: str, labels: int, *, n: int = 5, stop_ratio: float = math.inf, margin: float = 0.0
+) -> SequenceLayer:
     """Return the output layer of a system (see options.LAYERS), whose loss is the mean over sentences."""
     if kind == "sapo":
-        return SapoLayer(labels, n=n, stop_ratio=stop_ratio, reduction="mean")
+        return SapoLayer(labels, n=n, stop_ratio=stop_ratio, margin=margin, reduction="mean")
     simple = {"crf": CrfLayer, "perceptron": PerceptronLayer, "softmax": SoftmaxLayer}
     return simple[kind](labels, reduction="mean")
 

@@ -5,8 +5,8 @@
 The top-n loss has an escape that the loss over all taggings does not have: if all scores shrink to zero, it is only
 log n, whatever the tags are; for the perceptron it is 0. A linear learner starts there and moves away. A network gets
 there in its first pass and stays: its scores are then little more than noise. So SAPO and the perceptron add the
-cross-entropy of the tokens to their own loss, with the weight `token_loss`, which keeps the scores up. With a weight of
-0 the loss is the paper's.
+cross-entropy of the tokens to their own loss, with the weight `token_loss`, which keeps the scores up; and SAPO adds
+`margin` to the scores of wrong labels, so that scores of zero have a high loss. With both at 0 the loss is the paper's.
 """
 
 import math
@@ -73,7 +73,9 @@ class Network(nn.Module):
         )
         self.linear = nn.Linear(2 * options.hidden, sizes.labels)
         self.token_loss = options.token_loss or 0.0
-        self.layer: SequenceLayer = make_layer(layer, sizes.labels, n=n, stop_ratio=stop_ratio)
+        self.layer: SequenceLayer = make_layer(
+            layer, sizes.labels, n=n, stop_ratio=stop_ratio, margin=options.margin or 0.0
+        )
 
     def use_vectors(self, numbers: Tensor, vectors: Floats) -> None:
         """Initialise the words of these numbers with vectors, scaled to the variance of random ones."""

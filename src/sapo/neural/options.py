@@ -17,6 +17,7 @@ LAYERS = {
     "bilstm-perceptron": "perceptron",
 }  # the output layer of each system
 TOKEN_LOSS = {"sapo": 0.1, "perceptron": 0.1}  # layers that add a token loss to their own: see network.py
+MARGIN = {"sapo": 0.5}  # layers that raise the scores of wrong labels while learning: see network.py
 CHARS = ("none", "cnn", "lstm")
 RATE = 0.002  # Adam's rate, if none is given
 WIDEST = 1 << 16  # of each layer and vector, and sentences in a step
@@ -70,6 +71,7 @@ class NeuralOptions:
     batch: int | None = None  # sentences in a step (in the paper 1); None means 32, or fewer for little data
     clip: float = 5.0  # maximum norm of a gradient
     token_loss: float | None = None  # weight of the cross-entropy of tokens in the loss; None: see TOKEN_LOSS
+    margin: float | None = None  # added to the scores of wrong labels in the loss of SAPO; None: see MARGIN
 
     def __post_init__(self) -> None:
         for name in ("word_size", "column_size", "char_size", "feature_size", "hidden", "depth", "batch"):
@@ -78,8 +80,9 @@ class NeuralOptions:
                 self._settle(name, Integral, int, f"a whole number from 1 to {most:,}", range(1, most + 1).__contains__)
         for name in ("dropout", "word_dropout"):
             self._settle(name, Real, float, "a number from 0 up to, but not, 1", lambda value: 0 <= value < 1)
-        if self.token_loss is not None:
-            self._settle("token_loss", Real, float, "a number, 0 or more", lambda value: 0 <= value < 1e9)
+        for name in ("token_loss", "margin"):
+            if getattr(self, name) is not None:
+                self._settle(name, Real, float, "a number, 0 or more", lambda value: 0 <= value < 1e9)
         self._settle("clip", Real, float, "a number more than 0", lambda value: value > 0)
         object.__setattr__(self, "chars", choice(self.chars, CHARS))
         self._check("chars", f"one of {', '.join(CHARS)}", self.chars in CHARS)
@@ -90,12 +93,14 @@ class NeuralOptions:
         """Return the options with defaults filled in that depend on the learner and on the amount of data.
 
         >>> options = NeuralOptions().settled("bilstm-sapo", 500)
-        >>> options.batch, options.token_loss
-        (10, 0.1)
+        >>> options.batch, options.token_loss, options.margin
+        (10, 0.1, 0.5)
         """
         batch = min(BATCH, max(1, sentences // STEPS)) if self.batch is None else self.batch
-        token_loss = TOKEN_LOSS.get(LAYERS[learner], 0.0) if self.token_loss is None else self.token_loss
-        return dataclasses.replace(self, batch=batch, token_loss=token_loss)
+        layer = LAYERS[learner]
+        token_loss = TOKEN_LOSS.get(layer, 0.0) if self.token_loss is None else self.token_loss
+        margin = MARGIN.get(layer, 0.0) if self.margin is None else self.margin
+        return dataclasses.replace(self, batch=batch, token_loss=token_loss, margin=margin)
 
     def _settle(
         self, name: str, kind: type, exact: Callable[[Any], Any], rule: str, holds: Callable[[Any], bool]
@@ -112,6 +117,8 @@ class NeuralOptions:
     def as_json(self) -> dict[str, Any]:
         """Return the options for a model file, without the directory of the vectors."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        if not self.margin:
+            del values["margin"]
         return {**values, "vectors": None if self.vectors is None else Path(self.vectors).name}
 
 

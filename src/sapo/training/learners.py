@@ -153,7 +153,7 @@ class Neural:
         self.check()
         from sapo.neural.training import begin_network
 
-        settings = dataclasses.replace(settings, regulariser="none", strength=0.0, piece=0, average=0.0)
+        settings = dataclasses.replace(settings, regulariser="none", strength=0.0, piece=0, average=0.0, drop=0.0)
         begun = begin_network(
             data.texts,
             data.corpus,

@@ -84,6 +84,7 @@ class NetworkOptions(TypedDict, total=False):
     batch: int | None
     clip: float
     token_loss: float | None
+    margin: float | None
 
 
 class Options(ReadingOptions, LabelChoices, LearningOptions, NetworkOptions, total=False):
