@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +68,21 @@ def test_ctrl_c_while_training_goes_on_is_told_too(start: Start, run: Any, house
     assert told.endswith("; stopped: interrupted")
 
 
+def wait_until_it_writes(process: subprocess.Popen[str], folder: Path) -> None:
+    """Wait until a process has opened a file in this folder, which has a name only where the system needs one."""
+    opened = Path(f"/proc/{process.pid}/fd")
+    for _ in range(3000):
+        assert process.poll() is None
+        with suppress(OSError):  # a file that was closed meanwhile
+            if list(folder.iterdir()) or any(folder in file.readlink().parents for file in opened.iterdir()):
+                return
+        time.sleep(0.02)
+    raise AssertionError("the process opens no file")
+
+
 def test_ctrl_c_while_waiting_for_input_leaves_no_file(start: Start, house: Any, tmp_path: Path) -> None:
     process = start("tag", house.model, "-", "-o", tmp_path / "out.txt")
-    while not list(tmp_path.iterdir()):  # it has begun to write beside out.txt, and waits for a sentence
-        assert process.poll() is None
-        time.sleep(0.02)
+    wait_until_it_writes(process, tmp_path)  # and waits for a sentence
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -116,9 +126,7 @@ def test_training_goes_on_where_nobody_reads_its_notes(start: Start, house: Any,
 
 def test_a_process_that_is_told_to_end_leaves_no_file(start: Start, house: Any, tmp_path: Path) -> None:
     process = start("tag", house.model, "-", "-o", tmp_path / "out.txt")
-    while not list(tmp_path.iterdir()):
-        assert process.poll() is None
-        time.sleep(0.02)
+    wait_until_it_writes(process, tmp_path)
     process.terminate()
     _, told = process.communicate(timeout=60)
     assert (process.returncode, told) == (143, "")
@@ -154,9 +162,7 @@ def test_a_search_for_millions_of_taggings_ends_at_once(
 ) -> None:
     out = tmp_path / "out.txt"
     process = start("tag", house.model, long_sentence, *options, "-o", out)
-    while not list(tmp_path.iterdir()):
-        assert process.poll() is None
-        time.sleep(0.02)
+    wait_until_it_writes(process, tmp_path)
     time.sleep(0.7)
     assert process.poll() is None
     process.send_signal(sent)
