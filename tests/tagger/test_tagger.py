@@ -149,7 +149,13 @@ def test_tokens_may_be_tuples_lists_or_strings(tagger: Tagger, small: Tagger) ->
         ([("The", 5)], "sentence 1, token 1: expected (word, pos), 2 strings, found ('The', 5)"),
         ([None], "sentence 1, token 1: expected (word, pos), 2 strings, found None"),
         ([{"word": "The"}], "sentence 1, token 1: expected (word, pos), 2 strings, found {'word': 'The'}"),
-        ("The cat sat", "sentence 1: expected a list of tokens, found the string 'The cat sat'; split it first"),
+        (
+            "The cat sat",
+            (
+                "sentence 1: expected a list of tokens, found the string 'The cat sat'; split it first, or give it to "
+                "Tagger.tag_text"
+            ),
+        ),
     ],
 )
 def test_tokens_of_the_wrong_form_are_named(tagger: Tagger, sentence: Any, complaint: str) -> None:

@@ -16,8 +16,8 @@ def test_training_prints_only_if_asked(capsys: pytest.CaptureFixture[str]) -> No
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "1 sentences, 2 tokens, 2 labels" in printed.err
-    assert "pass  2/2" in printed.err
-    assert "all 2 passes done; kept pass 2" in printed.err
+    assert "epoch  2/2" in printed.err
+    assert "all 2 epochs done; kept epoch 2" in printed.err
     assert loud.model.parameters.rows.matrix().tolist() == quiet.model.parameters.rows.matrix().tolist()
 
 

@@ -29,5 +29,12 @@ def test_warming_up_calls_what_training_and_tagging_call() -> None:
     done = subprocess.run([sys.executable, "-c", CALLS], env=env, check=True, stdout=subprocess.PIPE, text=True)
     called = set(done.stdout.split())
     learners = {"sapo.sapo_samples", "crf.crf_samples", "perceptron.perceptron_samples", "mira.mira_samples"}
-    searches = {"topn.top_n", "astar.astar_n", "beam.beam_n", "tagging.tag_sentences", "short.fill_short"}
+    searches = {
+        "topn.top_n",
+        "astar.astar_next",
+        "stream.find_more",
+        "beam.beam_n",
+        "tagging.tag_sentences",
+        "short.fill_short",
+    }
     assert {*kernels.TRAINING, *learners, *searches, "scan.scan_lines"} <= called

@@ -69,7 +69,7 @@ def format_of(path: str | Path, given: str | None = None) -> str:
     ('conllu', 'columns', 'jsonl')
     """
     if given is not None:
-        given = choice(given, FORMATS)
+        given = choice(given, tuple(FORMATS))
         if given not in FORMATS:
             raise SapoError(f"unknown format '{given}'{did_you_mean(str(given), FORMATS)}")
         return given

@@ -35,7 +35,10 @@ def _taggers(directory: Path) -> Iterator[Tagger]:
     template = directory / "edges"
     template.write_text(EDGES)
     for labels in (FEW, SOME, MANY):
-        yield train(_file(directory, labels), dev=_file(directory, labels), epochs=2)
+        whole, short = directory / f"{labels}.txt", directory / "dev.txt"
+        _write(_sentences(labels), whole)
+        _write([(words[:FEW], tags[:FEW]) for words, tags in _sentences(labels)[:1]], short)
+        yield train(whole, dev=short, epochs=2)
     yield train(_sentences(FEW), template=template, epochs=2)
     features = [([[f"w={word}", "bias"] for word in words], tags) for words, tags in _sentences(FEW)]
     yield train(features, epochs=2)
@@ -51,11 +54,9 @@ def _sentences(labels: int) -> list[tuple[list[str], list[str]]]:
     return [(words, [f"L{number}" for number in range(labels)]), (words[::-1], [f"L{n}" for n in range(labels)][::-1])]
 
 
-def _file(directory: Path, labels: int) -> Path:
-    path = directory / f"labels-{labels}.txt"
-    sentences = ("".join(f"{word} {tag}\n" for word, tag in zip(*pair, strict=True)) for pair in _sentences(labels))
-    path.write_text("\n".join(sentences))
-    return path
+def _write(sentences: list[tuple[list[str], list[str]]], path: Path) -> None:
+    lines = ("".join(f"{word} {tag}\n" for word, tag in zip(*pair, strict=True)) for pair in sentences)
+    path.write_text("\n".join(lines))
 
 
 def _use(trained: Tagger, directory: Path) -> None:
@@ -69,4 +70,5 @@ def _use(trained: Tagger, directory: Path) -> None:
         tagger.marginal_arrays([words])
         for search in ("topn", "astar", "beam"):
             tagger.nbest(words, 2, search=search)
+        tagger.nbest(words, 1000)  # which are searched in another way
     Trainer(trained).update([(words, list(trained.labels[:1]) * len(words))])
