@@ -185,8 +185,16 @@ class Weights:
     def final(self) -> Parameters:
         """Return the same as `true_weights`, in place where that can be: a copy would be the peak of memory."""
         if len(self.edge_sums):
-            return self.true_weights()
+            return self._average_in_place()
         self.fold()
+        return self._parameters(self.rows.v, self.rows.dense, self.edges, self.pair_weights)
+
+    def _average_in_place(self) -> Parameters:
+        clock, steps = np.float32(self.state[update.CLOCK]), np.float32(max(1.0, self.state[update.STEPS]))
+        for part in self._blocks():
+            np.multiply(part.v, clock, out=part.v)
+            np.subtract(part.v, part.sums, out=part.v)
+            np.divide(part.v, steps, out=part.v)
         return self._parameters(self.rows.v, self.rows.dense, self.edges, self.pair_weights)
 
     def _parameters(self, entries: Floats, dense: Floats, edges: Floats, pair_weights: Floats) -> Parameters:
