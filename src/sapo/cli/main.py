@@ -24,6 +24,7 @@ from sapo.cli.mistakes import usage_line
 from sapo.cli.pipeline import pipeline_command
 from sapo.cli.prune import prune_command
 from sapo.cli.sample import sample_command
+from sapo.cli.serve import serve_command
 from sapo.cli.split import split_command
 from sapo.cli.streams import prepare_streams
 from sapo.cli.tag import tag_command
@@ -72,6 +73,7 @@ for command in (
     calibrate_command,
     prune_command,
     explain_command,
+    serve_command,
     demo_command,
     sample_command,
 ):
