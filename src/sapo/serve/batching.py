@@ -60,7 +60,8 @@ class Worker:
             while not self._waiting:
                 self._changed.wait()
             first = self._waiting.popleft()
-            taken, others = [first], []
+            taken: list[Job] = [first]
+            others: list[Job] = []
             while self._waiting and len(taken) < LARGEST:
                 job = self._waiting.popleft()
                 (taken if job.key == first.key else others).append(job)

@@ -1,5 +1,6 @@
 """Requests in, answers out: what a worker thread does with a tagger."""
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -110,8 +111,8 @@ def _sentences(key: Key, requests: Sequence[Sequence[Piece]]) -> list[bytes]:
     elif key.kind == "nbest":
         answers = _taggings(find(key.tagger.model, tokens, probabilities=False, nbest=key.n))
     else:
-        pieces = (piece for pieces in requests for piece in pieces)
-        answers = _tagged(pieces, find(key.tagger.model, tokens, probabilities=key.probabilities, nbest=0))
+        found = find(key.tagger.model, tokens, probabilities=key.probabilities, nbest=0)
+        answers = _tagged(itertools.chain.from_iterable(requests), found)
     result = []
     for pieces in requests:
         sentences = [_placed(next(answers), piece) for piece in pieces]
