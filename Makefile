@@ -7,6 +7,8 @@ DONE := $(VENV)/.installed
 NETWORKS ?= torch==2.13.0 transformers
 # Tables and annotations of others, which their tests read and write; `make EXCHANGE= test` leaves them out.
 EXCHANGE ?= datasets pandas polars pyarrow spacy
+# What `sapo serve` and its tests need; `make SERVE= test` leaves them out.
+SERVE ?= httptools msgspec schemathesis uvicorn
 # Tests of what is compiled: run in three modes, each by one process, so that nothing is compiled twice.
 KERNEL_TESTS := tests/kernels tests/search tests/learn
 
@@ -25,7 +27,7 @@ $(VENV)/.demo: pyproject.toml
 $(DONE): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing sapo and its development tools into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' $(NETWORKS) $(EXCHANGE)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' $(NETWORKS) $(EXCHANGE) $(SERVE)
 	@touch $@ $(VENV)/.demo
 
 test: $(DONE)

@@ -25,6 +25,7 @@ from sapo.cli.mistakes import usage_line
 from sapo.cli.pipeline import pipeline_command
 from sapo.cli.prune import prune_command
 from sapo.cli.sample import sample_command
+from sapo.cli.serve import serve_command
 from sapo.cli.split import split_command
 from sapo.cli.streams import prepare_streams
 from sapo.cli.tag import tag_command
@@ -37,7 +38,7 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Start": (demo_command, sample_command, data_command),
     "Data": (check_command, split_command, convert_command),
     "Train": (train_command,),
-    "Use": (tag_command, pipeline_command),
+    "Use": (tag_command, pipeline_command, serve_command),
     "Judge": (eval_command, errors_command, compare_command, explain_command),
     "Models": (inspect_command, calibrate_command, prune_command, warm_up_command),
 }

@@ -45,9 +45,9 @@ def model_bytes(model: Model, *, half: bool = False) -> bytes:
     return pack_arrays(*_parts(model, half))
 
 
-def model_from_bytes(data: bytes) -> Model:
-    """Return the model of `model_bytes`, checked like that of a file."""
-    return _model("bytes", *unpack_arrays(data, "bytes", WHAT))
+def model_from_bytes(data: bytes, *, name: str | Path = "bytes") -> Model:
+    """Return the model of `model_bytes`, checked like that of a file. Messages begin with the name."""
+    return _model(name, *unpack_arrays(data, name, WHAT))
 
 
 def _parts(model: Model, half: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

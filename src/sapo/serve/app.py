@@ -1,0 +1,149 @@
+"""The server as an ASGI application: a request in, an answer out, and nothing but JSON on the way."""
+
+import asyncio
+import json
+import time
+import traceback
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sapo.errors import SapoError
+from sapo.serve import messages, metrics
+from sapo.serve.batching import Worker
+from sapo.serve.limits import GoneError, Limits, Receive, RefusedError, Token
+from sapo.serve.models import Models, Say
+from sapo.serve.openapi import POSTS, document
+from sapo.serve.work import Answers, Key
+
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+JSON = "application/json"
+OPEN = ("/health", "/ready")  # without a token: who starts the server must be able to ask
+MODEL = "/models/{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What is sent back."""
+
+    body: bytes
+    status: int = 200
+    type: str = JSON
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class App:
+    """Answers requests with the models. Two threads do the work: one tags, the other does what takes longer."""
+
+    def __init__(self, models: Models, limits: Limits, say: Say, token: Token | None = None) -> None:
+        self.models, self.limits, self.token, self._say = models, limits, token, say
+        self.metrics = metrics.Metrics()
+        answers = Answers(limits)
+        self._quick = Worker(answers, "sapo-tag", self.metrics.batch)
+        self._slow = Worker(answers, "sapo-search", self.metrics.batch)
+        self._openapi = json.dumps(document([model.name for model in models])).encode()
+        self._gets: dict[str, Callable[[str | None], Reply]] = {
+            "/health": lambda name: _reply(messages.HealthAnswer(status="ok")),
+            "/ready": lambda name: _reply(messages.ReadyAnswer(ready=True, problems=models.problems())),
+            "/models": lambda name: _reply(messages.ModelsAnswer(models=[model.describe() for model in models])),
+            MODEL: lambda name: _reply(models.find(name).describe(record=True)),
+            "/metrics": lambda name: Reply(self.metrics.text(models).encode(), type=metrics.TYPE),
+            "/openapi.json": lambda name: Reply(self._openapi),
+        }
+        self._posts = {f"{start}/{kind}": kind for kind in POSTS for start in ("", MODEL)}
+
+    async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        started = time.perf_counter()
+        path, name = _parse_path(scope["path"])
+        headers = dict(scope["headers"])
+        try:
+            reply = await self._answer(scope["method"], path, name, headers, receive)
+        except RefusedError as refused:
+            reply = _error(refused.status, str(refused), refused.headers)
+        except SapoError as error:
+            reply = _error(422, str(error))
+        except GoneError:
+            return
+        except Exception:
+            self._say(traceback.format_exc())
+            reply = _error(500, "the server has a mistake; its log says more")
+        known = path if path in self._gets or path in self._posts else "other"
+        self.metrics.request(known, reply.status, time.perf_counter() - started)
+        more = [(key.encode(), value.encode()) for key, value in reply.headers.items()]
+        length = str(len(reply.body)).encode()
+        fields = [(b"content-type", reply.type.encode()), (b"content-length", length), *more]
+        await send({"type": "http.response.start", "status": reply.status, "headers": fields})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else reply.body})
+
+    async def _answer(
+        self, method: str, path: str, name: str | None, headers: Mapping[bytes, bytes], receive: Receive
+    ) -> Reply:
+        if self.token is not None and path not in OPEN:
+            self.token.check(headers)
+        if path in self._gets:
+            if method not in ("GET", "HEAD"):
+                raise RefusedError(405, f"{path} takes GET, not {method}", allow="GET, HEAD")
+            self._check_name(name)
+            return self._gets[path](name)
+        if path not in self._posts:
+            raise RefusedError(404, f"there is no {path}; /openapi.json describes what there is")
+        if method != "POST":
+            raise RefusedError(405, f"{path} takes POST, not {method}", allow="POST")
+        self._check_name(name)
+        # a page in a browser cannot send this type to another site without asking first, and is then refused
+        if headers.get(b"content-type", b"").split(b";")[0].strip().lower() != JSON.encode():
+            raise RefusedError(415, f"the body must be JSON, with the header Content-Type: {JSON}")
+        if self.metrics.running >= self.limits.requests:
+            more = {"retry-after": "1"}
+            raise RefusedError(503, f"the server has {self.limits.requests} requests already; try again", **more)
+        self.metrics.running += 1
+        try:
+            return await self._worked(self._posts[path], name, headers, receive)
+        finally:
+            self.metrics.running -= 1
+
+    async def _worked(self, kind: str, name: str | None, headers: Mapping[bytes, bytes], receive: Receive) -> Reply:
+        """Read a request, let a worker answer it, and watch the time."""
+        late = RefusedError(408, f"the request did not arrive within {self.limits.seconds:g} s")
+        try:
+            async with asyncio.timeout(self.limits.seconds) as deadline:
+                body = await self.limits.read_body(headers, receive)
+                late = RefusedError(504, f"the answer took more than {self.limits.seconds:g} s; ask for less at once")
+                request = messages.read_form(body, POSTS[kind][1])
+                self.limits.check_n(getattr(request, "n", 0))
+                served = self.models.find(name)
+                key = Key.of(served.name, served.tagger, kind, request)
+                worker = self._quick if kind == "tag" and not key.probabilities else self._slow
+                return Reply(await worker.answer(key, request))
+        except TimeoutError:
+            if deadline.expired():
+                raise late from None
+            raise
+
+    def _check_name(self, name: str | None) -> None:
+        try:
+            self.models.find(name)
+        except SapoError as error:
+            raise RefusedError(404, str(error)) from None
+
+
+def _parse_path(path: str) -> tuple[str, str | None]:
+    """Return a path with {name} for the name of the model, and this name.
+
+    >>> _parse_path("/models/chunk/tag"), _parse_path("/tag")
+    (('/models/{name}/tag', 'chunk'), ('/tag', None))
+    """
+    parts = path.split("/", 3)
+    if len(parts) < 3 or parts[1] != "models" or not parts[2]:
+        return path, None
+    return "/".join(["", "models", "{name}", *parts[3:]]), parts[2]
+
+
+def _reply(answer: messages.Answer) -> Reply:
+    return Reply(messages.write_json(answer))
+
+
+def _error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Reply:
+    body = messages.write_json(messages.ErrorAnswer(error=message))
+    return Reply(body, status, headers=headers or {})

@@ -1,0 +1,79 @@
+"""Worker threads that take waiting requests together, so that a busy server tags in batches."""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+LARGEST = 64  # requests in a batch
+Result = bytes | Exception
+Work = Callable[[Any, Sequence[Any]], list[Result]]  # a key and the requests that have it in, a result for each out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Job:
+    """A request that waits; `key` is the same for requests that can be answered together."""
+
+    key: Hashable
+    request: Any
+    future: "asyncio.Future[bytes]"
+
+
+class Worker:
+    """A thread that answers requests outside of the event loop."""
+
+    def __init__(self, work: Work, name: str, seen: Callable[[int], None] = lambda size: None) -> None:
+        self._work = work
+        self._seen = seen
+        self._waiting: deque[Job] = deque()
+        self._changed = threading.Condition()
+        threading.Thread(target=self._run, name=name, daemon=True).start()
+
+    async def answer(self, key: Hashable, request: Any) -> bytes:
+        """Return the answer to a request. If the caller is cancelled before its turn, nothing is computed."""
+        job = Job(key, request, asyncio.get_running_loop().create_future())
+        with self._changed:
+            self._waiting.append(job)
+            self._changed.notify()
+        return await job.future
+
+    def _run(self) -> None:
+        while True:
+            jobs = self._next()
+            if not jobs:
+                continue
+            self._seen(len(jobs))
+            try:
+                results = self._work(jobs[0].key, [job.request for job in jobs])
+            except Exception as error:  # a mistake of ours: the thread must live on
+                results = [error] * len(jobs)
+            try:
+                jobs[0].future.get_loop().call_soon_threadsafe(_deliver, jobs, results)
+            except RuntimeError:  # the server has ended
+                return
+
+    def _next(self) -> list[Job]:
+        """Wait for a request, and return it with those behind it that have the same key; others keep their place."""
+        with self._changed:
+            while not self._waiting:
+                self._changed.wait()
+            first = self._waiting.popleft()
+            taken: list[Job] = [first]
+            others: list[Job] = []
+            while self._waiting and len(taken) < LARGEST:
+                job = self._waiting.popleft()
+                (taken if job.key == first.key else others).append(job)
+            self._waiting.extendleft(reversed(others))
+        return [job for job in taken if not job.future.cancelled()]
+
+
+def _deliver(jobs: Sequence[Job], results: Sequence[Result]) -> None:
+    for job, result in zip(jobs, results, strict=True):
+        if job.future.done():  # its time was up
+            continue
+        if isinstance(result, Exception):
+            job.future.set_exception(result)
+        else:
+            job.future.set_result(result)
