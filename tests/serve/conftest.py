@@ -7,20 +7,14 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import sapo
 
-pytest.importorskip("msgspec", reason="sapo serve is an extra: msgspec is not installed")
-pytest.importorskip("uvicorn", reason="sapo serve is an extra: uvicorn is not installed")
-pytest.importorskip("httptools", reason="sapo serve is an extra: httptools is not installed")
-
-from sapo.serve.app import App
-from sapo.serve.limits import Limits, Token
-from sapo.serve.models import Models
-from sapo.serve.server import bind, listening_server
+if TYPE_CHECKING:
+    from sapo.serve.limits import Token
 
 PLACES = [(["in", "Oslo"], ["O", "B-LOC"]), (["at", "home"], ["O", "O"]), (["New", "York"], ["B-LOC", "I-LOC"])]
 CHUNKS = [([("the", "DT"), ("cat", "NN")], ["B-NP", "I-NP"]), ([("it", "PRP"), ("sat", "VB")], ["B-NP", "O"])]
@@ -42,7 +36,11 @@ class Reply:
 class Client:
     """Asks an application; what it says in its log is in `said`."""
 
-    def __init__(self, *paths: Path, token: Token | None = None, **limits: Any) -> None:
+    def __init__(self, *paths: Path, token: "Token | None" = None, **limits: Any) -> None:
+        from sapo.serve.app import App
+        from sapo.serve.limits import Limits
+        from sapo.serve.models import Models
+
         self.said: list[str] = []
         self.models = Models(paths, self.said.append)
         self.app = App(self.models, Limits(**limits), self.said.append, token)
@@ -75,6 +73,13 @@ class Client:
         return Reply(start["status"], {a.decode(): b.decode() for a, b in start["headers"]}, body["body"])
 
 
+@pytest.fixture(scope="session", autouse=True)
+def extra() -> None:
+    """Skip all tests of this directory where the extra is not installed."""
+    for name in ("msgspec", "uvicorn", "httptools"):
+        pytest.importorskip(name, reason=f"sapo serve is an extra: {name} is not installed")
+
+
 @pytest.fixture(scope="session")
 def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the models place (words), chunk (words and tags) and ready (features)."""
@@ -104,6 +109,9 @@ def make_client(originals: Path) -> Callable[..., Client]:
 @pytest.fixture(scope="session")
 def address(client: Client) -> Iterator[str]:
     """The URL of a real server, in a thread of this process."""
+    from sapo.serve.limits import Limits
+    from sapo.serve.server import bind, listening_server
+
     with bind("127.0.0.1", 0) as bound:
         server = listening_server(client.app, Limits(), bound)
         thread = threading.Thread(target=server.run, args=([bound],), daemon=True)
