@@ -101,8 +101,8 @@ class Page:
                     printed = None
         finally:
             for server in self.servers:
-                server.terminate()
-                server.wait(10)
+                with server:  # waits for its end, and closes its pipe
+                    server.terminate()
 
     def _run(self, block: Block) -> str:
         if block.language == "python":
