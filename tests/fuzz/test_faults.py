@@ -17,7 +17,7 @@ def room(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_command_that_is_stopped_leaves_nothing_behind(room: Path, number: int) -> None:
-    assert faults.killed(room, "convert", number, 0.5, random.Random()) == []
+    assert faults.killed(room, "convert", number, 0.5, random.Random(0)) == []
 
 
 def test_a_full_disk_leaves_the_old_file(room: Path) -> None:
