@@ -49,8 +49,6 @@ def check_constraints(constraints: Constraints, labels: Sequence[str], shown: Se
     for before, after in constraints.exceptions:
         if (before is None and after is None) or not {before, after} <= known | {None}:
             raise ValueError("exceptions")
-    if shown and constraints.scheme is None:
-        raise ValueError("labels that are shown otherwise, without a scheme")
     if constraints.scheme is not None:
         scheme = TABLE[constraints.scheme]
         if not all(scheme.fits(label) for label in as_prefixed(labels)):

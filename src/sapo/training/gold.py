@@ -167,7 +167,10 @@ def grown_gold(
     importance = _importance(outer, gold, corpus, sample_weight, class_weight)
     learned, shown, allowed = list(outer), tuple[str, ...](), corpus.allowed
     if model.shown:
-        assert kept.scheme is not None
+        if kept.scheme is None:  # no training makes such a model
+            raise SapoError(
+                "this model shows labels in another form without a tag scheme; it cannot learn new sentences"
+            )
         inner = learn_as(kept.scheme, outer, gold, corpus.offsets, known=known)
         learned, shown, gold, allowed = inner.labels, inner.shown, inner.gold, inner.allowed
     constraints = kept
