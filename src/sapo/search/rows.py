@@ -14,6 +14,7 @@ from sapo.kernels.types import Floats, Ints, Longs, Rows, Shorts
 FEW_LABELS = 32  # up to these a matrix is as fast as lists, or faster: benchmarks/README.md, "Layouts"
 MATRIX = 1 << 25  # weights that a matrix may have, zero or not: 128 MB
 DENSE_PART = 8
+AT_ONCE = 1 << 16  # rows: a copy of all of them would be the peak of memory
 
 
 def fits_matrix(features: int, labels: int) -> bool:
@@ -121,7 +122,9 @@ class FeatureRows:
     def drop(self, below: float) -> None:
         """Make weights zero that are smaller than this, in place."""
         for weights in (self.arrays.values, self.arrays.dense):
-            weights[np.abs(weights) < below] = 0
+            for start in range(0, len(weights), AT_ONCE):
+                part = weights[start : start + AT_ONCE]
+                part[np.abs(part) < below] = 0
 
     def column(self, label: int) -> Floats:
         """Return the weights of one label, [features]."""
