@@ -175,7 +175,7 @@ def _train(plan: "Plan", log: Path | None, strict_data: bool, quiet: bool) -> "O
     observers: list[Observer] = [progress]
     if log is not None:
         observers.append(JsonLog(log, run))
-    with progress.running(run.data.score_name if plan.dev else None, run.data.corpus.tokens):
+    with progress.running(run.data.score_name if plan.dev else None, run.data.source.tokens):
         outcome = run.finish(observers)
     kept = [record.as_json() for record in outcome.history if record.epoch == outcome.best_epoch]
     for line in (looked_text(record, len(run.data.labels)) for record in kept):

@@ -38,6 +38,9 @@ class Sharded(Protocol):
     def sample(self) -> EncodedCorpus:
         """Some of the sentences, in memory, to measure on."""
 
+    def parts(self) -> Iterator[EncodedCorpus]:
+        """Yield all sentences in their order, a part at a time."""
+
     def chunks(self, settings: Settings, epoch: int) -> Iterator[Chunk]:
         """Yield every sentence once, in another order in each pass. The order depends on seed and pass alone."""
 
@@ -56,6 +59,14 @@ def chunks_of(corpus: Corpus, settings: Settings, epoch: int) -> Iterator[Chunk]
 def sample_of(corpus: Corpus) -> EncodedCorpus:
     """Return sentences to measure on: the corpus itself if it is in memory."""
     return corpus if isinstance(corpus, EncodedCorpus) else corpus.sample
+
+
+def parts_of(corpus: Corpus) -> Iterator[EncodedCorpus]:
+    """Yield all sentences in their order; those in memory at once."""
+    if isinstance(corpus, EncodedCorpus):
+        yield corpus
+    else:
+        yield from corpus.parts()
 
 
 def draw_order(sentences: int, settings: Settings, *keys: int) -> Longs:

@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.pairs import Pairs, joined_pairs, observed_pairs
 from sapo.errors import SapoError
 from sapo.learn.chunks import Chunk, draw_order
 from sapo.learn.settings import Settings
+from sapo.training.plan import BUFFER
 from sapo.training.shards.files import join_shards, open_shard
 from sapo.training.shards.manifest import Manifest, load_manifest
 
-BUFFER = 1 << 21  # tokens that are in memory, and shuffled, at once: some 200 MB with fifty features a token
 SAMPLE = 1 << 20  # tokens to choose settings on
 SHARDS = 2  # keeps the order of shards apart from that of sentences, and from cuts (learn/pieces.py)
 
@@ -37,6 +38,7 @@ class ShardedCorpus:
         self.numbers = tuple(range(len(manifest.shards)) if numbers is None else numbers)
         self._checked: set[int] = set()
         self._sample: EncodedCorpus | None = None
+        self._pairs: Pairs | None = None
         tokens = [entry.tokens for entry in manifest.shards]
         self._starts = np.cumsum([0, *tokens]).tolist()
 
@@ -64,6 +66,24 @@ class ShardedCorpus:
             self._sample = self.load(wanted)
         return self._sample
 
+    def pairs(self, edge_features: int, labels: int) -> Pairs:
+        """Return the pairs of gold labels that each edge feature was seen with, in all shards."""
+        if self._pairs is None:
+            pairs = Pairs.none()
+            for number in range(len(self.manifest.shards)) if edge_features else ():
+                found = observed_pairs(self.open(number), edge_features, labels)
+                pairs = found if len(pairs.offsets) == 1 else joined_pairs(pairs, found)[0]
+            self._pairs = pairs
+        return self._pairs
+
+    def names(self, names: Sequence[str]) -> list[str]:
+        """Return names that identify a run, with all that makes the run over these shards another one."""
+        checksums = [text for number in self.numbers for text in self._checksums(number)]
+        return [*names, f"buffer {self.buffer}", *checksums]
+
+    def _checksums(self, number: int) -> tuple[str, str]:
+        return self.manifest.shards[number].features, self.manifest.shards[number].gold
+
     def part(self, numbers: Sequence[int]) -> "ShardedCorpus":
         """Return a corpus of some of the shards, by their numbers in the manifest."""
         return ShardedCorpus(self.directory, self.manifest, buffer=self.buffer, numbers=numbers)
@@ -73,6 +93,11 @@ class ShardedCorpus:
         corpus = open_shard(self.directory, number, self.manifest, check=number not in self._checked)
         self._checked.add(number)
         return corpus
+
+    def parts(self) -> Iterator[EncodedCorpus]:
+        """Yield the shards in their order."""
+        for number in self.numbers:
+            yield self.open(number)
 
     def load(self, numbers: Sequence[int]) -> EncodedCorpus:
         """Return shards as one corpus in memory, which kernels can take. They are checked when they are first read."""
