@@ -23,6 +23,7 @@ KEEP = "keep"  # the scheme of the training data
 SHARD = 1 << 18  # tokens of a shard: some 30 MB with thirty features a token
 BUFFER = 1 << 21
 MOST_TOKENS = 1 << 30
+CHECKPOINT = "checkpoint"  # its name in a cache directory
 OF_THE_LEARNER = ("epochs", "patience", "tolerance")  # None stands for what suits the learner
 
 
@@ -97,6 +98,7 @@ class DataOptions(TypedDict, total=False):
     min_count: int  # leave out features that occur less often
     hash_bits: int | None  # no dictionary: the number of a feature is a hash of so many bits
     stream: "str | Path | StreamOptions | None"  # a cache directory, for data that is larger than memory
+    resume: bool  # go on from the checkpoint, which is in the cache directory; the data must be a stream
 
 
 class Options(DataOptions, ReadingOptions, LabelChoices, LearningOptions, NetworkOptions, total=False):
@@ -215,6 +217,8 @@ def make_plan(
     features = _take(given, DataOptions.__annotations__)
     if isinstance(features.get("stream"), str | Path):
         features["stream"] = StreamOptions(features["stream"])
+    if features.get("stream") is not None:
+        features["checkpoint"] = Path(features["stream"].directory) / CHECKPOINT
     for name in ("strength", *OF_THE_LEARNER):
         if given.get(name, AUTO) is None:
             del given[name]

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 from sapo import kernels
 from sapo.corpus.labelled import Source
+from sapo.errors import SapoError
 from sapo.learn import Observer, PassRecord, Settings, State, Stop, learn
 from sapo.learn.loop import final_weights
 from sapo.model import Checkpoint, Model, fingerprint
@@ -72,6 +73,8 @@ def train(
     ('DT', 'NN')
     """
     plan = make_plan(data, dev=dev, template=template, learner=learner, **options)
+    if plan.resume and plan.checkpoint is None:
+        raise SapoError("resume needs stream, the directory that has the checkpoint")
     if verbose:
         return _train_aloud(plan, observers)
     run = start(plan, check=lambda data: warn_of(plan, data))

@@ -55,7 +55,8 @@ def read_shards(
 ) -> Manifest:
     """Read the blocks into shards, after those that are there already, and return the manifest."""
     session = None if hashed is None else hashed.session()
-    for some in _gathered(_skipped(blocks, manifest), int(manifest.request["shard"])):
+    size = int(manifest.request["shard"])
+    for some in _gathered(_skipped(_pieces(blocks, size), manifest), size):
         number = len(manifest.shards)
         before = {name: len(table) for name, table in strings.tables.items()}
         arrays = _numbers(some, strings)
@@ -117,8 +118,22 @@ def _gathered(blocks: Iterable[Block], tokens: int) -> Iterator[list[Block]]:
         yield some
 
 
+def _pieces(blocks: Iterable[Block], tokens: int) -> Iterator[Block]:
+    """Yield the sentences of blocks in blocks that are not much larger than this."""
+    for block in blocks:
+        first = 0
+        while first < len(block.offsets) - 1:
+            begin = block.offsets[first]
+            last = max(first + 1, int(np.searchsorted(block.offsets, begin + tokens)))
+            last = min(last, len(block.offsets) - 1)
+            inside = slice(int(begin), int(block.offsets[last]))
+            offsets = block.offsets[first : last + 1] - begin
+            yield Block(block.name, block.columns, block.data, block.starts[inside], block.ends[inside], offsets)
+            first = last
+
+
 def _skipped(blocks: Iterable[Block], manifest: Manifest) -> Iterator[Block]:
-    """Yield the blocks whose sentences are in no shard yet; shards have whole blocks."""
+    """Yield the blocks whose sentences are in no shard yet; a shard has whole pieces."""
     skip = manifest.sentences
     for block in blocks:
         if skip > 0:

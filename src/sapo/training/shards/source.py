@@ -8,6 +8,7 @@ from typing import Any
 from sapo.corpus.files import is_special
 from sapo.encode.template import TemplateSet
 from sapo.errors import SapoError
+from sapo.training.data import reading_of
 from sapo.training.plan import Plan
 from sapo.training.rules import read_rules
 
@@ -39,7 +40,7 @@ def request_of(plan: Plan, path: Path, templates: TemplateSet, shard: int, old: 
         "input": _identity(path, old.get("input")),
         "template": templates.text,
         "columns": list(templates.file_columns),
-        "reading": {name: _plain(value) for name, value in sorted(plan.reading.items())},
+        "reading": {name: _plain(value) for name, value in reading_of(plan.reading).items()},
         "min_count": plan.min_count,
         "hash_bits": plan.hash_bits,
         "constraints": labels.constraints,
