@@ -29,6 +29,7 @@ Say = Callable[[str], None]
 
 PIECE = 8  # tokens of a piece, on average
 AVERAGE = 0.5  # of the passes
+HIDE = 0.5  # a third of the features that occur once, a sixth of those that occur three times
 STOP_RATIO = 1000.0  # what is a thousand times less probable than the best tagging changes next to nothing
 DROP = 0.003  # a score is a sum of some dozen weights of about 1
 FALL = 0.1  # the rate of the last pass, as a share of the first
@@ -56,6 +57,7 @@ def choose_settings(
         "decay": FALL ** (1 / settings.epochs),
         "piece": PIECE,
         "average": 0.0 if settings.regulariser == "l1" else AVERAGE,  # an average has few zeros
+        "hide": HIDE,
         "stop_ratio": STOP_RATIO,
         "drop": DROP,
     }
@@ -136,8 +138,7 @@ def _best(results: Mapping[int, list[Scores]]) -> int:
     means = {number: _mean(scores) for number, scores in results.items()}
     best = max(means, key=means.__getitem__)
     usual = means[USUAL]
-    events = sum(score.tokens if score.overall is None else score.overall.gold for score in results[USUAL])
-    error = math.sqrt(usual * (1 - usual) / max(1, events))
+    error = math.sqrt(usual * (1 - usual) / max(1, sum(score.events for score in results[USUAL])))
     return best if means[best] > usual + BETTER * error else USUAL
 
 
