@@ -26,7 +26,10 @@ def hide(corpus: EncodedCorpus, amount: float, seed: int, epoch: int, counts: Lo
         counts = np.bincount(corpus.rows)
     rng = np.random.default_rng([seed, epoch, HIDDEN])
     limits = (STEPS * (amount / (amount + np.maximum(counts, 1)))).astype(np.uint16)
-    keep = rng.integers(STEPS, size=len(corpus.rows), dtype=np.uint16) >= limits[corpus.rows]
-    kept = np.concatenate([np.zeros(1, np.int64), np.cumsum(keep)])
-    values = corpus.values[keep] if len(corpus.values) else corpus.values
-    return replace(corpus, row_offsets=kept[corpus.row_offsets], rows=corpus.rows[keep], values=values)
+    hidden = np.flatnonzero(rng.integers(STEPS, size=len(corpus.rows), dtype=np.uint16) < limits[corpus.rows])
+    return replace(
+        corpus,
+        row_offsets=corpus.row_offsets - np.searchsorted(hidden, corpus.row_offsets),
+        rows=np.delete(corpus.rows, hidden),
+        values=np.delete(corpus.values, hidden) if len(corpus.values) else corpus.values,
+    )
