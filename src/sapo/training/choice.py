@@ -38,6 +38,7 @@ BOLDNESS = ((0.1, 3.0), (0.1, 1.0), (0.2, 0.3), (0.4, 0.03), (0.8, 0.01))
 USUAL = 2
 MANY_LABELS = 1000
 FEWEST, MOST = 20_000, 60_000  # tokens to try on
+JUDGED = 100_000  # tokens that a trial tags, at most
 SHARE = 8  # of larger sets of sentences a part of this size
 SMALL = 50_000  # tokens; a smaller set of sentences is divided twice
 PASSES = 10  # of a trial, at most: enough to tell which is the best
@@ -158,7 +159,9 @@ def _folds(data: TrainingData, seed: int) -> Iterator[_Fold]:
         train = subset(corpus, np.sort(order[:cut]))
         unseen = [data.dev] if data.dev else []
         if corpus.tokens < SMALL or not unseen:
-            unseen.append(_unseen(data, np.sort(order[cut:])))
+            rest = order[cut:]
+            few = int(np.searchsorted(np.cumsum(lengths[rest]), JUDGED)) + 1
+            unseen.append(_unseen(data, np.sort(rest[:few])))
         yield _Fold(train, unseen)
         order = order[::-1]
 
