@@ -5,31 +5,51 @@ neighbours, which are all that it has of a new word ("weight undertraining": Sut
 feature that occurs c times is hidden with probability a / (a + c), as Kiperwasser and Goldberg (2016) hide words.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels.types import Longs
 
 HIDDEN = 2  # keeps what is hidden in a pass apart from its order and its cuts
-STEPS = 1 << 16  # probabilities are rounded to this, since small random numbers are drawn faster
+STEPS = 1 << 16  # probabilities are rounded to this: a random number of 64 bits is enough for four rows
+EACH = 4
 
 
-def hide(corpus: EncodedCorpus, amount: float, seed: int, epoch: int, counts: Longs | None = None) -> EncodedCorpus:
+def hide(
+    corpus: EncodedCorpus,
+    amount: float,
+    seed: int,
+    epoch: int,
+    *,
+    counts: Longs | None = None,
+    places: Sequence[tuple[int, int]] | None = None,
+) -> EncodedCorpus:
     """Return the corpus without some of its features.
 
-    `counts` says how often each feature occurs, if the corpus is only a part of the sentences. Each pass has its own
+    A chunk of a larger corpus has `counts`, how often each feature occurs in the whole, and `places`: runs of rows of
+    the whole, as the first one and how many. What is hidden is then hidden in the whole, too. Each pass has its own
     generator, so that a resumed run hides the same as one that never stopped.
     """
     if counts is None:
         counts = np.bincount(corpus.rows)
-    rng = np.random.default_rng([seed, epoch, HIDDEN])
     limits = (STEPS * (amount / (amount + np.maximum(counts, 1)))).astype(np.uint16)
-    hidden = np.flatnonzero(rng.integers(STEPS, size=len(corpus.rows), dtype=np.uint16) < limits[corpus.rows])
+    runs = [_random(seed, epoch, first, count) for first, count in places or [(0, len(corpus.rows))]]
+    numbers = np.concatenate(runs) if len(runs) > 1 else runs[0]
+    hidden = np.flatnonzero(numbers < limits[corpus.rows])
     return replace(
         corpus,
         row_offsets=corpus.row_offsets - np.searchsorted(hidden, corpus.row_offsets),
         rows=np.delete(corpus.rows, hidden),
         values=np.delete(corpus.values, hidden) if len(corpus.values) else corpus.values,
     )
+
+
+def _random(seed: int, epoch: int, first: int, count: int) -> NDArray[np.uint16]:
+    """Return the numbers of some rows, of all that the generator of a pass makes."""
+    bits = np.random.PCG64(np.random.SeedSequence([seed, epoch, HIDDEN])).advance(first // EACH)
+    words = bits.random_raw(-(-(first % EACH + count) // EACH))
+    return np.asarray(words, "<u8").view("<u2")[first % EACH :][:count]
