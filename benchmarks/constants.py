@@ -1,10 +1,12 @@
 """What the constants of the defaults matter. Usage: SAPO_DATA=DIRECTORY python benchmarks/constants.py [CORPUS ...]
 
-Each constant of training/choice.py is halved and doubled, alone. 800 sentences of each corpus are learned with the
-ready-made features of zoo.py, seeds 0 to 2, and scored on the first 1,500 sentences of dev, or of the rest of train
-where there is no dev file. The table has the mean difference over the corpora to the defaults, and the worst.
+Each constant of training/choice.py is halved, doubled and, where that is possible, left out, alone. 800 sentences of
+each corpus are learned with the ready-made features of zoo.py, seeds 0 to 2, and scored on the first 1,500 sentences of
+dev, or of the rest of train where there is no dev file. The table has the mean difference over the corpora to the
+defaults, and the worst.
 """
 
+import math
 import os
 import statistics
 import sys
@@ -31,6 +33,7 @@ OPTIONS: dict[str, tuple[float, Any]] = {
     "drop": (choice.DROP, lambda value: {"drop": value}),
 }
 CONSTANTS = ("PASSES", "FEWEST", "BETTER")
+OFF = {"piece": 0, "average": 0.0, "hide": 0.0, "stop_ratio": math.inf, "drop": 0.0}
 
 
 def draw(corpus: Corpus, seed: int) -> tuple[list[Pair], list[Pair]]:
@@ -56,6 +59,17 @@ def scores(data: list[list[tuple[list[Pair], list[Pair]]]], **options: Any) -> l
     return found
 
 
+def compare(names: list[str], usual: list[float], changed: list[float]) -> str:
+    """Return the mean difference, and the worst with its corpus.
+
+    >>> compare(["a", "b"], [80.0, 90.0], [81.0, 89.5])
+    '+0.25 (-0.50 b)'
+    """
+    differences = [a - b for a, b in zip(changed, usual, strict=True)]
+    worst = min(range(len(names)), key=differences.__getitem__)
+    return f"{statistics.mean(differences):+.2f} ({differences[worst]:+.2f} {names[worst]})"
+
+
 def main() -> None:
     names = sys.argv[1:] or list(CORPORA)
     data = [
@@ -63,7 +77,10 @@ def main() -> None:
     ]
     usual = scores(data)
     print(f"{', '.join(names)}: {', '.join(f'{value:.2f}' for value in usual)}\n")
-    print("| constant | value | half: mean (worst) | double: mean (worst) |\n|---|--:|--:|--:|", flush=True)
+    print(
+        "| constant | value | half: mean (worst) | double: mean (worst) | off: mean (worst) |\n|---|--:|--:|--:|--:|",
+        flush=True,
+    )
     for name in (*OPTIONS, *CONSTANTS):
         value = OPTIONS[name][0] if name in OPTIONS else getattr(choice, name)
         cells = []
@@ -74,9 +91,8 @@ def main() -> None:
                 setattr(choice, name, type(value)(factor * value))
                 changed = scores(data)
                 setattr(choice, name, value)
-            differences = [a - b for a, b in zip(changed, usual, strict=True)]
-            worst = min(range(len(names)), key=differences.__getitem__)
-            cells.append(f"{statistics.mean(differences):+.2f} ({differences[worst]:+.2f} {names[worst]})")
+            cells.append(compare(names, usual, changed))
+        cells.append(compare(names, usual, scores(data, **{name: OFF[name]})) if name in OFF else "")
         print(f"| {name} | {value:g} | {' | '.join(cells)} |", flush=True)
 
 
