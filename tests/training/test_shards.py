@@ -91,7 +91,7 @@ def test_a_small_buffer_learns_as_memory_does_in_the_same_order(
             sentences = np.concatenate([np.arange(starts[number], starts[number + 1]) for number in group])
             order.append(sentences[chunk.order])
         assert len(order) > 3
-        yield Chunk(corpus, np.concatenate(order), ((0, corpus.tokens),))
+        yield Chunk(corpus, np.concatenate(order), ((0, corpus.tokens),), ((0, len(corpus.rows)),))
 
     monkeypatch.setattr("sapo.learn.loop.chunks_of", in_this_order)
     assert model_bytes(sapo.train(files / "train.txt", **FIXED).model) == model_bytes(streamed.model)
@@ -106,7 +106,9 @@ def test_every_pass_has_each_sentence_once_in_another_order(files: Path, cache: 
     for epoch in (1, 2, 1):
         chunks = list(data.shards.chunks(plan.settings, epoch))
         places = [place for chunk in chunks for place in chunk.places]
-        assert sorted(sentence_sums(chunks)) == sorted(sentence_sums([Chunk(whole, np.arange(whole.sentences), ())]))
+        assert sorted(sentence_sums(chunks)) == sorted(
+            sentence_sums([Chunk(whole, np.arange(whole.sentences), (), ())])
+        )
         assert all(chunk.corpus.tokens <= 900 for chunk in chunks)
         orders.append(places)
     assert orders[0] == orders[2] != orders[1]

@@ -21,6 +21,8 @@ class Chunk:
     corpus: EncodedCorpus
     order: Longs
     places: tuple[tuple[int, int], ...]  # which tokens of the whole these are: runs, as the first one and how many
+    row_places: tuple[tuple[int, int], ...]  # the same of the features of tokens
+    counts: Longs | None = None  # how often each feature occurs in the whole; None if this is the whole
 
 
 class Sharded(Protocol):
@@ -51,7 +53,8 @@ Corpus = EncodedCorpus | Sharded
 def chunks_of(corpus: Corpus, settings: Settings, epoch: int) -> Iterator[Chunk]:
     """Yield the chunks of a pass."""
     if isinstance(corpus, EncodedCorpus):
-        yield Chunk(corpus, draw_order(corpus.sentences, settings, epoch), ((0, corpus.tokens),))
+        order = draw_order(corpus.sentences, settings, epoch)
+        yield Chunk(corpus, order, ((0, corpus.tokens),), ((0, len(corpus.rows)),))
     else:
         yield from corpus.chunks(settings, epoch)
 

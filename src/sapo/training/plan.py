@@ -17,11 +17,11 @@ from sapo.tags.learned_labels import LEARNABLE
 from sapo.tags.missing import MISSING
 
 # Settings that may be chosen from the data, if the user does not give them. Most learners choose the rate alone.
-CHOSEN = ("rate", "strength", "decay", "piece", "average", "stop_ratio", "drop")
+CHOSEN = ("rate", "strength", "decay", "piece", "average", "hide", "stop_ratio", "drop")
 AUTOMATIC = {"sapo": (*CHOSEN, "scheme")}
 KEEP = "keep"  # the scheme of the training data
-SHARD = 1 << 18  # tokens of a shard: some 30 MB with thirty features a token
-BUFFER = 1 << 21
+SHARD = 1 << 17  # tokens of a shard: some 15 MB with thirty features a token
+BUFFER = 1 << 20  # tokens: some 350 MB with thirty features a token, while some are hidden
 MOST_TOKENS = 1 << 30
 CHECKPOINT = "checkpoint"  # its name in a cache directory
 OF_THE_LEARNER = ("epochs", "patience", "tolerance")  # None stands for what suits the learner
@@ -67,6 +67,7 @@ class LearningOptions(TypedDict, total=False):
     threads: int
     piece: int | str
     average: float | str
+    hide: float | str
     drop: float | str
     exact: bool
     all_pairs: bool
@@ -143,7 +144,7 @@ class Plan:
 
     >>> plan = make_plan([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=3)
     >>> plan.learner, plan.settings.epochs, sorted(plan.automatic)
-    ('sapo', 3, ['average', 'decay', 'drop', 'piece', 'rate', 'stop_ratio', 'strength'])
+    ('sapo', 3, ['average', 'decay', 'drop', 'hide', 'piece', 'rate', 'stop_ratio', 'strength'])
     """
 
     data: Source

@@ -8,14 +8,15 @@ import numpy as np
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.pairs import Pairs, joined_pairs, observed_pairs
 from sapo.errors import SapoError
+from sapo.kernels.types import Longs
 from sapo.learn.chunks import Chunk, draw_order
 from sapo.learn.settings import Settings
 from sapo.training.plan import BUFFER
-from sapo.training.shards.files import join_shards, open_shard
+from sapo.training.shards.files import join_shards, open_shard, read_counts
 from sapo.training.shards.manifest import Manifest, load_manifest
 
-SAMPLE = 1 << 20  # tokens to choose settings on
-SHARDS = 2  # keeps the order of shards apart from that of sentences, and from cuts (learn/pieces.py)
+SAMPLE = 1 << 19  # tokens to choose settings on
+SHARDS = 3  # keeps the order of shards apart from that of sentences, from cuts and from what is hidden (learn/)
 
 
 class ShardedCorpus:
@@ -39,8 +40,9 @@ class ShardedCorpus:
         self._checked: set[int] = set()
         self._sample: EncodedCorpus | None = None
         self._pairs: Pairs | None = None
-        tokens = [entry.tokens for entry in manifest.shards]
-        self._starts = np.cumsum([0, *tokens]).tolist()
+        self._counts: Longs | None = None
+        self._starts = np.cumsum([0, *(entry.tokens for entry in manifest.shards)]).tolist()
+        self._row_starts = np.cumsum([0, *(entry.rows for entry in manifest.shards)]).tolist()
 
     @property
     def sentences(self) -> int:
@@ -65,6 +67,13 @@ class ShardedCorpus:
                 tokens += self.manifest.shards[number].tokens
             self._sample = self.load(wanted)
         return self._sample
+
+    @property
+    def counts(self) -> Longs:
+        """How often each feature occurs in all shards."""
+        if self._counts is None:
+            self._counts = read_counts(self.directory, self.manifest)
+        return self._counts
 
     def pairs(self, edge_features: int, labels: int) -> Pairs:
         """Return the pairs of gold labels that each edge feature was seen with, in all shards."""
@@ -113,7 +122,8 @@ class ShardedCorpus:
             keys = (epoch,) if len(groups) == 1 else (epoch, SHARDS, place)
             corpus = self.load(group)
             places = tuple((self._starts[number], self.manifest.shards[number].tokens) for number in group)
-            yield Chunk(corpus, draw_order(corpus.sentences, settings, *keys), places)
+            rows = tuple((self._row_starts[number], self.manifest.shards[number].rows) for number in group)
+            yield Chunk(corpus, draw_order(corpus.sentences, settings, *keys), places, rows, self.counts)
             del corpus  # before the next one is read
 
     def _groups(self, seed: int, epoch: int) -> list[list[int]]:

@@ -32,7 +32,7 @@ from sapo.training.data import TrainingData, default_template, encoded_dev_set, 
 from sapo.training.gold import Gold
 from sapo.training.plan import Plan, StreamOptions
 from sapo.training.shards.corpus import ShardedCorpus
-from sapo.training.shards.files import AGAIN, WHAT, ids_path, write_features, write_gold
+from sapo.training.shards.files import AGAIN, WHAT, ids_path, write_counts, write_features, write_gold
 from sapo.training.shards.labels import Labels, decide_labels
 from sapo.training.shards.manifest import NAME, Manifest, check_request, load_manifest
 from sapo.training.shards.reading import Strings, read_ids, read_shards, tags_of
@@ -148,7 +148,7 @@ class _Making:
         self.say(f"counting features ({', '.join(f'{len(table):,} of {name}' for name, table in columns.items())})")
         views = tuple(ViewValues.of_words(view, columns[view.column]) for view in views_of(self.templates))
         layout = Layout(self.templates, views)
-        counter = FeatureCounter(layout, self.directory / "counts")
+        counter = FeatureCounter(layout, self.directory / "counting")
         watch = Watch(self.say, of=len(self.manifest.shards))
         for number, entry in enumerate(self.manifest.shards):
             ids, _, offsets = read_ids(self.directory, number, entry, tuple(columns))
@@ -171,7 +171,7 @@ class _Making:
         return found
 
     def encode(self, encoder: TemplateEncoder | HashedEncoder, labels: Labels) -> None:
-        """Encode every shard that is not encoded yet, and remove what it was made from."""
+        """Encode every shard that is not encoded yet, count the features, and remove what the shards were made from."""
         self.strings = None  # what is needed of them is in the encoder
         if not self.manifest.sizes:
             self._record(sizes=(encoder.features, encoder.edge_features, len(labels.learned)))
@@ -190,6 +190,8 @@ class _Making:
             self.manifest = self.manifest.with_shard(number, entry)
             self.manifest.save(self.directory)
             watch.at(f"encoded {done:,} of {len(waiting):,} shards", done)
+        if not self.manifest.counts:
+            self._record(counts=write_counts(self.directory, self.manifest))
         for number in range(len(self.manifest.shards)):
             ids_path(self.directory, number).unlink(missing_ok=True)
 
