@@ -18,6 +18,7 @@ export class Pointer {
     });
     element.addEventListener("pointerover", (event) => this.#over(event));
     element.addEventListener("pointerleave", () => this.hint(null));
+    element.addEventListener("dblclick", (event) => this.#double(event));
     element.addEventListener("click", (event) => this.#click(event));
     // Scrolled away from its word, a hint points at another.
     window.addEventListener("scroll", () => this.hint(null), { passive: true });
@@ -39,10 +40,10 @@ export class Pointer {
     const same = this.list.current === row;
     const extends_ = event.shiftKey && same;
     if (!same) this.list.go(row, { token, scroll: false });
-    this.list.select(extends_ ? this.list.anchor : token, token, extends_ || event.detail > 1);
+    this.list.select(extends_ ? this.list.anchor : token, token, extends_);
     row.text.focus({ preventScroll: true });
     this.#from = { row, token: extends_ ? this.list.anchor : token };
-    this.#dragged = extends_ || event.detail > 1;
+    this.#dragged = extends_;
   }
 
   #move(event) {
@@ -59,6 +60,14 @@ export class Pointer {
     const { row } = this.#from;
     this.#from = null;
     this.told.selected(row, this.#dragged);
+  }
+
+  /** One word alone, though it stands in a span. */
+  #double(event) {
+    const spot = find(event.target);
+    if (!spot) return;
+    this.list.select(spot.token, spot.token, true);
+    this.told.selected(spot.row, true);
   }
 
   #over(event) {

@@ -46,6 +46,13 @@ export class Sentence {
     this.draft = same(tags, this.view.tags) ? null : tags;
   }
 
+  /** The server has these tags now: what a person gave is no change that it makes. */
+  settle(tags) {
+    this.view = { ...this.view, tags };
+    this.draft = null;
+    this.waiting = false;
+  }
+
   /** Take what the server says now; return the tokens whose tags look different afterwards. A draft is kept. */
   take(view) {
     const before = this.tags;

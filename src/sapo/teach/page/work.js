@@ -151,8 +151,7 @@ export class Work {
   #sent(item, answer) {
     const row = this.list.get(item.id);
     if (row) {
-      row.sentence.waiting = false;
-      row.sentence.draft = null;
+      row.sentence.settle(item.tags);
       this.#keepDraft(row);
     }
     this.#take(answer, "Accepted.");

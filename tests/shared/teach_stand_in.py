@@ -9,12 +9,13 @@ import queue
 import re
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
-PAGE = Path(__file__).parents[3] / "src" / "sapo" / "teach" / "page"
+PAGE = Path(__file__).parents[2] / "src" / "sapo" / "teach" / "page"
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
@@ -33,7 +34,8 @@ class Teacher:
     ) -> None:
         self.texts, self.labels, self.kind = texts, list(labels), kind
         self.tokens = [[list(match.span()) for match in WORD.finditer(text)] for text in texts]
-        self.known = {word: (label, 0.7) for word, label in (known or {}).items()}
+        self.before = {word: (label, 0.7) for word, label in (known or {}).items()}
+        self.known = dict(self.before)
         self.accepted: dict[int, dict[str, Tags]] = {}  # sentence, person, tags
         self.journal: list[tuple[int, str, Tags, Tags | None]] = []
         self.undone: list[tuple[int, str, Tags, Tags | None]] = []
@@ -181,16 +183,22 @@ class Teacher:
     def _store(self, at: int, author: str, tags: Tags | None) -> None:
         if tags is not None:
             self.accepted.setdefault(at, {})[author] = tags
-            for word, tag in zip(self.words(at), tags, strict=True):
-                label = tag if self.kind == "tags" else tag[2:]
-                chance = min(0.97, self.known[word][1] + 0.1) if word in self.known else 0.8
-                self.known[word] = (label, chance)
         else:
             del self.accepted[at][author]
             if not self.accepted[at]:
                 del self.accepted[at]
         self.locks.pop(at, None)
         self.version += 1
+        self._learn()
+
+    def _learn(self) -> None:
+        """Know what the accepted sentences say, the later ones over the earlier ones."""
+        self.known = dict(self.before)
+        for at, people in self.accepted.items():
+            for tags in people.values():
+                for word, tag in zip(self.words(at), tags, strict=True):
+                    chance = min(0.97, self.known[word][1] + 0.1) if word in self.known else 0.8
+                    self.known[word] = (tag if self.kind == "tags" else tag[2:], chance)
 
     def _answer(self, at: int, before: dict[int, View]) -> dict[str, Any]:
         parts = ("tags", "probabilities")
@@ -224,7 +232,9 @@ class Answer(BaseHTTPRequestHandler):
         name = "page.html" if where.path == "/" else where.path.lstrip("/")
         if not name.startswith("api/"):
             file = PAGE / Path(name).name
-            return self._send(200, file.read_bytes(), KINDS[file.suffix]) if file.is_file() else self._json(404, {})
+            if not file.is_file():
+                return self._json(404, {"error": "no such file"})
+            return self._send(200, file.read_bytes(), KINDS[file.suffix], {"Cache-Control": "max-age=600"})
         if self.teacher.down:
             return self._hang_up()
         if name == "api/events":
@@ -306,12 +316,13 @@ class Answer(BaseHTTPRequestHandler):
     def _json(self, status: int, content: dict[str, Any]) -> None:
         self._send(status, json.dumps(content).encode(), "application/json")
 
-    def _send(self, status: int, body: bytes, kind: str) -> None:
+    def _send(self, status: int, body: bytes, kind: str, more: dict[str, str] | None = None) -> None:
         self.send_response(status)
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Content-Security-Policy", POLICY)
-        self.send_header("X-Content-Type-Options", "nosniff")
+        for name, value in (more or {}).items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
 
@@ -328,14 +339,39 @@ class Quiet(ThreadingHTTPServer):
         """Stay silent: a closed page cuts its connections."""
 
 
-def serve(teacher: Teacher) -> Iterator[str]:
-    """Yield the address of a server for a project, and end it afterwards."""
-    handler = type("Answers", (Answer,), {"teacher": teacher})
-    with Quiet(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        for listener in list(teacher.listeners):
+class Stage:
+    """A running server, which shows one project after the other."""
+
+    def __init__(self) -> None:
+        self._answers = type("Answers", (Answer,), {"teacher": None})
+        self._server = Quiet(("127.0.0.1", 0), self._answers)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
+        self._thread.start()
+        self.address = f"http://127.0.0.1:{self._server.server_port}"
+
+    def show(self, teacher: Teacher) -> None:
+        """Serve a project from now on."""
+        self.hush()
+        self._answers.teacher = teacher
+
+    def hush(self) -> None:
+        """End the streams of events."""
+        for listener in list(self._answers.teacher.listeners if self._answers.teacher else []):
             listener.put(None)
-        server.shutdown()
-        thread.join()
+
+    def close(self) -> None:
+        """End the server."""
+        self.hush()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@contextmanager
+def stage() -> Iterator[Stage]:
+    """Return a server that ends with the block."""
+    started = Stage()
+    try:
+        yield started
+    finally:
+        started.close()
