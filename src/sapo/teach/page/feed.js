@@ -3,7 +3,7 @@
 import { byId } from "./dom.js";
 import { announce, dismiss, notify } from "./notices.js";
 import { count } from "./text.js";
-import { PAGE, VIEWS } from "./views.js";
+import { VIEWS } from "./views.js";
 
 const RANK_AFTER = 5; // accepted sentences
 
@@ -15,8 +15,8 @@ export class Feed {
   #since = 0; // accepted sentences since the order was made
 
   /** `adopt(item)` makes a sentence of what a view has. */
-  constructor(list, adopt) {
-    Object.assign(this, { list, adopt });
+  constructor(list, author, adopt) {
+    Object.assign(this, { list, author, adopt });
   }
 
   /** Show a view from its beginning. */
@@ -30,7 +30,8 @@ export class Feed {
     if (!answer || this.view !== view || this.order !== order) return;
     this.list.show(answer.items.map(this.adopt));
     this.#complete = VIEWS[view].whole ?? false;
-    byId("about").textContent = answer.items.length ? answer.about : `${answer.about} ${VIEWS[view].empty}`.trim();
+    const { empty, about = "" } = { ...VIEWS[view], ...answer };
+    byId("about").textContent = answer.items.length ? about : empty;
     this.list.go(this.list.next() ?? this.list.rows[0], { focus: false, scroll: false });
     announce(`${count(answer.items.length, "sentence")} shown.`);
   }
@@ -38,9 +39,10 @@ export class Feed {
   /** Load the next page, once at a time. */
   async more() {
     if (this.#complete || this.#loading || !this.list.rows.length) return;
-    const last = this.list.rows.findLast(({ sentence }) => this.view !== "open" || sentence.state === "open");
-    const answer = await this.#load({ after: last?.id });
-    if (!answer) return;
+    const { view, order } = this;
+    const loaded = this.list.rows.filter(({ sentence }) => sentence.view.state === "open").length;
+    const answer = await this.#load({ after: this.list.rows.at(-1).id, loaded });
+    if (!answer || this.view !== view || this.order !== order) return;
     const added = this.list.append(answer.items.map(this.adopt));
     this.#complete = added === 0;
   }
@@ -52,14 +54,14 @@ export class Feed {
     if (!ranks || this.#since < RANK_AFTER || this.#loading) return;
     this.#since = 0;
     const { view, order } = this;
-    const answer = await this.#load({ size: PAGE });
+    const answer = await this.#load({});
     if (!answer || this.view !== view || this.order !== order) return;
     this.#complete = false;
     this.list.replaceRest(answer.items.map(this.adopt));
   }
 
   async #load(place) {
-    this.#loading = VIEWS[this.view].load({ order: this.order, ...place });
+    this.#loading = VIEWS[this.view].load({ order: this.order, author: this.author.name, ...place });
     try {
       const answer = await this.#loading;
       dismiss("load");

@@ -124,7 +124,8 @@ export class List {
       const span = spanAt(this.current.sentence.tags, this.head);
       if (span) return [span.from, span.to];
     }
-    return [Math.min(this.anchor, this.head), Math.max(this.anchor, this.head) + 1];
+    const end = Math.max(this.anchor, this.head) + 1;
+    return [Math.min(this.anchor, this.head), Math.min(end, this.current.sentence.length)];
   }
 
   #row(sentence) {

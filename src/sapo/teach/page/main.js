@@ -21,8 +21,8 @@ import { Toolbar } from "./toolbar.js";
 import { Work } from "./work.js";
 
 async function begin() {
-  const project = new Project(await ask("/api/project"));
   const author = new Author();
+  const project = new Project(await ask("/api/project"), author);
   if (!author.name) await author.ask(project.data.people);
   const locks = new Locks(author);
   const list = new List(byId("list"), project.kind, project.hues, () => author.name, {
@@ -30,7 +30,7 @@ async function begin() {
     moved,
     end: () => feed.more(),
   });
-  const feed = new Feed(list, (item) => work.adopt(item));
+  const feed = new Feed(list, author, (item) => work.adopt(item));
   const work = new Work({ project, list, feed, history: new History(), shelf: new Shelf(project.data.name), author, locks });
   const others = new Others(work, project, list, author);
   const palette = new Palette(project, { label, clear, pick });

@@ -4,17 +4,20 @@ import { ask } from "./api.js";
 import { drawCurve } from "./curve.js";
 import { byId, make } from "./dom.js";
 import { Hues } from "./hues.js";
-import { announce } from "./notices.js";
+import { announce, dismiss, notify } from "./notices.js";
+
+const FORMATS = ["jsonl", "columns", "conllu", "doccano", "prodigy", "label-studio"];
 
 export class Project {
   hues = new Hues();
   #learning = false;
   #news = "";
 
-  constructor(data) {
-    this.data = data;
+  constructor(data, author) {
+    Object.assign(this, { data, author });
     this.redraw = () => {}; // set by the palette: labels or counts have changed
     this.take(data);
+    this.#drawFormats();
   }
 
   get kind() {
@@ -28,7 +31,7 @@ export class Project {
   /** Take what an answer says of the project, all or a part. */
   take(answer) {
     const { curve_point: point, ...rest } = answer;
-    const known = ["name", "labels", "people", "counts", "model", "curve", "formats", "orders"];
+    const known = ["name", "labels", "people", "counts", "model", "curve", "orders"];
     for (const key of known) if (rest[key] != null) this.data[key] = rest[key];
     if (point && this.data.curve.at(-1)?.accepted !== point.accepted) this.data.curve = [...this.data.curve, point];
     this.hues.set(this.data.labels);
@@ -64,16 +67,18 @@ export class Project {
     byId("done").textContent = `${counts.accepted} of ${counts.sentences} sentences accepted`;
     byId("progress").max = Math.max(1, counts.sentences);
     byId("progress").value = counts.accepted;
+    byId("tab-second").hidden = this.data.people.every((person) => person === this.author.name);
     byId("count-open").textContent = counts.sentences - counts.accepted;
     byId("count-accepted").textContent = counts.accepted;
     drawCurve(byId("curve"), byId("curve-words"), curve);
     this.#drawModel();
-    this.#drawFormats();
     this.redraw();
   }
 
   #drawModel() {
     const { model } = this.data;
+    if (model.problem) notify(`The model could not learn: ${model.problem}`, { error: true, stay: true, key: "model" });
+    else dismiss("model");
     const words = this.#learning ? "learning…" : model.training ? "training anew…" : this.#news || "up to date";
     const state = byId("model");
     state.textContent = words;
@@ -82,9 +87,7 @@ export class Project {
   }
 
   #drawFormats() {
-    const formats = this.data.formats ?? [];
-    byId("export").hidden = formats.length === 0;
-    byId("formats").replaceChildren(...formats.map((format) =>
+    byId("formats").replaceChildren(...FORMATS.map((format) =>
       make("li", {}, make("a", { href: `/api/export?format=${encodeURIComponent(format)}`, download: "", text: format }))));
   }
 }

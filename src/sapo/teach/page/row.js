@@ -113,9 +113,8 @@ export class Row {
     const inside = [];
     for (let at = span.from; at < span.to; at++) inside.push(this.#unit(at, span));
     const { gap, glued: sticks } = inside[0];
-    inside[0] = { ...inside[0], gap: "", glued: false };
     const name = [span.label, percent(span.probability)].filter(Boolean).join(", ");
-    const element = make("span", { class: `mark ${this.hues.of(span.label)}`, role: "group", "aria-label": name }, ...joined(inside));
+    const element = make("span", { class: `mark ${this.hues.of(span.label)}`, role: "group", "aria-label": name }, ...breakable(inside));
     setSureness(element, span.probability);
     return { gap, glued: sticks, element, boxed: true, size: inside[0].size };
   }
@@ -146,8 +145,8 @@ export class Row {
     const probability = this.sentence.probability(at);
     const token = this.#token(at, word, label, probability);
     token.classList.add("labelled", this.hues.of(tag));
-    token.classList.toggle("empty", isEmpty(tag));
-    token.append(tagElement(isEmpty(tag) ? "–" : tag));
+    token.classList.toggle("empty", isEmpty(tag, "tags"));
+    token.append(tagElement(isEmpty(tag, "tags") ? "–" : tag));
     setSureness(token, probability);
     return token;
   }
@@ -210,6 +209,14 @@ function joined(units) {
     before = unit;
   }
   return nodes;
+}
+
+/** Return the elements of a span, inside which CSS lets lines break only at the gaps. */
+function breakable(units) {
+  return units.flatMap(({ gap, glued: sticks, element }, at) => {
+    if (at === 0 || sticks) return [element];
+    return [make("span", { class: "gap" }, gap === "" ? make("wbr") : gap), element];
+  });
 }
 
 function tagElement(label) {

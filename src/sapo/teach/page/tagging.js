@@ -20,6 +20,6 @@ export function drawTagging(sentence, tags, others, hues) {
 function differing(tags, others) {
   return tags.flatMap((tag, at) => {
     const agreed = others.every((other) => other[at] === tag);
-    return agreed ? [] : [{ from: at, to: at + 1, label: isEmpty(tag) ? "no label" : tag }];
+    return agreed ? [] : [{ from: at, to: at + 1, label: isEmpty(tag, "tags") ? "no label" : tag }];
   });
 }

@@ -1,14 +1,16 @@
 // Tags of a sentence and what a person does to them: pure functions, new arrays.
 //
 // There are two kinds of projects. In "spans" a tag is O, B-X or I-X and labels mark spans of tokens; in "tags" the tag
-// of a token is its label.
+// of a token is its label, or _ as long as it has none.
+
+const NONE = { spans: "O", tags: "_" };
 
 /** Return whether a tag is no label. */
-export const isEmpty = (tag) => tag === "" || tag === "O";
+export const isEmpty = (tag, kind) => tag === NONE[kind];
 
 /** Return the label that a tag belongs to, or null. */
 export function labelOf(tag, kind) {
-  if (isEmpty(tag)) return null;
+  if (isEmpty(tag, kind)) return null;
   return kind === "spans" ? tag.replace(/^[BI]-/, "") : tag;
 }
 
@@ -17,7 +19,7 @@ export function spansOf(tags) {
   const spans = [];
   tags.forEach((tag, at) => {
     const last = spans.at(-1);
-    if (isEmpty(tag)) return;
+    if (isEmpty(tag, "spans")) return;
     const label = labelOf(tag, "spans");
     if (tag.startsWith("I-") && last && last.to === at && last.label === label) last.to = at + 1;
     else spans.push({ from: at, to: at + 1, label });
@@ -38,9 +40,9 @@ export function mark(tags, from, to, label, kind) {
 
 /** Take the labels off some tokens. */
 export function clear(tags, from, to, kind) {
-  if (kind === "tags") return tags.map((tag, at) => (from <= at && at < to ? "" : tag));
+  const cleared = tags.map((tag, at) => (from <= at && at < to ? NONE[kind] : tag));
+  if (kind === "tags") return cleared;
   const inside = spansOf(tags).find((span) => span.from < to && to < span.to);
-  const cleared = tags.map((tag, at) => (from <= at && at < to ? "O" : tag));
   if (inside) cleared[to] = `B-${inside.label}`; // what is left of a span behind the cut begins anew
   return cleared;
 }

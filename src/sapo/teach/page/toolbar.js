@@ -39,11 +39,12 @@ export class Toolbar {
   }
 
   #key(event, tab) {
-    const at = this.tabs.indexOf(tab);
+    const shown = this.tabs.filter((one) => !one.hidden);
+    const at = shown.indexOf(tab);
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[event.key];
     if (to === undefined) return;
     event.preventDefault();
-    const next = this.tabs.at(to % this.tabs.length);
+    const next = shown.at(to % shown.length);
     next.focus();
     this.#show(next);
   }

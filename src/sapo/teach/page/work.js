@@ -51,7 +51,7 @@ export class Work {
     const row = this.list.current;
     if (!row || row.sentence.waiting) return;
     const { sentence } = row;
-    const bare = this.project.kind === "tags" ? sentence.tags.findIndex(isEmpty) : -1;
+    const bare = this.project.kind === "tags" ? sentence.tags.findIndex((tag) => isEmpty(tag, "tags")) : -1;
     if (bare >= 0) {
       this.list.select(bare, bare);
       notify(`“${sentence.words(bare, bare + 1)}” has no label yet.`, { error: true, key: "bare" });
@@ -145,7 +145,12 @@ export class Work {
   }
 
   #send(item) {
-    return ask("/api/accept", { ...item, visible: this.list.visible().filter((id) => id !== item.id) });
+    return ask("/api/accept", { ...item, ...this.#screen(item.id) });
+  }
+
+  /** What the server needs to know of the screen, to say what has changed on it. */
+  #screen(except) {
+    return { visible: this.list.visible().filter((id) => id !== except), version: this.project.data.model.version };
   }
 
   #sent(item, answer) {
@@ -185,7 +190,7 @@ export class Work {
   async #turn(path, step, undoing) {
     let answer;
     try {
-      answer = await ask(path, { author: this.author.name, visible: this.list.visible() });
+      answer = await ask(path, { author: this.author.name, ...this.#screen() });
     } catch (error) {
       if (step) this.history.keep(undoing);
       return notify(`${undoing ? "Undo" : "Redo"} did not work. ${error.message}`, { error: true });
