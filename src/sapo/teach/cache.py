@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from sapo.teach.predictions import Prediction
+from sapo.teach.selection import doubt
 
 KEPT = 5000  # whole predictions
 POOL = 1000  # sentences that are tagged anew, in idle time, after each change of the model
@@ -15,6 +16,7 @@ class Mark:
     """What is kept of a prediction: how sure the model was, and the tags as a number that tells them apart."""
 
     sure: float
+    doubt: float
     version: int  # of the model
     tags: int
 
@@ -40,7 +42,7 @@ class Cache:
         missing = [one for one in wanted if self._whole.get(one, (-1,))[0] != version]
         for one, prediction in zip(missing, self._predict(missing), strict=True):
             self._whole[one] = (version, prediction)
-            self.marks[one] = Mark(prediction.sure, version, hash(prediction.tags))
+            self.marks[one] = Mark(prediction.sure, doubt(prediction.probabilities), version, hash(prediction.tags))
         found = {one: self._whole[one][1] for one in wanted}
         for one in wanted:
             self._whole.move_to_end(one)

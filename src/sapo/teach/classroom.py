@@ -16,7 +16,7 @@ from sapo.teach.cache import Cache
 from sapo.teach.curve import WINDOW, Point, curve
 from sapo.teach.events import ACCEPT, IMPORT, LABEL, REDO, UNDO, Draft, Event, Seen, check_name
 from sapo.teach.locks import Locks
-from sapo.teach.order import next_sentences
+from sapo.teach.order import Orders
 from sapo.teach.predictions import Prediction, know_nothing, predict
 from sapo.teach.pupil import Pupil
 from sapo.teach.sentences import TaughtSentence
@@ -37,6 +37,7 @@ class Classroom:
         self.store, self.pupil, self.background, self.publish = store, pupil, background, publish
         self.locks = Locks()
         self.cache = Cache(self._predict)
+        self.orders = Orders()
         self.problem: str | None = None
         self._seen: list[Seen] | None = None
 
@@ -75,6 +76,7 @@ class Classroom:
             people=self.state.people,
             counts=self._counts(),
             orders=messages.ORDERS,
+            formats=messages.FORMATS,
             model=self._model(),
             curve=[_point(point) for point in curve(self.kind, self._all_seen())],
             seq=self.state.seq,
@@ -92,7 +94,9 @@ class Classroom:
         else:
             held = self.locks.held()
             free = [one for one in wanted if held.get(one, form.author) == form.author]
-            chosen = next_sentences(form.order, free, self.cache.marks, form.count)
+            self.orders.take(self.store.sentences)
+            self.orders.label(self.state.accepted())
+            chosen = self.orders.next(form.order, free, form.count, self.cache.marks)
         if form.second:
             return messages.SentencesAnswer(sentences=[self._blank_view(one) for one in chosen], total=total)
         return messages.SentencesAnswer(sentences=self._views(chosen), total=total)
@@ -143,9 +147,7 @@ class Classroom:
         """Return what several people accepted with different tags, and how far they agree."""
         several = {one: said for one in self.state.accepted() if len(said := self.state.by_person(one)) > 1}
         items = [
-            messages.DisagreementView(
-                id=one, text=self.store.sentences[one].text, tokens=self.store.sentences[one].offsets, by=said
-            )
+            messages.DisagreementView(id=one, text=self.store.sentences[one].text, sentence=self._view(one), by=said)
             for one, said in several.items()
             if len(set(said.values())) > 1
         ]
@@ -319,7 +321,7 @@ class Classroom:
         said = self.cache.fresh(self._open(sentences), self.pupil.version)
         return [self._view(one, said.get(one)) for one in sentences]
 
-    def _view(self, number: int, said: Prediction | None) -> messages.View:
+    def _view(self, number: int, said: Prediction | None = None) -> messages.View:
         sentence, lock, version = self.store.sentences[number], self.locks.holder(number), self.pupil.version
         event = self.state.current(number)
         if event is not None:

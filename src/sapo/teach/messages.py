@@ -15,6 +15,8 @@ Name = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 Tag = Annotated[str, msgspec.Meta(min_length=1, max_length=110)]
 Ids = Annotated[list[Id], msgspec.Meta(max_length=MOST)]
 Order = Literal["least-sure", "different", "random", "in-order"]
+Format = Literal["columns", "conllu", "jsonl", "doccano", "prodigy", "label-studio"]
+FORMATS: list[str] = list(Format.__args__)  # type: ignore[attr-defined]
 ORDERS: list[str] = list(Order.__args__)  # type: ignore[attr-defined]
 
 
@@ -50,7 +52,7 @@ class ExplainForm(Form):
 class ExportForm(Form):
     """Ask for all accepted sentences as a file."""
 
-    format: Literal["columns", "conllu", "jsonl", "doccano", "prodigy", "label-studio"] = "jsonl"
+    format: Format = "jsonl"
 
 
 class EventsForm(Form):
@@ -152,6 +154,7 @@ class ProjectAnswer(Whole):
     people: list[str]
     counts: Counts
     orders: list[str]
+    formats: list[str]  # to export
     model: ModelView
     curve: list[PointView]
     seq: int
@@ -232,7 +235,7 @@ class DisagreementView(Whole):
 
     id: int
     text: str
-    tokens: tuple[tuple[int, int], ...]
+    sentence: View
     by: dict[str, tuple[str, ...]]
 
 
