@@ -80,7 +80,9 @@ def import_file(store: Store, path: str | Path, format: str | None, author: str 
 
 
 def export_file(store: Store, path: str | Path, format: str | None) -> int:
-    """Write all accepted sentences to a file. Return how many there are."""
+    """Write all accepted sentences to a file. Return how many there are; raise SapoError if there is none."""
+    if not store.state.accepted_count():
+        raise SapoError(f"{store.path}: no sentence is accepted yet; there is nothing to export")
     chosen = format_of(path, format)
     writer = FORMATS[chosen]
     count = 0
