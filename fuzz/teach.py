@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,8 @@ from sapo.teach.server import Address, teach, warm_up
 from sapo.teach.store import Store
 
 OFTEN = Habits(first=5, least=5, growth=0.05)
-LONGEST = 0.8  # seconds until a server is killed, once it takes requests
+MOST = 20  # changes that are acknowledged before a server is killed
+LONGEST = 0.05  # seconds between the last of them and the kill: time for the next to be anywhere
 
 
 @dataclass
@@ -40,12 +42,14 @@ class Person:
     connection: http.client.HTTPConnection
     rng: random.Random
     sentences: int
+    enough: Callable[[int], None]  # told how many changes are acknowledged
     said: list[tuple[str, Any]] = field(default_factory=list)
 
     def work(self) -> None:
         """Accept, undo, redo and add labels, as fast as the server answers."""
         try:
             while True:
+                self.enough(len(self.said))
                 self._step()
         except (OSError, http.client.HTTPException):
             return
@@ -124,9 +128,14 @@ def kill_once(path: Path, rng: random.Random, sentences: int) -> tuple[int, int]
     os.close(write_end)
     try:
         port = address_from(read_end)
-        person = Person(http.client.HTTPConnection("127.0.0.1", port, timeout=60), rng, sentences)
         killer = threading.Timer(rng.uniform(0.0, LONGEST), os.kill, (child, signal.SIGKILL))
-        killer.start()
+        most = rng.randrange(MOST)
+
+        def enough(acknowledged: int) -> None:
+            if acknowledged >= most and not killer.ident:
+                killer.start()
+
+        person = Person(http.client.HTTPConnection("127.0.0.1", port, timeout=60), rng, sentences, enough)
         person.work()
         killer.join()
     finally:
