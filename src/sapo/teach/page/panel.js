@@ -15,7 +15,7 @@ export class Panel {
 
   /** `take(tags)` is called with the chosen tagging; `bar` are the labels to give, shown on top if a span was pressed. */
   constructor(hues, bar, take) {
-    Object.assign(this, { hues, bar, take });
+    Object.assign(this, { hues, bar, take, home: bar.parentElement });
     this.best = make("section", { class: "best", "aria-label": "Best taggings" });
     this.why = make("section", { class: "why", "aria-label": "Why" });
     this.element = make("div", { class: "panel", role: "region", "aria-label": "Best taggings and why" }, this.best, this.why);
@@ -51,7 +51,7 @@ export class Panel {
     this.#asked += 1;
     this.#row?.more.setAttribute("aria-expanded", "false");
     this.#row = null;
-    if (this.element.contains(this.bar)) document.body.append(this.bar);
+    if (this.element.contains(this.bar)) this.home.append(this.bar);
     this.element.remove();
   }
 
