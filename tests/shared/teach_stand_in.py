@@ -93,6 +93,7 @@ class Teacher:
             "labels": self.labels,
             "people": sorted({person for people in self.accepted.values() for person in people}),
             "orders": ["least-sure", "different", "random", "in-order"],
+            "formats": ["columns", "jsonl"],
             "seq": self.seq,
             "curve": self.curve,
             **self.news(),
