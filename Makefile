@@ -9,6 +9,8 @@ NETWORKS ?= torch==2.13.0 transformers
 EXCHANGE ?= datasets pandas polars pyarrow spacy
 # What `sapo serve` and its tests need; `make SERVE= test` leaves them out.
 SERVE ?= httptools msgspec schemathesis uvicorn
+# What drives Chromium in the tests of the page of `sapo teach`; `make BROWSER= test` leaves it out.
+BROWSER ?= axe-playwright-python playwright
 # Tests of what is compiled: run in three modes, each by one process, so that nothing is compiled twice.
 KERNEL_TESTS := tests/kernels tests/search tests/learn
 
@@ -27,11 +29,12 @@ $(VENV)/.demo: pyproject.toml
 $(DONE): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing sapo and its development tools into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' $(NETWORKS) $(EXCHANGE) $(SERVE)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' $(NETWORKS) $(EXCHANGE) $(SERVE) $(BROWSER)
 	@touch $@ $(VENV)/.demo
 
 test: $(DONE)
 	@$(MAKE) --no-print-directory --output-sync -j2 compiled lint docs wheel
+	@$(BIN)/python tests/shared/browser.py
 	$(BIN)/pytest -n auto $(KERNEL_TESTS:%=--ignore=%)
 	@$(MAKE) --no-print-directory --output-sync -j2 checked interpreted
 

@@ -1,10 +1,9 @@
 """Chromium for tests: where it is, and how it is started."""
 
-import os
 import shutil
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# Nothing but the page under test is asked for anything; as root, Chromium has no sandbox of its own.
+# Nothing but the page under test is asked for anything. (Playwright itself starts Chromium without its sandbox.)
 FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
@@ -12,10 +11,13 @@ FLAGS = [
     "--disable-quic",
     "--disable-sync",
     "--no-first-run",
-    *(["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),
 ]
 
 
 def find_browser() -> str | None:
     """Return the path of a Chromium, or None."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+if __name__ == "__main__":
+    print(f"browser: {find_browser() or 'no Chromium found, the tests of the page of sapo teach are skipped'}")

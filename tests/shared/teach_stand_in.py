@@ -93,6 +93,7 @@ class Teacher:
             "labels": self.labels,
             "people": sorted({person for people in self.accepted.values() for person in people}),
             "orders": ["least-sure", "different", "random", "in-order"],
+            "formats": ["columns", "jsonl"],
             "seq": self.seq,
             "curve": self.curve,
             **self.news(),
@@ -113,13 +114,11 @@ class Teacher:
 
     def page(self, order: str, state: str, count: int, after: int | None) -> list[View]:
         """Return some sentences of an order."""
-        views = [self.view(at) for at in range(len(self.texts))]
-        views = [view for view in views if state in ("all", view["state"])]
+        ids = [at for at in range(len(self.texts)) if state in ("all", "accepted" if at in self.accepted else "open")]
         if order == "least-sure":
-            views.sort(key=lambda view: (view["sure"], view["id"]))
-        ids = [view["id"] for view in views]
+            ids.sort(key=lambda at: min(self.predict(at)[1], default=1.0))
         start = ids.index(after) + 1 if after in ids else 0
-        return views[start : start + count]
+        return [self.view(at) for at in ids[start : start + count]]
 
     def accept(self, at: int, tags: Tags, author: str, visible: list[int]) -> dict[str, Any]:
         """Take the tags of a sentence, learn from them, and say what else changed."""

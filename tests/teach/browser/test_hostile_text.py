@@ -11,7 +11,7 @@ HOSTILE = [
     "\u202eneB tem annA\u202c then Ben",
     "שלום Ben מתל אביב",
     "e\u0301te\u0301 cafe\u0301 Ben",
-    "🙂 👩‍👩‍👧 𝒜nna met Ben 🏳️‍🌈 too",
+    "🙂 👩‍👩‍👧 \U0001d49cnna met Ben 🏳️‍🌈 too",
     "a\u0000b\u200b\ufeff Ben\ttab\nline",
     "x" * 3000 + " Ben",
     "我在北京见到 Ben 了。",
@@ -47,7 +47,7 @@ def test_the_words_shown_are_those_of_the_offsets(teach: Teach, at: int) -> None
 
 
 def test_marks_beyond_the_basic_plane_are_sent_at_the_right_tokens(teach: Teach) -> None:
-    screen = teach(texts=["🙂🙂 Anna met 𝒜nna 👩‍👩‍👧 Ben"])
+    screen = teach(texts=["🙂🙂 Anna met \U0001d49cnna 👩‍👩‍👧 Ben"])
     words = screen.teacher.words(0)
     screen.token(0, words.index("Anna")).click()
     screen.press("1")
@@ -69,7 +69,10 @@ def test_no_comma_begins_a_line(teach: Teach, kind: str) -> None:
     text = " ".join(f"({word}), and" for word in words * 4)
     screen = teach(texts=[text], kind=kind, known=dict.fromkeys(" ".join(words).split(), "LOC"), size=(500, 700))
     # The distance of each word from the beginning of its line, in boxes of every width.
-    wrong = screen.row(0).locator(".text").evaluate("""text => {
+    wrong = (
+        screen.row(0)
+        .locator(".text")
+        .evaluate("""text => {
       const wrong = [];
       for (let width = 120; width < 420; width += 3) {
         text.style.width = `${width}px`;
@@ -80,6 +83,7 @@ def test_no_comma_begins_a_line(teach: Teach, kind: str) -> None:
       }
       return wrong;
     }""")
+    )
     assert wrong == []
 
 

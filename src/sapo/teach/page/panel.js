@@ -7,6 +7,7 @@ import { labelOf } from "./tags.js";
 import { percent } from "./text.js";
 
 const BEST = 5;
+const REASONS = 6;
 const NARROW = window.matchMedia("(max-width: 56rem)"); // there the labels stand at the lower edge of the screen
 
 export class Panel {
@@ -15,7 +16,7 @@ export class Panel {
 
   /** `take(tags)` is called with the chosen tagging; `bar` are the labels to give, shown on top if a span was pressed. */
   constructor(hues, bar, take) {
-    Object.assign(this, { hues, bar, take });
+    Object.assign(this, { hues, bar, take, home: bar.parentElement });
     this.best = make("section", { class: "best", "aria-label": "Best taggings" });
     this.why = make("section", { class: "why", "aria-label": "Why" });
     this.element = make("div", { class: "panel", role: "region", "aria-label": "Best taggings and why" }, this.best, this.why);
@@ -39,7 +40,7 @@ export class Panel {
     if (labels && !NARROW.matches) this.element.prepend(this.bar);
     const asked = ++this.#asked;
     const at = `/api/sentences/${row.id}`;
-    const [best, why] = await Promise.allSettled([ask(`${at}/nbest?n=${BEST}`), ask(`${at}/explain?token=${token}`)]);
+    const [best, why] = await Promise.allSettled([ask(`${at}/nbest?n=${BEST}`), ask(`${at}/explain?token=${token}&top=${REASONS}`)]);
     if (asked !== this.#asked) return; // closed or asked for another meanwhile
     this.#drawBest(row.sentence, best);
     this.#drawWhy(row.sentence, token, why);
@@ -51,7 +52,7 @@ export class Panel {
     this.#asked += 1;
     this.#row?.more.setAttribute("aria-expanded", "false");
     this.#row = null;
-    if (this.element.contains(this.bar)) document.body.append(this.bar);
+    if (this.element.contains(this.bar)) this.home.append(this.bar);
     this.element.remove();
   }
 
@@ -71,13 +72,14 @@ export class Panel {
   #drawWhy(sentence, token, { value, reason }) {
     const word = sentence.words(token, token + 1);
     if (!value) return this.why.replaceChildren(title(`Why “${word}”?`), failure(reason));
-    const [label, other] = names(value.label, value.other, sentence.kind);
-    const rows = [...value.for, ...value.against].sort((one, two) => Math.abs(two.weight) - Math.abs(one.weight));
+    const question = `Why “${word}” ${verdict(value.label, value.other, sentence.kind)}`;
+    const rows = [...value.for, ...value.against]
+      .sort((one, two) => Math.abs(two.weight) - Math.abs(one.weight)).slice(0, REASONS);
     const most = Math.max(...rows.map(({ weight }) => Math.abs(weight)), 1e-9);
     return this.why.replaceChildren(
-      title(`Why “${word}” is ${label}, not ${other}`),
+      title(question),
       make("table", {},
-        make("caption", { class: "hidden", text: `Features for and against ${label}` }),
+        make("caption", { class: "hidden", text: "Features for and against it" }),
         make("tbody", {}, ...rows.map((row) => reasonRow(row, most)))));
   }
 
@@ -105,10 +107,11 @@ function reasonRow({ feature, weight }, most) {
     make("td", { class: "bars" }, bar));
 }
 
-/** Name two tags: their labels, or the tags themselves if these are of one label. */
-function names(tag, other, kind) {
-  const labels = [tag, other].map((one) => labelOf(one, kind) ?? "no label");
-  return labels[0] === labels[1] ? [tag, other] : labels;
+/** Say what a token is and is not: by label, or by tag if both are of one label. */
+function verdict(tag, other, kind) {
+  const [one, two] = [tag, other].map((each) => labelOf(each, kind));
+  if (one === two) return `is ${tag}, not ${other}`;
+  return `${one === null ? "has no label" : `is ${one}`}${two === null ? "" : `, not ${two}`}`;
 }
 
 const title = (text) => make("h3", { text });

@@ -6,8 +6,6 @@ import { byId, make } from "./dom.js";
 import { Hues } from "./hues.js";
 import { announce, dismiss, notify } from "./notices.js";
 
-const FORMATS = ["jsonl", "columns", "conllu", "doccano", "prodigy", "label-studio"];
-
 export class Project {
   hues = new Hues();
   #learning = false;
@@ -87,7 +85,7 @@ export class Project {
   }
 
   #drawFormats() {
-    byId("formats").replaceChildren(...FORMATS.map((format) =>
+    byId("formats").replaceChildren(...this.data.formats.map((format) =>
       make("li", {}, make("a", { href: `/api/export?format=${encodeURIComponent(format)}`, download: "", text: format }))));
   }
 }

@@ -64,7 +64,7 @@ export class Row {
     this.element.dataset.state = state;
     const locked = view.lock && view.lock !== this.author() ? view.lock : "";
     setAttribute(this.element, "data-locked", locked ? true : null);
-    const sure = state === "open" && view.sure != null ? percent(view.sure) : "";
+    const sure = state === "open" && view.sure ? percent(view.sure) : "";
     this.sure.textContent = { accepted: "✓", waiting: "…", draft: "✎" }[state] ?? sure;
     this.sure.title = { accepted: "accepted", waiting: "not saved yet", draft: "changed, not accepted yet" }[state]
       ?? "how sure the model is of the whole sentence, by length";
@@ -156,7 +156,7 @@ export class Row {
     const token = make("span", {
       class: "token", role: "option", id: `t${this.id}-${at}`, "aria-selected": "false",
       "aria-label": [word, label, sure].filter(Boolean).join(", "),
-      "data-at": at, "data-tip": [label, sure || (label === "no label" ? "" : "set by a person")].filter(Boolean).join(" · "),
+      "data-at": at, "data-tip": [label, sure || (label === "no label" ? "" : "by a person")].filter(Boolean).join(" · "),
     }, make("span", { class: "word", text: word }));
     this.#tokens.push(token);
     return token;

@@ -71,10 +71,10 @@ export class Sentence {
     });
   }
 
-  /** Return the probability of a token's tag, or null if a person gave it. */
+  /** Return the probability of a token's tag, or null if a person gave it or nobody did. */
   probability(token) {
     if (this.#byPerson() || this.tags[token] !== this.view.tags[token]) return null;
-    return this.view.probabilities?.[token] ?? null;
+    return this.view.probabilities[token] || null; // 0: there is no model yet
   }
 
   /** Return the text of some tokens as it stands in the sentence. */

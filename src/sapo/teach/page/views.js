@@ -3,7 +3,8 @@
 import { ask, query } from "./api.js";
 import { count, percent } from "./text.js";
 
-const PAGE = 50;
+const FIRST = 50; // sentences at the beginning, and how many more a ranking gives
+const NEXT = 150;
 
 const MOST = 200; // sentences of one answer
 
@@ -18,18 +19,18 @@ export const VIEWS = {
     ranked: true,
     empty: "Every sentence is accepted. You can look at likely slips, or export what you have.",
     load: ({ order, after, loaded = 0, author }) => {
-      const place = order === "in-order" ? { count: PAGE, after } : { count: Math.min(loaded + PAGE, MOST) };
+      const place = order === "in-order" ? next(after) : { count: Math.min(loaded + FIRST, MOST) };
       return page({ order, state: "open", author, ...place });
     },
   },
   second: {
     empty: "Others have accepted nothing that you have not.",
     about: "Sentences that only others have accepted, shown without their tags. Tag them to see how far you agree.",
-    load: ({ author }) => page({ order: "random", count: PAGE, author, second: 1 }),
+    load: ({ author }) => page({ order: "random", count: FIRST, author, second: 1 }),
   },
   accepted: {
     empty: "No sentence is accepted yet.",
-    load: ({ after }) => page({ order: "in-order", after, count: PAGE, state: "accepted" }),
+    load: ({ after }) => page({ order: "in-order", state: "accepted", ...next(after) }),
   },
   slips: {
     whole: true,
@@ -60,6 +61,8 @@ export const VIEWS = {
     },
   },
 };
+
+const next = (after) => ({ after, count: after == null ? FIRST : NEXT });
 
 async function page(values) {
   const { sentences } = await ask(query("/api/sentences", values));
