@@ -29,6 +29,7 @@ from sapo.cli.serve import serve_command
 from sapo.cli.split import split_command
 from sapo.cli.streams import prepare_streams
 from sapo.cli.tag import tag_command
+from sapo.cli.teach import teach_command
 from sapo.cli.train import train_command
 from sapo.cli.warm_up import warm_up_command
 from sapo.errors import DataWarning, FileWarning, SapoError, harmless
@@ -37,7 +38,7 @@ from sapo.errors import DataWarning, FileWarning, SapoError, harmless
 GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Start": (demo_command, sample_command, data_command),
     "Data": (check_command, split_command, convert_command),
-    "Train": (train_command,),
+    "Train": (train_command, teach_command),
     "Use": (tag_command, pipeline_command, serve_command),
     "Judge": (eval_command, errors_command, compare_command, explain_command),
     "Models": (inspect_command, calibrate_command, prune_command, warm_up_command),
