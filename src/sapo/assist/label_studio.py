@@ -3,7 +3,7 @@
     POST /predict   {"tasks": [{"id": 1, "data": {"text": "…"}}], "label_config": "<View>…</View>", …}
                     → {"results": [{"result": [region, …], "score": 0.9, "model_version": "ner-812"}]}
     POST /webhook   {"action": "ANNOTATION_CREATED", "task": {…}, "annotation": {"result": [region, …]}, …}
-    POST /setup, /versions, /train; GET /, /health
+    POST /setup, /train; GET /, /health, /versions
 
 A region is what corpus/exchange/label_studio.py reads and writes.
 """
@@ -53,10 +53,6 @@ class SetupRequest(Foreign):
     schema: str | None = None
 
 
-class VersionsRequest(Foreign):
-    """Ask which versions of the model there are."""
-
-
 class PredictRequest(Foreign):
     """Ask for predictions of tasks."""
 
@@ -95,11 +91,14 @@ class LabelStudio:
 
     def __init__(self, helper: Helper, limits: Limits) -> None:
         self._helper, self._limits = helper, limits
-        self.gets: Mapping[str, Callable[[], Any]] = dict.fromkeys(("/", "/health"), self._health)
+        self.gets: Mapping[str, Callable[[], Any]] = {
+            "/": self._health,
+            "/health": self._health,
+            "/versions": self._versions,
+        }
         self.posts: Mapping[str, Route] = {
             "/setup": Route(SetupRequest, self._setup),
             "/predict": Route(PredictRequest, self._predict),
-            "/versions": Route(VersionsRequest, self._versions),
             "/webhook": Route(Event, self._event, 201),
             "/train": Route(TrainRequest, self._train, 201),
         }
@@ -117,7 +116,7 @@ class LabelStudio:
             )
         return {"model_version": self._helper.version}
 
-    def _versions(self, request: VersionsRequest) -> dict[str, Any]:
+    def _versions(self) -> dict[str, Any]:
         return {"versions": [self._helper.version], "message": "done"}
 
     def _predict(self, request: PredictRequest) -> dict[str, Any]:
