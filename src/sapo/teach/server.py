@@ -19,7 +19,6 @@ from sapo.teach.anew import train_anew
 from sapo.teach.app import App
 from sapo.teach.background import Background, Habits
 from sapo.teach.classroom import Classroom
-from sapo.teach.events import ACCEPT, IMPORT
 from sapo.teach.guard import NAMES, Guard, new_token
 from sapo.teach.hub import Hub
 from sapo.teach.predictions import predict
@@ -70,9 +69,7 @@ def teach(path: str | Path, address: Address, say: Say = print, habits: Habits |
 @contextmanager
 def opened(path: str | Path, hub: Hub, say: Say, habits: Habits | None = None) -> Iterator[Classroom]:
     """Open a project with its model ready; keep the model in the end."""
-    store = Store(path)
-    background: Background | None = None
-    try:
+    with contextlib.closing(Store(path)) as store:
         say("sapo: getting ready")
         warm_up(store.kind)
         base = store.base()
@@ -82,20 +79,24 @@ def opened(path: str | Path, hub: Hub, say: Say, habits: Habits | None = None) -
         classroom.publish = lambda kind, sentence, author: hub.publish(
             {"seq": classroom.state.seq, "kind": kind, "id": sentence, "author": author}
         )
-        recall(classroom, say)
-        started = pupil.version
-        yield classroom
-        background.end()
-        if pupil.version != started and (model := pupil.snapshot()) is not None:
-            save_snapshot(store.path, Snapshot(pupil.seq, model))
-    finally:
-        if background is not None:
+        try:
+            known = recall(classroom, say)
+            try:
+                yield classroom
+            finally:  # after Ctrl-C, too
+                keep(pupil, store.path, known)
+        finally:
             background.end()
-        store.close()
 
 
-def recall(classroom: Classroom, say: Say) -> None:
-    """Let the model learn what is in the journal, from the last snapshot on."""
+def keep(pupil: Pupil, path: Path, known: int) -> None:
+    """Keep the model, if it has learned something since a version."""
+    if pupil.version != known and (model := pupil.snapshot()) is not None:
+        save_snapshot(path, Snapshot(pupil.seq, model))
+
+
+def recall(classroom: Classroom, say: Say) -> int:
+    """Let the model learn what is in the journal, from the last snapshot on; return the version of the snapshot."""
     pupil, store = classroom.pupil, classroom.store
     snapshot = store.snapshot()
     if snapshot is not None:
@@ -105,11 +106,17 @@ def recall(classroom: Classroom, say: Say) -> None:
             if snapshot.base:
                 raise
             say(f"sapo: warning: {error}; it learns everything anew")
-    new = [event for event in store.state.since(pupil.seq) if event.kind in (ACCEPT, IMPORT)]
+    known = pupil.version
+    new = classroom.changes(store.state.since(pupil.seq))
     if new:
         say(f"sapo: learning {len(new):,} sentences")
-    pupil.learn(classroom.changes(store.state.since(pupil.seq)), store.state.seq, classroom)
+    try:
+        pupil.learn(new, store.state.seq, classroom)
+    except SapoError as error:  # the page must open, whatever the model can learn
+        classroom.problem = str(error)
+        say(f"sapo: warning: {error}")
     classroom.background.begin(store.state.seq)
+    return known
 
 
 @functools.cache
