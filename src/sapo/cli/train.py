@@ -123,7 +123,7 @@ def _parse(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options as `sapo.training.plan.Options` has them, without those that are None."""
     given = {name: value for name, value in options.items() if value is not None}
     given["n"] = parse_n(given["n"])
-    for name in ("rate", "strength", "decay", "piece", "average", "stop_ratio", "drop"):
+    for name in ("rate", "strength", "decay", "piece", "average", "hide", "stop_ratio", "drop"):
         given[name] = parse_number(name, given[name])
     if "class_weight" in given:
         given["class_weight"] = parse_class_weight(given["class_weight"])

@@ -17,6 +17,7 @@ from sapo.kernels import update
 from sapo.kernels.types import Doubles, Ints, Longs
 from sapo.learn.choose_n import choose_n
 from sapo.learn.groups import Groups
+from sapo.learn.hiding import hide
 from sapo.learn.pieces import cut
 from sapo.learn.settings import AUTO, Settings
 from sapo.search.decode import tag_corpus
@@ -199,6 +200,8 @@ def learn(
         while True:
             reason = _reason_to_stop(state, settings, dev)
             if reason:
+                if dev is not None and settings.average:
+                    _prefer_last(state, dev)
                 return Stop(reason)
             record = _one_pass(learner, corpus, settings, state, dev, groups, observers)
             state.history.append(record)
@@ -206,6 +209,19 @@ def learn(
                 observer.passed(record, state)
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _prefer_last(state: State, dev: DevSet) -> None:
+    """Keep the last pass, unless an earlier one is clearly better on the dev set.
+
+    An average over many passes is better than any pass before it. A small dev set does not show this: its best pass
+    is often an early one that was lucky.
+    """
+    last = state.weights.true_weights()
+    scores = dev.evaluate(last)
+    best = max(record.dev or 0.0 for record in state.history)
+    if state.best_epoch < state.epoch and best <= scores.main[1] + scores.error:
+        state.best, state.best_epoch = state.weights.keep(last), state.epoch
 
 
 def final_weights(state: State) -> Parameters:
@@ -280,6 +296,8 @@ def run_pass(
     Work that grows with the number of weights, not of sentences, is left to `make_record`.
     """
     order = draw_order(corpus, settings, epoch)
+    if settings.hide:
+        corpus = hide(corpus, settings.hide, settings.seed, epoch)
     if settings.piece:
         corpus = cut(corpus, settings.piece, settings.seed, epoch, weights.bans)
     if settings.average and epoch == settings.averaged_from:
@@ -362,7 +380,8 @@ def _reason_to_stop(state: State, settings: Settings, dev: DevSet | None) -> str
         return str(state.weights.converged)
     if state.epoch >= settings.epochs:
         return f"all {settings.epochs} epochs done"
-    if dev is not None and state.epoch - state.best_epoch >= settings.patience:
+    begun = settings.averaged_from if settings.average else 0  # what comes before is no sign of what an average gives
+    if dev is not None and state.epoch - max(begun, state.best_epoch) >= settings.patience:
         return f"no better dev score in {settings.patience} epochs"
     # twice in a row, since two passes of a perceptron are often alike by chance
     if settings.tolerance > 0 and state.epoch >= 3:

@@ -16,7 +16,7 @@ from sapo.tags.learned_labels import LEARNABLE
 from sapo.tags.missing import MISSING
 
 # Settings that may be chosen from the data, if the user does not give them. Most learners choose the rate alone.
-CHOSEN = ("rate", "strength", "decay", "piece", "average", "stop_ratio", "drop")
+CHOSEN = ("rate", "strength", "decay", "piece", "average", "hide", "stop_ratio", "drop")
 AUTOMATIC = {"sapo": (*CHOSEN, "scheme")}
 KEEP = "keep"  # the scheme of the training data
 OF_THE_LEARNER = ("epochs", "patience", "tolerance")  # None stands for what suits the learner
@@ -62,6 +62,7 @@ class LearningOptions(TypedDict, total=False):
     threads: int
     piece: int | str
     average: float | str
+    hide: float | str
     drop: float | str
     exact: bool
     all_pairs: bool
@@ -116,7 +117,7 @@ class Plan:
 
     >>> plan = make_plan([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=3)
     >>> plan.learner, plan.settings.epochs, sorted(plan.automatic)
-    ('sapo', 3, ['average', 'decay', 'drop', 'piece', 'rate', 'stop_ratio', 'strength'])
+    ('sapo', 3, ['average', 'decay', 'drop', 'hide', 'piece', 'rate', 'stop_ratio', 'strength'])
     """
 
     data: Source
