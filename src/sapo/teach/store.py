@@ -285,7 +285,7 @@ def _told(path: Path) -> Iterator[None]:
 
 
 def _reason(error: sqlite3.Error) -> str:
-    text = str(error)
+    text = " ".join(str(error).split())[:200]
     if "locked" in text:
         return f"another program has been writing to it for {PATIENCE:g} s; try again"
     if "readonly" in text:
