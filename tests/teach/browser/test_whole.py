@@ -1,7 +1,6 @@
 """The page with the real server: from nothing to a model that tags, over a kill and with two people."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -56,11 +55,11 @@ def server(chromium: Any, tmp_path: Path) -> Iterator[Server]:
 
 
 @pytest.fixture
-def person(chromium: Any, server: Server) -> Iterator[Callable[[str], Screen]]:
+def person(chromium: Any, server: Server) -> Iterator[Callable[[str, int], Screen]]:
     """Return a function that opens the page for a person."""
     contexts: list[Any] = []
 
-    def opened(name: str) -> Screen:
+    def opened(name: str, first: int) -> Screen:
         contexts.append(chromium.new_context(reduced_motion="reduce"))
         page = contexts[-1].new_page()
         page.goto(server.address)
@@ -68,7 +67,7 @@ def person(chromium: Any, server: Server) -> Iterator[Callable[[str], Screen]]:
         page.keyboard.press("Enter")
         page.locator(".sentence.current").wait_for()
         page.get_by_label("Order").select_option("in-order")
-        expect()(page.locator(".sentence").first).to_have_attribute("data-id", "1")
+        expect()(page.locator(".sentence").first).to_have_attribute("data-id", str(first))
         return Screen(page, None)  # type: ignore[arg-type]
 
     yield opened
@@ -89,10 +88,18 @@ def mark(screen: Screen, at: int, names: str, cities: str) -> None:
     screen.reaches(at, "accepted")
 
 
-def test_a_person_teaches_from_nothing_and_nothing_is_lost_by_a_kill(
-    server: Server, person: Callable[[str], Screen]
+def test_people_teach_from_nothing_and_lose_nothing_by_a_kill(
+    server: Server, person: Callable[[str, int], Screen]
 ) -> None:
-    anna = person("anna")
+    anna = person("anna", 1)
+    learns(anna)
+    survives(anna, server)
+    exports(anna)
+    disagree(person("ben", 7), anna)
+
+
+def learns(anna: Screen) -> None:
+    """Accepted sentences teach the model, and the page shows what it has learned."""
     expect()(anna.page.locator(".sentence")).to_have_count(len(TEXTS))
     for at in range(1, 7):
         mark(anna, at, "1", "2")
@@ -106,7 +113,9 @@ def test_a_person_teaches_from_nothing_and_nothing_is_lost_by_a_kill(
     anna.row(8).locator(".choice").nth(1).click()
     anna.reaches(8, "draft")
 
-    os.sync()
+
+def survives(anna: Screen, server: Server) -> None:
+    """A server that is killed loses nothing, and the page keeps what it could not send."""
     server.kill()
     anna.press("u")  # the chosen tagging
     anna.reaches(8, "open")
@@ -120,6 +129,9 @@ def test_a_person_teaches_from_nothing_and_nothing_is_lost_by_a_kill(
     anna.press("r")
     anna.reaches(8, "accepted")
 
+
+def exports(anna: Screen) -> None:
+    """What was accepted can be downloaded."""
     with anna.page.expect_download() as download:
         anna.page.get_by_text("Export").click()
         anna.page.get_by_role("link", name="jsonl").click()
@@ -127,17 +139,17 @@ def test_a_person_teaches_from_nothing_and_nothing_is_lost_by_a_kill(
     assert [line["tokens"][0] for line in lines] == ["Anna", "Ben", "Clara", "David", "Emil", "Frida", "Hugo"]
 
 
-def test_two_people_see_each_other_and_where_they_disagree(person: Callable[[str], Screen]) -> None:
-    anna, ben = person("anna"), person("ben")
-    mark(ben, 1, "1", "2")
-    anna.reaches(1, "accepted")
-    expect()(anna.row(1)).to_contain_text("accepted by ben")
-    ben.row(3).locator(".gutter").click()
-    expect()(anna.row(3)).to_contain_text("ben is working on this sentence")
+def disagree(ben: Screen, anna: Screen) -> None:
+    """Two people see each other, and where they disagree."""
+    ben.row(9).locator(".gutter").click()
+    expect()(anna.row(9)).to_contain_text("ben is working on this sentence")
+    mark(ben, 9, "1", "2")
+    anna.reaches(9, "accepted")
+    expect()(anna.row(9)).to_contain_text("accepted by ben")
     anna.page.get_by_role("tab", name="Second look").click()
     expect()(anna.page.locator(".sentence")).to_have_count(1)
-    assert anna.labels(1) == []  # anna is not shown what ben said
-    mark(anna, 1, "2", "2")
+    assert anna.labels(9) == []  # anna is not shown what ben said
+    mark(anna, 9, "2", "2")
     anna.page.get_by_role("tab", name="Disagreements").click()
     expect()(anna.page.locator("#about")).to_contain_text("1 sentence accepted by two people or more")
-    expect()(anna.row(1).locator(".option-title")).to_have_text(["ben", "anna"])
+    expect()(anna.row(9).locator(".option-title")).to_have_text(["ben", "anna"])

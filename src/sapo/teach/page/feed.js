@@ -12,6 +12,7 @@ export class Feed {
   order = "least-sure";
   #complete = false;
   #loading = null;
+  #retry = null; // what failed, to be done again
   #since = 0; // accepted sentences since the order was made
 
   /** `adopt(item)` makes a sentence of what a view has. */
@@ -60,14 +61,23 @@ export class Feed {
     this.list.replaceRest(answer.items.map(this.adopt));
   }
 
+  /** Do again what failed, if something did. */
+  retry() {
+    const again = this.#retry;
+    this.#retry = null;
+    return again?.();
+  }
+
   async #load(place) {
     this.#loading = VIEWS[this.view].load({ order: this.order, author: this.author.name, ...place });
     try {
       const answer = await this.#loading;
+      this.#retry = null;
       dismiss("load");
       return answer;
     } catch (error) {
-      const action = { text: "Try again", run: () => (place.after ? this.more() : this.show()) };
+      this.#retry = () => (place.after ? this.more() : this.show());
+      const action = { text: "Try again", run: () => this.retry() };
       notify(`The sentences could not be loaded. ${error.message}`, { error: true, stay: true, key: "load", action });
       return null;
     } finally {

@@ -5,7 +5,9 @@ import { Row } from "./row.js";
 import { spanAt } from "./tags.js";
 
 const NEAR = "900px"; // rows are drawn before they are seen
+const BLOCK = 25; // rows that the browser lays out, paints and watches as one: it looks at 40 blocks, not at 1,000 rows
 const MOST_VISIBLE = 60;
+const REST = 150; // milliseconds without scrolling
 
 export class List {
   rows = [];
@@ -14,20 +16,23 @@ export class List {
   head = 0;
   exact = false; // these tokens and no others; else a token of a span stands for the span
   #byId = new Map();
-  #visible = new Set();
+  #timer = 0;
 
-  /** `told` has `near(rows)`, `moved(row, before)`, `end()`: the end of the list is near. */
+  /** `told` has `seen(rows)` after scrolling, `moved(row, before)`, and `end()`: the end of the list is near. */
   constructor(element, kind, hues, author, told) {
     Object.assign(this, { element, kind, hues, author, told });
-    this.end = make("li", { class: "end", "aria-hidden": "true" });
+    this.end = make("div", { class: "end", "aria-hidden": "true" });
     this.near = new IntersectionObserver((entries) => this.#approach(entries), { rootMargin: NEAR });
-    this.seen = new IntersectionObserver((entries) => this.#look(entries));
-    this.near.observe(this.end);
+    window.addEventListener("scroll", () => {
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => this.told.seen(this.#onScreen()), REST);
+    }, { passive: true });
   }
 
   /** Show other sentences. */
   show(sentences) {
-    for (const row of this.rows) this.#forget(row);
+    this.near.disconnect();
+    this.#byId.clear();
     this.rows = [];
     this.current = null;
     this.element.replaceChildren(this.end);
@@ -38,7 +43,7 @@ export class List {
   append(sentences) {
     const rows = sentences.filter(({ id }) => !this.#byId.has(id)).map((sentence) => this.#row(sentence));
     this.rows.push(...rows);
-    this.end.before(...rows.map((row) => row.element));
+    for (let at = 0; at < rows.length; at += BLOCK) this.#block(rows.slice(at, at + BLOCK));
     // Seen anew: a short list may end on the screen, which by itself is no change that an observer tells.
     this.near.unobserve(this.end);
     this.near.observe(this.end);
@@ -50,17 +55,21 @@ export class List {
     const row = this.#row(sentence);
     const at = Math.max(0, this.rows.indexOf(this.current));
     this.rows.splice(at, 0, row);
-    (this.rows[at + 1]?.element ?? this.end).before(row.element);
+    if (this.current) this.current.element.before(row.element);
+    else this.#block([row]);
+    row.ensure();
     return row;
   }
 
   /** Replace what lies below the screen and is not being worked on; what a person sees does not move. */
   replaceRest(sentences) {
-    const last = Math.max(this.rows.indexOf(this.current), ...this.rows.map((row, at) => (this.#visible.has(row) ? at : -1)));
+    const last = Math.max(this.rows.indexOf(this.current), this.rows.indexOf(this.#onScreen().at(-1)));
     const leaving = this.rows.filter((row, at) => at > last && row.sentence.state === "open");
     for (const row of leaving) {
-      this.#forget(row);
+      this.#byId.delete(row.id);
+      const block = row.element.parentElement;
       row.element.remove();
+      if (!block.children.length) block.remove();
     }
     this.rows = this.rows.filter((row) => this.#byId.has(row.id));
     this.append(sentences);
@@ -73,8 +82,7 @@ export class List {
 
   /** Return the ids of the sentences on the screen, those that are not accepted first. */
   visible() {
-    const rows = this.rows.filter((row) => this.#visible.has(row));
-    return rows.sort((one, other) => other.sentence.todo - one.sentence.todo).map(({ id }) => id).slice(0, MOST_VISIBLE);
+    return this.#onScreen().sort((one, other) => other.sentence.todo - one.sentence.todo).map(({ id }) => id).slice(0, MOST_VISIBLE);
   }
 
   /** Make a row the current one; the cursor goes to a token. */
@@ -132,30 +140,33 @@ export class List {
     const row = new Row(sentence, this.hues, this.author);
     this.#byId.set(row.id, row);
     row.element.row = row;
-    this.near.observe(row.element);
-    this.seen.observe(row.element);
     return row;
   }
 
-  #forget(row) {
-    this.#byId.delete(row.id);
-    this.#visible.delete(row);
-    this.near.unobserve(row.element);
-    this.seen.unobserve(row.element);
+  #block(rows) {
+    const block = make("div", { class: "block", role: "presentation" }, ...rows.map((row) => row.element));
+    this.end.before(block);
+    this.near.observe(block);
   }
 
   #approach(entries) {
-    const here = entries.filter((entry) => entry.isIntersecting);
-    for (const { target } of here) target.row?.ensure();
-    if (here.some(({ target }) => target === this.end)) this.told.end();
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) continue;
+      if (target === this.end) this.told.end();
+      else {
+        for (const { row } of target.children) row.ensure();
+        this.near.unobserve(target); // drawn once, it stays drawn
+      }
+    }
   }
 
-  #look(entries) {
-    for (const { target, isIntersecting } of entries) {
-      if (isIntersecting) this.#visible.add(target.row);
-      else this.#visible.delete(target.row);
-    }
-    this.told.near(entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target.row));
+  #onScreen() {
+    const meets = (element) => {
+      const { top, bottom } = element.getBoundingClientRect();
+      return bottom > 0 && top < window.innerHeight;
+    };
+    const blocks = [...this.element.children].filter((block) => block !== this.end && meets(block));
+    return blocks.flatMap((block) => [...block.children].filter(meets).map(({ row }) => row));
   }
 }
 

@@ -26,7 +26,7 @@ async function begin() {
   if (!author.name) await author.ask(project.data.people);
   const locks = new Locks(author);
   const list = new List(byId("list"), project.kind, project.hues, () => author.name, {
-    near: (rows) => others.look(rows),
+    seen: (rows) => others.look(rows),
     moved,
     end: () => feed.more(),
   });

@@ -25,7 +25,7 @@ export class Row {
     this.more = button("more", "⋯", "Best taggings, and why", "n");
     this.more.setAttribute("aria-expanded", "false");
     this.options = make("div", { class: "options", hidden: true });
-    this.element = make("li", { class: "sentence", "data-id": sentence.id },
+    this.element = make("div", { class: "sentence", role: "listitem", "data-id": sentence.id },
       make("div", { class: "gutter" }, this.sure),
       make("div", { class: "body" }, this.text, this.note, this.options),
       make("div", { class: "actions" }, this.accept, this.more));

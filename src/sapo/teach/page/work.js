@@ -178,6 +178,7 @@ export class Work {
   #stuck(waiting, error) {
     if (!waiting) {
       dismiss("stuck");
+      this.feed.retry();
       this.project.learning(false);
       return;
     }
