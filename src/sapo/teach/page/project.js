@@ -8,7 +8,7 @@ import { announce, dismiss, notify } from "./notices.js";
 
 export class Project {
   hues = new Hues();
-  #learning = false;
+  #doing = ""; // what the page waits for
   #news = "";
 
   constructor(data, author) {
@@ -41,9 +41,9 @@ export class Project {
     this.take(await ask("/api/project"));
   }
 
-  /** Say that an accepted sentence is being learned from, or no longer. */
-  learning(now) {
-    this.#learning = now;
+  /** Say what the page waits for, or nothing any more. */
+  busy(words) {
+    this.#doing = words;
     this.#drawModel();
   }
 
@@ -77,10 +77,10 @@ export class Project {
     const { model } = this.data;
     if (model.problem) notify(`The model could not learn: ${model.problem}`, { error: true, stay: true, key: "model" });
     else dismiss("model");
-    const words = this.#learning ? "learning…" : model.training ? "training anew…" : this.#news || "up to date";
+    const words = this.#doing || (model.training ? "training anew…" : this.#news || "up to date");
     const state = byId("model");
     state.textContent = words;
-    state.dataset.busy = this.#learning || model.training;
+    state.dataset.busy = this.#doing !== "" || model.training;
     state.title = `version ${model.version}, learned from ${model.learned} accepted sentences`;
   }
 
