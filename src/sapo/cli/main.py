@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import click
 
 from sapo import __version__, limits
+from sapo.cli.assist import assist_command
 from sapo.cli.calibrate import calibrate_command
 from sapo.cli.check import check_command
 from sapo.cli.compare import compare_command
@@ -39,7 +40,7 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Start": (demo_command, sample_command, data_command),
     "Data": (check_command, split_command, convert_command),
     "Train": (train_command, teach_command),
-    "Use": (tag_command, pipeline_command, serve_command),
+    "Use": (tag_command, pipeline_command, serve_command, assist_command),
     "Judge": (eval_command, errors_command, compare_command, explain_command),
     "Models": (inspect_command, calibrate_command, prune_command, warm_up_command),
 }
