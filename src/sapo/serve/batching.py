@@ -22,14 +22,24 @@ class Job:
 
 
 class Worker:
-    """A thread that answers requests outside of the event loop."""
+    """Threads that answer requests outside of the event loop, each up to `most` that belong together."""
 
-    def __init__(self, work: Work, name: str, seen: Callable[[int], None] = lambda size: None) -> None:
+    def __init__(
+        self,
+        work: Work,
+        name: str,
+        seen: Callable[[int], None] = lambda size: None,
+        *,
+        threads: int = 1,
+        most: int = LARGEST,
+    ) -> None:
         self._work = work
         self._seen = seen
+        self._most = most
         self._waiting: deque[Job] = deque()
         self._changed = threading.Condition()
-        threading.Thread(target=self._run, name=name, daemon=True).start()
+        for _ in range(threads):
+            threading.Thread(target=self._run, name=name, daemon=True).start()
 
     async def answer(self, key: Hashable, request: Any) -> bytes:
         """Return the answer to a request. If the caller is cancelled before its turn, nothing is computed."""
@@ -62,7 +72,7 @@ class Worker:
             first = self._waiting.popleft()
             taken: list[Job] = [first]
             others: list[Job] = []
-            while self._waiting and len(taken) < LARGEST:
+            while self._waiting and len(taken) < self._most:
                 job = self._waiting.popleft()
                 (taken if job.key == first.key else others).append(job)
             self._waiting.extendleft(reversed(others))
