@@ -2,7 +2,7 @@
 
 Trains a small model on the bundled sample, starts a server on 127.0.0.1, and asks it from another process over a few
 connections that stay open: one sentence a request, then batches of 200 sentences. Prints the load of the machine, and
-where Linux tells it the processor time of the server, which other programs change less.
+on Linux also the processor time of the server, which other programs change less.
 """
 
 import argparse

@@ -40,7 +40,7 @@ _OPTIONS = (
         "--piece",
         default="auto",
         metavar="NUMBER",
-        help="Cut sentences into pieces of so many tokens on average, drawn anew in each epoch, to learn from; 0: not "
+        help="Cut sentences into pieces of about this many tokens, drawn anew in each epoch, to learn from; 0: not "
         "at all. For sapo.",
     ),
     _option(

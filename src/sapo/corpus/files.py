@@ -23,7 +23,7 @@ ZIP_MAGIC = b"PK\x03\x04"
 MODEL = b'{"__metadata__":{"sapo"'  # of safetensors, after 8 bytes; checkpoints begin like this, too
 STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 UTF_16 = "not UTF-8; it looks like UTF-16; use --encoding utf-16"
-# How files begin that are no text in UTF-8: what they are, and how to make text of them.
+# First bytes of files that are not UTF-8 text: what they are, and how to convert them.
 OTHERS = {
     b"\xff\xfe": UTF_16,
     b"\xfe\xff": UTF_16,

@@ -72,7 +72,7 @@ def remove_abandoned(real: Path) -> None:
 
 
 def part_name(real: Path) -> Path:
-    """Return a path beside the target that tells whose it is."""
+    """Return a path beside the target with the number of this process."""
     return real.with_name(f".{real.name}.{_place()}-{os.getpid()}.{secrets.token_hex(4)}.part")
 
 

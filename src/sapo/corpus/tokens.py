@@ -56,7 +56,7 @@ def _plain_values(sentences: Sequence[Sequence[Any]], width: int) -> list[str] |
 def plain_sentence(tokens: Any, place: str, way: str = "split it first") -> Sequence[Any]:
     """Return the tokens of a sentence as a list or tuple: arrays and columns of tables become lists.
 
-    Raises SapoError if this is no sentence. A string is none: it is a sequence of letters. `way` is the way out then.
+    Raises SapoError if this is not a sentence; a string is a sequence of letters. `way` is the way out then.
 
     >>> import numpy as np
     >>> plain_sentence(np.array(["no", "rain"]), "sentence 1")
@@ -81,7 +81,7 @@ def check_labels(labels: Sequence[str], place: str) -> None:
     except UnicodeEncodeError:
         (bad, *_) = [label for label in labels if not label.isascii() and re.search("[\ud800-\udfff]", label)]
         raise SapoError(
-            f"{place}: the tag {bad!a} has half of a surrogate pair, which is no text; correct it"
+            f"{place}: the tag {bad!a} has half of a surrogate pair, which is not valid text; correct it"
         ) from None
 
 

@@ -39,7 +39,7 @@ def serve(
             f"sapo serve needs the package {error.name}; install it with pip install 'sapo-nlp[serve]'"
         ) from None
     limits = limits or Limits()
-    with bind(host, port) as bound:  # before the models are loaded: a port in use is told at once
+    with bind(host, port) as bound:  # before the models are loaded: a port in use is reported at once
         models = Models(paths, say)
         app = App(models, limits, say, token)
         try:

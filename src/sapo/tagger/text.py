@@ -107,7 +107,7 @@ class Found(NamedTuple):
 
 
 def cut_texts(texts: Iterable[str], cut: Cut) -> CutTexts:
-    """Cut texts, and check what the function says. Raises SapoError if a text is no text."""
+    """Cut texts, and check what the function says. Raises SapoError if a text is not a string."""
     if isinstance(texts, str):
         raise SapoError("tag_texts takes a list of texts, not a text; use tag_text, or put it into a list")
     listed = [check_text(text, f"text {number}") for number, text in enumerate(texts, 1)]
