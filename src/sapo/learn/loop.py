@@ -16,7 +16,9 @@ from sapo.evaluate import Scores, score
 from sapo.kernels import update
 from sapo.kernels.types import Doubles, Ints, Longs
 from sapo.learn.choose_n import choose_n
+from sapo.learn.chunks import Corpus, chunks_of, sample_of
 from sapo.learn.groups import Groups
+from sapo.learn.hiding import hide
 from sapo.learn.pieces import cut
 from sapo.learn.settings import AUTO, Settings
 from sapo.search.decode import tag_corpus
@@ -184,7 +186,7 @@ LearnerPass = Callable[[Any, EncodedCorpus, Longs, float, Settings, Doubles], It
 
 def learn(
     learner: LearnerPass,
-    corpus: EncodedCorpus,
+    corpus: Corpus,
     settings: Settings,
     state: State,
     *,
@@ -199,6 +201,8 @@ def learn(
         while True:
             reason = _reason_to_stop(state, settings, dev)
             if reason:
+                if dev is not None and settings.average:
+                    _prefer_last(state, dev)
                 return Stop(reason)
             record = _one_pass(learner, corpus, settings, state, dev, groups, observers)
             state.history.append(record)
@@ -208,24 +212,26 @@ def learn(
         return INTERRUPTED
 
 
+def _prefer_last(state: State, dev: DevSet) -> None:
+    """Keep the last pass, unless an earlier one is clearly better on the dev set.
+
+    An average over many passes is better than any pass before it. A small dev set does not show this: its best pass
+    is often an early one that was lucky.
+    """
+    last = state.weights.true_weights()
+    scores = dev.evaluate(last)
+    best = max(record.dev or 0.0 for record in state.history)
+    if state.best_epoch < state.epoch and best <= scores.main[1] + scores.error:
+        state.best, state.best_epoch = state.weights.keep(last), state.epoch
+
+
 def final_weights(state: State) -> Parameters:
     """Return the weights that were best on the dev set, or the last ones if there is no dev set."""
     weights: Learned = state.weights
     return weights.finish(state.best)
 
 
-def draw_order(corpus: EncodedCorpus, settings: Settings, epoch: int) -> Longs:
-    """Return the order of the samples in a pass.
-
-    Each pass has its own generator, so that a resumed run draws the same order as one that never stopped.
-    """
-    rng = np.random.default_rng([settings.seed, epoch])
-    if settings.order == "draw":
-        return rng.integers(corpus.sentences, size=corpus.sentences)
-    return rng.permutation(corpus.sentences)
-
-
-def n_of_pass(corpus: EncodedCorpus, settings: Settings, state: State) -> int:
+def n_of_pass(corpus: Corpus, settings: Settings, state: State) -> int:
     """Return the n of the next pass.
 
     `auto` is measured before each pass until it stays the same. It depends only on the state, so that a resumed run
@@ -236,12 +242,12 @@ def n_of_pass(corpus: EncodedCorpus, settings: Settings, state: State) -> int:
     used = [record.n for record in state.history]
     if len(used) >= MEASUREMENTS or (len(used) > 1 and used[-1] == used[-2]):
         return used[-1]
-    return choose_n(corpus, state.weights.current(), seed=settings.seed)
+    return choose_n(sample_of(corpus), state.weights.current(), seed=settings.seed)
 
 
 def _one_pass(
     learner: LearnerPass,
-    corpus: EncodedCorpus,
+    corpus: Corpus,
     settings: Settings,
     state: State,
     dev: DevSet | None,
@@ -267,7 +273,7 @@ def _one_pass(
 
 def run_pass(
     learner: LearnerPass,
-    corpus: EncodedCorpus,
+    corpus: Corpus,
     settings: Settings,
     weights: Any,
     epoch: int,
@@ -279,9 +285,6 @@ def run_pass(
 
     Work that grows with the number of weights, not of sentences, is left to `make_record`.
     """
-    order = draw_order(corpus, settings, epoch)
-    if settings.piece:
-        corpus = cut(corpus, settings.piece, settings.seed, epoch, weights.bans)
     if settings.average and epoch == settings.averaged_from:
         weights.begin_average()
     rate = settings.rate_of(epoch)
@@ -289,7 +292,7 @@ def run_pass(
     done = 0
     seconds = 0.0
     started = kernels.clock()
-    for samples in learner(weights, corpus, order, rate, settings, totals):
+    for samples in _samples(learner, corpus, settings, weights, epoch, totals):
         if groups is not None:
             groups.shrink(weights, samples * rate * settings.strength / corpus.sentences)
         seconds += kernels.clock() - started
@@ -301,8 +304,22 @@ def run_pass(
     return PassCounts(epoch, rate, totals, seconds)
 
 
+def _samples(
+    learner: LearnerPass, corpus: Corpus, settings: Settings, weights: Any, epoch: int, totals: Doubles
+) -> Iterator[int]:
+    """Learn from one chunk after the other, and yield the number of samples now and then."""
+    for chunk in chunks_of(corpus, settings, epoch):
+        part = chunk.corpus
+        if settings.hide:
+            part = hide(part, settings.hide, settings.seed, epoch, counts=chunk.counts, places=chunk.row_places)
+        if settings.piece:
+            part = cut(part, settings.piece, settings.seed, epoch, weights.bans, chunk.places)
+        yield from learner(weights, part, chunk.order, settings.rate_of(epoch), settings, totals)
+        del chunk, part  # before the next one is read: two would be the peak of memory
+
+
 def make_record(
-    done: PassCounts, corpus: EncodedCorpus, settings: Settings, weights: Learned, groups: Groups | None = None
+    done: PassCounts, corpus: Corpus, settings: Settings, weights: Learned, groups: Groups | None = None
 ) -> PassRecord:
     """Return the record of a pass, with the measurements of the weights after it.
 
@@ -316,7 +333,7 @@ def make_record(
     tokens = max(1.0, totals[update.TOKENS])
     searched = totals[update.SEARCHED] or corpus.sentences  # more, where sentences are cut into pieces
     # where some tags are open, all labels of some sentences are looked at, and the counts say little
-    short = totals[update.LOOKED] > 0 and bool((corpus.gold >= 0).all())
+    short = totals[update.LOOKED] > 0 and bool((sample_of(corpus).gold >= 0).all())
     return PassRecord(
         epoch=done.epoch,
         objective=objective,
@@ -362,7 +379,8 @@ def _reason_to_stop(state: State, settings: Settings, dev: DevSet | None) -> str
         return str(state.weights.converged)
     if state.epoch >= settings.epochs:
         return f"all {settings.epochs} epochs done"
-    if dev is not None and state.epoch - state.best_epoch >= settings.patience:
+    begun = settings.averaged_from if settings.average else 0  # what comes before is no sign of what an average gives
+    if dev is not None and state.epoch - max(begun, state.best_epoch) >= settings.patience:
         return f"no better dev score in {settings.patience} epochs"
     # twice in a row, since two passes of a perceptron are often alike by chance
     if settings.tolerance > 0 and state.epoch >= 3:
