@@ -182,6 +182,9 @@ INTERRUPTED = Stop("interrupted", interrupted=True)
 # Weights, corpus, order of the samples, rate, settings, totals: learn, and yield the number of samples now and then.
 LearnerPass = Callable[[Any, EncodedCorpus, Longs, float, Settings, Doubles], Iterator[int]]
 
+# Makes a pass, as `run_pass` does here and sapo.cluster does elsewhere.
+RunPass = Callable[..., PassCounts]
+
 
 def learn(
     learner: LearnerPass,
@@ -192,8 +195,12 @@ def learn(
     dev: DevSet | None = None,
     groups: Groups | None = None,
     observers: Sequence[Observer] = (),
+    passes: RunPass | None = None,
 ) -> Stop:
-    """Train from `state` to the end, changing it in place; return why training stopped."""
+    """Train from `state` to the end, changing it in place; return why training stopped.
+
+    `passes` makes the passes in the place of `run_pass`.
+    """
     if not state.weights.own_rules:
         settings.shrink_of(corpus.sentences)  # raises if L2 would flip the sign of the weights
     try:
@@ -201,7 +208,7 @@ def learn(
             reason = _reason_to_stop(state, settings, dev)
             if reason:
                 return Stop(reason)
-            record = _one_pass(learner, corpus, settings, state, dev, groups, observers)
+            record = _one_pass(learner, corpus, settings, state, dev, groups, observers, passes or run_pass)
             state.history.append(record)
             for observer in observers:
                 observer.passed(record, state)
@@ -237,13 +244,14 @@ def _one_pass(
     dev: DevSet | None,
     groups: Groups | None,
     observers: Sequence[Observer],
+    passes: RunPass,
 ) -> PassRecord:
     epoch = state.epoch + 1
     weights: Learned = state.weights
     started = kernels.clock()
     settings = replace(settings, n=n_of_pass(corpus, settings, state))
     choosing = kernels.clock() - started
-    done = run_pass(learner, corpus, settings, weights, epoch, groups=groups, observers=observers)
+    done = passes(learner, corpus, settings, weights, epoch, groups=groups, observers=observers)
     record = make_record(done, corpus, settings, weights, groups)
     record = replace(record, seconds=record.seconds + choosing)
     if dev is None:
