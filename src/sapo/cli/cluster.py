@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sapo.cli.options import was_given
+from sapo.cli.options import tell, was_given
+from sapo.cli.ticker import Ticker
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:
     from sapo.cluster.training import Cluster
+    from sapo.tagger.output import Output
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -57,3 +59,38 @@ def refuse_without_ray(*names: str) -> None:
     for name in names:
         if was_given(name):
             raise SapoError(f"--{name} is for --ray; add --ray local, or leave it out")
+
+
+def tag_on_cluster(
+    address: str,
+    workers: int | None,
+    model: str,
+    directories: tuple[str, str],
+    asked: "Output",
+    biases: dict[str, float],
+    quiet: bool,
+    **reading: str | None,
+) -> None:
+    """Tag the files of a directory. Raise SapoError in the end if some could not be tagged."""
+    from pathlib import Path
+
+    from sapo.cluster.connection import load_ray
+    from sapo.cluster.tagging import Job, tag_directory
+    from sapo.corpus.files import check_readable
+
+    load_ray()
+    check_readable(model)
+    job = Job(Path(model).read_bytes(), asked, biases, **reading)
+    job.tagger()  # a model that cannot be loaded is told here, once
+    say = (lambda message: None) if quiet else tell
+    ticker, files, failed = Ticker(quiet), 0, 0
+    for done in tag_directory(*directories, job, address=address, workers=workers, say=say):
+        if done.error:
+            failed += 1
+            tell(f"sapo: {done.error}")
+        files += 1
+        ticker.add(done.tokens)
+    ticker.end()
+    say(f"{files - failed:,} files, {ticker.tokens:,} tokens tagged into {directories[1]}")
+    if failed:
+        raise SapoError(f"{failed:,} of {files:,} files could not be tagged; mend them, and the same command goes on")

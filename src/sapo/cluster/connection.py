@@ -8,7 +8,6 @@ from typing import Any
 from sapo.errors import SapoError
 
 LOCAL = "local"
-SECONDS = 20  # to find a cluster that is there
 
 
 def load_ray() -> Any:

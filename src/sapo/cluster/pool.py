@@ -113,7 +113,7 @@ class Pool:
         return sorted(reports, key=lambda report: (report.part.epoch, report.part.mixing, report.part.lane))
 
     def _recruit(self) -> None:
-        actor = self.ray.remote(num_cpus=1, max_restarts=0)(_Actor).remote(self._setup)
+        actor = self.ray.remote(num_cpus=1, max_restarts=0)(Worker).remote(self._setup)
         member = Member(self._started, actor)
         self._started += 1
         self.members.append(member)
@@ -214,12 +214,3 @@ class Pool:
 def _reason(error: Exception) -> str:
     """Return the last line of what Ray says, which is the error itself."""
     return str(error).strip().splitlines()[-1][:200]
-
-
-class _Actor(Worker):
-    """A worker in a process of Ray."""
-
-    def place(self, node: str = "") -> Place:
-        import ray
-
-        return Worker.place(self, ray.get_runtime_context().get_node_id())

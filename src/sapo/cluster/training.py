@@ -241,6 +241,8 @@ def _entry(
             {
                 "lane": report.part.lane,
                 "mixing": report.part.mixing + 1,
+                "host": report.place.host,
+                "process": report.place.process,
                 "seconds": report.seconds,
                 "processor_seconds": report.processor_seconds,
                 "tokens": int(report.totals[update.TOKENS]),

@@ -66,7 +66,6 @@ class Place(NamedTuple):
 
     host: str
     process: int
-    node: str  # as Ray names it
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +76,7 @@ class Report:
     change: Change
     totals: Doubles
     begun_at: int  # how many mixings the weights had seen
+    place: Place
     seconds: float
     processor_seconds: float
 
@@ -88,11 +88,10 @@ class Worker:
         kernels.compile_kernels()
         self.setup = setup
         self.weights = setup.zero_weights()
-        self.version = 0  # mixings that the weights have seen
 
-    def place(self, node: str = "") -> Place:
+    def place(self) -> Place:
         """Return where this worker lives: the first thing that it is asked."""
-        return Place(socket.gethostname(), os.getpid(), node)
+        return Place(socket.gethostname(), os.getpid())
 
     def learn(
         self,
@@ -107,10 +106,10 @@ class Worker:
             self.weights.load(whole, 0)
         for step in steps:
             follow(self.weights, step.change, fold=step.fold)
-        self.version = version
         wall, processor = perf_counter(), process_time()
         totals = np.zeros(update.BY_RANK + RANKS)
         chunks = self.setup.lanes.chunks(part, settings)
         run = LEARNERS[self.setup.learner].run
         change = learn_part(self.weights, run, chunks, part.epoch, settings, totals)
-        return Report(part, change, totals, version, perf_counter() - wall, process_time() - processor)
+        seconds = perf_counter() - wall, process_time() - processor
+        return Report(part, change, totals, version, self.place(), *seconds)
