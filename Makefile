@@ -9,10 +9,12 @@ NETWORKS ?= torch==2.13.0 transformers
 EXCHANGE ?= datasets pandas polars pyarrow spacy
 # What `sapo serve` and its tests need; `make SERVE= test` leaves them out.
 SERVE ?= httptools msgspec schemathesis uvicorn
+# What `--ray` and its tests need; `make CLUSTER= test` leaves them out.
+CLUSTER ?= ray[data]
 # Tests of what is compiled: run in three modes, each by one process, so that nothing is compiled twice.
 KERNEL_TESTS := tests/kernels tests/search tests/learn
 
-.PHONY: demo test lint docs wheel release fuzz faults bench paper clean compiled checked interpreted
+.PHONY: demo test lint docs wheel release fuzz faults bench paper clean cluster compiled checked interpreted
 
 demo: $(VENV)/.demo
 	@$(BIN)/sapo demo
@@ -27,16 +29,20 @@ $(VENV)/.demo: pyproject.toml
 $(DONE): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing sapo and its development tools into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' $(NETWORKS) $(EXCHANGE) $(SERVE)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' $(NETWORKS) $(EXCHANGE) $(SERVE) $(CLUSTER)
 	@touch $@ $(VENV)/.demo
 
 test: $(DONE)
-	@$(MAKE) --no-print-directory --output-sync -j2 compiled lint docs wheel
-	$(BIN)/pytest -n auto $(KERNEL_TESTS:%=--ignore=%)
+	@$(MAKE) --no-print-directory --output-sync -j2 compiled lint docs wheel cluster
+	$(BIN)/pytest -n auto $(KERNEL_TESTS:%=--ignore=%) --ignore=tests/cluster
 	@$(MAKE) --no-print-directory --output-sync -j2 checked interpreted
 
 compiled checked interpreted: $(DONE)
 	SAPO_TEST_KERNELS=$@ $(BIN)/pytest $(KERNEL_TESTS)
+
+# In one process, since its tests share a cluster.
+cluster: $(DONE)
+	$(BIN)/pytest tests/cluster
 
 lint: $(DONE)
 	$(BIN)/ruff format --check .
