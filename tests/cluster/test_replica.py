@@ -1,5 +1,6 @@
 """A worker learns as the training loop does, says what changed, and follows what others changed."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from sapo.cluster.lanes import LANES, MemoryLanes, Part, cut_lanes
 from sapo.cluster.replica import bare_arrays, follow, learn_part
 from sapo.cluster.worker import Setup
+from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
 from sapo.kernels import update
 from sapo.learn import LEARNERS, Settings, Weights
@@ -35,7 +37,8 @@ def weights_of(data: TrainingData, listed: bool) -> Weights:
 def chunks(data: TrainingData) -> list[Chunk]:
     corpus = data.corpus
     order = draw_order(corpus.sentences, SETTINGS, 1)
-    return [Chunk(corpus, part, ((0, corpus.tokens),)) for part in np.array_split(order, 3)]
+    places, rows = ((0, corpus.tokens),), ((0, len(corpus.rows)),)
+    return [Chunk(corpus, part, places, rows) for part in np.array_split(order, 3)]
 
 
 @pytest.mark.parametrize("listed", [False, True])
@@ -86,7 +89,7 @@ def test_a_worker_that_joins_gets_the_same_weights(data: TrainingData, listed: b
 
 def test_a_worker_makes_its_weights_from_the_setup(data: TrainingData) -> None:
     weights = data.zero_weights()
-    made = Setup.of("sapo", weights, MemoryLanes(1, lambda lane: data.corpus)).zero_weights()
+    made = Setup.of("sapo", weights, MemoryLanes(1, lambda lane: data.corpus, np.ones(1, np.int64))).zero_weights()
     assert (made.rows.features, made.rows.count) == (weights.rows.features, weights.rows.count)
     assert np.array_equal(made.bans, weights.bans)
 
@@ -100,21 +103,24 @@ def test_a_regulariser_that_leaves_nothing_asks_for_more_mixings(data: TrainingD
 @pytest.mark.parametrize(("lanes", "mixings"), [(1, 1), (3, 4), (4, 7)])
 def test_every_sentence_is_learned_from_once_a_pass(data: TrainingData, lanes: int, mixings: int) -> None:
     stored = list(cut_lanes(data.corpus, lanes, seed=LANES))
-    of = MemoryLanes(lanes, stored.__getitem__)
-    seen = 0
-    for lane in range(lanes):
-        orders = []
-        for mixing in range(mixings):
-            (chunk,) = of.chunks(Part(2, mixing, lane, mixings), SETTINGS)
-            orders.append(chunk.order)
-        assert sorted(np.concatenate(orders).tolist()) == list(range(stored[lane].sentences))
-        seen += stored[lane].sentences
-    assert seen == data.corpus.sentences
-    assert sum(lane.tokens for lane in stored) == data.corpus.tokens
+    of = MemoryLanes(lanes, stored.__getitem__, np.ones(1, np.int64))
+    parts = [Part(2, mixing, lane, mixings) for lane in range(lanes) for mixing in range(mixings)]
+    seen = [chunk.corpus for part in parts for chunk in of.chunks(part, SETTINGS)]
+    assert sorted(sentences_of(seen)) == sorted(sentences_of([data.corpus]))
+    assert {corpus.sentences_in_all for corpus in seen} == {-(-data.corpus.sentences // lanes)}
+
+
+def sentences_of(parts: list[EncodedCorpus]) -> list[tuple[int, ...]]:
+    """The features of each sentence."""
+    return [
+        tuple(corpus.rows[corpus.row_offsets[first] : corpus.row_offsets[last]].tolist())
+        for corpus in parts
+        for first, last in itertools.pairwise(corpus.offsets.tolist())
+    ]
 
 
 def test_lanes_differ_in_their_order_and_their_cuts(data: TrainingData) -> None:
-    of = MemoryLanes(2, lambda lane: data.corpus)
+    of = MemoryLanes(2, lambda lane: data.corpus, np.ones(1, np.int64))
     one, two = (next(of.chunks(Part(1, 0, lane, 1), SETTINGS)) for lane in range(2))
-    assert one.order.tolist() != two.order.tolist()
+    assert one.corpus.rows.tolist() != two.corpus.rows.tolist()
     assert one.places != two.places

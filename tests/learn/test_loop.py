@@ -55,11 +55,11 @@ class Watcher:
 class ScriptedDev:
     """A dev set whose scores are known beforehand."""
 
-    def __init__(self, *values: float) -> None:
-        self.values = iter(values)
+    def __init__(self, *values: float, error: float = 0.0) -> None:
+        self.values, self.error = iter(values), error
 
     def evaluate(self, parameters: Parameters) -> Any:
-        return SimpleNamespace(main=("accuracy", next(self.values)))
+        return SimpleNamespace(main=("accuracy", next(self.values)), error=self.error)
 
 
 def scripted_learner(*losses: float) -> Any:
@@ -250,6 +250,29 @@ def test_patience_ends_after_so_many_passes_without_a_better_score(tiny: Any, pa
     reason = learn(sapo_pass, corpus, Settings(epochs=9, patience=patience, tolerance=0.0), state, dev=dev)
     assert reason.text == f"no better dev score in {patience} epochs"
     assert (state.epoch, state.best_epoch) == (2 + patience, 2)
+
+
+@pytest.mark.parametrize(("early", "kept"), [(0.54, 5), (0.56, 2)])
+def test_of_averages_the_last_is_kept_unless_an_earlier_pass_is_clearly_better(
+    tiny: Any, early: float, kept: int
+) -> None:
+    corpus = tiny.corpus(0)
+    state, watcher = fresh(tiny, corpus), Watcher()
+    dev: Any = ScriptedDev(0.1, early, 0.3, 0.4, 0.5, 0.5, error=0.05)  # the last one is looked at twice
+    settings = Settings(epochs=5, average=0.5, **FOREVER)
+    learn(sapo_pass, corpus, settings, state, dev=dev, observers=[watcher])
+    assert state.best_epoch == kept
+    assert same(final_weights(state).blocks[:2], watcher.weights[kept - 1])
+
+
+def test_patience_begins_with_the_average(tiny: Any) -> None:
+    corpus = tiny.corpus(0)
+    state = fresh(tiny, corpus)
+    dev: Any = ScriptedDev(0.9, *[0.3] * 9)
+    settings = Settings(epochs=10, average=0.5, patience=2, tolerance=0.0)
+    assert settings.averaged_from == 6
+    reason = learn(sapo_pass, corpus, settings, state, dev=dev)
+    assert (reason.text, state.epoch) == ("no better dev score in 2 epochs", 8)
 
 
 @pytest.mark.parametrize(

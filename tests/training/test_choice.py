@@ -30,13 +30,13 @@ def settings_of(data: Any, **options: Any) -> dict[str, Any]:
 
 def test_pieces_and_averages_are_the_default_of_sapo_alone() -> None:
     chosen = settings_of(PAIRS, epochs=4)
-    assert (chosen["piece"], chosen["average"]) == (choice.PIECE, choice.AVERAGE)
+    assert (chosen["piece"], chosen["average"], chosen["hide"]) == (choice.PIECE, choice.AVERAGE, choice.HIDE)
     assert (chosen["stop_ratio"], chosen["drop"]) == (choice.STOP_RATIO, choice.DROP)
     assert chosen["decay"] ** 4 == pytest.approx(choice.FALL)
     assert (chosen["rate"], chosen["strength"]) in choice.BOLDNESS
     for learner in ("crf", "sapo-avg", "perceptron"):
         others = settings_of(PAIRS, epochs=2, learner=learner)
-        assert not {"piece", "average", "drop"} & set(others)
+        assert not {"piece", "average", "hide", "drop"} & set(others)
         assert others["stop_ratio"] is None
 
 
@@ -47,6 +47,7 @@ def test_what_the_user_gives_is_not_touched() -> None:
         "decay": 0.8,
         "piece": 0,
         "average": 0.0,
+        "hide": 2.0,
         "drop": 0.5,
         "stop_ratio": 9.0,
         "epochs": 2,

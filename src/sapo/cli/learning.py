@@ -40,14 +40,21 @@ _OPTIONS = (
         "--piece",
         default="auto",
         metavar="NUMBER",
-        help="Cut sentences into pieces of so many tokens on average, drawn anew in each epoch, to learn from; 0: not "
-        "at all. For sapo.",
+        help="Learn from pieces of this many tokens on average, cut anew in each epoch; 0: from whole sentences. For "
+        "sapo.",
     ),
     _option(
         "--average",
         default="auto",
         metavar="SHARE",
         help="Average the weights over this share of the epochs, the last ones; 0: not at all.",
+    ),
+    _option(
+        "--hide",
+        default="auto",
+        metavar="NUMBER",
+        help="Hide rare features at random while learning: one that occurs c times with probability NUMBER / (NUMBER + "
+        "c); 0: none. For sapo.",
     ),
     _option("--regulariser", default="l2", metavar="NAME", help="l2, l1 (sparse), group-lasso (by template) or none."),
     _option("--search", default="topn", metavar="NAME", help="How to search: topn, astar (both exact) or beam."),

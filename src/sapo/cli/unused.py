@@ -34,10 +34,11 @@ def _of_no_use(name: str) -> set[str]:
 
     if name in LAYERS:
         nbest = () if LAYERS[name] == "sapo" else ("n", "stop_ratio")
-        return {*PENALTY, "search", "width", "piece", "average", "exact", "all_pairs", *nbest}
+        return {*PENALTY, "search", "width", "piece", "average", "hide", "exact", "all_pairs", *nbest}
     if name in FLAT_LEARNERS:
         of_lbfgs = ("order", "seed") if name == "crf-lbfgs" else ("threads",)
-        return {"n", *RATE, *SEARCH, "piece", "average", *of_lbfgs, *(() if FLAT_LEARNERS[name] == "crf" else PENALTY)}
+        penalty = () if FLAT_LEARNERS[name] == "crf" else PENALTY
+        return {"n", *RATE, *SEARCH, "piece", "average", "hide", *of_lbfgs, *penalty}
     learner, unused = LEARNERS[name], set[str]()
     if not learner.n_best:
         unused |= {"n", "stop_ratio"}

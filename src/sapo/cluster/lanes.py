@@ -51,16 +51,20 @@ class MemoryLanes:
 
     count: int
     fetch: Callable[[int], EncodedCorpus]
+    counts: Longs  # how often each feature occurs in all lanes
     loaded: dict[int, EncodedCorpus] = field(default_factory=dict)
 
     def chunks(self, part: Part, settings: Settings) -> Iterator[Chunk]:
-        """Yield one chunk: the corpus of the lane, and the next samples of its order in this pass."""
+        """Yield one chunk: the next samples of the lane in the order of this pass."""
         if part.lane not in self.loaded:
             self.loaded[part.lane] = _own_arrays(self.fetch(part.lane))
-        corpus = self.loaded[part.lane]
-        order = draw_order(corpus.sentences, settings, part.epoch, LANES, part.lane)
-        first = (1 + part.lane) << 40  # no lane is cut like another one
-        yield Chunk(corpus, np.array_split(order, part.of)[part.mixing], ((first, corpus.tokens),))
+        lane = self.loaded[part.lane]
+        order = draw_order(lane.sentences, settings, part.epoch, LANES, part.lane)
+        corpus = subset(lane, np.array_split(order, part.of)[part.mixing])
+        corpus = replace(corpus, part_of=lane.part_of)
+        first = (1 + part.lane * part.of + part.mixing) << 40  # no part is cut like another one
+        places, row_places = ((first, corpus.tokens),), ((first, len(corpus.rows)),)
+        yield Chunk(corpus, np.arange(corpus.sentences), places, row_places, self.counts)
 
 
 @dataclass(frozen=True, slots=True)

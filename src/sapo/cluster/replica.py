@@ -14,8 +14,7 @@ from sapo.kernels import update
 from sapo.kernels import weights as kernel
 from sapo.kernels.types import Bools, Doubles, Floats, Ints, Longs, Samples
 from sapo.learn.chunks import Chunk
-from sapo.learn.loop import LearnerPass
-from sapo.learn.pieces import cut
+from sapo.learn.loop import LearnerPass, prepared
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 
@@ -35,10 +34,8 @@ def learn_part(
     rows = _ListedRows(weights) if weights.rows.listed else _Matrix(weights)
     rate = settings.rate_of(epoch)
     for chunk in chunks:
-        corpus = chunk.corpus
-        rows.expect(corpus, chunk.order)
-        if settings.piece:
-            corpus = cut(corpus, settings.piece, settings.seed, epoch, weights.bans, chunk.places)
+        corpus = prepared(chunk, settings, weights.bans, epoch)
+        rows.expect(corpus)
         for _ in learner(rows.work, corpus, chunk.order, rate, settings, totals):
             pass
     shrunk = rows.work.scale / float(state[update.SCALE])
@@ -99,9 +96,9 @@ class _Matrix:
         self.seen = np.zeros(weights.rows.features, np.bool_)
         self.kept: list[tuple[Ints, Floats]] = []
 
-    def expect(self, corpus: EncodedCorpus, order: Longs) -> None:
+    def expect(self, corpus: EncodedCorpus) -> None:
         """Prepare for learning from these samples."""
-        new = _features(corpus, order, len(self.seen)) & ~self.seen
+        new = _features(corpus, len(self.seen)) & ~self.seen
         self.seen |= new
         features = np.flatnonzero(new).astype(np.int32)
         self.kept.append((features, self.dense[features]))
@@ -134,9 +131,9 @@ class _ListedRows:
         self.work = replace(weights, rows=copied)
         self.seen = np.zeros(rows.features, np.bool_)
 
-    def expect(self, corpus: EncodedCorpus, order: Longs) -> None:
+    def expect(self, corpus: EncodedCorpus) -> None:
         """Prepare for learning from these samples."""
-        self.seen |= _features(corpus, order, len(self.seen))
+        self.seen |= _features(corpus, len(self.seen))
 
     def changed(self) -> Iterator[tuple[Longs, Floats]]:
         """Yield places and how far they moved, in order."""
@@ -149,15 +146,10 @@ class _ListedRows:
         """Nothing to do: only the copy was changed."""
 
 
-def _features(corpus: EncodedCorpus, order: Longs, count: int) -> Bools:
-    """Return which features these samples have."""
+def _features(corpus: EncodedCorpus, count: int) -> Bools:
+    """Return which features a corpus has."""
     seen = np.zeros(count, np.bool_)
-    if 2 * len(order) > corpus.sentences:
-        seen[corpus.rows] = True  # a few too many do no harm
-        return seen
-    first, last = corpus.row_offsets[corpus.offsets[order]], corpus.row_offsets[corpus.offsets[order + 1]]
-    for begin, end in zip(first.tolist(), last.tolist(), strict=True):
-        seen[corpus.rows[begin:end]] = True
+    seen[corpus.rows] = True
     return seen
 
 

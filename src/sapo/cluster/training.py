@@ -111,7 +111,7 @@ def _lanes(ray: Any, source: Any, workers: int, mixings: int, seed: int) -> tupl
     if isinstance(source, EncodedCorpus):
         count = min(workers, source.sentences)
         stored = [ray.put(lane) for lane in cut_lanes(source, count, seed)]
-        return MemoryLanes(count, _Fetch(stored)), min(mixings, -(-source.sentences // count))
+        return MemoryLanes(count, _Fetch(stored), np.bincount(source.rows)), min(mixings, -(-source.sentences // count))
     shards = len(source.numbers)
     if shards < workers:
         raise SapoError(f"{shards} shards are too few for {workers} workers; ask for fewer workers, or smaller shards")

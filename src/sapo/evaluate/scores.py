@@ -1,5 +1,6 @@
 """Gold and predicted tags in, counts and scores out: tokens, sentences, and spans or features if labels hold them."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -45,6 +46,23 @@ class Scores:
     def main(self) -> tuple[str, float]:
         """The one number to watch: F1 of spans, else token accuracy."""
         return ("accuracy", self.token_accuracy) if self.overall is None else ("F1", self.overall.f1)
+
+    @property
+    def events(self) -> int:
+        """How many things the main score counts: gold spans, else tokens."""
+        return self.tokens if self.overall is None else self.overall.gold
+
+    @property
+    def error(self) -> float:
+        """The standard error of the main score, roughly: as if each event were right or wrong by itself.
+
+        >>> gold, found = np.zeros(100, np.int32), np.arange(100, dtype=np.int32) % 2
+        >>> scores = score(["DT", "NN"], gold, found, np.array([0, 100]))
+        >>> scores.main, scores.error
+        (('accuracy', 0.5), 0.05)
+        """
+        value = self.main[1]
+        return math.sqrt(value * (1 - value) / max(1, self.events))
 
 
 def score(

@@ -21,6 +21,8 @@ class Chunk:
     corpus: EncodedCorpus
     order: Longs
     places: tuple[tuple[int, int], ...]  # which tokens of the whole these are: runs, as the first one and how many
+    row_places: tuple[tuple[int, int], ...]  # the same of the features of tokens
+    counts: Longs | None = None  # how often each feature occurs in the whole; None if this is the whole
 
 
 class Sharded(Protocol):
@@ -38,6 +40,9 @@ class Sharded(Protocol):
     def sample(self) -> EncodedCorpus:
         """Some of the sentences, in memory, to measure on."""
 
+    def parts(self) -> Iterator[EncodedCorpus]:
+        """Yield all sentences in their order, a part at a time."""
+
     def chunks(self, settings: Settings, epoch: int) -> Iterator[Chunk]:
         """Yield every sentence once, in another order in each pass. The order depends on seed and pass alone."""
 
@@ -48,7 +53,8 @@ Corpus = EncodedCorpus | Sharded
 def chunks_of(corpus: Corpus, settings: Settings, epoch: int) -> Iterator[Chunk]:
     """Yield the chunks of a pass."""
     if isinstance(corpus, EncodedCorpus):
-        yield Chunk(corpus, draw_order(corpus.sentences, settings, epoch), ((0, corpus.tokens),))
+        order = draw_order(corpus.sentences, settings, epoch)
+        yield Chunk(corpus, order, ((0, corpus.tokens),), ((0, len(corpus.rows)),))
     else:
         yield from corpus.chunks(settings, epoch)
 
@@ -56,6 +62,14 @@ def chunks_of(corpus: Corpus, settings: Settings, epoch: int) -> Iterator[Chunk]
 def sample_of(corpus: Corpus) -> EncodedCorpus:
     """Return sentences to measure on: the corpus itself if it is in memory."""
     return corpus if isinstance(corpus, EncodedCorpus) else corpus.sample
+
+
+def parts_of(corpus: Corpus) -> Iterator[EncodedCorpus]:
+    """Yield all sentences in their order; those in memory at once."""
+    if isinstance(corpus, EncodedCorpus):
+        yield corpus
+    else:
+        yield from corpus.parts()
 
 
 def draw_order(sentences: int, settings: Settings, *keys: int) -> Longs:

@@ -14,10 +14,11 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
 from sapo.evaluate import Scores, score
 from sapo.kernels import update
-from sapo.kernels.types import Doubles, Ints, Longs
+from sapo.kernels.types import Doubles, Floats, Ints, Longs
 from sapo.learn.choose_n import choose_n
-from sapo.learn.chunks import Corpus, chunks_of, sample_of
+from sapo.learn.chunks import Chunk, Corpus, chunks_of, sample_of
 from sapo.learn.groups import Groups
+from sapo.learn.hiding import hide
 from sapo.learn.pieces import cut
 from sapo.learn.settings import AUTO, Settings
 from sapo.search.decode import tag_corpus
@@ -207,6 +208,8 @@ def learn(
         while True:
             reason = _reason_to_stop(state, settings, dev)
             if reason:
+                if dev is not None and settings.average:
+                    _prefer_last(state, dev)
                 return Stop(reason)
             record = _one_pass(learner, corpus, settings, state, dev, groups, observers, passes or run_pass)
             state.history.append(record)
@@ -214,6 +217,19 @@ def learn(
                 observer.passed(record, state)
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _prefer_last(state: State, dev: DevSet) -> None:
+    """Keep the last pass, unless an earlier one is clearly better on the dev set.
+
+    An average over many passes is better than any pass before it. A small dev set does not show this: its best pass
+    is often an early one that was lucky.
+    """
+    last = state.weights.true_weights()
+    scores = dev.evaluate(last)
+    best = max(record.dev or 0.0 for record in state.history)
+    if state.best_epoch < state.epoch and best <= scores.main[1] + scores.error:
+        state.best, state.best_epoch = state.weights.keep(last), state.epoch
 
 
 def final_weights(state: State) -> Parameters:
@@ -301,11 +317,19 @@ def _samples(
 ) -> Iterator[int]:
     """Learn from one chunk after the other, and yield the number of samples now and then."""
     for chunk in chunks_of(corpus, settings, epoch):
-        part = chunk.corpus
-        if settings.piece:
-            part = cut(part, settings.piece, settings.seed, epoch, weights.bans, chunk.places)
+        part = prepared(chunk, settings, weights.bans, epoch)
         yield from learner(weights, part, chunk.order, settings.rate_of(epoch), settings, totals)
         del chunk, part  # before the next one is read: two would be the peak of memory
+
+
+def prepared(chunk: Chunk, settings: Settings, bans: Floats, epoch: int) -> EncodedCorpus:
+    """Return the corpus of a chunk as a pass learns from it: without what is hidden, and cut into pieces."""
+    part = chunk.corpus
+    if settings.hide:
+        part = hide(part, settings.hide, settings.seed, epoch, counts=chunk.counts, places=chunk.row_places)
+    if settings.piece:
+        part = cut(part, settings.piece, settings.seed, epoch, bans, chunk.places)
+    return part
 
 
 def make_record(
@@ -369,7 +393,8 @@ def _reason_to_stop(state: State, settings: Settings, dev: DevSet | None) -> str
         return str(state.weights.converged)
     if state.epoch >= settings.epochs:
         return f"all {settings.epochs} epochs done"
-    if dev is not None and state.epoch - state.best_epoch >= settings.patience:
+    begun = settings.averaged_from if settings.average else 0  # what comes before is no sign of what an average gives
+    if dev is not None and state.epoch - max(begun, state.best_epoch) >= settings.patience:
         return f"no better dev score in {settings.patience} epochs"
     # twice in a row, since two passes of a perceptron are often alike by chance
     if settings.tolerance > 0 and state.epoch >= 3:

@@ -12,7 +12,7 @@ AUTO: Literal["auto"] = "auto"
 MOST = 1000  # taggings to learn from: each step takes as long as so many are searched
 LARGEST = 1_000_000  # of numbers that are larger by mistake only
 MOST_THREADS = 1024
-RARE = ("exact", "all_pairs", "piece", "average", "drop")  # left out of records where they are as usual
+RARE = ("exact", "all_pairs", "piece", "average", "hide", "drop")  # left out of records where they are as usual
 CHOICES = {
     "search": ("topn", "astar", "beam"),
     "regulariser": ("l2", "l1", "group-lasso", "none"),
@@ -58,6 +58,7 @@ class Settings:
     threads: int = 1  # with more than one, training is faster, but runs differ
     piece: int = 0  # cut sentences into pieces of this many tokens on average to learn from; 0: not at all
     average: float = 0.0  # the model is the average of the weights over this share of the passes, the last ones
+    hide: float = 0.0  # while learning, a feature that occurs c times is hidden with probability hide / (hide + c)
     drop: float = 0.0  # at the end, weights of features that are smaller than this are left out of the model
     exact: bool = False  # look at all labels of every token, also where there are many
     all_pairs: bool = False  # a CRF has weights for all pairs of a feature and a label, also where there are many
@@ -76,6 +77,7 @@ class Settings:
             ("seed", "0 or more", 0, 2**64 - 1),
             ("piece", "0 or more", 0, LARGEST),
             ("average", "a number from 0 to 1", 0.0, 1.0),
+            ("hide", "a finite number, 0 or more", 0.0, 1e30),
             ("drop", "a finite number, 0 or more", 0.0, 1e30),
             ("strength", "a finite number, 0 or more", 0.0, 1e30),
             ("rate", "a finite number, more than 0", 1e-30, 1e30),

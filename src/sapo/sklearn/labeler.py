@@ -52,6 +52,7 @@ class SequenceLabeler(FittedLabeler):
         decay: float | str = AUTO,
         piece: int | str = AUTO,
         average: float | str = AUTO,
+        hide: float | str = AUTO,
         stop_ratio: float | str = AUTO,
         drop: float | str = AUTO,
         epochs: int | None = None,
@@ -83,6 +84,7 @@ class SequenceLabeler(FittedLabeler):
         self.decay = decay
         self.piece = piece
         self.average = average
+        self.hide = hide
         self.stop_ratio = stop_ratio
         self.drop = drop
         self.epochs = epochs

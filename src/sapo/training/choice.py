@@ -29,6 +29,7 @@ Say = Callable[[str], None]
 
 PIECE = 8  # tokens of a piece, on average
 AVERAGE = 0.5  # of the passes
+HIDE = 0.5  # a third of the features that occur once, a sixth of those that occur three times
 STOP_RATIO = 1000.0  # what is a thousand times less probable than the best tagging changes next to nothing
 DROP = 0.003  # a score is a sum of some dozen weights of about 1
 FALL = 0.1  # the rate of the last pass, as a share of the first
@@ -37,6 +38,7 @@ BOLDNESS = ((0.1, 3.0), (0.1, 1.0), (0.2, 0.3), (0.4, 0.03), (0.8, 0.01))
 USUAL = 2
 MANY_LABELS = 1000
 FEWEST, MOST = 20_000, 60_000  # tokens to try on
+JUDGED = 100_000  # tokens that a trial tags, at most
 SHARE = 8  # of larger sets of sentences a part of this size
 SMALL = 50_000  # tokens; a smaller set of sentences is divided twice
 PASSES = 10  # of a trial, at most: enough to tell which is the best
@@ -56,6 +58,7 @@ def choose_settings(
         "decay": FALL ** (1 / settings.epochs),
         "piece": PIECE,
         "average": 0.0 if settings.regulariser == "l1" else AVERAGE,  # an average has few zeros
+        "hide": HIDE,
         "stop_ratio": STOP_RATIO,
         "drop": DROP,
     }
@@ -136,8 +139,7 @@ def _best(results: Mapping[int, list[Scores]]) -> int:
     means = {number: _mean(scores) for number, scores in results.items()}
     best = max(means, key=means.__getitem__)
     usual = means[USUAL]
-    events = sum(score.tokens if score.overall is None else score.overall.gold for score in results[USUAL])
-    error = math.sqrt(usual * (1 - usual) / max(1, events))
+    error = math.sqrt(usual * (1 - usual) / max(1, sum(score.events for score in results[USUAL])))
     return best if means[best] > usual + BETTER * error else USUAL
 
 
@@ -157,7 +159,9 @@ def _folds(data: TrainingData, seed: int) -> Iterator[_Fold]:
         train = subset(corpus, np.sort(order[:cut]))
         unseen = [data.dev] if data.dev else []
         if corpus.tokens < SMALL or not unseen:
-            unseen.append(_unseen(data, np.sort(order[cut:])))
+            rest = order[cut:]
+            few = int(np.searchsorted(np.cumsum(lengths[rest]), JUDGED)) + 1
+            unseen.append(_unseen(data, np.sort(rest[:few])))
         yield _Fold(train, unseen)
         order = order[::-1]
 

@@ -87,7 +87,7 @@ class Linear:
             settings = dataclasses.replace(settings, n=Settings().n)  # not used by this learner
         encoder, labels = data.encoder, data.labels
         weights = data.zero_weights(averaged=learner.averaged, l1=settings.regulariser == "l1")
-        weights.lists = label_lists(data.corpus, len(labels), exact=settings.exact)
+        weights.lists = label_lists(data.source, len(labels), exact=settings.exact)
         if learner.all_labels and weights.rows.listed and not settings.all_pairs:
             weights.rows.fix(data.corpus.gold, data.corpus.row_offsets, data.corpus.rows)
         groups: Groups | None = Lasso(plan.l1_ratio) if plan.l1_ratio else None
@@ -118,7 +118,7 @@ class Flat:
         one_pass, weights, names = BEGINNINGS[self.name](plan, data, settings)
         n = Settings().n if settings.n == AUTO else settings.n
         # the weights tell when to stop, and there is nothing to cut or to average
-        settings = dataclasses.replace(settings, n=n, tolerance=0.0, piece=0, average=0.0)
+        settings = dataclasses.replace(settings, n=n, tolerance=0.0, piece=0, average=0.0, hide=0.0)
         names = [self.name, f"transitions {encoder.transitions}", *names, *labels, str(data.gold.constraints)]
         return Beginning(one_pass, weights, settings, data.dev, encoder, None, names, settings.as_json())
 
@@ -153,7 +153,8 @@ class Neural:
         self.check()
         from sapo.neural.training import begin_network
 
-        settings = dataclasses.replace(settings, regulariser="none", strength=0.0, piece=0, average=0.0, drop=0.0)
+        settings = dataclasses.replace(settings, regulariser="none", strength=0.0, drop=0.0)
+        settings = dataclasses.replace(settings, piece=0, average=0.0, hide=0.0)
         begun = begin_network(
             data.texts,
             data.corpus,

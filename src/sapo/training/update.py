@@ -171,7 +171,7 @@ class Trainer:
         regulariser = "l2" if learner.regularised else "none"
         if trained.get("regulariser") != regulariser:
             trained.pop("strength", None)  # that of another regulariser says nothing about this one
-        for name in ("piece", "average"):  # a new sentence is learned whole, and at once
+        for name in ("piece", "average", "hide"):  # a new sentence is learned whole, and at once
             trained.pop(name, None)
         values = {**trained, "epochs": PASSES, "regulariser": regulariser, **given}
         if values.get("n") == AUTO:  # a handful of sentences is too little to measure it again

@@ -6,7 +6,9 @@ The cache directory has
     NNNNN.features          the features of some thousand sentences (files.py)
     NNNNN.gold              their gold tags
     dictionary              the encoder, unless features are hashed
-    NNNNN.ids, counts/      only while the directory is being made
+    counts                  how often each feature occurs
+    checkpoint              the state of training after the last pass
+    NNNNN.ids, counting/    only while the directory is being made
 
 A file is written beside its place and moved into it, and then named in the manifest: a shard done is a shard whole.
 """

@@ -6,15 +6,17 @@ from pathlib import Path
 import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
+from sapo.encode.pairs import Pairs, joined_pairs, observed_pairs
 from sapo.errors import SapoError
+from sapo.kernels.types import Longs
 from sapo.learn.chunks import Chunk, draw_order
 from sapo.learn.settings import Settings
-from sapo.training.shards.files import join_shards, open_shard
+from sapo.training.plan import BUFFER
+from sapo.training.shards.files import join_shards, open_shard, read_counts
 from sapo.training.shards.manifest import Manifest, load_manifest
 
-BUFFER = 1 << 21  # tokens that are in memory, and shuffled, at once: some 200 MB with fifty features a token
-SAMPLE = 1 << 20  # tokens to choose settings on
-SHARDS = 2  # keeps the order of shards apart from that of sentences, and from cuts (learn/pieces.py)
+SAMPLE = 1 << 19  # tokens to choose settings on
+SHARDS = 3  # keeps the order of shards apart from that of sentences, from cuts and from what is hidden (learn/)
 
 
 class ShardedCorpus:
@@ -37,8 +39,10 @@ class ShardedCorpus:
         self.numbers = tuple(range(len(manifest.shards)) if numbers is None else numbers)
         self._checked: set[int] = set()
         self._sample: EncodedCorpus | None = None
-        tokens = [entry.tokens for entry in manifest.shards]
-        self._starts = np.cumsum([0, *tokens]).tolist()
+        self._pairs: Pairs | None = None
+        self._counts: Longs | None = None
+        self._starts = np.cumsum([0, *(entry.tokens for entry in manifest.shards)]).tolist()
+        self._row_starts = np.cumsum([0, *(entry.rows for entry in manifest.shards)]).tolist()
 
     @property
     def sentences(self) -> int:
@@ -64,6 +68,31 @@ class ShardedCorpus:
             self._sample = self.load(wanted)
         return self._sample
 
+    @property
+    def counts(self) -> Longs:
+        """How often each feature occurs in all shards."""
+        if self._counts is None:
+            self._counts = read_counts(self.directory, self.manifest)
+        return self._counts
+
+    def pairs(self, edge_features: int, labels: int) -> Pairs:
+        """Return the pairs of gold labels that each edge feature was seen with, in all shards."""
+        if self._pairs is None:
+            pairs = Pairs.none()
+            for number in range(len(self.manifest.shards)) if edge_features else ():
+                found = observed_pairs(self.open(number), edge_features, labels)
+                pairs = found if len(pairs.offsets) == 1 else joined_pairs(pairs, found)[0]
+            self._pairs = pairs
+        return self._pairs
+
+    def names(self, names: Sequence[str]) -> list[str]:
+        """Return names that identify a run, with all that makes the run over these shards another one."""
+        checksums = [text for number in self.numbers for text in self._checksums(number)]
+        return [*names, f"buffer {self.buffer}", *checksums]
+
+    def _checksums(self, number: int) -> tuple[str, str]:
+        return self.manifest.shards[number].features, self.manifest.shards[number].gold
+
     def part(self, numbers: Sequence[int]) -> "ShardedCorpus":
         """Return a corpus of some of the shards, by their numbers in the manifest."""
         return ShardedCorpus(self.directory, self.manifest, buffer=self.buffer, numbers=numbers)
@@ -73,6 +102,11 @@ class ShardedCorpus:
         corpus = open_shard(self.directory, number, self.manifest, check=number not in self._checked)
         self._checked.add(number)
         return corpus
+
+    def parts(self) -> Iterator[EncodedCorpus]:
+        """Yield the shards in their order."""
+        for number in self.numbers:
+            yield self.open(number)
 
     def load(self, numbers: Sequence[int]) -> EncodedCorpus:
         """Return shards as one corpus in memory, which kernels can take. They are checked when they are first read."""
@@ -88,7 +122,8 @@ class ShardedCorpus:
             keys = (epoch,) if len(groups) == 1 else (epoch, SHARDS, place)
             corpus = self.load(group)
             places = tuple((self._starts[number], self.manifest.shards[number].tokens) for number in group)
-            yield Chunk(corpus, draw_order(corpus.sentences, settings, *keys), places)
+            rows = tuple((self._row_starts[number], self.manifest.shards[number].rows) for number in group)
+            yield Chunk(corpus, draw_order(corpus.sentences, settings, *keys), places, rows, self.counts)
             del corpus  # before the next one is read
 
     def _groups(self, seed: int, epoch: int) -> list[list[int]]:

@@ -14,6 +14,7 @@ from sapo.model.arrayfile import load_arrays, save_arrays
 from sapo.training.shards.manifest import Manifest
 
 WHAT = "a shard of sapo"
+COUNTS = "counts"
 AGAIN = "delete the directory, and the shards are made anew"
 
 
@@ -81,6 +82,24 @@ def open_shard(directory: Path, number: int, manifest: Manifest, *, check: bool 
     except (KeyError, ValueError):
         raise SapoError(f"{features_path(directory, number)}: does not fit the manifest; {AGAIN}") from None
     return corpus
+
+
+def write_counts(directory: Path, manifest: Manifest) -> str:
+    """Write how often each feature occurs in all shards; return the checksum."""
+    counts = np.zeros(manifest.sizes[0], np.int64)
+    for number, entry in enumerate(manifest.shards):
+        arrays = load_checked(features_path(directory, number), entry.features, check=False)
+        counts += np.bincount(arrays["rows"], minlength=len(counts))
+    return save_arrays(directory / COUNTS, {}, {"counts": counts})
+
+
+def read_counts(directory: Path, manifest: Manifest) -> Longs:
+    """Return how often each feature occurs in all shards."""
+    arrays = load_checked(directory / COUNTS, manifest.counts)
+    counts = arrays.get("counts", np.empty(0))
+    if counts.shape != manifest.sizes[:1] or counts.dtype != np.int64:
+        raise SapoError(f"{directory / COUNTS}: does not fit the manifest; {AGAIN}")
+    return counts
 
 
 def load_checked(path: Path, checksum: str, *, check: bool = True) -> dict[str, np.ndarray]:

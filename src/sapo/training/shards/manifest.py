@@ -41,13 +41,19 @@ class Manifest:
     read: bool = False  # whether the whole input was read
     dictionary: str = ""  # its checksum, once it is made
     sizes: tuple[int, ...] = ()  # features, edge features and learned labels, once they are known
+    counts: str = ""  # the checksum of the counts of features
     labels: Mapping[str, Any] = field(default_factory=dict)  # what was decided about labels, once all were read
     about: Mapping[str, Any] = field(default_factory=dict)  # the reader and the text rules of the future model
 
     @property
     def done(self) -> bool:
         """Whether every shard has its features and its gold tags."""
-        return self.read and len(self.sizes) == 3 and all(entry.features and entry.gold for entry in self.shards)
+        return (
+            self.read
+            and len(self.sizes) == 3
+            and bool(self.counts)
+            and all(entry.features and entry.gold for entry in self.shards)
+        )
 
     @property
     def sentences(self) -> int:
@@ -96,6 +102,7 @@ def load_manifest(directory: Path) -> Manifest:
         all(isinstance(value, dict) for value in mappings)
         and isinstance(manifest.read, bool)
         and isinstance(manifest.dictionary, str)
+        and isinstance(manifest.counts, str)
         and len(manifest.sizes) in (0, 3)
         and all(is_count(size) for size in manifest.sizes)
         and all(_fits(entry) for entry in shards)

@@ -1,0 +1,55 @@
+"""Hide rare features now and then while learning, other ones in each pass.
+
+A word that was seen once tells its tag, and a learner that may always look at it learns little from the ending and the
+neighbours, which are all that it has of a new word ("weight undertraining": Sutton, Sindelar and McCallum 2006). So a
+feature that occurs c times is hidden with probability a / (a + c), as Kiperwasser and Goldberg (2016) hide words.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapo.encode.encoded import EncodedCorpus
+from sapo.kernels.types import Longs
+
+HIDDEN = 2  # keeps what is hidden in a pass apart from its order and its cuts
+STEPS = 1 << 16  # probabilities are rounded to this: a random number of 64 bits is enough for four rows
+EACH = 4
+
+
+def hide(
+    corpus: EncodedCorpus,
+    amount: float,
+    seed: int,
+    epoch: int,
+    *,
+    counts: Longs | None = None,
+    places: Sequence[tuple[int, int]] | None = None,
+) -> EncodedCorpus:
+    """Return the corpus without some of its features.
+
+    A chunk of a larger corpus has `counts`, how often each feature occurs in the whole, and `places`: runs of rows of
+    the whole, as the first one and how many. What is hidden is then hidden in the whole, too. Each pass has its own
+    generator, so that a resumed run hides the same as one that never stopped.
+    """
+    if counts is None:
+        counts = np.bincount(corpus.rows)
+    limits = (STEPS * (amount / (amount + np.maximum(counts, 1)))).astype(np.uint16)
+    runs = [_random(seed, epoch, first, count) for first, count in places or [(0, len(corpus.rows))]]
+    numbers = np.concatenate(runs) if len(runs) > 1 else runs[0]
+    hidden = np.flatnonzero(numbers < limits[corpus.rows])
+    return replace(
+        corpus,
+        row_offsets=corpus.row_offsets - np.searchsorted(hidden, corpus.row_offsets),
+        rows=np.delete(corpus.rows, hidden),
+        values=np.delete(corpus.values, hidden) if len(corpus.values) else corpus.values,
+    )
+
+
+def _random(seed: int, epoch: int, first: int, count: int) -> NDArray[np.uint16]:
+    """Return the numbers of some rows, of all that the generator of a pass makes."""
+    bits = np.random.PCG64(np.random.SeedSequence([seed, epoch, HIDDEN])).advance(first // EACH)
+    words = bits.random_raw(-(-(first % EACH + count) // EACH))
+    return np.asarray(words, "<u8").view("<u2")[first % EACH :][:count]
