@@ -67,9 +67,9 @@ bench: $(DONE)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python benchmarks/run.py
 
-# An hour of work or more: stopped with Ctrl-C, the same command goes on.
+# An hour of work or more: stopped with Ctrl-C, the same command goes on. `make paper RAY=local` runs it by Ray.
 paper: $(DONE)
-	$(BIN)/python -m laboratory experiment all theory
+	$(BIN)/python -m laboratory experiment all theory $(if $(RAY),--ray $(RAY))
 	$(BIN)/python -m laboratory report runs -o report
 
 # The site: every page and every link, and nothing that is loaded from other servers.

@@ -169,19 +169,21 @@ class Driver:
             reports = self.pool.collect(settings, all_of_them=last)
             waited = kernels.clock() - begun
             fold = mixing == self.mixings - 1 and epoch + 1 == settings.averaged_from and settings.average > 0
-            self._mix(reports, weights, fold)
+            mixed_bytes = self._mix(reports, weights, fold)
             for report in reports:
                 totals += report.totals
-            self.log(_entry(epoch, mixing, reports, waited, kernels.clock() - begun - waited, self.pool))
+            times = {"seconds": waited, "mixing_seconds": kernels.clock() - begun - waited}
+            self.log(_entry(epoch, mixing, reports, self.pool) | times | {"mixed_bytes": mixed_bytes})
             for observer in observers:
                 observer.samples(epoch, corpus.sentences * (mixing + 1) // self.mixings, corpus.sentences)
         if self.checkpoint is not None:  # which saves the state itself after the pass
             self.checkpoint.more = self._sizes() | {"late": _listed(self.pool.busy)}
         return PassCounts(epoch, settings.rate_of(epoch), totals, kernels.clock() - started)
 
-    def _mix(self, reports: Sequence[Report], weights: Weights, fold: bool) -> None:
+    def _mix(self, reports: Sequence[Report], weights: Weights, fold: bool) -> int:
+        """Mix what workers learned, and let all follow; return how many bytes each of them gets."""
         if not reports:
-            return
+            return 0
         change = mix([report.change.rescaled(self._folded_since(report.begun_at)) for report in reports])
         fold = fold or weights.scale * change.shrunk < FOLD_BELOW
         follow(weights, change, fold=False)
@@ -189,6 +191,7 @@ class Driver:
             self.folds.append((self.pool.version + 1, weights.scale))
             weights.fold()
         self.pool.mixed(Step(change, fold))
+        return change.nbytes
 
     def _folded_since(self, version: int) -> float:
         return float(np.prod([factor for at, factor in self.folds if at > version]))
@@ -225,16 +228,12 @@ def _listed(parts: Sequence[Part]) -> list[list[int]]:
     return [[part.epoch, part.mixing, part.lane, part.of] for part in parts]
 
 
-def _entry(
-    epoch: int, mixing: int, reports: Sequence[Report], waited: float, mixed: float, pool: Pool
-) -> dict[str, Any]:
+def _entry(epoch: int, mixing: int, reports: Sequence[Report], pool: Pool) -> dict[str, Any]:
     """Return what the log says of a mixing."""
     return {
         "event": "mixing",
         "epoch": epoch,
         "mixing": mixing + 1,
-        "seconds": waited,
-        "mixing_seconds": mixed,
         "bytes": sum(report.change.nbytes for report in reports),
         "late": len([part for part in pool.busy if part.mixing <= mixing]),
         "workers": [
