@@ -5,7 +5,7 @@ process does a part does not matter: the part and the weights that it begins wit
 the same result with many processes or few, and if one of them dies, another one does its part again.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ from sapo.learn.chunks import Chunk, draw_order
 from sapo.learn.settings import Settings
 from sapo.training.shards.corpus import ShardedCorpus, open_shards
 
+AT_ONCE = 1 << 20  # tokens of a chunk
 LANES = 3  # keeps the lanes apart from the orders and cuts of passes
 
 
@@ -29,6 +30,7 @@ class Part:
     mixing: int
     lane: int
     of: int  # mixings a pass
+    lanes: int = 1
 
     def __str__(self) -> str:
         return f"part {self.mixing + 1} of {self.of} of lane {self.lane + 1} in epoch {self.epoch}"
@@ -57,34 +59,58 @@ class MemoryLanes:
     def chunks(self, part: Part, settings: Settings) -> Iterator[Chunk]:
         """Yield one chunk: the next samples of the lane in the order of this pass."""
         if part.lane not in self.loaded:
-            self.loaded[part.lane] = _own_arrays(self.fetch(part.lane))
+            self.loaded[part.lane] = self.fetch(part.lane)
         lane = self.loaded[part.lane]
         order = draw_order(lane.sentences, settings, part.epoch, LANES, part.lane)
-        corpus = subset(lane, np.array_split(order, part.of)[part.mixing])
-        corpus = replace(corpus, part_of=lane.part_of)
-        first = (1 + part.lane * part.of + part.mixing) << 40  # no part is cut like another one
-        places, row_places = ((first, corpus.tokens),), ((first, len(corpus.rows)),)
-        yield Chunk(corpus, np.arange(corpus.sentences), places, row_places, self.counts)
+        yield _chunk(lane, np.array_split(order, part.of)[part.mixing], lane.part_of, self.counts, part)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ShardLanes:
     """Lanes of a corpus in shards, in a directory that all workers see under the same name."""
 
     count: int
     directory: str
-    buffer: int
+    opened: ShardedCorpus | None = None  # by a worker, when it begins
 
     def chunks(self, part: Part, settings: Settings) -> Iterator[Chunk]:
-        """Yield the shards of a part, as many at a time as the buffer has room for."""
-        corpus = open_shards(self.directory, buffer=self.buffer)
-        mine = lane_shards(len(corpus.numbers), self.count, settings.seed)[part.lane]
-        order = np.random.default_rng([settings.seed, part.epoch, LANES, part.lane]).permutation(mine)
-        numbers = np.array_split(order, part.of)[part.mixing]
-        share = corpus.sentences // self.count
-        if len(numbers):
-            for chunk in corpus.part(numbers.tolist()).chunks(settings, part.epoch):
-                yield replace(chunk, corpus=replace(chunk.corpus, part_of=share))
+        """Yield the samples of a part: some of one shard, then some of the next, and never too many at a time.
+
+        A pass goes through the shards of a lane in random order, and through each of them in random order.
+        """
+        if self.opened is None:
+            self.opened = open_shards(self.directory)
+        corpus = self.opened
+        numbers = _dealt(len(corpus.numbers), self.count, settings.seed)[part.lane]
+        numbers = np.random.default_rng([settings.seed, part.epoch, LANES, part.lane]).permutation(numbers)
+        entries = [corpus.manifest.shards[number] for number in numbers.tolist()]
+        ends = np.cumsum([entry.sentences for entry in entries])
+        first, last = (int(ends[-1]) * at // part.of for at in (part.mixing, part.mixing + 1))
+        share = -(-corpus.sentences // self.count)
+        for number, entry, end in zip(numbers.tolist(), entries, ends.tolist(), strict=True):
+            begin = end - entry.sentences
+            if first >= end or last <= begin:
+                continue
+            order = draw_order(entry.sentences, settings, part.epoch, LANES, part.lane, number)
+            chosen = order[max(0, first - begin) : last - begin]
+            for some in np.array_split(chosen, -(-entry.tokens * len(chosen) // (entry.sentences * AT_ONCE))):
+                yield _chunk(corpus.open(number), some, share, corpus.counts, part, number)
+
+
+def _chunk(corpus: EncodedCorpus, sentences: Longs, part_of: int, counts: Longs, part: Part, shard: int = 0) -> Chunk:
+    """Return some sentences as a chunk of their own. No two chunks of a pass are cut alike."""
+    some = replace(_writable(subset(corpus, sentences)), part_of=part_of)
+    first = (1 + (shard * part.lanes + part.lane) * part.of + part.mixing) << 36
+    return Chunk(some, np.arange(some.sentences), ((first, some.tokens),), ((first, len(some.rows)),), counts)
+
+
+def _writable(corpus: EncodedCorpus) -> EncodedCorpus:
+    """Return a corpus without read-only arrays, for which kernels would be compiled anew.
+
+    Those of files and of the object store are read-only; what a subset does not copy of them is small or empty.
+    """
+    arrays: Any = {name: getattr(corpus, name) for name in corpus.__dataclass_fields__ if name != "part_of"}
+    return replace(corpus, **{name: array.copy() for name, array in arrays.items() if not array.flags.writeable})
 
 
 def cut_lanes(corpus: EncodedCorpus, count: int, seed: int) -> Iterator[EncodedCorpus]:
@@ -93,23 +119,6 @@ def cut_lanes(corpus: EncodedCorpus, count: int, seed: int) -> Iterator[EncodedC
         yield replace(subset(corpus, sentences), part_of=-(-corpus.sentences // count))
 
 
-def lane_shards(shards: int, count: int, seed: int) -> Sequence[Longs]:
-    """Return the shards of each lane."""
-    return _dealt(shards, count, seed)
-
-
-def shard_lanes(corpus: ShardedCorpus, count: int) -> ShardLanes:
-    """Return the lanes of a corpus in shards."""
-    return ShardLanes(count, str(corpus.directory.resolve()), corpus.buffer)
-
-
 def _dealt(things: int, count: int, seed: int) -> list[Longs]:
     drawn = np.random.default_rng([seed, LANES]).permutation(things)
     return [np.sort(some) for some in np.array_split(drawn, count)]
-
-
-def _own_arrays(corpus: EncodedCorpus) -> EncodedCorpus:
-    """Return a copy: arrays from the object store are read-only, for which kernels would be compiled anew."""
-    names = ("offsets", "row_offsets", "rows", "values", "gold", "edge_row_offsets", "edge_rows", "importance")
-    copies: Any = {name: np.array(getattr(corpus, name)) for name in (*names, "allowed", "words")}
-    return replace(corpus, **copies)

@@ -15,7 +15,7 @@ import numpy as np
 from sapo import kernels
 from sapo.cluster.changes import mix
 from sapo.cluster.connection import LOCAL, connected
-from sapo.cluster.lanes import Lanes, MemoryLanes, Part, cut_lanes, shard_lanes
+from sapo.cluster.lanes import Lanes, MemoryLanes, Part, ShardLanes, cut_lanes
 from sapo.cluster.pool import Pool
 from sapo.cluster.replica import FOLD_BELOW, bare_arrays, follow
 from sapo.cluster.worker import Report, Setup, Step
@@ -115,7 +115,7 @@ def _lanes(ray: Any, source: Any, workers: int, mixings: int, seed: int) -> tupl
     shards = len(source.numbers)
     if shards < workers:
         raise SapoError(f"{shards} shards are too few for {workers} workers; ask for fewer workers, or smaller shards")
-    return shard_lanes(source, workers), min(mixings, shards // workers)
+    return ShardLanes(workers, str(source.directory.resolve())), mixings
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,8 @@ class Driver:
         if settings.average and epoch == settings.averaged_from and first == 0:
             weights.begin_average()
         for mixing in range(first, self.mixings):
-            parts = [Part(epoch, mixing, lane, self.mixings) for lane in range(self.pool.setup.lanes.count)]
+            lanes = self.pool.setup.lanes.count
+            parts = [Part(epoch, mixing, lane, self.mixings, lanes) for lane in range(lanes)]
             self.pool.hand_out(parts, settings)
             if mixing > first:
                 self._save(epoch, mixing, totals, kernels.clock() - started)  # while the workers learn
@@ -225,7 +226,7 @@ class Driver:
 
 
 def _listed(parts: Sequence[Part]) -> list[list[int]]:
-    return [[part.epoch, part.mixing, part.lane, part.of] for part in parts]
+    return [[part.epoch, part.mixing, part.lane, part.of, part.lanes] for part in parts]
 
 
 def _entry(epoch: int, mixing: int, reports: Sequence[Report], pool: Pool) -> dict[str, Any]:
