@@ -7,14 +7,16 @@ DONE := $(VENV)/.installed
 NETWORKS ?= torch==2.13.0 transformers
 # Tables and annotations of others, which their tests read and write; `make EXCHANGE= test` leaves them out.
 EXCHANGE ?= datasets pandas polars pyarrow spacy
-# What `sapo serve` and its tests need; `make SERVE= test` leaves them out.
-SERVE ?= httptools msgspec schemathesis uvicorn
+# What `sapo serve`, `teach` and `assist` and their tests need; `make SERVE= test` leaves them out.
+SERVE ?= dkpro-cassis httptools msgspec schemathesis uvicorn
+# What drives Chromium in the tests of the page of `sapo teach`; `make BROWSER= test` leaves it out.
+BROWSER ?= axe-playwright-python playwright
 # What `--ray` and its tests need; `make CLUSTER= test` leaves them out.
 CLUSTER ?= ray[data]
 # Tests of what is compiled: run in three modes, each by one process, so that nothing is compiled twice.
 KERNEL_TESTS := tests/kernels tests/search tests/learn
 
-.PHONY: demo test lint docs wheel release fuzz faults bench paper clean cluster compiled checked interpreted
+.PHONY: demo test lint docs wheel release fuzz faults bench paper clean cluster test-label-studio compiled checked interpreted
 
 demo: $(VENV)/.demo
 	@$(BIN)/sapo demo
@@ -29,11 +31,12 @@ $(VENV)/.demo: pyproject.toml
 $(DONE): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing sapo and its development tools into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' $(NETWORKS) $(EXCHANGE) $(SERVE) $(CLUSTER)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' $(NETWORKS) $(EXCHANGE) $(SERVE) $(BROWSER) $(CLUSTER)
 	@touch $@ $(VENV)/.demo
 
 test: $(DONE)
 	@$(MAKE) --no-print-directory --output-sync -j2 compiled lint docs wheel cluster
+	@$(BIN)/python tests/shared/browser.py
 	$(BIN)/pytest -n auto $(KERNEL_TESTS:%=--ignore=%) --ignore=tests/cluster
 	@$(MAKE) --no-print-directory --output-sync -j2 checked interpreted
 
@@ -61,6 +64,10 @@ fuzz: $(DONE)
 KILLS ?= 20
 faults: $(DONE)
 	PYTHONPATH=. $(BIN)/python -m fuzz.faults --kills $(KILLS)
+
+# The real Label Studio, installed from its package beside .venv: it takes some minutes.
+test-label-studio: $(DONE)
+	$(BIN)/python tools/label_studio.py
 
 bench: $(DONE)
 	@test -n "$(SAPO_DATA)" || { echo "set SAPO_DATA to the directory of the corpora"; exit 2; }

@@ -1,9 +1,9 @@
-"""How long training on a cluster takes, by a few constants: fitted, checked against real runs, and applied to large ones.
+"""How long training on a cluster takes, by a few constants: fitted, checked against real runs, applied to large ones.
 
-    python benchmarks/scaling.py MIXING.jsonl RUN.jsonl... [--one SINGLE.jsonl]
+    python benchmarks/scaling.py MIXING.jsonl RUN.jsonl...
 
-MIXING.jsonl comes from `benchmarks/mixing.py --json`; each RUN.jsonl is the --log of `sapo train --ray`. The script fits
-the constants, compares what it expects of each run with what the run took, and prints a table for large clusters.
+MIXING.jsonl comes from `benchmarks/mixing.py --json`; each RUN.jsonl is the --log of `sapo train --ray`. The script
+fits the constants, compares what it expects of each run with what the run took, and prints a table for large clusters.
 
     a part      n tokens take LEARN * n seconds of a worker, and change C(n) = CHANGE * n ** HEAPS weights; finding them
                 takes FIND seconds each

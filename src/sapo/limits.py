@@ -42,6 +42,7 @@ class Limits:
     templates: int = 10_000  # in a file
     rules: int = 1 << 20  # of a file of rules
     rule: int = 10_000
+    sentences: int = 1_000_000  # of a project of sapo teach: all of them are in memory
     n: int = 10_000_000  # taggings of a sentence: their search takes 50 bytes for each
 
 

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import click
 
 from sapo import __version__, limits
+from sapo.cli.assist import assist_command
 from sapo.cli.calibrate import calibrate_command
 from sapo.cli.check import check_command
 from sapo.cli.compare import compare_command
@@ -29,6 +30,7 @@ from sapo.cli.serve import serve_command
 from sapo.cli.split import split_command
 from sapo.cli.streams import prepare_streams
 from sapo.cli.tag import tag_command
+from sapo.cli.teach import teach_command
 from sapo.cli.train import train_command
 from sapo.cli.warm_up import warm_up_command
 from sapo.errors import DataWarning, FileWarning, SapoError, harmless
@@ -37,8 +39,8 @@ from sapo.errors import DataWarning, FileWarning, SapoError, harmless
 GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Start": (demo_command, sample_command, data_command),
     "Data": (check_command, split_command, convert_command),
-    "Train": (train_command,),
-    "Use": (tag_command, pipeline_command, serve_command),
+    "Train": (train_command, teach_command),
+    "Use": (tag_command, pipeline_command, serve_command, assist_command),
     "Judge": (eval_command, errors_command, compare_command, explain_command),
     "Models": (inspect_command, calibrate_command, prune_command, warm_up_command),
 }

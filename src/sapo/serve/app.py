@@ -3,33 +3,20 @@
 import asyncio
 import json
 import time
-import traceback
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sapo.errors import SapoError
 from sapo.serve import messages, metrics
+from sapo.serve.asgi import Reply, Send, answered, check_json, check_method
 from sapo.serve.batching import Worker
-from sapo.serve.limits import GoneError, Limits, Receive, RefusedError, Token
+from sapo.serve.limits import Limits, Receive, RefusedError, Token
 from sapo.serve.models import Models, Say
 from sapo.serve.openapi import POSTS, document
 from sapo.serve.work import Answers, Key
 
-Send = Callable[[Mapping[str, Any]], Awaitable[None]]
-JSON = "application/json"
 OPEN = ("/health", "/ready")  # without a token: who starts the server must be able to ask
 MODEL = "/models/{name}"
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What is sent back."""
-
-    body: bytes
-    status: int = 200
-    type: str = JSON
-    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class App:
@@ -57,24 +44,12 @@ class App:
         started = time.perf_counter()
         path, name = _parse_path(scope["path"])
         headers = dict(scope["headers"])
-        try:
-            reply = await self._answer(scope["method"], path, name, headers, receive)
-        except RefusedError as refused:
-            reply = _error(refused.status, str(refused), refused.headers)
-        except SapoError as error:
-            reply = _error(422, str(error))
-        except GoneError:
+        reply = await answered(self._answer(scope["method"], path, name, headers, receive), self._say)
+        if reply is None:
             return
-        except Exception:
-            self._say(traceback.format_exc())
-            reply = _error(500, "the server has a mistake; its log says more")
         known = path if path in self._gets or path in self._posts else "other"
         self.metrics.request(known, reply.status, time.perf_counter() - started)
-        more = [(key.encode(), value.encode()) for key, value in reply.headers.items()]
-        length = str(len(reply.body)).encode()
-        fields = [(b"content-type", reply.type.encode()), (b"content-length", length), *more]
-        await send({"type": "http.response.start", "status": reply.status, "headers": fields})
-        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else reply.body})
+        await reply.send(scope["method"], send)
 
     async def _answer(
         self, method: str, path: str, name: str | None, headers: Mapping[bytes, bytes], receive: Receive
@@ -82,18 +57,14 @@ class App:
         if self.token is not None and path not in OPEN:
             self.token.check(headers)
         if path in self._gets:
-            if method not in ("GET", "HEAD"):
-                raise RefusedError(405, f"{path} takes GET, not {method}", allow="GET, HEAD")
+            check_method(path, method, "GET")
             self._check_name(name)
             return self._gets[path](name)
         if path not in self._posts:
             raise RefusedError(404, f"there is no {path}; /openapi.json describes what there is")
-        if method != "POST":
-            raise RefusedError(405, f"{path} takes POST, not {method}", allow="POST")
+        check_method(path, method, "POST")
         self._check_name(name)
-        # a page in a browser cannot send this type to another site without asking first, and is then refused
-        if headers.get(b"content-type", b"").split(b";")[0].strip().lower() != JSON.encode():
-            raise RefusedError(415, f"the body must be JSON, with the header Content-Type: {JSON}")
+        check_json(headers)
         if self.metrics.running >= self.limits.requests:
             more = {"retry-after": "1"}
             raise RefusedError(503, f"the server has {self.limits.requests} requests already; try again", **more)
@@ -142,8 +113,3 @@ def _parse_path(path: str) -> tuple[str, str | None]:
 
 def _reply(answer: messages.Answer) -> Reply:
     return Reply(messages.write_json(answer))
-
-
-def _error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Reply:
-    body = messages.write_json(messages.ErrorAnswer(error=message))
-    return Reply(body, status, headers=headers or {})

@@ -10,6 +10,7 @@ from typing import Any
 LARGEST = 64  # requests in a batch
 Result = bytes | Exception
 Work = Callable[[Any, Sequence[Any]], list[Result]]  # a key and the requests that have it in, a result for each out
+Idle = Callable[[], float]  # a little work while nobody waits; returns how many seconds the next can wait
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,12 +25,17 @@ class Job:
 class Worker:
     """A thread that answers requests outside of the event loop."""
 
-    def __init__(self, work: Work, name: str, seen: Callable[[int], None] = lambda size: None) -> None:
+    def __init__(
+        self, work: Work, name: str, seen: Callable[[int], None] = lambda size: None, idle: Idle | None = None
+    ) -> None:
         self._work = work
         self._seen = seen
+        self._idle = idle
         self._waiting: deque[Job] = deque()
         self._changed = threading.Condition()
-        threading.Thread(target=self._run, name=name, daemon=True).start()
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
 
     async def answer(self, key: Hashable, request: Any) -> bytes:
         """Return the answer to a request. If the caller is cancelled before its turn, nothing is computed."""
@@ -39,8 +45,17 @@ class Worker:
             self._changed.notify()
         return await job.future
 
+    def end(self) -> None:
+        """Return when the thread has ended: after what it does now, and without what still waits."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify()
+        self._thread.join()
+
     def _run(self) -> None:
-        while True:
+        while not self._ended:
+            if self._idle is not None:
+                self._use_time(self._idle)
             jobs = self._next()
             if not jobs:
                 continue
@@ -54,11 +69,26 @@ class Worker:
             except RuntimeError:  # the server has ended
                 return
 
-    def _next(self) -> list[Job]:
-        """Wait for a request, and return it with those behind it that have the same key; others keep their place."""
+    def _use_time(self, idle: Idle) -> None:
+        """Do other work while nobody waits."""
         with self._changed:
-            while not self._waiting:
+            if self._waiting or self._ended:
+                return
+        pause = idle()
+        with self._changed:
+            if not self._waiting and not self._ended and pause > 0:
+                self._changed.wait(pause)
+
+    def _next(self) -> list[Job]:
+        """Wait for a request, and return it with those behind it that have the same key; others keep their place.
+
+        Return nothing at the end, or if there is other work and nobody waits.
+        """
+        with self._changed:
+            while not self._waiting and not self._ended and self._idle is None:
                 self._changed.wait()
+            if not self._waiting or self._ended:
+                return []
             first = self._waiting.popleft()
             taken: list[Job] = [first]
             others: list[Job] = []

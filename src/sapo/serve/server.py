@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sapo.errors import SapoError
+from sapo.serve.extra import need_extra
 from sapo.serve.limits import Limits, Token
 
 if TYPE_CHECKING:
@@ -28,16 +29,10 @@ def serve(
 
     Raises SapoError if a model cannot be loaded, or nobody can listen at this address.
     """
-    try:
-        import httptools  # noqa: F401
-        import uvicorn  # noqa: F401
+    need_extra("sapo serve")
+    from sapo.serve.app import App
+    from sapo.serve.models import Models
 
-        from sapo.serve.app import App
-        from sapo.serve.models import Models
-    except ModuleNotFoundError as error:
-        raise SapoError(
-            f"sapo serve needs the package {error.name}; install it with pip install 'sapo-nlp[serve]'"
-        ) from None
     limits = limits or Limits()
     with bind(host, port) as bound:  # before the models are loaded: a port in use is told at once
         models = Models(paths, say)
@@ -46,12 +41,12 @@ def serve(
             server = listening_server(app, limits, bound)
         except OSError as error:
             raise _not_listening(host, port, error) from None
-        address = _url(bound)
-        if token is None and not _is_loopback(bound):
+        address = url_of(bound)
+        if token is None and not is_loopback(bound):
             say(f"sapo: warning: whoever reaches {address} can use it; --token-file FILE asks for a token")
         models.watch()
         names = ", ".join(model.name for model in models)
-        _announce(server, lambda: say(f"sapo: serving {names} at {address}"))
+        announce(server, lambda: say(f"sapo: serving {names} at {address}"))
         try:
             server.run([bound])
         finally:
@@ -78,13 +73,13 @@ def listening_server(app: Any, limits: Limits, bound: socket.socket) -> "uvicorn
     return uvicorn.Server(config)
 
 
-def _announce(server: Any, announce: Callable[[], None]) -> None:
-    """Call `announce` once the server takes requests, and signals end it gracefully."""
+def announce(server: Any, tell: Callable[[], None]) -> None:
+    """Call `tell` once the server takes requests, and signals end it gracefully."""
     startup = server.startup
 
     async def start(sockets: Any = None) -> None:
         await startup(sockets)
-        announce()
+        tell()
 
     server.startup = start
 
@@ -111,10 +106,12 @@ def _not_listening(host: str, port: int, error: OSError) -> SapoError:
     return SapoError(f"{host}:{port}: cannot listen there ({error.strerror or error}); give another --port or --host")
 
 
-def _url(bound: socket.socket) -> str:
+def url_of(bound: socket.socket) -> str:
+    """Return the address of a socket, as browsers take it."""
     host, port, *_ = bound.getsockname()
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _is_loopback(bound: socket.socket) -> bool:
+def is_loopback(bound: socket.socket) -> bool:
+    """Return whether only programs on this machine reach a socket."""
     return ipaddress.ip_address(bound.getsockname()[0].partition("%")[0]).is_loopback

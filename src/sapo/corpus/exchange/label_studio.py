@@ -36,7 +36,7 @@ def read_documents(reading: Reading) -> Iterator[Document]:
             continue
         text = text_of(data, _text_key(data, task), place)
         chosen = [value for value in values or () if reading.label in (None, value.get("from_name", reading.label))]
-        spans = tuple(_span(text, value, place) for value in chosen) if reading.labelled else ()
+        spans = tuple(read_span(text, value, place) for value in chosen) if reading.labelled else ()
         others = tuple(key for key in task if key not in ("data", "text", "annotations", "label"))
         yield Document(place, line, text, spans, source=task, other_keys=others)
 
@@ -52,7 +52,7 @@ def _values(task: dict[str, Any], place: str) -> list[dict[str, Any]] | None:
             return [
                 {**value, "from_name": result.get("from_name")}
                 for result in results
-                if isinstance(value := result.get("value"), dict) and _label(value) is not None
+                if isinstance(value := result.get("value"), dict) and label_of(value) is not None
             ]
     return None
 
@@ -63,7 +63,7 @@ def _short_values(task: dict[str, Any], label: str | None, place: str) -> list[d
         if label in (None, key) and isinstance(listed, list) and listed and isinstance(listed[0], dict):
             if not all(isinstance(value, dict) for value in listed):
                 raise SapoError(f"{place}: '{key}' must be a list of spans, found {listed!r:.60}")
-            return [value for value in listed if _label(value) is not None]
+            return [value for value in listed if label_of(value) is not None]
     return []
 
 
@@ -76,14 +76,16 @@ def _text_key(data: dict[str, Any], task: dict[str, Any]) -> str:
     return names[0] if len(names) == 1 else "text"
 
 
-def _label(value: dict[str, Any]) -> str | None:
+def label_of(value: dict[str, Any]) -> str | None:
+    """Return the label of a span, or None if this is no span with a label."""
     labels = value.get("labels")
     return labels[0] if isinstance(labels, list) and labels and isinstance(labels[0], str) else None
 
 
-def _span(text: str, value: dict[str, Any], place: str) -> CharSpan:
+def read_span(text: str, value: dict[str, Any], place: str) -> CharSpan:
+    """Return a span as Python counts. Raise SapoError if a field of it is missing."""
     start, end = value.get("start"), value.get("end")
-    span = char_span((start, end, _label(value)), place, "a start, an end and labels")
+    span = char_span((start, end, label_of(value)), place, "a start, an end and labels")
     marked = value.get("text")
     if isinstance(marked, str) and text[span.start : span.end] != marked and has_wide(text):
         (other,) = from_browser(text, [span])  # as versions before 1.5 counted
@@ -100,7 +102,7 @@ def write_document(document: Document, found: Found) -> str:
     else:
         data = {key: value for key, value in source.items() if isinstance(value, str | int | float)}
         task = {"data": data if source else {"text": document.text}}
-    results = _results(document, found, _names(task))
+    results = make_results(document.text, found.spans, found.probabilities, _names(task))
     if found.gold:
         task["annotations"] = [{"result": results}]
     else:
@@ -120,11 +122,14 @@ def _names(task: dict[str, Any]) -> tuple[str, str]:
     return "label", _text_key(task["data"], task)
 
 
-def _results(document: Document, found: Found, names: tuple[str, str]) -> list[dict[str, Any]]:
-    shares: Sequence[float | None] = found.probabilities or [None] * len(found.spans)
+def make_results(
+    text: str, spans: Sequence[CharSpan], probabilities: Sequence[float] | None, names: tuple[str, str]
+) -> list[dict[str, Any]]:
+    """Return the regions of a prediction or annotation; `names` are those of the labels and of the text."""
+    shares: Sequence[float | None] = probabilities or [None] * len(spans)
     results = []
-    for number, (span, share) in enumerate(zip(found.spans, shares, strict=True), 1):
-        value = {"start": span.start, "end": span.end, "text": document.text[span.start : span.end]}
+    for number, (span, share) in enumerate(zip(spans, shares, strict=True), 1):
+        value = {"start": span.start, "end": span.end, "text": text[span.start : span.end]}
         result: dict[str, Any] = {
             "id": f"{MODEL}-{number}",
             "from_name": names[0],

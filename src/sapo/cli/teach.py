@@ -1,0 +1,88 @@
+"""sapo teach: teach a tagger on a page in the browser."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sapo.cli.options import announce_compiling, quiet_option, split_names, tell
+from sapo.errors import SapoError
+
+
+@click.command("teach")
+@click.argument("files", nargs=-1, required=True, metavar="TEXT... | PROJECT")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="PROJECT", help="The project to make.")
+@click.option("--labels", metavar="NAMES", help="Labels to begin with, as PER,ORG,LOC. The page can add more.")
+@click.option(
+    "--tags", is_flag=True, help="Each token gets one label, as parts of speech do. Default: spans of tokens."
+)
+@click.option("--model", metavar="MODEL", help="Begin with this model.")
+@click.option("--annotated", multiple=True, metavar="FILE", help="Begin with the sentences of this labelled file.")
+@click.option(
+    "--format", metavar="NAME", help="Of the texts, or of the file to import or export. Default: see the docs."
+)
+@click.option("--import", "imported", metavar="FILE", help="Add the sentences of a labelled file to PROJECT, and end.")
+@click.option("--export", "exported", metavar="FILE", help="Write the accepted sentences of PROJECT, and end.")
+@click.option("--author", metavar="NAME", help="Who has made the annotations to import. Default: the name of the file.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; 0.0.0.0 for all addresses.")
+@click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="0 for any free port.")
+@click.option("--token", is_flag=True, help="Ask for a token, which is part of the printed address.")
+@click.option("--no-browser", is_flag=True, help="Open no browser.")
+@quiet_option
+def teach_command(files: tuple[str, ...], **options: Any) -> None:
+    """Teach a tagger on a page in the browser.
+
+    sapo teach notes.txt -o notes.teach --labels PER,ORG,LOC
+
+    Read a text, correct what the model says, and press Enter: it learns each sentence at once. The project is one
+    file; sapo teach notes.teach opens it again, and sapo teach notes.teach --export notes.jsonl writes what you
+    accepted.
+
+    docs/how-to/teaching.md has more.
+    """
+    project = options["output"] or Path(files[0])
+    if options["output"] is not None:
+        _make(files, **options)
+    elif len(files) > 1:
+        raise SapoError("give the project to make: sapo teach TEXT... -o PROJECT")
+    if options["imported"] or options["exported"]:
+        _exchange(project, **options)
+    else:
+        _serve(project, **options)
+
+
+def _make(files: tuple[str, ...], **options: Any) -> None:
+    from sapo.teach.project import Start, make_project
+
+    labels = [name for name in split_names(options["labels"]) or () if name]
+    kind = "tags" if options["tags"] else None
+    start = Start(files, labels, kind, options["model"], options["annotated"], options["format"])
+    make_project(options["output"], start)
+
+
+def _exchange(project: Path, **options: Any) -> None:
+    from sapo.teach.project import export_file, import_file
+    from sapo.teach.store import Store
+
+    say = (lambda line: None) if options["quiet"] else tell
+    store = Store(project)
+    try:
+        if options["imported"]:
+            count, new = import_file(store, options["imported"], options["format"], options["author"])
+            say(f"{count:,} sentences imported, {new:,} of them new to the project")
+        if options["exported"]:
+            count = export_file(store, options["exported"], options["format"])
+            say(f"{count:,} accepted sentences written to {options['exported']}")
+    finally:
+        store.close()
+
+
+def _serve(project: Path, **options: Any) -> None:
+    from sapo.serve.extra import need_extra
+
+    need_extra("sapo teach")
+    from sapo.teach.server import Address, teach
+
+    announce_compiling(options["quiet"])
+    address = Address(options["host"], options["port"], options["token"], not options["no_browser"])
+    teach(project, address, say=(lambda line: None) if options["quiet"] else tell)

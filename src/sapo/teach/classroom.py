@@ -1,0 +1,388 @@
+"""`Classroom`: a project, and the model that learns from it. Requests in, answers out, all in one thread.
+
+An accepted sentence goes through in this order: it is checked; what the model says about it is counted; it is written
+to the journal; the model learns it; the sentences on the screen are tagged anew.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from sapo.errors import SapoError
+from sapo.tagger.explain import explain
+from sapo.teach import messages, views
+from sapo.teach.agreement import kappa, token_pairs
+from sapo.teach.anew import Pair
+from sapo.teach.background import Background
+from sapo.teach.cache import Cache
+from sapo.teach.curve import WINDOW, Point, curve
+from sapo.teach.events import ACCEPT, IMPORT, LABEL, REDO, UNDO, Draft, Event, Seen, check_name
+from sapo.teach.locks import Locks
+from sapo.teach.order import Orders
+from sapo.teach.predictions import Prediction, know_nothing, predict
+from sapo.teach.pupil import Pupil
+from sapo.teach.sentences import TaughtSentence
+from sapo.teach.state import State
+from sapo.teach.store import Store
+from sapo.teach.task import by_label, check_tags, count_seen, label_names
+
+Publish = Callable[[str, int | None, str | None], None]  # what happened, to which sentence, by whom
+CHUNK = 16  # sentences that are tagged at a time while nobody waits
+POLL = 0.5  # seconds between two looks at what other processes and threads have done
+SLIPS = 100  # that are shown
+
+
+class Classroom:
+    """Answers requests about a project. Only one thread may use it, except for `publish`."""
+
+    def __init__(self, store: Store, pupil: Pupil, background: Background, publish: Publish) -> None:
+        self.store, self.pupil, self.background, self.publish = store, pupil, background, publish
+        self.locks = Locks()
+        self.cache = Cache(self._predict)
+        self.orders = Orders()
+        self.problem: str | None = None
+        self._seen: list[Seen] | None = None
+
+    @property
+    def state(self) -> State:
+        """What people have done."""
+        return self.store.state
+
+    @property
+    def kind(self) -> str:
+        """What the tags mean."""
+        return self.store.kind
+
+    def __len__(self) -> int:
+        return self.state.accepted_count()
+
+    def pairs(self) -> list[Pair]:
+        """Return the words and tags of all accepted sentences."""
+        return [self._pair(event) for one in self.state.accepted() if (event := self.state.current(one))]
+
+    def event(self, event: Event) -> dict[str, int | str | None]:
+        """Return what pages hear of an event."""
+        return {"seq": event.seq, "kind": _NAMES[event.kind], "id": event.sentence, "author": event.author}
+
+    def changes(self, events: Iterable[Event]) -> list[Pair]:
+        """Return what there is to learn from events: the sentences that they are about, as they are now."""
+        about = dict.fromkeys(event.sentence for event in events if event.sentence is not None)
+        return [self._pair(event) for one in about if (event := self.state.current(one))]
+
+    def project(self, form: messages.Asked) -> messages.ProjectAnswer:
+        """Describe the project."""
+        return messages.ProjectAnswer(
+            name=self.store.path.stem,
+            kind=self.kind,
+            labels=self.state.labels,
+            people=self.state.people,
+            counts=self._counts(),
+            orders=messages.ORDERS,
+            formats=messages.FORMATS,
+            model=self._model(),
+            curve=[_point(point) for point in curve(self.kind, self._all_seen())],
+            seq=self.state.seq,
+        )
+
+    def sentences(self, form: messages.SentencesForm) -> messages.SentencesAnswer:
+        """Return the next sentences, or those that are asked for."""
+        if form.ids is not None:
+            asked = [one for one in map(int, form.ids.split(",")) if one in self.store.sentences]
+            return messages.SentencesAnswer(sentences=self._views(asked), total=len(asked))
+        wanted = self._in_state(form)
+        total = len(wanted)
+        if form.order == "in-order":
+            chosen = [one for one in wanted if one > form.after][: form.count]
+        else:
+            held = self.locks.held()
+            free = [one for one in wanted if held.get(one, form.author) == form.author]
+            self.orders.take(self.store.sentences)
+            self.orders.label(self.state.accepted())
+            chosen = self.orders.next(form.order, free, form.count, self.cache.marks)
+        if form.second:
+            return messages.SentencesAnswer(sentences=[self._blank_view(one) for one in chosen], total=total)
+        return messages.SentencesAnswer(sentences=self._views(chosen), total=total)
+
+    def nbest(self, number: int, form: messages.NBestForm) -> messages.NBestAnswer:
+        """Return the best taggings of a sentence."""
+        sentence = self._sentence(number)
+        tagger = self.pupil.tagger
+        if tagger is None:
+            return messages.NBestAnswer(taggings=[])
+        found = []
+        for one in tagger.nbest(sentence.words, form.n):
+            tags = self.pupil.as_kept(one.tags)
+            share = round(min(one.exact_probability, 1.0), 4)
+            found.append(
+                messages.TaggingView(tags=tags, spans=views.certain_spans(tags, self.kind, share), probability=share)
+            )
+        return messages.NBestAnswer(taggings=found)
+
+    def explain(self, number: int, form: messages.ExplainForm) -> messages.ExplainAnswer:
+        """Explain the tag of a token."""
+        sentence = self._sentence(number)
+        tagger = self.pupil.tagger
+        if tagger is None:
+            raise SapoError("there is no model yet; accept a sentence first")
+        return views.explain_answer(explain(tagger, sentence.words, form.token, top=form.top))
+
+    def slips(self, form: messages.Asked) -> messages.SlipsAnswer:
+        """Return accepted sentences that the model would tag in another way."""
+        marks = self.cache.marks
+        found = []
+        for one in self.state.accepted():
+            event, mark = self.state.current(one), marks.get(one)
+            if event is not None and mark is not None and mark.tags != hash(event.tags):
+                found.append((mark.sure, one))
+        chosen = [one for _, one in sorted(found, reverse=True)[:SLIPS]]
+        said = self.cache.fresh(chosen, self.pupil.version)
+        shown = [
+            messages.SlipView(
+                sentence=self._view(one, said[one]), model_tags=said[one].tags, probability=round(said[one].sure, 4)
+            )
+            for one in chosen
+            if (event := self.state.current(one)) and event.tags != said[one].tags
+        ]
+        return messages.SlipsAnswer(slips=sorted(shown, key=lambda slip: -slip.probability))
+
+    def disagreements(self, form: messages.Asked) -> messages.DisagreementsAnswer:
+        """Return what several people accepted with different tags, and how far they agree."""
+        several = {one: said for one in self.state.accepted() if len(said := self.state.by_person(one)) > 1}
+        items = [
+            messages.DisagreementView(id=one, text=self.store.sentences[one].text, sentence=self._view(one), by=said)
+            for one, said in several.items()
+            if len(set(said.values())) > 1
+        ]
+        share = kappa(token_pairs(several.values()))
+        return messages.DisagreementsAnswer(
+            items=items[: messages.MOST], kappa=None if share is None else round(share, 4), both=len(several)
+        )
+
+    def lock(self, form: messages.LockForm) -> messages.LockAnswer:
+        """Lock a sentence for a person, unless another one has it."""
+        self._sentence(form.id)
+        before = self.locks.holder(form.id)
+        holder = self.locks.lock(form.id, check_name(form.author, "author"))
+        if holder != before:
+            self.publish("lock", form.id, holder)
+        return messages.LockAnswer(lock=holder)
+
+    def unlock(self, form: messages.LockForm) -> messages.LockAnswer:
+        """Give a sentence back."""
+        self._sentence(form.id)
+        before, after = self.locks.holder(form.id), self.locks.unlock(form.id, form.author)
+        if after != before:
+            self.publish("unlock", form.id, before)
+        return messages.LockAnswer(lock=after)
+
+    def label(self, form: messages.LabelForm) -> messages.ProjectAnswer:
+        """Add a label."""
+        name = check_name(form.name, "label")
+        if name in self.state.labels:
+            raise SapoError(f"there is a label '{name}' already")
+        author = check_name(form.author, "author")
+        self.store.write(lambda state: [] if name in state.labels else [Draft(LABEL, author, name=name)])
+        self._catch_up()
+        return self.project(messages.Asked())
+
+    def accept(self, forms: Sequence[messages.AcceptForm]) -> list[messages.ChangeAnswer | SapoError]:
+        """Accept sentences of several people, and write them to the disk together."""
+        checked = [self._checked(form) for form in forms]
+        good = [one for one in checked if isinstance(one, Draft)]
+        before = self.pupil.version
+        said = self.cache.fresh([one.sentence for one in good if one.sentence], before)
+        visible = {one for form in forms for one in form.visible}
+        shown = self.cache.fresh(self._open(visible), before)
+        self.store.write(lambda state: self._drafts(state, good, said))
+        self._catch_up()
+        self.cache.fresh(self._open(visible), self.pupil.version)  # of all screens together: that is faster
+        answers: list[messages.ChangeAnswer | SapoError] = []
+        for form, one in zip(forms, checked, strict=True):
+            if isinstance(one, SapoError):
+                answers.append(one)
+                continue
+            if self.locks.unlock(form.id, one.author) is None:
+                self.publish("unlock", form.id, one.author)
+            answers.append(self._change(form.id, form, shown, before))
+        return answers
+
+    def undo(self, form: messages.UndoForm, kind: str = UNDO) -> messages.ChangeAnswer:
+        """Take back what a person accepted last; with the kind redo, bring it back."""
+        author = check_name(form.author, "author")
+        before = self.pupil.version
+        shown = self.cache.fresh(self._open(form.visible), before)
+        taken: list[Event] = []
+
+        def decide(state: State) -> Iterable[Draft]:
+            event = state.to_undo(author) if kind == UNDO else state.to_redo(author)
+            if event is None:
+                return []
+            taken.append(event)
+            return [Draft(kind, author, event.sentence)]
+
+        self.store.write(decide)
+        self._catch_up()
+        return self._change(taken[0].sentence if taken else None, form, shown, before)
+
+    def redo(self, form: messages.UndoForm) -> messages.ChangeAnswer:
+        """Bring back what a person took back last."""
+        return self.undo(form, REDO)
+
+    def idle(self) -> float:
+        """Do a little of what can wait; return how many seconds the rest can wait."""
+        try:
+            self.store.refresh()
+            self._catch_up()
+            if self.background.finish(self.pupil, self):
+                self.publish("model", None, None)
+            more = self.cache.refresh(lambda: self.store.sentences, self.pupil.version, CHUNK)
+        except SapoError as error:
+            self.problem = str(error)
+            return POLL
+        return 0.0 if more else POLL
+
+    def _drafts(self, state: State, accepts: Sequence[Draft], said: dict[int, Prediction]) -> Iterable[Draft]:
+        """Return the events of accepts: new labels first, and how good the model was at open sentences."""
+        labels, seen = set(state.labels), set[int]()
+        drafts = []
+        for draft in accepts:
+            sentence = draft.sentence
+            assert sentence is not None
+            for name in label_names(self.kind, draft.tags):
+                if name not in labels:
+                    labels.add(name)
+                    drafts.append(Draft(LABEL, draft.author, name=name))
+            counted = None
+            if self.pupil.model is not None and state.current(sentence) is None and sentence not in seen:
+                one = said[sentence]
+                counted = count_seen(self.kind, one.tags, draft.tags, one.expected, one.likely)
+                self.pupil.test(self.store.sentences[sentence].words, draft.tags)
+            seen.add(sentence)
+            drafts.append(Draft(ACCEPT, draft.author, sentence, draft.tags, seen=counted))
+        return drafts
+
+    def _checked(self, form: messages.AcceptForm) -> Draft | SapoError:
+        try:
+            tokens = len(self._sentence(form.id).offsets)
+            tags = check_tags(self.kind, form.tags, tokens)
+            return Draft(ACCEPT, check_name(form.author, "author"), form.id, tags)
+        except SapoError as error:
+            return error
+
+    def _catch_up(self) -> None:
+        """Learn what is in the journal and not learned yet, and tell everybody."""
+        state = self.state
+        if state.seq == self.pupil.seq:
+            return
+        new = state.since(self.pupil.seq)
+        taken_back = any(event.kind in (UNDO, REDO) for event in new)
+        if taken_back:
+            self._seen = None
+        elif self._seen is not None:
+            self._seen += [event.seen for event in new if event.seen is not None]
+        try:
+            self.pupil.learn(self.changes(new), state.seq, self, taken_back=taken_back)
+            self.problem = None
+        except SapoError as error:  # what a person did is kept, whatever the model can learn
+            self.problem = str(error)
+        for event in new:
+            self.publish(_NAMES[event.kind], event.sentence, event.author)
+        self.background.start(self.pupil, self)
+
+    def _pair(self, event: Event) -> Pair:
+        assert event.sentence is not None
+        return self.store.sentences[event.sentence].words, event.tags
+
+    def _predict(self, sentences: Sequence[int]) -> list[Prediction]:
+        model = self.pupil.model
+        words = [self.store.sentences[one].words for one in sentences]
+        if model is None:
+            return [know_nothing(self.kind, len(one)) for one in words]
+        return list(predict(model, self.kind, words))
+
+    def _sentence(self, number: int) -> TaughtSentence:
+        sentence = self.store.sentences.get(number)
+        if sentence is None:
+            raise SapoError(f"there is no sentence {number}")
+        return sentence
+
+    def _in_state(self, form: messages.SentencesForm) -> list[int]:
+        everything = self.store.sentences
+        if form.second:
+            return [
+                one for one in everything if self.state.current(one) and form.author not in self.state.by_person(one)
+            ]
+        if form.state == "all":
+            return list(everything)
+        wanted = form.state == "accepted"
+        return [one for one in everything if (self.state.current(one) is not None) == wanted]
+
+    def _open(self, sentences: Iterable[int]) -> list[int]:
+        known = self.store.sentences
+        return [one for one in sentences if one in known and self.state.current(one) is None]
+
+    def _views(self, sentences: Sequence[int]) -> list[messages.View]:
+        said = self.cache.fresh(self._open(sentences), self.pupil.version)
+        return [self._view(one, said.get(one)) for one in sentences]
+
+    def _view(self, number: int, said: Prediction | None = None) -> messages.View:
+        sentence, lock, version = self.store.sentences[number], self.locks.holder(number), self.pupil.version
+        event = self.state.current(number)
+        if event is not None:
+            return views.accepted_view(sentence, event, self.kind, lock, version)
+        assert said is not None
+        return views.open_view(number, sentence, said, lock, version)
+
+    def _blank_view(self, number: int) -> messages.View:
+        """Show a sentence to a second person, who should not see what the first one said."""
+        sentence = self.store.sentences[number]
+        said = know_nothing(self.kind, len(sentence.offsets))
+        return views.open_view(number, sentence, said, self.locks.holder(number), self.pupil.version)
+
+    def _change(
+        self, number: int | None, form: messages.UndoForm, shown: dict[int, Prediction], before: int
+    ) -> messages.ChangeAnswer:
+        """Return what is new on a screen: all of it if the page has not seen what came before."""
+        visible = self._open(form.visible)
+        said = self.cache.fresh(visible, self.pupil.version)
+        everything = form.version is not None and form.version != before
+        changed = [one for one in visible if everything or one not in shown or said[one].differs(shown[one])]
+        seen = self._all_seen()
+        points = curve(self.kind, seen[-WINDOW:], points=1)
+        return messages.ChangeAnswer(
+            sentence=None if number is None else self._views([number])[0],
+            changed=[self._view(one, said[one]) for one in changed if one != number],
+            curve_point=messages.PointView(accepted=len(seen), score=points[-1].score, sure=points[-1].sure)
+            if points
+            else None,
+            counts=self._counts(),
+            model=self._model(),
+            labels=self.state.labels,
+            seq=self.state.seq,
+        )
+
+    def _all_seen(self) -> list[Seen]:
+        if self._seen is None:
+            self._seen = [event.seen for event in self.state.holding() if event.seen is not None]
+        return self._seen
+
+    def _counts(self) -> messages.Counts:
+        return messages.Counts(
+            sentences=len(self.store.sentences),
+            accepted=len(self),
+            by_label=by_label(self.kind, self.state.labels, self.state.counts),
+        )
+
+    def _model(self) -> messages.ModelView:
+        return messages.ModelView(
+            version=self.pupil.version,
+            learned=self.pupil.learned,
+            training=self.background.training,
+            temperature=round(self.pupil.temperature, 3),
+            problem=self.problem or self.background.problem,
+        )
+
+
+_NAMES = {ACCEPT: "accepted", IMPORT: "accepted", UNDO: "undone", REDO: "accepted", LABEL: "label"}
+
+
+def _point(point: Point) -> messages.PointView:
+    return messages.PointView(accepted=point.accepted, score=point.score, sure=point.sure)

@@ -1,0 +1,255 @@
+"""The forms of requests and answers of the page. msgspec reads them from JSON and checks them."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from sapo.errors import SapoError
+from sapo.serve.messages import ErrorAnswer, F, Form, read_form, write_json
+
+__all__ = ["ErrorAnswer", "Form", "read_form", "read_query", "write_json"]
+
+MOST = 200  # sentences of one answer, or on one screen
+Id = Annotated[int, msgspec.Meta(ge=1, le=1 << 53)]
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+Tag = Annotated[str, msgspec.Meta(min_length=1, max_length=110)]
+Ids = Annotated[list[Id], msgspec.Meta(max_length=MOST)]
+Order = Literal["least-sure", "different", "random", "in-order"]
+Format = Literal["columns", "conllu", "jsonl", "doccano", "prodigy", "label-studio"]
+FORMATS: list[str] = list(Format.__args__)  # type: ignore[attr-defined]
+ORDERS: list[str] = list(Order.__args__)  # type: ignore[attr-defined]
+
+
+class Asked(Form):
+    """A GET request without parameters."""
+
+
+class SentencesForm(Form):
+    """Ask for the next sentences. Only in-order goes through all of them, with `after` the last one of a page."""
+
+    order: Order = "in-order"
+    state: Literal["open", "accepted", "all"] = "open"
+    count: Annotated[int, msgspec.Meta(ge=1, le=MOST)] = 50
+    after: Annotated[int, msgspec.Meta(ge=0, le=1 << 53)] = 0
+    author: Name | None = None  # sentences that others have locked are left out
+    second: Annotated[int, msgspec.Meta(ge=0, le=1)] = 0  # 1: sentences that only others have accepted, without tags
+    ids: Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,15}(,[0-9]{1,15}){0,199}$")] | None = None  # only these
+
+
+class NBestForm(Form):
+    """Ask for the n best taggings of a sentence."""
+
+    n: Annotated[int, msgspec.Meta(ge=1, le=50)] = 5
+
+
+class ExplainForm(Form):
+    """Ask why a token (the first is 0) has its tag."""
+
+    token: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
+    top: Annotated[int, msgspec.Meta(ge=1, le=100)] = 10
+
+
+class ExportForm(Form):
+    """Ask for all accepted sentences as a file."""
+
+    format: Format = "jsonl"
+
+
+class EventsForm(Form):
+    """Ask for what happens after an event."""
+
+    after: Annotated[int, msgspec.Meta(ge=0, le=1 << 53)] | None = None
+
+
+class UndoForm(Form):
+    """Take back, or bring back, what this person accepted last."""
+
+    author: Name
+    visible: Ids = msgspec.field(default_factory=list)
+    version: int | None = None  # of the model, on the screen
+
+
+class AcceptForm(UndoForm, kw_only=True):  # type: ignore[call-arg]
+    """Accept a sentence with these tags, and ask for what changed on the screen."""
+
+    id: Id
+    tags: Annotated[list[Tag], msgspec.Meta(max_length=1_000_000)]
+
+
+class LabelForm(Form):
+    """Add a label."""
+
+    name: Name
+    author: Name = "page"
+
+
+class LockForm(Form):
+    """Take, renew or give back a sentence."""
+
+    id: Id
+    author: Name
+
+
+class Whole(msgspec.Struct, kw_only=True):  # type: ignore[call-arg]
+    """An answer, or a part of one, with all of its fields."""
+
+
+class SpanView(Whole):
+    """The tokens from, ..., to - 1 of a sentence, and their label."""
+
+    start: int = msgspec.field(name="from")
+    end: int = msgspec.field(name="to")
+    label: str
+    probability: float
+
+
+class View(Whole):
+    """A sentence as the page shows it; tokens are (start, end) in code points of the text."""
+
+    id: int
+    text: str
+    tokens: tuple[tuple[int, int], ...]
+    tags: tuple[str, ...]
+    spans: list[SpanView]
+    probabilities: list[float]  # of the tags
+    sure: float
+    state: str
+    by: str | None
+    lock: str | None
+    version: int
+
+
+class Counts(Whole):
+    """How much is done."""
+
+    sentences: int
+    accepted: int
+    by_label: dict[str, int]
+
+
+class ModelView(Whole):
+    """The model: `learned` counts sentences since the server began; `training` says that it is trained anew."""
+
+    version: int
+    learned: int
+    training: bool
+    temperature: float
+    problem: str | None
+
+
+class PointView(Whole):
+    """A point of the curve."""
+
+    accepted: int
+    score: float
+    sure: float
+
+
+class ProjectAnswer(Whole):
+    """The project. `seq` is its last event."""
+
+    name: str
+    kind: str
+    labels: list[str]
+    people: list[str]
+    counts: Counts
+    orders: list[str]
+    formats: list[str]  # to export
+    model: ModelView
+    curve: list[PointView]
+    seq: int
+
+
+class SentencesAnswer(Whole):
+    """Sentences, and how many there are in all of this state."""
+
+    sentences: list[View]
+    total: int
+
+
+class ChangeAnswer(Whole):
+    """What accept, undo and redo have changed; the sentence is null if there was nothing to take back."""
+
+    sentence: View | None
+    changed: list[View]
+    curve_point: PointView | None
+    counts: Counts
+    model: ModelView
+    labels: list[str]
+    seq: int
+
+
+class TaggingView(Whole):
+    """One of the n best taggings; its probability is over all taggings."""
+
+    tags: tuple[str, ...]
+    spans: list[SpanView]
+    probability: float
+
+
+class NBestAnswer(Whole):
+    """The best taggings of a sentence, best first."""
+
+    taggings: list[TaggingView]
+
+
+class WeightView(Whole):
+    """What a feature adds to the difference between two labels."""
+
+    feature: str
+    weight: float
+
+
+class ExplainAnswer(Whole):
+    """What speaks for the label of a token, and what for the next best one."""
+
+    token: int
+    label: str
+    other: str
+    speaks_for: list[WeightView] = msgspec.field(name="for")
+    against: list[WeightView]
+
+
+class LockAnswer(Whole):
+    """Who holds a sentence now."""
+
+    lock: str | None
+
+
+class SlipView(Whole):
+    """An accepted sentence that the model would tag in another way."""
+
+    sentence: View
+    model_tags: tuple[str, ...]
+    probability: float
+
+
+class SlipsAnswer(Whole):
+    """Likely slips, those that the model is surest of first."""
+
+    slips: list[SlipView]
+
+
+class DisagreementView(Whole):
+    """A sentence that people tagged differently."""
+
+    id: int
+    text: str
+    sentence: View
+    by: dict[str, tuple[str, ...]]
+
+
+class DisagreementsAnswer(Whole):
+    """Where people disagree, and Cohen's kappa over all tokens of the `both` sentences that several accepted."""
+
+    items: list[DisagreementView]
+    kappa: float | None
+    both: int
+
+
+def read_query(query: dict[str, Any], form: type[F]) -> F:
+    """Read the parameters of a GET request. Raise SapoError if there is another one, or a value is wrong."""
+    try:
+        return msgspec.convert(query, form, strict=False)
+    except msgspec.ValidationError as error:
+        raise SapoError(f"the request does not have the expected form: {error}") from None

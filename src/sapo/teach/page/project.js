@@ -1,0 +1,91 @@
+// What the page knows of the project, and where it shows it: header, counts, curve.
+
+import { ask } from "./api.js";
+import { drawCurve } from "./curve.js";
+import { byId, make } from "./dom.js";
+import { Hues } from "./hues.js";
+import { announce, dismiss, notify } from "./notices.js";
+
+export class Project {
+  hues = new Hues();
+  #learning = false;
+  #news = "";
+
+  constructor(data, author) {
+    Object.assign(this, { data, author });
+    this.redraw = () => {}; // set by the palette: labels or counts have changed
+    this.take(data);
+    this.#drawFormats();
+  }
+
+  get kind() {
+    return this.data.kind;
+  }
+
+  get labels() {
+    return this.data.labels;
+  }
+
+  /** Take what an answer says of the project, all or a part. */
+  take(answer) {
+    const { curve_point: point, ...rest } = answer;
+    const known = ["name", "labels", "people", "counts", "model", "curve", "orders"];
+    for (const key of known) if (rest[key] != null) this.data[key] = rest[key];
+    if (point && this.data.curve.at(-1)?.accepted !== point.accepted) this.data.curve = [...this.data.curve, point];
+    this.hues.set(this.data.labels);
+    this.draw();
+  }
+
+  /** Ask for everything again. */
+  async reload() {
+    this.take(await ask("/api/project"));
+  }
+
+  /** Say that an accepted sentence is being learned from, or no longer. */
+  learning(now) {
+    this.#learning = now;
+    this.#drawModel();
+  }
+
+  /** Say that a model trained from the beginning has been swapped in. */
+  trained() {
+    this.#news = "trained anew";
+    announce("The model has been trained anew.");
+    this.#drawModel();
+    setTimeout(() => {
+      this.#news = "";
+      this.#drawModel();
+    }, 6_000);
+  }
+
+  draw() {
+    const { name, counts, curve } = this.data;
+    document.title = `${name} – sapo teach`;
+    byId("name").textContent = name;
+    byId("done").textContent = `${counts.accepted} of ${counts.sentences} sentences accepted`;
+    byId("progress").max = Math.max(1, counts.sentences);
+    byId("progress").value = counts.accepted;
+    byId("tab-second").hidden = this.data.people.every((person) => person === this.author.name);
+    byId("count-open").textContent = counts.sentences - counts.accepted;
+    byId("count-accepted").textContent = counts.accepted;
+    drawCurve(byId("curve"), byId("curve-words"), curve);
+    this.#drawModel();
+    this.redraw();
+  }
+
+  #drawModel() {
+    const { model } = this.data;
+    if (model.problem) notify(`The model could not learn: ${model.problem}`, { error: true, stay: true, key: "model" });
+    else dismiss("model");
+    const words = this.#learning ? "learning…" : model.training ? "training anew…" : this.#news || "up to date";
+    const state = byId("model");
+    state.textContent = words;
+    state.dataset.busy = this.#learning || model.training;
+    state.title = `version ${model.version}, learned from ${model.learned} accepted sentences`;
+  }
+
+  #drawFormats() {
+    byId("formats").replaceChildren(...this.data.formats.map((format) =>
+      make("li", {}, make("a", { href: `/api/export?format=${encodeURIComponent(format)}`, download: "", text: format }))));
+  }
+}

@@ -1,0 +1,231 @@
+// What a person does: mark, accept, undo. The page shows it at once; the server follows.
+
+import { ask } from "./api.js";
+import { announce, dismiss, notify } from "./notices.js";
+import { Outbox } from "./outbox.js";
+import { Sentence } from "./sentence.js";
+import { clear, isEmpty, mark, same } from "./tags.js";
+import { count } from "./text.js";
+
+export class Work {
+  /** `parts`: project, list, feed, history, shelf, author, locks. */
+  constructor(parts) {
+    Object.assign(this, parts);
+    this.outbox = new Outbox(this.shelf, (item) => this.#send(item), {
+      sent: (item, answer) => this.#sent(item, answer),
+      refused: (item, error) => this.#refused(item, error),
+      stuck: (waiting, error) => this.#stuck(waiting, error),
+    });
+  }
+
+  /** Make a sentence of a view, with what this browser still holds of it. */
+  adopt({ view, options = [] }) {
+    const sentence = new Sentence(view, this.project.kind);
+    sentence.options = options;
+    const waiting = this.outbox.waiting(view.id);
+    const kept = waiting?.tags ?? this.shelf.read("drafts", {})[view.id];
+    if (kept?.length === view.tags.length && !same(kept, view.tags)) sentence.draft = kept;
+    sentence.waiting = waiting !== null;
+    return sentence;
+  }
+
+  /** Give the selected tokens a label. */
+  label(label) {
+    const [from, to] = this.list.range();
+    this.#edit(mark(this.tags, from, to, label, this.project.kind), `${this.words(from, to)}: ${label}`);
+  }
+
+  /** Take the label off the selected tokens. */
+  clear() {
+    const [from, to] = this.list.range();
+    this.#edit(clear(this.tags, from, to, this.project.kind), `${this.words(from, to)}: no label`);
+  }
+
+  /** Take a whole tagging. */
+  take(tags) {
+    this.#edit([...tags], "Tagging taken. Press Enter to accept it.");
+  }
+
+  /** Accept the current sentence as it is shown, and go on to the next. */
+  accept() {
+    const row = this.list.current;
+    if (!row || row.sentence.waiting) return;
+    const { sentence } = row;
+    const bare = this.project.kind === "tags" ? sentence.tags.findIndex((tag) => isEmpty(tag, "tags")) : -1;
+    if (bare >= 0) {
+      this.list.select(bare, bare);
+      notify(`“${sentence.words(bare, bare + 1)}” has no label yet.`, { error: true, key: "bare" });
+      return;
+    }
+    const { tags } = sentence;
+    this.history.add({ kind: "accept", id: row.id, tags });
+    this.#post(row, tags);
+    announce("Accepted.");
+    const next = this.list.next();
+    if (next) this.list.go(next);
+    else announce("Accepted. There is no other open sentence here.");
+  }
+
+  /** Undo the last step: an edit on this page, an accept that waits, or what the server knows as the last. */
+  async undo() {
+    const step = this.history.back();
+    if (step?.kind === "edit") return this.#restore(step.id, step.before, "Undone.");
+    await this.outbox.idle(); // else the undo could overtake the accept
+    if (step && this.outbox.withdraw(step.id)) {
+      step.unsent = true;
+      return this.#reopen(this.list.get(step.id), step.tags, "Undone.");
+    }
+    return this.#turn("/api/undo", step, true);
+  }
+
+  /** Do again what was undone last. */
+  async redo() {
+    const step = this.history.forth();
+    if (step?.kind === "edit") return this.#restore(step.id, step.after, "Done again.");
+    const row = step?.unsent ? this.list.get(step.id) : null;
+    if (row) return this.#post(row, step.tags);
+    return this.#turn("/api/redo", step, false);
+  }
+
+  /** Show fresh views: changed tags flash, drafts stay. Return how many tags changed. */
+  show(views) {
+    let changed = 0;
+    for (const view of views) {
+      const row = this.list.get(view.id);
+      if (!row) continue;
+      const places = row.sentence.take(view);
+      changed += places.length;
+      row.refresh(places);
+      if (row === this.list.current) this.list.select(this.list.anchor, this.list.head, this.list.exact);
+    }
+    return changed;
+  }
+
+  get tags() {
+    return this.list.current.sentence.tags;
+  }
+
+  words(from, to) {
+    return this.list.current.sentence.words(from, to);
+  }
+
+  #edit(tags, words) {
+    const row = this.list.current;
+    if (row.sentence.waiting || same(tags, row.sentence.tags)) return;
+    this.history.add({ kind: "edit", id: row.id, before: row.sentence.tags, after: tags });
+    this.#change(row, tags);
+    announce(words);
+  }
+
+  #change(row, tags) {
+    row.sentence.edit(tags);
+    this.#keepDraft(row);
+    if (row.sentence.draft) this.locks.hold(row.id);
+    row.draw();
+    if (row === this.list.current) this.list.select(this.list.anchor, this.list.head, this.list.exact);
+  }
+
+  #restore(id, tags, words) {
+    const row = this.list.get(id);
+    if (!row) return announce("The sentence of that change is not on this list.");
+    this.#change(row, tags);
+    this.list.go(row, { token: this.list.current === row ? this.list.head : 0 });
+    return announce(words);
+  }
+
+  /** Put an accept on its way. */
+  #post(row, tags) {
+    row.sentence.waiting = true;
+    row.sentence.draft = same(tags, row.sentence.view.tags) ? null : tags;
+    row.sentence.problem = "";
+    row.refresh();
+    this.locks.release(row.id);
+    this.project.learning(true);
+    this.outbox.put({ id: row.id, tags, author: this.author.name });
+  }
+
+  #send(item) {
+    return ask("/api/accept", { ...item, ...this.#screen(item.id) });
+  }
+
+  /** What the server needs to know of the screen, to say what has changed on it. */
+  #screen(except) {
+    return { visible: this.list.visible().filter((id) => id !== except), version: this.project.data.model.version };
+  }
+
+  #sent(item, answer) {
+    const row = this.list.get(item.id);
+    if (row) {
+      row.sentence.settle(item.tags);
+      this.#keepDraft(row);
+    }
+    this.#take(answer, "Accepted.");
+    this.feed.learned();
+  }
+
+  #refused(item, error) {
+    this.history.drop(item.id);
+    const row = this.list.get(item.id);
+    if (row) {
+      this.#reopen(row, item.tags, "");
+      row.sentence.problem = `Not accepted: ${error.message}`;
+      row.refresh();
+    }
+    this.project.learning(false);
+    notify(`A sentence was not accepted. ${error.message}`, { error: true });
+  }
+
+  #stuck(waiting, error) {
+    if (!waiting) {
+      dismiss("stuck");
+      this.feed.retry();
+      this.project.learning(false);
+      return;
+    }
+    const words = `${error?.message ?? ""} ${count(waiting, "accepted sentence")} not saved yet, kept in this browser.`;
+    const action = { text: "Try now", run: () => this.outbox.flush() };
+    notify(words.trim(), { error: true, stay: true, key: "stuck", action });
+  }
+
+  /** Ask the server to undo or redo; a step that the page knows restores its own tags. */
+  async #turn(path, step, undoing) {
+    let answer;
+    try {
+      answer = await ask(path, { author: this.author.name, ...this.#screen() });
+    } catch (error) {
+      if (step) this.history.keep(undoing);
+      return notify(`${undoing ? "Undo" : "Redo"} did not work. ${error.message}`, { error: true });
+    }
+    if (!answer.sentence) return announce(undoing ? "There is nothing to undo." : "There is nothing to redo.");
+    const row = this.list.get(answer.sentence.id) ?? this.list.insert(this.adopt({ view: answer.sentence }));
+    row.sentence.draft = null;
+    this.#take(answer, undoing ? "Undone." : "Done again.");
+    // The person's own tags come back as a draft; the server has only what it held before.
+    if (undoing && step?.id === row.id) return this.#reopen(row, step.tags, "Undone.");
+    this.#keepDraft(row);
+    return this.list.go(row);
+  }
+
+  #reopen(row, tags, words) {
+    if (!row) return;
+    row.sentence.waiting = false;
+    row.sentence.edit(tags);
+    this.#keepDraft(row);
+    row.refresh();
+    this.list.go(row);
+    if (words) announce(words);
+  }
+
+  #take(answer, words) {
+    const changed = this.show([answer.sentence, ...answer.changed]);
+    this.project.take(answer);
+    if (changed) announce(`${words} ${count(changed, "tag")} changed.`);
+  }
+
+  #keepDraft({ id, sentence }) {
+    const drafts = this.shelf.read("drafts", {});
+    if (sentence.draft) drafts[id] = sentence.draft;
+    else delete drafts[id];
+    this.shelf.write("drafts", drafts);
+  }
+}

@@ -1,0 +1,133 @@
+"""`Pupil`: the model of a project, which learns from each sentence as soon as it is accepted."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Protocol
+
+from sapo.model import Model
+from sapo.model.file import model_bytes, model_from_bytes
+from sapo.tagger.tagger import Tagger
+from sapo.tagger.text import check_words_only
+from sapo.tags import as_prefixed
+from sapo.teach.anew import Pair, train_anew
+from sapo.teach.task import SPANS, as_iob2, for_model, scheme_of
+from sapo.teach.temperature import Tests
+from sapo.training.update import Trainer
+
+SMALL = 10  # so few sentences are learned from scratch each time: it takes no longer, and is better
+
+
+class Accepted(Protocol):
+    """All sentences that are accepted."""
+
+    def __len__(self) -> int: ...
+
+    def pairs(self) -> list[Pair]:
+        """Return their words and tags."""
+
+
+class Pupil:
+    """Learns and tags. Only one thread may use it.
+
+    `seq` is the last event of the journal that it has learned, `version` changes with everything that it learns.
+    """
+
+    def __init__(self, kind: str, *, based: bool = False) -> None:
+        self.kind = kind
+        self.based = based  # on a model that knows more than the sentences of this project
+        self.seq = 0
+        self.version = 0
+        self.learned = 0  # sentences
+        self.temperature = 1.0
+        self.tests = Tests()
+        self._trainer: Trainer | None = None
+
+    @property
+    def model(self) -> Model | None:
+        """The model as it is now, or None before the first sentence. It does not outlive the next `learn`."""
+        if self._trainer is None:
+            return None
+        model = self._trainer.tagger.model
+        return dataclasses.replace(model, temperature=self.temperature)
+
+    @property
+    def tagger(self) -> Tagger | None:
+        """The model in use."""
+        model = self.model
+        return None if model is None else Tagger(model)
+
+    def take(self, tagger: Tagger, seq: int) -> None:
+        """Go on with another model, which has learned all events up to `seq`."""
+        check_pupil(tagger.model, self.kind)
+        self._trainer, self.seq = Trainer(tagger), seq
+        self.version += 1
+        if tagger.model.temperature != 1.0:
+            self.temperature = tagger.model.temperature
+
+    def replace_by(self, other: "Pupil") -> None:
+        """Go on with the model of another pupil; the temperature stays, and so do the tests that it comes from."""
+        self._trainer, self.seq = other._trainer, other.seq
+        self.version += 1
+
+    def learn(self, pairs: Sequence[Pair], seq: int, accepted: Accepted, *, taken_back: bool = False) -> None:
+        """Learn sentences, up to an event of the journal; `accepted` are all of them.
+
+        What was taken back is forgotten while there are few sentences, and otherwise when the model is next trained
+        from scratch. Raises SapoError if the model cannot learn the sentences, because it forbids such tags: it is then
+        as before.
+        """
+        self.seq = seq
+        small = not self.based and len(accepted) <= SMALL
+        if not pairs and not (small and taken_back):
+            return
+        self.learned += len(pairs)
+        self.version += 1
+        if small or self._trainer is None:
+            everything = accepted.pairs()
+            self._trainer = Trainer(train_anew(self.kind, everything)) if everything else None
+        else:
+            self._trainer.update([(words, self._as_shown(tags)) for words, tags in pairs], new_labels=True)
+
+    def as_kept(self, tags: Sequence[str]) -> tuple[str, ...]:
+        """Return tags of the model as the project keeps them."""
+        if self.kind != SPANS:
+            return tuple(tags)
+        labels = [] if self._trainer is None else list(self._trainer.tagger.labels)
+        names = dict(zip(labels, as_prefixed(labels), strict=True))
+        return as_iob2(self.kind, [names.get(tag, tag) for tag in tags])
+
+    def set_temperature(self, temperature: float) -> None:
+        """Take another temperature: the tags stay, and the probabilities change."""
+        self.temperature = temperature
+        self.version += 1
+
+    def test(self, words: Sequence[str], tags: Sequence[str]) -> None:
+        """Keep a sentence that is about to be learned, to fit the temperature to."""
+        model = self.model
+        if model is not None:
+            self.tests.add(model, words, self._as_shown(tags))
+
+    def snapshot(self) -> bytes | None:
+        """Return the model as bytes, or None if there is none."""
+        if self._trainer is None:
+            return None
+        model = self._trainer.snapshot().model
+        return model_bytes(dataclasses.replace(model, temperature=self.temperature))
+
+    def _as_shown(self, tags: Sequence[str]) -> Sequence[str]:
+        if self.kind != SPANS or self._trainer is None:
+            return tags
+        return for_model(tags, scheme_of(self._trainer.tagger.labels))
+
+
+def check_pupil(model: Model, kind: str) -> None:
+    """Raise SapoError unless a model can go on learning from words and tags of this kind."""
+    model.linear_encoder("it cannot learn a sentence at a time; begin with a model of another learner")
+    check_words_only(model)
+    if kind == SPANS:
+        scheme_of(model.outer_labels)
+
+
+def load_pupil(data: bytes, name: str) -> Tagger:
+    """Return the tagger of a snapshot."""
+    return Tagger(model_from_bytes(data, name=name))

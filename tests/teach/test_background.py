@@ -1,0 +1,116 @@
+"""Training from scratch beside the answers, and the temperature."""
+
+import io
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sapo.errors import SapoError
+from taught_text import GOLD
+
+Open = Callable[..., Any]
+
+
+def in_this_process(self: Any, kind: str, pairs: Any, base: bytes | None) -> bytes:
+    """Train as the process does."""
+    from sapo.model.file import model_bytes, model_from_bytes
+    from sapo.tagger import Tagger
+    from sapo.teach.anew import train_anew
+
+    return model_bytes(train_anew(kind, pairs, base and Tagger(model_from_bytes(base))).model)
+
+
+def wait_for_training(client: Any) -> Any:
+    while (project := client.get("/api/project").json)["model"]["training"]:
+        time.sleep(0.02)
+    return project
+
+
+def test_what_is_accepted_meanwhile_is_not_lost(
+    project: Path, open_project: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sapo.teach import anew
+    from sapo.teach.background import Habits
+
+    monkeypatch.setattr(anew.Process, "train", in_this_process)
+    client = open_project(project, habits=Habits(first=3, least=3))
+    for sentence in range(1, 7):
+        client.accept(sentence)
+    version = client.classroom.pupil.version
+    now = wait_for_training(client)
+    assert now["model"]["version"] > version
+    assert now["model"]["problem"] is None
+    assert client.classroom.pupil.seq == client.classroom.state.seq
+    assert client.get("/api/sentences?ids=7").json["sentences"][0]["tags"] == GOLD[7]
+    assert client.classroom.store.snapshot() is not None
+
+
+def test_what_the_process_reads_is_what_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sapo.model.file import model_bytes
+    from sapo.teach import anew
+
+    pairs = [(["in", "Oslo"], ["O", "B-LOC"]), (["at", "home"], ["O", "O"])]
+    base = anew.train_anew("spans", pairs)
+    copies = "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read())"
+    monkeypatch.setattr(anew, "COMMAND", [sys.executable, "-S", "-c", copies])
+    sent = anew.Process().train("spans", pairs, model_bytes(base.model))
+    assert sent is not None
+    monkeypatch.setattr(anew.os, "nice", lambda by: 0)
+    monkeypatch.setattr(anew.sys, "stdin", io.TextIOWrapper(io.BytesIO(sent)))
+    monkeypatch.setattr(anew.sys, "stdout", io.TextIOWrapper(written := io.BytesIO()))
+    anew.main()
+    assert written.getvalue() == model_bytes(anew.train_anew("spans", pairs, base).model)
+
+
+def test_a_process_that_fails_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sapo.teach import anew
+
+    monkeypatch.setattr(anew, "COMMAND", [sys.executable, "-S", "-c", "import sys; sys.exit('a\\nthe reason')"])
+    with pytest.raises(SapoError, match=r"^training from scratch failed: the reason$"):
+        anew.Process().train("spans", [], None)
+
+
+def test_a_process_that_is_stopped_gives_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sapo.teach import anew
+
+    monkeypatch.setattr(anew, "COMMAND", [sys.executable, "-S", "-c", "import time; time.sleep(60)"])
+    process = anew.Process()
+    threading.Timer(0.1, process.end).start()
+    assert process.train("spans", [], None) is None
+
+
+def test_training_that_fails_is_told_in_one_line(
+    project: Path, open_project: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sapo.teach import anew
+    from sapo.teach.background import Habits
+
+    def fails(self: Any, kind: str, pairs: Any, base: bytes | None) -> bytes:
+        raise SapoError("training from scratch failed: no memory")
+
+    monkeypatch.setattr(anew.Process, "train", fails)
+    client = open_project(project, habits=Habits(first=2, least=2))
+    client.accept(1)
+    client.accept(2)
+    assert wait_for_training(client)["model"]["problem"] == "training from scratch failed: no memory"
+    assert client.accept(3)["counts"]["accepted"] == 3
+
+
+def test_the_temperature_makes_what_people_said_most_likely() -> None:
+    import numpy as np
+
+    from sapo.search.lattice import Lattice
+    from sapo.teach.temperature import Test, fit
+
+    edge = np.zeros((2, 2), np.float32)
+    sure = Lattice(np.array([[4.0, 0.0]], np.float32), edge)  # 98 % for the first label
+    right, wrong = Test(sure, np.array([0], np.int32)), Test(sure, np.array([1], np.int32))
+    temperature = fit([right] * 3 + [wrong])
+    assert temperature is not None
+    assert abs(1 / (1 + np.exp(-4.0 / temperature)) - 0.75) < 0.01  # which was right three times of four
+    assert fit([right] * 4) is None  # without a mistake no temperature is best

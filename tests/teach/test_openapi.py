@@ -1,0 +1,110 @@
+"""The description in OpenAPI is true: requests made from it get the answers that it describes."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from taught_text import GOLD
+
+schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
+openapi = pytest.importorskip("sapo.teach.openapi", reason="msgspec is not installed", exc_type=ImportError)
+
+SCHEMA = schemathesis.openapi.from_dict(openapi.document())
+STREAM = "/api/events"  # never ends
+OPERATIONS = [one for result in SCHEMA.get_all_operations() if (one := result.ok()).path != STREAM]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a real server with a project, in a thread of this process."""
+    from sapo.serve.limits import Limits
+    from sapo.serve.server import bind, listening_server
+    from sapo.teach.app import App
+    from sapo.teach.guard import Guard
+    from sapo.teach.hub import Hub
+    from sapo.teach.project import Start, make_project
+    from sapo.teach.server import opened
+    from taught_text import TEXT
+
+    room = tmp_path_factory.mktemp("served")
+    (room / "notes.txt").write_text(TEXT)
+    make_project(room / "notes.teach", Start([room / "notes.txt"], ["PER"]))
+    hub = Hub()
+    with bind("127.0.0.1", 0) as bound, opened(room / "notes.teach", hub, lambda line: None) as classroom:
+        port = bound.getsockname()[1]
+        app = App(classroom, hub, Guard(port), Limits(), print)
+        server = listening_server(app, Limits(), bound)
+        thread = threading.Thread(target=server.run, args=([bound],), daemon=True)
+        thread.start()
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{port}"
+        server.should_exit = True
+        thread.join(30)
+        app.worker.end()
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.label)
+def test_requests_from_the_description_get_what_it_describes(operation: Any, address: str) -> None:
+    modes = schemathesis.GenerationMode
+    made = st.one_of(*(operation.as_strategy(generation_mode=mode) for mode in modes if _can(operation, mode)))
+
+    @given(case=made)
+    @settings(
+        max_examples=8, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+    )
+    def check(case: Any) -> None:
+        checks = schemathesis.checks
+        case.validate_response(
+            case.call(base_url=address),
+            checks=[
+                checks.not_a_server_error,
+                checks.CHECKS.get_one("status_code_conformance"),
+                checks.CHECKS.get_one("content_type_conformance"),
+                checks.CHECKS.get_one("response_schema_conformance"),
+            ],
+        )
+
+    check()
+
+
+def test_what_people_do_has_the_form_that_is_described(project: Path, open_project: Callable[..., Any]) -> None:
+    client = open_project(project)
+    client.accept(1, visible=[2])
+    client.accept(3)
+    client.accept(1, "ben", tags=["O"] * 6)
+    asked = {
+        "/api/project": "/api/project",
+        "/api/sentences": "/api/sentences?state=all",
+        "/api/sentences/{id}/nbest": "/api/sentences/2/nbest",
+        "/api/sentences/{id}/explain": "/api/sentences/2/explain?token=0",
+        "/api/slips": "/api/slips",
+        "/api/disagreements": "/api/disagreements",
+    }
+    for path, request in asked.items():
+        _check_form(path, "GET", client.get(request))
+    message = {"id": 2, "tags": GOLD[2], "author": "ben", "visible": [1, 3]}
+    _check_form("/api/accept", "POST", client.post("/api/accept", message))
+    for path in ("/api/undo", "/api/redo"):
+        _check_form(path, "POST", client.post(path, {"author": "ben"}))
+
+
+def _check_form(path: str, method: str, reply: Any) -> None:
+    import jsonschema
+
+    document = openapi.document()
+    form = document["paths"][path][method.lower()]["responses"]["200"]["content"]["application/json"]["schema"]
+    assert reply.status == 200
+    jsonschema.validate(reply.json, {**form, "components": document["components"]})
+
+
+def _can(operation: Any, mode: Any) -> bool:
+    """Return whether requests of this kind can be made: one without input cannot be wrong."""
+    return mode == schemathesis.GenerationMode.POSITIVE or operation.method == "post"

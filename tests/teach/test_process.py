@@ -1,0 +1,71 @@
+"""The command as a process: it opens, tells pages what happens, ends gracefully, and survives kill -9."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sapo
+from sapo.teach.store import Store
+from taught_text import GOLD
+
+ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{Path(sapo.__file__).parent.parent}{os.pathsep}{ROOT}"}
+
+
+@pytest.fixture
+def server(project: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start `sapo teach` and return the process and its address."""
+    command = [sys.executable, "-m", "sapo", "teach", str(project), "--no-browser", "--port", "0"]
+    with subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        found = None
+        for line in process.stderr:
+            found = re.search(r"open (http://127\.0\.0\.1:\d+)/ ", line)
+            if found:
+                break
+        assert found is not None
+        yield process, found[1]
+        process.kill()
+
+
+def post(address: str, path: str, message: Any) -> Any:
+    data, kind = json.dumps(message).encode(), {"Content-Type": "application/json"}
+    with urllib.request.urlopen(urllib.request.Request(address + path, data, kind), timeout=60) as reply:
+        return json.load(reply)
+
+
+def test_pages_hear_what_happens_and_the_end_is_graceful(
+    server: tuple[subprocess.Popen[str], str], project: Path
+) -> None:
+    process, address = server
+    with urllib.request.urlopen(f"{address}/", timeout=60) as page:
+        assert b"<script" in page.read()
+    with urllib.request.urlopen(f"{address}/api/events", timeout=60) as events:
+        assert events.readline() == b": here\n"
+        post(address, "/api/accept", {"id": 1, "tags": GOLD[1], "author": "anna"})
+        lines = [events.readline().decode() for _ in range(3)]
+        heard = json.loads(next(line for line in lines if line.startswith("data:")).removeprefix("data:"))
+        assert (heard["kind"], heard["id"], heard["author"]) == ("accepted", 1, "anna")
+        process.send_signal(signal.SIGINT)
+        events.read()  # the server says goodbye
+    assert process.wait(60) == 130
+    store = Store(project)
+    assert store.state.accepted() == [1]
+    assert store.snapshot() is not None
+    store.close()
+
+
+def test_nothing_acknowledged_is_lost_by_kill() -> None:
+    command = [sys.executable, "-m", "fuzz.teach", "--kills", "3"]
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert re.match(r"3 kills, \d+ acknowledged changes, none lost", done.stdout)
