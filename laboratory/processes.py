@@ -13,7 +13,7 @@ from sapo.cluster.connection import connected
 class Process(Protocol):
     """Something that does one call after the other, somewhere else."""
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> "Future[Any]":
         """Begin a call."""
 
     def shutdown(self) -> None:
@@ -27,7 +27,7 @@ class RayProcess:
         self.ray = ray
         self.actor = ray.remote(num_cpus=1)(_Caller).remote()
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> "Future[Any]":
         """Begin a call. Its future raises what a process of this machine would raise."""
         promised: Future[Any] = self.actor.call.remote(function, *arguments).future()
         told: Future[Any] = Future()

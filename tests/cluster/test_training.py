@@ -1,19 +1,25 @@
 """Training on a cluster of three nodes: the same bytes whatever happens to workers and nodes, and it says what did."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import sapo
+from sapo.cli.main import app
 from sapo.cluster.training import Cluster
 from sapo.model.file import model_bytes
+from sapo.training.plan import StreamOptions, make_plan
+from sapo.training.run import start
 
 OPTIONS: dict[str, Any] = {"template": "chunking", "rate": 0.2, "strength": 0.3, "epochs": 4, "average": 0.5}
 WORKERS, MIXINGS = 3, 4
@@ -137,9 +143,7 @@ def test_a_run_whose_driver_is_killed_goes_on_where_it_was(
     import ray
 
     code = f"""
-import sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
-import json, os, signal
+import json, os, signal, sys
 import sapo
 from sapo.cluster.training import Cluster
 from sapo.training.plan import make_plan
@@ -157,8 +161,6 @@ cluster = Cluster({ray_cluster.address!r}, workers={WORKERS}, mixings={MIXINGS},
 start(plan).finish(cluster=cluster).tagger.save(sys.argv[3])
 print(count)
 """
-    import json
-
     (tmp_path / "data.json").write_text(json.dumps(sentences))
     environment = {**os.environ, "PYTHONPATH": str(Path(sapo.__file__).parent.parent)}
     files = [str(tmp_path / name) for name in ("data.json", "state", "model")]
@@ -176,3 +178,85 @@ print(count)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) == OPTIONS["epochs"] * MIXINGS - 6  # the seventh mixing was not saved yet
     assert (tmp_path / "model").read_bytes() == undisturbed[0]
+
+
+def test_shards_on_disk_are_learned_from_once_a_pass(ray_cluster: Any, sentences: Any, tmp_path: Path) -> None:
+    lines = ["".join(f"{word} {pos} {tag}\n" for (word, pos), tag in zip(*pair, strict=True)) for pair in sentences]
+    (tmp_path / "train.txt").write_text("\n".join(lines))
+    plan = make_plan(str(tmp_path / "train.txt"), stream=StreamOptions(tmp_path / "cache", shard=200), **OPTIONS)
+    log: list[dict[str, Any]] = []
+    cluster = Cluster(workers=WORKERS, mixings=MIXINGS, log=log.append)
+    first, second = (start(plan).finish(cluster=cluster).tagger for _ in range(2))
+    assert model_bytes(first.model) == model_bytes(second.model)
+    tokens = sum(len(tokens) for tokens, _ in sentences)
+    for epoch in range(1, OPTIONS["epochs"] + 1):
+        learned = [worker["tokens"] for entry in log if entry["epoch"] == epoch for worker in entry["workers"]]
+        assert sum(learned) == 2 * tokens  # of two runs
+    assert first.evaluate(sentences[-60:]).main[1] > 0.9
+
+
+def test_shards_that_are_too_few_for_the_workers_are_told(ray_cluster: Any, sentences: Any, tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("a DT\ndog NN\n\n" * 50)
+    options = {**OPTIONS, "template": "pos"}
+    plan = make_plan(str(tmp_path / "train.txt"), stream=StreamOptions(tmp_path / "cache"), **options)
+    with pytest.raises(sapo.SapoError, match="1 shards are too few for 3 workers"):
+        start(plan).finish(cluster=Cluster(workers=3))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"regulariser": "l1"}, "l2 or none"),
+        ({"regulariser": "group-lasso"}, "l2 or none"),
+        ({"learner": "crf-lbfgs"}, "--ray is for sapo"),
+    ],
+)
+def test_what_a_cluster_cannot_learn_is_told(sentences: Any, options: Any, message: str) -> None:
+    with pytest.raises(sapo.SapoError, match=message):
+        sapo.train(sentences[:5], cluster=Cluster(workers=2), **{**OPTIONS, **options})
+
+
+def test_a_checkpoint_of_a_cluster_is_resumed_by_the_same_workers(
+    ray_cluster: Any, sentences: Any, tmp_path: Path
+) -> None:
+    plan = replace(make_plan(sentences[:40], **OPTIONS), checkpoint=tmp_path / "state")
+    start(plan).finish(cluster=Cluster(workers=2, mixings=2))
+    resumed = replace(plan, resume=True)
+    with pytest.raises(sapo.SapoError, match="was made with 2 workers"):
+        start(resumed).finish(cluster=Cluster(workers=3))
+    with pytest.raises(sapo.SapoError, match="was made with --ray"):
+        start(resumed).finish()
+    assert start(resumed).finish(cluster=Cluster()).stop.text == "all 4 epochs done"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--workers", "2"], "--workers is for --ray"),
+        (["--mixings", "2"], "--mixings is for --ray"),
+        (["--ray", "local", "--continue", "model"], "leave --ray out"),
+    ],
+)
+def test_options_of_the_command_that_do_not_go_together_are_told(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'sapo-nlp[ray]'")
+    (tmp_path / "train.txt").write_text("a DT\ndog NN\n\n")
+    sapo.train(str(tmp_path / "train.txt"), epochs=1).save(tmp_path / "model")
+    given = [str(tmp_path / "model") if argument == "model" else argument for argument in arguments]
+    done = CliRunner().invoke(app, ["train", str(tmp_path / "train.txt"), "-o", str(tmp_path / "new"), *given])
+    assert message in str(done.exception)
+
+
+def test_the_command_trains_on_a_cluster_and_logs_it(ray_cluster: Any, sentences: Any, tmp_path: Path) -> None:
+    lines = [
+        "".join(f"{word} {pos} {tag}\n" for (word, pos), tag in zip(*pair, strict=True)) for pair in sentences[:50]
+    ]
+    (tmp_path / "train.txt").write_text("\n".join(lines))
+    how = ["--epochs", "2", "--rate", "0.2", "--strength", "0.3", "--ray", "local", "--workers", "2", "--mixings", "2"]
+    files = {name: str(tmp_path / name) for name in ("train.txt", "model", "log")}
+    done = CliRunner().invoke(app, ["train", files["train.txt"], "-o", files["model"], "--log", files["log"], *how])
+    assert done.exit_code == 0, done.output
+    assert "2 workers, mixed 2 times an epoch" in done.output
+    events = [json.loads(line)["event"] for line in (tmp_path / "log").read_text().splitlines()]
+    assert events == ["start", "mixing", "mixing", "pass", "mixing", "mixing", "pass"]
