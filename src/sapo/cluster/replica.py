@@ -107,7 +107,7 @@ class _Matrix:
         """Yield places and how far they moved, in order."""
         if len(self.kept) > 1:
             features = np.concatenate([some for some, _ in self.kept])
-            order = np.argsort(features)
+            order = np.argsort(features, kind="stable")  # which merges what is in order already
             self.kept = [(features[order], np.concatenate([old for _, old in self.kept])[order])]
         for features, old in self.kept:
             for begin in range(0, len(features), AT_ONCE):
@@ -154,8 +154,10 @@ def _features(corpus: EncodedCorpus, count: int) -> Bools:
 
 
 def _places(features: Ints, moved: Floats, labels: int) -> tuple[Longs, Floats]:
-    row, label = np.nonzero(moved)
-    return features[row].astype(np.int64) * labels + label, moved[row, label]
+    flat = moved.reshape(-1)
+    at = np.flatnonzero(flat != 0)  # much faster than `nonzero` of a matrix of numbers
+    row = at // labels
+    return features[row].astype(np.int64) * labels + (at - row * labels), flat[at]
 
 
 def _add(at: Places, moved: Floats, v: Floats, sums: Floats, clock: np.float32) -> None:
