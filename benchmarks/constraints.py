@@ -20,7 +20,7 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.subset import subset
 from sapo.kernels.types import Bools
 from sapo.learn import LEARNERS, Settings, Weights
-from sapo.learn.loop import draw_order
+from sapo.learn.chunks import draw_order
 from sapo.search.decode import tag_corpus
 from sapo.tagger.decoding import best_tags
 from sapo.tags import scheme_bans, transition_counts
@@ -133,7 +133,7 @@ def times(name: str, learner: str, free: TrainingData, bound: TrainingData, repe
 
 
 def _learn(learner: str, prepared: TrainingData, weights: Weights, settings: Settings, epoch: int) -> None:
-    order = draw_order(prepared.corpus, settings, epoch)
+    order = draw_order(prepared.corpus.sentences, settings, epoch)
     for _ in LEARNERS[learner].run(weights, prepared.corpus, order, settings.rate_of(epoch), settings, np.zeros(20)):
         pass
 

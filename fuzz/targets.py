@@ -26,6 +26,9 @@ from sapo.render.diff import changes_text
 from sapo.render.inspection import describe_text
 from sapo.tagger.explain import explain
 from sapo.tags import Constraints, bans_of
+from sapo.teach.events import ACCEPT, LABEL, UNDO, Draft
+from sapo.teach.sentences import TaughtSentence
+from sapo.teach.store import Beginning, Store, create
 from sapo.training.plan import make_plan
 from sapo.training.rules import read_rules
 from sapo.training.run import start
@@ -142,6 +145,30 @@ def _go_on(tagger: sapo.Tagger, sentences: list[list[Any]]) -> None:
     model_bytes(trainer.snapshot().model)
 
 
+def _project(data: bytes) -> None:
+    """Open a project, and write to it."""
+    path = _file("a.teach", data)
+    try:
+        store = Store(path)
+        try:
+            store.write(lambda state: [Draft(ACCEPT, "anna", 1, ("B-X", "O"))])
+            store.snapshot()
+        finally:
+            store.close()
+    finally:
+        for end in ("-wal", "-shm", "-journal"):
+            path.with_name(path.name + end).unlink(missing_ok=True)
+
+
+def _project_seed() -> list[bytes]:
+    path = Path(_room()) / "seed.teach"
+    path.unlink(missing_ok=True)
+    events = [Draft(LABEL, "anna", name="X"), Draft(ACCEPT, "anna", 1, ("B-X", "O")), Draft(UNDO, "anna", 1)]
+    sentences = [TaughtSentence("Ann sees", ((0, 3), (4, 8)))] * 20
+    create(path, Beginning("spans", sentences, events, (GOLDEN / "templates-2.sapo").read_bytes()[:500]))
+    return [path.read_bytes()]
+
+
 def _told(use: Callable[[], object]) -> None:
     with contextlib.suppress(SapoError):
         use()
@@ -213,6 +240,7 @@ TARGETS: dict[str, Target] = {
         f"model-{name.removesuffix('.sapo')}": Target(_model, _start(name), arrays=True)
         for name in ("templates-1.sapo", "templates-2.sapo", "features-1.sapo", "features-2.sapo")
     },
+    "project": Target(_project, _project_seed),
     "model-many-labels-2": Target(_model, _start("many-labels-2.sapo"), arrays=True),
     "model-network-2": Target(_model, _start("network-2.sapo"), arrays=True),
     **{

@@ -17,6 +17,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,15 @@ def install() -> Path:
 
 
 def free_port() -> int:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        return int(bound.getsockname()[1])
+    """Return a port that nobody uses: not one that the system gives to others while Label Studio starts."""
+    for port in range(18080, 18180):
+        with socket.socket() as bound:
+            try:
+                bound.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    sys.exit("no port is free from 18080 to 18179")
 
 
 @contextmanager
@@ -94,7 +101,7 @@ class Studio:
             try:
                 with urllib.request.urlopen(f"{self.address}/health", timeout=5):
                     return
-            except OSError:
+            except (OSError, HTTPException):
                 time.sleep(1)
         sys.exit(f"Label Studio did not answer within {START:.0f} s")
 

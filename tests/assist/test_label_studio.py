@@ -3,6 +3,7 @@
 import base64
 import contextlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sapo
+from sapo.assist.marks import document_of
 from sapo.errors import SapoError
 
 Make = Callable[..., Any]
@@ -124,6 +126,33 @@ def test_start_training_saves_the_model_and_it_loads(client: Make) -> None:
     assert studio.post("/webhook", {"action": "START_TRAINING", "project": {"id": 3}}).status == 201
     spans = sapo.Tagger.load(studio.output).tag_text(text).spans
     assert [(span.text, span.type) for span in spans] == [("Acme Works", "ORG")]
+
+
+def test_what_was_learned_is_saved_some_seconds_later(client: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    studio = client("label-studio")
+    studio.app.worker.end()  # it would look at the time itself
+    text = "The offices of Acme Works are closed."
+    assert studio.helper.learn([document_of("task 7", text, [(15, 25, "ORG")])]) == 1
+    assert 0 < studio.helper.idle() <= 10
+    assert not studio.output.exists()
+    monkeypatch.setattr("sapo.assist.helper.SAVE_AFTER", 0.0)
+    studio.helper.idle()
+    saved = studio.output.read_bytes()
+    studio.helper.idle()
+    assert studio.output.read_bytes() == saved
+    assert [span.type for span in sapo.Tagger.load(studio.output).tag_text(text).spans] == ["ORG"]
+
+
+def test_a_model_that_cannot_be_saved_is_told_and_tried_again(client: Make, tmp_path: Path) -> None:
+    studio = client("label-studio")
+    studio.app.worker.end()
+    studio.output.mkdir()  # no file can be written there
+    studio.helper.learn([document_of("task 7", "Lima is far.", [(0, 4, "LOC")])])
+    studio.helper.save()
+    assert "the model was not saved" in studio.said[-1]
+    studio.output.rmdir()
+    studio.helper.save()
+    assert sapo.Tagger.load(studio.output).tag_text("Lima is far.").spans
 
 
 def test_without_an_output_nothing_is_learned(client: Make) -> None:

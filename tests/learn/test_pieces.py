@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import update
 from sapo.learn import LEARNERS, Settings, State, Weights, learn, sapo_pass
-from sapo.learn.loop import draw_order, final_weights
+from sapo.learn.chunks import draw_order
+from sapo.learn.loop import final_weights
 from sapo.learn.pieces import cut
 from sapo.search.lattice import no_bans
 
@@ -99,7 +100,7 @@ def test_the_average_is_that_of_the_weights_after_each_step_of_the_last_passes(t
 
     weights, seen = tiny.weights(3, corpus), []
     for epoch in range(1, 5):
-        for sentence in draw_order(corpus, settings, epoch):
+        for sentence in draw_order(corpus.sentences, settings, epoch):
             list(sapo_pass(weights, corpus, np.array([sentence]), settings.rate_of(epoch), settings, np.zeros(20)))
             if epoch > 2:
                 seen.append(blocks(weights))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sapo.cli.labels import label_options, parse_class_weight
+from sapo.cli.large_data import large_data_options
 from sapo.cli.learning import learning_options, parse_n, parse_number
 from sapo.cli.neural import neural_options
 from sapo.cli.options import (
@@ -50,6 +51,7 @@ PATH = click.Path(path_type=Path)
 @label_option
 @columns_option
 @click.option("--min-count", default=1, show_default=True, help="Leave out features that occur less often.")
+@large_data_options
 @click.option(
     "--learner",
     "-l",
@@ -97,15 +99,18 @@ def train_command(
     from sapo.training.learners import find_system
     from sapo.training.plan import make_plan
 
-    saving = {name: options.pop(name) for name in ("checkpoint", "resume")}
+    checkpoint = options.pop("checkpoint")
     given = _parse(options)
-    plan = dataclasses.replace(make_plan(train, dev=dev, template=template, learner=learner, **given), **saving)
+    plan = make_plan(train, dev=dev, template=template, learner=learner, **given)
+    plan = plan if checkpoint is None else dataclasses.replace(plan, checkpoint=checkpoint)
     find_system(learner).check()
     _check_files(plan, output, log, continued)
     announce_compiling(quiet)
     if continued is None:
         if new_labels:
             raise SapoError("--new-labels is for --continue; a new model learns all labels")
+        if plan.stream and strict_data:
+            raise SapoError("--strict-data reads all data into memory; use sapo check on a part of it")
         _tell_unused(plan)
         done = _train(plan, log, strict_data, quiet)
         tagger, interrupted = done.tagger, done.stop.interrupted
@@ -137,7 +142,7 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
     from sapo.corpus.files import check_readable, check_writable
     from sapo.encode.presets import PRESETS
 
-    for path in (output, plan.checkpoint, log):
+    for path in (output, None if plan.stream else plan.checkpoint, log):  # the directory of a stream is made later
         if path is not None:
             check_writable(path)
     if str(output) == "-":
@@ -175,7 +180,7 @@ def _train(plan: "Plan", log: Path | None, strict_data: bool, quiet: bool) -> "O
     observers: list[Observer] = [progress]
     if log is not None:
         observers.append(JsonLog(log, run))
-    with progress.running(run.data.score_name if plan.dev else None, run.data.corpus.tokens):
+    with progress.running(run.data.score_name if plan.dev else None, run.data.source.tokens):
         outcome = run.finish(observers)
     kept = [record.as_json() for record in outcome.history if record.epoch == outcome.best_epoch]
     for line in (looked_text(record, len(run.data.labels)) for record in kept):
@@ -213,8 +218,10 @@ def _continue(plan: "Plan", given: dict[str, Any], log: Path | None, model: Path
         raise SapoError("--continue takes neither --dev, --template, --checkpoint nor --log")
     if plan.labels.rules or was_given("scheme") or not plan.labels.constraints:
         raise SapoError("--continue takes neither --rules, --scheme nor --no-constraints: those of the model hold")
-    if was_given("learner") or was_given("min_count"):
-        raise SapoError("--continue takes neither --learner nor --min-count: the model goes on as it was trained")
+    for name in ("learner", "min_count", "hash_bits", "stream"):
+        if was_given(name):
+            option = f"--{name.replace('_', '-')}"
+            raise SapoError(f"--continue takes no {option}: the model goes on as it was trained")
     if given["rate"] == "auto" and was_given("rate"):
         raise SapoError("--continue takes no --rate auto: give a number, or none for that of the model")
     settings = {name: given[name] for name in LearningOptions.__annotations__ if name in given and was_given(name)}

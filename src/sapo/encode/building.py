@@ -54,7 +54,7 @@ def _count_features(
 ) -> list[tuple[Longs, Ints]]:
     """Return for each table the keys that occur often enough, and how often they do."""
     values = view_values(layout, ids, int(offsets[-1]), {})
-    return [_distinct(table_keys(layout, table, offsets, values), min_count) for table in range(len(layout.tables))]
+    return [distinct_keys(table_keys(layout, table, offsets, values), min_count) for table in range(len(layout.tables))]
 
 
 def table_keys(layout: Layout, table: int, offsets: Longs, values: features.Values) -> Longs:
@@ -78,7 +78,8 @@ def _most_frequent_first(found: list[tuple[Longs, Ints]], first_table: int) -> t
     return np.concatenate([keys for keys, _ in found])[order], owner[order]
 
 
-def _distinct(wanted: Longs, min_count: int) -> tuple[Longs, Ints]:
+def distinct_keys(wanted: Longs, min_count: int) -> tuple[Longs, Ints]:
+    """Return the keys that occur often enough, in the order in which they first come, and how often they do."""
     keys = np.empty(len(wanted), np.int64)
     counts = np.empty(len(wanted), np.int32)
     slots = np.zeros(power_of_two(2 * len(wanted)), np.int32)

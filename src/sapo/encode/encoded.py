@@ -38,6 +38,7 @@ class EncodedCorpus:
     cuts: Bools = field(default_factory=lambda: np.empty(0, np.bool_))  # [tokens] where pieces begin; empty: no pieces
     zero_offsets: Longs = field(default_factory=lambda: np.zeros(1, np.int64))  # [tokens + 1]; [1] where none
     zero_rows: Ints = field(default_factory=_no_ints)  # ready-made features of value 0: no score, but seen with a tag
+    part_of: int = 0  # sentences of the corpus that this is a part of; 0 where it is the whole
 
     @property
     def sentences(self) -> int:
@@ -46,6 +47,11 @@ class EncodedCorpus:
     @property
     def tokens(self) -> int:
         return int(self.offsets[-1])
+
+    @property
+    def sentences_in_all(self) -> int:
+        """The number of sentences of the whole corpus: the regulariser is shared out among them."""
+        return self.part_of or self.sentences
 
     @property
     def samples(self) -> Samples:

@@ -59,9 +59,9 @@ class StringTable:
         start, end = self._offsets[index], self._offsets[index + 1]
         return self._blob[start:end].tobytes().decode("utf-8", "surrogatepass")
 
-    def strings(self, first: int = 0) -> list[str]:
-        """Return all strings from number `first` on."""
-        return [self[i] for i in range(first, self._count)]
+    def strings(self, first: int = 0, end: int | None = None) -> list[str]:
+        """Return all strings from number `first` on, up to `end` if it is given."""
+        return [self[i] for i in range(first, self._count if end is None else min(end, self._count))]
 
     def find(self, strings: Sequence[str]) -> Ints:
         """Return the number of each string, -1 if it is unknown."""
@@ -118,10 +118,16 @@ class StringTable:
         array_of(arrays, f"{name}.slots", np.int32)  # not used: made anew, they need not be trusted
         return cls._checked(blob, offsets.copy())
 
-    def small_arrays(self) -> dict[str, np.ndarray]:
-        """Return smaller arrays for a model file: the slots are made anew when they are needed."""
-        offsets = self._offsets[: self._count + 1]
-        return {"blob": self._blob[: offsets[-1]], "lengths": narrow(np.diff(offsets))}
+    def small_arrays(self, first: int = 0) -> dict[str, np.ndarray]:
+        """Return smaller arrays for a file, of the strings from number `first` on: slots are made anew when needed."""
+        offsets = self._offsets[first : self._count + 1]
+        return {"blob": self._blob[offsets[0] : offsets[-1]], "lengths": narrow(np.diff(offsets))}
+
+    def add_small_arrays(self, arrays: Mapping[str, np.ndarray], name: str) -> None:
+        """Add the strings of small arrays; raise ValueError or KeyError if these do not fit together."""
+        more = StringTable.from_small_arrays(arrays, name)
+        ends = more._offsets[1:].astype(np.int32)
+        self.add_fields(more._blob.copy(), more._offsets[:-1].astype(np.int32), ends)
 
     @classmethod
     def from_small_arrays(cls, arrays: Mapping[str, np.ndarray], name: str) -> "StringTable":

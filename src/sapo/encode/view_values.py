@@ -10,6 +10,8 @@ from sapo.encode.strings import StringTable, valid_offsets, within
 from sapo.encode.template import View
 from sapo.kernels.types import Ints, Longs
 
+AT_ONCE = 50_000  # words: the Python strings of all of them would be the peak of memory
+
 
 @dataclass(frozen=True, slots=True)
 class ViewValues:
@@ -30,8 +32,12 @@ class ViewValues:
         if not view.functions:
             return cls(view, words, None, None)
         table = StringTable()
-        offsets, members = _numbers(view, words.strings(), table, grow=True)
-        return cls(view, table, offsets, members)
+        offsets, members = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
+        for first in range(0, len(words), AT_ONCE):
+            ends, some = _numbers(view, words.strings(first, first + AT_ONCE), table, grow=True)
+            offsets.append(offsets[-1][-1] + ends[1:])
+            members.append(some)
+        return cls(view, table, np.concatenate(offsets), np.concatenate(members))
 
     @classmethod
     def checked(cls, view: View, words: StringTable, table: StringTable, offsets: Longs, members: Ints) -> "ViewValues":

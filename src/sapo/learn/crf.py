@@ -24,7 +24,7 @@ def crf_pass(
 
     What is counted on the way is added to `totals` (see kernels/update.py).
     """
-    rates = rates_of(rate, settings, corpus.sentences)
+    rates = rates_of(rate, settings, corpus.sentences_in_all)
     samples, state = corpus.samples, weights.state
 
     def learn(run: Longs, parts: Parts) -> int:

@@ -16,6 +16,7 @@ from sapo.evaluate import Scores, score
 from sapo.kernels import update
 from sapo.kernels.types import Doubles, Ints, Longs
 from sapo.learn.choose_n import choose_n
+from sapo.learn.chunks import Corpus, chunks_of, sample_of
 from sapo.learn.groups import Groups
 from sapo.learn.hiding import hide
 from sapo.learn.pieces import cut
@@ -185,7 +186,7 @@ LearnerPass = Callable[[Any, EncodedCorpus, Longs, float, Settings, Doubles], It
 
 def learn(
     learner: LearnerPass,
-    corpus: EncodedCorpus,
+    corpus: Corpus,
     settings: Settings,
     state: State,
     *,
@@ -230,18 +231,7 @@ def final_weights(state: State) -> Parameters:
     return weights.finish(state.best)
 
 
-def draw_order(corpus: EncodedCorpus, settings: Settings, epoch: int) -> Longs:
-    """Return the order of the samples in a pass.
-
-    Each pass has its own generator, so that a resumed run draws the same order as one that never stopped.
-    """
-    rng = np.random.default_rng([settings.seed, epoch])
-    if settings.order == "draw":
-        return rng.integers(corpus.sentences, size=corpus.sentences)
-    return rng.permutation(corpus.sentences)
-
-
-def n_of_pass(corpus: EncodedCorpus, settings: Settings, state: State) -> int:
+def n_of_pass(corpus: Corpus, settings: Settings, state: State) -> int:
     """Return the n of the next pass.
 
     `auto` is measured before each pass until it stays the same. It depends only on the state, so that a resumed run
@@ -252,12 +242,12 @@ def n_of_pass(corpus: EncodedCorpus, settings: Settings, state: State) -> int:
     used = [record.n for record in state.history]
     if len(used) >= MEASUREMENTS or (len(used) > 1 and used[-1] == used[-2]):
         return used[-1]
-    return choose_n(corpus, state.weights.current(), seed=settings.seed)
+    return choose_n(sample_of(corpus), state.weights.current(), seed=settings.seed)
 
 
 def _one_pass(
     learner: LearnerPass,
-    corpus: EncodedCorpus,
+    corpus: Corpus,
     settings: Settings,
     state: State,
     dev: DevSet | None,
@@ -283,7 +273,7 @@ def _one_pass(
 
 def run_pass(
     learner: LearnerPass,
-    corpus: EncodedCorpus,
+    corpus: Corpus,
     settings: Settings,
     weights: Any,
     epoch: int,
@@ -295,11 +285,6 @@ def run_pass(
 
     Work that grows with the number of weights, not of sentences, is left to `make_record`.
     """
-    order = draw_order(corpus, settings, epoch)
-    if settings.hide:
-        corpus = hide(corpus, settings.hide, settings.seed, epoch)
-    if settings.piece:
-        corpus = cut(corpus, settings.piece, settings.seed, epoch, weights.bans)
     if settings.average and epoch == settings.averaged_from:
         weights.begin_average()
     rate = settings.rate_of(epoch)
@@ -307,7 +292,7 @@ def run_pass(
     done = 0
     seconds = 0.0
     started = kernels.clock()
-    for samples in learner(weights, corpus, order, rate, settings, totals):
+    for samples in _samples(learner, corpus, settings, weights, epoch, totals):
         if groups is not None:
             groups.shrink(weights, samples * rate * settings.strength / corpus.sentences)
         seconds += kernels.clock() - started
@@ -319,8 +304,22 @@ def run_pass(
     return PassCounts(epoch, rate, totals, seconds)
 
 
+def _samples(
+    learner: LearnerPass, corpus: Corpus, settings: Settings, weights: Any, epoch: int, totals: Doubles
+) -> Iterator[int]:
+    """Learn from one chunk after the other, and yield the number of samples now and then."""
+    for chunk in chunks_of(corpus, settings, epoch):
+        part = chunk.corpus
+        if settings.hide:
+            part = hide(part, settings.hide, settings.seed, epoch, counts=chunk.counts, places=chunk.row_places)
+        if settings.piece:
+            part = cut(part, settings.piece, settings.seed, epoch, weights.bans, chunk.places)
+        yield from learner(weights, part, chunk.order, settings.rate_of(epoch), settings, totals)
+        del chunk, part  # before the next one is read: two would be the peak of memory
+
+
 def make_record(
-    done: PassCounts, corpus: EncodedCorpus, settings: Settings, weights: Learned, groups: Groups | None = None
+    done: PassCounts, corpus: Corpus, settings: Settings, weights: Learned, groups: Groups | None = None
 ) -> PassRecord:
     """Return the record of a pass, with the measurements of the weights after it.
 
@@ -334,7 +333,7 @@ def make_record(
     tokens = max(1.0, totals[update.TOKENS])
     searched = totals[update.SEARCHED] or corpus.sentences  # more, where sentences are cut into pieces
     # where some tags are open, all labels of some sentences are looked at, and the counts say little
-    short = totals[update.LOOKED] > 0 and bool((corpus.gold >= 0).all())
+    short = totals[update.LOOKED] > 0 and bool((sample_of(corpus).gold >= 0).all())
     return PassRecord(
         epoch=done.epoch,
         objective=objective,

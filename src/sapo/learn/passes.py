@@ -106,7 +106,7 @@ def threaded(one_pass: Pass) -> Pass:
         if settings.threads == 1:
             yield from one_pass(weights, corpus, order, rate, settings, totals)
             return
-        shrink = rate * settings.strength / corpus.sentences if settings.regulariser == "l2" else 0.0
+        shrink = rate * settings.strength / corpus.sentences_in_all if settings.regulariser == "l2" else 0.0
         if (1 - shrink) ** SAMPLES < 4 * update.SMALLEST_SCALE:
             raise SapoError(f"the strength {settings.strength} is too large for {settings.threads} threads; use one")
 

@@ -32,7 +32,7 @@ def sapo_pass(
 
     What is counted on the way is added to `totals` (see kernels/update.py).
     """
-    rates = rates_of(rate, settings, corpus.sentences)
+    rates = rates_of(rate, settings, corpus.sentences_in_all)
     search = search_of(settings, n=settings.number, margin=math.log(settings.stop_ratio))
     samples, state = corpus.samples, weights.state
 

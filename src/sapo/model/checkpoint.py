@@ -119,8 +119,11 @@ def saved_choice(path: str | Path, settings: Settings, names: Collection[str]) -
         raise SapoError(f"{path}: not {WHAT}: {error}") from None
 
 
-def fingerprint(corpus: EncodedCorpus, dev: EncodedCorpus | None, names: list[str]) -> str:
-    """Return a hash that differs between runs with different data, or different `names` (of labels, learners ...)."""
+def fingerprint(corpus: EncodedCorpus | None, dev: EncodedCorpus | None, names: list[str]) -> str:
+    """Return a hash that differs between runs with different data, or different `names` (of labels, learners ...).
+
+    A corpus in shards is None here, and its checksums are among the names.
+    """
     digest = hashlib.sha256("\n".join(names).encode("utf-8", "surrogatepass"))
     for part in (corpus, dev):
         if part is not None:

@@ -24,16 +24,21 @@ TEXT = "split it first, or give it to Tagger.tag_text"
 BATCH = 500  # number of sentences that are tagged at once
 
 
+def block_of(model: Model, sentences: Sequence[Sequence[Any]], first: int = 0) -> Block:
+    """Return sentences of strings or tuples as the block that the model reads; `first` came before, for messages."""
+    # all columns of the training data; the features may need only some of them
+    trained = [column for column in model.reader.get("columns") or () if column != LABEL]
+    return sentence_block(sentences, tuple(model.encoder.columns), first=first, trained=trained)
+
+
 def encoded_batches(model: Model, sentences: Iterable[Sequence[Any]]) -> Iterator[EncodedCorpus]:
     """Encode sentences from Python: lists of strings, tuples or features, as the model needs them."""
     session, columns = model.encoder.session(), tuple(model.encoder.columns)
-    # all columns of the training data; the features may need only some of them
-    trained = [column for column in model.reader.get("columns") or () if column != LABEL]
     first = 0
     for batch in _batches(sentences):
         _prepare(model, sum(len(tokens) for tokens in batch))
         if columns:
-            yield session.encode(sentence_block(batch, columns, first=first, trained=trained))
+            yield session.encode(block_of(model, batch, first))
         else:
             yield session.encode(batch, first=first)
         first += len(batch)

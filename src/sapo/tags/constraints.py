@@ -106,6 +106,27 @@ def find_constraints(
     'iob2'
     """
     counts = transition_counts(gold, offsets, len(labels))
+    constraints, bans, notes = constraints_of(labels, counts, scheme=scheme, rules=rules, on=on, shown=shown)
+    if counts[bans < 0].any():
+        raise broken_rules(bans, constraints, gold, offsets, counts, what)
+    _check_open(bans, gold, allowed, offsets, what)
+    return constraints, bans, notes
+
+
+def constraints_of(
+    labels: Sequence[str],
+    counts: Longs,
+    *,
+    scheme: str | None = None,
+    rules: Sequence[str] = (),
+    on: bool = True,
+    shown: Sequence[str] = (),
+) -> tuple[Constraints, Floats, list[str]]:
+    """Return the constraints, their bans and notes for gold tags with these counts of transitions.
+
+    Everything else is as for `find_constraints`. Whether the gold tags keep to the rules is not checked: they do not
+    where the counts of what is banned are not 0.
+    """
     found, notes = _of_scheme(labels, counts, scheme) if on else (Constraints(), [])
     length = 0 if found.scheme is None else impossible_length(bans_of(found, labels))
     if length:
@@ -113,8 +134,12 @@ def find_constraints(
         found = Constraints()
     constraints = replace(found, rules=tuple(rules))
     bans = bans_of(constraints, labels, shown)
-    _check(bans, constraints, gold, offsets, counts, what)
-    _check_open(bans, gold, allowed, offsets, what)
+    length = impossible_length(bans) if (bans < 0).any() else 0
+    if length:
+        raise SapoError(
+            f"the rules leave no tagging for a sentence of {length} token{'s' * (length > 1)}; "
+            f"allow more ({'; '.join(constraints.rules)})"
+        )
     return constraints, bans, notes
 
 
@@ -144,23 +169,16 @@ def _of_scheme(labels: Sequence[str], counts: Longs, scheme: str | None) -> tupl
     return Constraints(scheme, tuple(exceptions)), [note]
 
 
-def _check(bans: Floats, constraints: Constraints, gold: Ints, offsets: Longs, counts: Longs, what: str) -> None:
-    """Raise SapoError unless every sentence has a tagging, and the gold tags keep to the bans."""
-    if not (bans < 0).any():
-        return
-    length = impossible_length(bans)
-    if length:
-        raise SapoError(
-            f"the rules leave no tagging for a sentence of {length} token{'s' * (length > 1)}; "
-            f"allow more ({'; '.join(constraints.rules)})"
-        )
-    sentence = first_forbidden(bans, gold, offsets)
-    if sentence is not None:
-        times = int(counts[bans < 0].sum())
-        raise SapoError(
-            f"{what}: sentence {sentence + 1} breaks the rules ({'; '.join(constraints.rules)}), which happens {times} "
-            f"time{'s' * (times > 1)}; mend the data or the rules"
-        )
+def broken_rules(
+    bans: Floats, constraints: Constraints, gold: Ints, offsets: Longs, counts: Longs, what: str
+) -> SapoError:
+    """Return the error about gold tags that break the rules; it names the first such sentence."""
+    sentence = first_forbidden(bans, gold, offsets) or 0
+    times = int(counts[bans < 0].sum())
+    return SapoError(
+        f"{what}: sentence {sentence + 1} breaks the rules ({'; '.join(constraints.rules)}), which happens {times} "
+        f"time{'s' * (times > 1)}; mend the data or the rules"
+    )
 
 
 def _check_open(bans: Floats, gold: Ints, allowed: Bools | None, offsets: Longs, what: str) -> None:

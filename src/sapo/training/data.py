@@ -14,6 +14,7 @@ from sapo.corpus.tables import is_table
 from sapo.encode.building import build_encoder
 from sapo.encode.encoded import EncodedCorpus, join_encoded
 from sapo.encode.encoder import TemplateEncoder
+from sapo.encode.hashed import HashedEncoder
 from sapo.encode.importance import counted_samples
 from sapo.encode.interface import Encoder
 from sapo.encode.pairs import observed_pairs
@@ -25,11 +26,13 @@ from sapo.encode.template import parse_templates
 from sapo.errors import SapoError
 from sapo.kernels.types import Bools, Floats, Ints
 from sapo.learn import FLAT_LEARNERS, DevSet, Weights
+from sapo.learn.chunks import Corpus
 from sapo.neural.options import Texts
 from sapo.tags import Notation, looks_like_spans, notation_of, refuse_missing
 from sapo.text import Evidence, Rules, rules_of
 from sapo.training.gold import Gold, make_gold
 from sapo.training.plan import Plan, ReadingOptions
+from sapo.training.shards.corpus import ShardedCorpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +48,17 @@ class TrainingData:
     texts: Texts | None = None  # the words themselves; only networks need them
     scales: Floats = field(default_factory=lambda: np.empty(0, np.float32))  # of numeric features, if they are scaled
     text_rules: Rules = field(default_factory=Rules)  # how text is cut into such tokens
+    shards: ShardedCorpus | None = None  # the training sentences, if they are not in memory
 
     @property
     def corpus(self) -> EncodedCorpus:
-        """The training sentences."""
+        """The training sentences; where they are in shards, only the first ones."""
         return self.gold.corpus
+
+    @property
+    def source(self) -> Corpus:
+        """All training sentences, as the passes take them."""
+        return self.corpus if self.shards is None else self.shards
 
     @property
     def labels(self) -> list[str]:
@@ -81,7 +90,10 @@ class TrainingData:
     def zero_weights(self, *, averaged: bool = False, l1: bool = False) -> Weights:
         """Return the weights of a linear learner before training: all zero."""
         encoder, labels = self.encoder, len(self.labels)
-        pairs = observed_pairs(self.corpus, encoder.edge_features, labels)
+        if self.shards is None:
+            pairs = observed_pairs(self.corpus, encoder.edge_features, labels)
+        else:
+            pairs = self.shards.pairs(encoder.edge_features, labels)
         return Weights.zeros(
             encoder.features,
             labels,
@@ -105,17 +117,21 @@ def encode_data(plan: Plan, *, keep_texts: bool = False) -> TrainingData:
         raise SapoError(f"training data: expected a path or sentences, found {data!r:.40}")
     listed: list[Any] = list(data)
     if listed and not isinstance(listed[0], Sentence) and _ready_made(listed):
+        if plan.hash_bits is not None:
+            raise SapoError("training data: has ready-made features; hash_bits is for templates, leave it out")
         return _encode_features(plan, listed, counted)
     return _encode_texts(plan, listed, counted, keep_texts)
 
 
 def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: bool) -> TrainingData:
     marks = plan.labels.marks
-    reading = _reading(plan.reading)
+    reading = reading_of(plan.reading)
     given = read_labelled(data, "training data", counted=counted, **reading)
     if given.first.features is not None:
         words = set(given.first.columns) - {LABEL}
         if not words or (plan.template is None and not keep_texts):
+            if plan.hash_bits is not None:
+                raise SapoError(f"{given.name}: has ready-made features; hash_bits is for templates, leave it out")
             return _encode_feature_blocks(plan, data, given, reading)
     kept = tuple(given.blocks) if keep_texts else ()
     template = default_template(given.first, marks) if plan.template is None else plan.template
@@ -125,7 +141,13 @@ def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: b
     table = StringTable()
     evidence = Evidence()
     blocks = with_evidence(iter(kept) if keep_texts else given.blocks, evidence)
-    encoder, corpus = build_encoder(blocks, templates, table, min_count=plan.min_count)
+    encoder: TemplateEncoder | HashedEncoder
+    if plan.hash_bits is None:
+        encoder, corpus = build_encoder(blocks, templates, table, min_count=plan.min_count)
+    else:
+        encoder = HashedEncoder(templates, plan.hash_bits)
+        session = encoder.session()
+        corpus = join_encoded([session.encode(block, table.add_fields(*block.column(LABEL))) for block in blocks])
     gold = make_gold(table.strings(), corpus, plan.labels)
     dev_set, dev_kept = None, tuple[Block, ...]()
     if plan.dev is not None:
@@ -136,7 +158,7 @@ def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: b
     return TrainingData(
         encoder,
         gold,
-        _reader(data, given.first, reading),
+        reader_of(data, given.first, reading),
         Path(str(template)).name,
         dev_set,
         plan.labels.missing,
@@ -145,14 +167,17 @@ def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: b
     )
 
 
-def encoded_dev_set(encoder: TemplateEncoder | FeatureEncoder, blocks: Iterable[Block], gold: Gold) -> DevSet:
+def encoded_dev_set(
+    encoder: TemplateEncoder | FeatureEncoder | HashedEncoder, blocks: Iterable[Block], gold: Gold
+) -> DevSet:
     """Return labelled sentences as a dev set, encoded with the features of the training data."""
     session, labels = encoder.session(), list(gold.outer)
     parts = [session.encode(block, label_ids(block, labels)) for block in blocks]
     return DevSet(join_encoded(parts), labels, gold.shown_places)
 
 
-def _reading(given: ReadingOptions) -> dict[str, Any]:
+def reading_of(given: ReadingOptions) -> dict[str, Any]:
+    """Return how to read files, as the readers take it."""
     label = given.get("label")
     return {
         "format": given.get("format"),
@@ -162,7 +187,7 @@ def _reading(given: ReadingOptions) -> dict[str, Any]:
     }
 
 
-def _reader(data: Source, first: Block, reading: dict[str, Any]) -> dict[str, Any]:
+def reader_of(data: Source, first: Block, reading: dict[str, Any]) -> dict[str, Any]:
     """Return how to read other files in the same way as the training data."""
     columns = list(first.columns)
     if not isinstance(data, str | Path):
@@ -217,7 +242,7 @@ def _encode_feature_blocks(plan: Plan, data: Source, given: Labelled, reading: d
         dev_set = encoded_dev_set(encoder, dev_given.blocks, gold)
         refuse_missing(dev_set.labels, plan.labels.marks, dev_given.name)
         dev_set = replace(dev_set, corpus=scaled(dev_set.corpus, scales))
-    reader = _reader(data, given.first, reading)
+    reader = reader_of(data, given.first, reading)
     return TrainingData(encoder, gold, reader, "ready-made features", dev_set, plan.labels.missing, scales=scales)
 
 

@@ -26,8 +26,9 @@ def warn_of(plan: Plan, data: TrainingData, *, strict: bool = False, warn: Calla
         others = f" ({len(found) - 1} more: sapo check {plan.data})" if len(found) > 1 else ""
         raise SapoError(f"{found[0].place}: {found[0].message}{others}")
     dev_offsets = data.dev.corpus.offsets if data.dev else None
+    path = plan.data if data.shards is None else None  # where it is in shards, it is too large to be read for this
     found = quick_findings(
-        data.label_counts, data.corpus.offsets, plan.data, dev=plan.dev, dev_offsets=dev_offsets, **reading
+        data.label_counts, data.corpus.offsets, path, dev=plan.dev, dev_offsets=dev_offsets, **reading
     )
     if strict and found:  # from a pipe
         raise SapoError(f"{found[0].place}: {found[0].message}")

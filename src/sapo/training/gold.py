@@ -13,7 +13,7 @@ from sapo import limits
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.importance import importance_of_tokens
 from sapo.errors import SapoError
-from sapo.kernels.types import Floats, Ints
+from sapo.kernels.types import Floats, Ints, Longs
 from sapo.learn.settings import AUTO
 from sapo.model import Model, shown_places
 from sapo.search.rows import FEW_LABELS
@@ -59,22 +59,17 @@ def make_gold(labels: Sequence[str], corpus: EncodedCorpus, options: LabelOption
     options do not fit the data.
     """
     what = "training data"
-    if len(labels) > limits.current().labels:
-        raise SapoError(
-            f"{what}: {len(labels):,} labels are more than {limits.current().labels:,}; is it the right column? "
-            f"Name it with --label, or use --limit labels={len(labels)}"
-        )
+    check_number(labels)
     outer, gold = open_missing(labels, corpus.gold, options.marks, what)
     importance = _importance(outer, gold, corpus, options.sample_weight, options.class_weight)
     learned, shown = list(outer), tuple[str, ...]()
     allowed = corpus.allowed
     notes: list[str] = []
     scheme, automatic = options.scheme, options.scheme == AUTO
-    if automatic:
-        scheme = _best_scheme(outer, gold, corpus) if options.constraints else None
     if scheme is not None:
-        if not options.constraints:
-            raise SapoError("a scheme needs constraints: without them what is learned cannot be shown in the old one")
+        counts = transition_counts(gold, corpus.offsets, len(outer))
+        scheme = scheme_to_learn(outer, counts, options)
+    if scheme is not None:
         inner, notes = _in_scheme(scheme, outer, gold, corpus, complete=automatic)
         learned, shown, gold, allowed = inner.labels, inner.shown, inner.gold, inner.allowed
         outer = list(dict.fromkeys([*(shown or learned), *outer]))
@@ -93,6 +88,15 @@ def make_gold(labels: Sequence[str], corpus: EncodedCorpus, options: LabelOption
     return Gold(learned, outer, shown, corpus, constraints, bans, [*notes, *more])
 
 
+def check_number(labels: Sequence[str]) -> None:
+    """Raise SapoError if there are more labels than the limit."""
+    if len(labels) > limits.current().labels:
+        raise SapoError(
+            f"training data: {len(labels):,} labels are more than {limits.current().labels:,}; is it the right column? "
+            f"Name it with --label, or use --limit labels={len(labels)}"
+        )
+
+
 def _importance(
     labels: Sequence[str],
     gold: Ints,
@@ -106,7 +110,36 @@ def _importance(
     return importance_of_tokens(labels, gold, corpus.offsets, sample_weight=sample_weight, class_weight=class_weight)
 
 
-def _best_scheme(labels: Sequence[str], gold: Ints, corpus: EncodedCorpus) -> str | None:
+def scheme_to_learn(labels: Sequence[str], counts: Longs, options: LabelOptions) -> str | None:
+    """Return the scheme to learn the labels in; None if they are learned as they are.
+
+    `counts` are those of the transitions between the labels. Raises SapoError if the user names a scheme that the
+    labels cannot be learned in.
+    """
+    scheme = options.scheme
+    if scheme == AUTO:
+        return _best_scheme(labels, counts) if options.constraints else None
+    if scheme is None:
+        return None
+    if not options.constraints:
+        raise SapoError("a scheme needs constraints: without them what is learned cannot be shown in the old one")
+    found = recognise(labels, counts)
+    if found is None or (found[0] != "iob2" and not (found[0] == scheme and not found[1].any())):
+        actual = f"is {found[0]}" if found else "follows no scheme"
+        raise SapoError(
+            f"scheme {scheme}: the training data must have IOB2 tags, and it {actual}; "
+            "convert it first: sapo convert IN OUT --scheme iob2"
+        )
+    return scheme
+
+
+def already_in(scheme: str, labels: Sequence[str], counts: Longs) -> bool:
+    """Return whether the labels are in a scheme already, without a fault; IOB2 is always learned anew."""
+    found = recognise(labels, counts)
+    return scheme != "iob2" and found is not None and found[0] == scheme and not found[1].any()
+
+
+def _best_scheme(labels: Sequence[str], counts: Longs) -> str | None:
     """Return the scheme to learn the labels in if the user names none: BIOES, where the tags are IOB2 without a fault.
 
     This finds entities better (docs/explanation/defaults.md). But the time of a search grows with the square of the
@@ -114,7 +147,7 @@ def _best_scheme(labels: Sequence[str], gold: Ints, corpus: EncodedCorpus) -> st
     """
     if not all(TABLE["iob2"].fits(label) for label in labels):
         return None
-    found = recognise(labels, transition_counts(gold, corpus.offsets, len(labels)))
+    found = recognise(labels, counts)
     if found is None or found[0] != "iob2" or found[1].any():
         return None
     types = sum(label.startswith("B-") for label in labels)
@@ -124,21 +157,18 @@ def _best_scheme(labels: Sequence[str], gold: Ints, corpus: EncodedCorpus) -> st
 def _in_scheme(
     scheme: str, labels: list[str], gold: Ints, corpus: EncodedCorpus, *, complete: bool
 ) -> tuple[LearnedLabels, list[str]]:
-    found = recognise(labels, transition_counts(gold, corpus.offsets, len(labels)))
-    if scheme != "iob2" and found is not None and found[0] == scheme and not found[1].any():
+    if already_in(scheme, labels, transition_counts(gold, corpus.offsets, len(labels))):
         return LearnedLabels(labels, gold, (), 0, corpus.allowed), []
-    if found is None or found[0] != "iob2":
-        actual = f"is {found[0]}" if found else "follows no scheme"
-        raise SapoError(
-            f"scheme {scheme}: the training data must have IOB2 tags, and it {actual}; "
-            "convert it first: sapo convert IN OUT --scheme iob2"
-        )
     inner = learn_as(scheme, labels, gold, corpus.offsets, complete=complete)
-    notes = []
-    if inner.mended:
-        spans = f"{inner.mended} spans begin" if inner.mended > 1 else "1 span begins"
-        notes = [f"{spans} with I- in the training data and {'are' if inner.mended > 1 else 'is'} learned as B-"]
-    return inner, notes
+    return inner, mended_notes(inner.mended)
+
+
+def mended_notes(mended: int) -> list[str]:
+    """Return the note about spans that begin with I-, if there are any."""
+    if not mended:
+        return []
+    spans = f"{mended} spans begin" if mended > 1 else "1 span begins"
+    return [f"{spans} with I- in the training data and {'are' if mended > 1 else 'is'} learned as B-"]
 
 
 def grown_gold(

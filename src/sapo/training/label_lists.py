@@ -2,31 +2,36 @@
 
 import numpy as np
 
-from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels.types import Lists
+from sapo.learn.chunks import Corpus, parts_of
 from sapo.search.lattice import ALL_LABELS
 
 MANY_LABELS = 100  # above it lists are short: see benchmarks/README.md, "Many labels"
 MOST = 16  # labels of a token that are left, at most
+NEVER = -(1 << 62)
 FREQUENT = 50  # times that a word must occur, so that it is tagged with labels it was seen with alone
 
 
-def label_lists(corpus: EncodedCorpus, labels: int, *, exact: bool = False) -> Lists:
+def label_lists(source: Corpus, labels: int, *, exact: bool = False) -> Lists:
     """Return the lists for this training data; with few labels, or if it is to be `exact`, all are looked at."""
     if exact or labels <= MANY_LABELS:
         return ALL_LABELS
-    known = corpus.gold >= 0
-    counts = np.bincount(corpus.gold[known], minlength=labels)
+    counts = np.zeros(labels, np.int64)
+    times = np.empty(0, np.int64)  # of each word; a missing tag may be any, and then the word is as if it were rare
+    pairs = np.empty(0, np.int64)  # of a word and a label
+    for part in parts_of(source):
+        known = part.gold >= 0
+        counts += np.bincount(part.gold[known], minlength=labels)
+        if not len(part.words):
+            continue
+        words = part.words
+        size = max(len(times), int(words.max(initial=-1)) + 1)
+        times = np.append(times, np.zeros(size - len(times), np.int64))
+        times += np.bincount(words[known & (words >= 0)], minlength=size)
+        times[words[~known & (words >= 0)]] = NEVER
+        seen = known & (words >= 0)
+        pairs = np.union1d(pairs, words[seen].astype(np.int64) * labels + part.gold[seen])
     order = np.argsort(-counts, kind="stable").astype(np.int32)
-    if not len(corpus.words):
-        return Lists(MOST, order, np.zeros(1, np.int64), np.empty(0, np.uint16))
-    words, gold = corpus.words, corpus.gold
-    size = int(words.max(initial=-1)) + 1
-    times = np.bincount(words[known & (words >= 0)], minlength=size)
-    open_words = np.unique(words[~known & (words >= 0)])  # a missing tag may be any
-    times[open_words] = 0
-    wanted = known & (words >= 0)
-    wanted[wanted] = times[words[wanted]] >= FREQUENT
-    pairs = np.unique(words[wanted].astype(np.int64) * labels + gold[wanted])
-    offsets = np.append(0, np.cumsum(np.bincount(pairs // labels, minlength=size)))
+    pairs = pairs[times[pairs // labels] >= FREQUENT]
+    offsets = np.append(0, np.cumsum(np.bincount(pairs // labels, minlength=len(times))))
     return Lists(MOST, order, offsets, (pairs % labels).astype(np.uint16))

@@ -87,7 +87,7 @@ class Linear:
             settings = dataclasses.replace(settings, n=Settings().n)  # not used by this learner
         encoder, labels = data.encoder, data.labels
         weights = data.zero_weights(averaged=learner.averaged, l1=settings.regulariser == "l1")
-        weights.lists = label_lists(data.corpus, len(labels), exact=settings.exact)
+        weights.lists = label_lists(data.source, len(labels), exact=settings.exact)
         if learner.all_labels and weights.rows.listed and not settings.all_pairs:
             weights.rows.fix(data.corpus.gold, data.corpus.row_offsets, data.corpus.rows)
         groups: Groups | None = Lasso(plan.l1_ratio) if plan.l1_ratio else None

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from sapo.corpus.labelled import Source
+from sapo.encode.hashed import check_bits
 from sapo.errors import SapoError, choice, did_you_mean
 from sapo.learn import DEFAULTS, FLAT_LEARNERS, LEARNERS, BatchOptions, OnlineOptions, Settings, SgdOptions
 from sapo.learn.settings import AUTO
@@ -19,6 +20,10 @@ from sapo.tags.missing import MISSING
 CHOSEN = ("rate", "strength", "decay", "piece", "average", "hide", "stop_ratio", "drop")
 AUTOMATIC = {"sapo": (*CHOSEN, "scheme")}
 KEEP = "keep"  # the scheme of the training data
+SHARD = 1 << 17  # tokens of a shard: some 15 MB with thirty features a token
+BUFFER = 1 << 20  # tokens: some 350 MB with thirty features a token, while some are hidden
+MOST_TOKENS = 1 << 30
+CHECKPOINT = "checkpoint"  # its name in a cache directory
 OF_THE_LEARNER = ("epochs", "patience", "tolerance")  # None stands for what suits the learner
 
 
@@ -88,10 +93,17 @@ class NetworkOptions(TypedDict, total=False):
     margin: float | None
 
 
-class Options(ReadingOptions, LabelChoices, LearningOptions, NetworkOptions, total=False):
-    """All options of a training run, except data, template and learner."""
+class DataOptions(TypedDict, total=False):
+    """How the data becomes features."""
 
-    min_count: int
+    min_count: int  # leave out features that occur less often
+    hash_bits: int | None  # no dictionary: the number of a feature is a hash of so many bits
+    stream: "str | Path | StreamOptions | None"  # a cache directory, for data that is larger than memory
+    resume: bool  # go on from the checkpoint, which is in the cache directory; the data must be a stream
+
+
+class Options(DataOptions, ReadingOptions, LabelChoices, LearningOptions, NetworkOptions, total=False):
+    """All options of a training run, except data, template and learner."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +123,21 @@ class LabelOptions:
         return (MISSING,) if self.missing is None else (MISSING, self.missing)
 
 
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """Where the shards of the training data are, and how large they and the shuffle buffer are, in tokens."""
+
+    directory: str | Path
+    shard: int = SHARD
+    buffer: int = BUFFER  # that are in memory, and shuffled, at once
+
+    def __post_init__(self) -> None:
+        for name in ("shard", "buffer"):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or not 1 <= int(value) <= MOST_TOKENS:
+                raise SapoError(f"{name} must be a whole number of tokens from 1 to {MOST_TOKENS:,}, not {value}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """Everything that a training run needs. Raises SapoError if an option is wrong.
@@ -125,6 +152,8 @@ class Plan:
     template: str | Path | None = None  # default: the preset that suits the columns
     reading: ReadingOptions = field(default_factory=ReadingOptions)
     min_count: int = 1  # leave out features that occur less often
+    hash_bits: int | None = None  # no dictionary: the number of a feature is a hash of so many bits
+    stream: StreamOptions | None = None  # read the data into shards on disk, and learn from them
     labels: LabelOptions = field(default_factory=LabelOptions)
     learner: str = "sapo"
     settings: Settings = field(default_factory=Settings)
@@ -140,6 +169,23 @@ class Plan:
     def __post_init__(self) -> None:
         if not isinstance(self.min_count, Integral) or self.min_count < 1:
             raise SapoError(f"min_count must be at least 1, not {self.min_count}")
+        if self.hash_bits is not None:
+            check_bits(self.hash_bits)
+            if self.min_count > 1:
+                raise SapoError("min_count needs a dictionary of features, and hash_bits makes none; give one of them")
+            if self.learner in LAYERS:
+                raise SapoError(f"hash_bits: not for networks ({', '.join(LAYERS)})")
+        if self.stream is not None:
+            self._check_stream()
+
+    def _check_stream(self) -> None:
+        streamed = [name for name, learner in LEARNERS.items() if not learner.all_labels]
+        if self.learner not in streamed:
+            raise SapoError(f"stream: {self.learner} needs all data in memory; use one of {', '.join(streamed)}")
+        if self.labels.sample_weight is not None or self.labels.class_weight is not None:
+            raise SapoError("stream: takes neither sample_weight nor class_weight; leave it out, or train in memory")
+        if self.l1_ratio:
+            raise SapoError("stream: takes no l1_ratio; leave it out, or train in memory")
 
 
 def make_plan(
@@ -169,7 +215,11 @@ def make_plan(
         given["scheme"] = AUTO if "scheme" in own else None
     labels = LabelOptions(**_take(given, LabelChoices.__annotations__))
     network = network_options(learner, _take(given, OPTION_NAMES))
-    min_count = given.pop("min_count", 1)
+    features = _take(given, DataOptions.__annotations__)
+    if isinstance(features.get("stream"), str | Path):
+        features["stream"] = StreamOptions(features["stream"])
+    if features.get("stream") is not None:
+        features["checkpoint"] = Path(features["stream"].directory) / CHECKPOINT
     for name in ("strength", *OF_THE_LEARNER):
         if given.get(name, AUTO) is None:
             del given[name]
@@ -185,7 +235,7 @@ def make_plan(
         dev=dev,
         template=template,
         reading=reading,
-        min_count=min_count,
+        **features,
         labels=labels,
         learner=learner,
         settings=settings,

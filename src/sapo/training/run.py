@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 from sapo import kernels
 from sapo.corpus.labelled import Source
+from sapo.errors import SapoError
 from sapo.learn import Observer, PassRecord, Settings, State, Stop, learn
 from sapo.learn.loop import final_weights
 from sapo.model import Checkpoint, Model, fingerprint
@@ -20,6 +21,7 @@ from sapo.training.data_warnings import warn_of
 from sapo.training.dev_calibration import calibrated_on_dev
 from sapo.training.learners import Beginning, System, find_system
 from sapo.training.plan import Options, Plan, known_learner, make_plan
+from sapo.training.shards.making import sharded_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,8 @@ def train(
     The options (see `sapo.training.plan.Options`) are:
 
     - `format`, `label`, `columns` and `encoding`: how to read files;
-    - `min_count`: leave out features that occur less often;
+    - `min_count`: leave out features that occur less often; `hash_bits`: number features by a hash, without a
+      dictionary; `stream`: a directory for shards of the data, if it is larger than memory;
     - the fields of `sapo.Settings`: n, strength, rate ...; what is not given is chosen from the data;
     - `constraints`: taggings follow the tag scheme of the data; `rules`: further rules, such as "forbid B-NP B-VP", or
       a file with rules; `scheme`: learn the labels in another scheme, such as bioes;
@@ -70,6 +73,8 @@ def train(
     ('DT', 'NN')
     """
     plan = make_plan(data, dev=dev, template=template, learner=learner, **options)
+    if plan.resume and plan.checkpoint is None:
+        raise SapoError("resume needs stream, the directory that has the checkpoint")
     if verbose:
         return _train_aloud(plan, observers)
     run = start(plan, check=lambda data: warn_of(plan, data))
@@ -84,7 +89,7 @@ def _train_aloud(plan: Plan, observers: Sequence[Observer]) -> Tagger:
     kernels.watch_compiling(Compiling())
     try:
         run = start(plan, told=lines.say, check=lambda data: warn_of(plan, data))
-        with lines.running(run.data.score_name if plan.dev else None, run.data.corpus.tokens):
+        with lines.running(run.data.score_name if plan.dev else None, run.data.source.tokens):
             outcome = run.finish([lines, *observers])
         lines.say(f"{outcome.stop}; kept epoch {outcome.best_epoch}")
         return outcome.tagger if plan.dev is None else calibrated_on_dev(outcome.tagger, run.data, lines.say)
@@ -109,13 +114,16 @@ class Run:
         watching = list(observers)
         if self.plan.checkpoint is not None:
             dev = data.dev.corpus if data.dev else None
-            checkpoint = Checkpoint(self.plan.checkpoint, begun.options, fingerprint(data.corpus, dev, begun.names))
+            corpus, names = (
+                (data.corpus, begun.names) if data.shards is None else (None, data.shards.names(begun.names))
+            )
+            checkpoint = Checkpoint(self.plan.checkpoint, begun.options, fingerprint(corpus, dev, names))
             if self.plan.resume and Path(self.plan.checkpoint).exists():
                 checkpoint.load(state)
             watching.append(checkpoint)
         stop = learn(
             begun.one_pass,
-            data.corpus,
+            data.source,
             begun.settings,
             state,
             dev=begun.dev,
@@ -136,8 +144,8 @@ class Run:
             "learner": self.plan.learner,
             "settings": begun.settings.as_json(),
             "template": data.template,
-            "sentences": data.corpus.sentences,
-            "tokens": data.corpus.tokens,
+            "sentences": data.source.sentences,
+            "tokens": data.source.tokens,
             "features": data.encoder.features,
             "passes": state.epoch,
             "kept_pass": kept,
@@ -180,10 +188,13 @@ def start(
     if plan.learner == "sapo":
         kernels.expect(kernels.TRAINING)
     if data is None:
-        data = encode_data(plan, keep_texts=system.reads_texts)
-        corpus = data.corpus
+        if plan.stream is None:
+            data = encode_data(plan, keep_texts=system.reads_texts)
+        else:
+            data = sharded_data(plan, plan.stream, say)
+        source = data.source
         say(
-            f"{corpus.sentences:,} sentences, {corpus.tokens:,} tokens, {len(data.labels):,} labels, "
+            f"{source.sentences:,} sentences, {source.tokens:,} tokens, {len(data.labels):,} labels, "
             f"{data.encoder.features:,} features (template {data.template})"
         )
         for note in data.gold.notes:
