@@ -72,7 +72,7 @@ class Checkpoint(Observer):
                 raise ValueError("its best pass was never made")
             for name, array in arrays.items():
                 if array.dtype.kind == "f" and not bounded(array, LARGEST):
-                    raise ValueError(f"its {name} are no finite numbers")
+                    raise ValueError(f"its {name} are not finite numbers")
             state.history = history
             state.best = state.weights.load(arrays, state.epoch)
             state.best_epoch = header["best_epoch"]
@@ -112,7 +112,7 @@ def pass_record(stored: Any, number: int) -> PassRecord:
 def saved_choice(path: str | Path, settings: Settings, names: Collection[str]) -> Settings:
     """Return the settings with those of a checkpoint that were chosen from the data: they are not chosen anew.
 
-    Raises SapoError if the file is no checkpoint.
+    Raises SapoError if the file is not a checkpoint.
     """
     header, _ = load_arrays(path, WHAT)
     saved = header.get("settings")
