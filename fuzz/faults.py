@@ -59,7 +59,12 @@ OLD = b"an old file\n"
 
 def environment() -> dict[str, str]:
     """Return what a command runs in."""
-    return {**os.environ, "PYTHONPATH": str(Path(sapo.__file__).parent.parent), "TMPDIR": "."}
+    return {
+        **os.environ,
+        "PYTHONPATH": str(Path(sapo.__file__).parent.parent),
+        "PYTHONDONTWRITEBYTECODE": "1",  # on a full disk Python would keep half of a compiled module
+        "TMPDIR": ".",
+    }
 
 
 @functools.cache
