@@ -179,7 +179,7 @@ class BlockPool:
         return Blocks(head, np.zeros(entries, np.uint16), weights, sums, links, dense, dense_sums, state)
 
     def grow(self, entries: int, rows: int) -> None:
-        """Room for so many more; twice as much at least."""
+        """Make room for more entries and rows; at least double what is there."""
         old = self.blocks
         state = old.state
         if state[lk.USED] + entries > state[lk.END]:
@@ -307,7 +307,7 @@ class ChainedEntries:
 
 
 def layouts_for(features: int, labels: int, pairs: Longs) -> dict[str, Callable[[], Layout]]:
-    """What is compared. Rows are dense from so many entries on; 'L/8' is at least 2, and 1 where there are 8 labels."""
+    """What is compared. Rows are dense from some number of entries; L/8 is at least 2, and 1 for 8 labels."""
 
     def blocks(**options: Any) -> Callable[[], Layout]:
         return lambda: BlockPool(features, labels, **options)

@@ -4,7 +4,7 @@
 
 A model of the CoNLL-2000 training set, chunking preset, default settings, seed 0; then sentences of the test set one
 after the other, each with its true tags: tag it, learn from it, tag it again. F1 on the rest of the test set, before
-and after, tells what that spoils. Then the same for sentences that bring a label that is new. Beside the time on the
+and after, shows what that spoils. Then the same for sentences that bring a label that is new. Beside the time on the
 clock stands that of the processor, which other programs on the machine do not lengthen so much.
 """
 

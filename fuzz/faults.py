@@ -2,10 +2,14 @@
 
 Each command is killed at a random moment, stopped by SIGTERM, given a disk that is full, a directory that is read-only,
 an input that vanishes, and a clock that jumps. Afterwards its target must be the old file or the new one, whole;
-nothing else may be left; and there may be no traceback.
+nothing else may be left; and there may be no traceback. A run that was killed and is resumed must give the same model.
+
+Commands that are killed are forked from this process, which has loaded all that they need. So they are killed at work,
+and not while Python starts.
 """
 
 import argparse
+import functools
 import os
 import random
 import resource
@@ -18,22 +22,37 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import sapo
+from fuzz.forking import Forked, warm_up
 from sapo.corpus.sample import sample_path
 
+Files = dict[str, bytes]  # by their names
 GOLDEN = Path(__file__).parent.parent / "tests" / "golden" / "templates-2.sapo"
 FAST = ("-e", "2", "--rate", "0.1", "--strength", "1", "-q")
 COMMANDS: dict[str, Sequence[str]] = {
     "train": ("train", "train.txt", "-o", "OUT", *FAST),
     "train-checkpoint": ("train", "train.txt", "-o", "OUT", *FAST, "--checkpoint", "OUT.state", "--log", "OUT.log"),
+    "train-log": ("train", "train.txt", "-o", "OUT", *FAST, "--dev", "train.txt", "--log", "OUT.log"),
     "continue": ("train", "train.txt", "-o", "OUT", "--continue", "model.sapo", "--new-labels", "-e", "1", "-q"),
     "tag": ("tag", "model.sapo", "train.txt", "-o", "OUT"),
+    "tag-nbest": ("tag", "model.sapo", "train.txt", "-o", "OUT", "--nbest", "3"),
+    "pipeline": ("pipeline", "train.txt", "-o", "OUT", "--add", "chunks=model.sapo"),
     "convert": ("convert", "train.txt", "OUT.jsonl"),
     "convert-gz": ("convert", "train.txt", "OUT.txt.gz"),
+    "convert-brat": ("convert", "train.txt", "OUT.brat", "--to", "brat"),
+    "check": ("check", "train.txt", "--fix", "OUT", "--html", "OUT.html"),
+    "errors": ("errors", "model.sapo", "train.txt", "--html", "OUT.html"),
+    "explain": ("explain", "model.sapo", "The/DT cat/NN", "--token", "2", "--html", "OUT.html"),
     "prune": ("prune", "model.sapo", "-o", "OUT", "--below", "0.01"),
+    "prune-in-place": ("prune", "model.sapo", "--below", "0.01"),
+    "calibrate": ("calibrate", "model.sapo", "train.txt", "-o", "OUT"),
     "split": ("split", "train.txt", "-o", "OUT.parts"),
+    "sample": ("sample", "OUT.sample"),
 }
+MODELS = ("train", "train-checkpoint", "train-log", "continue", "prune", "calibrate")  # OUT is a model
+SLOWEST = 600  # seconds for a command, on a machine that has other work
 ALLOWED = ("OUT", "train.txt", "model.sapo")
 OLD = b"an old file\n"
 
@@ -43,19 +62,26 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(Path(sapo.__file__).parent.parent), "TMPDIR": "."}
 
 
-def prepare(room: Path, sentences: int = 60) -> None:
-    """Put the inputs into a directory."""
+@functools.cache
+def inputs(sentences: int = 60) -> Files:
+    """Return the files that are there before a command runs."""
     lines = sample_path("train").read_text("utf-8").split("\n\n")[:sentences]
     rows = ["\n".join(" ".join(line.split()[:3]) for line in one.splitlines()) for one in lines]
-    (room / "train.txt").write_text("\n\n".join(rows) + "\n\n", "utf-8")
-    (room / "model.sapo").write_bytes(GOLDEN.read_bytes())
-    (room / "OUT").write_bytes(OLD)
+    return {"train.txt": ("\n\n".join(rows) + "\n\n").encode(), "model.sapo": GOLDEN.read_bytes(), "OUT": OLD}
 
 
-def start(room: Path, name: str, before: Callable[[], None] | None = None) -> subprocess.Popen[bytes]:
+def prepare(room: Path, sentences: int = 60) -> None:
+    """Put the inputs into a directory."""
+    for name, data in inputs(sentences).items():
+        (room / name).write_bytes(data)
+
+
+def start(
+    room: Path, name: str, before: Callable[[], None] | None = None, more: Sequence[str] = ()
+) -> subprocess.Popen[bytes]:
     """Start a command."""
     return subprocess.Popen(
-        [sys.executable, "-m", "sapo", *COMMANDS[name]],
+        [sys.executable, "-m", "sapo", *COMMANDS[name], *more],
         cwd=room,
         env=environment(),
         stdout=subprocess.DEVNULL,
@@ -64,37 +90,59 @@ def start(room: Path, name: str, before: Callable[[], None] | None = None) -> su
     )
 
 
-def faults_of(room: Path, name: str, told: bytes) -> list[str]:
-    """Return what is wrong after a command has ended in whatever way."""
+def fork(room: Path, name: str, more: Sequence[str] = ()) -> Forked:
+    """Start a command in a child of this process."""
+    return Forked(room, [*COMMANDS[name], *more])
+
+
+def contents(room: Path) -> Files:
+    """Return the files of a directory."""
+    return {str(path.relative_to(room)): path.read_bytes() for path in sorted(room.rglob("*")) if path.is_file()}
+
+
+def faults_of(room: Path, name: str, told: bytes, wanted: Files | None = None) -> list[str]:
+    """Return what is wrong after a command has ended in whatever way; `wanted` is what it writes if nothing happens."""
     wrong = ["a traceback: " + told.decode(errors="replace")[-300:]] if b"Traceback" in told else []
-    for path in room.iterdir():
-        if path.name.startswith(".") or not path.name.startswith(ALLOWED):
-            wrong.append(f"left behind: {path.name}")
-    out = room / "OUT"
-    if name in ("train", "train-checkpoint", "continue", "prune") and out.read_bytes() != OLD:
+    found, before = contents(room), inputs()
+    for path, data in found.items():
+        if Path(path).name.startswith(".") or not path.startswith(ALLOWED):
+            wrong.append(f"left behind: {path}")
+        elif path.endswith((".log", ".state")):  # these hold times
+            wrong += ["torn: OUT.log"] if path.endswith(".log") and data and not data.endswith(b"\n") else []
+        elif wanted is not None and data not in (before.get(path), wanted.get(path)):
+            wrong.append(f"torn: {path} has {len(data)} bytes, and {len(wanted.get(path, b''))} if nothing happens")
+    if name in MODELS and found["OUT"] != OLD:
         try:
-            sapo.Tagger.load(out)
+            sapo.Tagger.load(room / "OUT")
         except sapo.SapoError as error:
             wrong.append(f"torn: {error}")
-    if name == "tag" and out.read_bytes() != OLD and not out.read_bytes().endswith(b"\n\n"):
+    if name == "tag" and found["OUT"] != OLD and not found["OUT"].endswith(b"\n\n"):
         wrong.append("torn: OUT")
     return wrong
 
 
-def killed(room: Path, name: str, number: int, longest: float, rng: random.Random) -> list[str]:
-    """Send a signal at a random moment."""
-    with start(room, name) as process:
+def killed(room: Path, name: str, number: int, longest: float, rng: random.Random, **more: Any) -> list[str]:
+    """Send a signal at a random moment. `launch` starts the command; `wanted` is as in `faults_of`."""
+    launch, wanted = more.get("launch", start), more.get("wanted")
+    with launch(room, name) as process:
         time.sleep(rng.random() * longest)
         process.send_signal(number)
-        told = process.communicate(timeout=60)[1]
-    return faults_of(room, name, told)
+        told = process.communicate(timeout=SLOWEST)[1]
+    wrong = faults_of(room, name, told, wanted)
+    if name == "train-checkpoint" and wanted is not None and (room / "OUT.state").exists():
+        with launch(room, name, more=["--resume"]) as process:
+            told = process.communicate(timeout=SLOWEST)[1]
+        wrong += faults_of(room, name, told, wanted)
+        if (room / "OUT").read_bytes() != wanted["OUT"]:
+            wrong.append("the resumed run gives another model")
+    return wrong
 
 
 def full_disk(room: Path, name: str) -> list[str]:
     """Let no file become larger than 2 KB."""
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048))  # noqa: E731
     with start(room, name, limit) as process:
-        told = process.communicate(timeout=120)[1]
+        told = process.communicate(timeout=SLOWEST)[1]
     return faults_of(room, name, told)
 
 
@@ -105,7 +153,7 @@ def read_only(room: Path, name: str) -> list[str]:
     room.chmod(stat.S_IRUSR | stat.S_IXUSR)
     try:
         with start(room, name) as process:
-            told = process.communicate(timeout=120)[1]
+            told = process.communicate(timeout=SLOWEST)[1]
     finally:
         room.chmod(stat.S_IRWXU)
     return faults_of(room, name, told)
@@ -116,7 +164,7 @@ def vanished(room: Path, name: str) -> list[str]:
     with start(room, name) as process:
         time.sleep(0.1)
         (room / "train.txt").unlink()
-        told = process.communicate(timeout=120)[1]
+        told = process.communicate(timeout=SLOWEST)[1]
     return faults_of(room, name, told)
 
 
@@ -137,13 +185,16 @@ main()
 def clock(room: Path, name: str) -> list[str]:
     """Let the clock jump to and fro."""
     command = [sys.executable, "-c", JUMP, *COMMANDS[name]]
-    done = subprocess.run(command, cwd=room, env=environment(), capture_output=True, timeout=120)
+    done = subprocess.run(command, cwd=room, env=environment(), capture_output=True, timeout=SLOWEST)
     wrong = faults_of(room, name, done.stderr)
     return wrong if done.returncode == 0 else [*wrong, f"exit code {done.returncode}: {done.stderr[-200:]!r}"]
 
 
-def run(names: Sequence[str], kills: int, seed: int) -> tuple[Counter[str], list[str]]:
-    """Try all faults on these commands; return how often each was tried, and what went wrong."""
+OTHERS = (("full disk", full_disk), ("read-only", read_only), ("vanished input", vanished), ("clock jump", clock))
+
+
+def run(names: Sequence[str], kills: int, seed: int, *, others: bool = True) -> tuple[Counter[str], list[str]]:
+    """Try all faults on these commands, or only signals; return how often each was tried, and what went wrong."""
     rng = random.Random(seed)
     counts: Counter[str] = Counter()
     wrong: list[str] = []
@@ -155,35 +206,43 @@ def run(names: Sequence[str], kills: int, seed: int) -> tuple[Counter[str], list
             counts[fault] += 1
             wrong.extend(f"{name}, {fault}: {one}" for one in use(room))
 
+    with tempfile.TemporaryDirectory() as directory:
+        prepare(Path(directory))
+        warm_up(Path(directory, "train.txt"), Path(directory, "model.sapo"))
     for name in names:
+        wanted: Files = {}
+        attempt("none", name, lambda room, name=name, wanted=wanted: _undisturbed(room, name, wanted))
         begin = time.monotonic()
-        attempt("none", name, lambda room, name=name: _undisturbed(room, name))
+        attempt("none", name, lambda room, name=name, wanted=wanted: _undisturbed(room, name, wanted))
         longest = time.monotonic() - begin
+        how = {"launch": fork, "wanted": wanted, "longest": longest, "rng": rng}
         for fault, number in (("kill -9", signal.SIGKILL), ("SIGTERM", signal.SIGTERM)):
-            for _ in range(kills):
-                attempt(fault, name, lambda room, name=name, n=number, long=longest: killed(room, name, n, long, rng))
-        for fault, use in (("full disk", full_disk), ("read-only", read_only), ("vanished input", vanished)):
+            for _ in range(kills if number == signal.SIGKILL else max(1, kills // 5)):
+                attempt(fault, name, lambda room, name=name, n=number, how=how: killed(room, name, n, **how))
+        for fault, use in OTHERS if others else ():
             attempt(fault, name, lambda room, name=name, use=use: use(room, name))
-        attempt("clock jump", name, lambda room, name=name: clock(room, name))
-        print(f"{name:18} {kills * 2 + 5} faults; {len(wrong)} wrong so far", flush=True)
+        print(f"{name:18} {counts['kill -9']:5} kills so far, within {longest:.2f} s; {len(wrong)} wrong", flush=True)
     return counts, wrong
 
 
-def _undisturbed(room: Path, name: str) -> list[str]:
-    with start(room, name) as process:
-        told = process.communicate(timeout=120)[1]
-    wrong = faults_of(room, name, told)
+def _undisturbed(room: Path, name: str, wanted: Files) -> list[str]:
+    """Run a command to its end, and put what it writes into `wanted`; it must write the same each time."""
+    with fork(room, name) as process:
+        told = process.communicate(timeout=SLOWEST)[1]
+    wrong = faults_of(room, name, told, wanted or None)
+    wanted.update(contents(room))
     return wrong if process.returncode == 0 else [*wrong, f"exit code {process.returncode}: {told[-300:]!r}"]
 
 
 def main() -> int:
     """Run the matrix; return 1 if something went wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=20, help="of each kind, for each command")
+    parser.add_argument("--kills", type=int, default=20, help="of each command; a fifth of it by SIGTERM")
+    parser.add_argument("--kills-only", action="store_true", help="try no other faults")
     parser.add_argument("--command", action="append", choices=COMMANDS)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    counts, wrong = run(given.command or list(COMMANDS), given.kills, given.seed)
+    counts, wrong = run(given.command or list(COMMANDS), given.kills, given.seed, others=not given.kills_only)
     print(", ".join(f"{fault} {count}" for fault, count in counts.items()))
     print("\n".join(wrong) or "nothing went wrong")
     return int(bool(wrong))

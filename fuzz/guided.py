@@ -19,9 +19,10 @@ from fuzz.run import FINDINGS, SLOWEST, add_counts
 
 def run_guided(given: argparse.Namespace) -> int:
     """Run each target for its share of the time; return 1 if something was found."""
-    from fuzz.targets import TARGETS
+    from fuzz.targets import TARGETS, installed
 
     names = [name for name in TARGETS if not given.target or any(name.startswith(one) for one in given.target)]
+    names = [name for name in names if installed(name)]
     counts: Counter[str] = Counter()
     FINDINGS.mkdir(exist_ok=True)
     found = 0
@@ -54,24 +55,26 @@ def main() -> None:
     import atheris
 
     with atheris.instrument_imports(include=["sapo"]):
-        from fuzz.targets import TARGETS, use
+        from fuzz.target import ARRAYS
+        from fuzz.targets import TARGETS, quiet, use
     from fuzz.mutations import mutated
     from sapo import kernels
     from sapo.kernels import _jit
 
     kernels.compile_kernels = lambda **_: None
     _jit.INTERPRETED_PAIRS = sys.maxsize
+    quiet()
     name = sys.argv.pop(1)
     target = TARGETS[name]
     pool = target.seeds()
 
     def change(data: bytes, most: int, seed: int) -> Any:
         rng = random.Random(seed)
-        if not target.arrays and rng.random() < 0.5:
+        if target.form != ARRAYS and rng.random() < 0.5:
             return atheris.Mutate(data, most)
-        return mutated(data or pool[0], rng, pool, arrays=target.arrays)[:most]
+        return mutated(data or pool[0], rng, pool, target.form)[:most]
 
-    atheris.Setup([*sys.argv, "-max_len=200000"], lambda data: use(name, data), custom_mutator=change)
+    atheris.Setup([*sys.argv, "-max_len=200000"], lambda data: bool(use(name, data)) and None, custom_mutator=change)
     atheris.Fuzz()
 
 

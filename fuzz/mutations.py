@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from fuzz.target import ARRAYS, BYTES
 from sapo.errors import SapoError
 from sapo.model.arrayfile import DTYPES, _checksum, unpack_arrays
 
+LARGEST = 1 << 18  # bytes of an input
 PIECES = [
     *(b"\n", b"\n\n", b"\t", b" ", b"#", b"\r", b"\r\n", b"\x00", b"\xff", b"\xef\xbb\xbf", b"\x1b[2J", b"-DOCSTART-"),
     *(b"{", b"}", b"[", b"]", b'"', b":", b",", b"null", b"NaN", b"1e999", b"-1", b"99999999999999999999", b"\\ud800"),
     *(b"&", b"label[-1]", b"word[50]", b"substrings(word, 3)", b"%x[0,0]", b"U01:", b"*", b"forbid", b"I-NP", b"O"),
     *("'s", "n't", "。", "́", "\u202e", "\U0001f600", "a@b.c", "http://", "…", "\u2029", "\ufeff", "\ud7ff"),
 ]
-BYTES = [piece if isinstance(piece, bytes) else piece.encode() for piece in PIECES]
+TOKENS = [piece if isinstance(piece, bytes) else piece.encode() for piece in PIECES]
 NUMBERS = (
     0,
     1,
@@ -37,19 +39,35 @@ NUMBERS = (
     -2.5,
     1e300,
 )
-VALUES: tuple[Any, ...] = (*NUMBERS, None, True, "", "x", "O", "NaN", "\x1b", [], {}, [[]], [1], {"a": 1}, ["O", "O"])
+VALUES: tuple[Any, ...] = (
+    *NUMBERS,
+    None,
+    True,
+    "",
+    "x",
+    "O",
+    "NaN",
+    "\x1b",
+    "\ud800",
+    [],
+    {},
+    [[]],
+    [1],
+    {"a": 1},
+    ["O", "O"],
+)
 FLOATS = (0.0, -0.0, 1.0, -1.0, 1e-45, 1e30, 3e38, 65504.0, float("nan"), float("inf"), float("-inf"))
 
 
-def mutated(data: bytes, rng: random.Random, others: list[bytes], *, arrays: bool) -> bytes:
-    """Return a changed input."""
-    if arrays and rng.random() < 0.9:
-        changed = _mutated_arrays(data, rng)
+def mutated(data: bytes, rng: random.Random, others: list[bytes], form: str) -> bytes:
+    """Return a changed input. `form` says what it is: bytes, lines of JSON, or arrays with a checksum."""
+    if form != BYTES and rng.random() < 0.9:
+        changed = _mutated_arrays(data, rng) if form == ARRAYS else _mutated_json(data, rng)
         if changed is not None:
             return changed
     for _ in range(rng.choice((1, 1, 2, 4, 16))):
         data = _mutated_bytes(data, rng, others)
-    return data[: 1 << 20]
+    return data[:LARGEST]
 
 
 def _mutated_bytes(data: bytes, rng: random.Random, others: list[bytes]) -> bytes:
@@ -59,9 +77,9 @@ def _mutated_bytes(data: bytes, rng: random.Random, others: list[bytes]) -> byte
         case 0:
             return data[:at] + bytes([rng.randrange(256)]) + data[at + 1 :]
         case 1:
-            return data[:at] + rng.choice(BYTES) + data[at:]
+            return data[:at] + rng.choice(TOKENS) + data[at:]
         case 2:
-            return data[:at] + rng.choice(BYTES) + data[to:]
+            return data[:at] + rng.choice(TOKENS) + data[to:]
         case 3:
             return data[:at] + data[to:]
         case 4:
@@ -74,6 +92,20 @@ def _mutated_bytes(data: bytes, rng: random.Random, others: list[bytes]) -> byte
             return data[:at] + str(rng.choice(NUMBERS)).encode() + data[to:]
         case _:
             return data[:at] + bytes(rng.randrange(256) for _ in range(rng.randrange(9))) + data[at:]
+
+
+def _mutated_json(data: bytes, rng: random.Random) -> bytes | None:
+    """Return lines of JSON with other values, or None if they are none."""
+    lines = data.split(b"\n")
+    at = rng.randrange(len(lines))
+    try:
+        holder = [json.loads(lines[at])]
+    except (ValueError, RecursionError):
+        return None
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        _change_value(holder, rng)
+    lines[at : at + 1] = [json.dumps(value).encode() for value in holder]
+    return b"\n".join(lines)[:LARGEST]
 
 
 def _mutated_arrays(data: bytes, rng: random.Random) -> bytes | None:
@@ -106,7 +138,7 @@ def _change_value(holder: Any, rng: random.Random) -> None:
                 del holder[key]
             case 1 if isinstance(inner, str):
                 at = rng.randrange(len(inner) + 1)
-                holder[key] = inner[:at] + rng.choice(BYTES).decode("utf-8", "replace") + inner[at:]
+                holder[key] = inner[:at] + rng.choice(TOKENS).decode("utf-8", "replace") + inner[at:]
             case 2 if isinstance(holder, list):
                 holder.insert(key, copy.deepcopy(rng.choice(holder)))
             case _:

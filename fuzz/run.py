@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 import traceback
-from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ HERE = Path(__file__).parent
 FINDINGS = HERE / "findings"
 COUNTS = HERE / "counts.json"
 SLOWEST = 10  # seconds for an input
+POOL = 200  # inputs that are changed further
+GROWTH = 4  # how much larger than the seeds they may be
 LARGEST = 1 << 20  # KB of memory that the process may take more than after the seeds
 
 
@@ -41,73 +43,81 @@ def main() -> int:
         from fuzz.guided import run_guided
 
         return run_guided(given)
-    from fuzz.targets import TARGETS, use
+    from fuzz.targets import TARGETS, installed, quiet, use
     from sapo import kernels
 
     kernels.compile_kernels(boundscheck=True)
+    quiet()
+    signal.signal(signal.SIGALRM, _hang)
     names = [name for name in TARGETS if not given.target or any(name.startswith(one) for one in given.target)]
+    for name in [name for name in names if not installed(name)]:
+        print(f"{name}: left out, {TARGETS[name].needs} is not installed")
+        names.remove(name)
     seed = int.from_bytes(os.urandom(4), "little") if given.seed is None else given.seed
     print(f"seed {seed}; {len(names)} targets; {given.seconds:.0f} s", flush=True)
-    counts: Counter[str] = Counter()
-    found = 0
     for name in names:  # kernels are compiled before any clock runs
         for data in TARGETS[name].seeds():
             use(name, data)
+    tried = found = 0
     end = time.monotonic() + given.seconds
     for place, name in enumerate(names):
         share = (end - time.monotonic()) / (len(names) - place)
         done, wrong = try_out(name, time.monotonic() + share, random.Random(f"{seed} {name}"))
-        counts[name] += done
+        add_counts({name: done})
+        tried += done
         found += wrong
-        print(f"{name:24} {done:10,} inputs  {wrong} findings", flush=True)
-    add_counts(counts)
-    print(f"{sum(counts.values()):,} inputs, {found} findings")
+        print(f"{name:28} {done:10,} inputs  {wrong} findings", flush=True)
+    print(f"{tried:,} inputs, {found} findings")
     return int(found > 0)
 
 
 def try_out(name: str, end: float, rng: random.Random) -> tuple[int, int]:
-    """Try changed inputs on a target until the time is over; return how many, and how many findings."""
+    """Try changed inputs on a target until the time is over; return how many, and how many findings.
+
+    An input with a message that was not seen before reaches something new, so it is changed further.
+    """
     from fuzz.mutations import mutated
     from fuzz.targets import TARGETS
 
-    target = TARGETS[name]
-    pool = target.seeds()
+    form, pool = TARGETS[name].form, TARGETS[name].seeds()
+    largest = GROWTH * max(map(len, pool))
     done = wrong = 0
     seen: set[str] = set()
     while time.monotonic() < end:
-        data = mutated(rng.choice(pool), rng, pool, arrays=target.arrays)
-        fault = fault_of(name, data)
+        data = mutated(rng.choice(pool), rng, pool, form)
+        fault, said = outcome(name, data)
         done += 1
         if fault is not None and fault not in seen:
             seen.add(fault)
             wrong += 1
             keep(name, data, fault)
-        elif fault is None and len(pool) < 50 and rng.random() < 0.01:
-            pool.append(data)  # to be changed further
+        elif fault is None and len(data) <= largest and len(pool) < POOL and (said not in seen or rng.random() < 0.002):
+            seen.add(said)
+            pool.append(data)
     return done, wrong
 
 
-def fault_of(name: str, data: bytes) -> str | None:
-    """Try an input; return what went wrong, in short, or None."""
+def outcome(name: str, data: bytes) -> tuple[str | None, str]:
+    """Try an input; return what went wrong, in short, or None, and what the target said."""
     from fuzz.targets import use
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    signal.signal(signal.SIGALRM, _hang)
     signal.setitimer(signal.ITIMER_REAL, SLOWEST)
+    said = ""
     try:
-        use(name, data)
+        said = use(name, data)
     except HangError:
-        return f"{name}: longer than {SLOWEST} s"
+        return f"{name}: longer than {SLOWEST} s", ""
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:
         where = [frame for frame in traceback.extract_tb(error.__traceback__) if "/sapo/" in frame.filename]
         last = where[-1] if where else traceback.extract_tb(error.__traceback__)[-1]
-        return f"{type(error).__name__} in {Path(last.filename).name}:{last.lineno} ({str(error)[:80]})"
+        return f"{type(error).__name__} in {Path(last.filename).name}:{last.lineno} ({str(error)[:80]})", ""
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return f"{name}: more than 1 GB of memory" if after - before > LARGEST else None
+    return (f"{name}: more than 1 GB of memory" if after - before > LARGEST else None), said
 
 
 def keep(name: str, data: bytes, fault: str) -> None:
@@ -118,7 +128,7 @@ def keep(name: str, data: bytes, fault: str) -> None:
     print(f"FOUND {path.name}: {fault}", file=sys.stderr, flush=True)
 
 
-def add_counts(counts: Counter[str]) -> None:
+def add_counts(counts: Mapping[str, int]) -> None:
     """Add to the number of inputs that were tried so far."""
     known: dict[str, Any] = json.loads(COUNTS.read_bytes()) if COUNTS.exists() else {}
     for name, count in counts.items():

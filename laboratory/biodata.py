@@ -52,7 +52,7 @@ def tagged_corpora(
 def _file(source: Path, cache: Path, corpus: str, part: str, first: int | None) -> Path:
     path = source / corpus / f"{part}.txt.gz"
     if not path.is_file():
-        raise SapoError(f"{path}: no such file; bioner needs it, and SAPO_DATA tells where to look")
+        raise SapoError(f"{path}: no such file; bioner needs it, and SAPO_DATA names the directory to look in")
     if first is None:
         return path
     short = cache / f"{corpus}-{part}.txt"

@@ -51,5 +51,5 @@ def data_directory(*, needed: bool = True) -> Path:
     if not value:
         raise SapoError("SAPO_DATA is not set; set it to the directory of the corpora, or use sapo data get")
     if not Path(value).is_dir():
-        raise SapoError(f"SAPO_DATA is {value}, which is no directory")
+        raise SapoError(f"SAPO_DATA is {value}, which is not a directory")
     return Path(value).absolute()

@@ -39,7 +39,7 @@ def source_files(task: Task, setup: Setup, say: Say = lambda message: None) -> d
     files = {part: setup.data / task.directory / f"{part}{task.ending}" for part in parts}
     for path in files.values():
         if not path.is_file():
-            raise SapoError(f"{path}: no such file; {task.name} needs it, and SAPO_DATA tells where to look")
+            raise SapoError(f"{path}: no such file; {task.name} needs it, and SAPO_DATA names the directory to look in")
     return files
 
 

@@ -65,7 +65,7 @@ def small_n_is_enough(task: TaskResults, significances: Significances) -> Findin
     text = (
         f"By n: {', '.join(f'n = {n} {score[n]:.2f}' for n in sorted(score))}. n = 10 less n = 5: "
         f"{say_points(score[10] - score[5])}; n = 20 less n = 5: {say_points(score[20] - score[5])}; n = 20 less the "
-        f"better of 5 and 10: {say_points(gain)} (up to {limit:.2f} is no difference); "
+        f"better of 5 and 10: {say_points(gain)} (up to {limit:.2f} is not a difference); "
         f"n = 5 less n = 1: {say_points(over_one)}."
     )
     numbers = {"n20 - best of n5, n10": gain, "n5 - n1": over_one, "limit": limit}
@@ -82,7 +82,7 @@ def searches_agree(task: TaskResults, significances: Significances) -> Finding:
     text = (
         f"SAPO {_last(task, SAPO)} with the exact search; "
         + "; ".join(f"{system} {_last(task, system)} ({say_points(numbers[system])})" for system in SEARCHES)
-        + f". Up to {limit:.2f} is no difference"
+        + f". Up to {limit:.2f} is not a difference"
         + (f"; {listed(beyond)} differ{'s' if len(beyond) == 1 else ''} by more." if beyond else ".")
     )
     return Finding(task.name, Verdict.DISAGREES if beyond else Verdict.AGREES, text, {**numbers, "limit": limit})

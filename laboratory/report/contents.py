@@ -69,8 +69,8 @@ def _what_was_run(contents: Contents) -> list[Block]:
         Text(
             f"{len(runs)} runs of {len({run.system for run in runs})} systems on {len(contents.tasks)} "
             f"{'task' if len(contents.tasks) == 1 else 'tasks'}; {'seed' if len(seeds) == 1 else 'seeds'} "
-            f"{', '.join(map(str, seeds))}; sapo {', '.join(versions)}. The commands stand at the end. "
-            "A task with fewer training sentences than the paper's is no repetition of it, only of its method."
+            f"{', '.join(map(str, seeds))}; sapo {', '.join(versions)}. The commands are at the end. "
+            "A task with fewer training sentences than the paper's repeats its method, not its experiment."
         ),
         data_table(contents.tasks),
     ]
@@ -111,8 +111,8 @@ def _tables(contents: Contents) -> list[Block]:
         Text(
             "On the test set, in per cent: means over seeds, ± the deviation of one seed. The best pass, one for all "
             "seeds, is that with the best mean. It is chosen on the test set itself: it shows the shape of training "
-            "and is no fair score. Seconds are of the median pass, w-complexity is the mean absolute weight after the "
-            "last pass."
+            "and is not a fair score. Seconds are of the median pass, w-complexity is the mean absolute weight after "
+            "the last pass."
         ),
     ]
     for task in contents.tasks:

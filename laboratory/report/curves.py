@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Measure = Callable[[SystemResults], Curve | None]
 _BAND = "Lines are means over seeds, bands one deviation to either side."
-_CUT = "The first passes may begin below the frame, so that the later ones can be told apart."
+_CUT = "The first passes may begin below the frame, so that the later ones can be distinguished."
 
 
 def against_probabilistic(tasks: Sequence[TaskResults]) -> Picture | None:

@@ -10,7 +10,7 @@ PAPER_SENTENCES = {
     "pos-upos": 38_219,
     "pos-wsj": 38_219,
 }
-_TEMPLATES = "The paper takes the templates of Tsuruoka et al. (2009) and tells neither windows nor cut-offs."
+_TEMPLATES = "The paper uses the templates of Tsuruoka et al. (2009) and states neither windows nor cut-offs."
 _COLUMNS = "Its columns of parts of speech and chunks are not at hand, so that features of these differ."
 _OTHER_CORPUS = "Another corpus: ours is the English Web Treebank, the paper's the Wall Street Journal."
 REASONS = {

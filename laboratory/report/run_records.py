@@ -157,7 +157,7 @@ def _pass(line: dict[str, Any], epoch: int) -> Pass:
 def _tuning(path: Path) -> TuningRecord:
     lines = list(_objects(path))
     if lines[-1].get("kind") != "end":
-        raise _DamagedError("unfinished: has no last line that tells the chosen strength")
+        raise _DamagedError("unfinished: has no last line with the chosen strength")
     tried: dict[float, list[float]] = {}
     for at, line in enumerate(lines[:-1], start=1):
         _of_kind(line, "tuning", f"line {at}")

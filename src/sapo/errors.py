@@ -1,6 +1,5 @@
 """The exception for mistakes of users, with a message of one line, and "did you mean"."""
 
-import difflib
 import re
 from collections.abc import Iterable
 from typing import TypeVar
@@ -107,6 +106,8 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     elsewhere = ELSEWHERE.get(name.casefold())
     if elsewhere in folded:
         return folded[elsewhere]
+    import difflib  # only mistakes need it
+
     close = difflib.get_close_matches(name.casefold(), folded)
     close.sort(key=lambda one: sorted(one) != sorted(name.casefold()))  # letters in another order are a typing mistake
     return folded[close[0]] if close else None

@@ -1,6 +1,6 @@
 """The limits on what sapo reads, all in one place. They keep a wrong or hostile file from filling the memory.
 
-Each limit is far above what real data has. Who needs more raises it: `sapo --limit line=1GB tag ...` on the command
+Each limit is far above what real data has. Raise it if you need more: `sapo --limit line=1GB tag ...` on the command
 line, and in Python:
 
 >>> with allow(line=1 << 30):

@@ -33,7 +33,7 @@ def test_two_systems_are_compared(run: Any, room: Path) -> None:
         "good.tags has more right tags in 2 sentences, bad.tags in 0, as many in 0",
         "randomisation test on F1: p = 0.5000 (exact)",
         "paired t-test on the accuracy of each sentence: p = 0.0903 (t = 7.000, degrees of freedom: 1)",
-        "At 0.05 neither test tells the two apart: the difference may well be chance.",
+        "At 0.05 neither test finds a significant difference: it may well be chance.",
     ]
 
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from sapo.corpus import LABEL, Sentence, block_from_sentences, block_sentences
 from sapo.corpus.origins import ScannedOrigin
+from sapo.corpus.tokens import sentence_block
 from sapo.errors import SapoError
 
 ANY_TEXT = st.text(st.characters(), max_size=4)  # the empty string and lone surrogates too
@@ -41,6 +42,22 @@ def test_a_block_says_where_each_field_of_each_token_stands(sentences: list[Sent
         found = [data[a:b].tobytes().decode("utf-8", "surrogatepass") for a, b in zip(starts, ends, strict=True)]
         wanted = (sentence.tags or () if name == LABEL else sentence.columns[name] for sentence in sentences)
         assert found == [value for values in wanted for value in values] == block.strings(name)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.lists(ANY_TEXT, max_size=4), max_size=4), st.integers(1, 3))
+def test_plain_sentences_become_the_block_that_they_become_token_by_token(words: list[list[str]], width: int) -> None:
+    names = ["word", "pos", "chunk"][:width]
+    sentences = [[(word, *["x"] * (width - 1)) if width > 1 else word for word in sentence] for sentence in words]
+    quick = sentence_block(sentences, names)
+    slow = block_from_sentences(
+        (Sentence({"word": tuple(one), **{name: ("x",) * len(one) for name in names[1:]}}) for one in words), "input"
+    )
+    assert quick.data.tobytes() == slow.data.tobytes()
+    assert quick.offsets.tolist() == slow.offsets.tolist()
+    if words:
+        assert quick.columns == slow.columns
+        assert quick.ends.tolist() == slow.ends.tolist()
 
 
 def test_tags_become_the_last_column_called_label() -> None:

@@ -352,5 +352,5 @@ def test_text_without_tags_is_written_without_spans() -> None:
 
 
 def test_tags_that_are_no_spans_cannot_be_written_as_text() -> None:
-    with pytest.raises(SapoError, match=r"^'NN' is no tag of a span, such as O or B-PER; leave --text out$"):
+    with pytest.raises(SapoError, match=r"^'NN' is not a span tag such as O or B-PER; leave --text out$"):
         write_sentence(Sentence({"word": ("a", "b")}, ("O", "NN")), text=True)

@@ -121,7 +121,7 @@ def plain_comparison(better: int, worse: int, same: int = 20) -> Comparison:
     [
         (12, 1, "At 0.05 a is better, by both tests: chance alone would hardly make such a difference."),
         (1, 12, "At 0.05 b is better, by both tests: chance alone would hardly make such a difference."),
-        (3, 2, "At 0.05 neither test tells the two apart: the difference may well be chance."),
+        (3, 2, "At 0.05 neither test finds a significant difference: it may well be chance."),
         (5, 0, "At 0.05 a is better by the accuracy of each sentence; in accuracy the two are not told apart."),
     ],
 )

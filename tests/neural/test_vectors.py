@@ -23,7 +23,7 @@ def damaged(zipped: bytes) -> bytes:
 
 
 def narrower(content: bytes) -> bytes:
-    """The header tells of fewer numbers than there are."""
+    """The header announces fewer numbers than there are."""
     return content.replace(b"2 3\n", b"2 2\n", 1)
 
 
@@ -63,20 +63,20 @@ def test_a_word_may_have_blanks(tmp_path: Path) -> None:
         (b"the 1 2\ncat 1\n", ":2: expected a word and 2 numbers, found 1 numbers"),
         (b"the 1 2\ncat 1 2 3\n", ":2: expected 2 numbers, found more"),
         (b"the 1 2\n\ncat 1 x\n", ":3: expected a word and 2 numbers, found 'cat 1 x'"),
-        (b"the 1 2\ncat 1 nan\n", ":2: the vector of 'cat' has a value that is no finite number"),
-        (b"the 1 2\ncat inf 1\n", ":2: the vector of 'cat' has a value that is no finite number"),
-        (b"3 2\nthe 1 2\ncat 1 2\n", ":1: tells of 3 vectors, but 2 follow; the file may be cut off"),
+        (b"the 1 2\ncat 1 nan\n", ":2: the vector of 'cat' has a value that is not a finite number"),
+        (b"the 1 2\ncat inf 1\n", ":2: the vector of 'cat' has a value that is not a finite number"),
+        (b"3 2\nthe 1 2\ncat 1 2\n", ":1: announces 3 vectors, but 2 follow; is the file cut off?"),
         (b"2 3\nthe 1 2\n", ":2: expected a word and 3 numbers, found 2 numbers"),
         (b"the\n", ":1: expected a word and some numbers, found 0 numbers"),
         (b"the 1 2\n\xff\xfe 1 2\n", ":2: expected a word and 2 numbers"),
-        (binary(("the", [1, 2]))[:-6], ":1: tells of 1 vectors of 2 numbers, but the file ends before that"),
-        (binary(("the", [1, float("nan")])), ": vector 1, of 'the': a value is no finite number"),
+        (binary(("the", [1, 2]))[:-6], ":1: announces 1 vectors of 2 numbers, but the file ends before that"),
+        (binary(("the", [1, float("nan")])), ": vector 1, of 'the': a value is not a finite number"),
         (b"\x1f\x8bcut off", ": cannot be read"),
         (damaged(gzip.compress(LINES.encode() * 99, mtime=0)), ": cannot be read"),
         ("2 2\nthe 1 2\ncafé 1 2\n".encode("latin-1"), ":3: expected a word and 2 numbers, found 'caf"),
         ("2 2\ncafé 1 2\nthe 1 2\n".encode("latin-1"), ":2: expected a word and 2 numbers, found 'caf"),
         (narrower(binary(("the", [1, 2, 3]), ("cat", [1, 2, 3]))), ": vector 2 of 2: "),
-        (binary(("the", [1, 2])) + b"cat \x00\x00\x00\x00", ":1: tells of 1 vectors of 2 numbers, but more follows"),
+        (binary(("the", [1, 2])) + b"cat \x00\x00\x00\x00", ":1: announces 1 vectors of 2 numbers, but more follows"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, content: bytes, message: str) -> None:

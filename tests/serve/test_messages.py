@@ -1,5 +1,7 @@
 """Requests of every kind get the answers that the tagger gives."""
 
+import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,29 @@ def test_many_texts_and_sentences_keep_their_index(client: Any) -> None:
     assert [one["index"] for one in found] == [0, 2]
     found = client.post("/tag", {"sentences": [["in"], [], ["at", "home"]]}).json["sentences"]
     assert [(one["index"], len(one["tags"])) for one in found] == [(0, 1), (1, 0), (2, 2)]
+
+
+def test_a_large_request_has_the_answers_of_small_ones(client: Any) -> None:
+    words = ["in", "Oslo"]
+    (small,) = client.post("/tag", {"tokens": words}).json["sentences"]
+    large = client.post("/tag", {"sentences": [words] * 2000}).json["sentences"]
+    assert large == [{**small, "index": number} for number in range(2000)]
+
+
+def test_a_small_request_does_not_wait_for_a_large_one(client: Any) -> None:
+    large = {"content-type": "application/json"}, [json.dumps({"sentences": [["in", "Oslo"]] * 20_000}).encode()]
+
+    async def both() -> list[str]:
+        done: list[str] = []
+
+        async def ask(name: str, parts: list[bytes]) -> None:
+            assert (await client.asked("POST", "/tag", parts, large[0])).status == 200
+            done.append(name)
+
+        await asyncio.gather(ask("large", large[1]), ask("small", [b'{"tokens": ["in", "Oslo"]}']))
+        return done
+
+    assert asyncio.run(both()) == ["small", "large"]
 
 
 def test_models_are_found_by_name(client: Any) -> None:

@@ -54,6 +54,14 @@ def test_probabilities_and_taggings_come_where_asked_for(entities: sapo.Tagger) 
         assert list(sentence.taggings) == entities.nbest(sentence.words, 2)
 
 
+def test_spans_have_the_same_types_with_and_without_probabilities_where_the_letter_comes_last() -> None:
+    data = [(["in", "New", "York"], ["O", "LOC-B", "LOC-I"]), (["at", "home"], ["O", "O"])] * 3
+    tagger = sapo.train(data, template="ner", epochs=5, seed=1)
+    plain, with_shares = (tagger.tag_text("in New York", probabilities=shares).spans for shares in (False, True))
+    assert [(span.text, span.type) for span in plain] == [("New York", "LOC")]
+    assert [(span.start, span.type) for span in plain] == [(span.start, span.type) for span in with_shares]
+
+
 def test_many_texts_are_tagged_as_each_of_them(entities: sapo.Tagger) -> None:
     texts = [TEXT, "", " \n", "Oslo"]
     assert entities.tag_texts(iter(texts)) == [entities.tag_text(text) for text in texts]

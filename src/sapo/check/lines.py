@@ -19,7 +19,7 @@ from sapo.corpus.conllu_places import COLUMNS, FEATS, Place, place_of
 from sapo.corpus.files import show_path
 
 BLANKS = " \t"
-SIZES = 5  # wrong numbers of columns that are told one by one
+SIZES = 5  # wrong numbers of columns that are reported one by one
 DOCSTART = re.compile(r"-DOCSTART-(?:[ \t]|$)")
 
 

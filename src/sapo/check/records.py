@@ -11,7 +11,7 @@ from sapo.corpus.json_records import Record, json_lines, read_record
 from sapo.errors import SapoError
 from sapo.text import Splitter
 
-MESSAGES = 10  # about records, that are told one by one
+MESSAGES = 10  # about records, that are reported one by one
 
 
 def read_json(path: str | Path, *, label: str | None, marks: frozenset[str]) -> Sheet:

@@ -46,7 +46,7 @@ def calibrate_command(
     sapo calibrate chunk.sapo dev.txt
 
     DEV is a labelled file that was not trained on. The temperature under which its tags are likeliest is stored in
-    the model: all probabilities change, the tags do not. sapo eval --calibration tells how good they are.
+    the model: all probabilities change, the tags do not. sapo eval --calibration shows how good they are.
     """
     from sapo.corpus.files import check_writable
     from sapo.tagger.tagger import Tagger

@@ -38,7 +38,7 @@ from sapo.errors import SapoError
     help="For steps trained now: tag the input in K blocks, each with a model trained without what overlaps with it.",
 )
 @columns_option
-@click.option("--no-label", is_flag=True, help="The last column of the input is no gold tag.")
+@click.option("--no-label", is_flag=True, help="The last column of the input is not a gold tag.")
 @click.option(
     "--template",
     "templates",
@@ -117,5 +117,5 @@ def pipeline_command(
 def _template(text: str) -> tuple[str, str]:
     column, equals, name = text.partition("=")
     if not equals or not name.strip():
-        raise SapoError(f"--template tells it for a step, as pos=NAME, not '{text}'")
+        raise SapoError(f"--template takes STEP=NAME, as in pos=NAME, not '{text}'")
     return column.strip(), name.strip()

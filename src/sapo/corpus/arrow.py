@@ -73,7 +73,7 @@ def open_file(path: str | Path) -> Table:
     arrow = load_pyarrow()
     try:
         names = _names_of_labels(arrow, files[0], info)
-    except (OSError, ValueError, arrow.ArrowException) as error:
+    except (OSError, ValueError, RecursionError, arrow.ArrowException) as error:
         raise SapoError(f"{path}: not a file of Arrow or Parquet, or damaged ({error!r:.80})") from None
     return Table(str(path), _batches(arrow, files, str(path)), names)
 
@@ -93,7 +93,7 @@ def _files(path: Path) -> tuple[list[Path], dict[str, Any]]:
         raise SapoError(f"{path}: holds several tables; give one of them, such as {found[0]}")
     try:
         info = json.loads((path / "dataset_info.json").read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         info = {}
     return found, info if isinstance(info, dict) else {}
 
@@ -103,15 +103,21 @@ def _names_of_labels(arrow: Any, file: Path, info: dict[str, Any]) -> dict[str, 
     if not isinstance(features, dict):
         with _reader(arrow, file) as reader:
             schema = getattr(reader, "schema_arrow", None) or reader.schema
-        told = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
-        features = told.get("info", {}).get("features", {})
+        features = _features(json.loads((schema.metadata or {}).get(b"huggingface", b"{}")))
     return {key: names for key in features if (names := class_names(features[key])) is not None}
+
+
+def _features(told: Any) -> dict[str, Any]:
+    """Return what the metadata of a table says about its columns; they may be anything."""
+    for key in ("info", "features"):
+        told = told.get(key) if isinstance(told, dict) else None
+    return told if isinstance(told, dict) else {}
 
 
 def _reader(arrow: Any, file: Path) -> Any:
     if file.suffix.lower() == ".parquet":
         return arrow.parquet.ParquetFile(file)
-    source = arrow.memory_map(str(file))
+    source = arrow.OSFile(str(file))  # not mapped: reading a mapped file that shrinks would end the process
     try:
         return arrow.ipc.open_stream(source)
     except arrow.ArrowInvalid:
@@ -130,7 +136,8 @@ def _batches(arrow: Any, files: Sequence[Path], name: str) -> Iterator[Batch]:
                 else:
                     batches = iter(reader)
                 for batch in batches:
+                    batch.validate(full=True)  # else offsets of a hostile file may point anywhere
                     for begin in range(0, batch.num_rows, BLOCK):
                         yield batch.slice(begin, BLOCK).to_pydict()
-    except (OSError, arrow.ArrowException) as error:
+    except (OSError, UnicodeDecodeError, arrow.ArrowException) as error:  # names of columns need not be UTF-8
         raise SapoError(f"{name}: cannot be read ({error!r:.80})") from None

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -149,7 +150,7 @@ def block_from_sentences(
     if listed:
         columns, labelled = tuple(listed[0].columns), listed[0].tags is not None
     ready = all(sentence.features is not None for sentence in listed) and (bool(listed) or not columns)
-    pieces: list[bytes] = []
+    values: list[str] = []
     lengths = []
     for number, sentence in enumerate(listed, 1):
         if tuple(sentence.columns) != columns or (sentence.tags is not None) != labelled:
@@ -166,23 +167,37 @@ def block_from_sentences(
                 + ", ".join(f"{len(row)} {title}" for title, row in zip([*columns, "tags"], rows, strict=False))
             )
         lengths.append(len(sentence))
-        for token in zip(*rows, strict=True):
-            pieces.extend(value.encode("utf-8", "surrogatepass") for value in token)
-    width = len(columns) + labelled
-    shape = (sum(lengths), width)
-    ends = np.cumsum([len(piece) for piece in pieces], dtype=np.int64).astype(np.int32).reshape(shape)
+        values += rows[0] if len(rows) == 1 else chain.from_iterable(zip(*rows, strict=True))
+    names = (*columns, LABEL) if labelled else columns
+    features = tuple(sentence.features or () for sentence in listed) if ready else None
+    return block_from_values(values, lengths, names, name, origin, features)
+
+
+def block_from_values(
+    values: Sequence[str],
+    lengths: Sequence[int],
+    columns: tuple[str, ...],
+    name: str,
+    origin: Origin | None = None,
+    features: tuple[Any, ...] | None = None,
+) -> Block:
+    """Return a block of sentences of these lengths; `values` has all columns of the first token, then of the second.
+
+    >>> block_from_values(["a", "dog", "no"], [2, 1], ("word",), "corpus").offsets.tolist()
+    [0, 2, 3]
+    """
+    text = "".join(values)
+    if text.isascii():
+        data, sizes = text.encode(), list(map(len, values))
+    else:
+        pieces = [value.encode("utf-8", "surrogatepass") for value in values]
+        data, sizes = b"".join(pieces), list(map(len, pieces))
+    shape = (sum(lengths), len(columns))
+    ends = np.cumsum(sizes, dtype=np.int64).astype(np.int32).reshape(shape)
     starts = np.zeros(ends.size, np.int32)
     starts[1:] = ends.ravel()[:-1]
-    return Block(
-        name,
-        (*columns, LABEL) if labelled else columns,
-        np.frombuffer(b"".join(pieces), np.uint8),
-        starts.reshape(shape),
-        ends,
-        np.cumsum([0, *lengths], dtype=np.int64),
-        origin,
-        tuple(sentence.features or () for sentence in listed) if ready else None,
-    )
+    offsets = np.cumsum([0, *lengths], dtype=np.int64)
+    return Block(name, columns, np.frombuffer(data, np.uint8), starts.reshape(shape), ends, offsets, origin, features)
 
 
 def block_sentences(block: Block) -> Iterator[Sentence]:

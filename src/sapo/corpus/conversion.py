@@ -137,7 +137,7 @@ def _told(place: str) -> Iterator[None]:
     except SapoError as error:
         raise SapoError(f"{place}: {error}") from None
     except UnicodeEncodeError:
-        raise SapoError(f"{place}: half of a surrogate pair is no text; use JSONL") from None
+        raise SapoError(f"{place}: half of a surrogate pair is not valid text; use JSONL") from None
 
 
 def _with_columns(sentence: Sentence, source: Source, target: Target) -> Sentence:

@@ -20,4 +20,4 @@ def check_tag(tag: str, *, tabs: bool) -> None:
             + (ELSEWHERE if tabs or re.search(r"[\t\r\n]", tag) else "; separate its columns by TABs")
         )
     if re.search("[\ud800-\udfff]", tag):
-        raise SapoError(f"the tag {tag!r} holds half of a surrogate pair, which is no text" + ELSEWHERE)
+        raise SapoError(f"the tag {tag!r} has half of a surrogate pair, which is not valid text" + ELSEWHERE)

@@ -4,8 +4,6 @@ import gzip
 import os
 import stat
 import sys
-import tempfile
-import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +21,7 @@ ZIP_MAGIC = b"PK\x03\x04"
 MODEL = b'{"__metadata__":{"sapo"'  # of safetensors, after 8 bytes; checkpoints begin like this, too
 STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 UTF_16 = "not UTF-8; it looks like UTF-16; use --encoding utf-16"
-# How files begin that are no text in UTF-8: what they are, and how to make text of them.
+# First bytes of files that are not UTF-8 text: what they are, and how to convert them.
 OTHERS = {
     b"\xff\xfe": UTF_16,
     b"\xfe\xff": UTF_16,
@@ -67,8 +65,6 @@ def read_chunks(path: str | Path, size: int = CHUNK) -> Iterator[bytes]:
         raise SapoError(f"{name}: no such file") from None
     except IsADirectoryError:
         raise SapoError(f"{name}: is a directory, not a file") from None
-    except zipfile.BadZipFile as error:
-        raise SapoError(f"{name}: broken zip archive ({error})") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise SapoError(f"{name}: broken gzip file ({error})") from None
     except OSError as error:
@@ -93,17 +89,24 @@ def _text(chunks: Iterator[bytes], encoding: str | None, name: str) -> Iterator[
 @contextmanager
 def _unzipped(stream: IO[bytes], name: str) -> Iterator[Unpacked]:
     """Open the only file of a zip archive."""
-    with zipfile.ZipFile(stream) as archive:
-        members = [member for member in archive.infolist() if not member.is_dir()]
-        if len(members) != 1:
-            raise SapoError(
-                f"{name}: is a zip archive of {len(members)} files; unpack it with unzip, and give one of them"
-            )
-        try:
-            with archive.open(members[0]) as member:
-                yield Unpacked(member, name, packed=members[0].compress_size)
-        except (RuntimeError, NotImplementedError) as error:  # a password, or a rare compression
-            raise SapoError(f"{name}: this zip archive cannot be unpacked ({error}); unpack it with unzip") from None
+    import zipfile  # seldom needed, and slow to load
+
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            members = [member for member in archive.infolist() if not member.is_dir()]
+            if len(members) != 1:
+                raise SapoError(
+                    f"{name}: is a zip archive of {len(members)} files; unpack it with unzip, and give one of them"
+                )
+            try:
+                with archive.open(members[0]) as member:
+                    yield Unpacked(member, name, packed=members[0].compress_size)
+            except (RuntimeError, NotImplementedError) as error:  # a password, or a rare compression
+                raise SapoError(
+                    f"{name}: this zip archive cannot be unpacked ({error}); unpack it with unzip"
+                ) from None
+    except zipfile.BadZipFile as error:
+        raise SapoError(f"{name}: broken zip archive ({error})") from None
 
 
 def _refuse_others(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
@@ -179,6 +182,7 @@ def write_file(path: str | Path) -> Iterator[BinaryIO]:
 
     '-' is standard output; a file whose name ends in .gz is compressed.
 
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as room:
     ...     with write_file(f"{room}/a.txt.gz") as stream:
     ...         _ = stream.write(b"a X\n")
@@ -239,5 +243,7 @@ def check_writable(path: str | Path) -> None:
     if is_special(target):
         return
     real_path(target)
+    import tempfile
+
     with told(target), tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}."):
         pass

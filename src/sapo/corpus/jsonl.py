@@ -274,7 +274,7 @@ def write_sentence(sentence: Sentence, *, text: bool = False, **_: Any) -> str:
     if sentence.tags is not None:
         strange = [tag for tag in sentence.tags if tag != "O" and tag[1:2] != "-"]
         if strange:
-            raise SapoError(f"'{strange[0]}' is no tag of a span, such as O or B-PER; leave --text out")
+            raise SapoError(f"'{strange[0]}' is not a span tag such as O or B-PER; leave --text out")
         record["spans"] = _spans_as_json(sentence.tags, offsets)
     return json_line(record)
 

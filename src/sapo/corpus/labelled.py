@@ -101,7 +101,7 @@ def _blocks(data: Source, what: str, **reading: Any) -> tuple[Iterator[Block], s
     if isinstance(listed[0], Sentence):
         for number, sentence in enumerate(listed, 1):
             if not isinstance(sentence, Sentence):
-                raise SapoError(f"{what}: sentence {number} is no Sentence, unlike those before it: {sentence!r:.40}")
+                raise SapoError(f"{what}: sentence {number} is not a Sentence as those before it: {sentence!r:.40}")
         block = block_from_sentences(listed, what)
     else:
         tokens, tags = read_pairs(listed, what)

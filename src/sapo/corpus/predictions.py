@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -20,8 +20,7 @@ class RankedTagging:
     exact_probability: float  # over all taggings
 
 
-@dataclass(frozen=True, slots=True)
-class TaggedSpan:
+class TaggedSpan(NamedTuple):
     """The tokens start, ..., end - 1, the type of the span they make, and its probability over all taggings."""
 
     start: int

@@ -8,9 +8,6 @@ next one that writes to this target removes it.
 import hashlib
 import os
 import re
-import secrets
-import shutil
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -68,12 +65,21 @@ def remove_abandoned(real: Path) -> None:
         for path in real.parent.glob(f".{_escaped(real.name)}.*.part"):
             found = _PART.fullmatch(path.name[1 + len(real.name) :])
             if found is not None and found[1] == _place() and not _alive(int(found[2])):
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                _remove(path)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        import shutil
+
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def part_name(real: Path) -> Path:
-    """Return a path beside the target that tells whose it is."""
-    return real.with_name(f".{real.name}.{_place()}-{os.getpid()}.{secrets.token_hex(4)}.part")
+    """Return a path beside the target with the number of this process."""
+    return real.with_name(f".{real.name}.{_place()}-{os.getpid()}.{os.urandom(4).hex()}.part")
 
 
 def _without_name(directory: Path) -> int | None:
@@ -134,6 +140,8 @@ def _keep_mode(handle: int, real: Path) -> None:
 
 def _place() -> str:
     """Return a name of this machine: processes of another one cannot be looked at."""
+    import socket
+
     return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 
 

@@ -117,7 +117,7 @@ def table_sentences(
     layout = _layout(first, label, columns, labelled, table)
     names = [*layout.words, *([layout.label] if layout.label is not None else [])]
     rows = _rows(chain([first], batches), [*names, *([layout.sentence] if layout.sentence else [])])
-    grouped = _lists(rows) if layout.sentence is None else _runs(rows)
+    grouped = _lists(rows, names, table.name) if layout.sentence is None else _runs(rows)
     for number, values in grouped:
         place = f"{table.name}:{number}"
         words = [_strings(values[at], name, table, place) for at, name in enumerate(layout.words)]
@@ -129,7 +129,7 @@ def table_sentences(
 
 
 def _layout(first: Batch, label: str | None, columns: Sequence[str] | None, labelled: bool, table: Table) -> Layout:
-    listed = any(isinstance(value, (list, tuple)) or hasattr(value, "tolist") for value in _samples(first))
+    listed = any(_is_list(value) for value in _samples(first))
     known = list(first)
     words = tuple(columns) if columns else (_first(known, WORDS, "words", "columns", table.name),)
     chosen = label
@@ -142,6 +142,10 @@ def _layout(first: Batch, label: str | None, columns: Sequence[str] | None, labe
     if not listed:
         sentence = _first(known, SENTENCES, "sentences", "", table.name)
     return Layout(words, chosen if labelled else None, sentence)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) > 0
 
 
 def _samples(batch: Batch) -> Iterator[Any]:
@@ -163,8 +167,13 @@ def _rows(batches: Iterable[Batch], names: Sequence[str]) -> Iterator[tuple[int,
     return enumerate(rows, 1)
 
 
-def _lists(rows: Iterable[tuple[int, tuple[Any, ...]]]) -> Iterator[tuple[int, list[list[Any]]]]:
+def _lists(
+    rows: Iterable[tuple[int, tuple[Any, ...]]], names: Sequence[str], table: str
+) -> Iterator[tuple[int, list[list[Any]]]]:
     for number, row in rows:
+        for name, value in zip(names, row, strict=True):
+            if value is not None and not _is_list(value):
+                raise SapoError(f"{table}:{number}: '{name}' must be a list, found {value!r:.40}")
         yield number, [list(value) if value is not None else [] for value in row]
 
 
@@ -183,8 +192,8 @@ def _runs(rows: Iterable[tuple[int, tuple[Any, ...]]]) -> Iterator[tuple[int, li
 
 
 def _strings(values: Sequence[Any], column: str, table: Table, place: str) -> list[str]:
-    names = table.class_names.get(column)
-    found = [names[value] if names is not None and isinstance(value, int) else value for value in values]
+    names = table.class_names.get(column, ())
+    found = [names[value] if isinstance(value, int) and 0 <= value < len(names) else value for value in values]
     for at, value in enumerate(found, 1):
         if not isinstance(value, str):
             raise SapoError(f"{place}: token {at} of '{column}' must be a string, found {value!r:.40}")
@@ -195,16 +204,20 @@ def _labels(values: Sequence[Any], column: str, table: Table, place: str) -> tup
     names = table.class_names.get(column)
     tags = []
     for value in values:
-        if value is None or value != value or (not isinstance(value, str) and value < 0):
-            tags.append(MISSING)
-        elif isinstance(value, str):
+        if isinstance(value, str):
             tags.append(value)
+        elif value is None or value != value:
+            tags.append(MISSING)
+        elif not hasattr(value, "__int__"):
+            raise SapoError(f"{place}: a label of '{column}' must be a string or a number, found {value!r:.40}")
+        elif value < 0:
+            tags.append(MISSING)
         elif names is None:
             raise SapoError(
                 f"{place}: '{column}' holds the number {value} without the names of labels; give strings, "
                 "or a dataset of Hugging Face with ClassLabel"
             )
-        elif int(value) >= len(names):
+        elif value >= len(names):
             raise SapoError(f"{place}: label {value} of '{column}' is unknown; there are {len(names)} names")
         else:
             tags.append(names[int(value)])

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import chain
 from typing import Any
 
-from sapo.corpus.blocks import Block, Sentence, block_from_sentences
+from sapo.corpus.blocks import Block, Sentence, block_from_sentences, block_from_values
 from sapo.errors import SapoError
 
 TO_LIST = ("to_pylist", "as_py", "to_list", "tolist")  # the methods of Arrow, its scalars, pandas and polars, NumPy
@@ -26,6 +27,8 @@ def sentence_block(
     >>> sentence_block([["a", "dog"]], ["word"], [["DT", "NN"]]).columns
     ('word', 'label')
     """
+    if not tags and (plain := _plain_values(sentences, len(columns))) is not None:
+        return block_from_values(plain, list(map(len, sentences)), tuple(columns), "input")
     listed = []
     for number, tokens in enumerate(sentences):
         place = f"sentence {first + number + 1}"
@@ -37,10 +40,23 @@ def sentence_block(
     return block_from_sentences(listed, "input")
 
 
+def _plain_values(sentences: Sequence[Sequence[Any]], width: int) -> list[str] | None:
+    """Return the values of all tokens in a row, or None unless each token is what a model of this width takes.
+
+    Nearly all sentences are like that, and to look at each token on its own would take longer than to tag it.
+    """
+    tokens = list(chain.from_iterable(sentences))
+    if width > 1:
+        if not all(type(token) in (tuple, list) and len(token) == width for token in tokens):
+            return None
+        tokens = list(chain.from_iterable(tokens))
+    return tokens if set(map(type, tokens)) <= {str} else None
+
+
 def plain_sentence(tokens: Any, place: str, way: str = "split it first") -> Sequence[Any]:
     """Return the tokens of a sentence as a list or tuple: arrays and columns of tables become lists.
 
-    Raises SapoError if this is no sentence. A string is none: it is a sequence of letters. `way` is the way out then.
+    Raises SapoError if this is not a sentence; a string is a sequence of letters. `way` is the way out then.
 
     >>> import numpy as np
     >>> plain_sentence(np.array(["no", "rain"]), "sentence 1")
@@ -65,7 +81,7 @@ def check_labels(labels: Sequence[str], place: str) -> None:
     except UnicodeEncodeError:
         (bad, *_) = [label for label in labels if not label.isascii() and re.search("[\ud800-\udfff]", label)]
         raise SapoError(
-            f"{place}: the tag {bad!a} has half of a surrogate pair, which is no text; correct it"
+            f"{place}: the tag {bad!a} has half of a surrogate pair, which is not valid text; correct it"
         ) from None
 
 

@@ -39,7 +39,7 @@ def tree_sentences(text: str, name: str = "text") -> Iterator[Tagged]:
             open_tag = None
         if depth < 0 or (depth == 0 and token != ")"):
             line = text.count("\n", 0, found.start()) + 1
-            raise SapoError(f"{name}:{line}: '{token}' stands outside of all brackets; this is no tree")
+            raise SapoError(f"{name}:{line}: '{token}' is outside of all brackets; this is not a tree")
         after_bracket = False
     if depth:
         raise SapoError(f"{name}: ends inside a tree ({depth} brackets are open)")

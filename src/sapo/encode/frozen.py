@@ -7,7 +7,6 @@ import numpy as np
 
 from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.frozen_tables import FrozenTables, freeze_tables
-from sapo.encode.growing import GrowingEncoder
 from sapo.encode.layout import Layout, views_of
 from sapo.encode.strings import StringTable
 from sapo.encode.template import parse_templates
@@ -25,6 +24,8 @@ class Frozen(NamedTuple):
 
 def freeze(encoder: TemplateEncoder, keep: Bools | None = None, edge_keep: Bools | None = None) -> Frozen:
     """Return an encoder of the same features, or of those to keep, with small tables. Features get new rows."""
+    from sapo.encode.growing import GrowingEncoder  # which tagging does not need
+
     if isinstance(encoder, GrowingEncoder):
         encoder = encoder.frozen()
     kept = np.arange(encoder.features) if keep is None else np.flatnonzero(keep)

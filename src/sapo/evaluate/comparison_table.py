@@ -23,7 +23,7 @@ def comparison_text(names: Sequence[str], comparisons: Sequence[Comparison]) -> 
     new has more right tags in 1 sentence, old in 0, as many in 0
     randomisation test on accuracy: p = 1.0000 (exact)
     paired t-test on the accuracy of each sentence: p = 0.5000 (t = 1.000, degrees of freedom: 1)
-    At 0.05 neither test tells the two apart: the difference may well be chance.
+    At 0.05 neither test finds a significant difference: it may well be chance.
     """
     first = comparisons[0]
     size = f"{first.a.sentences} sentences, {first.a.tokens} tokens"

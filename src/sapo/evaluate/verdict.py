@@ -20,7 +20,7 @@ def _of_one(a: str, b: str, comparison: Comparison) -> str:
     by_score = (a if comparison.difference > 0 else b) if drawn.p < LEVEL else None
     by_sentence = (a if paired.t > 0 else b) if paired.p < LEVEL else None
     if by_score is None and by_sentence is None:
-        return f"At {LEVEL} neither test tells the two apart: the difference may well be chance."
+        return f"At {LEVEL} neither test finds a significant difference: it may well be chance."
     if by_score == by_sentence:
         return f"At {LEVEL} {by_score} is better, by both tests: chance alone would hardly make such a difference."
     if by_sentence is None:

@@ -19,6 +19,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from sapo.kernels._garbage import no_garbage
+
 Function = Callable[..., Any]
 
 GATHER = 0.3  # seconds in which calls are collected before a round begins
@@ -88,21 +90,31 @@ class Background:
 
     def round(self, called: dict[Function, tuple[Any, ...]]) -> None:
         """Compile these kernels in another process, load them here, and swap them in."""
-        from sapo.kernels._compiler import load, type_of
+        with no_garbage():  # importing numba is most of it
+            from sapo.kernels._compiler import type_of
 
-        types = {function: tuple(map(type_of, arguments)) for function, arguments in called.items()}
-        wanted = {function: key for function, key in types.items() if (function, key) not in self.tried}
-        self.tried.update(wanted.items())
-        missing = {function: key for function, key in wanted.items() if not load(self.form_of(function), key)}
+            types = {function: tuple(map(type_of, arguments)) for function, arguments in called.items()}
+            wanted = {function: key for function, key in types.items() if (function, key) not in self.tried}
+            self.tried.update(wanted.items())
+            ready = self.load(wanted)
+        missing = {function: key for function, key in wanted.items() if function not in ready}
         if missing:
             self.compile_elsewhere([(function.__module__, function.__name__, key) for function, key in missing.items()])
-        ready = {}
-        for function, key in wanted.items():
-            if not self.stopped and (function not in missing or load(self.form_of(function), key)):
-                ready[function] = form = self.form_of(function)
-                form._compile_for_args = functools.partial(self.interpreted, function)
+            with no_garbage():
+                ready |= self.load(missing)
         if not self.stopped:
             self.swap(ready)
+
+    def load(self, wanted: dict[Function, Any]) -> dict[Function, Any]:
+        """Return the compiled forms of these kernels that the cache has."""
+        from sapo.kernels._compiler import load
+
+        ready = {}
+        for function, key in wanted.items():
+            if not self.stopped and load(self.form_of(function), key):
+                ready[function] = form = self.form_of(function)
+                form._compile_for_args = functools.partial(self.interpreted, function)
+        return ready
 
     def interpreted(self, function: Function, *arguments: Any) -> Function:
         """Return what to call where no form takes such arguments: numba would compile one while all wait."""

@@ -6,12 +6,11 @@ whole, so optimising it and turning it into machine code on its own would be wor
 the rest.
 """
 
-import gc
 import hashlib
 import pickle
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from numba.core.typed_passes import NativeLowering
 from numba.core.types.misc import unliteral
 
 from sapo.kernels._cache import ENDING, read_file, write_file
+from sapo.kernels._garbage import no_garbage
 
 Function = Callable[..., Any]
 
@@ -69,7 +69,7 @@ def compile_function(
         return found
 
     def note_whole(arguments: Any, result: Any) -> Any:
-        with compiling(function), _no_garbage():
+        with compiling(function), no_garbage():
             return compile_core(arguments, result)
 
     def time_whole(signature: Any) -> Any:
@@ -95,18 +95,6 @@ def load(form: Any, types: tuple[Any, ...]) -> bool:
             form.add_overload(found)
             form.targetctx.insert_user_function(found.entry_point, found.fndesc, [found.library])
     return found is not None
-
-
-@contextmanager
-def _no_garbage() -> Iterator[None]:
-    """Collect no garbage: compiling makes millions of objects and next to no cycles, and looking takes a fifth."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]

@@ -71,10 +71,13 @@ def compiled() -> bool:
 
 
 def compile_kernels(*, boundscheck: bool = False) -> None:
-    """Swap all kernels for their compiled form. One way: there is no reason to go back."""
+    """Swap all kernels for their compiled form. One way: there is no reason to go back.
+
+    With NUMBA_DISABLE_JIT=1, which debuggers and tools for coverage need, they stay as they are.
+    """
     global _options
     with _lock:
-        if _options is not None:
+        if _options is not None or _disabled():
             return
         if _background is not None:
             _background.stop()
@@ -87,11 +90,15 @@ def compile_in_background() -> None:
     """Swap the kernels that are called for their compiled form, as soon as it is there."""
     global _background
     with _lock:
-        if _options is None and _background is None:
+        if _options is None and _background is None and not _disabled():
             from sapo.kernels._background import Background
 
             _background = Background(tuple(_registered), swap, form_of)
             _background.begin()
+
+
+def _disabled() -> bool:
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
 def swap(new: dict[Callable[..., Any], Any]) -> None:

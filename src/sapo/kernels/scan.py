@@ -40,40 +40,10 @@ def scan_lines(
             b -= 1
         lines += 1
 
-        # Split the line; fields beyond the expected ones are only counted.
-        fields = 0
-        i = a
         if tabs:
-            blank = True
-            for j in range(a, b):
-                if data[j] != BLANK and data[j] != TAB:
-                    blank = False
-                    break
-            if not blank:
-                j = a
-                while j <= b:
-                    if j == b or data[j] == TAB:
-                        if fields < columns:
-                            starts[token, fields] = i
-                            ends[token, fields] = j
-                        fields += 1
-                        i = j + 1
-                    j += 1
+            fields = _split_at_tabs(data, a, b, token, starts, ends)
         else:
-            while i < b:
-                while i < b and (data[i] == BLANK or data[i] == TAB):
-                    i += 1
-                if i == b:
-                    break
-                j = i
-                while j < b and data[j] != BLANK and data[j] != TAB:
-                    j += 1
-                if fields < columns:
-                    starts[token, fields] = i
-                    ends[token, fields] = j
-                fields += 1
-                i = j
-
+            fields = _split_at_blanks(data, a, b, token, starts, ends)
         word = False
         breaks = False
         if fields == 0:
@@ -107,6 +77,47 @@ def scan_lines(
             sentence += 1
         return token, sentence, size, lines, 0, 0
     return begin, sentence, used, used_lines, 0, 0
+
+
+@kernel
+def _split_at_tabs(data: Bytes, a: int, b: int, token: int, starts: Ints, ends: Ints) -> int:
+    """Split a line at single TABs and return its fields; those beyond the expected ones are only counted."""
+    i = a
+    while i < b and (data[i] == BLANK or data[i] == TAB):
+        i += 1
+    if i == b:
+        return 0
+    fields = 0
+    i = a
+    for j in range(a, b + 1):
+        if j == b or data[j] == TAB:
+            if fields < starts.shape[1]:
+                starts[token, fields] = i
+                ends[token, fields] = j
+            fields += 1
+            i = j + 1
+    return fields
+
+
+@kernel
+def _split_at_blanks(data: Bytes, a: int, b: int, token: int, starts: Ints, ends: Ints) -> int:
+    """Split a line at runs of blanks, as `_split_at_tabs` does at TABs."""
+    fields = 0
+    i = a
+    while i < b:
+        while i < b and (data[i] == BLANK or data[i] == TAB):
+            i += 1
+        if i == b:
+            break
+        j = i
+        while j < b and data[j] != BLANK and data[j] != TAB:
+            j += 1
+        if fields < starts.shape[1]:
+            starts[token, fields] = i
+            ends[token, fields] = j
+        fields += 1
+        i = j
+    return fields
 
 
 @kernel

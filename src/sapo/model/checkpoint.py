@@ -37,17 +37,24 @@ class Checkpoint(Observer):
 
     def __init__(self, path: str | Path, settings: dict[str, Any], fingerprint: str) -> None:
         self.path, self.settings, self.fingerprint = path, settings, fingerprint
+        self.more: dict[str, Any] = {}  # how far the next pass is, where it is made on a cluster
         self._told = False  # that it cannot be written
 
     def passed(self, record: PassRecord, state: State) -> None:
+        """Save the state after a pass."""
+        self.save(state)
+
+    def save(self, state: State) -> None:
         """Save the state. Warn, once, if it cannot be written."""
-        header = {
+        header: dict[str, Any] = {
             "format": 1,
             "fingerprint": self.fingerprint,
             "settings": self.settings,
             "best_epoch": state.best_epoch,
             "history": [record.as_json() for record in state.history],
         }
+        if self.more:
+            header["more"] = self.more
         try:
             save_arrays(self.path, header, state.weights.arrays(state.best))
         except SapoError as error:  # the disk may have filled since the run began; the model is worth more
@@ -65,10 +72,11 @@ class Checkpoint(Observer):
                 raise ValueError("its best pass was never made")
             for name, array in arrays.items():
                 if array.dtype.kind == "f" and not bounded(array, LARGEST):
-                    raise ValueError(f"its {name} are no finite numbers")
+                    raise ValueError(f"its {name} are not finite numbers")
             state.history = history
             state.best = state.weights.load(arrays, state.epoch)
             state.best_epoch = header["best_epoch"]
+            self.more = dict(header.get("more", {}))
         except SapoError:
             raise
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
@@ -104,7 +112,7 @@ def pass_record(stored: Any, number: int) -> PassRecord:
 def saved_choice(path: str | Path, settings: Settings, names: Collection[str]) -> Settings:
     """Return the settings with those of a checkpoint that were chosen from the data: they are not chosen anew.
 
-    Raises SapoError if the file is no checkpoint.
+    Raises SapoError if the file is not a checkpoint.
     """
     header, _ = load_arrays(path, WHAT)
     saved = header.get("settings")

@@ -62,10 +62,10 @@ def check_weights(parameters: Parameters, kind: str) -> None:
     rows = parameters.rows.arrays
     largest = LARGEST_SCALED_WEIGHT if kind == "features" else LARGEST_WEIGHT
     if not (bounded(rows.dense, largest) and bounded(rows.values, largest)):
-        raise ValueError("weights that are no finite numbers")
+        raise ValueError("weights that are not finite numbers")
     for name, block in (("edge weights", parameters.edges), ("pair weights", parameters.pair_weights)):
         if not bounded(block, LARGEST_WEIGHT):
-            raise ValueError(f"{name} that are no finite numbers")
+            raise ValueError(f"{name} that are not finite numbers")
     bans = parameters.bans
     if not bans.any():
         return

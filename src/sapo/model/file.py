@@ -20,7 +20,6 @@ from sapo.model.arrayfile import load_arrays, pack_arrays, save_arrays, unpack_a
 from sapo.model.checks import check_constraints, check_header, check_weights
 from sapo.model.model import Model
 from sapo.model.weight_arrays import encoder_arrays, first_parameters, small_model, weight_arrays, weights_of
-from sapo.neural.options import need_torch
 from sapo.tags import Constraints
 from sapo.text import Rules
 
@@ -89,6 +88,8 @@ def _model(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarra
     if version > FORMAT:
         raise SapoError(f"{path}: has format {version}, this sapo reads up to {FORMAT}; install a newer sapo")
     if header.get("kind") == NEURAL:
+        from sapo.neural.options import need_torch
+
         need_torch()
     try:
         check_header(header)

@@ -184,7 +184,7 @@ def state_arrays(network: Network, prefix: str) -> dict[str, np.ndarray]:
 
 
 def check_state(network: Network, arrays: Mapping[str, np.ndarray], prefix: str) -> None:
-    """Raise ValueError or KeyError if the arrays do not fit the network, or are no finite numbers."""
+    """Raise ValueError or KeyError if the arrays do not fit the network, or are not finite numbers."""
     for name, value in network.state_dict().items():
         array = arrays[prefix + name]
         if array.shape != tuple(value.shape) or array.dtype != np.float32 or not bounded(array, LARGEST):

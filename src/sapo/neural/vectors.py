@@ -106,13 +106,13 @@ def _from_text(data: bytes, path: str | Path, first_line: int, header: tuple[int
         except ValueError:
             raise SapoError(f"{place}: expected a word and {width} numbers, found {_shown(line)}") from None
         if not np.isfinite(row).all():
-            raise SapoError(f"{place}: the vector of {word!r} has a value that is no finite number")
+            raise SapoError(f"{place}: the vector of {word!r} has a value that is not a finite number")
         words.append(word)
         rows.append(row)
     if not rows:
         raise SapoError(f"{path}: the file of word vectors is empty")
     if header is not None and header[0] != len(words):
-        raise SapoError(f"{path}:1: tells of {header[0]:,} vectors, but {len(words):,} follow; the file may be cut off")
+        raise SapoError(f"{path}:1: announces {header[0]:,} vectors, but {len(words):,} follow; is the file cut off?")
     return Vectors(words, np.stack(rows))
 
 
@@ -127,7 +127,7 @@ def _refuse_number(field: bytes, place: str, width: int) -> None:
 def _from_binary(data: bytes, path: str | Path, count: int, width: int) -> Vectors:
     size = 4 * width
     if width == 0 or count * (size + 2) > len(data) + 1:
-        raise SapoError(f"{path}:1: tells of {count:,} vectors of {width} numbers, but the file ends before that")
+        raise SapoError(f"{path}:1: announces {count:,} vectors of {width} numbers, but the file ends before that")
     words: list[str] = []
     matrix = np.empty((count, width), np.float32)
     at = 0
@@ -139,16 +139,16 @@ def _from_binary(data: bytes, path: str | Path, count: int, width: int) -> Vecto
         word = raw.decode("utf-8", "replace")
         if not raw or _CONTROL.search(raw):
             raise SapoError(
-                f"{path}: vector {number + 1} of {count:,}: {_shown(raw)} is no word; "
+                f"{path}: vector {number + 1} of {count:,}: {_shown(raw)} is not a word; "
                 f"does each have {width} numbers, as the first line says?"
             )
         matrix[number] = np.frombuffer(data, "<f4", width, space + 1)
         if not math.isfinite(float(matrix[number].sum())) and not np.isfinite(matrix[number]).all():
-            raise SapoError(f"{path}: vector {number + 1}, of {word!r}: a value is no finite number")
+            raise SapoError(f"{path}: vector {number + 1}, of {word!r}: a value is not a finite number")
         words.append(word)
         at = space + 1 + size
     if data[at:].strip():
-        raise SapoError(f"{path}:1: tells of {count:,} vectors of {width} numbers, but more follows behind them")
+        raise SapoError(f"{path}:1: announces {count:,} vectors of {width} numbers, but more follows them")
     return Vectors(words, matrix)
 
 

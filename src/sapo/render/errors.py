@@ -17,7 +17,7 @@ def errors_text(report: ErrorReport, top: int) -> str:
         lines += ["", f"{kind}: {KINDS[kind]} ({len(mistakes):,})"]
         lines += _cut([_mistake(mistake) for mistake in mistakes], top)
     if report.confusion:
-        lines += ["", "taken for another type or label: gold, found, how often ('-' is no span)"]
+        lines += ["", "taken for another type or label: gold, found, how often ('-': no span)"]
         widths = [max(len(pair[side]) for pair in report.confusion) for side in (0, 1)]
         table = [
             f"  {gold:{widths[0]}}  {found:{widths[1]}}  {count:,}"

@@ -19,7 +19,7 @@ def errors_page(report: ErrorReport, top: int) -> str:
         bars([(f"{kind}: {KINDS[kind]}", count, f"{count:,}") for kind, count in report.by_kind.most_common()])
     )
     if report.confusion:
-        parts += ["<h2>Confusion</h2>", "<p>Rows are gold, columns what the model finds; '-' is no span.</p>"]
+        parts += ["<h2>Confusion</h2>", "<p>Rows are gold, columns what the model finds; '-' means no span.</p>"]
         parts.append(_matrix(report))
     if report.suspects:
         parts += ["<h2>The gold tags may be wrong</h2>", "<p>The model is sure of something else.</p>"]

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,16 +18,22 @@ from sapo.serve.work import Answers, Key
 
 OPEN = ("/health", "/ready")  # without a token: who starts the server must be able to ask
 MODEL = "/models/{name}"
+LARGE = 10_000  # bytes of a request that would keep small ones waiting
 
 
 class App:
-    """Answers requests with the models. Two threads do the work: one tags, the other does what takes longer."""
+    """Answers requests with the models.
+
+    One thread tags small requests, many of them together. Large ones have threads of their own, so that no small one
+    waits for them, and so have those that take longer than tagging.
+    """
 
     def __init__(self, models: Models, limits: Limits, say: Say, token: Token | None = None) -> None:
         self.models, self.limits, self.token, self._say = models, limits, token, say
         self.metrics = metrics.Metrics()
         answers = Answers(limits)
         self._quick = Worker(answers, "sapo-tag", self.metrics.batch)
+        self._large = Worker(answers, "sapo-batch", self.metrics.batch, threads=min(os.cpu_count() or 1, 4), most=1)
         self._slow = Worker(answers, "sapo-search", self.metrics.batch)
         self._openapi = json.dumps(document([model.name for model in models])).encode()
         self._gets: dict[str, Callable[[str | None], Reply]] = {
@@ -85,7 +92,9 @@ class App:
                 self.limits.check_n(getattr(request, "n", 0))
                 served = self.models.find(name)
                 key = Key.of(served.name, served.tagger, kind, request)
-                worker = self._quick if kind == "tag" and not key.probabilities else self._slow
+                worker = self._slow
+                if kind == "tag" and not key.probabilities:
+                    worker = self._quick if len(body) < LARGE else self._large
                 return Reply(await worker.answer(key, request))
         except TimeoutError:
             if deadline.expired():

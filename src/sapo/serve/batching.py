@@ -23,19 +23,28 @@ class Job:
 
 
 class Worker:
-    """A thread that answers requests outside of the event loop."""
+    """Threads that answer requests outside of the event loop, each up to `most` that belong together."""
 
     def __init__(
-        self, work: Work, name: str, seen: Callable[[int], None] = lambda size: None, idle: Idle | None = None
+        self,
+        work: Work,
+        name: str,
+        seen: Callable[[int], None] = lambda size: None,
+        *,
+        idle: Idle | None = None,
+        threads: int = 1,
+        most: int = LARGEST,
     ) -> None:
         self._work = work
         self._seen = seen
         self._idle = idle
+        self._most = most
         self._waiting: deque[Job] = deque()
         self._changed = threading.Condition()
         self._ended = False
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._thread.start()
+        self._threads = [threading.Thread(target=self._run, name=name, daemon=True) for _ in range(threads)]
+        for thread in self._threads:
+            thread.start()
 
     async def answer(self, key: Hashable, request: Any) -> bytes:
         """Return the answer to a request. If the caller is cancelled before its turn, nothing is computed."""
@@ -46,11 +55,12 @@ class Worker:
         return await job.future
 
     def end(self) -> None:
-        """Return when the thread has ended: after what it does now, and without what still waits."""
+        """Return when the threads have ended: after what they do now, and without what still waits."""
         with self._changed:
             self._ended = True
-            self._changed.notify()
-        self._thread.join()
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join()
 
     def _run(self) -> None:
         while not self._ended:
@@ -92,7 +102,7 @@ class Worker:
             first = self._waiting.popleft()
             taken: list[Job] = [first]
             others: list[Job] = []
-            while self._waiting and len(taken) < LARGEST:
+            while self._waiting and len(taken) < self._most:
                 job = self._waiting.popleft()
                 (taken if job.key == first.key else others).append(job)
             self._waiting.extendleft(reversed(others))

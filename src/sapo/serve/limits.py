@@ -43,7 +43,7 @@ class Limits:
             raise RefusedError(422, f"n must be at most {self.n}, not {n}")
 
     def check_tokens(self, tokens: int, values: int = 1) -> None:
-        """Refuse too many tokens, or an answer that would have too many values, so many for each token."""
+        """Refuse too many tokens, or an answer with too many values; `values` is their number for each token."""
         if tokens > self.tokens:
             raise RefusedError(
                 422, f"a request may have at most {self.tokens} tokens, this one has {tokens}; send it in parts"

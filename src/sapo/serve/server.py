@@ -34,7 +34,7 @@ def serve(
     from sapo.serve.models import Models
 
     limits = limits or Limits()
-    with bind(host, port) as bound:  # before the models are loaded: a port in use is told at once
+    with bind(host, port) as bound:  # before the models are loaded: a port in use is reported at once
         models = Models(paths, say)
         app = App(models, limits, say, token)
         try:

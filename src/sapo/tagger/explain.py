@@ -121,7 +121,7 @@ def explain(
     >>> why.tag, why.rival, why.difference > 0, len(why.contributions)
     ('NN', 'DT', True, 3)
     """
-    tagger.model.linear_encoder("its scores are no sums of weights of features, and cannot be explained")
+    tagger.model.linear_encoder("its scores are not sums of feature weights, so they cannot be explained")
     tokens = plain_sentence(tokens, "the sentence")
     model = tagger.model
     _check(model.outer_labels, tokens, token, against, tag, top)

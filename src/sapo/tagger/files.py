@@ -11,7 +11,6 @@ import numpy as np
 
 from sapo.corpus import LABEL, Block, Sentence
 from sapo.corpus.columns import without_label
-from sapo.corpus.labelled import read_pairs
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.strings import StringTable, label_ids
 from sapo.errors import SapoError
@@ -96,6 +95,8 @@ def evaluate_pairs(tagger: HasModel, data: Any, *, strict: bool = False) -> "Sco
     model, listed = tagger.model, list(data)
     if not listed:
         raise SapoError("data: holds no sentence")
+    from sapo.corpus.labelled import read_pairs  # which tagging does not need
+
     tokens, tags = read_pairs([_pair(one, model) for one in listed], "data")
     found = [best for corpus in streams.encoded_batches(model, tokens) for best in decoding.best_tags(model, corpus)]
     labels = list(model.outer_labels)

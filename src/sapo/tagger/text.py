@@ -4,7 +4,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from sapo.corpus import LABEL
 from sapo.corpus.predictions import TaggedSpan
@@ -14,7 +14,7 @@ from sapo.model import Model
 from sapo.tagger import decoding
 from sapo.tagger.decoding import Tagging
 from sapo.tagger.streams import encoded_batches
-from sapo.tags import looks_like_spans, loose_spans
+from sapo.tags import as_prefixed, looks_like_spans, span_borders
 from sapo.text import Offsets, checked_sentences
 
 Cut = Callable[[str], Sequence[Sequence[tuple[int, int]]]]  # a text in, its sentences out: (start, end) of each token
@@ -97,8 +97,7 @@ class CutTexts:
                 yield [text[start:end] for start, end in sentence]
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """What a model found in one sentence."""
 
     tags: list[str]
@@ -108,7 +107,7 @@ class Found:
 
 
 def cut_texts(texts: Iterable[str], cut: Cut) -> CutTexts:
-    """Cut texts, and check what the function says. Raises SapoError if a text is no text."""
+    """Cut texts, and check what the function says. Raises SapoError if a text is not a string."""
     if isinstance(texts, str):
         raise SapoError("tag_texts takes a list of texts, not a text; use tag_text, or put it into a list")
     listed = [check_text(text, f"text {number}") for number, text in enumerate(texts, 1)]
@@ -140,22 +139,24 @@ def check_words_only(model: Model) -> None:
 
 def find(model: Model, sentences: Iterable[Sequence[Any]], *, probabilities: bool, nbest: int) -> Iterator[Found]:
     """Tag sentences, and yield what was found in each of them."""
-    marks_spans = looks_like_spans(model.outer_labels)
+    labels = model.outer_labels
+    marks_spans, kinds = looks_like_spans(labels), as_prefixed(labels)
     for corpus in encoded_batches(model, sentences):
         tags = decoding.best_tags(model, corpus)
+        numbers = tags.tolist()
         spans = decoding.spans_of(model, corpus, tags) if marks_spans and probabilities else None
         marginal = decoding.all_marginals(model, corpus) if probabilities else None
         for number, (first, last) in enumerate(itertools.pairwise(corpus.offsets.tolist())):
-            names = decoding.label_names(model, tags[first:last])
-            shares: Sequence[float | None] = [None] * len(names)
+            own = numbers[first:last]
+            shares: Sequence[float | None] = [None] * len(own)
             if marginal is not None:
-                shares = marginal[range(first, last), tags[first:last]].tolist()
+                shares = marginal[range(first, last), own].tolist()
             if spans is not None:
                 found = spans[number]
             else:
-                loose = loose_spans(names) if marks_spans else []
-                found = [TaggedSpan(span.start, span.end, span.type, math.nan) for span in loose]
-            yield Found(names, shares, found, _taggings(model, corpus, number, nbest))
+                borders = span_borders([kinds[tag] for tag in own]) if marks_spans else []
+                found = [TaggedSpan(*border, math.nan) for border in borders]
+            yield Found([labels[tag] for tag in own], shares, found, _taggings(model, corpus, number, nbest))
 
 
 def _taggings(model: Model, corpus: EncodedCorpus, sentence: int, n: int) -> tuple[Tagging, ...]:

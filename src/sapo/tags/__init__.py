@@ -6,7 +6,7 @@ from sapo.tags.feasibility import impossible_length, impossible_sentence
 from sapo.tags.kinds import LabelKinds, label_kinds
 from sapo.tags.learned_labels import LearnedLabels, learn_as, shown_name
 from sapo.tags.letters import SCHEMES, TABLE
-from sapo.tags.loose_reading import joined, loose_spans, type_of
+from sapo.tags.loose_reading import joined, loose_spans, span_borders, type_of
 from sapo.tags.missing import MISSING, open_missing, refuse_missing
 from sapo.tags.morphology import in_order, read_morphology, split_pos
 from sapo.tags.notation import UNTYPED, Notation, as_prefixed, looks_like_spans, notation_of, prefixed
@@ -51,6 +51,7 @@ __all__ = [
     "refuse_missing",
     "scheme_bans",
     "shown_name",
+    "span_borders",
     "spans_to_tags",
     "split_pos",
     "strict_scheme",

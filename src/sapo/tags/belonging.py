@@ -1,6 +1,5 @@
 """The labels of a model and those of data in, whether they belong together out."""
 
-import difflib
 from collections.abc import Collection, Iterable, Sequence
 
 from sapo.tags.letters import SPAN_LETTERS
@@ -49,6 +48,8 @@ def nearest(label: str, known: Collection[str]) -> str | None:
     letter, _, kind = label.partition("-")
     front = f"{letter}-" if kind and letter in SPAN_LETTERS else ""
     alike = {other.removeprefix(front): other for other in known if other.startswith(front)}
+    import difflib
+
     close = difflib.get_close_matches(label.removeprefix(front), alike, 1)
     close = close or [other for other in alike if other.lower() == label.removeprefix(front).lower()]
     return alike[close[0]] if close else None

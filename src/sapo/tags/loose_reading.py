@@ -5,6 +5,7 @@ both. `span_arrays` reads the tags of a whole corpus in the same way.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from sapo.tags.letters import ALWAYS_BEGIN, ALWAYS_END
 from sapo.tags.spans import Span
@@ -17,18 +18,25 @@ def loose_spans(tags: Sequence[str]) -> list[Span]:
     [Span(start=1, end=3, type='NP'), Span(start=3, end=4, type='VP'), Span(start=4, end=5, type='NP'), \
 Span(start=5, end=6, type='NP')]
     """
-    spans: list[Span] = []
-    before = "O"
+    return [Span(start, end, kind) for start, end, kind in span_borders(tags)]
+
+
+def span_borders(tags: Sequence[str]) -> list[tuple[int, int, str]]:
+    """Return the start, the end and the type of each span of `loose_spans`."""
+    found: list[tuple[int, int, str]] = []
+    before, start, kind = "O", 0, ""  # an empty kind: no span is open
     for position, tag in enumerate(tags):
-        kind = type_of(tag)
-        if joined(before, tag):
-            spans[-1] = Span(spans[-1].start, position + 1, kind)
-        elif kind:
-            spans.append(Span(position, position + 1, kind))
+        if not joined(before, tag):
+            if kind:
+                found.append((start, position, kind))
+            start, kind = position, type_of(tag)
         before = tag
-    return spans
+    if kind:
+        found.append((start, len(tags), kind))
+    return found
 
 
+@lru_cache(maxsize=1 << 14)
 def joined(before: str, tag: str) -> bool:
     """Tell whether a tag continues the span of the tag before it. Without a letter, as in '-NP', it never does.
 
@@ -42,6 +50,7 @@ def joined(before: str, tag: str) -> bool:
     return kind == kind_before and letter_before not in ALWAYS_END and letter not in ALWAYS_BEGIN
 
 
+@lru_cache(maxsize=1 << 14)
 def type_of(tag: str) -> str:
     """Return the type of the span that a tag belongs to, and an empty string for O.
 

@@ -13,7 +13,7 @@ _UPOS = re.compile("ADJ|ADP|ADV|AUX|CCONJ|CONJ|DET|INTJ|NOUN|NUM|PART|PRON|PROPN
 
 
 def in_order(features: str) -> str | None:
-    """Return features in the order of UD, each once; None if this is no list of KEY=VALUE.
+    """Return features in the order of UD, each once; None if this is not a list of KEY=VALUE.
 
     >>> in_order("Number=Sing|Case=Acc,Nom|Number=Sing"), in_order("_"), in_order("Case=Nom|Sing")
     ('Case=Acc,Nom|Number=Sing', '_', None)

@@ -49,7 +49,7 @@ BETTER = 0.25  # standard errors by which another choice must be better than the
 def choose_settings(
     learner: LearnerPass, data: TrainingData, settings: Settings, automatic: Collection[str], say: Say
 ) -> Settings:
-    """Return the settings with those that are automatic chosen for this data. `say` tells the user what was chosen."""
+    """Return the settings with those that are automatic chosen for this data. `say` shows the user what was chosen."""
     rate, strength = BOLDNESS[USUAL]
     l2 = settings.regulariser == "l2"
     usual = {

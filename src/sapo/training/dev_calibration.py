@@ -23,7 +23,7 @@ FEWEST = 1000  # tokens; with so many labels that there is no time for as many, 
 def calibrated_on_dev(tagger: Tagger, data: TrainingData, say: Callable[[str], None] = lambda message: None) -> Tagger:
     """Return the tagger with a temperature for the dev set of its run; the same tagger if that has none.
 
-    `say` tells the user what was done, or why nothing was.
+    `say` shows the user what was done, or why nothing was.
     """
     if data.dev is None:
         return tagger
@@ -47,7 +47,7 @@ def calibrated_on_dev(tagger: Tagger, data: TrainingData, say: Callable[[str], N
 
 
 def _spread(count: int, wanted: int) -> list[int]:
-    """Return so many numbers below `count`, evenly spread."""
+    """Return `wanted` numbers below `count`, evenly spread."""
     return [int(number) for number in np.unique(np.linspace(0, count - 1, min(count, wanted)).round())]
 
 

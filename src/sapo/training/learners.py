@@ -47,7 +47,7 @@ class System(Protocol):
         """Return a start rate for this data."""
 
     def choose(self, data: TrainingData, settings: Settings, automatic: Collection[str], say: Say) -> Settings:
-        """Return the settings with what is automatic chosen for this data. `say` tells the user."""
+        """Return the settings with what is automatic chosen for this data. `say` shows it to the user."""
 
     def begin(self, plan: Plan, data: TrainingData, settings: Settings) -> Beginning:
         """Return the weights before the first pass, and the pass that trains them."""

@@ -1,0 +1,177 @@
+"""Targets that read corpora, text, tables, templates, rules and word vectors."""
+
+import json
+import struct
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+from fuzz.doors import file, piped, room
+from fuzz.target import BYTES, JSON, Target, small
+from sapo.check import examine
+from sapo.corpus import read
+from sapo.corpus.sample import sample_path
+from sapo.encode.presets import PRESETS, template_text
+from sapo.encode.template import parse_templates
+from sapo.neural.vectors import read_vectors
+from sapo.tags import Constraints, bans_of
+from sapo.training.rules import read_rules
+
+LABELS = ["O", "B-NP", "I-NP", "B-VP", "NN"]
+MOST = 1000  # sentences that are looked at
+
+SAMPLE = sample_path("train").read_bytes()[:600]
+CONLLU = b"# text = Cats sing\n1\tCats\tcat\tNOUN\tNNS\tNumber=Plur\t2\tnsubj\t_\t_\n1-2\tx\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+JSONL = (
+    b'{"tokens": ["New", "York"], "tags": ["B-LOC", "I-LOC"], "pos": ["A", "B"]}\n{"tokens": ["a"], "tags": ["O"]}\n'
+)
+SPANS = '{"text": "Ann sees Köln", "label": [[0, 3, "PER"], [9, 13, "LOC"]], "spans": []}\n'.encode()
+PRODIGY = (
+    b'{"text": "Ann sees", "tokens": [{"text": "Ann", "start": 0, "end": 3, "id": 0}], '
+    b'"spans": [{"start": 0, "end": 3, "label": "P"}]}\n'
+)
+STUDIO = (
+    b'[{"data": {"text": "Ann sees"}, "annotations": [{"result": [{"type": "labels", '
+    b'"value": {"start": 0, "end": 3, "labels": ["P"], "text": "Ann"}}]}]}]'
+)
+CRFSUITE = b"B-NP\tw[0]=the\tpos=DT:2.5\nI-NP\tw[0]=cat\t__EOS__\n\nO\ta\\:b=1\n"
+BRAT = b"Ann sees Rome .\nShe sings\x00T1\tPER 0 3\tAnn\nT2\tLOC 9 10;11 13\tRo me\n#1\tAnnotatorNotes T1\tx\n"
+TEXT = "Mr. Smith didn't pay $5.50. “No!” he said… www.x.org a@b.de 東京です。\n\nNew paragraph 's n't".encode()
+RULES = b"forbid B-NP B-VP\nallow O I-*\nstart O B-*\nend * # comment\n"
+VECTORS = b"3 2\nthe 0.1 0.2\ncat -1 2e3\nNew York 1 1\n"
+BINARY = b"2 3\nthe " + bytes(range(12)) + b"\ncat " + bytes(12) + b"\n"
+# A table as JSON: the target writes it as Arrow, so that what is tried is what a sound file can hold.
+NAMES = {"info": {"features": {"ner_tags": {"feature": {"names": ["O", "B-PER"], "_type": "ClassLabel"}}}}}
+TABLES: list[Any] = [
+    {"columns": {"tokens": [["Ann", "sings"], ["No"]], "ner_tags": [[1, 0], [0]]}, "huggingface": NAMES},
+    {"columns": {"sentence": [1, 1, 2], "word": ["a", "b", "c"], "label": ["O", None, "B-X"]}, "huggingface": {}},
+]
+
+
+def _corpus(format: str) -> Callable[[bytes], None]:
+    def use(data: bytes) -> None:
+        with piped(data) as path:
+            for number, _ in enumerate(read(path, format=format, labelled=_labelled(data, format))):
+                if number > MOST:
+                    break
+
+    return use
+
+
+def _labelled(data: bytes, format: str) -> bool:
+    """Return whether to look for labels: for half of the inputs, and for text, which has none, never."""
+    return format != "text" and len(data) % 2 == 0
+
+
+def _check(data: bytes) -> None:
+    examine([file("check.txt", data)])
+
+
+def _brat(data: bytes) -> None:
+    text, _, annotations = data.partition(b"\x00")
+    path = file("a.txt", text)
+    file("a.ann", annotations)
+    list(read(path, format="brat", labelled=_labelled(data, "brat")))
+
+
+def _docbin(data: bytes) -> None:
+    path = file("a.spacy", zlib.compress(data, 1))
+    list(read(path, format="spacy", labelled=_labelled(data, "spacy")))
+
+
+def _docbin_seeds() -> list[bytes]:
+    import spacy
+
+    doc = spacy.tokens.Doc(spacy.vocab.Vocab(), words=["Ann", "sings", "."], ents=["B-PER", "O", "O"])
+    doc[0].is_sent_start = True
+    return [zlib.decompress(spacy.tokens.DocBin(docs=[doc]).to_bytes())]
+
+
+def _arrow(data: bytes) -> None:
+    path = file("a.parquet" if data.startswith(b"PAR1") else "a.arrow", data)
+    list(read(path, labelled=_labelled(data, "arrow")))
+
+
+def _arrow_seeds() -> list[bytes]:
+    import pyarrow.parquet
+
+    seeds = []
+    for one in TABLES:
+        table = _table(one)
+        _write_stream(table)
+        seeds.append((room() / "table.arrow").read_bytes())
+        pyarrow.parquet.write_table(table, room() / "table.parquet")
+        seeds.append((room() / "table.parquet").read_bytes())
+    return seeds
+
+
+def _tables(data: bytes) -> None:
+    import pyarrow
+
+    try:
+        table = _table(json.loads(data))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError, pyarrow.ArrowException):
+        return  # not a table that anybody could have written
+    _write_stream(table)
+    list(read(room() / "table.arrow", labelled=_labelled(data, "arrow")))
+
+
+def _table(value: Any) -> Any:
+    import pyarrow
+
+    told = json.dumps(value["huggingface"])
+    return pyarrow.table(value["columns"]).replace_schema_metadata({"huggingface": told})
+
+
+def _write_stream(table: Any) -> None:
+    import pyarrow
+
+    with pyarrow.OSFile(str(room() / "table.arrow"), "wb") as sink, pyarrow.ipc.new_stream(sink, table.schema) as to:
+        to.write_table(table)
+
+
+def _tag_text(data: bytes) -> None:
+    for sentence in small().tag_text(data.decode("utf-8", "replace")[:5000]).sentences:
+        assert len(sentence.tokens) == len(sentence.tags)
+
+
+def _template(data: bytes) -> None:
+    parse_templates(data.decode("utf-8", "replace"), ["word", "pos", "chunk", "label"])
+
+
+def _rules(data: bytes) -> None:
+    with piped(data) as path:
+        bans_of(Constraints(rules=tuple(read_rules(path))), LABELS)
+
+
+def _vectors(data: bytes) -> None:
+    read_vectors(file("vectors.txt", data))
+
+
+def _given(*seeds: bytes) -> Callable[[], list[bytes]]:
+    return lambda: list(seeds)
+
+
+def _binary_seed() -> bytes:
+    return b"1 2\nthe " + struct.pack("<2f", 1.5, -2.0) + b"\n"
+
+
+READERS: dict[str, Target] = {
+    "columns": Target(_corpus("columns"), _given(SAMPLE, SAMPLE.replace(b" ", b"\t"))),
+    "conllu": Target(_corpus("conllu"), _given(CONLLU)),
+    "jsonl": Target(_corpus("jsonl"), _given(JSONL, SPANS), JSON),
+    "crfsuite": Target(_corpus("crfsuite"), _given(CRFSUITE)),
+    "doccano": Target(_corpus("doccano"), _given(SPANS), JSON),
+    "prodigy": Target(_corpus("prodigy"), _given(PRODIGY), JSON),
+    "label-studio": Target(_corpus("label-studio"), _given(STUDIO), JSON),
+    "brat": Target(_brat, _given(BRAT)),
+    "spacy": Target(_docbin, _docbin_seeds, needs="spacy"),
+    "arrow": Target(_arrow, _arrow_seeds, needs="pyarrow"),
+    "tables": Target(_tables, lambda: [json.dumps(one).encode() for one in TABLES], JSON, needs="pyarrow"),
+    "text": Target(_corpus("text"), _given(TEXT)),
+    "tag-text": Target(_tag_text, _given(TEXT)),
+    "check": Target(_check, _given(SAMPLE)),
+    "templates": Target(_template, lambda: [template_text(name)[0].encode() for name in PRESETS]),
+    "rules": Target(_rules, _given(RULES)),
+    "vectors": Target(_vectors, lambda: [VECTORS, BINARY, _binary_seed()], BYTES),
+}

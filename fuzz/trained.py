@@ -1,0 +1,108 @@
+"""Targets that load models and checkpoints, and do with them what commands do."""
+
+import contextlib
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import sapo
+from fuzz.doors import file, room
+from fuzz.target import ARRAYS, GOLDEN, RUN, TEMPLATE, TRAINING, Target
+from sapo.errors import SapoError
+from sapo.model import model_bytes, model_from_bytes
+from sapo.model.diff import changes
+from sapo.model.inspect import describe
+from sapo.render.diff import changes_text
+from sapo.render.inspection import describe_text
+from sapo.tagger.explain import explain
+from sapo.training.plan import make_plan
+from sapo.training.run import start
+from sapo.training.update import Trainer
+
+MANY = [([f"w{number}" for number in range(at, at + 4)], [f"L{number}" for number in range(at, at + 4)])
+        for at in range(0, 36, 4)]  # fmt: skip
+LEARNERS = ("sapo", "sapo-avg", "crf", "crf-lbfgs", "crfsuite-l2sgd", "crfsuite-ap", "crfsuite-arow")
+
+
+def _model(data: bytes) -> None:
+    tagger = sapo.Tagger(model_from_bytes(data))
+    model = tagger.model
+    describe_text({"file": "x", "megabytes": 0.0, **describe(model, top=2)})
+    if model.encoder.linear:
+        changes_text({"file": "x", "old_file": "x", **changes(model, model, top=2)})
+        model_from_bytes(model_bytes(model))
+    names = list(tagger.columns)
+    sentences: list[list[Any]] = [[{"word": "cat", "length": 3.0}, {"word": "x"}]]
+    if names:
+        sentences = [["cat", "and", "unknown"], ["w3"]]
+    if len(names) > 1:
+        sentences = [[(word, *["NN"] * (len(names) - 1)) for word in sentence] for sentence in sentences]
+    for sentence in sentences:
+        assert len(tagger.tag(sentence)) == len(sentence)
+        tagger.nbest(sentence, 3)
+        tagger.marginals(sentence)
+        _told(lambda sentence=sentence: tagger.tag(sentence, forced={0: tagger.labels[0]}))
+        if len(model.labels) < 50:
+            _told(lambda sentence=sentence: explain(tagger, sentence, 0))
+    _told(lambda: tagger.tag_text("Mr. cat didn't pay. He left!"))
+    if model.encoder.linear:
+        _told(lambda: _go_on(tagger, sentences))
+
+
+def _go_on(tagger: sapo.Tagger, sentences: list[list[Any]]) -> None:
+    trainer = Trainer(tagger)
+    trainer.update([(sentence, [tagger.labels[0]] * len(sentence)) for sentence in sentences], epochs=2)
+    trainer.tagger.tag(sentences[0])
+    model_bytes(trainer.snapshot().model)
+
+
+def _told(use: Callable[[], object]) -> None:
+    with contextlib.suppress(SapoError):
+        use()
+
+
+def _plan(learner: str, epochs: int) -> Any:
+    more = RUN if learner in ("sapo", "sapo-avg", "crf") else {}
+    return make_plan(TRAINING, learner=learner, epochs=epochs, seed=1, template=file("t.txt", TEMPLATE), **more)
+
+
+def _checkpoint(learner: str) -> Callable[[bytes], None]:
+    plans: list[Any] = []
+
+    def use(data: bytes) -> None:
+        if not plans:
+            plans.append(_plan(learner, 3))
+        path = file("run.state", data)
+        start(dataclasses.replace(plans[0], checkpoint=path, resume=True)).finish()
+
+    return use
+
+
+def _checkpoint_seed(learner: str) -> Callable[[], list[bytes]]:
+    def make() -> list[bytes]:
+        path = room() / "seed.state"
+        path.unlink(missing_ok=True)
+        start(dataclasses.replace(_plan(learner, 2), checkpoint=path)).finish()
+        return [path.read_bytes()]
+
+    return make
+
+
+def _many_labels() -> list[bytes]:
+    """Return a model of 36 labels: its weights are lists, as with hundreds, but it is small."""
+    tagger = sapo.train(MANY, template=file("t.txt", TEMPLATE), epochs=2, seed=1, rate=0.1, strength=1.0)
+    return [model_bytes(tagger.model)]
+
+
+def _start(name: str) -> Callable[[], list[bytes]]:
+    return lambda: [(GOLDEN / name).read_bytes()]
+
+
+GOLDEN_MODELS = ("templates-1", "templates-2", "templates-half-2", "features-1", "features-2")
+TRAINED: dict[str, Target] = {
+    **{f"model-{name}": Target(_model, _start(f"{name}.sapo"), ARRAYS) for name in GOLDEN_MODELS},
+    "model-lists-2": Target(_model, _many_labels, ARRAYS),
+    "model-many-labels-2": Target(_model, _start("many-labels-2.sapo"), ARRAYS),
+    "model-network-2": Target(_model, _start("network-2.sapo"), ARRAYS, needs="torch"),
+    **{f"checkpoint-{name}": Target(_checkpoint(name), _checkpoint_seed(name), ARRAYS) for name in LEARNERS},
+}
