@@ -166,7 +166,12 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--model", type=Path, help="a model of words to begin with, instead of training one")
     options = parser.parse_args()
-    room = Path(tempfile.mkdtemp(prefix="sapo-teach-"))
+    with tempfile.TemporaryDirectory(prefix="sapo-teach-") as room:
+        measure(Path(room), options)
+
+
+def measure(room: Path, options: argparse.Namespace) -> None:
+    """Make a project in a directory, and measure with it."""
     model = options.model or room / "chunk.sapo"
     if not model.exists():
         train = [(one.words, one.tags) for one in read(options.data / "conll2000" / "train.txt.gz")]
@@ -190,6 +195,7 @@ def main() -> None:
         among_readers(port, gold, options.accepts // 3, options.clients)
         together(port, gold, options.clients, 10)
         process.terminate()
+        process.wait()
 
 
 if __name__ == "__main__":
