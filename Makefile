@@ -11,10 +11,12 @@ EXCHANGE ?= datasets pandas polars pyarrow spacy
 SERVE ?= dkpro-cassis httptools msgspec schemathesis uvicorn
 # What drives Chromium in the tests of the page of `sapo teach`; `make BROWSER= test` leaves it out.
 BROWSER ?= axe-playwright-python playwright
+# What `--ray` and its tests need; `make CLUSTER= test` leaves them out.
+CLUSTER ?= ray[data]
 # Tests of what is compiled: run in three modes, each by one process, so that nothing is compiled twice.
 KERNEL_TESTS := tests/kernels tests/search tests/learn
 
-.PHONY: demo test lint docs wheel release fuzz faults bench paper clean test-label-studio compiled checked interpreted
+.PHONY: demo test lint docs wheel release fuzz faults bench paper clean cluster test-label-studio compiled checked interpreted
 
 demo: $(VENV)/.demo
 	@$(BIN)/sapo demo
@@ -29,17 +31,21 @@ $(VENV)/.demo: pyproject.toml
 $(DONE): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing sapo and its development tools into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' $(NETWORKS) $(EXCHANGE) $(SERVE) $(BROWSER)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' $(NETWORKS) $(EXCHANGE) $(SERVE) $(BROWSER) $(CLUSTER)
 	@touch $@ $(VENV)/.demo
 
 test: $(DONE)
-	@$(MAKE) --no-print-directory --output-sync -j2 compiled lint docs wheel
+	@$(MAKE) --no-print-directory --output-sync -j2 compiled lint docs wheel cluster
 	@$(BIN)/python tests/shared/browser.py
-	$(BIN)/pytest -n auto $(KERNEL_TESTS:%=--ignore=%)
+	$(BIN)/pytest -n auto $(KERNEL_TESTS:%=--ignore=%) --ignore=tests/cluster
 	@$(MAKE) --no-print-directory --output-sync -j2 checked interpreted
 
 compiled checked interpreted: $(DONE)
 	SAPO_TEST_KERNELS=$@ $(BIN)/pytest $(KERNEL_TESTS)
+
+# In one process, since its tests share a cluster.
+cluster: $(DONE)
+	$(BIN)/pytest tests/cluster
 
 lint: $(DONE)
 	$(BIN)/ruff format --check .
@@ -68,9 +74,9 @@ bench: $(DONE)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python benchmarks/run.py
 
-# An hour of work or more: stopped with Ctrl-C, the same command goes on.
+# An hour of work or more: stopped with Ctrl-C, the same command goes on. `make paper RAY=local` runs it by Ray.
 paper: $(DONE)
-	$(BIN)/python -m laboratory experiment all theory
+	$(BIN)/python -m laboratory experiment all theory $(if $(RAY),--ray $(RAY))
 	$(BIN)/python -m laboratory report runs -o report
 
 # The site: every page and every link, and nothing that is loaded from other servers.

@@ -3,9 +3,9 @@
     python benchmarks/large_corpus.py large.txt
     python benchmarks/large_data.py large.txt CACHE -o model.sapo [OPTION OF sapo train ...]
 
-Linux only. Prints what `sapo train` prints, each line with the seconds since the start and the memory at that moment, and
-in the end the peaks: of all resident memory (VmHWM), which includes pages of files that the system can drop at any time,
-and of memory that is not in a file (RssAnon, measured ten times a second).
+Linux only. Prints what `sapo train` prints, each line with the seconds since the start and the memory at that moment,
+and in the end the peaks: of all resident memory (VmHWM), which includes pages of files that the system can drop at any
+time, and of memory that is not in a file (RssAnon, measured ten times a second).
 """
 
 import subprocess

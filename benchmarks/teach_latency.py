@@ -157,6 +157,7 @@ def main() -> None:
     gold = [list(one.tags or ()) for one in test]
     (room / "test.jsonl").write_text("".join(json.dumps({"tokens": list(one.words)}) + "\n" for one in test))
     make_project(room / "bench.teach", Start([room / "test.jsonl"], model=model))
+    print(f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(f"{len(test):,} sentences; {sapo.Tagger.load(model).model.encoder.features:,} features in the model file")
     command = [sys.executable, "-m", "sapo", "teach", str(room / "bench.teach"), "--no-browser", "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:

@@ -7,13 +7,14 @@ import importlib.util
 import re
 import warnings
 
+from fuzz.projects import PROJECTS
 from fuzz.readers import READERS
 from fuzz.requests import REQUESTS
 from fuzz.target import Target
 from fuzz.trained import TRAINED
 from sapo.errors import SapoError
 
-TARGETS: dict[str, Target] = {**READERS, **REQUESTS, **TRAINED}
+TARGETS: dict[str, Target] = {**READERS, **REQUESTS, **PROJECTS, **TRAINED}
 _VALUES = re.compile(r"'[^']*'|\"[^\"]*\"|[^A-Za-z ]+")
 
 

@@ -85,17 +85,21 @@ def serve_here(path: Path, write: int) -> None:
     """Serve in this process, which was forked; say where at the end of a pipe. Never returns."""
     try:
         teach(path, Address(port=0, browser=False), lambda line: os.write(write, f"{line}\n".encode()), OFTEN)
+    except BaseException as error:
+        os.write(write, f"{error!r}\n".encode())
     finally:
         os._exit(0)
 
 
 def address_from(end: int) -> int:
     """Return the port that a server says at the other end of a pipe."""
+    heard = []
     with os.fdopen(end) as lines:
         for line in lines:
+            heard.append(line)
             if "open http" in line:
                 return int(line.split("127.0.0.1:")[1].split("/")[0])
-    raise AssertionError("the server did not start")
+    raise AssertionError(f"the server did not start: {heard}")
 
 
 def journal(path: Path) -> list[tuple[str, Any]]:

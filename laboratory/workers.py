@@ -6,18 +6,18 @@ not let us choose the process that has a task's data already. And its jobs must 
 the strength that others find.
 """
 
-import multiprocessing
 import signal
 import threading
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from laboratory.display import Lines
 from laboratory.encoded import TaskData, load_task
+from laboratory.processes import Process, kill_all, processes
 from laboratory.runfiles import Line, read_lines, run_path
 from laboratory.runs import make_run
 from laboratory.schedule import Job, Run, Schedule
@@ -36,18 +36,20 @@ class Worker:
     """A process, and what it is doing."""
 
     number: int
-    process: ProcessPoolExecutor  # of one process
+    process: Process
     job: Job | None = None
     score: "Future[float] | None" = None  # of the job
     loaded: tuple[str, str] | None = None  # the task and the template of the data in its memory
 
 
-def work_off(schedule: Schedule, setup: Setup, *, jobs: int, display: Lines) -> None:
-    """Do all jobs of the schedule. Whatever happens, no process is left behind."""
-    context = multiprocessing.get_context("spawn")
-    count = min(jobs, len(schedule.waiting))
-    workers = [Worker(number, ProcessPoolExecutor(1, context)) for number in range(count)]
-    try:
+def work_off(schedule: Schedule, setup: Setup, *, jobs: int, display: Lines, ray: str | None = None) -> None:
+    """Do all jobs of the schedule, here or on a Ray cluster. Whatever happens, no process is left behind."""
+    with ExitStack() as stack:
+        start = stack.enter_context(processes(ray))
+        workers = [Worker(number, start()) for number in range(min(jobs, len(schedule.waiting)))]
+        for worker in workers:
+            stack.callback(worker.process.shutdown)
+        stack.callback(kill_all)
         _hand_out(schedule, setup, workers, display)
         while busy := [worker.score for worker in workers if worker.score is not None]:
             wait(busy, REFRESH, FIRST_COMPLETED)
@@ -55,11 +57,6 @@ def work_off(schedule: Schedule, setup: Setup, *, jobs: int, display: Lines) -> 
                 _look_at(worker, schedule, setup, display)
             _hand_out(schedule, setup, workers, display)
             display.refresh()
-    finally:
-        for process in multiprocessing.active_children():
-            process.kill()
-        for worker in workers:
-            worker.process.shutdown()
 
 
 def do_job(job: Job, setup: Setup, strength: float) -> float:

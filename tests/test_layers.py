@@ -10,7 +10,7 @@ import pytest
 import sapo
 
 ROOT = Path(__file__).parent.parent
-HEAVY = ("numba", "numpy", "torch", "matplotlib", "sklearn")
+HEAVY = ("numba", "numpy", "torch", "matplotlib", "sklearn", "ray")
 LOADED = f"print(*[name for name in {HEAVY} if name in sys.modules], 'end', file=sys.stderr)"
 
 

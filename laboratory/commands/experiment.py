@@ -39,6 +39,7 @@ THEORY = "theory"
 @click.option(
     "--jobs", type=click.IntRange(1), help="Processes at once. Default: as many as cores; 1 for honest times."
 )
+@click.option("--ray", metavar="ADDRESS", help="Run the jobs on a Ray cluster, or with local on all cores by Ray.")
 @click.option(
     "--treebank",
     type=click.Path(path_type=Path),
@@ -56,6 +57,7 @@ def experiment_command(
     passes: int | None,
     tuning_passes: int | None,
     jobs: int | None,
+    ray: str | None,
     treebank: Path | None,
     small: bool,
     force: bool,
@@ -105,7 +107,7 @@ def experiment_command(
             grid.check(tell)
             if force:
                 grid.forget()
-            _run(grid, jobs or os.cpu_count() or 1)
+            _run(grid, jobs or os.cpu_count() or 1, ray)
             print(grid.table())
     if THEORY in tasks:
         _theory(setup, force=force, listing=listing)
@@ -135,7 +137,7 @@ def _same_command() -> str:
     return shlex.join(["python", "-m", "laboratory", *(word for word in sys.argv[1:] if word != "--force")])
 
 
-def _run(grid: "Grid", jobs: int) -> None:
+def _run(grid: "Grid", jobs: int, ray: str | None) -> None:
     from laboratory.compiling import compile_first
     from laboratory.display import make_display
     from laboratory.workers import work_off
@@ -159,7 +161,7 @@ def _run(grid: "Grid", jobs: int) -> None:
     try:
         compile_first(list(grid.systems))
         with display.running():
-            work_off(schedule, grid.setup, jobs=jobs, display=display)
+            work_off(schedule, grid.setup, jobs=jobs, display=display, ray=ray)
     except KeyboardInterrupt:
         tell(f"sapo: interrupted; {display.done} of {of} runs are done; go on with: {_same_command()}")
         sys.exit(130)

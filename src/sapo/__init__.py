@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sapo.cluster.training import Cluster
     from sapo.corpus import Sentence, read
     from sapo.errors import SapoError
     from sapo.estimator import SequenceLabeler
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Cluster": "sapo.cluster.training",
     "Explanation": "sapo.tagger.explain",
     "Pipeline": "sapo.pipeline.stack",
     "SapoError": "sapo.errors",
@@ -50,6 +52,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Cluster",
     "Explanation",
     "Pipeline",
     "SapoError",

@@ -12,6 +12,7 @@ TEXTS = [
     "The bank of Oslo hired Clara.",
 ]
 LABELS = ["PER", "LOC", "ORG"]
+PATIENCE = 20_000  # milliseconds: much more than anything takes, for machines that are busy
 
 
 class Screen:
@@ -79,4 +80,5 @@ def expect() -> Any:
     """Return Playwright's `expect`, which waits; imported late, because it may not be installed."""
     from playwright.sync_api import expect as waiting
 
+    waiting.set_options(timeout=PATIENCE)
     return waiting

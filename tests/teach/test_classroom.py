@@ -1,5 +1,6 @@
 """Accepting, taking back, locks, slips and disagreements, as the page asks for them."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -115,16 +116,36 @@ def test_people_who_disagree_are_listed(client: Any) -> None:
     assert client.get("/api/sentences?ids=2").json["sentences"][0]["by"] == "ben"  # the last one decides
 
 
-def test_likely_slips_are_listed(client: Any) -> None:
-    for sentence in (1, 3, 4, 6, 7):
-        client.accept(sentence)
-    client.accept(2, tags=["O", "O", "O", "B-PER", "O"])
-    client.accept(2, "ben", tags=["O"] * 5)  # Statoil is an ORG elsewhere
-    while client.classroom.cache.marks.get(2) is None:
-        pass
-    slips = client.get("/api/slips").json["slips"]
-    for slip in slips:
-        assert slip["model_tags"] != slip["sentence"]["tags"]
+def test_likely_slips_are_listed(tmp_path: Path, open_project: Open) -> None:
+    from sapo.teach.project import Start, make_project
+
+    (tmp_path / "same.txt").write_text("Ben likes Oslo.\n\n" * 6)
+    make_project(tmp_path / "same.teach", Start([tmp_path / "same.txt"]))
+    client = open_project(tmp_path / "same.teach")
+    for sentence in range(1, 6):
+        client.accept(sentence, tags=GOLD[7])
+    client.accept(6, tags=["O"] * 4)
+    version = client.classroom.pupil.version
+    while client.classroom.cache.marks[6].version != version:  # tagged anew in idle time
+        time.sleep(0.01)
+    (slip,) = client.get("/api/slips").json["slips"]
+    assert (slip["sentence"]["id"], slip["model_tags"]) == (6, GOLD[7])
+    assert 0 < slip["probability"] <= 1
+
+
+def test_what_another_process_imports_is_learned(project: Path, client: Any) -> None:
+    from sapo.teach.project import import_file
+    from sapo.teach.store import Store
+
+    (project.parent / "more.conll").write_text("Carl\tB-PER\nsings\tO\n\n")
+    store = Store(project)
+    import_file(store, project.parent / "more.conll", None, None)
+    store.close()
+    while client.get("/api/project").json["counts"]["accepted"] == 0:
+        time.sleep(0.02)
+    assert client.get("/api/project").json["counts"]["sentences"] == 8
+    assert client.get("/api/sentences?ids=8").json["sentences"][0]["by"] == "more.conll"
+    assert client.get("/api/sentences?order=least-sure").json["total"] == 7
 
 
 def test_an_explanation_has_what_speaks_for_and_against(client: Any) -> None:

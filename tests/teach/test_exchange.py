@@ -142,6 +142,7 @@ def test_the_page_exports_too(client: Any) -> None:
 def test_mistakes_of_the_user_are_one_line(tmp_path: Path, project: Path, text: Path) -> None:
     for arguments, why in (
         (["teach", str(text), str(text)], "give the project to make: sapo teach TEXT... -o PROJECT"),
+        (["teach", str(project), "--labels", "A"], "give the project to make"),
         (["teach", str(text)], "not a project of sapo teach"),
         (["teach", str(tmp_path / "no.txt"), "-o", str(tmp_path / "b.teach")], "no such file"),
         (["teach", str(text), "-o", str(project)], "is there already"),

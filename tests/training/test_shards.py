@@ -54,12 +54,10 @@ def trained(path: Path, **options: Any) -> bytes:
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("train.txt", {}),
         ("train.txt", {"min_count": 3, "rate": "auto", "strength": "auto"}),
-        ("train.txt", {"hash_bits": 12}),
         ("ner-train.txt", {"template": "ner"}),  # learned in BIOES
         ("train.conllu", {"learner": "perceptron-avg"}),
-        ("ner-train.jsonl", {"learner": "mira", "scheme": "keep"}),
+        ("ner-train.jsonl", {"hash_bits": 12, "scheme": "keep"}),
     ],
 )
 def test_the_model_is_that_of_memory_byte_for_byte(files: Path, cache: Path, name: str, options: Any) -> None:

@@ -79,7 +79,11 @@ class JsonLog(Observer):
         self.waiting = [start]  # to be written; a run that fails before its first pass does not change the old log
 
     def passed(self, record: PassRecord, state: State) -> None:
-        self.waiting.append({"event": "pass", **record.as_json(), "best_pass": state.best_epoch or record.epoch})
+        self.note({"event": "pass", **record.as_json(), "best_pass": state.best_epoch or record.epoch})
+
+    def note(self, entry: dict[str, Any]) -> None:
+        """Write a line."""
+        self.waiting.append(entry)
         try:
             self._write("".join(json.dumps(entry) + "\n" for entry in self.waiting).encode())
         except OSError as error:  # the disk may have filled since the run began; the model is worth more

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sapo.cli.cluster import ray_option, refuse_without_ray, tag_on_cluster, workers_option
 from sapo.cli.labels import parse_numbers
 from sapo.cli.options import (
     announce_compiling,
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
     metavar="LABEL=NUMBER",
     help="Add to the score of a label at every token: O=1 finds fewer spans, O=-1 more (see sapo eval --curve).",
 )
+@ray_option
+@workers_option
 @quiet_option
 def tag_command(
     model: str,
@@ -67,6 +70,8 @@ def tag_command(
     label: str | None,
     bias_o: float | None,
     bias: tuple[str, ...],
+    ray: str | None,
+    workers: int | None,
     quiet: bool,
     **wanted: Any,
 ) -> None:
@@ -81,37 +86,65 @@ def tag_command(
     Raw text (--text, or a file with --format text) is split into sentences and tokens: see docs/how-to/text.md. With
     --format text, INPUT may be a folder of texts: the result is one JSONL file, which names the file of each sentence.
 
+    With --ray, INPUT and -o are directories, or addresses such as s3://bucket/texts: see docs/how-to/cluster.md.
+
     docs/explanation/probabilities.md explains each probability.
     """
-    from sapo.corpus.formats import format_of, open_output
-    from sapo.tagger.output import Output, tagged_file, tagged_text
-    from sapo.tagger.tagger import Tagger
+    from sapo.tagger.output import Output
 
     _check_numbers(**wanted)
     asked = Output(**{**wanted, "nbest": wanted["nbest"] or 0})
     _check(asked)
     model, input = model_first(model, input)
+    biases = _biases(bias, bias_o)
+    reading = {"format": format, "label": label, "encoding": encoding, "to": to}
+    if ray is not None:
+        if text is not None or "-" in (input, output):
+            raise SapoError("--ray takes directories: give INPUT and -o")
+        tag_on_cluster(ray, workers, model, (input, output), asked, biases, quiet, **reading)
+        return
+    refuse_without_ray("workers")
     refuse_same_file({"the model": model, **_inputs(input, format)}, {"-o": output})
     announce_compiling(quiet)
+    calibrated = _tag(model, (input, output), text, asked, biases, quiet, **reading)
+    if (asked.nbest or asked.marginals or asked.spans) and not calibrated and not quiet:
+        tell(f"sapo: the probabilities are not calibrated; to calibrate them: sapo calibrate {model} DEV")
+
+
+def _tag(
+    model: str,
+    files: tuple[str, str],
+    text: str | None,
+    asked: "Output",
+    biases: dict[str, float],
+    quiet: bool,
+    **reading: str | None,
+) -> bool:
+    """Tag a file or a text; return whether the probabilities of the model are calibrated."""
+    from sapo.corpus.formats import format_of, open_output
+    from sapo.tagger.output import tagged_file, tagged_text
+    from sapo.tagger.tagger import Tagger
+
+    input, output = files
+    format = reading["format"]
     tagger = Tagger.load(model)
-    for name, value in _biases(bias, bias_o).items():
+    for name, value in biases.items():
         tagger = tagger.with_bias(name, value)
     ticker = Ticker(quiet)
-    if to is None and (text is not None or format == "text"):
-        to = format_of(output)
+    if reading["to"] is None and (text is not None or format == "text"):
+        reading["to"] = format_of(output)
     if text is not None:
-        _check_text(text, input, format, encoding)
-        results = tagged_text(tagger, text, asked, to=to)
+        _check_text(text, input, format, reading["encoding"])
+        results = tagged_text(tagger, text, asked, to=reading["to"])
     else:
-        results = tagged_file(tagger, input, asked, format=format, label=label, encoding=encoding, to=to)
+        results = tagged_file(tagger, input, asked, **reading)
     with open_output(output, "text" if text is not None else format_of(input, format)) as stream:
         for tokens, written in results:
             stream.write(written)
             stream.flush()
             ticker.add(tokens)
     ticker.end()
-    if (asked.nbest or asked.marginals or asked.spans) and not tagger.model.calibrated and not quiet:
-        tell(f"sapo: the probabilities are not calibrated; to calibrate them: sapo calibrate {model} DEV")
+    return tagger.model.calibrated
 
 
 def _check(asked: "Output") -> None:

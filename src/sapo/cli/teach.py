@@ -43,7 +43,7 @@ def teach_command(files: tuple[str, ...], **options: Any) -> None:
     project = options["output"] or Path(files[0])
     if options["output"] is not None:
         _make(files, **options)
-    elif len(files) > 1:
+    elif len(files) > 1 or options["labels"] or options["tags"] or options["model"] or options["annotated"]:
         raise SapoError("give the project to make: sapo teach TEXT... -o PROJECT")
     if options["imported"] or options["exported"]:
         _exchange(project, **options)

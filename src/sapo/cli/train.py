@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sapo.cli.cluster import cluster_options, take_cluster
 from sapo.cli.labels import label_options, parse_class_weight
 from sapo.cli.large_data import large_data_options
 from sapo.cli.learning import learning_options, parse_n, parse_number
@@ -25,6 +26,7 @@ from sapo.cli.options import (
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:
+    from sapo.cluster.training import Cluster
     from sapo.training.plan import Plan
     from sapo.training.run import Outcome
     from sapo.training.update import Trainer
@@ -74,6 +76,7 @@ PATH = click.Path(path_type=Path)
 @click.option("--new-labels", is_flag=True, help="With --continue: also learn labels that the model does not know.")
 @label_options
 @neural_options
+@cluster_options
 @click.option("--strict-data", is_flag=True, help="Refuse data that looks wrong, instead of warning: see sapo check.")
 @quiet_option
 def train_command(
@@ -99,6 +102,7 @@ def train_command(
     from sapo.training.learners import find_system
     from sapo.training.plan import make_plan
 
+    cluster = take_cluster(options)
     checkpoint = options.pop("checkpoint")
     given = _parse(options)
     plan = make_plan(train, dev=dev, template=template, learner=learner, **given)
@@ -112,8 +116,10 @@ def train_command(
         if plan.stream and strict_data:
             raise SapoError("--strict-data reads all data into memory; use sapo check on a part of it")
         _tell_unused(plan)
-        done = _train(plan, log, strict_data, quiet)
+        done = _train(plan, log, strict_data, quiet, cluster)
         tagger, interrupted = done.tagger, done.stop.interrupted
+    elif cluster is not None:
+        raise SapoError("--continue learns in this process; leave --ray out")
     else:
         trainer = _continue(plan, given, log, continued, quiet)
         tagger, interrupted = trainer.snapshot(), trainer.interrupted
@@ -166,7 +172,9 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
                 check_readable(source)
 
 
-def _train(plan: "Plan", log: Path | None, strict_data: bool, quiet: bool) -> "Outcome":
+def _train(
+    plan: "Plan", log: Path | None, strict_data: bool, quiet: bool, cluster: "Cluster | None" = None
+) -> "Outcome":
     from sapo.cli.progress import JsonLog, make_progress
     from sapo.learn import Observer
     from sapo.render.inspection import looked_text
@@ -178,10 +186,15 @@ def _train(plan: "Plan", log: Path | None, strict_data: bool, quiet: bool) -> "O
     progress.say(f"reading {plan.data}")
     run = start(plan, told=progress.say, check=lambda data: warn_of(plan, data, strict=strict_data, warn=_tell_warning))
     observers: list[Observer] = [progress]
+    if cluster is not None:
+        cluster = dataclasses.replace(cluster, say=progress.say)
     if log is not None:
-        observers.append(JsonLog(log, run))
+        written = JsonLog(log, run)
+        observers.append(written)
+        if cluster is not None:
+            cluster = dataclasses.replace(cluster, log=written.note)
     with progress.running(run.data.score_name if plan.dev else None, run.data.source.tokens):
-        outcome = run.finish(observers)
+        outcome = run.finish(observers, cluster=cluster)
     kept = [record.as_json() for record in outcome.history if record.epoch == outcome.best_epoch]
     for line in (looked_text(record, len(run.data.labels)) for record in kept):
         if line is not None:

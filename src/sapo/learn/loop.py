@@ -14,9 +14,9 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
 from sapo.evaluate import Scores, score
 from sapo.kernels import update
-from sapo.kernels.types import Doubles, Ints, Longs
+from sapo.kernels.types import Doubles, Floats, Ints, Longs
 from sapo.learn.choose_n import choose_n
-from sapo.learn.chunks import Corpus, chunks_of, sample_of
+from sapo.learn.chunks import Chunk, Corpus, chunks_of, sample_of
 from sapo.learn.groups import Groups
 from sapo.learn.hiding import hide
 from sapo.learn.pieces import cut
@@ -183,6 +183,9 @@ INTERRUPTED = Stop("interrupted", interrupted=True)
 # Weights, corpus, order of the samples, rate, settings, totals: learn, and yield the number of samples now and then.
 LearnerPass = Callable[[Any, EncodedCorpus, Longs, float, Settings, Doubles], Iterator[int]]
 
+# Makes a pass, as `run_pass` does here and sapo.cluster does elsewhere.
+RunPass = Callable[..., PassCounts]
+
 
 def learn(
     learner: LearnerPass,
@@ -193,8 +196,12 @@ def learn(
     dev: DevSet | None = None,
     groups: Groups | None = None,
     observers: Sequence[Observer] = (),
+    passes: RunPass | None = None,
 ) -> Stop:
-    """Train from `state` to the end, changing it in place; return why training stopped."""
+    """Train from `state` to the end, changing it in place; return why training stopped.
+
+    `passes` makes the passes in the place of `run_pass`.
+    """
     if not state.weights.own_rules:
         settings.shrink_of(corpus.sentences)  # raises if L2 would flip the sign of the weights
     try:
@@ -204,7 +211,7 @@ def learn(
                 if dev is not None and settings.average:
                     _prefer_last(state, dev)
                 return Stop(reason)
-            record = _one_pass(learner, corpus, settings, state, dev, groups, observers)
+            record = _one_pass(learner, corpus, settings, state, dev, groups, observers, passes or run_pass)
             state.history.append(record)
             for observer in observers:
                 observer.passed(record, state)
@@ -253,13 +260,14 @@ def _one_pass(
     dev: DevSet | None,
     groups: Groups | None,
     observers: Sequence[Observer],
+    passes: RunPass,
 ) -> PassRecord:
     epoch = state.epoch + 1
     weights: Learned = state.weights
     started = kernels.clock()
     settings = replace(settings, n=n_of_pass(corpus, settings, state))
     choosing = kernels.clock() - started
-    done = run_pass(learner, corpus, settings, weights, epoch, groups=groups, observers=observers)
+    done = passes(learner, corpus, settings, weights, epoch, groups=groups, observers=observers)
     record = make_record(done, corpus, settings, weights, groups)
     record = replace(record, seconds=record.seconds + choosing)
     if dev is None:
@@ -309,13 +317,19 @@ def _samples(
 ) -> Iterator[int]:
     """Learn from one chunk after the other, and yield the number of samples now and then."""
     for chunk in chunks_of(corpus, settings, epoch):
-        part = chunk.corpus
-        if settings.hide:
-            part = hide(part, settings.hide, settings.seed, epoch, counts=chunk.counts, places=chunk.row_places)
-        if settings.piece:
-            part = cut(part, settings.piece, settings.seed, epoch, weights.bans, chunk.places)
+        part = prepared(chunk, settings, weights.bans, epoch)
         yield from learner(weights, part, chunk.order, settings.rate_of(epoch), settings, totals)
         del chunk, part  # before the next one is read: two would be the peak of memory
+
+
+def prepared(chunk: Chunk, settings: Settings, bans: Floats, epoch: int) -> EncodedCorpus:
+    """Return the corpus of a chunk as a pass learns from it: without what is hidden, and cut into pieces."""
+    part = chunk.corpus
+    if settings.hide:
+        part = hide(part, settings.hide, settings.seed, epoch, counts=chunk.counts, places=chunk.row_places)
+    if settings.piece:
+        part = cut(part, settings.piece, settings.seed, epoch, bans, chunk.places)
+    return part
 
 
 def make_record(

@@ -37,17 +37,24 @@ class Checkpoint(Observer):
 
     def __init__(self, path: str | Path, settings: dict[str, Any], fingerprint: str) -> None:
         self.path, self.settings, self.fingerprint = path, settings, fingerprint
+        self.more: dict[str, Any] = {}  # how far the next pass is, where it is made on a cluster
         self._told = False  # that it cannot be written
 
     def passed(self, record: PassRecord, state: State) -> None:
+        """Save the state after a pass."""
+        self.save(state)
+
+    def save(self, state: State) -> None:
         """Save the state. Warn, once, if it cannot be written."""
-        header = {
+        header: dict[str, Any] = {
             "format": 1,
             "fingerprint": self.fingerprint,
             "settings": self.settings,
             "best_epoch": state.best_epoch,
             "history": [record.as_json() for record in state.history],
         }
+        if self.more:
+            header["more"] = self.more
         try:
             save_arrays(self.path, header, state.weights.arrays(state.best))
         except SapoError as error:  # the disk may have filled since the run began; the model is worth more
@@ -69,6 +76,7 @@ class Checkpoint(Observer):
             state.history = history
             state.best = state.weights.load(arrays, state.epoch)
             state.best_epoch = header["best_epoch"]
+            self.more = dict(header.get("more", {}))
         except SapoError:
             raise
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:

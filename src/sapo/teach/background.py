@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from sapo.errors import SapoError
 from sapo.teach.anew import Pair, Process
 from sapo.teach.events import LABEL, Event
 from sapo.teach.pupil import Accepted, Pupil, load_pupil
@@ -76,8 +75,8 @@ class Background:
         """Take what is ready; return whether the model changed."""
         changed = False
         if self._fit is not None and self._fit.done():
-            temperature, self._fit = self._fit.result(), None
-            if temperature is not None:
+            ready, self._fit = self._fit, None
+            if (temperature := ready.result()) is not None:
                 pupil.set_temperature(temperature)
                 changed = True
         if self._next is not None and self._next.done():
@@ -99,7 +98,7 @@ class Background:
         self._next = None
         try:
             other = ready.result()
-        except SapoError as error:
+        except Exception as error:  # the old model goes on
             self.problem = str(error)
             return False
         if other is None:

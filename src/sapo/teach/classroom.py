@@ -199,7 +199,8 @@ class Classroom:
             if isinstance(one, SapoError):
                 answers.append(one)
                 continue
-            if self.locks.unlock(form.id, one.author) is None:
+            if self.locks.holder(form.id) == one.author:
+                self.locks.unlock(form.id, one.author)
                 self.publish("unlock", form.id, one.author)
             answers.append(self._change(form.id, form, shown, before))
         return answers
@@ -234,8 +235,8 @@ class Classroom:
             if self.background.finish(self.pupil, self):
                 self.publish("model", None, None)
             more = self.cache.refresh(lambda: self.store.sentences, self.pupil.version, CHUNK)
-        except SapoError as error:
-            self.problem = str(error)
+        except Exception as error:  # whatever it is, the thread must go on answering
+            self.problem = f"beside the answers: {error}"
             return POLL
         return 0.0 if more else POLL
 

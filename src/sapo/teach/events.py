@@ -64,14 +64,20 @@ def read_event(row: tuple[Any, ...]) -> Event:
         value = json.loads(text)
         tags, name, seen = value.get("tags", []), value.get("name", ""), value.get("seen")
         good = isinstance(name, str) and isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)
-        if not good or kind not in KINDS or (kind == LABEL) != (sentence is None):
+        if (
+            not good
+            or not isinstance(author, str)
+            or not isinstance(time, float)
+            or kind not in KINDS
+            or (kind == LABEL) != (sentence is None)
+        ):
             raise ValueError
         counted = None
         if seen is not None:
             right, said, gold, sure, likely = seen
             counted = Seen(int(right), int(said), int(gold), float(sure), float(likely))
     except (ValueError, TypeError, AttributeError, RecursionError):
-        raise SapoError(f"event {seq} of the journal is damaged") from None
+        raise SapoError(f"event {seq} of the journal") from None
     return Event(kind, author, sentence, tuple(tags), name, counted, seq, time)
 
 

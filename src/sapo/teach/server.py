@@ -2,6 +2,9 @@
 
 import contextlib
 import functools
+import os
+import sys
+import threading
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -131,9 +134,10 @@ def warm_up(kind: str) -> None:
 
 def _welcome(where: str, browser: bool, say: Say) -> None:
     say(f"sapo: open {where} (Ctrl-C ends)")
-    if browser:
-        with contextlib.suppress(webbrowser.Error):
-            webbrowser.open(where)
+    # without a screen, Python would start a browser of the terminal, and wait for it
+    seen = sys.platform in ("win32", "darwin") or bool({"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ))
+    if browser and seen:
+        threading.Thread(target=webbrowser.open, args=(where,), daemon=True).start()
 
 
 def _close_pages_first(server: Any, hub: Hub) -> None:

@@ -123,7 +123,10 @@ class Store:
     def refresh(self) -> list[Event]:
         """Read what was added since the last look, and return the events."""
         with _told(self.path):
-            events = [read_event(row) for row in self._connection.execute(EVENTS, (self.state.seq,))]
+            try:
+                events = [read_event(row) for row in self._connection.execute(EVENTS, (self.state.seq,))]
+            except SapoError as error:
+                raise SapoError(f"{self.path}: damaged: {error}") from None
             if any(event.sentence is not None and event.sentence not in self.sentences for event in events):
                 self.sentences.update(self._read_sentences(after=max(self.sentences, default=0)))
             for event in events:
@@ -275,12 +278,14 @@ def _told(path: Path) -> Iterator[None]:
         raise
     except sqlite3.Error as error:
         raise SapoError(f"{path}: {_reason(error)}") from None
+    except UnicodeDecodeError:
+        raise SapoError(f"{path}: damaged: not UTF-8") from None
     except OSError as error:
         raise SapoError(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
 def _reason(error: sqlite3.Error) -> str:
-    text = str(error)
+    text = " ".join(str(error).split())[:200]
     if "locked" in text:
         return f"another program has been writing to it for {PATIENCE:g} s; try again"
     if "readonly" in text:

@@ -2,15 +2,16 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Protocol, Unpack
 
 from sapo import kernels
 from sapo.corpus.labelled import Source
 from sapo.errors import SapoError
 from sapo.learn import Observer, PassRecord, Settings, State, Stop, learn
-from sapo.learn.loop import final_weights
+from sapo.learn.loop import RunPass, final_weights
 from sapo.model import Checkpoint, Model, fingerprint
 from sapo.model.checkpoint import saved_choice
 from sapo.neural.options import NeuralOptions
@@ -22,6 +23,15 @@ from sapo.training.dev_calibration import calibrated_on_dev
 from sapo.training.learners import Beginning, System, find_system
 from sapo.training.plan import Options, Plan, known_learner, make_plan
 from sapo.training.shards.making import sharded_data
+
+
+class PassMaker(Protocol):
+    """Makes the passes of a run somewhere else, as `sapo.cluster.training.Cluster` does."""
+
+    def passes(
+        self, learner: str, source: Any, settings: Settings, state: State, checkpoint: Checkpoint | None
+    ) -> AbstractContextManager[RunPass]:
+        """Give a function that makes a pass and takes the arguments of `sapo.learn.loop.run_pass`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +52,7 @@ def train(
     learner: str = "sapo",
     observers: Sequence[Observer] = (),
     verbose: bool = False,
+    cluster: PassMaker | None = None,
     **options: Unpack[Options],
 ) -> Tagger:
     """Train a tagger.
@@ -51,7 +62,8 @@ def train(
     features. With `dev`, training stops when the score on it no longer improves, the best epoch is kept, and the
     probabilities are calibrated on it; evaluate the model on other sentences. `template` is a preset (chunking-best,
     pos-best, ner ...) or the path of a template file; the default is the preset that suits the columns. `observers`
-    watch the epochs; `verbose` prints to standard error what `sapo train` prints.
+    watch the epochs; `verbose` prints to standard error what `sapo train` prints. `cluster` (a `sapo.Cluster`) says on
+    which Ray cluster to learn.
 
     The options (see `sapo.training.plan.Options`) are:
 
@@ -76,13 +88,13 @@ def train(
     if plan.resume and plan.checkpoint is None:
         raise SapoError("resume needs stream, the directory that has the checkpoint")
     if verbose:
-        return _train_aloud(plan, observers)
+        return _train_aloud(plan, observers, cluster)
     run = start(plan, check=lambda data: warn_of(plan, data))
-    tagger = run.finish(observers).tagger
+    tagger = run.finish(observers, cluster=cluster).tagger
     return tagger if dev is None else calibrated_on_dev(tagger, run.data)
 
 
-def _train_aloud(plan: Plan, observers: Sequence[Observer]) -> Tagger:
+def _train_aloud(plan: Plan, observers: Sequence[Observer], cluster: PassMaker | None) -> Tagger:
     from sapo.training.progress import Compiling, Lines
 
     lines = Lines(plan.settings)
@@ -90,7 +102,7 @@ def _train_aloud(plan: Plan, observers: Sequence[Observer]) -> Tagger:
     try:
         run = start(plan, told=lines.say, check=lambda data: warn_of(plan, data))
         with lines.running(run.data.score_name if plan.dev else None, run.data.source.tokens):
-            outcome = run.finish([lines, *observers])
+            outcome = run.finish([lines, *observers], cluster=cluster)
         lines.say(f"{outcome.stop}; kept epoch {outcome.best_epoch}")
         return outcome.tagger if plan.dev is None else calibrated_on_dev(outcome.tagger, run.data, lines.say)
     finally:
@@ -106,12 +118,13 @@ class Run:
     settings: Settings
     system: System
 
-    def finish(self, observers: Sequence[Observer] = ()) -> Outcome:
-        """Train to the end; return the tagger, and why training stopped."""
+    def finish(self, observers: Sequence[Observer] = (), *, cluster: PassMaker | None = None) -> Outcome:
+        """Train to the end, here or on a cluster; return the tagger, and why training stopped."""
         data = self.data
         begun = self.system.begin(self.plan, data, self.settings)
         state = State(begun.weights)
         watching = list(observers)
+        checkpoint = None
         if self.plan.checkpoint is not None:
             dev = data.dev.corpus if data.dev else None
             corpus, names = (
@@ -120,16 +133,19 @@ class Run:
             checkpoint = Checkpoint(self.plan.checkpoint, begun.options, fingerprint(corpus, dev, names))
             if self.plan.resume and Path(self.plan.checkpoint).exists():
                 checkpoint.load(state)
+                _check_where(checkpoint, cluster)
             watching.append(checkpoint)
-        stop = learn(
-            begun.one_pass,
-            data.source,
-            begun.settings,
-            state,
-            dev=begun.dev,
-            groups=begun.groups,
-            observers=watching,
-        )
+        with _passes(self.plan.learner, data, begun, state, checkpoint, cluster) as passes:
+            stop = learn(
+                begun.one_pass,
+                data.source,
+                begun.settings,
+                state,
+                dev=begun.dev,
+                groups=begun.groups,
+                observers=watching,
+                passes=passes,
+            )
         parameters = final_weights(state)
         if begun.settings.drop:
             parameters.rows.drop(begun.settings.drop)
@@ -166,6 +182,28 @@ class Run:
             shown=gold.shown,
             text_rules=data.text_rules,
         )
+
+
+def _passes(
+    learner: str,
+    data: TrainingData,
+    begun: Beginning,
+    state: State,
+    checkpoint: Checkpoint | None,
+    cluster: PassMaker | None,
+) -> AbstractContextManager[RunPass | None]:
+    if cluster is None:
+        return nullcontext()
+    if begun.groups is not None:
+        raise SapoError("a cluster learns with the regulariser l2 or none; give one of them")
+    return cluster.passes(learner, data.source, begun.settings, state, checkpoint)
+
+
+def _check_where(checkpoint: Checkpoint, cluster: PassMaker | None) -> None:
+    """Raise SapoError if a run on a cluster would be resumed without one, or the other way round."""
+    if bool(checkpoint.more) != (cluster is not None):
+        with_or_without = "with --ray; add it" if checkpoint.more else "without --ray; leave it out"
+        raise SapoError(f"{checkpoint.path}: was made {with_or_without}, or leave --resume out to begin anew")
 
 
 def start(

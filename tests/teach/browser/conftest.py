@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from browser import FLAGS, find_browser
-from teach_screen import LABELS, TEXTS, Screen, Teach
+from teach_screen import LABELS, PATIENCE, TEXTS, Screen, Teach
 from teach_stand_in import Stage, Teacher, stage
 
 
@@ -36,7 +36,7 @@ def server(chromium: Any) -> Iterator[Stage]:
 def new_page(chromium: Any, **settings: Any) -> Iterator[Any]:
     """Open an empty page of a person who has nothing in common with others."""
     context = chromium.new_context(**settings)
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.complaints = []
     page.on("pageerror", lambda error: page.complaints.append(str(error)))

@@ -36,3 +36,14 @@ def test_what_lies_below_the_screen_is_ranked_anew_as_the_model_learns(teach: Te
     places = screen.page.locator(".sentence").evaluate_all(order)
     assert places[:6] == [0, 1, 2, 3, 4, 5]  # what a person sees has not moved
     assert places.index(55) < 30
+
+
+def test_what_comes_onto_the_screen_is_tagged_by_the_model_of_now(teach: Teach) -> None:
+    screen = teach(texts=[*(f"Anna saw number {number}." for number in range(40)), "Anna left."])
+    expect()(screen.page.locator(".sentence")).to_have_count(41)
+    screen.press("1")
+    screen.press("Enter")
+    screen.reaches(0, "accepted")
+    assert screen.labels(40) == []  # it was not on the screen
+    screen.page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    expect()(screen.row(40).locator(".tag")).to_have_text("PER")

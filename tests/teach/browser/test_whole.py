@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from teach_screen import Screen, expect
+from teach_screen import PATIENCE, Screen, expect
 
 NAMES = ["Anna", "Ben", "Clara", "David", "Emil", "Frida", "Greta", "Hugo", "Ida", "Jonas"]
 CITIES = ["Lyon", "Oslo", "Riga", "Turin"]
@@ -34,7 +34,11 @@ class Server:
         command = [sys.executable, "-m", "sapo", "teach", *arguments, "--no-browser", "--port", self.port]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
         assert self.process.stderr is not None
-        found = next(filter(None, (re.search(r"http://127\.0\.0\.1:(\d+)/", line) for line in self.process.stderr)))
+        places = (re.search(r"http://127\.0\.0\.1:(\d+)/", line) for line in self.process.stderr)
+        found = next(filter(None, places), None)
+        if found is None:
+            self.kill()
+            pytest.fail("sapo teach did not start")
         self.address, self.port = found[0], found[1]
 
     def kill(self, how: signal.Signals = signal.SIGKILL) -> None:
@@ -61,6 +65,7 @@ def person(chromium: Any, server: Server) -> Iterator[Callable[[str, int], Scree
 
     def opened(name: str, first: int) -> Screen:
         contexts.append(chromium.new_context(reduced_motion="reduce"))
+        contexts[-1].set_default_timeout(PATIENCE)
         page = contexts[-1].new_page()
         page.goto(server.address)
         page.locator("#author-name").fill(name)

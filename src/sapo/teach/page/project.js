@@ -8,8 +8,9 @@ import { announce, dismiss, notify } from "./notices.js";
 
 export class Project {
   hues = new Hues();
-  #learning = false;
+  #doing = ""; // what the page waits for
   #news = "";
+  #problem = "";
 
   constructor(data, author) {
     Object.assign(this, { data, author });
@@ -41,9 +42,9 @@ export class Project {
     this.take(await ask("/api/project"));
   }
 
-  /** Say that an accepted sentence is being learned from, or no longer. */
-  learning(now) {
-    this.#learning = now;
+  /** Say what the page waits for, or nothing any more. */
+  busy(words) {
+    this.#doing = words;
     this.#drawModel();
   }
 
@@ -75,13 +76,20 @@ export class Project {
 
   #drawModel() {
     const { model } = this.data;
-    if (model.problem) notify(`The model could not learn: ${model.problem}`, { error: true, stay: true, key: "model" });
-    else dismiss("model");
-    const words = this.#learning ? "learning…" : model.training ? "training anew…" : this.#news || "up to date";
+    this.#tellProblem(model.problem ?? "");
+    const words = this.#doing || (model.training ? "training anew…" : this.#news || "up to date");
     const state = byId("model");
     state.textContent = words;
-    state.dataset.busy = this.#learning || model.training;
+    state.dataset.busy = this.#doing !== "" || model.training;
     state.title = `version ${model.version}, learned from ${model.learned} accepted sentences`;
+  }
+
+  /** Say why the model cannot learn, once and as long as it is so. */
+  #tellProblem(problem) {
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    if (problem) notify(`The model could not learn: ${problem}`, { error: true, stay: true, key: "model" });
+    else dismiss("model");
   }
 
   #drawFormats() {

@@ -140,7 +140,7 @@ export class Work {
     row.sentence.problem = "";
     row.refresh();
     this.locks.release(row.id);
-    this.project.learning(true);
+    this.project.busy("learning…");
     this.outbox.put({ id: row.id, tags, author: this.author.name });
   }
 
@@ -171,7 +171,7 @@ export class Work {
       row.sentence.problem = `Not accepted: ${error.message}`;
       row.refresh();
     }
-    this.project.learning(false);
+    this.project.busy("");
     notify(`A sentence was not accepted. ${error.message}`, { error: true });
   }
 
@@ -179,10 +179,11 @@ export class Work {
     if (!waiting) {
       dismiss("stuck");
       this.feed.retry();
-      this.project.learning(false);
+      this.project.busy("");
       return;
     }
     const words = `${error?.message ?? ""} ${count(waiting, "accepted sentence")} not saved yet, kept in this browser.`;
+    this.project.busy("no connection");
     const action = { text: "Try now", run: () => this.outbox.flush() };
     notify(words.trim(), { error: true, stay: true, key: "stuck", action });
   }
