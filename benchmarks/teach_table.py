@@ -51,10 +51,11 @@ def reached(run: Mapping[str, Any], goal: float) -> dict[str, float] | None:
 
 
 def table(results: Results, corpora: Sequence[str], part: str, seeds: Sequence[int]) -> str:
-    """Return tables of sentences and keystrokes, as geometric means over the seeds."""
+    """Return tables of sentences, tokens and keystrokes, as geometric means over the seeds."""
     parts = []
     for goal in GOALS:
-        for title, ways in (("sentences", {order: (order, "sentences") for order in ORDERS}), ("keystrokes", WAYS)):
+        counts = {field: {order: (order, field) for order in ORDERS} for field in ("sentences", "tokens")}
+        for title, ways in {**counts, "keystrokes": WAYS}.items():
             head = ["corpus", "full score", *ways, "least sure : random"]
             lines = [_line(head), _line(["---", *["--:"] * (len(head) - 1)])]
             for corpus in corpora:

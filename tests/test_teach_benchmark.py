@@ -66,7 +66,7 @@ def test_a_whole_run_is_kept_and_not_run_again(
     arguments = ["--corpora", "towns", "--results", str(results), "--picture", str(tmp_path / "teach.svg")]
     teach.main(arguments)
     printed, kept = capsys.readouterr().out, results.read_bytes()
-    assert printed.count("| towns |") == 4
+    assert printed.count("| towns |") == 6
     assert b"<svg" in (tmp_path / "teach.svg").read_bytes()
     runs = json.loads(kept)
     assert len(runs) == 3

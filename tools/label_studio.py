@@ -26,7 +26,7 @@ import sapo
 VERSION = "1.23.2"
 ENVIRONMENT = Path(os.environ.get("LABEL_STUDIO_VENV", ".venv-label-studio"))
 TOKEN = "0123456789abcdef0123456789abcdef01234567"  # of an instance that lives for a minute, on this machine only
-START, CONNECT = 600.0, 60.0  # seconds
+START, CONNECT = 1800.0, 120.0  # seconds
 PLACES = [
     (["We", "live", "in", "Oslo", "."], ["O", "O", "O", "B-LOC", "O"]),
     (["Anna", "is", "at", "home", "."], ["B-PER", "O", "O", "O", "O"]),
