@@ -1,16 +1,16 @@
-"""How long training on a cluster takes, by a few constants: fitted, checked against real runs, applied to large ones.
+"""How long training on a cluster takes, by a few constants: fitted, checked against other runs, applied to large ones.
 
-    python benchmarks/scaling.py MIXING.jsonl RUN.jsonl...
+    python benchmarks/scaling.py FIT.jsonl... [--check RUN.jsonl...]
 
-MIXING.jsonl comes from `benchmarks/mixing.py --json`; each RUN.jsonl is the --log of `sapo train --ray`. The script
-fits the constants, compares what it expects of each run with what the run took, and prints a table for large clusters.
+All files are the --log of `sapo train --ray` on the same corpus. The script fits the constants to the first ones,
+compares what it expects of each run with what the run took, and prints a table for large clusters.
 
-    a part      n tokens take LEARN * n seconds of a worker, and change C(n) = CHANGE * n ** HEAPS weights; finding them
-                takes FIND seconds each
-    a mixing    the driver gets the changes of all workers, mixes them in MIX seconds for each change, and sends what is
-                left; W workers together change C(W * n) weights, but no more than the model has. A worker needs FOLLOW
-                seconds for each of them
-    the network carries BYTES for each change; the driver sends to one machine, which sends it on (a tree)
+    a part      n tokens change C(n) = CHANGE * n ** HEAPS weights, and take LEARN * n + FIND * C(n) seconds
+    a mixing    the driver mixes the changes of all workers, MIX seconds for each. W workers together change C(W * n)
+                weights, but no more than the model has; each worker follows, FOLLOW seconds for each of them
+    the network carries BYTES for each change; what the driver sends goes from machine to machine, as in a tree
+
+MIX and FOLLOW are measured here by the clock of the processor; those of the logs are by the same clock.
 """
 
 import argparse
@@ -18,15 +18,34 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import mean
+from time import process_time
 
 import numpy as np
+
+from sapo import kernels
+from sapo.cluster.changes import Change, mix
+from sapo.cluster.replica import follow
+from sapo.learn import Weights
 
 BYTES = 8  # a place and a value
 CORES = 16  # of a machine
 NETWORK = 1.25e9  # bytes a second between machines: 10 Gbit/s
 LATENCY = 2e-3  # seconds for a call of Ray
 PRICE = 0.04  # dollars for an hour of a core
+TOKENS = 1e10
+WEIGHTS = 2**22 * 17  # of the large model: hashed features, 17 labels
+DRIVER, MACHINES, SHARES = "the driver", "machines first", "each machine a share"  # who mixes
+# cores, mixings an epoch, and who mixes
+LARGE = (
+    (1, 16, DRIVER),
+    (16, 16, DRIVER),
+    (100, 16, DRIVER),
+    (100, 16, MACHINES),
+    (100, 16, SHARES),
+    (1000, 16, DRIVER),
+    (1000, 16, MACHINES),
+    (1000, 16, SHARES),
+)
 
 
 @dataclass(frozen=True)
@@ -39,118 +58,129 @@ class Constants:
     follow: float  # seconds a change that is sent to a worker
     change: float
     heaps: float
-    most: float  # weights of the model
+    spread: float  # of the times of equal parts: their relative standard deviation
 
-    def changes(self, tokens: float) -> float:
+    def changes(self, tokens: float, weights: float) -> float:
         """Return how many weights are changed by learning from so many tokens."""
-        return min(self.most, self.change * tokens**self.heaps)
+        return min(weights, self.change * tokens**self.heaps)
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """What an epoch of a run is expected to take."""
+    """What an epoch takes: seconds, and bytes that the driver receives."""
 
-    learning: float  # seconds
+    learning: float
     mixing: float
     network: float
-    received: float  # bytes at the driver
-    seconds: float
+    received: float
+
+    @property
+    def seconds(self) -> float:
+        """All of it, one after the other."""
+        return self.learning + self.mixing + self.network
 
 
-def expected(constants: Constants, tokens: float, workers: int, mixings: int, *, tree: bool = False) -> Epoch:
-    """Return what an epoch takes. With `tree`, machines mix the changes of their own workers first."""
+def expected(
+    constants: Constants, tokens: float, workers: int, mixings: int, weights: float, who: str = DRIVER
+) -> Epoch:
+    """Return what an epoch takes.
+
+    Who mixes: the driver alone, as it is now; machines, first what their own workers changed, then pairs of machines,
+    and so on; or each machine a share of the weights, for all workers.
+    """
     part = tokens / workers / mixings
-    own, all_changes = constants.changes(part), constants.changes(part * workers)
+    own, of_all = constants.changes(part, weights), constants.changes(part * workers, weights)
     machines = math.ceil(workers / CORES)
-    learning = constants.learn * part + constants.find * own + constants.follow * all_changes
-    arriving = workers * own
-    if tree and machines > 1:
-        # each machine mixes for itself, then pairs of machines, and so on up to the driver
-        of_machine = constants.changes(part * CORES)
-        steps = math.ceil(math.log2(machines))
-        mixing = constants.mix * (CORES * own + steps * 2 * of_machine)
-        received, carried = 2 * of_machine * BYTES, steps * of_machine * BYTES
-    else:
-        mixing, received = constants.mix * arriving, arriving * BYTES
-        carried = received if machines > 1 else 0.0
-    sent = all_changes * BYTES * math.ceil(math.log2(machines)) if machines > 1 else 0.0
-    network = (carried + sent) / NETWORK + LATENCY
-    seconds = mixings * (learning + mixing + network)
-    return Epoch(mixings * learning, mixings * mixing, mixings * network, mixings * received, seconds)
+    steps = math.ceil(math.log2(machines)) if machines > 1 else 0
+    slowest = 1 + constants.spread * math.sqrt(2 * math.log(workers))  # of so many, about
+    learning = slowest * (constants.learn * part + constants.find * own) + constants.follow * of_all
+    mixed, received = workers * own, workers * own * BYTES
+    sent = steps * of_all * BYTES
+    if machines > 1 and who == MACHINES:
+        of_machine = constants.changes(part * CORES, weights)
+        mixed, received = CORES * own + 2 * steps * of_machine, 2 * steps * of_machine * BYTES
+    elif machines > 1 and who == SHARES:
+        mixed, received, sent = workers * own / machines, workers * own / machines * BYTES, of_all * BYTES
+    carried = (received if machines > 1 else 0.0) + sent
+    mixing, network = constants.mix * mixed, carried / NETWORK + LATENCY
+    return Epoch(mixings * learning, mixings * mixing, mixings * network, mixings * received)
 
 
-def fitted(lines: list[dict], most: float) -> Constants:
-    """Return the constants that suit the measurements, by least squares of relative errors."""
-    sizes = [tuple(map(int, line["size"].split("x"))) for line in lines]
-    parts = np.array(
-        [line["tokens"] / workers / mixings for line, (workers, mixings) in zip(lines, sizes, strict=True)]
-    )
-    changes = np.array([line["part_bytes"] / BYTES for line in lines])
-    heaps, change = np.polyfit(np.log(parts), np.log(changes), 1)
-    seconds = np.array([line["part_seconds"] for line in lines])
-    rows = np.stack([parts / seconds, changes / seconds], 1)
-    learn, find = np.linalg.lstsq(rows, np.ones(len(rows)), rcond=None)[0]
-    arriving = changes * np.array([workers for workers, _ in sizes])
-    mix = float(np.median([line["mixing_seconds"] for line in lines] / arriving))
-    return Constants(float(learn), max(float(find), 0.0), mix, mix / 2, float(np.exp(change)), float(heaps), most)
+@dataclass(frozen=True)
+class Run:
+    """A real run."""
+
+    name: str
+    workers: int
+    mixings: int
+    tokens: float
+    parts: np.ndarray  # tokens, changes and processor seconds of each part
+    epochs: int
+    slowest: float  # processor seconds of the slowest worker of each mixing, added up, of an epoch
 
 
-def of_run(path: Path, one: list[dict]) -> tuple[str, Constants, dict]:
-    """Return a real run: its constants for tokens and changes, and what its epochs took by the processor's clock."""
+def read_run(path: Path) -> Run:
+    """Read the log of a run."""
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    start = next(line for line in lines if line["event"] == "start")
-    mixings = [line for line in lines if line["event"] == "mixing"]
-    workers = 1 + max(worker["lane"] for line in mixings for worker in line["workers"])
-    epochs = max(line["epoch"] for line in mixings)
-    slowest = sum(max(worker["processor_seconds"] for worker in line["workers"]) for line in mixings) / epochs
-    return (
-        path.name,
-        start,
-        {
-            "workers": workers,
-            "mixings": max(line["mixing"] for line in mixings),
-            "tokens": start["tokens"],
-            "learning": slowest,
-            "mixing": sum(line["mixing_seconds"] for line in mixings) / epochs,
-            "received": sum(line["bytes"] for line in mixings) / epochs,
-            "part_changes": mean(worker["bytes"] / BYTES for line in mixings for worker in line["workers"]),
-        },
-    )
+    log = [line for line in lines if line["event"] == "mixing"]
+    parts = [(one["tokens"], one["bytes"] / BYTES, one["processor_seconds"]) for line in log for one in line["workers"]]
+    epochs = max(line["epoch"] for line in log)
+    slowest = sum(max(one["processor_seconds"] for one in line["workers"]) for line in log) / epochs
+    workers = 1 + max(one["lane"] for line in log for one in line["workers"])
+    mixings = max(line["mixing"] for line in log)
+    tokens = sum(part[0] for part in parts) / epochs
+    return Run(path.stem, workers, mixings, tokens, np.array(parts), epochs, slowest)
+
+
+def fitted(runs: list[Run]) -> Constants:
+    """Return the constants that suit the runs, by least squares of relative errors."""
+    tokens, changes, seconds = np.concatenate([run.parts for run in runs]).T
+    heaps, change = np.polyfit(np.log(tokens), np.log(changes), 1)
+    rows = np.stack([tokens / seconds, changes / seconds], 1)
+    learn, find = np.linalg.lstsq(rows, np.ones(len(rows)), rcond=None)[0]
+    spread = float(np.std(seconds / (learn * tokens + find * changes)))
+    return Constants(float(learn), float(find), *measured(), float(np.exp(change)), float(heaps), spread)
+
+
+def measured(features: int = 1 << 20, labels: int = 17, size: int = 500_000) -> tuple[float, float]:
+    """Return the seconds that mixing and following take for each change."""
+    kernels.compile_kernels()
+    weights, rng = Weights.zeros(features, labels, matrix=True), np.random.default_rng(0)
+    changes = [
+        Change(np.unique(rng.integers(features * labels, size=size)).astype(np.uint32), None, 1.0) for _ in range(4)
+    ]
+    changes = [Change(one.places, np.ones(len(one.places), np.float32), 1.0) for one in changes]
+    begun = process_time()
+    mixed = mix(changes)
+    half = process_time()
+    follow(weights, mixed, fold=False)
+    return (half - begun) / sum(len(one.places) for one in changes), (process_time() - half) / len(mixed.places)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("mixing", type=Path)
-    parser.add_argument("runs", type=Path, nargs="*")
-    parser.add_argument("--weights", type=float, default=2**22 * 17, help="places of the large model")
+    parser.add_argument("fit", type=Path, nargs="+")
+    parser.add_argument("--check", type=Path, nargs="*", default=[])
     options = parser.parse_args()
-    lines = [json.loads(line) for line in options.mixing.read_text().splitlines()]
-    constants = fitted([line for line in lines if "x" in line["size"]], options.weights)
+    constants = fitted([read_run(path) for path in options.fit])
     print(constants)
-    for path in options.runs:
-        name, _, took = of_run(path, [])
-        guess = expected(constants, took["tokens"], took["workers"], took["mixings"])
+    for path in (*options.fit, *options.check):
+        run = read_run(path)
+        guess = expected(constants, run.tokens, run.workers, run.mixings, math.inf)
+        followed = constants.follow * constants.changes(run.tokens / run.mixings, math.inf) * run.mixings
+        received = run.parts[:, 1].sum() * BYTES / run.epochs
         print(
-            f"{name}: {took['workers']} workers, {took['mixings']} mixings: learning {took['learning']:.1f} s "
-            f"(expected {guess.learning:.1f}), mixing {took['mixing']:.2f} s ({guess.mixing:.2f}), "
-            f"received {took['received'] / 1e6:.0f} MB ({guess.received / 1e6:.0f})"
+            f"{'checked' if path in options.check else 'fitted'}: {run.workers} workers, {run.mixings} mixings:"
+            f" slowest workers {run.slowest:.1f} s an epoch (expected {guess.learning - followed:.1f}),"
+            f" received {received / 1e6:.0f} MB (expected {guess.received / 1e6:.0f})"
         )
-    tokens = 1e10
-    print(f"\n{tokens:.0e} tokens: cores, mixings, hours an epoch, share of mixing and network, GB received, dollars")
-    for cores, mixings, tree in (
-        (16, 1600, False),
-        (100, 1600, False),
-        (100, 1600, True),
-        (1000, 1600, False),
-        (1000, 1600, True),
-        (1000, 400, True),
-    ):
-        guess = expected(constants, tokens, cores, mixings, tree=tree)
-        away = (guess.mixing + guess.network) / guess.seconds
-        hours = guess.seconds / 3600
+    print(f"\n{TOKENS:.0e} tokens, an epoch:")
+    for cores, mixings, who in LARGE:
+        guess = expected(constants, TOKENS, cores, mixings, WEIGHTS, who)
+        hours, away = guess.seconds / 3600, 1 - guess.learning / guess.seconds
         print(
-            f"{cores:>5} {mixings:>5} {'tree' if tree else 'driver':>6} {hours:8.2f} h {100 * away:5.1f} % "
-            f"{guess.received / 1e9:8.0f} GB {hours * cores * PRICE:8.2f} $"
+            f"| {cores:,} | {mixings:,} | {who} | {hours:.2f} | {100 * away:.0f} %"
+            f" | {guess.received / 1e9:,.0f} | {hours * cores * PRICE:,.2f} |"
         )
 
 

@@ -27,7 +27,11 @@ import numpy as np
 
 import sapo
 from sapo.corpus import read
+from sapo.teach import messages
+from sapo.teach.background import Habits
+from sapo.teach.hub import Hub
 from sapo.teach.project import Start, make_project
+from sapo.teach.server import opened
 
 SCREEN = 50
 
@@ -84,6 +88,20 @@ def alone(port: int, process: Any, gold: Sequence[Sequence[str]], accepts: int) 
     used = processor_seconds(process) - before
     told("accept, screen of 50, one person", person.waits, person.failed)
     print(f"{'':<52} processor time of the server: {1000 * used / accepts:.1f} ms for each, with work in idle time")
+
+
+def inside(project: Path, gold: Sequence[Sequence[str]], accepts: int) -> None:
+    """Accept in this process, without HTTP, and print the processor time of the thread that answers."""
+    with opened(project, Hub(), lambda line: None, Habits(first=10**9)) as classroom:
+        used = []
+        for number in range(1, accepts + 1):
+            visible = [(number + step) % len(gold) + 1 for step in range(SCREEN)]
+            form = messages.AcceptForm(id=number, tags=list(gold[number - 1]), author="anna", visible=visible)
+            started = time.thread_time()
+            (answer,) = classroom.accept([form])
+            messages.write_json(answer)
+            used.append(time.thread_time() - started)
+    told("accept, screen of 50, processor time of the server", used[10:], 0)
 
 
 def among_readers(port: int, gold: Sequence[Sequence[str]], accepts: int, clients: int) -> None:
@@ -148,7 +166,12 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--model", type=Path, help="a model of words to begin with, instead of training one")
     options = parser.parse_args()
-    room = Path(tempfile.mkdtemp(prefix="sapo-teach-"))
+    with tempfile.TemporaryDirectory(prefix="sapo-teach-") as room:
+        measure(Path(room), options)
+
+
+def measure(room: Path, options: argparse.Namespace) -> None:
+    """Make a project in a directory, and measure with it."""
     model = options.model or room / "chunk.sapo"
     if not model.exists():
         train = [(one.words, one.tags) for one in read(options.data / "conll2000" / "train.txt.gz")]
@@ -156,6 +179,9 @@ def main() -> None:
     test = list(read(options.data / "conll2000" / "test.txt.gz"))
     gold = [list(one.tags or ()) for one in test]
     (room / "test.jsonl").write_text("".join(json.dumps({"tokens": list(one.words)}) + "\n" for one in test))
+    make_project(room / "bench.teach", Start([room / "test.jsonl"], model=model))
+    inside(room / "bench.teach", gold, min(options.accepts, 200))
+    (room / "bench.teach").unlink()
     make_project(room / "bench.teach", Start([room / "test.jsonl"], model=model))
     print(f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(f"{len(test):,} sentences; {sapo.Tagger.load(model).model.encoder.features:,} features in the model file")
@@ -169,6 +195,7 @@ def main() -> None:
         among_readers(port, gold, options.accepts // 3, options.clients)
         together(port, gold, options.clients, 10)
         process.terminate()
+        process.wait()
 
 
 if __name__ == "__main__":

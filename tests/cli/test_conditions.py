@@ -144,11 +144,11 @@ def test_the_curve_is_printed_and_drawn(run: Any, house: Any, tmp_path: Path) ->
         (("train", "--continue", "MODEL", "TRAIN", "-o", "m", "--scheme", "bioes"), "--continue takes neither --rules"),
         (
             ("train", "--continue", "MODEL", "TRAIN", "-o", "m", "--learner", "crf"),
-            "--continue takes neither --learner",
+            "--continue takes no --learner",
         ),
         (
             ("train", "--continue", "MODEL", "TRAIN", "-o", "m", "--min-count", "3"),
-            "--continue takes neither --learner",
+            "--continue takes no --min-count",
         ),
         (("train", "--continue", "MODEL", "TRAIN", "-o", "m", "--rate", "auto"), "--continue takes no --rate auto"),
         (("tag", "MODEL", "TEST", "--bias", "O"), "--bias must be LABEL=NUMBER, as O=0.5, not 'O'"),

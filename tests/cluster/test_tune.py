@@ -26,7 +26,7 @@ def test_a_trial_is_judged_on_sentences_that_it_did_not_see(example: ModuleType)
 
 @pytest.mark.filterwarnings("ignore")
 def test_the_search_returns_the_best_of_its_trials(ray_cluster: Any, example: ModuleType, tmp_path: Path) -> None:
-    pytest.importorskip("ray.tune", reason="Ray Tune is not installed: pip install 'ray[tune]'")
+    pytest.importorskip("ray.tune", reason="Ray Tune is not installed: pip install 'ray[tune]'", exc_type=ImportError)
     settings, score = example.search(2, str(tmp_path))
     assert set(settings) == {"rate", "strength", "piece"}
     assert score > 0.3

@@ -199,3 +199,18 @@ def test_tags_may_go_to_a_key_of_feats() -> None:
     sentence = Sentence({"word": ("a", "b"), "feats": ("Case=Nom", "_")}, ("B-NP", "O"))
     written = write_sentence(sentence, label="Chunk").splitlines()
     assert [line.split("\t")[5] for line in written[1:3]] == ["Case=Nom|Chunk=B-NP", "Chunk=O"]
+
+
+def test_words_without_a_blank_behind_them_say_so_where_the_text_is_known() -> None:
+    lines = write_sentence(Sentence({"word": ("Anna", "'s", "cat", "!")}, text="Anna's  cat!")).splitlines()
+    assert lines[0] == "# text = Anna's cat!"
+    assert [line.rpartition("\t")[2] for line in lines[1:5]] == ["SpaceAfter=No", "_", "SpaceAfter=No", "_"]
+
+
+def test_the_text_is_made_by_what_the_words_say_of_blanks() -> None:
+    columns = {"word": ("Anna", "'s", "cat"), "misc": ("Lang=en|SpaceAfter=No", "_", "SpaceAfter=No")}
+    assert write_sentence(Sentence(columns)).startswith("# text = Anna's cat\n")
+
+
+def test_a_text_of_other_words_says_nothing_about_blanks() -> None:
+    assert "SpaceAfter" not in write_sentence(Sentence({"word": ("Anne", "sings")}, text="Anna sings."))

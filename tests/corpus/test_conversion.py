@@ -248,7 +248,7 @@ def test_without_a_wanted_scheme_tags_stay_as_they_are_even_broken_ones(make_fil
         ({"target_format": "xml"}, r"^unknown format 'xml'"),
         ({"source_format": "xml"}, r"^unknown format 'xml'"),
         ({"label": "5"}, r"a\.txt: there is no column 5"),
-        ({"target_format": "jsonl", "text": True}, r"a\.txt: sentence 3: 'NN' is no tag of a span"),
+        ({"target_format": "jsonl", "text": True}, r"a\.txt: sentence 3: 'NN' is not a span tag"),
     ],
 )
 def test_what_cannot_be_converted_is_told_and_the_old_target_stays(

@@ -45,7 +45,7 @@ TIED: list[Example] = [  # tokens without features: many taggings score alike bu
     )
 ]
 # the slow way passes over whole sentences, with the rate and the strength of training
-PLAIN: dict[str, Any] = {"piece": 0, "average": 0.0, "rate": 0.1, "strength": 1.0, "decay": 0.9}
+PLAIN: dict[str, Any] = {"piece": 0, "average": 0.0, "hide": 0.0, "rate": 0.1, "strength": 1.0, "decay": 0.9}
 OLD_MADE = [{"p": "b"}, {"p": "ab"}]
 OLD: list[Example] = [(["ab", "b", "Aa"], ["X", "Y", "X"]), (["b", "b"], ["Y", "X"]), (["aa", "ab"], ["X", "X"])]
 

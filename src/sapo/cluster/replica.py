@@ -34,7 +34,7 @@ def learn_part(
     rows = _ListedRows(weights) if weights.rows.listed else _Matrix(weights)
     rate = settings.rate_of(epoch)
     for chunk in chunks:
-        corpus = prepared(chunk, settings, weights.bans, epoch)
+        corpus = prepared(chunk, settings, weights, epoch)
         rows.expect(corpus)
         for _ in learner(rows.work, corpus, chunk.order, rate, settings, totals):
             pass

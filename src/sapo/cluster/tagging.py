@@ -116,13 +116,13 @@ def _check_record(out: Directory, job: Job) -> None:
 def _tag(ray: Any, names: list[str], source: str, target: str, job: Job, workers: int | None) -> Iterator[Tagged]:
     cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
     size = min(workers or cores, len(names))
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Ray Data warns of its own settings
         import ray.data as data
 
         context = data.DataContext.get_current()
         context.enable_progress_bars = context.print_on_execution_start = False
+        logging.getLogger("ray.data").setLevel(logging.ERROR)  # after the import, which sets it
         files = data.from_items([{"name": name} for name in names], override_num_blocks=min(len(names), MOST_BLOCKS))
         rows = files.map(
             FileTagger,

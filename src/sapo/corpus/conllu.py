@@ -21,6 +21,8 @@ from sapo.kernels.types import Doubles, Ints
 
 MISC = COLUMNS.index("misc")
 TEXT = "# text = "
+GLUED = "SpaceAfter=No"  # in MISC: no blank stands behind the word
+_BLANKS = re.compile(r"\s*")
 _TEXT_LINE = re.compile(rb"^# text = (.*?)\r?$", re.MULTILINE)
 
 
@@ -161,8 +163,9 @@ def write_sentence(sentence: Sentence, *, label: str = "upos", **_: Any) -> str:
     for token, line in sentence.notes:
         notes.setdefault(token, []).append(line)
     if not any(line.startswith(TEXT) for line in notes.get(0, ())):
-        text = " ".join((sentence.text or " ".join(sentence.words)).split())
-        notes.setdefault(0, []).insert(0, TEXT + text)
+        text = sentence.text or _text(sentence.words, sentence.columns.get("misc", ()))
+        notes.setdefault(0, []).insert(0, TEXT + " ".join(text.split()))
+    glued = _glued(sentence) if "misc" not in sentence.columns else set()
     lines: list[str] = []
     place = place_of(label)
     held = COLUMNS[place.first : place.last + 1]
@@ -171,6 +174,7 @@ def write_sentence(sentence: Sentence, *, label: str = "upos", **_: Any) -> str:
         row = {name: values[token] for name, values in sentence.columns.items()}
         row.setdefault("id", str(token + 1))
         row.setdefault("xpos", row.get("pos", NONE))
+        row.setdefault("misc", GLUED if token in glued else NONE)
         row["word"] = sentence.words[token]
         if sentence.tags is not None:
             tag = sentence.tags[token]
@@ -181,6 +185,30 @@ def write_sentence(sentence: Sentence, *, label: str = "upos", **_: Any) -> str:
         fields = [row.get(column) or NONE for column in COLUMNS]
         lines.append("\t".join(map(_check_value, fields)))
     return "\n".join([*lines, *notes.get(len(sentence), ())]) + "\n\n"
+
+
+def _text(words: Sequence[str], misc: Sequence[str]) -> str:
+    """Return the text of words, without a blank behind those that say so.
+
+    >>> _text(["No", "!"], ["SpaceAfter=No", "_"]), _text(["No", "!"], [])
+    ('No!', 'No !')
+    """
+    blanks = ["" if GLUED in values.split("|") else " " for values in misc] or [" "] * len(words)
+    return "".join(word + blank for word, blank in zip(words, blanks, strict=True)).rstrip(" ")
+
+
+def _glued(sentence: Sentence) -> set[int]:
+    """Return the tokens that stand right before the next one in the text, if it is known and made of the words."""
+    at, found = 0, set()
+    text = sentence.text or ""
+    for token, word in enumerate(sentence.words):
+        start = _BLANKS.match(text, at).end()  # type: ignore[union-attr]  # it always matches
+        if not text.startswith(word, start):
+            return set()
+        if token and start == at:
+            found.add(token - 1)
+        at = start + len(word)
+    return found
 
 
 def _check_value(value: str) -> str:

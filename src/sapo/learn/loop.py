@@ -14,7 +14,7 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
 from sapo.evaluate import Scores, score
 from sapo.kernels import update
-from sapo.kernels.types import Doubles, Floats, Ints, Longs
+from sapo.kernels.types import Doubles, Ints, Longs
 from sapo.learn.choose_n import choose_n
 from sapo.learn.chunks import Chunk, Corpus, chunks_of, sample_of
 from sapo.learn.groups import Groups
@@ -317,18 +317,18 @@ def _samples(
 ) -> Iterator[int]:
     """Learn from one chunk after the other, and yield the number of samples now and then."""
     for chunk in chunks_of(corpus, settings, epoch):
-        part = prepared(chunk, settings, weights.bans, epoch)
+        part = prepared(chunk, settings, weights, epoch)
         yield from learner(weights, part, chunk.order, settings.rate_of(epoch), settings, totals)
         del chunk, part  # before the next one is read: two would be the peak of memory
 
 
-def prepared(chunk: Chunk, settings: Settings, bans: Floats, epoch: int) -> EncodedCorpus:
+def prepared(chunk: Chunk, settings: Settings, weights: Any, epoch: int) -> EncodedCorpus:
     """Return the corpus of a chunk as a pass learns from it: without what is hidden, and cut into pieces."""
     part = chunk.corpus
     if settings.hide:
         part = hide(part, settings.hide, settings.seed, epoch, counts=chunk.counts, places=chunk.row_places)
     if settings.piece:
-        part = cut(part, settings.piece, settings.seed, epoch, bans, chunk.places)
+        part = cut(part, settings.piece, settings.seed, epoch, weights.bans, chunk.places)
     return part
 
 

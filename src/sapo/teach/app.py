@@ -11,6 +11,7 @@ from sapo.serve.asgi import Headers, Reply, Send, answered, check_json, check_me
 from sapo.serve.batching import Result, Worker
 from sapo.serve.limits import Limits, Receive, RefusedError
 from sapo.teach import messages
+from sapo.teach.answers import Answers
 from sapo.teach.classroom import Classroom
 from sapo.teach.guard import HEADERS, Guard
 from sapo.teach.hub import Hub, event_bytes, stream
@@ -33,15 +34,17 @@ class App:
         self._running = 0
         self._files = page_files()
         self._openapi = Reply(json.dumps(document()).encode(), headers=HEADERS)
+        self._answers = Answers(classroom)
         self.worker = Worker(self._work, "sapo-teach", idle=classroom.idle)
+        answers = self._answers
         self._simple: dict[str, Callable[[Any], Any]] = {
-            "/api/project": classroom.project,
-            "/api/sentences": classroom.sentences,
-            "/api/slips": classroom.slips,
-            "/api/disagreements": classroom.disagreements,
+            "/api/project": answers.project,
+            "/api/sentences": answers.sentences,
+            "/api/slips": answers.slips,
+            "/api/disagreements": answers.disagreements,
             "/api/undo": classroom.undo,
             "/api/redo": classroom.redo,
-            "/api/labels": classroom.label,
+            "/api/labels": self._label,
             "/api/lock": classroom.lock,
             "/api/unlock": classroom.unlock,
         }
@@ -101,6 +104,10 @@ class App:
             return Reply(body, type="application/octet-stream", headers={"content-disposition": _ascii(name)})
         return Reply(body)
 
+    def _label(self, form: messages.LabelForm) -> messages.ProjectAnswer:
+        self.classroom.label(form)
+        return self._answers.project(messages.Asked())
+
     def _enter(self, token: str) -> Reply:
         """Let a browser remember the token, and go to the page without it in the address."""
         if not self.guard.knows(token):
@@ -148,7 +155,7 @@ class App:
                 after = classroom.state.seq if form.after is None else form.after
                 return b"".join(event_bytes(classroom.event(one)) for one in classroom.state.since(after))
             if number is not None:
-                ask = classroom.nbest if path.endswith("nbest") else classroom.explain
+                ask = self._answers.nbest if path.endswith("nbest") else self._answers.explain
                 return messages.write_json(ask(number, form))
             return messages.write_json(self._simple[path](form))
         except SapoError as error:

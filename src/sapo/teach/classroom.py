@@ -7,16 +7,13 @@ to the journal; the model learns it; the sentences on the screen are tagged anew
 from collections.abc import Callable, Iterable, Sequence
 
 from sapo.errors import SapoError
-from sapo.tagger.explain import explain
 from sapo.teach import messages, views
-from sapo.teach.agreement import kappa, token_pairs
 from sapo.teach.anew import Pair
 from sapo.teach.background import Background
 from sapo.teach.cache import Cache
-from sapo.teach.curve import WINDOW, Point, curve
+from sapo.teach.curve import WINDOW, curve
 from sapo.teach.events import ACCEPT, IMPORT, LABEL, REDO, UNDO, Draft, Event, Seen, check_name
 from sapo.teach.locks import Locks
-from sapo.teach.order import Orders
 from sapo.teach.predictions import Prediction, know_nothing, predict
 from sapo.teach.pupil import Pupil
 from sapo.teach.sentences import TaughtSentence
@@ -27,7 +24,6 @@ from sapo.teach.task import by_label, check_tags, count_seen, label_names
 Publish = Callable[[str, int | None, str | None], None]  # what happened, to which sentence, by whom
 CHUNK = 16  # sentences that are tagged at a time while nobody waits
 POLL = 0.5  # seconds between two looks at what other processes and threads have done
-SLIPS = 100  # that are shown
 
 
 class Classroom:
@@ -37,7 +33,6 @@ class Classroom:
         self.store, self.pupil, self.background, self.publish = store, pupil, background, publish
         self.locks = Locks()
         self.cache = Cache(self._predict)
-        self.orders = Orders()
         self.problem: str | None = None
         self._seen: list[Seen] | None = None
 
@@ -67,98 +62,9 @@ class Classroom:
         about = dict.fromkeys(event.sentence for event in events if event.sentence is not None)
         return [self._pair(event) for one in about if (event := self.state.current(one))]
 
-    def project(self, form: messages.Asked) -> messages.ProjectAnswer:
-        """Describe the project."""
-        return messages.ProjectAnswer(
-            name=self.store.path.stem,
-            kind=self.kind,
-            labels=self.state.labels,
-            people=self.state.people,
-            counts=self._counts(),
-            orders=messages.ORDERS,
-            formats=messages.FORMATS,
-            model=self._model(),
-            curve=[_point(point) for point in curve(self.kind, self._all_seen())],
-            seq=self.state.seq,
-        )
-
-    def sentences(self, form: messages.SentencesForm) -> messages.SentencesAnswer:
-        """Return the next sentences, or those that are asked for."""
-        if form.ids is not None:
-            asked = [one for one in map(int, form.ids.split(",")) if one in self.store.sentences]
-            return messages.SentencesAnswer(sentences=self._views(asked), total=len(asked))
-        wanted = self._in_state(form)
-        total = len(wanted)
-        if form.order == "in-order":
-            chosen = [one for one in wanted if one > form.after][: form.count]
-        else:
-            held = self.locks.held()
-            free = [one for one in wanted if held.get(one, form.author) == form.author]
-            self.orders.take(self.store.sentences)
-            self.orders.label(self.state.accepted())
-            chosen = self.orders.next(form.order, free, form.count, self.cache.marks)
-        if form.second:
-            return messages.SentencesAnswer(sentences=[self._blank_view(one) for one in chosen], total=total)
-        return messages.SentencesAnswer(sentences=self._views(chosen), total=total)
-
-    def nbest(self, number: int, form: messages.NBestForm) -> messages.NBestAnswer:
-        """Return the best taggings of a sentence."""
-        sentence = self._sentence(number)
-        tagger = self.pupil.tagger
-        if tagger is None:
-            return messages.NBestAnswer(taggings=[])
-        found = []
-        for one in tagger.nbest(sentence.words, form.n):
-            tags = self.pupil.as_kept(one.tags)
-            share = round(min(one.exact_probability, 1.0), 4)
-            found.append(
-                messages.TaggingView(tags=tags, spans=views.certain_spans(tags, self.kind, share), probability=share)
-            )
-        return messages.NBestAnswer(taggings=found)
-
-    def explain(self, number: int, form: messages.ExplainForm) -> messages.ExplainAnswer:
-        """Explain the tag of a token."""
-        sentence = self._sentence(number)
-        tagger = self.pupil.tagger
-        if tagger is None:
-            raise SapoError("there is no model yet; accept a sentence first")
-        return views.explain_answer(explain(tagger, sentence.words, form.token, top=form.top))
-
-    def slips(self, form: messages.Asked) -> messages.SlipsAnswer:
-        """Return accepted sentences that the model would tag in another way."""
-        marks = self.cache.marks
-        found = []
-        for one in self.state.accepted():
-            event, mark = self.state.current(one), marks.get(one)
-            if event is not None and mark is not None and mark.tags != hash(event.tags):
-                found.append((mark.sure, one))
-        chosen = [one for _, one in sorted(found, reverse=True)[:SLIPS]]
-        said = self.cache.fresh(chosen, self.pupil.version)
-        shown = [
-            messages.SlipView(
-                sentence=self._view(one, said[one]), model_tags=said[one].tags, probability=round(said[one].sure, 4)
-            )
-            for one in chosen
-            if (event := self.state.current(one)) and event.tags != said[one].tags
-        ]
-        return messages.SlipsAnswer(slips=sorted(shown, key=lambda slip: -slip.probability))
-
-    def disagreements(self, form: messages.Asked) -> messages.DisagreementsAnswer:
-        """Return what several people accepted with different tags, and how far they agree."""
-        several = {one: said for one in self.state.accepted() if len(said := self.state.by_person(one)) > 1}
-        items = [
-            messages.DisagreementView(id=one, text=self.store.sentences[one].text, sentence=self._view(one), by=said)
-            for one, said in several.items()
-            if len(set(said.values())) > 1
-        ]
-        share = kappa(token_pairs(several.values()))
-        return messages.DisagreementsAnswer(
-            items=items[: messages.MOST], kappa=None if share is None else round(share, 4), both=len(several)
-        )
-
     def lock(self, form: messages.LockForm) -> messages.LockAnswer:
         """Lock a sentence for a person, unless another one has it."""
-        self._sentence(form.id)
+        self.sentence(form.id)
         before = self.locks.holder(form.id)
         holder = self.locks.lock(form.id, check_name(form.author, "author"))
         if holder != before:
@@ -167,13 +73,13 @@ class Classroom:
 
     def unlock(self, form: messages.LockForm) -> messages.LockAnswer:
         """Give a sentence back."""
-        self._sentence(form.id)
+        self.sentence(form.id)
         before, after = self.locks.holder(form.id), self.locks.unlock(form.id, form.author)
         if after != before:
             self.publish("unlock", form.id, before)
         return messages.LockAnswer(lock=after)
 
-    def label(self, form: messages.LabelForm) -> messages.ProjectAnswer:
+    def label(self, form: messages.LabelForm) -> None:
         """Add a label."""
         name = check_name(form.name, "label")
         if name in self.state.labels:
@@ -181,7 +87,6 @@ class Classroom:
         author = check_name(form.author, "author")
         self.store.write(lambda state: [] if name in state.labels else [Draft(LABEL, author, name=name)])
         self._catch_up()
-        return self.project(messages.Asked())
 
     def accept(self, forms: Sequence[messages.AcceptForm]) -> list[messages.ChangeAnswer | SapoError]:
         """Accept sentences of several people, and write them to the disk together."""
@@ -190,10 +95,10 @@ class Classroom:
         before = self.pupil.version
         said = self.cache.fresh([one.sentence for one in good if one.sentence], before)
         visible = {one for form in forms for one in form.visible}
-        shown = self.cache.fresh(self._open(visible), before)
+        shown = self.cache.fresh(self.open_ones(visible), before)
         self.store.write(lambda state: self._drafts(state, good, said))
         self._catch_up()
-        self.cache.fresh(self._open(visible), self.pupil.version)  # of all screens together: that is faster
+        self.cache.fresh(self.open_ones(visible), self.pupil.version)  # of all screens together: that is faster
         answers: list[messages.ChangeAnswer | SapoError] = []
         for form, one in zip(forms, checked, strict=True):
             if isinstance(one, SapoError):
@@ -209,7 +114,7 @@ class Classroom:
         """Take back what a person accepted last; with the kind redo, bring it back."""
         author = check_name(form.author, "author")
         before = self.pupil.version
-        shown = self.cache.fresh(self._open(form.visible), before)
+        shown = self.cache.fresh(self.open_ones(form.visible), before)
         taken: list[Event] = []
 
         def decide(state: State) -> Iterable[Draft]:
@@ -262,7 +167,7 @@ class Classroom:
 
     def _checked(self, form: messages.AcceptForm) -> Draft | SapoError:
         try:
-            tokens = len(self._sentence(form.id).offsets)
+            tokens = len(self.sentence(form.id).offsets)
             tags = check_tags(self.kind, form.tags, tokens)
             return Draft(ACCEPT, check_name(form.author, "author"), form.id, tags)
         except SapoError as error:
@@ -299,32 +204,25 @@ class Classroom:
             return [know_nothing(self.kind, len(one)) for one in words]
         return list(predict(model, self.kind, words))
 
-    def _sentence(self, number: int) -> TaughtSentence:
+    def sentence(self, number: int) -> TaughtSentence:
+        """Return a sentence. Raise SapoError if there is none of this number."""
         sentence = self.store.sentences.get(number)
         if sentence is None:
             raise SapoError(f"there is no sentence {number}")
         return sentence
 
-    def _in_state(self, form: messages.SentencesForm) -> list[int]:
-        everything = self.store.sentences
-        if form.second:
-            return [
-                one for one in everything if self.state.current(one) and form.author not in self.state.by_person(one)
-            ]
-        if form.state == "all":
-            return list(everything)
-        wanted = form.state == "accepted"
-        return [one for one in everything if (self.state.current(one) is not None) == wanted]
-
-    def _open(self, sentences: Iterable[int]) -> list[int]:
+    def open_ones(self, sentences: Iterable[int]) -> list[int]:
+        """Return those of the sentences that exist and are open."""
         known = self.store.sentences
         return [one for one in sentences if one in known and self.state.current(one) is None]
 
-    def _views(self, sentences: Sequence[int]) -> list[messages.View]:
-        said = self.cache.fresh(self._open(sentences), self.pupil.version)
-        return [self._view(one, said.get(one)) for one in sentences]
+    def views_of(self, sentences: Sequence[int]) -> list[messages.View]:
+        """Show sentences as they are now."""
+        said = self.cache.fresh(self.open_ones(sentences), self.pupil.version)
+        return [self.view(one, said.get(one)) for one in sentences]
 
-    def _view(self, number: int, said: Prediction | None = None) -> messages.View:
+    def view(self, number: int, said: Prediction | None = None) -> messages.View:
+        """Show a sentence; `said` is what the model says about it, if it is open."""
         sentence, lock, version = self.store.sentences[number], self.locks.holder(number), self.pupil.version
         event = self.state.current(number)
         if event is not None:
@@ -332,47 +230,44 @@ class Classroom:
         assert said is not None
         return views.open_view(number, sentence, said, lock, version)
 
-    def _blank_view(self, number: int) -> messages.View:
-        """Show a sentence to a second person, who should not see what the first one said."""
-        sentence = self.store.sentences[number]
-        said = know_nothing(self.kind, len(sentence.offsets))
-        return views.open_view(number, sentence, said, self.locks.holder(number), self.pupil.version)
-
     def _change(
         self, number: int | None, form: messages.UndoForm, shown: dict[int, Prediction], before: int
     ) -> messages.ChangeAnswer:
         """Return what is new on a screen: all of it if the page has not seen what came before."""
-        visible = self._open(form.visible)
+        visible = self.open_ones(form.visible)
         said = self.cache.fresh(visible, self.pupil.version)
         everything = form.version is not None and form.version != before
         changed = [one for one in visible if everything or one not in shown or said[one].differs(shown[one])]
-        seen = self._all_seen()
+        seen = self.all_seen()
         points = curve(self.kind, seen[-WINDOW:], points=1)
         return messages.ChangeAnswer(
-            sentence=None if number is None else self._views([number])[0],
-            changed=[self._view(one, said[one]) for one in changed if one != number],
+            sentence=None if number is None else self.views_of([number])[0],
+            changed=[self.view(one, said[one]) for one in changed if one != number],
             curve_point=messages.PointView(accepted=len(seen), score=points[-1].score, sure=points[-1].sure)
             if points
             else None,
-            counts=self._counts(),
-            model=self._model(),
+            counts=self.counts(),
+            model=self.model_view(),
             labels=self.state.labels,
             seq=self.state.seq,
         )
 
-    def _all_seen(self) -> list[Seen]:
+    def all_seen(self) -> list[Seen]:
+        """Return how good the model was at each accepted sentence before it learned it."""
         if self._seen is None:
             self._seen = [event.seen for event in self.state.holding() if event.seen is not None]
         return self._seen
 
-    def _counts(self) -> messages.Counts:
+    def counts(self) -> messages.Counts:
+        """Return how much is done."""
         return messages.Counts(
             sentences=len(self.store.sentences),
             accepted=len(self),
             by_label=by_label(self.kind, self.state.labels, self.state.counts),
         )
 
-    def _model(self) -> messages.ModelView:
+    def model_view(self) -> messages.ModelView:
+        """Describe the model."""
         return messages.ModelView(
             version=self.pupil.version,
             learned=self.pupil.learned,
@@ -383,7 +278,3 @@ class Classroom:
 
 
 _NAMES = {ACCEPT: "accepted", IMPORT: "accepted", UNDO: "undone", REDO: "accepted", LABEL: "label"}
-
-
-def _point(point: Point) -> messages.PointView:
-    return messages.PointView(accepted=point.accepted, score=point.score, sure=point.sure)

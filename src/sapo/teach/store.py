@@ -151,8 +151,7 @@ class Store:
         """Add sentences, and events that `drafts` makes from their numbers, all at once."""
         with _told(self.path), _transaction(self._connection):
             self.refresh()
-            rows = _add_events(self._connection, drafts(_add_sentences(self._connection, sentences)))
-        assert rows is not None
+            _add_events(self._connection, drafts(_add_sentences(self._connection, sentences)))
         self.refresh()
 
     def snapshot(self) -> Snapshot | None:
