@@ -16,7 +16,7 @@ CLUSTER ?= ray[data,tune]
 # Tests of what is compiled: run in three modes, each by one process, so that nothing is compiled twice.
 KERNEL_TESTS := tests/kernels tests/search tests/learn
 
-.PHONY: demo test lint docs wheel release fuzz faults bench paper clean cluster test-label-studio compiled checked interpreted
+.PHONY: demo test lint docs wheel release fuzz faults bench paper clean browser cluster test-label-studio compiled checked interpreted
 
 demo: $(VENV)/.demo
 	@$(BIN)/sapo demo
@@ -36,9 +36,8 @@ $(DONE): pyproject.toml
 
 test: $(DONE)
 	@$(MAKE) --no-print-directory --output-sync -j2 compiled lint docs wheel cluster
-	@$(BIN)/python tests/shared/browser.py
-	$(BIN)/pytest -n auto $(KERNEL_TESTS:%=--ignore=%) --ignore=tests/cluster
-	@$(MAKE) --no-print-directory --output-sync -j2 checked interpreted
+	$(BIN)/pytest -n auto $(KERNEL_TESTS:%=--ignore=%) --ignore=tests/cluster --ignore=tests/teach/browser
+	@$(MAKE) --no-print-directory --output-sync -j2 checked interpreted browser
 
 compiled checked interpreted: $(DONE)
 	SAPO_TEST_KERNELS=$@ $(BIN)/pytest $(KERNEL_TESTS)
@@ -46,6 +45,11 @@ compiled checked interpreted: $(DONE)
 # In one process, since its tests share a cluster.
 cluster: $(DONE)
 	$(BIN)/pytest tests/cluster
+
+# In one process, since its tests share a browser. Where there is none, they are skipped.
+browser: $(DONE)
+	@$(BIN)/python tests/shared/browser.py
+	$(BIN)/pytest tests/teach/browser
 
 lint: $(DONE)
 	$(BIN)/ruff format --check .

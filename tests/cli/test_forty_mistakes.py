@@ -126,7 +126,7 @@ MISTAKES = [
     ("pipeline s.txt --add pos=m.sapo", "has a column 'pos' already"),
     ("pipeline s.txt --add new=m.sapo --cross 3", "cross is for steps that are trained"),
     ("pipeline s.txt --add new=m.sapo --epochs 0", "epochs must be at least 1"),
-    ("pipeline s.txt --add new=m.sapo --template pos", "as pos=NAME, not 'pos'"),
+    ("pipeline s.txt --add new=m.sapo --template pos", "as in pos=NAME, not 'pos'"),
     # the rest
     ("data get conll2003", "unknown corpus 'conll2003'; did you mean 'conll2000'?"),
     ("demo data", "got unexpected extra argument (data)"),

@@ -70,8 +70,8 @@ def test_tagged_files_give_the_same_words() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("( (S (NN rain)) ) )", r"x:1: '\)' stands outside of all brackets"),
-        ("\nrain", "x:2: 'rain' stands outside"),
+        ("( (S (NN rain)) ) )", r"x:1: '\)' is outside of all brackets"),
+        ("\nrain", "x:2: 'rain' is outside"),
         ("( (S (NN rain))", "x: ends inside a tree"),
     ],
 )

@@ -147,7 +147,8 @@ class Tagger:
         sentences, as lists of (start, end) of their tokens. Raises SapoError if the model needs more than words.
 
         >>> import sapo
-        >>> tagger = sapo.train([(["in", "Oslo"], ["O", "B-LOC"]), (["at", "home"], ["O", "O"])], template="ner")
+        >>> pairs = [(["in", "Oslo", "."], ["O", "B-LOC", "O"]), (["at", "home", "."], ["O", "O", "O"])]
+        >>> tagger = sapo.train(pairs, template="ner")
         >>> [(span.text, span.start, span.end, span.type) for span in tagger.tag_text("We are in Oslo.").spans]
         [('Oslo', 10, 14, 'LOC')]
         """
@@ -174,7 +175,7 @@ class Tagger:
         >>> import sapo
         >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
         >>> [tagging.tags for tagging in tagger.nbest(["the", "dog"], 2)]
-        [['DT', 'NN'], ['NN', 'NN']]
+        [['DT', 'NN'], ['DT', 'DT']]
         """
         corpus, candidates = self._top_n(tokens, n, search, width, forced)
         return decoding.taggings(self.model, corpus, 0, candidates)

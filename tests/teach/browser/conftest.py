@@ -12,9 +12,9 @@ from teach_screen import LABELS, PATIENCE, TEXTS, Screen, Teach
 from teach_stand_in import Stage, Teacher, stage
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Any]:
-    """Chromium, once for all tests of a process."""
+    """Chromium, once for all tests here. Its event loop must end before other tests: they run loops of their own."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     path = find_browser()
     if path is None:
@@ -25,7 +25,7 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server(chromium: Any) -> Iterator[Stage]:
     """Return the stand-in for the server; one for all tests, so that the browser keeps the files of the page."""
     with stage() as started:
@@ -45,7 +45,7 @@ def new_page(chromium: Any, **settings: Any) -> Iterator[Any]:
     context.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def shared_page(chromium: Any) -> Iterator[Any]:
     """Return a page that the tests use one after the other."""
     with new_page(chromium) as page:

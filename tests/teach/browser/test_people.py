@@ -68,6 +68,7 @@ def test_the_name_is_asked_once(teach: Teach) -> None:
     screen.page.reload()
     expect()(screen.page.locator("#who")).to_have_text("clara")
     expect()(screen.page.get_by_role("dialog")).to_have_count(0)
+    screen.page.locator(".sentence.current").wait_for()
     screen.press("Enter")
     screen.reaches(0, "accepted")
     assert list(screen.teacher.accepted[0]) == ["clara"]
