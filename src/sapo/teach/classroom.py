@@ -22,7 +22,7 @@ from sapo.teach.store import Store
 from sapo.teach.task import by_label, check_tags, count_seen, label_names
 
 Publish = Callable[[str, int | None, str | None], None]  # what happened, to which sentence, by whom
-CHUNK = 16  # sentences that are tagged at a time while nobody waits
+CHUNK = 8  # sentences tagged at a time in idle time: an answer waits for them at most
 POLL = 0.5  # seconds between two looks at what other processes and threads have done
 
 
