@@ -14,7 +14,7 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.pairs import Pairs, observed_pairs
 from sapo.kernels.types import Doubles
 from sapo.learn import LEARNERS, Settings, Weights
-from sapo.search import astar_top_n, beam, top_n, viterbi
+from sapo.search import astar, beam, top_n, viterbi
 from sapo.search.decode import tag_corpus
 from sapo.search.lattice import Parameters, make_lattice
 
@@ -130,7 +130,7 @@ def test_lattices_score_taggings_as_the_sum_of_all_features(tiny: Any, seed: int
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("search", [top_n, astar_top_n, lambda lattice, n: beam(lattice, n=n, width=3**6)])
+@pytest.mark.parametrize("search", [top_n, astar, lambda lattice, n: beam(lattice, n=n, width=3**6)])
 def test_every_search_finds_the_best_taggings_where_steps_differ(
     tiny: Any, seed: int, search: Callable[..., Any]
 ) -> None:

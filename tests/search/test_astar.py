@@ -4,7 +4,7 @@ import math
 import sys
 from collections.abc import Iterator
 from heapq import heappop, heappush
-from itertools import count, islice, pairwise, takewhile
+from itertools import count, pairwise, takewhile
 
 import numpy as np
 import pytest
@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from lattice_strategies import Enumerate, exact_lattices, lattices, random_lattice
 from sapo.errors import SapoError
 from sapo.kernels import astar as astar_kernels
-from sapo.search import top_n
-from sapo.search.astar import astar, astar_top_n
+from sapo.search import astar, top_n
 from sapo.search.lattice import Lattice
 
 EXACT = exact_lattices(3)
@@ -26,9 +25,14 @@ N = st.integers(1, 40)
 @settings(deadline=None, max_examples=80)
 def test_every_tagging_comes_once_best_first(all_taggings: Enumerate, lattice: Lattice) -> None:
     taggings = all_taggings(lattice)
-    found = [(tuple(path.tolist()), score) for path, score in astar(lattice)]
-    assert dict(found) == taggings
+    found = every(lattice)
+    assert {tuple(path): score for path, score in found} == taggings
     assert [score for _, score in found] == sorted(taggings.values(), reverse=True)
+
+
+def every(lattice: Lattice) -> list[tuple[list[int], float]]:
+    found = astar(lattice, n=lattice.labels**lattice.tokens)
+    return list(zip(found.paths.tolist(), found.scores.tolist(), strict=True))
 
 
 def plain_astar(lattice: Lattice) -> Iterator[tuple[list[int], float]]:
@@ -55,14 +59,14 @@ def plain_astar(lattice: Lattice) -> Iterator[tuple[list[int], float]]:
 @given(EXACT)
 @settings(deadline=None, max_examples=60)
 def test_equals_come_in_the_order_of_the_open_list(lattice: Lattice) -> None:
-    assert [(path.tolist(), score) for path, score in astar(lattice)] == list(plain_astar(lattice))
+    assert every(lattice) == list(plain_astar(lattice))
 
 
 @given(EXACT, N)
 @settings(deadline=None, max_examples=100)
 def test_top_n_by_astar_finds_the_n_highest_scores(all_taggings: Enumerate, lattice: Lattice, n: int) -> None:
     taggings = all_taggings(lattice)
-    found = astar_top_n(lattice, n=n)
+    found = astar(lattice, n=n)
     paths = [tuple(path) for path in found.paths.tolist()]
     assert found.scores.tolist() == sorted(taggings.values(), reverse=True)[:n] == top_n(lattice, n=n).scores.tolist()
     assert [taggings[path] for path in paths] == found.scores.tolist()
@@ -73,7 +77,7 @@ def test_top_n_by_astar_finds_the_n_highest_scores(all_taggings: Enumerate, latt
 @settings(deadline=None, max_examples=40)
 def test_real_scores_are_right_up_to_rounding(all_taggings: Enumerate, lattice: Lattice, n: int) -> None:
     taggings = all_taggings(lattice)
-    found = astar_top_n(lattice, n=n)
+    found = astar(lattice, n=n)
     assert found.scores == pytest.approx(sorted(taggings.values(), reverse=True)[:n], abs=1e-4)
     assert found.scores == pytest.approx([taggings[tuple(path)] for path in found.paths.tolist()], abs=1e-4)
     assert all(a >= b for a, b in pairwise(found.scores))
@@ -82,49 +86,27 @@ def test_real_scores_are_right_up_to_rounding(all_taggings: Enumerate, lattice: 
 @pytest.mark.parametrize(("tokens", "labels", "n"), [(1, 7, 5), (8, 3, 20), (25, 22, 10), (80, 5, 5)])
 def test_astar_and_sidetracks_find_the_same_taggings_in_the_same_order(tokens: int, labels: int, n: int) -> None:
     lattice = random_lattice(tokens, labels)
-    ours, theirs = astar_top_n(lattice, n=n), top_n(lattice, n=n)
+    ours, theirs = astar(lattice, n=n), top_n(lattice, n=n)
     assert ours.paths.tolist() == theirs.paths.tolist()
     assert ours.scores == pytest.approx(theirs.scores, abs=1e-3, rel=0)
 
 
-def test_one_by_one_and_all_at_once_are_the_same() -> None:
-    rng = np.random.default_rng(1)
-    lattice = Lattice(rng.integers(-2, 3, (12, 3)).astype(np.float32), rng.integers(-2, 3, (3, 3)).astype(np.float32))
-    at_once = astar_top_n(lattice, n=200)
-    for (path, score), other_path, other_score in zip(astar(lattice), at_once.paths, at_once.scores, strict=False):
-        assert path.tolist() == other_path.tolist()
-        assert score == other_score
-
-
 @pytest.mark.parametrize(("tokens", "labels"), [(1, 1), (1, 4), (5, 1), (4, 5), (8, 2)])
 def test_n_larger_than_the_number_of_taggings_finds_them_all(tokens: int, labels: int) -> None:
-    found = astar_top_n(random_lattice(tokens, labels), n=labels**tokens + 7)
+    found = astar(random_lattice(tokens, labels), n=labels**tokens + 7)
     assert len({tuple(path) for path in found.paths.tolist()}) == len(found) == labels**tokens
 
 
 def test_only_what_is_asked_for_is_searched() -> None:
     lattice = random_lattice(50, 4)  # 10^30 taggings
-    search, other = astar(lattice), astar(lattice)
-    first = [score for _, score in islice(search, 3)]
-    assert first == [score for _, score in islice(other, 3)]
-    assert [next(search)[1], next(search)[1]] == pytest.approx(top_n(lattice, n=5).scores[3:], abs=1e-3, rel=0)
+    assert astar(lattice, n=5).scores == pytest.approx(top_n(lattice, n=5).scores, abs=1e-3, rel=0)
 
 
 def test_many_taggings_of_the_same_score_do_not_open_them_all() -> None:
     lattice = Lattice(np.zeros((100, 3), np.float32), np.zeros((3, 3), np.float32))
-    found = [(tuple(path.tolist()), score) for path, score in islice(astar(lattice), 20)]
-    assert len(dict(found)) == 20
-    assert {score for _, score in found} == {0.0}
-
-
-def test_a_path_that_was_given_is_the_callers() -> None:
-    lattice = random_lattice(6, 3)
-    expected = [path.tolist() for path, _ in islice(astar(lattice), 10)]
-    kept = []
-    for path, _ in islice(astar(lattice), 10):
-        kept.append(path.tolist())
-        path[:] = 0
-    assert kept == expected
+    found = astar(lattice, n=20)
+    assert len({tuple(path) for path in found.paths.tolist()}) == 20
+    assert set(found.scores.tolist()) == {0.0}
 
 
 def test_a_search_without_room_goes_on_where_it_stopped() -> None:
@@ -144,7 +126,7 @@ def test_a_search_without_room_goes_on_where_it_stopped() -> None:
         longer = (np.concatenate([array, array[:1]]) for array in (tree.losses, tree.links, tree.heap))
         tree = astar_kernels.Tree(*longer, tree.counts)
     assert calls > 30
-    once = astar_top_n(lattice, n=n)
+    once = astar(lattice, n=n)
     assert paths.tolist() == once.paths.tolist()
     assert scores.tolist() == once.scores.tolist()
 
@@ -155,7 +137,7 @@ def test_stop_ratio_leaves_out_just_those_that_are_so_much_less_probable(
     all_taggings: Enumerate, lattice: Lattice, n: int, margin: float
 ) -> None:
     scores = sorted(all_taggings(lattice).values(), reverse=True)
-    found = astar_top_n(lattice, n=n, stop_ratio=math.exp(margin))
+    found = astar(lattice, n=n, stop_ratio=math.exp(margin))
     assert found.scores.tolist() == [score for score in scores if score >= scores[0] - margin][:n]
 
 
@@ -164,44 +146,41 @@ def test_stop_ratio_leaves_out_just_those_that_are_so_much_less_probable(
 def test_a_tagging_on_the_border_of_stop_ratio_is_kept(seed: int, margin: int) -> None:
     rng = np.random.default_rng(seed)
     lattice = Lattice(rng.integers(-2, 3, (3, 3)).astype(np.float32), rng.integers(-2, 3, (3, 3)).astype(np.float32))
-    scores = [score for _, score in astar(lattice)]
+    scores = [score for _, score in every(lattice)]
     kept = list(takewhile(lambda score: score >= scores[0] - margin, scores))
-    assert astar_top_n(lattice, n=30, stop_ratio=math.exp(margin)).scores.tolist() == kept
+    assert astar(lattice, n=30, stop_ratio=math.exp(margin)).scores.tolist() == kept
     assert top_n(lattice, n=30, stop_ratio=math.exp(margin)).scores.tolist() == kept
 
 
 @pytest.mark.parametrize(("node", "edge"), [(-math.inf, 0.0), (0.0, -math.inf), (-math.inf, -math.inf)])
 def test_nothing_is_found_where_everything_is_forbidden(node: float, edge: float) -> None:
     lattice = Lattice(np.full((3, 2), node, np.float32), np.full((2, 2), edge, np.float32))
-    assert list(astar(lattice)) == []
-    assert astar_top_n(lattice, n=4).paths.shape == (0, 3)
+    assert astar(lattice, n=4).paths.shape == (0, 3)
 
 
 def test_the_only_allowed_tagging_is_found_among_forbidden_ones() -> None:
     only = np.array([0, 2, 1, 1, 0, 2] * 20)
     node = np.full((len(only), 3), -np.inf, np.float32)
     node[np.arange(len(only)), only] = -1.0
-    found = astar_top_n(Lattice(node, np.zeros((3, 3), np.float32)), n=5)
+    found = astar(Lattice(node, np.zeros((3, 3), np.float32)), n=5)
     assert found.paths.tolist() == [only.tolist()]
     assert found.scores.tolist() == [-120.0]
 
 
 def test_an_empty_sentence_has_one_empty_tagging() -> None:
     lattice = Lattice(np.empty((0, 3), np.float32), np.zeros((3, 3), np.float32))
-    found = astar_top_n(lattice, n=5)
+    found = astar(lattice, n=5)
     assert (found.paths.shape, found.scores.tolist()) == ((1, 0), [0.0])
-    assert [(path.tolist(), score) for path, score in astar(lattice)] == [([], 0.0)]
 
 
 def test_n_below_1_is_a_mistake() -> None:
     with pytest.raises(SapoError, match="n must be at least 1, not 0"):
-        astar_top_n(random_lattice(2, 2), n=0)
+        astar(random_lattice(2, 2), n=0)
 
 
 def test_a_search_leaves_the_lattice_as_it_was() -> None:
     lattice, same = random_lattice(40, 3), random_lattice(40, 3)
-    astar_top_n(lattice, n=5)
-    next(astar(lattice))
+    astar(lattice, n=5)
     assert np.array_equal(lattice.node, same.node)
     assert np.array_equal(lattice.edge, same.edge)
 
@@ -212,7 +191,7 @@ def test_the_taggings_of_a_long_sentence_are_told_apart(level: float) -> None:
     rng = np.random.default_rng(5)
     node = (level + rng.normal(size=(tokens, 3))).astype(np.float32)
     lattice = Lattice(node, rng.normal(size=(3, 3)).astype(np.float32))
-    found = astar_top_n(lattice, n=4)
+    found = astar(lattice, n=4)
     exact = np.array([lattice.path_score(path) for path in found.paths])
     # a sum in single precision would be wrong by 0.02 here
     assert found.scores[0] - found.scores == pytest.approx(exact[0] - exact, abs=1e-4, rel=0)
@@ -225,7 +204,7 @@ def test_a_difference_at_the_last_token_is_still_seen_at_the_first() -> None:
     node = np.full((5_000, 2), 7.7, np.float32)
     node[-1] = [1.0, 1.001]
     # labels never change on the way: the sentence is won or lost at its last token
-    found = astar_top_n(Lattice(node, np.array([[0, -np.inf], [-np.inf, 0]], np.float32)), n=3)
+    found = astar(Lattice(node, np.array([[0, -np.inf], [-np.inf, 0]], np.float32)), n=3)
     assert found.paths[:, 0].tolist() == [1, 0]
     assert found.scores[0] - found.scores[1] == pytest.approx(0.001, rel=1e-2)
 
@@ -233,4 +212,4 @@ def test_a_difference_at_the_last_token_is_still_seen_at_the_first() -> None:
 def test_a_tree_that_would_outgrow_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["sapo.search.astar"], "ROOM", 1_000)  # the name is also a function
     with pytest.raises(SapoError, match=r"A\* has no room for more than \d+ taggings of 30 tokens .* topn"):
-        astar_top_n(random_lattice(30, 4), n=1_000)
+        astar(random_lattice(30, 4), n=1_000)

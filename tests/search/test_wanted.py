@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from sapo.errors import SapoError
-from sapo.search import Candidates, astar_top_n, beam, top_n
+from sapo.search import Candidates, astar, beam, top_n
 from sapo.search.lattice import Lattice
 
 LATTICE = Lattice(np.eye(2, dtype=np.float32), np.zeros((2, 2), np.float32))
-ALL = pytest.mark.parametrize("search", [top_n, astar_top_n, beam])
+ALL = pytest.mark.parametrize("search", [top_n, astar, beam])
 
 
 @ALL

@@ -10,7 +10,7 @@ import pytest
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels.types import Floats
-from sapo.search import astar_top_n, beam, search_n, top_n, viterbi
+from sapo.search import astar, beam, search_n, top_n, viterbi
 from sapo.search.decode import tag_corpus
 from sapo.search.lattice import Parameters, make_lattice, with_bias
 from sapo.tags import scheme_bans
@@ -49,7 +49,7 @@ def enumerate_paths(
     return sorted(found, reverse=True)
 
 
-@pytest.mark.parametrize("search", [top_n, astar_top_n, lambda lattice, n: beam(lattice, n=n, width=5**4)])
+@pytest.mark.parametrize("search", [top_n, astar, lambda lattice, n: beam(lattice, n=n, width=5**4)])
 @pytest.mark.parametrize("seed", range(6))
 def test_every_search_finds_the_best_allowed_taggings(seed: int, search: Callable[..., Any]) -> None:
     lengths = [1, 4, 3]

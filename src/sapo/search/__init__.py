@@ -1,6 +1,6 @@
 """Searches over a lattice: the best tagging, or the n best ones."""
 
-from sapo.search.astar import astar, astar_top_n
+from sapo.search.astar import astar
 from sapo.search.beam import beam
 from sapo.search.candidates import Candidates
 from sapo.search.exact import top_n, viterbi
@@ -11,7 +11,6 @@ __all__ = [
     "SEARCHES",
     "Candidates",
     "astar",
-    "astar_top_n",
     "beam",
     "best_first",
     "check_search",

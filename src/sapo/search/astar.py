@@ -1,4 +1,4 @@
-"""Yield the taggings of a lattice one by one, best first, exactly: the paper's A* search."""
+"""Find the n best taggings of a lattice, exactly: the paper's A* search."""
 
 from collections.abc import Iterator
 
@@ -17,31 +17,12 @@ CHUNK = 64  # taggings that are searched for at once; in between, Ctrl-C gets a 
 ROOM = 1 << 24  # partial taggings in the tree, of 24 bytes: it may grow to twice as many, not more
 
 
-def astar(lattice: Lattice) -> Iterator[tuple[Ints, float]]:
-    """Yield every tagging that is not forbidden with its score, best first. The search goes only as far as it is asked.
-
-    >>> import numpy as np
-    >>> lattice = Lattice(np.eye(2, dtype=np.float32), np.zeros((2, 2), np.float32))
-    >>> for path, score in astar(lattice):
-    ...     print(path.tolist(), score)
-    ...     if score < 2:
-    ...         break
-    [0, 1] 2.0
-    [0, 0] 1.0
-    """
-    if lattice.tokens == 0:
-        yield np.empty(0, np.int32), 0.0
-        return
-    for paths, scores in _found(lattice, np.inf, 1):
-        yield paths[0], float(scores[0])
-
-
-def astar_top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> Candidates:
+def astar(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> Candidates:
     """Return the n best taggings, except those that are more than `stop_ratio` times less probable than the best.
 
     >>> import numpy as np
     >>> lattice = Lattice(np.eye(2, dtype=np.float32), np.zeros((2, 2), np.float32))
-    >>> astar_top_n(lattice, n=2).scores.tolist()
+    >>> astar(lattice, n=2).scores.tolist()
     [2.0, 1.0]
     """
     check_wanted(n, stop_ratio)

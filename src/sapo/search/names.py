@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from sapo.errors import SapoError, choice, did_you_mean
-from sapo.search.astar import astar_top_n
+from sapo.search.astar import astar
 from sapo.search.beam import beam
 from sapo.search.candidates import Candidates
 from sapo.search.checks import check_number
@@ -28,6 +28,6 @@ def check_search(name: str, n: int) -> str:
 
 def search_n(name: str, lattice: Lattice, *, n: int, width: int = 50) -> Candidates:
     """Return the n best taggings by the named search. If a beam finds only forbidden ones, search exactly."""
-    exact: dict[str, Callable[..., Candidates]] = {"topn": top_n, "astar": astar_top_n}
+    exact: dict[str, Callable[..., Candidates]] = {"topn": top_n, "astar": astar}
     found = beam(lattice, n=n, width=width) if name == "beam" else exact[name](lattice, n=n)
     return found if len(found) else top_n(lattice, n=n)
