@@ -14,7 +14,7 @@ from sapo.errors import SapoError
 from sapo.kernels import update
 from sapo.learn import LEARNERS, Settings, Weights
 from sapo.learn.chunks import Chunk, draw_order
-from sapo.learn.loop import RANKS
+from sapo.learn.records import RANKS
 from sapo.training.data import TrainingData
 from sapo.training.run import read_data
 

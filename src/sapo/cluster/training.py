@@ -22,7 +22,8 @@ from sapo.cluster.worker import Report, Setup, Step
 from sapo.errors import SapoError
 from sapo.kernels import update
 from sapo.learn import LEARNERS, Observer, Settings, State
-from sapo.learn.loop import RANKS, PassCounts, RunPass
+from sapo.learn.loop import RunPass
+from sapo.learn.records import RANKS, PassCounts
 from sapo.learn.weights import Weights
 from sapo.model import Checkpoint
 

@@ -18,7 +18,7 @@ from sapo.encode.pairs import Pairs
 from sapo.kernels import update
 from sapo.kernels.types import Doubles, Floats, Lists
 from sapo.learn import LEARNERS, Settings
-from sapo.learn.loop import RANKS
+from sapo.learn.records import RANKS
 from sapo.learn.weights import Weights
 
 

@@ -1,14 +1,18 @@
 """Learners: the shared loop over passes, and one short file for each learner."""
 
 from sapo.learn.batch_crf import BatchOptions
+from sapo.learn.dev_set import DevSet
 from sapo.learn.groups import Groups, Lasso
 from sapo.learn.learners import DEFAULTS, FLAT_LEARNERS, LEARNERS, Learner
-from sapo.learn.loop import DevSet, Observer, PassRecord, State, Stop, final_weights, learn
+from sapo.learn.loop import final_weights, learn
 from sapo.learn.online import OnlineOptions
+from sapo.learn.records import PassRecord
 from sapo.learn.sapo import sapo_pass
 from sapo.learn.settings import CHOICES, Settings
 from sapo.learn.sgd import SgdOptions
 from sapo.learn.start_rate import start_rate
+from sapo.learn.state import Observer, State
+from sapo.learn.stopping import Stop
 from sapo.learn.weights import Weights
 
 __all__ = [

@@ -50,7 +50,7 @@ class BatchOptions(FlatOptions):
 
 @dataclass(slots=True)
 class BatchWeights:
-    """The weights of a batch CRF in training, as a `sapo.learn.loop.Learned`."""
+    """The weights of a batch CRF in training, as a `sapo.learn.state.Learned`."""
 
     layout: FlatLayout
     minimiser: Minimiser

@@ -1,184 +1,31 @@
 """The training loop that all learners share: passes, dev set, early stopping, Ctrl-C."""
 
-import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sapo import kernels
 from sapo.encode.encoded import EncodedCorpus
-from sapo.errors import SapoError
-from sapo.evaluate import Scores, score
 from sapo.kernels import update
-from sapo.kernels.types import Doubles, Ints, Longs
+from sapo.kernels.types import Doubles, Longs
 from sapo.learn.choose_n import choose_n
 from sapo.learn.chunks import Chunk, Corpus, chunks_of, sample_of
+from sapo.learn.dev_set import DevSet
 from sapo.learn.groups import Groups
 from sapo.learn.hiding import hide
+from sapo.learn.measurements import make_record
 from sapo.learn.pieces import cut
+from sapo.learn.records import RANKS, PassCounts, PassRecord
 from sapo.learn.settings import AUTO, Settings
-from sapo.search.decode import tag_corpus
+from sapo.learn.state import Learned, Observer, State
+from sapo.learn.stopping import INTERRUPTED, Stop, prefer_last, reason_to_stop
 from sapo.search.lattice import Parameters
 
-RANKS = 10  # candidates whose mean probability is recorded
-MEASUREMENTS = (
-    6  # at most this often is n measured: a small n makes flat weights, flat weights ask for a larger n, and so on
-)
-
-
-@dataclass(frozen=True, slots=True)
-class PassRecord:
-    """The measurements of one pass. The seconds do not include the evaluation on the dev set."""
-
-    epoch: int
-    objective: float  # mean loss of a sample during the pass, including the regulariser
-    dev: float | None  # F1 or accuracy
-    w_complexity: float  # mean |w|
-    rate: float
-    n: int  # taggings searched for, if the learner searches
-    updates: int  # samples that changed the weights
-    updated: float  # share of tokens whose features were updated
-    candidates: float  # mean number of taggings found for a sentence, or for a piece of one
-    probabilities: list[float]  # mean probability of the first candidate, the second ...
-    accuracy: float  # share of training tokens that were tagged correctly before the update
-    seconds: float
-    tokens_per_second: float
-    looked: float | None = None  # where not all labels are looked at: how many of a token
-    lost: float | None = None  # and the share of gold labels that would have been left out
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the record as JSON needs it, without what only short lists of labels have."""
-        values = asdict(self)
-        return {key: value for key, value in values.items() if value is not None or key not in ("looked", "lost")}
-
-
-@dataclass(frozen=True, slots=True)
-class PassCounts:
-    """What the learner itself counted in one pass."""
-
-    epoch: int
-    rate: float
-    totals: Doubles  # see kernels/update.py
-    seconds: float
-
-    @property
-    def all_right(self) -> bool:
-        """Return whether every token was tagged correctly before the update."""
-        return bool(self.totals[update.CORRECT] == self.totals[update.TOKENS])
-
-
-class Learned(Protocol):
-    """What training changes: linear weights (learn/weights.py and others) or a network (neural/training.py)."""
-
-    own_rules: ClassVar[bool]  # whether rate and regulariser of the settings do not hold, but rules of its own
-
-    @property
-    def converged(self) -> str:
-        """Why more passes would be of no use; empty if they may be."""
-
-    def current(self) -> Parameters:
-        """Return the weights for tagging, as they are after the last step."""
-
-    def true_weights(self) -> Parameters:
-        """Return the weights for tagging: the current ones, or their average over all steps."""
-
-    def keep(self, now: Parameters) -> Any:
-        """Return what `finish` needs to go back to this pass, whose true weights are `now`."""
-
-    def finish(self, best: Any) -> Parameters:
-        """Return the weights of the model: those of the pass that was kept, or the last ones if `best` is None."""
-
-    def arrays(self, best: Any) -> dict[str, NDArray[Any]]:
-        """Return everything that a checkpoint needs, including the pass that was kept."""
-
-    def load(self, arrays: Mapping[str, NDArray[Any]], passes: int) -> Any:
-        """Load the arrays of a checkpoint that was saved after `passes` passes; return the kept pass, or None.
-
-        Raises ValueError if the arrays do not fit.
-        """
-
-    def pay_penalties(self) -> None:
-        """Bring all weights up to date at the end of a pass."""
-
-    def w_complexity(self) -> float:
-        """Return the mean |w| over all weights, as plotted in the paper."""
-
-
-@dataclass(slots=True)
-class State:
-    """The progress of training: everything needed to resume from a checkpoint as if nothing had happened."""
-
-    weights: Any  # a `Learned`; each learner knows which kind it changes
-    history: list[PassRecord] = field(default_factory=list)
-    best: Any = None  # the best pass on the dev set, as returned by `Learned.keep`
-    best_epoch: int = 0
-
-    @property
-    def epoch(self) -> int:
-        """Return the number of epochs done."""
-        return len(self.history)
-
-
-@dataclass(frozen=True, slots=True)
-class DevSet:
-    """The sentences that training is evaluated on after each pass.
-
-    `labels` begins with the labels of the training data; labels that occur only in the dev set follow. `shown` maps
-    each label that the weights know to its index in `labels`, if the two differ.
-    """
-
-    corpus: EncodedCorpus
-    labels: Sequence[str]
-    shown: Ints | None = None  # [labels that the weights know]
-    look: Callable[[EncodedCorpus], EncodedCorpus] | None = None  # encodes the sentences with a network as it is now
-
-    def evaluate(self, parameters: Parameters) -> Scores:
-        """Return the scores of these weights on the sentences."""
-        return self.tag(parameters)[1]
-
-    def tag(self, parameters: Parameters) -> tuple[Ints, Scores]:
-        """Return the tags of all tokens, as indices into `labels`, and their scores."""
-        corpus = self.corpus if self.look is None else self.look(self.corpus)
-        tags = tag_corpus(corpus, parameters)
-        found = tags if self.shown is None else self.shown[tags]
-        return found, score(self.labels, corpus.gold, found, corpus.offsets)
-
-
-class Observer:
-    """Watch training, as a progress display, a log or a checkpoint does. Override the methods you need.
-
-    >>> import sapo
-    >>> class Printer(Observer):
-    ...     def passed(self, record, state):
-    ...         print("pass", record.epoch)
-    >>> _ = sapo.train([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=2, observers=[Printer()])
-    pass 1
-    pass 2
-    """
-
-    def samples(self, epoch: int, done: int, of: int) -> None:
-        """Called during a pass: `done` of its `of` samples are done."""
-
-    def passed(self, record: PassRecord, state: State) -> None:
-        """Called after each pass."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """Why training stopped, in words, and whether it was interrupted with Ctrl-C."""
-
-    text: str
-    interrupted: bool = False
-
-    def __str__(self) -> str:
-        return self.text
-
-
-INTERRUPTED = Stop("interrupted", interrupted=True)
+# at most this often is n measured: a small n makes flat weights, flat weights ask for a larger n, and so on
+MEASUREMENTS = 6
 
 # Weights, corpus, order of the samples, rate, settings, totals: learn, and yield the number of samples now and then.
 LearnerPass = Callable[[Any, EncodedCorpus, Longs, float, Settings, Doubles], Iterator[int]]
@@ -206,10 +53,10 @@ def learn(
         settings.shrink_of(corpus.sentences)  # raises if L2 would flip the sign of the weights
     try:
         while True:
-            reason = _reason_to_stop(state, settings, dev)
+            reason = reason_to_stop(state, settings, dev)
             if reason:
                 if dev is not None and settings.average:
-                    _prefer_last(state, dev)
+                    prefer_last(state, dev)
                 return Stop(reason)
             record = _one_pass(learner, corpus, settings, state, dev, groups, observers, passes or run_pass)
             state.history.append(record)
@@ -217,19 +64,6 @@ def learn(
                 observer.passed(record, state)
     except KeyboardInterrupt:
         return INTERRUPTED
-
-
-def _prefer_last(state: State, dev: DevSet) -> None:
-    """Keep the last pass, unless an earlier one is clearly better on the dev set.
-
-    An average over many passes is better than any pass before it. A small dev set does not show this: its best pass
-    is often an early one that was lucky.
-    """
-    last = state.weights.true_weights()
-    scores = dev.evaluate(last)
-    best = max(record.dev or 0.0 for record in state.history)
-    if state.best_epoch < state.epoch and best <= scores.main[1] + scores.error:
-        state.best, state.best_epoch = state.weights.keep(last), state.epoch
 
 
 def final_weights(state: State) -> Parameters:
@@ -330,75 +164,3 @@ def prepared(chunk: Chunk, settings: Settings, weights: Any, epoch: int) -> Enco
     if settings.piece:
         part = cut(part, settings.piece, settings.seed, epoch, weights.bans, chunk.places)
     return part
-
-
-def make_record(
-    done: PassCounts, corpus: Corpus, settings: Settings, weights: Learned, groups: Groups | None = None
-) -> PassRecord:
-    """Return the record of a pass, with the measurements of the weights after it.
-
-    Raises SapoError if the weights are no longer finite.
-    """
-    totals = done.totals
-    objective = float(totals[update.LOSS]) / corpus.sentences + _penalty(weights, settings, groups, corpus.sentences)
-    complexity = weights.w_complexity()
-    if not (math.isfinite(objective) and math.isfinite(complexity)):
-        raise out_of_bounds(done.epoch, settings)
-    tokens = max(1.0, totals[update.TOKENS])
-    searched = totals[update.SEARCHED] or corpus.sentences  # more, where sentences are cut into pieces
-    # where some tags are open, all labels of some sentences are looked at, and the counts say little
-    short = totals[update.LOOKED] > 0 and bool((sample_of(corpus).gold >= 0).all())
-    return PassRecord(
-        epoch=done.epoch,
-        objective=objective,
-        dev=None,
-        w_complexity=complexity,
-        rate=done.rate,
-        n=settings.number,
-        updates=int(totals[update.UPDATED_SAMPLES]),
-        updated=float(totals[update.UPDATES] / tokens),
-        candidates=float(totals[update.CANDIDATES]) / searched,
-        probabilities=[float(total) / searched for total in totals[update.BY_RANK :] if total > 0],
-        accuracy=float(totals[update.CORRECT] / tokens),
-        seconds=done.seconds,
-        tokens_per_second=float(tokens / max(done.seconds, 1e-9)),
-        looked=float(totals[update.LOOKED] / tokens) if short else None,
-        lost=float(totals[update.LOST] / tokens) if short else None,
-    )
-
-
-def out_of_bounds(epoch: int, settings: Settings) -> SapoError:
-    """Return the error to raise when the weights are no longer finite."""
-    return SapoError(
-        f"epoch {epoch}: the weights grew out of all bounds; lower the rate ({settings.rate}) "
-        f"or the strength ({settings.strength})"
-    )
-
-
-def _penalty(weights: Any, settings: Settings, groups: Groups | None, sentences: int) -> float:
-    """Return the regulariser's part of the objective, per sample."""
-    if weights.own_rules:
-        return float(weights.penalty()) / sentences
-    if settings.regulariser == "l2":
-        return settings.strength / 2 * float(weights.squared_norm()) / sentences
-    if settings.regulariser == "l1":
-        return settings.strength * float(weights.absolute_norm()) / sentences
-    if groups is not None:
-        return settings.strength * groups.penalty(weights) / sentences
-    return 0.0
-
-
-def _reason_to_stop(state: State, settings: Settings, dev: DevSet | None) -> str:
-    if state.weights.converged:
-        return str(state.weights.converged)
-    if state.epoch >= settings.epochs:
-        return f"all {settings.epochs} epochs done"
-    begun = settings.averaged_from if settings.average else 0  # what comes before is no sign of what an average gives
-    if dev is not None and state.epoch - max(begun, state.best_epoch) >= settings.patience:
-        return f"no better dev score in {settings.patience} epochs"
-    # twice in a row, since two passes of a perceptron are often alike by chance
-    if settings.tolerance > 0 and state.epoch >= 3:
-        objectives = [record.objective for record in state.history[-3:]]
-        if all(abs(a - b) <= settings.tolerance * abs(a) for a, b in itertools.pairwise(objectives)):
-            return "converged"
-    return ""

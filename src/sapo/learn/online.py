@@ -55,7 +55,7 @@ class OnlineOptions(FlatOptions):
 
 @dataclass(slots=True)
 class OnlineWeights:
-    """The weights of such a learner in training, as a `sapo.learn.loop.Learned`."""
+    """The weights of such a learner in training, as a `sapo.learn.state.Learned`."""
 
     layout: FlatLayout
     rules: OnlineRules

@@ -47,7 +47,7 @@ class SgdOptions(FlatOptions):
 
 @dataclass(slots=True)
 class SgdWeights:
-    """The weights of this learner in training, as a `sapo.learn.loop.Learned`."""
+    """The weights of this learner in training, as a `sapo.learn.state.Learned`."""
 
     layout: FlatLayout
     l2: float  # strength: l2 / 2 |w|^2

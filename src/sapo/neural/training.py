@@ -32,7 +32,7 @@ Arrays = dict[str, np.ndarray]
 
 
 class NetworkWeights:
-    """A network in training, as a `sapo.learn.loop.Learned`: its weights, and its state for a checkpoint."""
+    """A network in training, as a `sapo.learn.state.Learned`: its weights, and its state for a checkpoint."""
 
     own_rules: ClassVar[bool] = False
     converged: ClassVar[str] = ""

@@ -24,7 +24,7 @@ class Beginning:
     """What the training loop needs from a learner, and the encoder of the future model."""
 
     one_pass: LearnerPass
-    weights: Any  # a sapo.learn.loop.Learned
+    weights: Any  # a sapo.learn.state.Learned
     settings: Settings
     dev: DevSet | None
     encoder: Encoder
