@@ -104,7 +104,7 @@ def test_f1_may_fall_where_accuracy_rises() -> None:
     result = compare_taggings(gold, a, b)
     assert result.difference < 0 < result.t_test.t
     told = comparison_text(["a", "b"], [result]).splitlines()[-1]
-    assert told == "At 0.05 b is better in F1; by the accuracy of each sentence the two are not told apart."
+    assert told == "At 0.05 b is better in F1, but the accuracy of sentences shows no significant difference."
 
 
 def plain_comparison(better: int, worse: int, same: int = 20) -> Comparison:
@@ -122,7 +122,7 @@ def plain_comparison(better: int, worse: int, same: int = 20) -> Comparison:
         (12, 1, "At 0.05 a is better, by both tests: chance alone would hardly make such a difference."),
         (1, 12, "At 0.05 b is better, by both tests: chance alone would hardly make such a difference."),
         (3, 2, "At 0.05 neither test finds a significant difference: it may well be chance."),
-        (5, 0, "At 0.05 a is better by the accuracy of each sentence; in accuracy the two are not told apart."),
+        (5, 0, "At 0.05 a is better in the accuracy of sentences, but accuracy shows no significant difference."),
     ],
 )
 def test_one_sentence_says_what_it_means(better: int, worse: int, meaning: str) -> None:
@@ -136,14 +136,14 @@ def test_several_systems_are_told_in_rows_with_corrected_p_values() -> None:
     assert rows["close"] == ["+11.54", "6", "6", "0", "0.0312", "0.0312", "0.0112", "0.0112"]
     assert rows["weak"][4:6] == ["0.0034", "0.0103"]
     assert told.endswith(
-        "At 0.05, by randomisation with Holm's correction for 3 comparisons, a is in accuracy "
-        "better than weak, close; worse than strong."
+        "accuracy: a is significantly better than weak, close; it is significantly worse than strong "
+        "(p < 0.05, randomisation, Holm's correction for 3 comparisons)."
     )
 
 
 def test_what_is_not_clear_after_the_correction_is_said_so() -> None:
     told = comparison_text(["a", "b", "c"], [plain_comparison(6, 0), plain_comparison(6, 0)])
-    assert told.endswith("a is in accuracy not told apart from b, c.")
+    assert "accuracy: a shows no significant difference from b, c (p < 0.05, " in told
 
 
 def test_json_has_all_numbers_and_no_infinity() -> None:
@@ -161,7 +161,7 @@ def test_json_has_all_numbers_and_no_infinity() -> None:
             "t_test": {"t": None, "degrees": 1, "p": 0, "holm": 0},
         }
     ]
-    assert told["verdict"].startswith("At 0.05 a is better by the accuracy of each sentence;")
+    assert told["verdict"].startswith("At 0.05 a is better in the accuracy of sentences,")
 
 
 @pytest.mark.parametrize(

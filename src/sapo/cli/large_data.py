@@ -13,7 +13,7 @@ _OPTIONS = (
         "--hash-bits",
         type=int,
         metavar="NUMBER",
-        help="Make no dictionary: the number of a feature is a hash of so many bits. 22 suits most data.",
+        help="Use no dictionary: number features by a hash with this number of bits. 22 suits most data.",
     ),
     click.option(
         "--stream",

@@ -75,7 +75,7 @@ def pipeline_command(
 
     sapo pipeline train.txt -o tagged.txt --add pos=genia.txt --cross 10 --add chunk=chunker.sapo
 
-    INPUT is a column file, JSONL, or with --format text raw text, zipped or not, or - for standard input. The last
+    INPUT is a column file, JSONL, or raw text (--format text), plain or compressed, or - for standard input. The last
     column of a column file is the gold tag if it has more than one, and stays last; the new columns stand before it,
     in the order of --add. JSONL gets a key for each of them.
     """

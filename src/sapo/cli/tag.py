@@ -79,7 +79,7 @@ def tag_command(
 
     sapo tag chunk.sapo test.txt -o tagged.txt
 
-    MODEL is a file made by sapo train; INPUT is the file to tag, zipped or not, or - for standard input.
+    MODEL is a file made by sapo train; INPUT is the file to tag, plain or compressed, or - for standard input.
 
     Column files get the tag as a further column; CoNLL-U in the place of the label; JSONL as "tags".
 

@@ -96,7 +96,7 @@ def train_command(
 
     sapo train train.txt --dev dev.txt --template chunking -o chunk.sapo
 
-    TRAIN holds labelled sentences: a file, zipped or not, or - for standard input.
+    TRAIN holds labelled sentences: a file, plain or compressed, or - for standard input.
     """
     from sapo.tagger.rescue import save_or_rescue
     from sapo.training.learners import find_system

@@ -25,14 +25,15 @@ def _of_one(a: str, b: str, comparison: Comparison) -> str:
         return f"At {LEVEL} {by_score} is better, by both tests: chance alone would hardly make such a difference."
     if by_sentence is None:
         return (
-            f"At {LEVEL} {by_score} is better in {score}; by the accuracy of each sentence the two are not told apart."
+            f"At {LEVEL} {by_score} is better in {score}, "
+            "but the accuracy of sentences shows no significant difference."
         )
     if by_score is None:
         return (
-            f"At {LEVEL} {by_sentence} is better by the accuracy of each sentence; "
-            f"in {score} the two are not told apart."
+            f"At {LEVEL} {by_sentence} is better in the accuracy of sentences, "
+            f"but {score} shows no significant difference."
         )
-    return f"At {LEVEL} {by_score} is better in {score}, but {by_sentence} by the accuracy of each sentence."
+    return f"At {LEVEL} {by_score} is better in {score}, but {by_sentence} in the accuracy of sentences."
 
 
 def _of_several(names: Sequence[str], comparisons: Sequence[Comparison]) -> str:
@@ -43,12 +44,16 @@ def _of_several(names: Sequence[str], comparisons: Sequence[Comparison]) -> str:
     corrected = holm([one.randomisation.p for one in comparisons])
     for name, one, p in zip(names[1:], comparisons, corrected, strict=True):
         (unclear if p >= LEVEL else better if one.difference > 0 else worse).append(name)
-    told = [
+    found = [
         f"{what} {', '.join(which)}"
-        for what, which in (("better than", better), ("worse than", worse), ("not told apart from", unclear))
+        for what, which in (
+            ("is significantly better than", better),
+            ("is significantly worse than", worse),
+            ("shows no significant difference from", unclear),
+        )
         if which
     ]
     return (
-        f"At {LEVEL}, by randomisation with Holm's correction for {len(comparisons)} comparisons, {names[0]} is in "
-        f"{comparisons[0].score_name} {'; '.join(told)}."
+        f"{comparisons[0].score_name}: {names[0]} {'; it '.join(found)} "
+        f"(p < {LEVEL}, randomisation, Holm's correction for {len(comparisons)} comparisons)."
     )
