@@ -48,7 +48,11 @@ if TYPE_CHECKING:
 @click.option(
     "--label", metavar="COLUMN", help="Where the tag goes in CoNLL-U: upos, xpos, feats, upos+feats or a key of FEATS."
 )
-@click.option("--forced", metavar="COLUMN", help="A column (number or name) with tags that are known, '_' elsewhere.")
+@click.option(
+    "--forced",
+    metavar="COLUMN",
+    help="A column (number or name) with known tags: a tag, A|B for one of several, or '_'.",
+)
 @click.option("--bias-o", type=float, metavar="NUMBER", help="Short for --bias O=NUMBER.")
 @click.option(
     "--bias",

@@ -1,7 +1,7 @@
-"""Force known tags on some tokens, by forbidding all other tags of these tokens."""
+"""Force known tags on some tokens, or one of several, by forbidding all other tags of these tokens."""
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Integral
 
@@ -11,17 +11,18 @@ from sapo.corpus import Block
 from sapo.corpus.columns import column_index
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError, did_you_mean
-from sapo.kernels.types import Longs
+from sapo.kernels.types import Bools, Longs
 from sapo.model import Model
 from sapo.tags import impossible_sentence
 
 OPEN = "_"  # in a column of forced tags: the tag of this token is not known
-Forced = Mapping[int, str]  # tags by the index of the token in its sentence
+EITHER = "|"  # in such a column: between tags of which a token has one
+Forced = Mapping[int, str | Collection[str]]  # the tag, or the possible ones, by the index of the token in its sentence
 
 
 def force_block(corpus: EncodedCorpus, block: Block, column: str, model: Model) -> EncodedCorpus:
     """Return the encoded block with the tags of a column forced on its tokens."""
-    return with_forced(corpus, forced_column(block, column), model, block.place_of)
+    return with_forced(corpus, forced_column(block, column, model.outer_labels), model, block.place_of)
 
 
 def force_sentences(
@@ -45,21 +46,27 @@ def forced_of_each(forced: Iterable[Forced | None]) -> list[Forced | None]:
     return list(forced)
 
 
-def forced_column(block: Block, column: str) -> list[str | None]:
-    """Return the tags of a column, with None for '_'. The column is given by name or number."""
+def forced_column(block: Block, column: str, labels: Collection[str]) -> list[tuple[str, ...] | None]:
+    """Return the possible tags of each token from a column, with None for '_'. The column is given by name or number.
+
+    A value such as A|B means A or B, unless it is a label itself.
+    """
     if column in block.columns:
         name = column
     else:
         name = block.columns[column_index(column, None, len(block.columns), block.name)]
-    return [None if tag == OPEN else tag for tag in block.strings(name)]
+    return [
+        None if tag == OPEN else (tag,) if tag in labels else tuple(tag.split(EITHER)) for tag in block.strings(name)
+    ]
 
 
-def forced_lists(forced: Sequence[Forced | None], offsets: Longs, first: int) -> list[str | None]:
-    """Return the forced tag of each token, or None, from one mapping per sentence.
+def forced_lists(forced: Sequence[Forced | None], offsets: Longs, first: int) -> list[tuple[str, ...] | None]:
+    """Return the possible tags of each token, or None for any, from one mapping per sentence.
 
-    `first` is the index of the first sentence, for messages. Raises SapoError if a token does not exist.
+    `first` is the index of the first sentence, for messages. Raises SapoError if a token does not exist, or has no
+    possible tag.
     """
-    tags: list[str | None] = [None] * int(offsets[-1])
+    tags: list[tuple[str, ...] | None] = [None] * int(offsets[-1])
     for sentence, known in enumerate(forced):
         if known is not None and not isinstance(known, Mapping):
             raise SapoError(
@@ -73,7 +80,12 @@ def forced_lists(forced: Sequence[Forced | None], offsets: Longs, first: int) ->
                     f"forced tags: sentence {first + sentence + 1} has no token index {position!r}; "
                     f"it has {end - begin} tokens, from 0 on"
                 )
-            tags[begin + int(position)] = tag
+            if not isinstance(tag, str) and (not isinstance(tag, Collection) or not tag):
+                raise SapoError(
+                    f"forced tags: sentence {first + sentence + 1}, token index {position}: give a tag or a list of "
+                    f"possible tags, not {tag!r}"
+                )
+            tags[begin + int(position)] = (tag,) if isinstance(tag, str) else tuple(tag)
     return tags
 
 
@@ -84,26 +96,31 @@ def token_number(corpus: EncodedCorpus, first: int, token: int) -> str:
 
 
 def with_forced(
-    corpus: EncodedCorpus, tags: Sequence[str | None], model: Model, place: Callable[[int], str]
+    corpus: EncodedCorpus, tags: Sequence[tuple[str, ...] | None], model: Model, place: Callable[[int], str]
 ) -> EncodedCorpus:
-    """Return the corpus with these tags forced on its tokens; None leaves a token free.
+    """Return the corpus with these tags forced on its tokens: one of several, or any where there is None.
 
     `place` returns the position of a token for messages. Raises SapoError if the model does not have a tag, or its
     constraints forbid every tagging with these tags.
     """
-    if all(tag is None for tag in tags):
+    chosen = np.array([possible is not None for possible in tags], bool)
+    if not chosen.any():
         return corpus
-    names, shown = model.outer_labels, model.shown or model.labels
-    wanted = np.full(len(tags), -1, np.int32)
-    for token, tag in enumerate(tags):
-        if tag is not None and tag not in names:
-            raise SapoError(f"{place(token)}: the model has no label '{tag}' to force{did_you_mean(str(tag), names)}")
-        if tag is not None:
-            wanted[token] = names.index(tag)
-    # fits[name + 1, label]: whether the label is shown by this name; the first row is for tokens without a forced tag
-    fits = np.array([[True] * len(shown), *([name == other for other in shown] for name in names)])
-    allowed = fits[wanted + 1]
-    impossible = impossible_sentence(model.parameters.bans, allowed, wanted >= 0, corpus.offsets)
+    names = model.outer_labels
+    shown = np.array(model.shown or model.labels)
+    rows: dict[tuple[str, ...], Bools] = {}  # which labels are shown by one of these names
+    allowed = np.ones((len(tags), len(shown)), bool)
+    for token, possible in enumerate(tags):
+        if possible is None:
+            continue
+        if possible not in rows:
+            for tag in possible:
+                if tag not in names:
+                    known = did_you_mean(str(tag), names)
+                    raise SapoError(f"{place(token)}: the model has no label '{tag}' to force{known}")
+            rows[possible] = np.isin(shown, possible)
+        allowed[token] = rows[possible]
+    impossible = impossible_sentence(model.parameters.bans, allowed, chosen, corpus.offsets)
     if impossible is not None:
         raise SapoError(
             f"{place(int(corpus.offsets[impossible]))}: no tagging of this sentence has the forced tags and keeps to "

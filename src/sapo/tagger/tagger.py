@@ -112,7 +112,7 @@ class Tagger:
         """Return the tags of one sentence.
 
         Its tokens are strings, tuples or features, as in training (see `columns`). `forced` has the tags that are
-        known, by token index: {3: "B-NP"}.
+        known, by token index: {3: "B-NP"}, or {3: ["B-NP", "O"]} if it is one of several.
 
         >>> import sapo
         >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
