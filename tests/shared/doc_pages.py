@@ -9,7 +9,7 @@ shows what they print. Comments in a page say what differs:
     <!-- needs: MODULE -->         without this module the page is not run
 
 A `python` block that begins with `# NAME.py` is saved under that name. A command that ends with `&` runs until the end
-of the page; it must print a line when it is ready.
+of the page; it must print its address when it is ready.
 """
 
 import contextlib
@@ -35,6 +35,7 @@ COMMENT = re.compile(r"<!-- ([\w ]+): (.*?) -->")
 SHELL = set("|&;<>()$`*{}~")  # a command with one of these needs a shell
 SOURCE = Path(__file__).parents[2] / "src"
 PORT = "8000"  # of servers in pages; replaced by a free one
+ADDRESS = "http://127.0.0.1:"  # what a server prints when it is ready
 
 
 @dataclass(frozen=True)
@@ -153,11 +154,17 @@ class Page:
 
     def _serve(self, command: str) -> None:
         server = subprocess.Popen(
-            shlex.split(command), cwd=self.room, env=self._environment(), stdout=subprocess.PIPE, text=True
+            shlex.split(command),
+            cwd=self.room,
+            env=self._environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
         self.servers.append(server)
         assert server.stdout is not None
-        assert server.stdout.readline(), f"{command} printed nothing"
+        said = next((line for line in server.stdout if ADDRESS in line), None)
+        assert said is not None, f"{command} ended before it gave its address"
 
     def _environment(self) -> dict[str, str]:
         """Return an environment in which `python` and `sapo` are those of the tests."""
