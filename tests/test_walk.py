@@ -16,12 +16,13 @@ SCRIPT = Path(__file__).parent.parent / "benchmarks" / "walk.py"
 LIMITS = {
     # The aim was 32; weights as rows, and files of features that grow or are frozen, have added four, and the choice of
     # settings two: the trials, and the part of the sentences that they see. Four warn about the data. One hides rare
-    # features, and one cuts a pass into chunks where the data is larger than memory.
-    "sapo.train": (44, 0),
-    "SequenceLabeler.fit": (44, 0),
+    # features, and one cuts a pass into chunks where the data is larger than memory. The loop has its records, its
+    # state, the dev set and the rules for stopping in files of their own: together they had 400 lines.
+    "sapo.train": (47, 0),
+    "SequenceLabeler.fit": (46, 0),
     # The aim was 25. An update meets nearly all that training meets (reading, encoding, gold tags, the loop), and also
     # what grows: the encoder, its arrays and the weights, which have a file each; and which labels belong to the model.
-    "Trainer.update": (33, 0),
+    "Trainer.update": (36, 0),
     # One file checks a model whole, and asks what tags and rules mean.
     "Tagger.load": (19, 0),
     # The aim was 12. Eight files turn words into features (strings, templates, functions of words, values, layout,

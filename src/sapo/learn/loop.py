@@ -16,9 +16,8 @@ from sapo.learn.chunks import Chunk, Corpus, chunks_of, sample_of
 from sapo.learn.dev_set import DevSet
 from sapo.learn.groups import Groups
 from sapo.learn.hiding import hide
-from sapo.learn.measurements import make_record
 from sapo.learn.pieces import cut
-from sapo.learn.records import RANKS, PassCounts, PassRecord
+from sapo.learn.records import RANKS, PassCounts, PassRecord, make_record
 from sapo.learn.settings import AUTO, Settings
 from sapo.learn.state import Learned, Observer, State
 from sapo.learn.stopping import INTERRUPTED, Stop, prefer_last, reason_to_stop

@@ -1,10 +1,15 @@
-"""What is recorded of one pass."""
+"""Counts of a pass and the weights after it in, the record of the pass out."""
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from sapo.errors import SapoError
 from sapo.kernels import update
 from sapo.kernels.types import Doubles
+from sapo.learn.chunks import Corpus, sample_of
+from sapo.learn.groups import Groups
+from sapo.learn.settings import Settings
 
 RANKS = 10  # candidates whose mean probability is recorded
 
@@ -48,3 +53,59 @@ class PassCounts:
     def all_right(self) -> bool:
         """Return whether every token was tagged correctly before the update."""
         return bool(self.totals[update.CORRECT] == self.totals[update.TOKENS])
+
+
+def make_record(
+    done: PassCounts, corpus: Corpus, settings: Settings, weights: Any, groups: Groups | None = None
+) -> PassRecord:
+    """Return the record of a pass, with the measurements of the weights (a `Learned`) after it.
+
+    Raises SapoError if the weights are no longer finite.
+    """
+    totals = done.totals
+    objective = float(totals[update.LOSS]) / corpus.sentences + _penalty(weights, settings, groups, corpus.sentences)
+    complexity = weights.w_complexity()
+    if not (math.isfinite(objective) and math.isfinite(complexity)):
+        raise out_of_bounds(done.epoch, settings)
+    tokens = max(1.0, totals[update.TOKENS])
+    searched = totals[update.SEARCHED] or corpus.sentences  # more, where sentences are cut into pieces
+    # where some tags are open, all labels of some sentences are looked at, and the counts say little
+    short = totals[update.LOOKED] > 0 and bool((sample_of(corpus).gold >= 0).all())
+    return PassRecord(
+        epoch=done.epoch,
+        objective=objective,
+        dev=None,
+        w_complexity=complexity,
+        rate=done.rate,
+        n=settings.number,
+        updates=int(totals[update.UPDATED_SAMPLES]),
+        updated=float(totals[update.UPDATES] / tokens),
+        candidates=float(totals[update.CANDIDATES]) / searched,
+        probabilities=[float(total) / searched for total in totals[update.BY_RANK :] if total > 0],
+        accuracy=float(totals[update.CORRECT] / tokens),
+        seconds=done.seconds,
+        tokens_per_second=float(tokens / max(done.seconds, 1e-9)),
+        looked=float(totals[update.LOOKED] / tokens) if short else None,
+        lost=float(totals[update.LOST] / tokens) if short else None,
+    )
+
+
+def out_of_bounds(epoch: int, settings: Settings) -> SapoError:
+    """Return the error to raise when the weights are no longer finite."""
+    return SapoError(
+        f"epoch {epoch}: the weights grew out of all bounds; lower the rate ({settings.rate}) "
+        f"or the strength ({settings.strength})"
+    )
+
+
+def _penalty(weights: Any, settings: Settings, groups: Groups | None, sentences: int) -> float:
+    """Return the regulariser's part of the objective, per sample."""
+    if weights.own_rules:
+        return float(weights.penalty()) / sentences
+    if settings.regulariser == "l2":
+        return settings.strength / 2 * float(weights.squared_norm()) / sentences
+    if settings.regulariser == "l1":
+        return settings.strength * float(weights.absolute_norm()) / sentences
+    if groups is not None:
+        return settings.strength * groups.penalty(weights) / sentences
+    return 0.0

@@ -27,8 +27,8 @@ from sapo.kernels.types import Bools, Floats
 from sapo.learn import FLAT_LEARNERS, LEARNERS, Learner, Observer, Settings, State, Stop
 from sapo.learn.growing import GrowingWeights
 from sapo.learn.loop import run_pass
-from sapo.learn.measurements import make_record, out_of_bounds
 from sapo.learn.pacing import Pacing, growth, typical_weight
+from sapo.learn.records import make_record, out_of_bounds
 from sapo.learn.settings import AUTO
 from sapo.learn.stopping import INTERRUPTED
 from sapo.model import Model
