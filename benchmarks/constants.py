@@ -21,7 +21,7 @@ from zoo_corpora import Corpus, Pair, features, find_corpora
 
 CORPORA = ("anystyle", "bc2gm", "conll2000", "linnaeus", "snips", "turku-ner", "twitter-pos", "ud-estonian-ewt")
 SENTENCES, JUDGED, SEEDS = 800, 1500, 3
-EPOCHS = 15
+EPOCHS = choice.EPOCHS_SMALL
 # the name of the constant, and the options or constants of `choice` to set for a factor
 OPTIONS: dict[str, tuple[float, Any]] = {
     "piece": (choice.PIECE, lambda value: {"piece": int(value)}),

@@ -22,10 +22,10 @@ def test_the_defaults_are_those_of_the_settings_and_of_train() -> None:
     for field in dataclasses.fields(Settings):
         if field.name == "seed":
             assert parameters["random_state"].default == field.default
-        elif field.name in CHOSEN:
-            assert parameters[field.name].default == "auto"
         elif field.name in OF_THE_LEARNER:
             assert parameters[field.name].default is None
+        elif field.name in CHOSEN:
+            assert parameters[field.name].default == "auto"
         else:
             assert parameters[field.name].default == field.default, field.name
     trained = inspect.signature(sapo.train).parameters

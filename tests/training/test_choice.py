@@ -40,6 +40,15 @@ def test_pieces_and_averages_are_the_default_of_sapo_alone() -> None:
         assert others["stop_ratio"] is None
 
 
+def test_little_data_is_learned_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = settings_of(PAIRS)
+    assert chosen["epochs"] == choice.EPOCHS_SMALL
+    assert chosen["decay"] ** choice.EPOCHS_SMALL == pytest.approx(choice.FALL)
+    monkeypatch.setattr(choice, "SMALL", 3 * len(PAIRS))
+    assert settings_of(PAIRS)["epochs"] == choice.EPOCHS
+    assert settings_of(PAIRS, learner="crf")["epochs"] == 20
+
+
 def test_what_the_user_gives_is_not_touched() -> None:
     given = {
         "rate": 0.07,

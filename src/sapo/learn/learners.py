@@ -32,10 +32,8 @@ FLAT_LEARNERS = {
     "crfsuite-pa": "mira",
     "crfsuite-arow": "mira",
 }
-# What is not given, where that differs from Settings: an iteration of L-BFGS does less than a pass of the others, and
-# 15 passes of SAPO with its automatic settings reach what 20 do.
+# What is not given, where that differs from Settings: an iteration of L-BFGS does less than a pass of the others.
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "sapo": {"epochs": 15},
     "crf-lbfgs": {"epochs": 500, "patience": 20, "tolerance": 1e-5},
 }
 

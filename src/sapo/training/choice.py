@@ -28,6 +28,8 @@ from sapo.training.label_lists import label_lists
 Say = Callable[[str], None]
 
 PIECE = 8  # tokens of a piece, on average
+EPOCHS = 15  # 20 and 30 are no better,
+EPOCHS_SMALL = 30  # but where there is little data, and each takes no time
 AVERAGE = 0.5  # of the passes
 HIDE = 0.5  # a third of the features that occur once, a sixth of those that occur three times
 STOP_RATIO = 1000.0  # what is a thousand times less probable than the best tagging changes next to nothing
@@ -40,7 +42,7 @@ MANY_LABELS = 1000
 FEWEST, MOST = 20_000, 60_000  # tokens to try on
 JUDGED = 100_000  # tokens that a trial tags, at most
 SHARE = 8  # of larger sets of sentences a part of this size
-SMALL = 50_000  # tokens; a smaller set of sentences is divided twice
+SMALL = 50_000  # tokens; a smaller set of sentences is divided twice, and learned longer
 PASSES = 10  # of a trial, at most: enough to tell which is the best
 SENTENCES = 40  # fewer are too few to tell anything
 BETTER = 0.25  # standard errors by which another choice must be better than the usual one
@@ -52,10 +54,13 @@ def choose_settings(
     """Return the settings with those that are automatic chosen for this data. `say` shows the user what was chosen."""
     rate, strength = BOLDNESS[USUAL]
     l2 = settings.regulariser == "l2"
+    few = data.corpus.tokens < SMALL
+    epochs = (EPOCHS_SMALL if few else EPOCHS) if "epochs" in automatic else settings.epochs
     usual = {
+        "epochs": epochs,
         "rate": rate,
         "strength": strength if l2 else settings.strength,
-        "decay": FALL ** (1 / settings.epochs),
+        "decay": FALL ** (1 / epochs),
         "piece": PIECE,
         "average": 0.0 if settings.regulariser == "l1" else AVERAGE,  # an average has few zeros
         "hide": HIDE,

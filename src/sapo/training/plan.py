@@ -17,7 +17,7 @@ from sapo.tags.learned_labels import LEARNABLE
 from sapo.tags.missing import MISSING
 
 # Settings that may be chosen from the data, if the user does not give them. Most learners choose the rate alone.
-CHOSEN = ("rate", "strength", "decay", "piece", "average", "hide", "stop_ratio", "drop")
+CHOSEN = ("epochs", "rate", "strength", "decay", "piece", "average", "hide", "stop_ratio", "drop")
 AUTOMATIC = {"sapo": (*CHOSEN, "scheme")}
 KEEP = "keep"  # the scheme of the training data
 SHARD = 1 << 17  # tokens of a shard: some 15 MB with thirty features a token
