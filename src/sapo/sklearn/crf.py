@@ -97,7 +97,7 @@ class CRF(FittedLabeler):
         pairs, kind = self._pairs(X, y)
         plan = crfsuite_plan(algorithm, arguments, pairs, self._dev_pairs(X_dev, y_dev, kind))
         log = TrainingLog(len(pairs), verbose=self.verbose)
-        outcome = self._train(plan, kind, [log])
+        outcome = self._train(plan, kind, [log], verbose=bool(self.verbose), lines=False)  # the log prints its own
         self.training_log_ = log
         if self.model_filename is not None:
             outcome.tagger.save(self.model_filename)

@@ -22,6 +22,7 @@ from sapo.tagger.files import check_no_missing
 from sapo.tags import looks_like_spans
 from sapo.training.plan import Plan
 from sapo.training.run import Outcome, start
+from sapo.training.showing import shown
 
 R = TypeVar("R")
 
@@ -89,8 +90,20 @@ class FittedLabeler(Estimator):
         offsets = np.cumsum([0, *(len(tags) for _, tags in pairs)], dtype=np.int64)
         return score(list(labels), np.array(gold, np.int32), np.array(found, np.int32), offsets)
 
-    def _train(self, plan: Plan, kind: type[Label], observers: Sequence[Observer] = ()) -> Outcome:
-        outcome = start(plan).finish(observers)
+    def _train(
+        self,
+        plan: Plan,
+        kind: type[Label],
+        observers: Sequence[Observer] = (),
+        *,
+        verbose: bool = False,
+        lines: bool = True,
+    ) -> Outcome:
+        if verbose:
+            with shown(plan.settings, lines=lines) as show:
+                outcome = start(plan, told=show.say).finish_shown(show, observers)
+        else:
+            outcome = start(plan).finish(observers)
         if outcome.stop.interrupted:  # a parameter search must not treat this as a result
             raise KeyboardInterrupt
         self._tagger = outcome.tagger

@@ -28,7 +28,7 @@ class SequenceLabeler(FittedLabeler):
     Taggings follow the tag scheme of the data (`constraints`) and the `rules`; `scheme` learns the labels in another
     scheme; the label `missing` marks tokens whose label is unknown. `class_weight` is 'balanced', or a weight for some
     of the labels; the other labels have weight 1. `network` has the options of a neural learner, such as {"batch": 8}
-    (see `sapo.neural.options`).
+    (see `sapo.neural.options`). `verbose` shows the progress of `fit`.
 
     A token is a string, a tuple of columns (word, pos, ...), or a dictionary or list of features.
 
@@ -73,6 +73,7 @@ class SequenceLabeler(FittedLabeler):
         missing: Label | None = None,
         class_weight: Mapping[Label, float] | str | None = None,
         network: Mapping[str, Any] | None = None,
+        verbose: bool = False,
     ) -> None:
         self.template = template
         self.columns = columns
@@ -105,6 +106,7 @@ class SequenceLabeler(FittedLabeler):
         self.missing = missing
         self.class_weight = class_weight
         self.network = network
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None, sample_weight: Any = None) -> Self:
         """Train a new model on sequences X with labels y.
@@ -185,7 +187,7 @@ class SequenceLabeler(FittedLabeler):
             sample_weight=sample_weight,
             class_weight=class_weight,
         )
-        self._train(plan, kind)
+        self._train(plan, kind, verbose=self.verbose)
 
     def _class_weight(self, met: Collection[str] | None = None) -> Any:
         """Return the class weights with labels as strings; with `met`, only those of labels that have occurred."""

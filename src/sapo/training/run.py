@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from sapo import kernels
 from sapo.corpus.labelled import Source
@@ -23,6 +23,9 @@ from sapo.training.dev_calibration import calibrated_on_dev
 from sapo.training.learners import Beginning, System, find_system
 from sapo.training.plan import Options, Plan, known_learner, make_plan
 from sapo.training.shards.making import sharded_data
+
+if TYPE_CHECKING:
+    from sapo.training.progress import Quiet
 
 
 class PassMaker(Protocol):
@@ -62,8 +65,8 @@ def train(
     features. With `dev`, training stops when the score on it no longer improves, the best epoch is kept, and the
     probabilities are calibrated on it; evaluate the model on other sentences. `template` is a preset (chunking-best,
     pos-best, ner ...) or the path of a template file; the default is the preset that suits the columns. `observers`
-    watch the epochs; `verbose` prints to standard error what `sapo train` prints. `cluster` (a `sapo.Cluster`) says on
-    which Ray cluster to learn.
+    watch the epochs; `verbose` prints to standard error what `sapo train` prints, or shows it with a bar in a notebook.
+    `cluster` (a `sapo.Cluster`) says on which Ray cluster to learn.
 
     The options (see `sapo.training.plan.Options`) are:
 
@@ -95,18 +98,12 @@ def train(
 
 
 def _train_aloud(plan: Plan, observers: Sequence[Observer], cluster: PassMaker | None) -> Tagger:
-    from sapo.training.progress import Compiling, Lines
+    from sapo.training.showing import shown
 
-    lines = Lines(plan.settings)
-    kernels.watch_compiling(Compiling())
-    try:
-        run = start(plan, told=lines.say, check=lambda data: warn_of(plan, data))
-        with lines.running(run.data.score_name if plan.dev else None, run.data.source.tokens):
-            outcome = run.finish([lines, *observers], cluster=cluster)
-        lines.say(f"{outcome.stop}; kept epoch {outcome.best_epoch}")
-        return outcome.tagger if plan.dev is None else calibrated_on_dev(outcome.tagger, run.data, lines.say)
-    finally:
-        kernels.watch_compiling(None)
+    with shown(plan.settings) as show:
+        run = start(plan, told=show.say, check=lambda data: warn_of(plan, data))
+        outcome = run.finish_shown(show, observers, cluster=cluster)
+        return outcome.tagger if plan.dev is None else calibrated_on_dev(outcome.tagger, run.data, show.say)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +150,15 @@ class Run:
             parameters.rows.scale(data.scales)
         kept = state.best_epoch or state.epoch
         return Outcome(Tagger(self._model(begun, state, parameters, stop, kept)), stop, state.history, kept)
+
+    def finish_shown(
+        self, show: "Quiet", observers: Sequence[Observer] = (), *, cluster: PassMaker | None = None
+    ) -> Outcome:
+        """Train to the end as `finish` does, and show it."""
+        with show.running(self.data.score_name if self.plan.dev else None, self.data.source.tokens):
+            outcome = self.finish([show, *observers], cluster=cluster)
+        show.say(f"{outcome.stop}; kept epoch {outcome.best_epoch}")
+        return outcome
 
     def _model(self, begun: Beginning, state: State, parameters: Parameters, stop: Stop, kept: int) -> Model:
         data = self.data
