@@ -47,6 +47,8 @@ class Limits:
 
 
 MOST_LABELS = 65_535  # of a model: its file has no room for more
+MOST_THREADS = 1024
+LARGEST_OPTION = 1_000_000  # of numbers that are larger by mistake only
 DEFAULT = Limits()
 _current: ContextVar[Limits] = ContextVar("limits", default=DEFAULT)
 

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from sapo.cli.main import app, complete_files
+from sapo.cli.completion import complete_files
+from sapo.cli.main import app
 
 
 def completed(*words: str) -> list[str]:

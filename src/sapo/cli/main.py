@@ -5,45 +5,57 @@ import signal
 import sys
 import threading
 import warnings
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
 from typing import Any, NoReturn
 
 import click
 
 from sapo import __version__, limits
-from sapo.cli.assist import assist_command
-from sapo.cli.calibrate import calibrate_command
-from sapo.cli.check import check_command
-from sapo.cli.compare import compare_command
-from sapo.cli.completion import complete_files
-from sapo.cli.convert import convert_command
-from sapo.cli.data import data_command
-from sapo.cli.demo import demo_command
-from sapo.cli.errors import errors_command
-from sapo.cli.evaluate import eval_command
-from sapo.cli.explain import explain_command
-from sapo.cli.inspect import inspect_command
 from sapo.cli.mistakes import usage_line
-from sapo.cli.pipeline import pipeline_command
-from sapo.cli.prune import prune_command
-from sapo.cli.sample import sample_command
-from sapo.cli.serve import serve_command
-from sapo.cli.split import split_command
 from sapo.cli.streams import prepare_streams
-from sapo.cli.tag import tag_command
-from sapo.cli.teach import teach_command
-from sapo.cli.train import train_command
-from sapo.cli.warm_up import warm_up_command
 from sapo.errors import DataWarning, FileWarning, SapoError, harmless
 
 # in the order of use
-GROUPS: dict[str, tuple[click.Command, ...]] = {
-    "Start": (demo_command, sample_command, data_command),
-    "Data": (check_command, split_command, convert_command),
-    "Train": (train_command, teach_command),
-    "Use": (tag_command, pipeline_command, serve_command, assist_command),
-    "Judge": (eval_command, errors_command, compare_command, explain_command),
-    "Models": (inspect_command, calibrate_command, prune_command, warm_up_command),
+GROUPS = {
+    "Start": ("demo", "sample", "data"),
+    "Data": ("check", "split", "convert"),
+    "Train": ("train", "teach"),
+    "Use": ("tag", "pipeline", "serve", "assist"),
+    "Judge": ("eval", "errors", "compare", "explain"),
+    "Models": ("inspect", "calibrate", "prune", "warm-up"),
 }
+
+
+class CommandTable(MutableMapping[str, click.Command]):
+    """All commands by name. The file of a command is loaded when it is looked up, so that the others take no time."""
+
+    def __init__(self) -> None:
+        self.modules = {name: name.replace("-", "_") for names in GROUPS.values() for name in names}
+        self.modules["eval"] = "evaluate"
+        self.more: dict[str, click.Command] = {}
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name in self.more:
+            return self.more[name]
+        module = import_module(f"sapo.cli.{self.modules[name]}")
+        command: click.Command = vars(module)[f"{name.replace('-', '_')}_command"]
+        return command
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self.more[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del (self.more if name in self.more else self.modules)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self.modules, **self.more})
+
+    def __len__(self) -> int:
+        return len({**self.modules, **self.more})
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.modules or name in self.more
 
 
 class ReaderGoneError(Exception):
@@ -64,10 +76,10 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         width = max(map(len, self.commands))
-        for heading, commands in GROUPS.items():
+        for heading, names in GROUPS.items():
             with formatter.section(heading):
                 formatter.write_dl(
-                    [(f"{one.name:{width}}", one.get_short_help_str(formatter.width)) for one in commands]
+                    [(f"{name:{width}}", self.commands[name].get_short_help_str(formatter.width)) for name in names]
                 )
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -77,7 +89,7 @@ class Commands(click.Group):
             raise ReaderGoneError from None
 
 
-@click.group("sapo", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("sapo", cls=Commands, commands=CommandTable(), context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="sapo %(version)s")
 @click.option(
     "--limit", "raised", multiple=True, metavar="NAME=VALUE", help="Raise a limit: see docs/explanation/security.md."
@@ -85,11 +97,6 @@ class Commands(click.Group):
 def app(raised: tuple[str, ...]) -> None:
     """Train a tagger, chunker or entity recogniser on your own data in seconds, and use it."""
     limits.set_limits(**dict(limits.parse(text) for text in raised))
-
-
-for commands in GROUPS.values():
-    for command in commands:
-        app.add_command(command)
 
 
 def main(obj: object = None) -> None:
@@ -103,6 +110,8 @@ def run_commands(app: click.Group, name: str, obj: object = None) -> None:
     Exit with 2 after a user error, 130 after Ctrl-C, 143 after SIGTERM, 141 if the reader of the output is gone.
     """
     if f"_{name.upper()}_COMPLETE" in os.environ:
+        from sapo.cli.completion import complete_files
+
         complete_files(app)
     prepare_streams()
     _show_data_warnings()

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sapo import limits
 from sapo.cli.cluster import ray_option, refuse_without_ray, tag_on_cluster, workers_option
 from sapo.cli.labels import parse_numbers
 from sapo.cli.options import (
@@ -163,13 +164,10 @@ def _check(asked: "Output") -> None:
 
 def _check_numbers(nbest: int | None, width: int, threads: int, **_: Any) -> None:
     """Raise SapoError if a number is out of its range."""
-    from sapo import limits
-    from sapo.learn.settings import LARGEST, MOST_THREADS
-
     for name, number, most in (
         ("nbest", nbest, limits.current().n),
-        ("width", width, LARGEST),
-        ("threads", threads, MOST_THREADS),
+        ("width", width, limits.LARGEST_OPTION),
+        ("threads", threads, limits.MOST_THREADS),
     ):
         if number is not None and not 1 <= number <= most:
             rule = "at least 1" if number < 1 else f"at most {most:,}"
@@ -179,10 +177,10 @@ def _check_numbers(nbest: int | None, width: int, threads: int, **_: Any) -> Non
 
 def _inputs(input: str, format: str | None) -> dict[str, str | Path]:
     """Return the files that are read, by the names that messages use."""
-    from sapo.corpus.plain_text import files_below
-
     if format != "text" or not Path(input).is_dir():
         return {"the input": input}
+    from sapo.corpus.plain_text import files_below
+
     return {f"the input {file}": file for file in files_below(input)}
 
 

@@ -4,14 +4,16 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from sapo import limits
-from sapo.corpus.origins import Origin
 from sapo.errors import SapoError
 from sapo.kernels.types import Bools, Bytes, Ints, Longs
+
+if TYPE_CHECKING:
+    from sapo.corpus.origins import Origin
 
 LABEL = "label"
 Kind = TypeVar("Kind")
@@ -27,7 +29,7 @@ class Block:
     starts: Ints  # [tokens, columns]
     ends: Ints  # [tokens, columns]
     offsets: Longs  # [sentences + 1] into the tokens
-    origin: Origin | None = None  # the file it was read from; None for sentences of Python
+    origin: "Origin | None" = None  # the file it was read from; None for sentences of Python
     features: tuple[Sequence[Any], ...] | None = None  # [sentences] ready-made features of each token, if it has them
 
     def __post_init__(self) -> None:
@@ -133,7 +135,7 @@ class Sentence:
 def block_from_sentences(
     sentences: Iterable[Sentence],
     name: str = "corpus",
-    origin: Origin | None = None,
+    origin: "Origin | None" = None,
     *,
     columns: tuple[str, ...] = ("word",),
     labelled: bool = False,
@@ -178,7 +180,7 @@ def block_from_values(
     lengths: Sequence[int],
     columns: tuple[str, ...],
     name: str,
-    origin: Origin | None = None,
+    origin: "Origin | None" = None,
     features: tuple[Any, ...] | None = None,
 ) -> Block:
     """Return a block of sentences of these lengths; `values` has all columns of the first token, then of the second.

@@ -7,11 +7,10 @@ from numbers import Integral, Real
 from typing import Any, Literal, cast
 
 from sapo.errors import SapoError, choice
+from sapo.limits import LARGEST_OPTION, MOST_THREADS
 
 AUTO: Literal["auto"] = "auto"
 MOST = 1000  # taggings to learn from: each step takes as long as so many are searched
-LARGEST = 1_000_000  # of numbers that are larger by mistake only
-MOST_THREADS = 1024
 RARE = ("exact", "all_pairs", "piece", "average", "hide", "drop")  # left out of records where they are as usual
 CHOICES = {
     "search": ("topn", "astar", "beam"),
@@ -70,12 +69,12 @@ class Settings:
             object.__setattr__(self, "strength", STRENGTHS.get(self.regulariser, 1.0))
         for name, rule, low, high in (
             ("n", "at least 1 or 'auto'", 1, math.inf),
-            ("epochs", "at least 1", 1, 1000 * LARGEST),
+            ("epochs", "at least 1", 1, 1000 * LARGEST_OPTION),
             ("patience", "at least 1", 1, math.inf),
-            ("width", "at least 1", 1, LARGEST),
+            ("width", "at least 1", 1, LARGEST_OPTION),
             ("threads", "at least 1", 1, MOST_THREADS),
             ("seed", "0 or more", 0, 2**64 - 1),
-            ("piece", "0 or more", 0, LARGEST),
+            ("piece", "0 or more", 0, LARGEST_OPTION),
             ("average", "a number from 0 to 1", 0.0, 1.0),
             ("hide", "a finite number, 0 or more", 0.0, 1e30),
             ("drop", "a finite number, 0 or more", 0.0, 1e30),

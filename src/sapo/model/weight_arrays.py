@@ -20,7 +20,7 @@ from sapo.encode.strings import StringTable, array_of, valid_offsets
 from sapo.errors import SapoError
 from sapo.kernels.types import Bools, Floats, Ints, Lists, Longs, Shorts
 from sapo.search.lattice import ALL_LABELS, Parameters, no_bans
-from sapo.search.rows import FeatureRows
+from sapo.search.rows import FeatureRows, filled_matrix, fits_matrix
 
 Arrays = Mapping[str, np.ndarray]
 LARGEST_HALF = 65504.0
@@ -147,6 +147,8 @@ def _dense(name: str, arrays: Arrays, features: int, labels: int) -> FeatureRows
         raise ValueError(f"{name}.counts")
     if int(counts.max(initial=0)) > labels or int(found.max(initial=0)) >= max(labels, 1):
         raise ValueError(f"{name}.labels")
+    if fits_matrix(features, labels):
+        return FeatureRows.of_matrix(filled_matrix(counts, found, values, labels))
     return FeatureRows.of_entries(counts, found.astype(np.uint16), np.array(values, np.float32), labels)
 
 

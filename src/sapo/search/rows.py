@@ -14,6 +14,7 @@ from sapo.kernels.types import Floats, Ints, Longs, Rows, Shorts
 FEW_LABELS = 32  # up to these a matrix is as fast as lists, or faster: benchmarks/README.md, "Layouts"
 MATRIX = 1 << 25  # weights that a matrix may have, zero or not: 128 MB
 DENSE_PART = 8
+IN_CACHE = 1 << 12  # rows whose places are made at once when a matrix is filled: three times as fast as all of them
 AT_ONCE = 1 << 16  # rows: a copy of all of them would be the peak of memory
 
 
@@ -30,6 +31,24 @@ def dense_from(labels: int) -> int:
 def no_rows(dense: Floats) -> Rows:
     """Return rows that are all dense: feature f has the row f."""
     return Rows(np.empty(0, np.int64), np.empty(0, np.uint16), np.empty((0, 1), np.float32), dense)
+
+
+def filled_matrix(counts: Ints, labels: "Shorts | Ints", values: Floats, count: int) -> Floats:
+    """Return a matrix of `count` labels. Row f has the next counts[f] labels and values, in any order.
+
+    >>> filled_matrix(np.array([1, 2]), np.array([1, 0, 1]), np.array([5.0, 6.0, 7.0]), 2).tolist()
+    [[0.0, 5.0], [6.0, 7.0]]
+    """
+    matrix = np.zeros((len(counts), count), np.float32)
+    flat, done = matrix.reshape(-1), 0
+    for begin in range(0, len(counts), IN_CACHE):
+        sizes = counts[begin : begin + IN_CACHE]
+        places = np.repeat(np.arange(begin, begin + len(sizes)) * count, sizes)
+        here = slice(done, done + len(places))
+        places += labels[here]
+        flat[places] = values[here]
+        done = here.stop
+    return matrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +71,10 @@ class FeatureRows:
     @classmethod
     def of_entries(cls, counts: Ints, labels: Shorts, values: Floats, count: int) -> "FeatureRows":
         """Return rows for `count` labels. Feature f has the next counts[f] labels and values, in any order."""
+        if fits_matrix(len(counts), count):
+            return cls.of_matrix(filled_matrix(counts, labels, values, count))
         counts = counts.astype(np.int64)
         starts = np.cumsum(counts) - counts
-        if fits_matrix(len(counts), count):
-            matrix = np.zeros((len(counts), count), np.float32)
-            matrix[np.repeat(np.arange(len(counts)), counts), labels] = values
-            return cls.of_matrix(matrix)
         long = np.flatnonzero(counts >= dense_from(count))
         dense = np.zeros((len(long), count), np.float32)
         sizes = counts[long]

@@ -2,15 +2,17 @@
 
 A model may have learned other labels than it shows (see `Model.shown`). Results are in terms of the shown labels,
 except for `Candidates` and `Distribution`, which belong to the lattice and have the learned ones.
+
+What only probabilities need is imported where it is used, since the first tag of a process should not wait for it.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sapo import kernels
-from sapo.corpus.predictions import TaggedSpan, Taggings
 from sapo.corpus.tokens import plain_sentence
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError, did_you_mean
@@ -20,10 +22,11 @@ from sapo.search import Candidates, search_n
 from sapo.search.decode import tag_corpus
 from sapo.search.exact import FEW
 from sapo.search.lattice import Lattice, make_lattice
-from sapo.search.probabilities import Distribution, distribution, span_reading, tempered, top_n_marginals
-from sapo.search.stream import StreamedSearch
-from sapo.tagger.ranking import ManyRanked, ranked
-from sapo.tags import as_prefixed, loose_spans, spans_to_tags
+
+if TYPE_CHECKING:
+    from sapo.corpus.predictions import TaggedSpan, Taggings
+    from sapo.search.probabilities import Distribution
+    from sapo.tagger.ranking import ManyRanked
 
 
 def best_tags(model: Model, corpus: EncodedCorpus) -> Ints:
@@ -54,8 +57,10 @@ def candidates(model: Model, corpus: EncodedCorpus, sentence: int, n: int, searc
     return search_n(search, lattice, n=n, width=width)
 
 
-def sentence_distribution(model: Model, corpus: EncodedCorpus, sentence: int, *, exact: bool = False) -> Distribution:
+def sentence_distribution(model: Model, corpus: EncodedCorpus, sentence: int, *, exact: bool = False) -> "Distribution":
     """Return all taggings of one sentence with their probabilities."""
+    from sapo.search.probabilities import distribution
+
     lattice = calibrated_lattice(model, corpus, sentence, exact=exact)
     kernels.prepare(pairs=3 * lattice.node.size * lattice.labels)  # to sum takes as long as three searches
     return distribution(lattice)
@@ -87,6 +92,8 @@ def learned_tags(model: Model, tags: Sequence[str]) -> list[str]:
     scheme = model.constraints.scheme
     if not model.shown or scheme is None:
         return list(tags)
+    from sapo.tags import loose_spans, spans_to_tags
+
     return spans_to_tags(loose_spans(tags), len(tags), scheme)
 
 
@@ -106,6 +113,8 @@ class Tagging:
 
 def taggings(model: Model, corpus: EncodedCorpus, sentence: int, found: Candidates) -> list[Tagging]:
     """Return the candidates of a sentence with the names of their tags, and their probabilities."""
+    from sapo.tagger.ranking import ranked
+
     each = ranked(model, found, sentence_distribution(model, corpus, sentence))
     return [
         Tagging(label_names(model, one.tags), one.probability, score, one.exact_probability)
@@ -113,15 +122,20 @@ def taggings(model: Model, corpus: EncodedCorpus, sentence: int, found: Candidat
     ]
 
 
-def all_ranked(model: Model, corpus: EncodedCorpus, *, n: int, search: str, width: int) -> Iterable[Taggings]:
+def all_ranked(model: Model, corpus: EncodedCorpus, *, n: int, search: str, width: int) -> "Iterable[Taggings]":
     """Return the n best taggings of every sentence; for a large n each is searched when its turn comes."""
     if n > FEW:
         return (_many_ranked(model, corpus, sentence, n, search, width) for sentence in range(corpus.sentences))
+    from sapo.tagger.ranking import ranked
+
     found = (candidates(model, corpus, sentence, n, search, width) for sentence in range(corpus.sentences))
     return [ranked(model, one, sentence_distribution(model, corpus, i)) for i, one in enumerate(found)]
 
 
-def _many_ranked(model: Model, corpus: EncodedCorpus, sentence: int, n: int, search: str, width: int) -> ManyRanked:
+def _many_ranked(model: Model, corpus: EncodedCorpus, sentence: int, n: int, search: str, width: int) -> "ManyRanked":
+    from sapo.search.stream import StreamedSearch
+    from sapo.tagger.ranking import ManyRanked
+
     distribution, lattice = sentence_distribution(model, corpus, sentence), sentence_lattice(model, corpus, sentence)
     if search != "topn" or not lattice.tokens:
         return ManyRanked.of_candidates(model, distribution, candidates(model, corpus, sentence, n, search, width))
@@ -147,11 +161,17 @@ def all_marginals(model: Model, corpus: EncodedCorpus) -> Doubles:
 
 def marginal_among(model: Model, found: Candidates) -> Doubles:
     """Return P(the token has the label), [tokens, labels], over these candidates only."""
+    from sapo.search.probabilities import tempered, top_n_marginals
+
     return _shown_marginal(model, top_n_marginals(tempered(found, model.temperature), len(model.labels)))
 
 
-def spans_of(model: Model, corpus: EncodedCorpus, tags: Ints) -> list[list[TaggedSpan]]:
+def spans_of(model: Model, corpus: EncodedCorpus, tags: Ints) -> "list[list[TaggedSpan]]":
     """Return the spans that these tags mark in each sentence, with their probabilities over all taggings."""
+    from sapo.corpus.predictions import TaggedSpan
+    from sapo.search.probabilities import span_reading
+    from sapo.tags import as_prefixed, loose_spans
+
     reading, names = span_reading(model.labels), as_prefixed(model.outer_labels)
     result = []
     for sentence in range(corpus.sentences):
@@ -169,7 +189,7 @@ def tags_and_marginals(model: Model, corpus: EncodedCorpus) -> tuple[Ints, Doubl
     return best_tags(model, corpus), all_marginals(model, corpus)
 
 
-def tags_and_spans(model: Model, corpus: EncodedCorpus) -> tuple[Ints, list[list[TaggedSpan]]]:
+def tags_and_spans(model: Model, corpus: EncodedCorpus) -> "tuple[Ints, list[list[TaggedSpan]]]":
     """Return the best tags, and the spans of every sentence with their exact probabilities."""
     tags = best_tags(model, corpus)
     return tags, spans_of(model, corpus, tags)

@@ -8,12 +8,10 @@ from typing import Any
 from sapo.corpus import Block
 from sapo.corpus.files import show_path
 from sapo.corpus.formats import FORMATS, format_of
-from sapo.corpus.plain_text import text_blocks
 from sapo.errors import SapoError
 from sapo.model import Model
 from sapo.tagger.recognise import refuse_text
 from sapo.tagger.tagger import Tagger
-from sapo.tagger.text import check_words_only
 
 PIECE = 1 << 16  # bytes
 
@@ -45,13 +43,15 @@ def tagged_file(
     """Tag a file; yield the bytes to write, with the number of tokens that are done.
 
     Files keep their format, but text is written as columns, or as JSONL with `to="jsonl"`. A directory of texts is
-    tagged as one JSONL file. Raises SapoError if the tags
-    cannot be written into such a file, or if a column file is running text.
+    tagged as one JSONL file. Raises SapoError if the tags cannot be written into such a file, or if a column file is
+    running text.
     """
     chosen = format_of(path, format)
     if chosen == "text":
+        from sapo.tagger.text import check_words_only
+
         check_words_only(tagger.model)
-        if Path(path).is_dir() and writer_of(to) is not FORMATS["jsonl"]:
+        if Path(path).is_dir() and writer_of(to) != "jsonl":
             raise SapoError(f"{path}: a directory is tagged as one JSONL file; add --to jsonl, or -o NAME.jsonl")
         return _tagged(tagger, tagger.read_blocks(path, format=chosen, encoding=encoding), output, writer_of(to))
     if to not in (None, chosen):
@@ -65,27 +65,30 @@ def tagged_file(
     blocks = tagger.read_blocks(path, format=chosen, label=label, encoding=encoding)
     if format is None and chosen == "columns":
         blocks = _no_text(blocks, tagger.model)
-    return _tagged(tagger, blocks, output, FORMATS[chosen])
+    return _tagged(tagger, blocks, output, chosen)
 
 
 def tagged_text(tagger: Tagger, text: str, output: Output, *, to: str | None = None) -> Iterator[tuple[int, bytes]]:
     """Tag a text as `tagged_file` tags a file of text."""
+    from sapo.corpus.plain_text import text_blocks
+    from sapo.tagger.text import check_words_only
+
     check_words_only(tagger.model)
     return _tagged(tagger, text_blocks([text], "the text", tagger.splitter), output, writer_of(to))
 
 
-def writer_of(to: str | None) -> Any:
-    """Return the module that writes tagged text: as columns, or as the named format."""
+def writer_of(to: str | None) -> str:
+    """Return the format that tagged text is written in: text, which is written as columns, or jsonl."""
     if to not in (None, "columns", "jsonl"):
         raise SapoError(f"tagged text is written as columns or jsonl, not as '{to}'")
-    return FORMATS["jsonl" if to == "jsonl" else "text"]
+    return "jsonl" if to == "jsonl" else "text"
 
 
-def _tagged(tagger: Tagger, blocks: Iterator[Block], output: Output, writer: Any) -> Iterator[tuple[int, bytes]]:
+def _tagged(tagger: Tagger, blocks: Iterator[Block], output: Output, writer: str) -> Iterator[tuple[int, bytes]]:
     if output.exact:
         tagger = tagger.exact()
-    checked = blocks if writer is FORMATS["jsonl"] else _checked(blocks, tagger.labels)
-    found, write = _decoded(tagger, checked, output, writer)
+    checked = blocks if writer == "jsonl" else _checked(blocks, tagger.labels)
+    found, write = _decoded(tagger, checked, output, FORMATS[writer])
     for block, result in found:
         for piece in _joined(write(block, result)):
             yield 0, piece

@@ -7,24 +7,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sapo.corpus import Block
-from sapo.corpus.predictions import TaggedSpan, Taggings
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
 from sapo.kernels.types import Doubles, Ints
 from sapo.model import Model, load_model, save_model
 from sapo.search import Candidates, check_search
 from sapo.search.lattice import ALL_LABELS, Lattice, Parameters
-from sapo.search.probabilities import check_span, span_reading
 from sapo.tagger import decoding, files
 from sapo.tagger.decoding import Tagging
 from sapo.tagger.forced import Forced, force_sentences, forced_of_each
 from sapo.tagger.streams import encoded_batches
-from sapo.tagger.text import Cut, TaggedText, check_text, check_words_only, cut_texts, find, tagged_texts
-from sapo.tags import Span
-from sapo.text import Splitter
 
 if TYPE_CHECKING:
+    from sapo.corpus.predictions import TaggedSpan, Taggings
     from sapo.evaluate import Scores
+    from sapo.tagger.text import Cut, TaggedText
+    from sapo.text import Splitter
 
 __all__ = ["Tagger", "Tagging"]
 
@@ -71,8 +69,10 @@ class Tagger:
         return self.model.outer_labels
 
     @property
-    def splitter(self) -> Splitter:
+    def splitter(self) -> "Splitter":
         """Cuts text into sentences and tokens, as in the training data of the model."""
+        from sapo.text import Splitter  # most uses have no text: loading waits until then
+
         if self._splitter is None or self._splitter.rules is not self.model.text_rules:
             self._splitter = Splitter(self.model.text_rules)
         return self._splitter
@@ -139,7 +139,9 @@ class Tagger:
             result.extend(tags[a:b] for a, b in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True))
         return result
 
-    def tag_text(self, text: str, *, probabilities: bool = False, nbest: int = 0, cut: Cut | None = None) -> TaggedText:
+    def tag_text(
+        self, text: str, *, probabilities: bool = False, nbest: int = 0, cut: "Cut | None" = None
+    ) -> "TaggedText":
         """Tag raw text: return its sentences, tokens and spans, with their offsets in the text.
 
         `probabilities` adds those of tags and spans, over all taggings; `nbest` adds that many taggings of each
@@ -152,12 +154,16 @@ class Tagger:
         >>> [(span.text, span.start, span.end, span.type) for span in tagger.tag_text("We are in Oslo.").spans]
         [('Oslo', 10, 14, 'LOC')]
         """
+        from sapo.tagger.text import check_text
+
         return self.tag_texts([check_text(text)], probabilities=probabilities, nbest=nbest, cut=cut)[0]
 
     def tag_texts(
-        self, texts: Iterable[str], *, probabilities: bool = False, nbest: int = 0, cut: Cut | None = None
-    ) -> list[TaggedText]:
+        self, texts: Iterable[str], *, probabilities: bool = False, nbest: int = 0, cut: "Cut | None" = None
+    ) -> "list[TaggedText]":
         """Tag many texts as `tag_text` does; much faster than calling it for each."""
+        from sapo.tagger.text import check_words_only, cut_texts, find, tagged_texts
+
         check_words_only(self.model)
         if nbest:
             check_search("topn", nbest)
@@ -247,7 +253,7 @@ class Tagger:
         _, candidates = self._top_n(tokens, n, search, width)
         return decoding.by_label(self.model, decoding.marginal_among(self.model, candidates))
 
-    def spans(self, tokens: Sequence[Any]) -> list[TaggedSpan]:
+    def spans(self, tokens: Sequence[Any]) -> "list[TaggedSpan]":
         """Return the spans of the best tagging, each with its exact probability over all taggings.
 
         >>> import sapo
@@ -269,6 +275,9 @@ class Tagger:
         >>> 0.5 < tagger.span_probability(["in", "Oslo"], 1, 2, "LOC") < 1
         True
         """
+        from sapo.search.probabilities import check_span, span_reading
+        from sapo.tags import Span
+
         corpus = self.encode(tokens)
         check_span(start, end, corpus.tokens)
         reading, wanted = span_reading(self.model.labels), [Span(start, end, type)]
@@ -301,7 +310,7 @@ class Tagger:
 
     def nbest_blocks(
         self, blocks: Iterable[Block], n: int, *, search: str = "topn", width: int = 50, **how: Any
-    ) -> Iterator[tuple[Block, Iterable[Taggings]]]:
+    ) -> "Iterator[tuple[Block, Iterable[Taggings]]]":
         """Yield each block with the n best taggings of every sentence (indices in `labels`) and their probabilities.
 
         If n is more than some hundred, go through the sentences and taggings in order: they are made one by one.
@@ -315,7 +324,7 @@ class Tagger:
 
     def span_blocks(
         self, blocks: Iterable[Block], **how: Any
-    ) -> Iterator[tuple[Block, tuple[Ints, list[list[TaggedSpan]]]]]:
+    ) -> "Iterator[tuple[Block, tuple[Ints, list[list[TaggedSpan]]]]]":
         """Yield each block with its tags and the spans of every sentence, with their exact probabilities."""
         return files.each_block(self, blocks, decoding.tags_and_spans, **how)
 
