@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from sapo.corpus import LABEL, Block, Sentence
-from sapo.corpus.columns import without_label
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.strings import StringTable, label_ids
 from sapo.errors import SapoError
@@ -49,6 +48,8 @@ def reading_of(model: Model, path: str | Path, given: dict[str, Any]) -> dict[st
             if how.get(key) is None:
                 how[key] = trained.get(key)
         if given.get("label") not in (None, LABEL) and given.get("columns") is None and how["columns"]:
+            from sapo.corpus.columns import without_label
+
             how["columns"] = without_label(how["columns"])  # the label may be in another column now
     return how
 

@@ -8,7 +8,6 @@ from numbers import Integral
 import numpy as np
 
 from sapo.corpus import Block
-from sapo.corpus.columns import column_index
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError, did_you_mean
 from sapo.kernels.types import Bools, Longs
@@ -54,6 +53,8 @@ def forced_column(block: Block, column: str, labels: Collection[str]) -> list[tu
     if column in block.columns:
         name = column
     else:
+        from sapo.corpus.columns import column_index
+
         name = block.columns[column_index(column, None, len(block.columns), block.name)]
     return [
         None if tag == OPEN else (tag,) if tag in labels else tuple(tag.split(EITHER)) for tag in block.strings(name)
