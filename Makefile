@@ -1,4 +1,4 @@
-# make demo | test | lint | docs | wheel | release | fuzz | faults | bench | paper | clean
+# make demo | test | lint | docs | wheel | release | lower-bounds | fuzz | faults | bench | paper | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -16,7 +16,7 @@ CLUSTER ?= ray[data,tune]
 # Tests of what is compiled: run in three modes, each by one process, so that nothing is compiled twice.
 KERNEL_TESTS := tests/kernels tests/search tests/learn
 
-.PHONY: demo test lint docs wheel release fuzz faults bench paper clean browser cluster test-label-studio compiled checked interpreted
+.PHONY: demo test lint docs wheel release lower-bounds fuzz faults bench paper clean browser cluster test-label-studio compiled checked interpreted
 
 demo: $(VENV)/.demo
 	@$(BIN)/sapo demo
@@ -97,5 +97,9 @@ release: test
 	@test -z "$$(git status --porcelain)" || { echo "there are changes that are not committed"; exit 2; }
 	@$(BIN)/python tools/release.py
 
+# Tests with the oldest dependencies that pyproject.toml allows, in .venv-lower.
+lower-bounds:
+	$(PYTHON) tools/lower_bounds.py
+
 clean:
-	rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lower site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
