@@ -248,9 +248,9 @@ def test_classes_of_the_first_call_are_all_there_are(words: list[list[str]], par
     assert labeler.predict_marginals(words[:1])[0][0]["."] == 0.0
     labeler.partial_fit([["!"]], [["."]])
     assert labeler.classes_ == ["NN", "DT", "VB", "."]
-    with pytest.raises(SapoError, match=r"y\[1\]\[0\]: 'X' is none of the classes \['NN', 'DT', 'VB', '.'\]"):
+    with pytest.raises(SapoError, match=r"y\[1\]\[0\]: 'X' is not in classes \['NN', 'DT', 'VB', '.'\]"):
         labeler.partial_fit([["!"], ["?"]], [["."], ["X"]])
-    with pytest.raises(SapoError, match=r"y\[0\]\[1\]: 2 is none of the classes \[0, 1\]"):
+    with pytest.raises(SapoError, match=r"y\[0\]\[1\]: 2 is not in classes \[0, 1\]"):
         SequenceLabeler().partial_fit([["a", "b"]], [[0, 2]], classes=[0, 1])
     with pytest.raises(SapoError, match="y has labels of type int, but those of training were str"):
         labeler.partial_fit([["!"]], [[1]])

@@ -87,7 +87,7 @@ class Helper:
         return len(fresh)
 
     def save(self) -> None:
-        """Save what was learned since the last time. A full disk is told, and the next time it is tried again."""
+        """Save what was learned since the last time. If the disk is full, say so, and try again the next time."""
         if self._unsaved is None or self._trainer is None or self._output is None:
             return
         try:

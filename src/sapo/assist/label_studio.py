@@ -1,4 +1,4 @@
-"""The ML backend of Label Studio: it asks for predictions of tasks, and tells which annotations people make.
+"""The ML backend of Label Studio: it asks for predictions of tasks, and reports the annotations that people make.
 
     POST /predict   {"tasks": [{"id": 1, "data": {"text": "…"}}], "label_config": "<View>…</View>", …}
                     → {"results": [{"result": [region, …], "score": 0.9, "model_version": "ner-812"}]}

@@ -23,7 +23,7 @@ from sapo.errors import SapoError
 )
 @click.option("--import", "imported", metavar="FILE", help="Add the sentences of a labelled file to PROJECT, and end.")
 @click.option("--export", "exported", metavar="FILE", help="Write the accepted sentences of PROJECT, and end.")
-@click.option("--author", metavar="NAME", help="Who has made the annotations to import. Default: the name of the file.")
+@click.option("--author", metavar="NAME", help="Author of the imported annotations. Default: the name of the file.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; 0.0.0.0 for all addresses.")
 @click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="0 for any free port.")
 @click.option("--token", is_flag=True, help="Ask for a token, which is part of the printed address.")

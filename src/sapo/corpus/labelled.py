@@ -75,8 +75,7 @@ def read_pairs(listed: Sequence[Any], what: str, counted: Bools | None = None) -
 def _as_pairs(listed: Sequence[Any]) -> Sequence[Any]:
     """Return sentences of (word, tag) tuples, as NLTK has them, as pairs of tokens and tags; others as they are.
 
-    With more columns the tag is the last. A sentence that is no pair, having more or fewer than two tokens, tells the
-    two apart.
+    With more columns the tag is the last. A sentence with more or fewer than two tokens cannot be a pair, and decides.
 
     >>> _as_pairs([[("no", "DT"), ("rain", "NN"), (".", ".")]])
     [(['no', 'rain', '.'], ['DT', 'NN', '.'])]

@@ -20,7 +20,7 @@ def narrow(numbers: Ints) -> Bytes:
 
 
 def widen(arrays: Mapping[str, np.ndarray], name: str) -> Ints:
-    """Return the numbers of an array of a file; raise ValueError or KeyError if it is none of `narrow`.
+    """Return the numbers of an array of a file; raise ValueError or KeyError if `narrow` did not make it.
 
     >>> widen({"sizes": np.array([[1, 2], [0, 1]], np.uint8)}, "sizes").tolist()
     [1, 258]

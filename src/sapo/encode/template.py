@@ -293,7 +293,7 @@ def _column(name: str, columns: Sequence[str], place: str) -> str:
     if re.fullmatch(r"c\d{1,9}", name) and name not in columns and int(name[1:]) < len(columns):
         name = columns[int(name[1:])]
     if name == LABEL:
-        raise SapoError(f"{place} looks at the label itself, which is to be found out")
+        raise SapoError(f"{place} uses the label itself, which is not known when tagging")
     if name not in columns:
         have = ", ".join(column for column in columns if column != LABEL)
         raise SapoError(f"{place} uses the column '{name}', which is not there; the columns are {have}")

@@ -14,7 +14,7 @@ from typing import Any
 Function = Callable[..., Any]
 Observer = Callable[[int, int], None]  # takes how many kernels are done, and of how many
 
-# What `sapo train` and `sapo.train` call, to know from the start how much there is to do.
+# Kernels that `sapo train` and `sapo.train` call, so that the total is known from the start.
 TRAINING = (
     "tables.intern_strings",
     "tables.rehash_strings",

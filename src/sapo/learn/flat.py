@@ -106,7 +106,7 @@ def _states(
 
 
 def _seen(corpus: EncodedCorpus, offsets: Longs, rows: Ints, told: Bools, labels: int) -> tuple[Longs, Bools]:
-    """Return features * labels + gold label wherever that is told, and which of the rows these are."""
+    """Return features * labels + gold label wherever it is known, and which of the rows these are."""
     token = np.repeat(np.arange(corpus.tokens), np.diff(offsets))
     seen = told[token]
     return rows[seen].astype(np.int64) * labels + corpus.gold[token[seen]], seen

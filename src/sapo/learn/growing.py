@@ -84,7 +84,7 @@ class GrowingWeights:
             self.weights.fold()
 
     def add_features(self, features: int, edge_features: int) -> None:
-        """Make room for so many in all."""
+        """Make room for this many in all."""
         rows = self.weights.rows
         if self._head is not None:
             self._head.add(features - self._head.count)

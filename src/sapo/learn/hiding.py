@@ -1,7 +1,7 @@
 """Hide rare features now and then while learning, other ones in each pass.
 
-A word that was seen once tells its tag, and a learner that may always look at it learns little from the ending and the
-neighbours, which are all that it has of a new word ("weight undertraining": Sutton, Sindelar and McCallum 2006). So a
+A word that was seen once predicts its tag, so a learner that always sees the word learns little from its ending and its
+neighbours, the only evidence for a new word ("weight undertraining": Sutton, Sindelar and McCallum 2006). So a
 feature that occurs c times is hidden with probability a / (a + c), as Kiperwasser and Goldberg (2016) hide words.
 """
 

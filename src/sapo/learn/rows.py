@@ -142,7 +142,7 @@ class LearningRows:
         self.room[: kernel.LIMIT] = 0
 
     def grow(self, features: int) -> None:
-        """Make room for a sentence with so many features: pack the lists, and have as many entries again to spare."""
+        """Make room for a sentence with this many features: pack the lists, and have as many entries again to spare."""
         head = self.head
         listed = np.flatnonzero(head > 0)
         sizes = np.int64(2) << (head[listed] & 15)
@@ -193,13 +193,13 @@ class LearningRows:
                 setattr(self, name, new)
 
     def add_labels(self, count: int) -> None:
-        """Let there be so many labels in all."""
+        """Grow to this many labels."""
         if count > self.dense.shape[1]:
             self.widen(len(self.dense), count + max(SPARE_LABELS, count // 4))
         self.count = count
 
     def drop_labels(self, count: int) -> None:
-        """Let there be only so many labels in all, the first ones; those that go have no weights any more."""
+        """Keep only the first labels, this many; the weights of the others are gone already."""
         if self.listed:
             owner, places = entry_places(self.head)
             kept = self.labels[places] < count

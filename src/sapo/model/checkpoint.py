@@ -97,7 +97,7 @@ class Checkpoint(Observer):
 
 
 def pass_record(stored: Any, number: int) -> PassRecord:
-    """Return the record of a pass as a checkpoint has it. Raise ValueError, KeyError or TypeError if it is none."""
+    """Return the record of a pass from a checkpoint. Raise ValueError, KeyError or TypeError if it is malformed."""
     record = PassRecord(**stored)
     counts = all(is_count(value) for value in (record.epoch, record.n, record.updates))
     optional = (record.dev, record.looked, record.lost)

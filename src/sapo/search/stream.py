@@ -86,7 +86,7 @@ class StreamedSearch:
 
 
 def _make_stream(room: int) -> Stream:
-    """Return an empty stream with so many rows.
+    """Return an empty stream with this many rows.
 
     Kernels must not make it: numba makes a named tuple by calling Python, and a signal that is waiting then crashes it.
     """

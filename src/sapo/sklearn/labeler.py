@@ -210,7 +210,7 @@ class SequenceLabeler(FittedLabeler):
         for number, (_, tags) in enumerate(pairs):
             for place, tag in enumerate(tags):
                 if tag not in names:
-                    raise SapoError(f"y[{number}][{place}]: {kind(tag)!r} is none of the classes {allowed!r:.60}")
+                    raise SapoError(f"y[{number}][{place}]: {kind(tag)!r} is not in classes {allowed!r:.60}")
 
     def __getstate__(self) -> dict[str, Any]:
         if "_trainer" in vars(self):

@@ -59,9 +59,7 @@ def tagged_file(
             f"{show_path(path)}: a file that is {chosen} is tagged as {chosen}; convert it with sapo convert"
         )
     if chosen == "conllu" and label is None and tagger.model.reader.get("format") != "conllu":
-        raise SapoError(
-            "this model was not trained on CoNLL-U: tell with --label where its tags go (upos, xpos, Chunk)"
-        )
+        raise SapoError("this model was not trained on CoNLL-U; say with --label where its tags go (upos, xpos, Chunk)")
     blocks = tagger.read_blocks(path, format=chosen, label=label, encoding=encoding)
     if format is None and chosen == "columns":
         blocks = _no_text(blocks, tagger.model)

@@ -22,7 +22,7 @@ def ranked(model: Model, found: Candidates, distribution: Distribution) -> list[
 
 @dataclass(frozen=True, slots=True)
 class ManyRanked:
-    """The same for so many candidates that they are made when they are asked for, some hundred at a time."""
+    """The same for many candidates, which are made on demand, some hundred at a time."""
 
     model: Model
     distribution: Distribution

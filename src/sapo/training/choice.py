@@ -108,7 +108,7 @@ class _Fold:
 def _best_of(learner: LearnerPass, data: TrainingData, trials: list[Settings], say: Say) -> Settings:
     """Return the best settings. The most careful and the boldest are tried only where this looks like the right way."""
     folds = list(_folds(data, trials[0].seed))
-    say(f"trying how boldly to learn on {folds[0].train.sentences:,} of {data.corpus.sentences:,} sentences")
+    say(f"choosing rate and strength by trials on {folds[0].train.sentences:,} of {data.corpus.sentences:,} sentences")
     if len(data.labels) > MANY_LABELS:
         say(f"  with {len(data.labels):,} labels this may take minutes; give --rate and --strength to do without")
     results: dict[int, list[Scores]] = {}
@@ -151,7 +151,7 @@ def _best(results: Mapping[int, list[Scores]]) -> int:
 def _folds(data: TrainingData, seed: int) -> Iterator[_Fold]:
     """Divide the sentences into some to learn from and some to tag.
 
-    A dev set is there to be tagged. Where there is little data, both are tagged: a small dev set tells little.
+    Settings are judged on the dev set; with little data on held-out sentences too, since a small dev set is noisy.
     """
     corpus = data.corpus
     lengths = np.diff(corpus.offsets)

@@ -15,7 +15,7 @@ from sapo.tagger import Tagger, decoding, files
 from sapo.training.data import TrainingData
 from sapo.training.temperature import fit_temperature
 
-SENTENCES = 500  # as many tell the temperature to two digits, in a second or two
+SENTENCES = 500  # enough for two digits of the temperature, in a second or two
 PAIRS = 2e8  # of labels, that is tokens times labels squared: the time goes with it
 FEWEST = 1000  # tokens; with so many labels that there is no time for as many, the temperature would be a guess
 

@@ -97,7 +97,7 @@ class DataOptions(TypedDict, total=False):
     """How the data becomes features."""
 
     min_count: int  # leave out features that occur less often
-    hash_bits: int | None  # no dictionary: the number of a feature is a hash of so many bits
+    hash_bits: int | None  # number features by a hash of this many bits, without a dictionary
     stream: "str | Path | StreamOptions | None"  # a cache directory, for data that is larger than memory
     resume: bool  # go on from the checkpoint, which is in the cache directory; the data must be a stream
 
@@ -152,7 +152,7 @@ class Plan:
     template: str | Path | None = None  # default: the preset that suits the columns
     reading: ReadingOptions = field(default_factory=ReadingOptions)
     min_count: int = 1  # leave out features that occur less often
-    hash_bits: int | None = None  # no dictionary: the number of a feature is a hash of so many bits
+    hash_bits: int | None = None  # number features by a hash of this many bits, without a dictionary
     stream: StreamOptions | None = None  # read the data into shards on disk, and learn from them
     labels: LabelOptions = field(default_factory=LabelOptions)
     learner: str = "sapo"

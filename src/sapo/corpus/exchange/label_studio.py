@@ -77,7 +77,7 @@ def _text_key(data: dict[str, Any], task: dict[str, Any]) -> str:
 
 
 def label_of(value: dict[str, Any]) -> str | None:
-    """Return the label of a span, or None if this is no span with a label."""
+    """Return the label of a span, or None if this is not a labelled span."""
     labels = value.get("labels")
     return labels[0] if isinstance(labels, list) and labels and isinstance(labels[0], str) else None
 

@@ -144,7 +144,7 @@ class ShardedCorpus:
 
 
 def open_shards(directory: str | Path, *, buffer: int = BUFFER) -> ShardedCorpus:
-    """Return the corpus of a cache directory. Raise SapoError if it is none, or not finished."""
+    """Return the corpus of a cache directory. Raise SapoError if the directory has none, or an unfinished one."""
     manifest = load_manifest(Path(directory))
     if not manifest.done:
         raise SapoError(f"{directory}: its shards are not finished; run the same command again, and it goes on")

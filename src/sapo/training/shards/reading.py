@@ -105,7 +105,7 @@ def _numbers(blocks: Sequence[Block], strings: Strings) -> dict[str, np.ndarray]
 
 
 def _gathered(blocks: Iterable[Block], tokens: int) -> Iterator[list[Block]]:
-    """Yield runs of blocks with at least so many tokens; the last one may have fewer."""
+    """Yield runs of blocks with at least this many tokens; the last one may have fewer."""
     some: list[Block] = []
     size = 0
     for block in blocks:
