@@ -21,6 +21,13 @@ def test_training_prints_only_if_asked(capsys: pytest.CaptureFixture[str]) -> No
     assert loud.model.parameters.rows.matrix().tolist() == quiet.model.parameters.rows.matrix().tolist()
 
 
+def test_the_total_is_the_number_of_epochs_that_was_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    tagger = sapo.train([(["no", "rain"], ["DT", "NN"])], template="pos", verbose=True)
+    epochs = tagger.model.record["settings"]["epochs"]
+    assert epochs > 15  # little data is learned longer
+    assert f"epoch {epochs}/{epochs}" in capsys.readouterr().err
+
+
 def test_a_log_has_one_line_about_compiling(capsys: pytest.CaptureFixture[str]) -> None:
     show = Compiling()
     for done in range(4):

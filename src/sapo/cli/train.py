@@ -185,6 +185,7 @@ def _train(
     progress = make_progress(plan.settings, quiet=quiet)
     progress.say(f"reading {plan.data}")
     run = start(plan, told=progress.say, check=lambda data: warn_of(plan, data, strict=strict_data, warn=_tell_warning))
+    progress.settings = run.settings  # with the number of epochs that was chosen
     observers: list[Observer] = [progress]
     if cluster is not None:
         cluster = dataclasses.replace(cluster, say=progress.say)

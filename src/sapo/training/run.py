@@ -155,6 +155,7 @@ class Run:
         self, show: "Quiet", observers: Sequence[Observer] = (), *, cluster: PassMaker | None = None
     ) -> Outcome:
         """Train to the end as `finish` does, and show it."""
+        show.settings = self.settings  # with the number of epochs that was chosen
         with show.running(self.data.score_name if self.plan.dev else None, self.data.source.tokens):
             outcome = self.finish([show, *observers], cluster=cluster)
         show.say(f"{outcome.stop}; kept epoch {outcome.best_epoch}")
