@@ -1,6 +1,7 @@
 """Inputs in, other inputs out: bytes are changed anywhere, files of arrays where it hurts, with a fitting checksum."""
 
 import copy
+import functools
 import json
 import random
 from typing import Any
@@ -109,17 +110,26 @@ def _mutated_json(data: bytes, rng: random.Random) -> bytes | None:
 
 
 def _mutated_arrays(data: bytes, rng: random.Random) -> bytes | None:
-    try:
-        header, found = unpack_arrays(data, "seed", "a file")
-    except SapoError:
+    found = _parts(data)
+    if found is None:
         return None
-    header, arrays = copy.deepcopy(header), {name: array.copy() for name, array in found.items()}
+    header, arrays = json.loads(found[0]), {name: array.copy() for name, array in found[1].items()}
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         if rng.random() < 0.35:
             _change_value(header, rng)
         elif arrays:
             _change_array(arrays, rng)
     return packed(header, arrays)
+
+
+@functools.lru_cache(256)
+def _parts(data: bytes) -> tuple[str, dict[str, np.ndarray]] | None:
+    """Return the header of a file of arrays as JSON, and its arrays, or None if it is not such a file."""
+    try:
+        header, arrays = unpack_arrays(data, "seed", "a file")
+    except SapoError:
+        return None
+    return json.dumps(header), arrays
 
 
 def _change_value(holder: Any, rng: random.Random) -> None:

@@ -5,6 +5,7 @@ seed, which is several times as fast. Kernels are compiled with checks of bounds
 """
 
 import argparse
+import fcntl
 import hashlib
 import json
 import os
@@ -22,13 +23,39 @@ HERE = Path(__file__).parent
 FINDINGS = HERE / "findings"
 COUNTS = HERE / "counts.json"
 SLOWEST = 10  # seconds for an input
+TICK = 0.5  # seconds between two looks at whether an input still runs
 POOL = 200  # inputs that are changed further
-GROWTH = 4  # how much larger than the seeds they may be
+GROWTH = 2  # how much larger than the seeds they may be
 LARGEST = 1 << 20  # KB of memory that the process may take more than after the seeds
 
 
 class HangError(BaseException):
     """An input took too long."""
+
+
+class Watch:
+    """Raises HangError if an input runs for too many ticks.
+
+    One timer for all inputs costs them nothing, and a process that is paused hears only one tick.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0  # of the input that runs; 0: none
+        self._seen, self._ticks = 0, 0
+
+    def start(self) -> None:
+        signal.signal(signal.SIGALRM, self._tick)
+        signal.setitimer(signal.ITIMER_REAL, TICK, TICK)
+
+    def stop(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _tick(self, signal_number: int, frame: object) -> None:
+        self._ticks = self._ticks + 1 if self.number and self.number == self._seen else 0
+        self._seen = self.number
+        if self._ticks * TICK >= SLOWEST:
+            self._ticks = 0
+            raise HangError
 
 
 def main() -> int:
@@ -48,7 +75,6 @@ def main() -> int:
 
     kernels.compile_kernels(boundscheck=True)
     quiet()
-    signal.signal(signal.SIGALRM, _hang)
     names = [name for name in TARGETS if not given.target or any(name.startswith(one) for one in given.target)]
     for name in [name for name in names if not installed(name)]:
         print(f"{name}: left out, {TARGETS[name].needs} is not installed")
@@ -58,35 +84,46 @@ def main() -> int:
     for name in names:  # kernels are compiled before any clock runs
         for data in TARGETS[name].seeds():
             use(name, data)
+    watch = Watch()
+    watch.start()
     tried = found = 0
     end = time.monotonic() + given.seconds
     for place, name in enumerate(names):
         share = (end - time.monotonic()) / (len(names) - place)
-        done, wrong = try_out(name, time.monotonic() + share, random.Random(f"{seed} {name}"))
+        done, wrong = try_out(name, time.monotonic() + share, random.Random(f"{seed} {name}"), watch)
         add_counts({name: done})
         tried += done
         found += wrong
         print(f"{name:28} {done:10,} inputs  {wrong} findings", flush=True)
+    watch.stop()
     print(f"{tried:,} inputs, {found} findings")
     return int(found > 0)
 
 
-def try_out(name: str, end: float, rng: random.Random) -> tuple[int, int]:
+def try_out(name: str, end: float, rng: random.Random, watch: Watch) -> tuple[int, int]:
     """Try changed inputs on a target until the time is over; return how many, and how many findings.
 
-    An input with a message that was not seen before reaches something new, so it is changed further.
+    No input is tried or counted twice. One with a message that was not seen before reaches something new, so it is
+    changed further.
     """
     from fuzz.mutations import mutated
     from fuzz.targets import TARGETS
 
     form, pool = TARGETS[name].form, TARGETS[name].seeds()
     largest = GROWTH * max(map(len, pool))
-    done = wrong = 0
+    wrong = 0
     seen: set[str] = set()
+    tried = {hash(data) for data in pool}
+    seeds = len(tried)
     while time.monotonic() < end:
         data = mutated(rng.choice(pool), rng, pool, form)
+        key = hash(data)
+        if key in tried:
+            continue
+        tried.add(key)
+        watch.number = len(tried)
         fault, said = outcome(name, data)
-        done += 1
+        watch.number = 0
         if fault is not None and fault not in seen:
             seen.add(fault)
             wrong += 1
@@ -94,15 +131,14 @@ def try_out(name: str, end: float, rng: random.Random) -> tuple[int, int]:
         elif fault is None and len(data) <= largest and len(pool) < POOL and (said not in seen or rng.random() < 0.002):
             seen.add(said)
             pool.append(data)
-    return done, wrong
+    return len(tried) - seeds, wrong
 
 
 def outcome(name: str, data: bytes) -> tuple[str | None, str]:
     """Try an input; return what went wrong, in short, or None, and what the target said."""
     from fuzz.targets import use
 
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    signal.setitimer(signal.ITIMER_REAL, SLOWEST)
+    before = _peak()
     said = ""
     try:
         said = use(name, data)
@@ -114,10 +150,11 @@ def outcome(name: str, data: bytes) -> tuple[str | None, str]:
         where = [frame for frame in traceback.extract_tb(error.__traceback__) if "/sapo/" in frame.filename]
         last = where[-1] if where else traceback.extract_tb(error.__traceback__)[-1]
         return f"{type(error).__name__} in {Path(last.filename).name}:{last.lineno} ({str(error)[:80]})", ""
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return (f"{name}: more than 1 GB of memory" if after - before > LARGEST else None), said
+    return (f"{name}: more than 1 GB of memory" if _peak() - before > LARGEST else None), said
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def keep(name: str, data: bytes, fault: str) -> None:
@@ -129,15 +166,15 @@ def keep(name: str, data: bytes, fault: str) -> None:
 
 
 def add_counts(counts: Mapping[str, int]) -> None:
-    """Add to the number of inputs that were tried so far."""
-    known: dict[str, Any] = json.loads(COUNTS.read_bytes()) if COUNTS.exists() else {}
-    for name, count in counts.items():
-        known[name] = known.get(name, 0) + count
-    COUNTS.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
-
-
-def _hang(number: int, frame: object) -> None:
-    raise HangError
+    """Add to the number of inputs that were tried so far; others may do so at the same time."""
+    with COUNTS.open("a+") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        held.seek(0)
+        known: dict[str, Any] = json.loads(held.read() or "{}")
+        for name, count in counts.items():
+            known[name] = known.get(name, 0) + count
+        held.truncate(0)
+        held.write(json.dumps(known, indent=1, sort_keys=True) + "\n")
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ def _told(use: Callable[[], object]) -> None:
 
 def _plan(learner: str, epochs: int) -> Any:
     more = RUN if learner in ("sapo", "sapo-avg", "crf") else {}
-    return make_plan(TRAINING, learner=learner, epochs=epochs, seed=1, template="pos", **more)
+    return make_plan(TRAINING, learner=learner, epochs=epochs, seed=1, template=file("t.txt", TEMPLATE), **more)
 
 
 def _checkpoint(learner: str) -> Callable[[bytes], None]:
