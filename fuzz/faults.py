@@ -27,6 +27,9 @@ from typing import Any
 import sapo
 from fuzz.forking import Forked, warm_up
 from sapo.corpus.sample import sample_path
+from sapo.teach.events import ACCEPT, LABEL, Draft
+from sapo.teach.sentences import TaughtSentence
+from sapo.teach.store import Beginning, Store, create
 
 Files = dict[str, bytes]  # by their names
 GOLDEN = Path(__file__).parent.parent / "tests" / "golden" / "templates-2.sapo"
@@ -50,11 +53,19 @@ COMMANDS: dict[str, Sequence[str]] = {
     "calibrate": ("calibrate", "model.sapo", "train.txt", "-o", "OUT"),
     "split": ("split", "train.txt", "-o", "OUT.parts"),
     "sample": ("sample", "OUT.sample"),
+    "stream": ("train", "train.txt", "-o", "OUT", *FAST, "--stream", "OUT.cache"),
+    "stream-hashed": ("train", "train.txt", "-o", "OUT", *FAST, "--stream", "OUT.cache", "--hash-bits", "12"),
+    "teach-import": ("teach", "project.teach", "--import", "train.txt", "-q"),
+    "teach-export": ("teach", "project.teach", "--export", "OUT.jsonl", "-q"),
 }
-MODELS = ("train", "train-checkpoint", "train-log", "continue", "prune", "calibrate")  # OUT is a model
+MODELS = ("train", "train-checkpoint", "train-log", "continue", "prune", "calibrate", "stream")  # OUT is a model
+RESUMED = {"train-checkpoint": "OUT.state", "stream": "OUT.cache/checkpoint", "stream-hashed": "OUT.cache/checkpoint"}
+CACHE = "OUT.cache/"
+PROJECT = "project.teach"
 SLOWEST = 600  # seconds for a command, on a machine that has other work
-ALLOWED = ("OUT", "train.txt", "model.sapo")
+ALLOWED = ("OUT", "train.txt", "model.sapo", PROJECT)
 OLD = b"an old file\n"
+TAUGHT = {"teach-import": ((1, 2), (61, 68)), "teach-export": ((1, 2),)}  # sentences and events, before and after
 
 
 def environment() -> dict[str, str]:
@@ -72,7 +83,27 @@ def inputs(sentences: int = 60) -> Files:
     """Return the files that are there before a command runs."""
     lines = sample_path("train").read_text("utf-8").split("\n\n")[:sentences]
     rows = ["\n".join(" ".join(line.split()[:3]) for line in one.splitlines()) for one in lines]
-    return {"train.txt": ("\n\n".join(rows) + "\n\n").encode(), "model.sapo": GOLDEN.read_bytes(), "OUT": OLD}
+    text = ("\n\n".join(rows) + "\n\n").encode()
+    return {"train.txt": text, "model.sapo": GOLDEN.read_bytes(), "OUT": OLD, PROJECT: _project()}
+
+
+@functools.cache
+def _project() -> bytes:
+    """Return a project of `sapo teach` with an accepted sentence."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, PROJECT)
+        events = [Draft(LABEL, "anna", name="NP"), Draft(ACCEPT, "anna", 1, ("B-NP", "O"))]
+        create(path, Beginning("spans", [TaughtSentence("Ann sees", ((0, 3), (4, 8)))], events, None))
+        return path.read_bytes()
+
+
+def taught(path: Path) -> tuple[int, int]:
+    """Return how many sentences and events a project has."""
+    store = Store(path)
+    try:
+        return len(store.sentences), len(store.state.log)
+    finally:
+        store.close()
 
 
 def prepare(room: Path, sentences: int = 60) -> None:
@@ -114,6 +145,8 @@ def faults_of(room: Path, name: str, told: bytes, wanted: Files | None = None) -
             wrong.append(f"left behind: {path}")
         elif path.endswith((".log", ".state")):  # these hold times
             wrong += ["torn: OUT.log"] if path.endswith(".log") and data and not data.endswith(b"\n") else []
+        elif path.startswith((CACHE, PROJECT)):  # the cache goes on by itself, and a project is opened below
+            pass
         elif wanted is not None and data not in (before.get(path), wanted.get(path)):
             wrong.append(f"torn: {path} has {len(data)} bytes, and {len(wanted.get(path, b''))} if nothing happens")
     if name in MODELS and found["OUT"] != OLD:
@@ -121,6 +154,8 @@ def faults_of(room: Path, name: str, told: bytes, wanted: Files | None = None) -
             sapo.Tagger.load(room / "OUT")
         except sapo.SapoError as error:
             wrong.append(f"torn: {error}")
+    if name.startswith("teach") and taught(room / PROJECT) not in TAUGHT[name]:
+        wrong.append(f"torn: the project has {taught(room / PROJECT)} sentences and events")
     if name == "tag" and found["OUT"] != OLD and not found["OUT"].endswith(b"\n\n"):
         wrong.append("torn: OUT")
     return wrong
@@ -137,12 +172,14 @@ def killed(room: Path, name: str, number: int, longest: float, rng: random.Rando
         with launch(room, name) as process:
             told += process.communicate(timeout=SLOWEST)[1]
     wrong = faults_of(room, name, told, wanted)
-    if name == "train-checkpoint" and wanted is not None and (room / "OUT.state").exists():
-        with launch(room, name, more=["--resume"]) as process:
+    if name in RESUMED and wanted is not None:
+        with launch(room, name, more=["--resume"] if (room / RESUMED[name]).exists() else []) as process:
             told = process.communicate(timeout=SLOWEST)[1]
         wrong += faults_of(room, name, told, wanted)
         if (room / "OUT").read_bytes() != wanted["OUT"]:
             wrong.append("the resumed run gives another model")
+        left = set(contents(room)) - set(wanted)
+        wrong += [f"left behind: {left}"] if left else []
     return wrong
 
 

@@ -7,8 +7,10 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -245,7 +247,7 @@ def test_a_full_disk_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def refuse(*_: object, **__: object) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
-    monkeypatch.setattr("tempfile.NamedTemporaryFile", refuse)
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
     with pytest.raises(SapoError, match=r"model: cannot be written \(Read-only file system\)"):
         check_writable(tmp_path / "model")
 
@@ -301,3 +303,19 @@ def test_links_that_lead_in_a_circle_are_told(tmp_path: Path) -> None:
     (tmp_path / "b").symlink_to(tmp_path / "a")
     with pytest.raises(SapoError, match=r"a: cannot be written"), write_file(tmp_path / "a"):
         pass
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="files without a name are of Linux")
+def test_a_look_whether_a_file_can_be_written_leaves_nothing_even_if_it_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, seen = tempfile.TemporaryFile, []
+
+    def made(**options: Any) -> Any:
+        handle = make(**options)
+        seen.append(list(tmp_path.iterdir()))
+        return handle
+
+    monkeypatch.setattr("tempfile.TemporaryFile", made)
+    check_writable(tmp_path / "model")
+    assert seen == [[]]

@@ -245,5 +245,5 @@ def check_writable(path: str | Path) -> None:
     real_path(target)
     import tempfile
 
-    with told(target), tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}."):
+    with told(target), tempfile.TemporaryFile(dir=target.parent):
         pass
