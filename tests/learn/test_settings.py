@@ -31,6 +31,7 @@ from sapo.learn.settings import RARE
         ("decay", math.nan, "more than 0 and at most 1"),
         ("stop_ratio", 0.99, "at least 1"),
         ("stop_ratio", math.nan, "at least 1"),
+        ("stop_ratio", 10**400, "at least 1"),
         ("epochs", 0, "at least 1"),
         ("patience", 0, "at least 1"),
         ("tolerance", -1e-9, "0 or more"),

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import sys
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, cast
@@ -93,7 +94,9 @@ class Settings:
             if whole and isinstance(value, int) and value > high:
                 rule = f"at most {high:,}"
             number = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
-            self._check(name, rule, number and low <= value <= high)
+            # a whole number may be larger than any float, and less than infinity
+            held = whole or not isinstance(value, int) or value <= sys.float_info.max
+            self._check(name, rule, number and held and low <= value <= high)
         if self.n != AUTO and self.n > MOST:
             raise SapoError(
                 f"n must be at most {MOST}, not {self.n}; use fewer (more than 50 seldom help), or the learner crf, "
