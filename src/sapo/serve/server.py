@@ -57,9 +57,11 @@ def listening_server(app: Any, limits: Limits, bound: socket.socket) -> "uvicorn
     """Return a server for this socket, which listens from now on. Raise OSError if it cannot."""
     import uvicorn
 
+    from sapo.serve.protocol import bounded_protocol
+
     config = uvicorn.Config(
         app,
-        http="httptools",
+        http=bounded_protocol(limits),
         ws="none",
         lifespan="off",
         log_config=None,
