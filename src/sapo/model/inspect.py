@@ -45,17 +45,23 @@ def describe(model: Model, *, top: int = 5, label: str | None = None) -> dict[st
         "temperature": model.temperature,
         "record": model.record,
         "network": neural,
-        "strongest_features": {name: _strongest_features(model, model.labels.index(name), top) for name in chosen},
+        "strongest_features": _strongest_features(model, chosen, top),
         "strongest_transitions": _strongest_transitions(model, top * 4) if model.encoder.transitions else [],
         "strongest_edge_features": _strongest_edge_features(model, top * 4),
     }
 
 
-def _strongest_features(model: Model, label: int, top: int) -> list[dict[str, Any]]:
-    column = model.parameters.rows.column(label)
-    rows = largest(np.abs(column), top)
-    names = model.encoder.feature_names(rows.tolist())
-    return [{"feature": name, "weight": round(float(column[row]), 4)} for name, row in zip(names, rows, strict=True)]
+def _strongest_features(model: Model, chosen: list[str], top: int) -> dict[str, list[dict[str, Any]]]:
+    entries = model.parameters.rows.entries() if chosen else None
+    found = {}
+    for label in chosen:
+        column = model.parameters.rows.column(model.labels.index(label), entries)
+        rows = largest(np.abs(column), top)
+        names = model.encoder.feature_names(rows.tolist())
+        found[label] = [
+            {"feature": name, "weight": round(float(column[row]), 4)} for name, row in zip(names, rows, strict=True)
+        ]
+    return found
 
 
 def _strongest_transitions(model: Model, top: int) -> list[dict[str, Any]]:
