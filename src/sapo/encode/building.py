@@ -9,6 +9,7 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder, fields_of
 from sapo.encode.layout import Layout, many_keys, view_values, views_of
 from sapo.encode.open_tables import make_tables
+from sapo.encode.slots import new_slots
 from sapo.encode.strings import StringTable, power_of_two
 from sapo.encode.template import TemplateSet
 from sapo.encode.view_values import ViewValues
@@ -82,7 +83,7 @@ def distinct_keys(wanted: Longs, min_count: int) -> tuple[Longs, Ints]:
     """Return the keys that occur often enough, in the order in which they first come, and how often they do."""
     keys = np.empty(len(wanted), np.int64)
     counts = np.empty(len(wanted), np.int32)
-    slots = np.zeros(power_of_two(2 * len(wanted)), np.int32)
+    slots = new_slots(power_of_two(2 * len(wanted)))
     distinct = tables.count_keys(wanted, keys, counts, slots)
     often = counts[:distinct] >= min_count
     return keys[:distinct][often], counts[:distinct][often]

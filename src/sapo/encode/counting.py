@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from sapo.corpus.replacing import told
 from sapo.encode.building import distinct_keys
-from sapo.encode.frozen_tables import hash_keys
 from sapo.encode.layout import Layout, many_keys, view_values
 from sapo.encode.open_tables import Features
+from sapo.encode.slots import hash_keys
 from sapo.kernels import features
 from sapo.kernels.types import Ints, Longs
 

@@ -10,15 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sapo.encode.layout import Layout
+from sapo.encode.layout import Layout, damaged
 from sapo.encode.open_tables import Features, OpenTables, make_tables
-from sapo.encode.strings import array_of, valid_offsets
+from sapo.encode.slots import hash_keys, seed_from
+from sapo.encode.strings import array_of, valid_offsets, within
 from sapo.kernels.features import Frozen, Tables
-from sapo.kernels.tables import LOW, ODD
+from sapo.kernels.tables import ODD, PRIME
 from sapo.kernels.types import Bytes, Ints, Longs
 
 BUCKET_LOAD = 4  # at most this many features a bucket, in the mean: more would take longer
 BUCKET_BYTES = 4
+FULLEST = 200  # features that a bucket may have: by chance it has never more than some 30
 INVERSE = pow(ODD, -1, 1 << 64)
 MOST = 2**31 - 1  # rows are 32-bit numbers
 
@@ -87,7 +89,8 @@ class FrozenTables:
             place = self.frozen.origins[table] + width * begin + byte * size + (rows - begin)
             spread = (spread << np.uint64(8)) | self.frozen.rests[place]
         rest = (spread * np.uint64(INVERSE) & np.uint64((1 << bits) - 1)).astype(np.int64)
-        return ((bucket ^ (hash_keys(rest) & (len(buckets) - 2))) << bits) | rest
+        hashes = hash_keys(rest, int(self.frozen.seeds[table]))
+        return ((bucket ^ (hashes & (len(buckets) - 2))) << bits) | rest
 
     def for_nodes(self) -> Tables:
         """Return the tables as kernels take them, to find features."""
@@ -104,7 +107,9 @@ class FrozenTables:
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that a model file keeps."""
         sizes = np.diff(self.frozen.offsets)
+        seeds = self.frozen.seeds
         return {
+            **({"feature.seeds": seeds} if seeds.any() else {}),
             "feature.counts": self.counts.astype(np.int32),
             "feature.bucket_bits": np.array([bucket_bits(size) for size in sizes.tolist()], np.uint8),
             "feature.direct": np.packbits(self.slots > 0),
@@ -120,9 +125,13 @@ class FrozenTables:
         packed = array_of(arrays, "feature.direct", np.uint8)
         buckets = array_of(arrays, "feature.buckets", np.int32)
         rests = array_of(arrays, "feature.rests", np.uint8)
+        seeds = np.zeros(len(counts), np.int64)
+        if "feature.seeds" in arrays:
+            seeds = array_of(arrays, "feature.seeds", np.int64).copy()
         nodes = layout.node_tables
         if not (
-            len(counts) == len(bits) == len(layout.tables)
+            len(counts) == len(bits) == len(seeds) == len(layout.tables)
+            and within(seeds, PRIME)
             and (counts >= 0).all()
             and max(counts[:nodes].sum(), counts[nodes:].sum()) <= MOST
         ):
@@ -134,7 +143,7 @@ class FrozenTables:
         ):
             raise ValueError("feature.bucket_bits")
         bucket_counts = [0 if size is not None else (1 << int(bits[t])) + 1 for t, size in enumerate(direct)]
-        frozen = _place(layout, counts, bucket_counts, buckets, rests)
+        frozen = _place(layout, counts, bucket_counts, buckets, rests, seeds)
         firsts = first_rows(layout, counts).tolist()
         if len(buckets) != frozen.offsets[-1] or len(rests) != (_widths(frozen.rest_bits) * counts).sum():
             raise ValueError("feature tables")
@@ -147,6 +156,8 @@ class FrozenTables:
                 mine = buckets[frozen.offsets[table] : frozen.offsets[table + 1]]
                 if not valid_offsets(mine, bucket_counts[table] - 1, first + count, first):
                     raise ValueError("feature table")
+                if fullest(mine) > FULLEST:  # each look into it would take long
+                    raise ValueError("bucket of features")
             else:
                 known = slots[offsets[table] : offsets[table + 1]]
                 rows = np.cumsum(known, dtype=np.int32)
@@ -167,6 +178,7 @@ def freeze_tables(layout: Layout, nodes: Features, edges: Features) -> tuple[Fro
     slots = np.zeros(offsets[-1], np.int32)
     buckets, rests = [np.empty(0, np.int32)], [np.empty(0, np.uint8)]
     bucket_counts = [0] * len(kinds)
+    seeds = np.zeros(len(kinds), np.int64)
     for table, rows in enumerate(order):
         keys = kinds[table][0][rows]
         if direct[table] is not None:
@@ -174,12 +186,18 @@ def freeze_tables(layout: Layout, nodes: Features, edges: Features) -> tuple[Fro
             slots[offsets[table] + keys[places]] = np.arange(firsts[table] + 1, firsts[table] + 1 + len(rows))
         else:
             bits = layout.key_bits(table)
-            places, ends, stored = _in_buckets(keys, bits, best_bucket_bits(bits, len(keys)))
+            chosen = best_bucket_bits(bits, len(keys))
+            places, ends, stored = _in_buckets(keys, bits, chosen)
+            while fullest(ends) > FULLEST:  # somebody made such keys; but not for all seeds
+                if len(np.unique(keys)) < len(keys):
+                    raise damaged()
+                seeds[table] = seed_from(np.append(keys, seeds[table]).data)
+                places, ends, stored = _in_buckets(keys, bits, chosen, int(seeds[table]))
             buckets.append((firsts[table] + ends).astype(np.int32))
             rests.append(stored)
             bucket_counts[table] = len(ends)
         order[table] = rows[places]
-    whole = _place(layout, counts, bucket_counts, np.concatenate(buckets), np.concatenate(rests))
+    whole = _place(layout, counts, bucket_counts, np.concatenate(buckets), np.concatenate(rests), seeds)
     whole.buckets.flags.writeable = whole.rests.flags.writeable = False  # as those of a file
     none = [np.empty(0, np.int64)]
     node_order = np.concatenate(none + order[: layout.node_tables])
@@ -187,12 +205,17 @@ def freeze_tables(layout: Layout, nodes: Features, edges: Features) -> tuple[Fro
     return FrozenTables(layout, counts, slots, offsets, whole), node_order, edge_order
 
 
-def _in_buckets(keys: Longs, bits: int, bucket_bits: int) -> tuple[Longs, Longs, Bytes]:
+def fullest(ends: Longs | Ints) -> int:
+    """Return how many features the fullest bucket has; `ends` begins with where the first one begins."""
+    return int(np.diff(ends).max(initial=0))
+
+
+def _in_buckets(keys: Longs, bits: int, bucket_bits: int, seed: int = 0) -> tuple[Longs, Longs, Bytes]:
     """Return the order in which keys are stored, where each bucket ends (and 0), and the bytes of the rests."""
     rest_bits = bits - bucket_bits
     width = rest_width(rest_bits)
     rests = keys & ((1 << rest_bits) - 1)
-    bucket = (keys >> rest_bits) ^ (hash_keys(rests) & ((1 << bucket_bits) - 1))
+    bucket = (keys >> rest_bits) ^ (hash_keys(rests, seed) & ((1 << bucket_bits) - 1))
     order = np.argsort(bucket, kind="stable")  # in a bucket, frequent features stay first
     sizes = np.bincount(bucket, minlength=1 << bucket_bits)
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
@@ -205,7 +228,9 @@ def _in_buckets(keys: Longs, bits: int, bucket_bits: int) -> tuple[Longs, Longs,
     return order, ends, stored
 
 
-def _place(layout: Layout, counts: Longs, bucket_counts: list[int], buckets: Ints, rests: Bytes) -> Frozen:
+def _place(
+    layout: Layout, counts: Longs, bucket_counts: list[int], buckets: Ints, rests: Bytes, seeds: Longs
+) -> Frozen:
     """Return the tables as kernels take them; a table without buckets is a direct one."""
     rest_bits = np.zeros(len(counts), np.int32)
     for table, size in enumerate(bucket_counts):
@@ -214,7 +239,7 @@ def _place(layout: Layout, counts: Longs, bucket_counts: list[int], buckets: Int
     widths = _widths(rest_bits)
     starts = np.cumsum(widths * counts) - widths * counts
     offsets = np.cumsum([0, *bucket_counts], dtype=np.int64)
-    return Frozen(rest_bits, buckets, offsets, rests, starts - widths * first_rows(layout, counts))
+    return Frozen(rest_bits, buckets, offsets, rests, starts - widths * first_rows(layout, counts), seeds)
 
 
 def _widths(rest_bits: Ints) -> Longs:
@@ -248,10 +273,3 @@ def bucket_bits(buckets: int) -> int:
 def rest_width(bits: int) -> int:
     """Return how many bytes a rest of some bits takes."""
     return (bits + 7) // 8
-
-
-def hash_keys(keys: Longs) -> Longs:
-    """Return `hash_key` of kernels/tables.py of many keys."""
-    h = ((keys & LOW) * 1640531527) & LOW
-    h = ((h ^ (keys >> 32)) & LOW) * 1540483477
-    return (h >> 16) & LOW

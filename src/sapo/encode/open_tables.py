@@ -5,11 +5,12 @@ Training makes them, with the most frequent features first. See kernels/tables.p
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sapo.encode.layout import Layout, damaged
+from sapo.encode.slots import hash_keys, new_slots, seed_from
 from sapo.encode.strings import array_of, power_of_two, valid_offsets, within
 from sapo.kernels import tables
 from sapo.kernels.features import Frozen, Tables
@@ -25,7 +26,7 @@ class OpenTables:
     node_tables: int  # the other tables are those of edge features
     keys: Longs  # [features] the joined values of each feature
     edge_keys: Longs  # [edge features]
-    slots: Ints  # all tables, one after the other
+    slots: Ints  # all tables, one after the other, and a seed
     offsets: Longs  # [tables + 1] into slots
 
     @property
@@ -66,12 +67,30 @@ class OpenTables:
         """Return the arrays that a model file keeps."""
         arrays: dict[str, np.ndarray] = {
             "feature.keys": self.keys,
-            "feature.slots": self.slots,
+            "feature.slots": self._public_slots(),
             "feature.slot_offsets": self.offsets,
         }
         if self.edge_features:
             arrays["edge_feature.keys"] = self.edge_keys
         return arrays
+
+    def _public_slots(self) -> Ints:
+        """Return slots that do not depend on a seed that was drawn: a file is the same each time."""
+        return self._seeded(seed_from(self.keys.data))[:-1]
+
+    def _seeded(self, seed: int | None) -> Ints:
+        """Return slots for another seed, drawn if there is none: tables where it was used are filled anew."""
+        slots = new_slots(len(self.slots) - 1, seed)
+        slots[:-1] = self.slots[:-1]
+        for table, (a, b) in enumerate(itertools.pairwise(self.offsets.tolist())):
+            places = np.flatnonzero(slots[a:b])
+            rows = slots[a:b][places] - 1
+            keys = self.keys if table < self.node_tables else self.edge_keys
+            far = (places - hash_keys(keys[rows])) & (b - a - 1) >= tables.PROBES
+            if far.any() and (keys[rows] != places).any():  # in a direct table each key is its place
+                slots[a:b] = 0
+                tables.insert_rows(np.sort(rows), keys, slots, a, b - a - 1)
+        return slots
 
     @classmethod
     def from_arrays(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "OpenTables":
@@ -99,7 +118,9 @@ class OpenTables:
             if len(found) != len(own) or len(np.unique(found)) != len(own):  # each in one place
                 raise ValueError("feature tables")
         # copies: kernels have another compiled form for arrays that cannot be changed
-        return cls(layout.node_tables, keys.copy(), edge_keys.copy(), slots.copy(), offsets.copy())
+        slots = np.append(slots, np.int32(0))
+        found_tables = cls(layout.node_tables, keys.copy(), edge_keys.copy(), slots, offsets.copy())
+        return replace(found_tables, slots=found_tables._seeded(None))
 
 
 def _fits(layout: Layout, table: int, size: int, places: Longs, keys: Longs) -> bool:
@@ -122,7 +143,7 @@ def make_tables(layout: Layout, nodes: Features, edges: Features, room: Sequence
     more = room or [0] * len(rows_of)
     sizes = [size or power_of_two(2 * (len(rows) + new)) for size, rows, new in zip(direct, rows_of, more, strict=True)]
     offsets = np.cumsum([0, *sizes], dtype=np.int64)
-    slots = np.zeros(offsets[-1], np.int32)
+    slots = new_slots(int(offsets[-1]))
     for table, rows in enumerate(rows_of):
         keys = kinds[table][0]
         base, end = offsets[table : table + 2].tolist()
@@ -158,4 +179,5 @@ def nothing_frozen(count: int) -> Frozen:
     """Return what kernels take in place of frozen tables; read-only, as frozen tables are, for one compiled form."""
     buckets, rests = np.empty(0, np.int32), np.empty(0, np.uint8)
     buckets.flags.writeable = rests.flags.writeable = False
-    return Frozen(np.zeros(count, np.int32), buckets, np.zeros(count + 1, np.int64), rests, np.zeros(count, np.int64))
+    none = np.zeros(count, np.int64)
+    return Frozen(np.zeros(count, np.int32), buckets, np.zeros(count + 1, np.int64), rests, none, none)

@@ -7,7 +7,7 @@ import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block
 from sapo.encode.narrow import narrow, widen
-from sapo.encode.slots import slots_of_strings
+from sapo.encode.slots import new_slots, seed_from, slots_of_strings
 from sapo.errors import SapoError
 from sapo.kernels import tables
 from sapo.kernels.types import Bytes, Ints, Longs
@@ -30,7 +30,7 @@ class StringTable:
     def __init__(self, strings: Iterable[str] = ()) -> None:
         self._blob: Bytes = np.empty(64, np.uint8)
         self._offsets: Longs = np.zeros(9, np.int64)
-        self._slots = np.zeros(16, np.int32)
+        self._slots = new_slots(16)
         self._count = 0
         self.add(list(strings))
 
@@ -96,19 +96,16 @@ class StringTable:
         if count + strings >= len(self._offsets):
             room = np.zeros(count + strings + 1, np.int64)
             self._offsets = np.concatenate([self._offsets[: count + 1], room])
-        if 2 * (count + strings) > len(self._slots):
-            self._slots = np.zeros(power_of_two(2 * (count + strings)), np.int32)
+        if 2 * (count + strings) > len(self._slots) - 1:
+            self._slots = new_slots(power_of_two(2 * (count + strings)))
             tables.rehash_strings(self._blob, self._offsets, count, self._slots)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that a model file keeps."""
-        slots = np.zeros(power_of_two(2 * self._count), np.int32)
+        blob = self._blob[: self._offsets[self._count]]
+        slots = new_slots(power_of_two(2 * self._count), seed_from(blob.data))
         tables.rehash_strings(self._blob, self._offsets, self._count, slots)
-        return {
-            "blob": self._blob[: self._offsets[self._count]],
-            "offsets": self._offsets[: self._count + 1],
-            "slots": slots,
-        }
+        return {"blob": blob, "offsets": self._offsets[: self._count + 1], "slots": slots[:-1]}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], name: str) -> "StringTable":

@@ -47,6 +47,7 @@ class Frozen(NamedTuple):
     offsets: Longs  # [tables + 1] into buckets
     rests: Bytes
     origins: Longs  # [tables] into rests
+    seeds: Longs  # [tables] of hashes; 0: none
 
 
 class Tables(NamedTuple):
@@ -166,7 +167,7 @@ def feature_rows(
     values, set_offsets, set_members = views
     # bundles are opened once: each use of one in a loop would count the references to its arrays
     feature_keys, slots, slot_offsets, frozen = tables
-    rest_bits, buckets, bucket_offsets, rests, origins = frozen
+    rest_bits, buckets, bucket_offsets, rests, origins, seeds = frozen
     longest = longest_sentence(sentence_offsets)
     count = len(template_table)
     shifted = np.empty((len(atom_view), longest), np.int32)
@@ -202,9 +203,10 @@ def feature_rows(
                 base = bucket_offsets[table]
                 mask = bucket_offsets[table + 1] - base - 2
                 origin = origins[table]
+                seed = seeds[table]
                 for t in range(T):
                     if keys[k, t] >= 0:
-                        keys[k, t] = find_frozen(keys[k, t], bits, buckets, base, mask, rests, origin)
+                        keys[k, t] = find_frozen(keys[k, t], bits, seed, buckets, base, mask, rests, origin)
         for t in range(T):
             for k in range(count):
                 if keys[k, t] < 0:
@@ -230,7 +232,7 @@ def feature_rows(
                     if member >= 0:
                         key |= int(set_members[member]) << template_shift[k]
                     if bits > 0:
-                        row = find_frozen(key, bits, buckets, base, size - 1, rests, origins[table])
+                        row = find_frozen(key, bits, seeds[table], buckets, base, size - 1, rests, origins[table])
                     else:
                         row = find_row(key, direct, feature_keys, slots, base, size)
                     if row >= 0:

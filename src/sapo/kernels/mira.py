@@ -20,7 +20,7 @@ from sapo.kernels.oracle import allows, complete
 from sapo.kernels.score import path_score
 from sapo.kernels.searches import search_n
 from sapo.kernels.short import fill_learning, labels_left, to_labels
-from sapo.kernels.tables import hash_key
+from sapo.kernels.tables import find_key
 from sapo.kernels.types import Doubles, Ints, Longs, Parts, Rivals, Samples, Search
 from sapo.kernels.update import (
     CANDIDATES,
@@ -38,12 +38,13 @@ from sapo.kernels.workspace import longest_of, make_workspace, stages_of
 
 ROUNDS = 1000
 SMALL = 1e-9
+SEED = 1_000_000_007  # no file chooses the weights of a sample, so it need not be a secret
 
 
 class Differences(NamedTuple):
     """The differences D_k as a table: slot -> entry -> its value in each D_k."""
 
-    slots: Ints  # empty between samples
+    slots: Ints  # empty between samples, and a seed
     keys: Longs  # [entries] the weight that an entry stands for
     places: Ints  # [entries] the slot of each entry
     values: Doubles  # [entries, n]
@@ -100,7 +101,7 @@ def mira_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, s
             to_labels(T, found, most, work)
 
         room = 2 * difference_room(first, T, samples, oracle, paths, found)
-        size = len(table.slots)
+        size = len(table.slots) - 1
         if room > size:
             while size < room:
                 size *= 2
@@ -123,8 +124,10 @@ def mira_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, s
 @kernel
 def make_differences(size: int, n: int) -> Differences:
     """Return a table with so many slots; half of them may be filled."""
+    slots = np.zeros(size + 1, np.int32)
+    slots[size] = SEED
     return Differences(
-        np.zeros(size, np.int32),
+        slots,
         np.empty(size // 2, np.int64),
         np.empty(size // 2, np.int32),
         np.empty((size // 2, n), np.float64),
@@ -235,10 +238,7 @@ def add_entry(
     key: int, k: int, value: float, found: int, slots: Ints, keys: Longs, places: Ints, entries: Doubles, count: int
 ) -> int:
     """Add to the value of a weight in D_k; return the number of entries, `count` or one more."""
-    mask = len(slots) - 1
-    slot = hash_key(key) & mask
-    while slots[slot] != 0 and keys[slots[slot] - 1] != key:
-        slot = (slot + 1) & mask
+    slot = find_key(key, keys, slots, 0, len(slots) - 2)
     if slots[slot] == 0:
         keys[count] = key
         places[count] = slot

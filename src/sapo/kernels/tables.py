@@ -1,12 +1,17 @@
 """Tables from byte strings or integer keys to dense ids.
 
-An open-addressing table can grow. It is an array of slots, a power of two long and never more than half full. A slot
+An open-addressing table can grow. It is an array of slots, a power of two of them and never more than half full. A slot
 holds id + 1, or 0 where it is empty. What the id stands for lies in the payload (bytes and offsets, or keys); a hit is
-always compared with it, for a hash is not an identity.
+always compared with it, for a hash is not an identity. A quick hash, which everybody can compute, chooses the first
+slot. Hostile data may hold many strings with the same one: so after PROBES slots a second hash chooses where to go on,
+and how far to leap. It depends on the seed in the last place of the array, which is drawn when the table is made.
+Nobody can find many strings that meet again without knowing it: two of n bytes do so with a chance of n / PRIME. Ids
+do not depend on it.
 
 A frozen table is small. A key is cut in two: its low bits are the rest; the bits above, changed by a hash of the rest,
 are the number of a bucket. Keys are stored in the order of their buckets, and the place of a key is its id. Rest and
-bucket give the key back, so that only the rest is stored, and a hit is exact.
+bucket give the key back, so that only the rest is stored, and a hit is exact. Where the quick hash would fill a bucket
+with too many keys, the table has a seed, and uses the second hash.
 
 All arithmetic stays below 2**63, so that interpreted and compiled kernels agree without relying on overflow. The one
 exception is `ODD * rest`, of which only bytes below 2**64 are used: those are the same with overflow and without.
@@ -16,6 +21,8 @@ from sapo.kernels._jit import kernel
 from sapo.kernels.types import Bytes, Ints, Longs
 
 LOW = 0xFFFFFFFF
+PROBES = 128  # with a good hash, a table of 10 million that is half full never needs as many
+PRIME = 2**31 - 1
 ODD = 0x1E3779B97F4A7C15  # spreads a rest over its bytes; odd, so that it can be undone
 
 
@@ -36,12 +43,48 @@ def hash_key(key: int) -> int:
 
 
 @kernel
-def find_string(data: Bytes, start: int, end: int, blob: Bytes, offsets: Longs, slots: Ints) -> int:
-    """Return the slot that holds this string, or the empty slot where it belongs."""
-    mask = len(slots) - 1
+def second_hash_bytes(data: Bytes, start: int, end: int, seed: int) -> int:
+    """A polynomial with the bytes as coefficients, at the seed: another seed, other strings that collide."""
+    h = 1
+    for i in range(start, end):
+        h = (h * seed + int(data[i])) % PRIME
+    return h
+
+
+@kernel
+def second_hash_key(key: int, seed: int) -> int:
+    """The same for the key in pieces of 31 bits."""
+    h = (seed + (key & PRIME)) % PRIME
+    h = (h * seed + ((key >> 31) & PRIME)) % PRIME
+    return (h * seed + (key >> 62)) % PRIME
+
+
+@kernel
+def leap(hash: int) -> int:
+    """How far a second hash leaps: an odd number, so that it comes to every slot."""
+    return (hash >> 9) | 1
+
+
+@kernel
+def same_string(data: Bytes, start: int, end: int, blob: Bytes, offsets: Longs, string: int) -> bool:
+    at = offsets[string]
+    if offsets[string + 1] - at != end - start:
+        return False
+    for i in range(end - start):
+        if blob[at + i] != data[start + i]:
+            return False
+    return True
+
+
+@kernel
+def near_string(data: Bytes, start: int, end: int, blob: Bytes, offsets: Longs, slots: Ints) -> int:
+    """Return the slot that holds this string, or the empty slot where it belongs, or -1 if neither is near."""
+    mask = len(slots) - 2
     slot = hash_bytes(data, start, end) & mask
     size = end - start
-    while slots[slot] != 0:
+    for _ in range(PROBES):
+        if slots[slot] == 0:
+            return slot
         at = offsets[slots[slot] - 1]
         if offsets[slots[slot]] - at == size:
             same = True
@@ -52,6 +95,29 @@ def find_string(data: Bytes, start: int, end: int, blob: Bytes, offsets: Longs, 
             if same:
                 return slot
         slot = (slot + 1) & mask
+    return -1
+
+
+@kernel
+def far_string(data: Bytes, start: int, end: int, blob: Bytes, offsets: Longs, slots: Ints) -> int:
+    """Return the slot where the second hash leads, as `near_string` does."""
+    mask = len(slots) - 2
+    second = second_hash_bytes(data, start, end, int(slots[mask + 1]))
+    slot = second & mask
+    while slots[slot] != 0 and not same_string(data, start, end, blob, offsets, slots[slot] - 1):
+        slot = (slot + leap(second)) & mask
+    return slot
+
+
+@kernel
+def find_string(data: Bytes, start: int, end: int, blob: Bytes, offsets: Longs, slots: Ints) -> int:
+    """Return the slot that holds this string, or the empty slot where it belongs.
+
+    Loops over many strings call the two themselves: this would be too long to be compiled into them.
+    """
+    slot = near_string(data, start, end, blob, offsets, slots)
+    if slot < 0:
+        slot = far_string(data, start, end, blob, offsets, slots)
     return slot
 
 
@@ -68,7 +134,10 @@ def look_up_strings(
     """Find each string in a table; return how many were not there."""
     missing = 0
     for i in range(len(ids)):
-        ids[i] = slots[find_string(data, starts[i], ends[i], blob, offsets, slots)] - 1
+        slot = near_string(data, starts[i], ends[i], blob, offsets, slots)
+        if slot < 0:
+            slot = far_string(data, starts[i], ends[i], blob, offsets, slots)
+        ids[i] = slots[slot] - 1
         if ids[i] < 0:
             missing += 1
     return missing
@@ -89,7 +158,9 @@ def intern_strings(
     for i in range(len(ids)):
         if ids[i] >= 0:
             continue
-        slot = find_string(data, starts[i], ends[i], blob, offsets, slots)
+        slot = near_string(data, starts[i], ends[i], blob, offsets, slots)
+        if slot < 0:
+            slot = far_string(data, starts[i], ends[i], blob, offsets, slots)
         if slots[slot] == 0:
             at = offsets[count]
             for j in range(starts[i], ends[i]):
@@ -110,12 +181,33 @@ def rehash_strings(blob: Bytes, offsets: Longs, count: int, slots: Ints) -> None
 
 
 @kernel
+def near_key(key: int, keys: Longs, slots: Ints, base: int, mask: int) -> int:
+    """Return the slot (of those from `base` on) that holds this key, or the empty one, or -1 if neither is near."""
+    slot = hash_key(key) & mask
+    for _ in range(PROBES):
+        if slots[base + slot] == 0 or keys[slots[base + slot] - 1] == key:
+            return base + slot
+        slot = (slot + 1) & mask
+    return -1
+
+
+@kernel
+def far_key(key: int, keys: Longs, slots: Ints, base: int, mask: int) -> int:
+    """Return the slot where the second hash leads, as `near_key` does."""
+    second = second_hash_key(key, int(slots[len(slots) - 1]))
+    slot = second & mask
+    while slots[base + slot] != 0 and keys[slots[base + slot] - 1] != key:
+        slot = (slot + leap(second)) & mask
+    return base + slot
+
+
+@kernel
 def find_key(key: int, keys: Longs, slots: Ints, base: int, mask: int) -> int:
     """Return the slot (of those from `base` on) that holds this key, or the empty one where it belongs."""
-    slot = hash_key(key) & mask
-    while slots[base + slot] != 0 and keys[slots[base + slot] - 1] != key:
-        slot = (slot + 1) & mask
-    return base + slot
+    slot = near_key(key, keys, slots, base, mask)
+    if slot < 0:
+        slot = far_key(key, keys, slots, base, mask)
+    return slot
 
 
 @kernel
@@ -123,13 +215,24 @@ def find_row(key: int, direct: bool, keys: Longs, slots: Ints, base: int, size: 
     """The feature row of a key, or -1. In a direct table the key is the place."""
     if direct:
         return int(slots[base + key]) - 1
-    return int(slots[find_key(key, keys, slots, base, size - 1)]) - 1
+    slot = near_key(key, keys, slots, base, size - 1)
+    if slot < 0:
+        slot = far_key(key, keys, slots, base, size - 1)
+    return int(slots[slot]) - 1
+
+
+@kernel
+def hash_rest(rest: int, seed: int) -> int:
+    if seed != 0:
+        return second_hash_key(rest, seed)
+    return hash_key(rest)
 
 
 @kernel
 def find_frozen(
     key: int,
     rest_bits: int,
+    seed: int,  # 0: none
     buckets: Ints,  # row of the first key of each bucket, for all tables, one after the other
     base: int,  # where the buckets of this table begin
     mask: int,  # the number of its buckets, less one
@@ -141,7 +244,7 @@ def find_frozen(
     A rest takes some bytes. In each bucket come the first bytes of all its rests, then the second ones, and so on.
     """
     rest = int(key) & ((1 << rest_bits) - 1)
-    bucket = base + (((key >> rest_bits) ^ hash_key(rest)) & mask)
+    bucket = base + (((key >> rest_bits) ^ hash_rest(rest, seed)) & mask)
     first = int(buckets[bucket])
     size = int(buckets[bucket + 1]) - first
     width = (rest_bits + 7) >> 3
@@ -165,15 +268,17 @@ def count_keys(
     wanted: Longs,  # [occurrences] keys, -1 where there is none
     keys: Longs,  # out: the distinct keys in the order they appear, with room
     counts: Ints,  # out: how often each occurs
-    slots: Ints,  # empty, with room
+    slots: Ints,  # empty, with room, and a seed
 ) -> int:
     """Collect the distinct keys; return their number."""
-    mask = len(slots) - 1
+    mask = len(slots) - 2
     distinct = 0
     for i in range(len(wanted)):
         if wanted[i] < 0:
             continue
-        slot = find_key(wanted[i], keys, slots, 0, mask)
+        slot = near_key(wanted[i], keys, slots, 0, mask)
+        if slot < 0:
+            slot = far_key(wanted[i], keys, slots, 0, mask)
         if slots[slot] == 0:
             keys[distinct] = wanted[i]
             counts[distinct] = 0
@@ -187,7 +292,10 @@ def count_keys(
 def insert_rows(rows: Ints, keys: Longs, slots: Ints, base: int, mask: int) -> None:
     """Put feature rows into one table; `keys[row]` is the key of a row."""
     for row in rows:
-        slots[find_key(keys[row], keys, slots, base, mask)] = row + 1
+        slot = near_key(keys[row], keys, slots, base, mask)
+        if slot < 0:
+            slot = far_key(keys[row], keys, slots, base, mask)
+        slots[slot] = row + 1
 
 
 @kernel

@@ -38,7 +38,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._waiting: asyncio.TimerHandle | None = None  # runs while a request is expected or arrives
         self._size, self._in_body, self._arrived = 0, False, 0
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
         self._wait()
 
