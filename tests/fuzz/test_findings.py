@@ -21,11 +21,11 @@ def test_a_finding_stays_mended(path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")  # hostile numbers overflow
-@pytest.mark.parametrize("name", [name for name in TARGETS if TARGETS[name].form != ARRAYS])
-def test_a_hundred_changed_files_do_no_harm(name: str) -> None:
+@pytest.mark.parametrize("name", TARGETS)
+def test_changed_files_do_no_harm(name: str) -> None:
     _need(name)
     rng, pool = random.Random(name), TARGETS[name].seeds()  # `make fuzz` draws others
-    for _ in range(100):
+    for _ in range(30 if TARGETS[name].form == ARRAYS else 100):  # models and checkpoints take longer
         data = mutated(rng.choice(pool), rng, pool, TARGETS[name].form)
         try:
             use(name, data)

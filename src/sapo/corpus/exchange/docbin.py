@@ -7,6 +7,7 @@ and other entities; `DocBinFile` in `outputs.py` collects the documents.
 import base64
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,18 +38,28 @@ def read_documents(reading: Reading) -> Iterator[Document]:
     data = b"".join(read_chunks(path))
     _check_size(data, path)
     spacy = load_spacy()
-    try:
+    with _checked(path):
         docs = list(spacy.tokens.DocBin().from_bytes(data).get_docs(spacy.vocab.Vocab()))
-    except Exception as error:  # spaCy checks nothing itself, so anything may be raised
-        raise SapoError(f"{path}: not a file of spaCy, or damaged ({error!r:.80})") from None
     for number, doc in enumerate(docs, 1):
-        if reading.labelled and not doc.has_annotation("ENT_IOB"):
+        with _checked(path):
+            known = doc.has_annotation("ENT_IOB")
+            tokens = [(token.idx, token.idx + len(token)) for token in doc if token.text.strip()]
+            starts = [sent.start_char for sent in doc.sents] if doc.has_annotation("SENT_START") else None
+            spans = tuple(CharSpan(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents if reading.labelled)
+            text = doc.text
+        if reading.labelled and not known:
             reading.notices.leave_out("documents whose entities are not known")
             continue
-        tokens = [(token.idx, token.idx + len(token)) for token in doc if token.text.strip()]
-        starts = [sent.start_char for sent in doc.sents] if doc.has_annotation("SENT_START") else None
-        spans = tuple(CharSpan(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents if reading.labelled)
-        yield Document(f"{path}: document {number}", number, doc.text, spans, tokens, starts, doc)
+        yield Document(f"{path}: document {number}", number, text, spans, tokens, starts, doc)
+
+
+@contextmanager
+def _checked(path: str | Path) -> Iterator[None]:
+    """Turn whatever spaCy raises into a SapoError: it checks nothing itself."""
+    try:
+        yield
+    except Exception as error:
+        raise SapoError(f"{path}: not a file of spaCy, or damaged ({error!r:.80})") from None
 
 
 def _check_size(data: bytes, path: str | Path) -> None:
