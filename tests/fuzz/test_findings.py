@@ -9,6 +9,7 @@ from fuzz.mutations import mutated
 from fuzz.target import ARRAYS
 from fuzz.targets import TARGETS, use
 
+SLOW = ("model-many-labels-2",)  # has 453 labels; model-lists-2 has the same kind of weights
 FOUND = sorted(path for path in Path(__file__).parent.iterdir() if path.suffix == "")
 
 
@@ -21,7 +22,7 @@ def test_a_finding_stays_mended(path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")  # hostile numbers overflow
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", [name for name in TARGETS if name not in SLOW])
 def test_changed_files_do_no_harm(name: str) -> None:
     _need(name)
     rng, pool = random.Random(name), TARGETS[name].seeds()  # `make fuzz` draws others
