@@ -1,5 +1,6 @@
 """Training from shards on disk gives what training in memory gives, and goes on after it was killed."""
 
+import json
 import os
 import signal
 import subprocess
@@ -254,6 +255,32 @@ def test_a_manifest_that_makes_no_sense_is_one_line(tmp_path: Path, text: str, m
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(SapoError, match=message):
         open_shards(tmp_path)
+
+
+def test_a_manifest_that_was_changed_by_hand_is_one_line(files: Path, cache: Path) -> None:
+    plan = make_plan(files / "train.txt", stream=StreamOptions(cache, 10_000), **FIXED)
+    start(plan)
+    path = cache / "manifest.json"
+    whole = json.loads(path.read_text())
+    labels, about, shards = whole["labels"], whole["about"], whole["shards"]
+    features, edges, count = whole["sizes"]
+    for change in (
+        {"about": {}},
+        {"about": {**about, "template": 7}},
+        {"about": {**about, "reader": 2.5}},
+        {"about": {**about, "text": {"unit": "x"}}},
+        {"labels": {**labels, "notes": 1.5}},
+        {"labels": {**labels, "outer": labels["outer"][1:]}},
+        {"labels": {**labels, "learned": labels["learned"][:1] * len(labels["learned"])}},
+        {"labels": {**labels, "scheme": "none"}},
+        {"sizes": [features + 1, edges, count]},
+        {"sizes": [features, edges, count + 1]},
+        {"shards": []},
+        {"shards": [{**entry, "edge_rows": entry["edge_rows"] + 1} for entry in shards]},
+    ):
+        path.write_text(json.dumps({**whole, **change}))
+        with pytest.raises(SapoError, match=r"damaged|does not fit the manifest"):
+            start(plan)
 
 
 def test_a_directory_with_other_files_is_left_alone(files: Path, tmp_path: Path) -> None:

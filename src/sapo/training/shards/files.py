@@ -75,6 +75,8 @@ def open_shard(directory: Path, number: int, manifest: Manifest, *, check: bool 
         )
         if len(corpus.rows) != entry.rows or len(corpus.gold) != entry.tokens:
             raise ValueError
+        if len(corpus.edge_rows) != entry.edge_rows or len(corpus.words) not in (0, entry.tokens):
+            raise ValueError
         if check:  # kernels use them as indices
             numbers = (corpus.rows, corpus.edge_rows, corpus.gold)
             if not all(within(some, size) for some, size in zip(numbers, manifest.sizes, strict=True)):

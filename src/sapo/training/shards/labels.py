@@ -14,7 +14,8 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
 from sapo.kernels.types import Ints, Longs
 from sapo.learn.settings import AUTO
-from sapo.tags import Constraints, bans_of, learn_as, transition_counts
+from sapo.model.checks import check_constraints
+from sapo.tags import TABLE, Constraints, bans_of, learn_as, transition_counts
 from sapo.tags.constraints import broken_rules, constraints_of
 from sapo.training.gold import Gold, already_in, check_number, mended_notes, scheme_to_learn
 from sapo.training.plan import LabelOptions
@@ -46,9 +47,16 @@ class Labels:
         """Return what `as_json` wrote. Raise KeyError, TypeError or ValueError if it makes no sense."""
         kept = {**stored, "shown": tuple(stored["shown"]), "constraints": Constraints.from_json(stored["constraints"])}
         labels = cls(**kept)
-        names = [*labels.read, *labels.learned, *labels.outer, *labels.shown]
+        names = [*labels.read, *labels.learned, *labels.outer, *labels.shown, *labels.notes]
         if not all(isinstance(name, str) for name in names) or len(labels.shown) not in (0, len(labels.learned)):
             raise ValueError("labels")
+        if not labels.learned or len(set(labels.learned)) != len(labels.learned):
+            raise ValueError("labels")
+        if labels.outer != list(dict.fromkeys(labels.shown or labels.learned)):
+            raise ValueError("labels")
+        if labels.scheme is not None and labels.scheme not in TABLE:
+            raise ValueError("scheme")
+        check_constraints(labels.constraints, labels.learned, labels.shown)
         return labels
 
     def learn(self, gold: Ints, offsets: Longs) -> Ints:

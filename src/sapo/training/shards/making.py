@@ -65,17 +65,33 @@ def sharded_data(plan: Plan, stream: StreamOptions, say: Say) -> TrainingData:
     making.encode(encoder, labels)
     shards = ShardedCorpus(directory, making.manifest, buffer=stream.buffer)
     gold = labels.gold(shards.sample)
-    about: dict[str, Any] = dict(making.manifest.about)
+    known, named, rules = _about(directory, making.manifest)
     return TrainingData(
         encoder,
         gold,
-        about["reader"],
-        about["template"],
+        known,
+        named,
         _dev_set(plan, encoder, gold, reading),
         plan.labels.missing,
-        text_rules=Rules.from_json(about["text"]),
+        text_rules=rules,
         shards=shards,
     )
+
+
+def _about(directory: Path, manifest: Manifest) -> tuple[dict[str, Any], str, Rules]:
+    """Return the reader, the name of the template and the rules of text that a manifest keeps."""
+    try:
+        about = manifest.about
+        reader, template, rules = dict(about["reader"]), about["template"], Rules.from_json(about["text"])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise _damaged(directory) from None
+    if not isinstance(template, str):
+        raise _damaged(directory)
+    return reader, template, rules
+
+
+def _damaged(directory: Path) -> SapoError:
+    return SapoError(f"{directory / NAME}: damaged; {AGAIN}")
 
 
 def _manifest(plan: Plan, stream: StreamOptions, path: Path, templates: TemplateSet) -> Manifest:
@@ -164,7 +180,7 @@ class _Making:
             try:
                 return Labels.from_json(self.manifest.labels)
             except (KeyError, TypeError, ValueError):
-                raise SapoError(f"{self.directory / NAME}: damaged; {AGAIN}") from None
+                raise _damaged(self.directory) from None
         read = self._strings().labels.strings()
         found = decide_labels(read, lambda: tags_of(self.directory, self.manifest), self.plan.labels)
         self._record(labels=found.as_json())
@@ -173,8 +189,11 @@ class _Making:
     def encode(self, encoder: TemplateEncoder | HashedEncoder, labels: Labels) -> None:
         """Encode every shard that is not encoded yet, count the features, and remove what the shards were made from."""
         self.strings = None  # what is needed of them is in the encoder
+        sizes = encoder.features, encoder.edge_features, len(labels.learned)
         if not self.manifest.sizes:
-            self._record(sizes=(encoder.features, encoder.edge_features, len(labels.learned)))
+            self._record(sizes=sizes)
+        if self.manifest.sizes != sizes or not self.manifest.sentences:  # numbers of shards are checked by these
+            raise _damaged(self.directory)
         waiting = [number for number, entry in enumerate(self.manifest.shards) if not entry.gold]
         watch = Watch(self.say, of=len(waiting))
         session = encoder.session() if isinstance(encoder, TemplateEncoder) else None
