@@ -16,6 +16,7 @@ from sapo.kernels import tables
 from sapo.kernels.features import Frozen, Tables
 from sapo.kernels.types import Ints, Longs
 
+AT_ONCE = 1 << 20  # slots that are looked at
 Features = tuple[Longs, Ints]  # keys and tables of features, in the order of their rows
 
 
@@ -76,20 +77,35 @@ class OpenTables:
 
     def _public_slots(self) -> Ints:
         """Return slots that do not depend on a seed that was drawn: a file is the same each time."""
-        return self._seeded(seed_from(self.keys.data))[:-1]
+        crowded = self._crowded()
+        return (self._filled_anew(crowded, seed_from(self.keys.data)) if crowded else self.slots)[:-1]
 
-    def _seeded(self, seed: int | None) -> Ints:
-        """Return slots for another seed, drawn if there is none: tables where it was used are filled anew."""
+    def _crowded(self) -> list[int]:
+        """Return the tables in which the seed was used."""
+        found = []
+        for table, (a, b) in enumerate(itertools.pairwise(self.offsets.tolist())):
+            keys = self.keys if table < self.node_tables else self.edge_keys
+            for start in range(a, b, AT_ONCE):  # there may be millions
+                part = self.slots[start : min(b, start + AT_ONCE)]
+                places = np.flatnonzero(part)
+                mine = keys[part[places] - 1]
+                places += start - a
+                # in a direct table each key is its place
+                if ((places != mine) & ((places - hash_keys(mine)) & (b - a - 1) >= tables.PROBES)).any():
+                    found.append(table)
+                    break
+        return found
+
+    def _filled_anew(self, crowded: Sequence[int], seed: int | None) -> Ints:
+        """Return slots for another seed, drawn if there is none, in which these tables are filled anew."""
         slots = new_slots(len(self.slots) - 1, seed)
         slots[:-1] = self.slots[:-1]
-        for table, (a, b) in enumerate(itertools.pairwise(self.offsets.tolist())):
-            places = np.flatnonzero(slots[a:b])
-            rows = slots[a:b][places] - 1
+        for table in crowded:
+            a, b = self.offsets[table : table + 2].tolist()
+            rows = np.sort(slots[a:b][slots[a:b] > 0]) - np.int32(1)
+            slots[a:b] = 0
             keys = self.keys if table < self.node_tables else self.edge_keys
-            far = (places - hash_keys(keys[rows])) & (b - a - 1) >= tables.PROBES
-            if far.any() and (keys[rows] != places).any():  # in a direct table each key is its place
-                slots[a:b] = 0
-                tables.insert_rows(np.sort(rows), keys, slots, a, b - a - 1)
+            tables.insert_rows(rows, keys, slots, a, b - a - 1)
         return slots
 
     @classmethod
@@ -118,9 +134,10 @@ class OpenTables:
             if len(found) != len(own) or len(np.unique(found)) != len(own):  # each in one place
                 raise ValueError("feature tables")
         # copies: kernels have another compiled form for arrays that cannot be changed
-        slots = np.append(slots, np.int32(0))
+        slots = np.append(slots, new_slots(0))
         found_tables = cls(layout.node_tables, keys.copy(), edge_keys.copy(), slots, offsets.copy())
-        return replace(found_tables, slots=found_tables._seeded(None))
+        crowded = found_tables._crowded()
+        return replace(found_tables, slots=found_tables._filled_anew(crowded, None)) if crowded else found_tables
 
 
 def _fits(layout: Layout, table: int, size: int, places: Longs, keys: Longs) -> bool:
