@@ -1,5 +1,6 @@
 """Weights as lists that grow are the same weights as a matrix, whatever is done to them."""
 
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,6 +27,7 @@ def _little_room() -> Iterator[None]:
     """Lists for few labels, too, and so little room that they grow all the time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(frozen_module, "FEW_LABELS", 0)
+        patch.setattr(frozen_module, "AT_ONCE", 2)
         for name, size in (("ENTRIES", 2), ("DENSE", 1), ("SPARE_ROWS", 1), ("SPARE_LABELS", 2)):
             patch.setattr(module, name, size)
         yield
@@ -202,6 +204,38 @@ def test_weights_that_are_put_back_are_what_they_were(before: list[Any], after: 
     assert_same_rows(FeatureRows(both.lists.rows.rows, LABELS), kept)
     _, places = frozen_module.entry_places(both.lists.rows.head)
     assert (both.lists.rows.labels[places] < LABELS).all()
+
+
+@pytest.mark.parametrize("averaged", [False, True])
+def test_final_weights_are_the_true_ones_and_are_given_up(averaged: bool) -> None:
+    both = Both(averaged=averaged, l1=False)
+    both.change([0, 2, 5], {3: 1.0, 7: 2.0, 23: -1.0}, None)
+    both.do("sentence")
+    both.change([2, 4], {1: 3.0}, 2.0)
+    expected = both.lists.true_weights().features
+    assert_same_rows(both.lists.final().rows, expected)
+    assert not both.lists.features.any()
+    assert len(both.lists.rows.head) == FEATURES
+
+
+def test_packing_takes_little_more_memory_than_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frozen_module, "AT_ONCE", 1 << 12)
+    features, labels = 1 << 16, 40
+    weights = Weights.zeros(features, labels, averaged=True, matrix=False)
+    weights.rows.dense = np.ones((features, labels), np.float32)
+    weights.rows.dense_sums = np.full_like(weights.rows.dense, -1)
+    weights.rows.head[:] = -1 - np.arange(features)
+    weights.rows.room[[kernel.DENSE_USED, kernel.DENSE_LIMIT]] = features
+    size = weights.rows.dense.nbytes
+    tracemalloc.start()
+    try:
+        rows = weights.final().rows
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert rows.nonzero == features * labels
+    # labels and values of all entries, those of one block twice, and the rows: the old ones were not traced
+    assert peak < 3.5 * size
 
 
 def test_a_label_that_goes_takes_no_other_with_it() -> None:

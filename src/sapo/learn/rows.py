@@ -262,6 +262,16 @@ class LearningRows:
         found = FeatureRows(Rows(self.head, self.labels, entries, dense), self.count)
         return FeatureRows.of_entries(*found.entries(), self.count)
 
+    def packed(self) -> FeatureRows:
+        """Return rows of my v, and leave none here: beside the new ones they would be the peak of memory."""
+        if not self.listed:
+            return self.frozen(self.v, self.dense)
+        found = FeatureRows(self.rows, self.count).entries()
+        empty = LearningRows.zeros(self.features, self.count, matrix=False)
+        for name in NAMES:
+            setattr(self, name, getattr(empty, name))
+        return FeatureRows.of_entries(*found, self.count)
+
     def state(self) -> dict[str, NDArray[Any]]:
         """Return all arrays, for a checkpoint."""
         return {f"rows.{name}": getattr(self, name) for name in NAMES}

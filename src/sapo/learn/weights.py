@@ -173,7 +173,10 @@ class Weights:
         clock, steps = np.float32(self.state[update.CLOCK]), np.float32(max(1.0, self.state[update.STEPS]))
 
         def average(v: Floats, sums: Floats) -> Floats:
-            return np.asarray((v * clock - sums) / steps)
+            now = v * clock
+            now -= sums
+            now /= steps
+            return now
 
         return self._parameters(
             average(self.rows.v, self.rows.sums),
@@ -183,19 +186,20 @@ class Weights:
         )
 
     def final(self) -> Parameters:
-        """Return the same as `true_weights`, in place where that can be: a copy would be the peak of memory."""
+        """Return the same as `true_weights`, and give the weights up: a copy would be the peak of memory."""
         if len(self.edge_sums):
-            return self._average_in_place()
-        self.fold()
-        return self._parameters(self.rows.v, self.rows.dense, self.edges, self.pair_weights)
+            self._average_in_place()
+        else:
+            self.fold()
+        return Parameters(self.rows.packed(), self.edges, self.pairs, self.pair_weights, self.bans, self.lists)
 
-    def _average_in_place(self) -> Parameters:
+    def _average_in_place(self) -> None:
         clock, steps = np.float32(self.state[update.CLOCK]), np.float32(max(1.0, self.state[update.STEPS]))
         for part in self._blocks():
             np.multiply(part.v, clock, out=part.v)
             np.subtract(part.v, part.sums, out=part.v)
             np.divide(part.v, steps, out=part.v)
-        return self._parameters(self.rows.v, self.rows.dense, self.edges, self.pair_weights)
+        self.rows.sums = self.rows.dense_sums = _none()
 
     def _parameters(self, entries: Floats, dense: Floats, edges: Floats, pair_weights: Floats) -> Parameters:
         rows = self.rows.frozen(entries, dense)

@@ -73,15 +73,12 @@ class FeatureRows:
         """Return rows for `count` labels. Feature f has the next counts[f] labels and values, in any order."""
         if fits_matrix(len(counts), count):
             return cls.of_matrix(filled_matrix(counts, labels, values, count))
-        counts = counts.astype(np.int64)
-        starts = np.cumsum(counts) - counts
-        long = np.flatnonzero(counts >= dense_from(count))
-        dense = np.zeros((len(long), count), np.float32)
-        sizes = counts[long]
-        places = np.repeat(starts[long] - (np.cumsum(sizes) - sizes), sizes) + np.arange(int(sizes.sum()))
-        dense[np.repeat(np.arange(len(long)), sizes), labels[places]] = values[places]
-        head = starts << kernel.START | counts << kernel.COUNT
-        head[counts == 0] = 0
+        sizes: Longs = counts.astype(np.int64)
+        starts = np.cumsum(sizes) - sizes
+        long = np.flatnonzero(sizes >= dense_from(count))
+        dense = _filled(starts[long], sizes[long], labels, values, count)
+        head = starts << kernel.START | sizes << kernel.COUNT
+        head[sizes == 0] = 0
         head[long] = -1 - np.arange(len(dense))
         return cls(Rows(head, labels, values.reshape(-1, 1), dense), count)
 
@@ -102,23 +99,30 @@ class FeatureRows:
 
     def entries(self) -> tuple[Ints, Shorts, Floats]:
         """Return what is not zero: how many of each feature, their labels in order, and their weights."""
+        counts = np.zeros(self.features, np.int32)
+        labels, weights = [np.empty(0, np.uint16)], [np.empty(0, np.float32)]
+        for begin in range(0, self.features, AT_ONCE):
+            owners, found, values = self._entries(begin, begin + AT_ONCE)
+            counts[begin : begin + AT_ONCE] = np.bincount(owners, minlength=min(AT_ONCE, self.features - begin))
+            labels.append(found.astype(np.uint16))
+            weights.append(values)
+        return counts, np.concatenate(labels), np.concatenate(weights)
+
+    def _entries(self, begin: int, end: int) -> tuple[Longs, Longs, Floats]:
+        """Return what is not zero in some rows, in order: the row, counted from `begin`, the label and the weight."""
         head, labels, values, dense = self.arrays
-        rows, columns = np.nonzero(dense[:, : self.labels])
-        owners, found, weights = rows, columns, dense[rows, columns]
-        if len(head):
-            at_dense = np.full(len(dense), -1, np.int64)  # threads may leave a row that nobody has
-            at_dense[-1 - head[head < 0]] = np.flatnonzero(head < 0)
-            owned = at_dense[rows] >= 0
-            rows, columns, weights = rows[owned], columns[owned], weights[owned]
-            owner, places = entry_places(head)
-            kept = values[places, 0] != 0
-            owners = np.concatenate([owner[kept], at_dense[rows]])
-            found = np.concatenate([labels[places[kept]], columns])
-            weights = np.concatenate([values[places[kept], 0], weights])
-            order = np.lexsort((found, owners))
-            owners, found, weights = owners[order], found[order], weights[order]
-        counts = np.bincount(owners, minlength=self.features).astype(np.int32)
-        return counts, found.astype(np.uint16), weights.astype(np.float32)
+        if not len(head):
+            return _nonzero(dense[begin:end, : self.labels])
+        some = head[begin:end]
+        owner, places = entry_places(some)
+        listed = values[places, 0]
+        filled = np.flatnonzero(some < 0)
+        rows, columns, weights = _nonzero(dense[-1 - some[filled], : self.labels])
+        kept = listed != 0
+        owners = np.concatenate([owner[kept], filled[rows]])
+        found = np.concatenate([labels[places[kept]], columns])
+        order = np.argsort(owners * self.labels + found, kind="stable")
+        return owners[order], found[order], np.concatenate([listed[kept], weights])[order]
 
     def matrix(self) -> Floats:
         """Return all weights as [features, labels]; a copy, unless they are held like that."""
@@ -178,3 +182,22 @@ def entry_places(head: Longs) -> tuple[Longs, Longs]:
     starts, counts = head[listed] >> kernel.START, (head[listed] >> kernel.COUNT) & kernel.MOST
     within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.repeat(listed, counts), np.repeat(starts, counts) + within
+
+
+def _nonzero(matrix: Floats) -> tuple[Longs, Longs, Floats]:
+    """Return the rows, columns and values of what is not zero."""
+    at = np.flatnonzero(matrix != 0)  # much faster than `nonzero` of a matrix of numbers
+    rows = at // max(1, matrix.shape[1])
+    columns = at - rows * matrix.shape[1]
+    return rows, columns, matrix[rows, columns]
+
+
+def _filled(starts: Longs, sizes: Longs, labels: Shorts, values: Floats, count: int) -> Floats:
+    """Return a dense row for each of some features, whose entries begin at `starts`."""
+    dense = np.zeros((len(starts), count), np.float32)
+    for begin in range(0, len(starts), AT_ONCE):
+        some = sizes[begin : begin + AT_ONCE]
+        before = np.cumsum(some) - some
+        places = np.repeat(starts[begin : begin + AT_ONCE] - before, some) + np.arange(int(some.sum()))
+        dense[begin + np.repeat(np.arange(len(some)), some), labels[places]] = values[places]
+    return dense
