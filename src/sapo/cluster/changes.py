@@ -6,13 +6,15 @@ entries of edge features. A change lists the places that moved, in order, and by
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sapo.kernels.types import Floats
+from sapo.kernels import changes as kernel
+from sapo.kernels.types import Floats, Places, Shorts
 
-Places = NDArray[np.uint32] | NDArray[np.int64]
+NO_COUNTS: Shorts = np.empty(0, np.uint16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +47,36 @@ def mix(changes: Sequence[Change]) -> Change:
     ([1, 4, 9], [1.0, 2.0, 5.0], 0.75)
     """
     shrunk = float(np.mean([change.shrunk for change in changes]))
-    if len(changes) == 1:
-        return Change(changes[0].places, changes[0].values, shrunk)
-    places = np.concatenate([change.places for change in changes])
-    order = np.argsort(places, kind="stable")  # merges runs that are in order, and keeps the order of the workers
-    places = places[order]
-    first = np.flatnonzero(np.diff(places, prepend=places[:1] + 1)) if len(places) else np.empty(0, np.int64)
-    if not len(first):
-        return Change(places, np.empty(0, np.float32), shrunk)
-    values = np.concatenate([change.values for change in changes])[order]
-    counts = np.diff(first, append=len(places))
-    return Change(places[first], (np.add.reduceat(values, first) / counts).astype(np.float32), shrunk)
+    sums = [_Sum(*map(fixed, (change.places, change.values, NO_COUNTS))) for change in changes]
+    while len(sums) > 1:  # neighbours together, so that each weight is added up in few steps
+        pairs = [sums[at : at + 2] for at in range(0, len(sums), 2)]
+        sums = [_merged(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
+    places, values, counts = sums[0]
+    return Change(places, np.divide(values, counts, dtype=np.float32) if len(counts) else values, shrunk)
+
+
+class _Sum(NamedTuple):
+    """Changes of several workers, added up, and how many of them moved each weight; no counts if it is one worker."""
+
+    places: Places
+    values: Floats
+    counts: Shorts
+
+
+def _merged(one: _Sum, two: _Sum) -> _Sum:
+    size = len(one.places) + len(two.places)
+    places = np.empty(size, one.places.dtype)
+    values, counts = np.empty(size, np.float32), np.empty(size, np.uint16)
+    found = kernel.merge(*one, *two, places, values, counts)
+    return _Sum(*(fixed(array[:found]) for array in (places, values, counts)))
+
+
+def fixed(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that cannot be written to, as arrays of the object store are: kernels are compiled only for these.
+
+    >>> fixed(np.zeros(2)).flags.writeable
+    False
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view

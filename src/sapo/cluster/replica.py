@@ -7,18 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sapo.cluster.changes import Change, Places
+from sapo.cluster.changes import Change, fixed
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
+from sapo.kernels import changes as kernel
 from sapo.kernels import update
-from sapo.kernels import weights as kernel
-from sapo.kernels.types import Bools, Doubles, Floats, Ints, Longs, Samples
+from sapo.kernels import weights as rows_kernel
+from sapo.kernels.types import Doubles, Floats, Ints, Places, Samples
 from sapo.learn.chunks import Chunk
 from sapo.learn.loop import LearnerPass, prepared
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 
-AT_ONCE = 1 << 14  # rows of all labels in memory
+AT_ONCE = 1 << 18  # weights of whole rows that are looked at
 FOLD_BELOW = 8 * update.SMALLEST_SCALE  # so that no kernel folds within a part
 MOST_SHRUNK = 1 / 8
 
@@ -43,20 +44,24 @@ def learn_part(
         raise SapoError(
             f"the strength {settings.strength} is too large for so few mixings a pass; ask for more of them"
         )
-    found = list(rows.changed())
+    kind = np.uint32 if size_of(weights) < 1 << 32 else np.int64
+    found: list[tuple[Any, Any]] = list(rows.changed(kind))
     shift = weights.rows.size
     for old, new in ((edges, weights.edges), (pairs, weights.pair_weights)):
         moved = (new - old).reshape(-1)
         at = np.flatnonzero(moved)
-        found.append((at + shift, moved[at]))
+        found.append(((at + shift).astype(kind), moved[at]))
         shift += new.size
         new[:] = old
     rows.restore()
     weights.state[:] = state
-    places: Places = np.concatenate([one for one, _ in found])
-    if shift < 1 << 32:
-        places = places.astype(np.uint32)
-    return Change(places, np.concatenate([values for _, values in found]), shrunk)
+    places, values = (np.concatenate(some) for some in zip(*found, strict=True))
+    return Change(places, values, shrunk)
+
+
+def size_of(weights: Weights) -> int:
+    """Return how many places there are."""
+    return weights.rows.size + weights.edges.size + weights.pair_weights.size
 
 
 def bare_arrays(weights: Weights) -> dict[str, NDArray[Any]]:
@@ -68,18 +73,19 @@ def bare_arrays(weights: Weights) -> dict[str, NDArray[Any]]:
 
 def follow(weights: Weights, change: Change, *, fold: bool) -> None:
     """Make a change of all workers, as one step; then make v the true weights if `fold`."""
-    places, values, state = change.places, change.values, weights.state
+    state, places, values = weights.state, fixed(change.places), fixed(change.values)
     rows, edges = weights.rows.size, weights.rows.size + weights.edges.size
-    first, second = np.searchsorted(places, np.array([rows, edges], places.dtype))
-    clock = np.float32(state[update.CLOCK])
+    ends = np.searchsorted(places, np.array([rows, edges], places.dtype)).tolist()
     if weights.rows.listed:
-        _add_to_lists(weights, places[:first], values[:first])
-    else:
-        _add(places[:first], values[:first], weights.rows.dense, weights.rows.dense_sums, clock)
-    at, moved = places[first:second].astype(np.int64) - rows, values[first:second]
-    _add(at, moved, weights.edges, weights.edge_sums, clock)
-    at, moved = places[second:].astype(np.int64) - edges, values[second:]
-    _add(at, moved, weights.pair_weights, weights.pair_sums, clock)
+        _add_to_lists(weights, places[: ends[0]], values[: ends[0]])
+    parts = [
+        (0, ends[0], 0, weights.rows.dense, weights.rows.dense_sums),
+        (*ends, rows, weights.edges, weights.edge_sums),
+        (ends[1], len(places), edges, weights.pair_weights, weights.pair_sums),
+    ]
+    for first, last, shift, v, sums in parts[weights.rows.listed :]:
+        v, sums = v.reshape(-1), sums.reshape(-1)
+        kernel.add(places[first:last], shift, values[first:last], v, sums, state[update.CLOCK])
     state[update.SCALE] *= change.shrunk
     state[update.CLOCK] += state[update.SCALE]
     state[update.STEPS] += 1
@@ -98,21 +104,24 @@ class _Matrix:
 
     def expect(self, corpus: EncodedCorpus) -> None:
         """Prepare for learning from these samples."""
-        new = _features(corpus, len(self.seen)) & ~self.seen
-        self.seen |= new
-        features = np.flatnonzero(new).astype(np.int32)
+        before = self.seen.copy()
+        kernel.mark(corpus.rows, self.seen)
+        features = np.flatnonzero(self.seen != before).astype(np.int32)
         self.kept.append((features, self.dense[features]))
 
-    def changed(self) -> Iterator[tuple[Longs, Floats]]:
+    def changed(self, kind: Any) -> Iterator[tuple[Places, Floats]]:
         """Yield places and how far they moved, in order."""
         if len(self.kept) > 1:
             features = np.concatenate([some for some, _ in self.kept])
             order = np.argsort(features, kind="stable")  # which merges what is in order already
             self.kept = [(features[order], np.concatenate([old for _, old in self.kept])[order])]
+        rows = _at_once(self.labels)
+        places, values = _scratch(rows, self.labels, kind)
         for features, old in self.kept:
-            for begin in range(0, len(features), AT_ONCE):
-                some = features[begin : begin + AT_ONCE]
-                yield _places(some, self.dense[some] - old[begin : begin + AT_ONCE], self.labels)
+            for begin in range(0, len(features), rows):
+                some = slice(begin, begin + rows)
+                found = kernel.moved_rows(features[some], old[some], self.dense, places, values)
+                yield places[:found].copy(), values[:found].copy()
 
     def restore(self) -> None:
         """Put the weights back."""
@@ -125,7 +134,7 @@ class _ListedRows:
 
     def __init__(self, weights: Weights) -> None:
         rows = weights.rows
-        self.weights = weights
+        self.old = rows
         names = ("head", "labels", "v", "dense", "room")
         copied = replace(rows, **{name: getattr(rows, name).copy() for name in names})
         self.work = replace(weights, rows=copied)
@@ -133,54 +142,42 @@ class _ListedRows:
 
     def expect(self, corpus: EncodedCorpus) -> None:
         """Prepare for learning from these samples."""
-        self.seen |= _features(corpus, len(self.seen))
+        kernel.mark(corpus.rows, self.seen)
 
-    def changed(self) -> Iterator[tuple[Longs, Floats]]:
+    def changed(self, kind: Any) -> Iterator[tuple[Places, Floats]]:
         """Yield places and how far they moved, in order."""
-        features, old = np.flatnonzero(self.seen).astype(np.int32), self.weights.rows
-        for begin in range(0, len(features), AT_ONCE):
-            some = features[begin : begin + AT_ONCE]
-            yield _places(some, self.work.rows.gathered(some) - old.gathered(some), old.count)
+        old, new, labels = self.old.rows, self.work.rows.rows, self.old.count
+        rows, row = _at_once(labels), np.empty(labels, np.float32)
+        places, values = _scratch(rows, labels, kind)
+        for begin in range(0, len(self.seen), rows):
+            end = min(begin + rows, len(self.seen))
+            found = kernel.moved_lists(begin, end, self.seen, old, new, row, places, values)
+            yield places[:found].copy(), values[:found].copy()
 
     def restore(self) -> None:
         """Nothing to do: only the copy was changed."""
 
 
-def _features(corpus: EncodedCorpus, count: int) -> Bools:
-    """Return which features a corpus has."""
-    seen = np.zeros(count, np.bool_)
-    seen[corpus.rows] = True
-    return seen
+def _at_once(labels: int) -> int:
+    return max(1, AT_ONCE // labels)
 
 
-def _places(features: Ints, moved: Floats, labels: int) -> tuple[Longs, Floats]:
-    flat = moved.reshape(-1)
-    at = np.flatnonzero(flat != 0)  # much faster than `nonzero` of a matrix of numbers
-    row = at // labels
-    return features[row].astype(np.int64) * labels + (at - row * labels), flat[at]
-
-
-def _add(at: Places, moved: Floats, v: Floats, sums: Floats, clock: np.float32) -> None:
-    v.reshape(-1)[at] += moved
-    if len(sums):
-        sums.reshape(-1)[at] += moved * clock
+def _scratch(rows: int, labels: int, kind: Any) -> tuple[Places, Floats]:
+    return np.empty(rows * labels, kind), np.empty(rows * labels, np.float32)
 
 
 def _add_to_lists(weights: Weights, places: Places, values: Floats) -> None:
-    """Let a kernel add to short lists: as if each feature were a token of its own, all of whose labels change."""
-    rows, labels = weights.rows, weights.rows.count
-    features, label = np.divmod(places.astype(np.int64), labels)
-    distinct, row = np.unique(features, return_inverse=True)
-    clock = float(weights.state[update.CLOCK])
-    for begin in range(0, len(distinct), AT_ONCE):
-        some = distinct[begin : begin + AT_ONCE].astype(np.int32)
-        mine = slice(*np.searchsorted(row, [begin, begin + len(some)]))
-        changes = np.zeros((len(some), labels), np.float32)
-        changes[row[mine] - begin, label[mine]] = values[mine]
-        if not kernel.has_room(len(some), rows.arrays):
-            rows.grow(len(some))
-        counts, every = np.full(len(some), labels, np.int32), np.empty((0, 0), np.int32)
-        kernel.change_features(0, len(some), _one_each(some), every, counts, changes, rows.arrays, clock)
+    """Let a kernel add to short lists: as if each feature were a token of its own, of which some labels change."""
+    rows, at_once = weights.rows, _at_once(weights.rows.count)
+    features, counts = np.empty((2, at_once), np.int32)
+    labels = np.empty((at_once, rows.count), np.int32)
+    moved = np.empty((at_once, rows.count), np.float32)
+    clock, begin = float(weights.state[update.CLOCK]), 0
+    while begin < len(places):
+        found, begin = kernel.by_feature(begin, places, values, features, labels, counts, moved)
+        if not rows_kernel.has_room(found, rows.arrays):
+            rows.grow(found)
+        rows_kernel.change_features(0, found, _one_each(features[:found]), labels, counts, moved, rows.arrays, clock)
 
 
 def _one_each(features: Ints) -> Samples:

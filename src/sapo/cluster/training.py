@@ -73,12 +73,11 @@ class Cluster:
             lanes, mixings = _lanes(ray, source, workers, mixings, settings.seed)
             settings.shrink_of(max(1, source.sentences // lanes.count))
             self.say(f"{lanes.count} workers, mixed {mixings} times an epoch")
-            pool = Pool(
-                ray, Setup.of(learner, state.weights, lanes), self.say, lambda: bare_arrays(state.weights), self.wait
-            )
+            pool = Pool(ray, Setup.of(learner, state.weights, lanes), self.say, lambda: driver.whole(), self.wait)
+            driver = Driver(pool, state, mixings, self.log, checkpoint)
             pool.begin()
             try:
-                yield Driver(pool, state, mixings, self.log, checkpoint).one_pass
+                yield driver.one_pass
                 if pool.busy:
                     self.say(f"{len(pool.busy)} late parts of the last epoch were not waited for")
             finally:
@@ -141,6 +140,7 @@ class Driver:
     log: Callable[[dict[str, Any]], None]
     checkpoint: Checkpoint | None
     folds: list[tuple[int, float]] = field(default_factory=list)  # at which mixing v was multiplied, and by what
+    ahead: Step | None = None  # what workers follow already, and the weights here do not
 
     def one_pass(
         self,
@@ -164,8 +164,9 @@ class Driver:
             lanes = self.pool.setup.lanes.count
             parts = [Part(epoch, mixing, lane, self.mixings, lanes) for lane in range(lanes)]
             self.pool.hand_out(parts, settings)
+            self._follow()  # this and saving take a while, in which the workers learn
             if mixing > first:
-                self._save(epoch, mixing, totals, kernels.clock() - started)  # while the workers learn
+                self._save(epoch, mixing, totals, kernels.clock() - started)
             last = epoch == settings.epochs and mixing == self.mixings - 1
             begun = kernels.clock()
             reports = self.pool.collect(settings, all_of_them=last)
@@ -178,22 +179,34 @@ class Driver:
             self.log(_entry(epoch, mixing, reports, self.pool) | times | {"mixed_bytes": mixed_bytes})
             for observer in observers:
                 observer.samples(epoch, corpus.sentences * (mixing + 1) // self.mixings, corpus.sentences)
+        self._follow()
         if self.checkpoint is not None:  # which saves the state itself after the pass
             self.checkpoint.more = self._sizes() | {"late": _listed(self.pool.busy)}
         return PassCounts(epoch, settings.rate_of(epoch), totals, kernels.clock() - started)
+
+    def whole(self) -> dict[str, Any]:
+        """Return all weights as arrays, for a worker that joins."""
+        self._follow()
+        return bare_arrays(self.state.weights)
 
     def _mix(self, reports: Sequence[Report], weights: Weights, fold: bool) -> int:
         """Mix what workers learned, and let all follow; return how many bytes each of them gets."""
         if not reports:
             return 0
         change = mix([report.change.rescaled(self._folded_since(report.begun_at)) for report in reports])
-        fold = fold or weights.scale * change.shrunk < FOLD_BELOW
-        follow(weights, change, fold=False)
+        scale = weights.scale * change.shrunk
+        fold = fold or scale < FOLD_BELOW
         if fold:
-            self.folds.append((self.pool.version + 1, weights.scale))
-            weights.fold()
-        self.pool.mixed(Step(change, fold))
+            self.folds.append((self.pool.version + 1, scale))
+        self.ahead = Step(change, fold)
+        self.pool.mixed(self.ahead)
         return change.nbytes
+
+    def _follow(self) -> None:
+        """Bring the weights here up to the last mixing."""
+        if self.ahead is not None:
+            follow(self.state.weights, self.ahead.change, fold=self.ahead.fold)
+            self.ahead = None
 
     def _folded_since(self, version: int) -> float:
         return float(np.prod([factor for at, factor in self.folds if at > version]))

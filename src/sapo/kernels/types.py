@@ -17,6 +17,7 @@ Doubles = NDArray[np.float64]
 Reals = NDArray[np.float32] | NDArray[np.float64]  # compiled for each
 Bools = NDArray[np.bool_]
 Shorts = NDArray[np.uint16]
+Places = NDArray[np.uint32] | NDArray[np.int64]  # of weights: see kernels/changes.py
 
 
 class Samples(NamedTuple):
