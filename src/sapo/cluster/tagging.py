@@ -127,7 +127,10 @@ def _tag(ray: Any, names: list[str], source: str, target: str, job: Job, workers
         rows = files.map(
             FileTagger,
             fn_constructor_args=(job, source, target),
-            compute=data.ActorPoolStrategy(min_size=1, max_size=size),
+            # all workers at once, as far as there are cores; a file takes long, so two that wait would be unfair
+            compute=data.ActorPoolStrategy(
+                min_size=1, max_size=size, initial_size=min(size, cores), max_tasks_in_flight_per_actor=2
+            ),
             num_cpus=1,
         ).iter_rows()
     for row in rows:
