@@ -10,7 +10,9 @@ dev set of UD English EWT, and on a fifth of the training sentences of CoNLL-200
 import argparse
 import json
 import os
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 from time import process_time
@@ -50,6 +52,21 @@ class OneProcess:
         self.version += 1
 
 
+@dataclass(frozen=True)
+class InTurn:
+    """The place of a `sapo.Cluster` whose workers do their parts one after the other, here. It learns the same."""
+
+    workers: int
+    mixings: int
+    log: Callable[[dict], None]
+
+    @contextmanager
+    def passes(self, learner, source, settings, state, checkpoint) -> Iterator[Callable]:
+        lanes = list(cut_lanes(source, self.workers, settings.seed))
+        setup = Setup.of(learner, state.weights, MemoryLanes(self.workers, lanes.__getitem__, np.bincount(source.rows)))
+        yield Driver(OneProcess(setup), state, self.mixings, self.log, checkpoint).one_pass
+
+
 def corpus(name: str):
     """Return training and held-out data."""
     data = Path(os.environ["SAPO_DATA"])
@@ -75,10 +92,8 @@ def several(run, workers: int, mixings: int) -> dict:
     """Train with several workers; return the score, and what the log says on average."""
     begun = run.system.begin(run.plan, run.data, run.settings)
     state, source, log = State(begun.weights), run.data.corpus, []
-    lanes = list(cut_lanes(source, workers, run.settings.seed))
-    setup = Setup.of("sapo", begun.weights, MemoryLanes(workers, lanes.__getitem__, np.bincount(source.rows)))
-    driver = Driver(OneProcess(setup), state, mixings, log.append, None)
-    learn(begun.one_pass, source, begun.settings, state, passes=driver.one_pass)
+    with InTurn(workers, mixings, log.append).passes("sapo", source, begun.settings, state, None) as passes:
+        learn(begun.one_pass, source, begun.settings, state, passes=passes)
     parts = [part for entry in log for part in entry["workers"]]
     return {
         "score": 100 * run.data.dev.evaluate(begun.weights.true_weights()).main[1],

@@ -1,5 +1,6 @@
 """Training on a cluster of three nodes: the same bytes whatever happens to workers and nodes, and it says what did."""
 
+import importlib
 import json
 import os
 import signal
@@ -23,6 +24,7 @@ from sapo.training.run import start
 
 OPTIONS: dict[str, Any] = {"template": "chunking", "rate": 0.2, "strength": 0.3, "epochs": 4, "average": 0.5}
 WORKERS, MIXINGS = 3, 4
+BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
 
 
 class Run:
@@ -65,6 +67,16 @@ def test_the_log_tells_time_and_bytes_of_each_worker(undisturbed: tuple[bytes, R
         assert all(worker["seconds"] > 0 and worker["bytes"] > 0 for worker in entry["workers"])
         assert entry["bytes"] == sum(worker["bytes"] for worker in entry["workers"])
     assert run.said == [f"{WORKERS} workers, mixed {MIXINGS} times an epoch"]
+
+
+def test_workers_that_take_turns_in_one_process_learn_the_same(
+    undisturbed: tuple[bytes, Run], sentences: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So the scores of benchmarks/mixing.py are those of Ray."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    mixing = importlib.import_module("mixing")
+    tagger = sapo.train(sentences, cluster=mixing.InTurn(WORKERS, MIXINGS, log=lambda entry: None), **OPTIONS)
+    assert model_bytes(tagger.model) == undisturbed[0]
 
 
 def test_workers_learn_as_well_as_one_process(undisturbed: tuple[bytes, Run], sentences: Any, tmp_path: Path) -> None:
