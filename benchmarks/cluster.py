@@ -1,0 +1,115 @@
+"""One process beside two workers of Ray on this machine: the time of an epoch, or of tagging many files.
+
+    python benchmarks/cluster.py train CORPUS CACHE [OPTION OF sapo train ...]
+    python benchmarks/cluster.py tag MODEL DIRECTORY
+
+Linux only. Training makes one epoch from shards (--stream), which are written first if they are not there. Tagging
+takes a directory of column files: Ray tags them one by one, and the one process all of them as one file. The results
+must be the same. Everything runs one after the other; the machine should have nothing else to do. Memory (RssAnon, five
+times a second) is that of the largest process, and of all processes of the command, Ray's own among them.
+"""
+
+import filecmp
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+WORKERS = 2
+EVERY = 0.2  # seconds
+RAY = ["--ray", "local", "--workers", str(WORKERS)]
+
+
+def run(name: str, *arguments: str) -> float:
+    """Run sapo; return the seconds it took, and print them with the peaks of memory."""
+    started = time.monotonic()
+    running = subprocess.Popen([sys.executable, "-m", "sapo", *arguments])
+    largest = together = 0
+
+    def watch() -> None:
+        nonlocal largest, together
+        while running.poll() is None:
+            sizes = memory(running.pid)
+            largest, together = max(largest, *sizes), max(together, sum(sizes))
+            time.sleep(EVERY)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    watcher.join()
+    if running.returncode:
+        raise SystemExit(running.returncode)
+    seconds = time.monotonic() - started
+    print(f"{name}: {seconds:.1f} s, {largest / 1000:.0f} MB (largest), {together / 1000:.0f} MB (all)", flush=True)
+    return seconds
+
+
+def memory(root: int) -> list[int]:
+    """Return the kilobytes of a process and of all that it started."""
+    parents, sizes = {}, {}
+    for path in Path("/proc").glob("[0-9]*/status"):
+        try:
+            fields = dict(line.split(":", 1) for line in path.read_text().splitlines())
+        except OSError:
+            continue
+        if "RssAnon" in fields:
+            parents[int(path.parent.name)] = int(fields["PPid"])
+            sizes[int(path.parent.name)] = int(fields["RssAnon"].split()[0])
+    mine = {root}
+    while more := {process for process, parent in parents.items() if parent in mine and process not in mine}:
+        mine |= more
+    return [0, *(sizes[process] for process in mine if process in sizes)]
+
+
+def train(corpus: str, cache: str, *options: str) -> None:
+    """Make an epoch in one process, and one with workers."""
+    with tempfile.TemporaryDirectory() as room:
+        seconds = []
+        for name, ray in (("one process", []), (f"{WORKERS} workers", RAY)):
+            log = Path(room) / f"{len(ray)}.jsonl"
+            common = ["--stream", cache, "--epochs", "1", "--log", str(log), "-o", f"{room}/model.sapo"]
+            run(name, "train", corpus, *common, *ray, *options)
+            entries = [json.loads(line) for line in log.read_text().splitlines()]
+            seconds += [entry["seconds"] for entry in entries if entry["event"] == "pass"]
+            print(f"{name}: {seconds[-1]:.1f} s for the epoch", flush=True)
+            mixings = [entry for entry in entries if entry["event"] == "mixing"]
+            parts = [part for entry in mixings for part in entry["workers"]]
+            if parts:
+                names = ("seconds", "processor_seconds")
+                means = [sum(part[name] for part in parts) / len(mixings) / WORKERS for name in names]
+                idle = [sum(entry[name] for entry in mixings) / len(mixings) for name in ("seconds", "mixing_seconds")]
+                print(
+                    f"  a part {means[0]:.2f} s ({means[1]:.2f} s of the processor), waited {idle[0]:.2f} s for", end=""
+                )
+                print(f", mixing {idle[1]:.2f} s, {sum(entry['bytes'] for entry in mixings) / 1e6:.0f} MB", flush=True)
+        print(f"{seconds[0] / seconds[1]:.2f} times as fast")
+
+
+def tag(model: str, directory: str) -> None:
+    """Tag in one process, and with workers."""
+    files = sorted(path for path in Path(directory).iterdir() if path.is_file())
+    with tempfile.TemporaryDirectory(dir=Path(directory).resolve().parent) as room:
+        whole, tagged = Path(room) / "whole.txt", Path(room) / "tagged"
+        join(files, whole)
+        seconds = [
+            run("one process", "tag", model, str(whole), "-o", f"{room}/one.txt"),
+            run(f"{WORKERS} workers", "tag", model, directory, "-o", str(tagged), *RAY),
+        ]
+        join([tagged / path.name for path in files], whole)
+        print("the results are the same" if filecmp.cmp(whole, f"{room}/one.txt", shallow=False) else "DIFFERENT")
+        print(f"{seconds[0] / seconds[1]:.2f} times as fast")
+
+
+def join(files: list[Path], target: Path) -> None:
+    """Write files one after the other."""
+    with target.open("wb") as stream:
+        for path in files:
+            with path.open("rb") as source:
+                shutil.copyfileobj(source, stream)
+
+
+if __name__ == "__main__":
+    {"train": train, "tag": tag}[sys.argv[1]](*sys.argv[2:])
