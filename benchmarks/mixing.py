@@ -24,6 +24,7 @@ from sapo.cluster.lanes import MemoryLanes, cut_lanes
 from sapo.cluster.training import Driver
 from sapo.cluster.worker import Setup, Worker
 from sapo.learn import State, learn
+from sapo.learn.hiding import Counts
 from sapo.training.plan import make_plan
 from sapo.training.run import start
 
@@ -63,7 +64,9 @@ class InTurn:
     @contextmanager
     def passes(self, learner, source, settings, state, checkpoint) -> Iterator[Callable]:
         lanes = list(cut_lanes(source, self.workers, settings.seed))
-        setup = Setup.of(learner, state.weights, MemoryLanes(self.workers, lanes.__getitem__, np.bincount(source.rows)))
+        setup = Setup.of(
+            learner, state.weights, MemoryLanes(self.workers, lanes.__getitem__, Counts(np.bincount(source.rows)))
+        )
         yield Driver(OneProcess(setup), state, self.mixings, self.log, checkpoint).one_pass
 
 

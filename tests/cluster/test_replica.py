@@ -14,6 +14,7 @@ from sapo.errors import SapoError
 from sapo.kernels import update
 from sapo.learn import LEARNERS, Settings, Weights
 from sapo.learn.chunks import Chunk, draw_order
+from sapo.learn.hiding import Counts
 from sapo.learn.records import RANKS
 from sapo.training.data import TrainingData
 from sapo.training.run import read_data
@@ -89,7 +90,9 @@ def test_a_worker_that_joins_gets_the_same_weights(data: TrainingData, listed: b
 
 def test_a_worker_makes_its_weights_from_the_setup(data: TrainingData) -> None:
     weights = data.zero_weights()
-    made = Setup.of("sapo", weights, MemoryLanes(1, lambda lane: data.corpus, np.ones(1, np.int64))).zero_weights()
+    made = Setup.of(
+        "sapo", weights, MemoryLanes(1, lambda lane: data.corpus, Counts(np.ones(1, np.int64)))
+    ).zero_weights()
     assert (made.rows.features, made.rows.count) == (weights.rows.features, weights.rows.count)
     assert np.array_equal(made.bans, weights.bans)
 
@@ -103,7 +106,7 @@ def test_a_regulariser_that_leaves_nothing_asks_for_more_mixings(data: TrainingD
 @pytest.mark.parametrize(("lanes", "mixings"), [(1, 1), (3, 4), (4, 7)])
 def test_every_sentence_is_learned_from_once_a_pass(data: TrainingData, lanes: int, mixings: int) -> None:
     stored = list(cut_lanes(data.corpus, lanes, seed=LANES))
-    of = MemoryLanes(lanes, stored.__getitem__, np.ones(1, np.int64))
+    of = MemoryLanes(lanes, stored.__getitem__, Counts(np.ones(1, np.int64)))
     parts = [Part(2, mixing, lane, mixings) for lane in range(lanes) for mixing in range(mixings)]
     seen = [chunk.corpus for part in parts for chunk in of.chunks(part, SETTINGS)]
     assert sorted(sentences_of(seen)) == sorted(sentences_of([data.corpus]))
@@ -120,7 +123,7 @@ def sentences_of(parts: list[EncodedCorpus]) -> list[tuple[int, ...]]:
 
 
 def test_lanes_differ_in_their_order_and_their_cuts(data: TrainingData) -> None:
-    of = MemoryLanes(2, lambda lane: data.corpus, np.ones(1, np.int64))
+    of = MemoryLanes(2, lambda lane: data.corpus, Counts(np.ones(1, np.int64)))
     one, two = (next(of.chunks(Part(1, 0, lane, 1), SETTINGS)) for lane in range(2))
     assert one.corpus.rows.tolist() != two.corpus.rows.tolist()
     assert one.places != two.places

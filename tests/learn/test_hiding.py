@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapo.encode.encoded import EncodedCorpus
-from sapo.learn.hiding import hide
+from sapo.learn.hiding import Counts, hide
 
 features = st.lists(st.lists(st.integers(0, 9), max_size=6), min_size=1, max_size=30)
 
@@ -40,13 +40,13 @@ def test_each_token_keeps_some_of_its_features_in_their_order(
 def test_a_feature_is_hidden_the_more_often_the_rarer_it_is() -> None:
     counts = np.array([1, 4, 1000])
     corpus = corpus_of([[0, 1, 2]] * 20_000)
-    kept = np.bincount(hide(corpus, 0.5, 0, 1, counts=counts).rows, minlength=3) / 20_000
+    kept = np.bincount(hide(corpus, 0.5, 0, 1, counts=Counts(counts)).rows, minlength=3) / 20_000
     assert kept == pytest.approx(counts / (counts + 0.5), abs=0.02)
 
 
 def test_features_are_counted_in_the_corpus_itself() -> None:
     corpus = corpus_of([[0, 1], [0, 2], [0, 1]])
-    counted = hide(corpus, 2.0, 5, 1, counts=np.array([3, 2, 1]))
+    counted = hide(corpus, 2.0, 5, 1, counts=Counts(np.array([3, 2, 1])))
     assert tokens_of(hide(corpus, 2.0, 5, 1)) == tokens_of(counted)
 
 
@@ -58,7 +58,7 @@ def test_a_chunk_hides_what_the_whole_hides(tokens: list[list[int]], data: st.Da
     ends = sorted(data.draw(st.lists(st.integers(0, len(tokens)), min_size=2, max_size=2)))
     first, last = (int(whole.row_offsets[end]) for end in ends)
     part = corpus_of(tokens[ends[0] : ends[1]], values=True)
-    found = hide(part, 1.0, 0, 1, counts=counts, places=[(first, last - first)])
+    found = hide(part, 1.0, 0, 1, counts=Counts(counts), places=[(first, last - first)])
     assert set((found.values + first).tolist()) == {row for row in kept if first <= row < last}
 
 

@@ -15,6 +15,7 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.subset import subset
 from sapo.kernels.types import Ints, Longs
 from sapo.learn.chunks import Chunk, draw_order
+from sapo.learn.hiding import Counts
 from sapo.learn.settings import Settings
 from sapo.training.shards.corpus import ShardedCorpus, open_shards
 
@@ -52,7 +53,7 @@ class MemoryLanes:
 
     count: int
     fetch: Callable[[int], EncodedCorpus]
-    counts: Longs  # how often each feature occurs in all lanes
+    counts: Counts  # how often each feature occurs in all lanes
     loaded: dict[int, EncodedCorpus] = field(default_factory=dict)
 
     def chunks(self, part: Part, settings: Settings) -> Iterator[Chunk]:
@@ -97,7 +98,7 @@ class ShardLanes:
             yield _chunk(some, order, share, corpus.counts, part, number)
 
 
-def _chunk(corpus: EncodedCorpus, order: Longs, part_of: int, counts: Longs, part: Part, shard: int = 0) -> Chunk:
+def _chunk(corpus: EncodedCorpus, order: Longs, part_of: int, counts: Counts, part: Part, shard: int = 0) -> Chunk:
     """Return sentences as a chunk. No two chunks of a pass are cut alike."""
     some = replace(_writable(corpus), part_of=part_of)
     first = (1 + (shard * part.lanes + part.lane) * part.of + part.mixing) << 36

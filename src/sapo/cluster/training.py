@@ -22,6 +22,7 @@ from sapo.cluster.worker import Report, Setup, Step
 from sapo.errors import SapoError
 from sapo.kernels import update
 from sapo.learn import LEARNERS, Observer, Settings, State
+from sapo.learn.hiding import Counts
 from sapo.learn.loop import RunPass
 from sapo.learn.records import RANKS, PassCounts
 from sapo.learn.weights import Weights
@@ -111,7 +112,9 @@ def _lanes(ray: Any, source: Any, workers: int, mixings: int, seed: int) -> tupl
     if isinstance(source, EncodedCorpus):
         count = min(workers, source.sentences)
         stored = [ray.put(lane) for lane in cut_lanes(source, count, seed)]
-        return MemoryLanes(count, _Fetch(stored), np.bincount(source.rows)), min(mixings, -(-source.sentences // count))
+        return MemoryLanes(count, _Fetch(stored), Counts(np.bincount(source.rows))), min(
+            mixings, -(-source.sentences // count)
+        )
     shards = len(source.numbers)
     if shards < workers:
         raise SapoError(f"{shards} shards are too few for {workers} workers; ask for fewer workers, or smaller shards")

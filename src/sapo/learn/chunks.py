@@ -11,6 +11,7 @@ import numpy as np
 
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels.types import Longs
+from sapo.learn.hiding import Counts
 from sapo.learn.settings import Settings
 
 
@@ -22,7 +23,7 @@ class Chunk:
     order: Longs
     places: tuple[tuple[int, int], ...]  # which tokens of the whole these are: runs, as the first one and how many
     row_places: tuple[tuple[int, int], ...]  # the same of the features of tokens
-    counts: Longs | None = None  # how often each feature occurs in the whole; None if this is the whole
+    counts: Counts | None = None  # how often each feature occurs in the whole; None if this is the whole
 
 
 class Sharded(Protocol):

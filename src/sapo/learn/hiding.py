@@ -6,17 +6,36 @@ feature that occurs c times is hidden with probability a / (a + c), as Kiperwass
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sapo.encode.encoded import EncodedCorpus
-from sapo.kernels.types import Longs
+from sapo.kernels.types import Longs, Shorts
 
 HIDDEN = 2  # keeps what is hidden in a pass apart from its order and its cuts
 STEPS = 1 << 16  # probabilities are rounded to this: a random number of 64 bits is enough for four rows
 EACH = 4
+
+
+@dataclass(slots=True)
+class Counts:
+    """How often each feature of a corpus occurs.
+
+    >>> Counts(np.array([1, 3])).limits(1.0).tolist()
+    [32768, 16384]
+    """
+
+    numbers: Longs
+    _limits: dict[float, Shorts] = field(default_factory=dict, repr=False)
+
+    def limits(self, amount: float) -> Shorts:
+        """Return below which random number each feature is hidden; worked out once for all chunks of a corpus."""
+        if amount not in self._limits:
+            shares = amount / (amount + np.maximum(self.numbers, 1))
+            self._limits = {amount: (STEPS * shares).astype(np.uint16)}
+        return self._limits[amount]
 
 
 def hide(
@@ -25,7 +44,7 @@ def hide(
     seed: int,
     epoch: int,
     *,
-    counts: Longs | None = None,
+    counts: Counts | None = None,
     places: Sequence[tuple[int, int]] | None = None,
 ) -> EncodedCorpus:
     """Return the corpus without some of its features.
@@ -35,11 +54,10 @@ def hide(
     generator, so that a resumed run hides the same as one that never stopped.
     """
     if counts is None:
-        counts = np.bincount(corpus.rows)
-    limits = (STEPS * (amount / (amount + np.maximum(counts, 1)))).astype(np.uint16)
+        counts = Counts(np.bincount(corpus.rows))
     runs = [_random(seed, epoch, first, count) for first, count in places or [(0, len(corpus.rows))]]
     numbers = np.concatenate(runs) if len(runs) > 1 else runs[0]
-    hidden = np.flatnonzero(numbers < limits[corpus.rows])
+    hidden = np.flatnonzero(numbers < counts.limits(amount)[corpus.rows])
     return replace(
         corpus,
         row_offsets=corpus.row_offsets - np.searchsorted(hidden, corpus.row_offsets),

@@ -8,8 +8,8 @@ import numpy as np
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.pairs import Pairs, joined_pairs, observed_pairs
 from sapo.errors import SapoError
-from sapo.kernels.types import Longs
 from sapo.learn.chunks import Chunk, draw_order
+from sapo.learn.hiding import Counts
 from sapo.learn.settings import Settings
 from sapo.training.plan import BUFFER
 from sapo.training.shards.files import join_shards, open_shard, read_counts
@@ -40,7 +40,7 @@ class ShardedCorpus:
         self._checked: set[int] = set()
         self._sample: EncodedCorpus | None = None
         self._pairs: Pairs | None = None
-        self._counts: Longs | None = None
+        self._counts: Counts | None = None
         self._starts = np.cumsum([0, *(entry.tokens for entry in manifest.shards)]).tolist()
         self._row_starts = np.cumsum([0, *(entry.rows for entry in manifest.shards)]).tolist()
 
@@ -69,10 +69,10 @@ class ShardedCorpus:
         return self._sample
 
     @property
-    def counts(self) -> Longs:
+    def counts(self) -> Counts:
         """How often each feature occurs in all shards."""
         if self._counts is None:
-            self._counts = read_counts(self.directory, self.manifest)
+            self._counts = Counts(read_counts(self.directory, self.manifest))
         return self._counts
 
     def pairs(self, edge_features: int, labels: int) -> Pairs:
