@@ -16,7 +16,7 @@ CLUSTER ?= ray[data,tune]
 # Tests of what is compiled: run in three modes, each by one process, so that nothing is compiled twice.
 KERNEL_TESTS := tests/kernels tests/search tests/learn
 
-.PHONY: demo test lint docs wheel release lower-bounds fuzz faults bench paper clean browser cluster test-label-studio compiled checked interpreted
+.PHONY: demo test lint docs wheel release lower-bounds fuzz faults bench paper clean browser cluster test-label-studio test-spark compiled checked interpreted
 
 demo: $(VENV)/.demo
 	@$(BIN)/sapo demo
@@ -68,6 +68,11 @@ fuzz: $(DONE)
 KILLS ?= 20
 faults: $(DONE)
 	PYTHONPATH=. $(BIN)/python -m fuzz.faults --kills $(KILLS)
+
+# The function of docs/how-to/cluster.md with real Spark, which needs Java: pyspark is 400 MB, and takes a while to install.
+test-spark: $(DONE)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pyspark
+	$(BIN)/pytest tests/cluster/test_spark.py
 
 # The real Label Studio, installed from its package beside .venv: it takes some minutes.
 test-label-studio: $(DONE)

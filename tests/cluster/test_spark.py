@@ -1,4 +1,4 @@
-"""The function of the page for `mapInPandas`, with real Spark in local mode; `make test` does not install pyspark."""
+"""The function of the page for `mapInPandas`, with real Spark in local mode: `make test-spark`."""
 
 import os
 import re
@@ -11,7 +11,7 @@ import pytest
 
 import sapo
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: 400 MB, pip install pyspark")
+pytest.importorskip("pyspark", reason="pyspark is not installed: make test-spark")
 if shutil.which("java") is None:
     pytest.skip("there is no Java, which Spark needs", allow_module_level=True)
 
