@@ -67,7 +67,7 @@ class InTurn:
         setup = Setup.of(
             learner, state.weights, MemoryLanes(self.workers, lanes.__getitem__, Counts(np.bincount(source.rows)))
         )
-        yield Driver(OneProcess(setup), state, self.mixings, self.log, checkpoint).one_pass
+        yield Driver(OneProcess(setup), state, self.mixings, self.log, None).one_pass
 
 
 def corpus(name: str):

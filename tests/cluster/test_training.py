@@ -167,7 +167,7 @@ count = 0
 def log(entry):
     global count
     count += 1
-    if sys.argv[4] == "die" and count == 7:
+    if sys.argv[4] == "die" and count == 8:
         os.kill(os.getpid(), signal.SIGKILL)
 cluster = Cluster({ray_cluster.address!r}, workers={WORKERS}, mixings={MIXINGS}, log=log)
 start(plan).finish(cluster=cluster).tagger.save(sys.argv[3])
@@ -188,7 +188,7 @@ print(count)
         time.sleep(0.2)  # until the cluster has noticed
     done = run("resume")
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) == OPTIONS["epochs"] * MIXINGS - 6  # the seventh mixing was not saved yet
+    assert int(done.stdout) == OPTIONS["epochs"] * MIXINGS - 7  # the eighth mixing was not saved yet
     assert (tmp_path / "model").read_bytes() == undisturbed[0]
 
 

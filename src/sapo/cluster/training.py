@@ -15,6 +15,7 @@ import numpy as np
 from sapo import kernels
 from sapo.cluster.changes import mix
 from sapo.cluster.connection import LOCAL, connected
+from sapo.cluster.journal import Journal
 from sapo.cluster.lanes import Lanes, MemoryLanes, Part, ShardLanes, cut_lanes
 from sapo.cluster.pool import Pool
 from sapo.cluster.replica import FOLD_BELOW, bare_arrays, follow
@@ -75,10 +76,13 @@ class Cluster:
             settings.shrink_of(max(1, source.sentences // lanes.count))
             self.say(f"{lanes.count} workers, mixed {mixings} times an epoch")
             pool = Pool(ray, Setup.of(learner, state.weights, lanes), self.say, lambda: driver.whole(), self.wait)
-            driver = Driver(pool, state, mixings, self.log, checkpoint)
+            journal = None if checkpoint is None else Journal(checkpoint)
+            driver = Driver(pool, state, mixings, self.log, journal)
+            driver.resume()
             pool.begin()
             try:
                 yield driver.one_pass
+                driver.end()
                 if pool.busy:
                     self.say(f"{len(pool.busy)} late parts of the last epoch were not waited for")
             finally:
@@ -141,9 +145,11 @@ class Driver:
     state: State
     mixings: int
     log: Callable[[dict[str, Any]], None]
-    checkpoint: Checkpoint | None
+    journal: Journal | None
     folds: list[tuple[int, float]] = field(default_factory=list)  # at which mixing v was multiplied, and by what
     ahead: Step | None = None  # what workers follow already, and the weights here do not
+    followed: Step | None = None  # the last one
+    within: bool = False  # a pass
 
     def one_pass(
         self,
@@ -160,6 +166,9 @@ class Driver:
         if groups is not None:
             raise SapoError("--ray takes the regulariser l2 or none")
         totals, seconds, first = self._resumed(settings, epoch)
+        self.within = True
+        if self.journal is not None:
+            self.journal.begin()
         started = kernels.clock() - seconds
         if settings.average and epoch == settings.averaged_from and first == 0:
             weights.begin_average()
@@ -183,9 +192,20 @@ class Driver:
             for observer in observers:
                 observer.samples(epoch, corpus.sentences * (mixing + 1) // self.mixings, corpus.sentences)
         self._follow()
-        if self.checkpoint is not None:  # which saves the state itself after the pass
-            self.checkpoint.more = self._sizes() | {"late": _listed(self.pool.busy)}
+        self.within = False
+        if self.journal is not None:  # whose checkpoint saves the state itself after the pass
+            self.journal.checkpoint.more = self._sizes() | {"late": _listed(self.pool.busy)}
         return PassCounts(epoch, settings.rate_of(epoch), totals, kernels.clock() - started)
+
+    def resume(self) -> None:
+        """Go on from the last mixing that was saved, if the state was loaded from a checkpoint."""
+        if self.journal is not None:
+            self.journal.replay(self.state.weights)
+
+    def end(self) -> None:
+        """Remove what the checkpoint of the last pass has made useless."""
+        if self.journal is not None and not self.within:
+            self.journal.remove()
 
     def whole(self) -> dict[str, Any]:
         """Return all weights as arrays, for a worker that joins."""
@@ -209,21 +229,17 @@ class Driver:
         """Bring the weights here up to the last mixing."""
         if self.ahead is not None:
             follow(self.state.weights, self.ahead.change, fold=self.ahead.fold)
-            self.ahead = None
+            self.followed, self.ahead = self.ahead, None
 
     def _folded_since(self, version: int) -> float:
         return float(np.prod([factor for at, factor in self.folds if at > version]))
 
     def _save(self, epoch: int, mixing: int, totals: Any, seconds: float) -> None:
-        if self.checkpoint is not None:
+        if self.journal is not None:
             late = [part for part in self.pool.busy if (part.epoch, part.mixing) < (epoch, mixing)]
-            self.checkpoint.more = self._sizes() | {
-                "mixing": mixing,
-                "totals": totals.tolist(),
-                "seconds": seconds,
-                "late": _listed(late),
-            }
-            self.checkpoint.save(self.state)
+            more = {"mixing": mixing, "totals": totals.tolist(), "seconds": seconds, "late": _listed(late)}
+            self.journal.save(self.state, self.followed, self._sizes() | more)
+            self.followed = None
 
     def _sizes(self) -> dict[str, Any]:
         return {"workers": self.pool.setup.lanes.count, "mixings": self.mixings}
@@ -231,7 +247,7 @@ class Driver:
     def _resumed(self, settings: Settings, epoch: int) -> tuple[Any, float, int]:
         """Return totals, seconds and the first mixing to do; those of the checkpoint if it was saved in this pass."""
         totals = np.zeros(update.BY_RANK + RANKS)
-        more = {} if self.checkpoint is None else self.checkpoint.more
+        more = {} if self.journal is None else self.journal.checkpoint.more
         late = [Part(*numbers) for numbers in more.pop("late", [])]
         if late and self.pool.version == 0:
             self.pool.say(f"{len(late)} parts were late when the run was stopped; they are done again")

@@ -3,7 +3,7 @@
 import hashlib
 import math
 import warnings
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -55,8 +55,12 @@ class Checkpoint(Observer):
         }
         if self.more:
             header["more"] = self.more
+        self.guard(lambda: save_arrays(self.path, header, state.weights.arrays(state.best)))
+
+    def guard(self, save: Callable[[], object]) -> None:
+        """Save something. Warn, once, if it cannot be written."""
         try:
-            save_arrays(self.path, header, state.weights.arrays(state.best))
+            save()
         except SapoError as error:  # the disk may have filled since the run began; the model is worth more
             if not self._told:
                 warnings.warn(f"{error}; training goes on without it", FileWarning, stacklevel=2)
