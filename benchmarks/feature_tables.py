@@ -19,6 +19,7 @@ from sapo.encode.building import build_encoder
 from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.frozen import freeze, from_frozen_arrays, frozen_arrays
 from sapo.encode.layout import most_rows, view_values
+from sapo.encode.new_words import NewWords
 from sapo.encode.presets import template_text
 from sapo.encode.strings import StringTable
 from sapo.encode.template import parse_templates
@@ -42,7 +43,7 @@ class Job:
         self.look_ups = 0
         part = slice(0, encoder.layout.node_templates)
         for block in blocks:
-            new = {name: StringTable() for name in encoder.columns}
+            new = {name: NewWords() for name in encoder.columns}
             ids = {name: numbers(table, new[name], block.column(name)) for name, table in encoder.columns.items()}
             values = view_values(encoder.layout, ids, int(block.offsets[-1]), new)
             most = most_rows(encoder.layout, part, values)
@@ -58,7 +59,7 @@ class Job:
         return time.perf_counter() - start
 
 
-def numbers(known: StringTable, new: StringTable, fields: tuple[Bytes, Ints, Ints]) -> Ints:
+def numbers(known: StringTable, new: NewWords, fields: tuple[Bytes, Ints, Ints]) -> Ints:
     """Return the numbers of strings as a session does: those of new ones come after those of known ones."""
     data, starts, ends = fields
     ids = known.find_fields(*fields)

@@ -13,6 +13,7 @@ from sapo.corpus.blocks import LABEL, Block
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.frozen_tables import FrozenTables
 from sapo.encode.layout import Layout, most_rows, view_values, views_of
+from sapo.encode.new_words import NewWords
 from sapo.encode.open_tables import OpenTables
 from sapo.encode.strings import StringTable, array_of
 from sapo.encode.template import TemplateSet, parse_templates
@@ -149,7 +150,7 @@ class Session:
 
     def __init__(self, encoder: TemplateEncoder) -> None:
         self._encoder = encoder
-        self._new = {name: StringTable() for name in encoder.columns}
+        self._new = {name: NewWords() for name in encoder.columns}
 
     def encode(self, block: Block, gold: Ints | None = None) -> EncodedCorpus:
         """Encode a block; features that training has not seen are left out."""
@@ -161,13 +162,16 @@ class Session:
             if any(view.view.functions for view in encoder.views if view.view.column == name):
                 new = self._new[name]
                 if len(new) > NEW_WORDS:
-                    new = self._new[name] = StringTable()
+                    new = self._new[name] = NewWords()
                 unknown = np.flatnonzero(numbers < 0)
                 if len(unknown):
                     data, starts, ends = fields
                     numbers[unknown] = len(known) + new.add_fields(data, starts[unknown], ends[unknown])
             ids[name] = numbers
-        return self.encode_ids(ids, block.offsets, gold)
+        encoded = self.encode_ids(ids, block.offsets, gold)
+        for new in self._new.values():
+            new.kept = True
+        return encoded
 
     def encode_ids(self, ids: Mapping[str, Ints], offsets: Longs, gold: Ints | None = None) -> EncodedCorpus:
         """Encode columns that are numbers of strings already."""

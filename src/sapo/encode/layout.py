@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from sapo.encode.strings import StringTable
+from sapo.encode.new_words import NewWords
 from sapo.encode.template import Template, TemplateSet, View
 from sapo.encode.view_values import ViewValues
 from sapo.errors import SapoError
@@ -128,7 +128,7 @@ def damaged() -> SapoError:
     return SapoError("the model names a value that its vocabulary does not have: it was changed or damaged")
 
 
-def view_values(layout: Layout, ids: Mapping[str, Ints], tokens: int, new_words: Mapping[str, StringTable]) -> Values:
+def view_values(layout: Layout, ids: Mapping[str, Ints], tokens: int, new_words: Mapping[str, NewWords]) -> Values:
     """Return the value of each view at each token, and the sets of values of many-valued views."""
     values = np.zeros((len(layout.views), tokens), np.int32)
     all_offsets, all_members = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
@@ -144,7 +144,7 @@ def view_values(layout: Layout, ids: Mapping[str, Ints], tokens: int, new_words:
         if view.view.column not in distinct:
             distinct[view.view.column] = np.unique(column, return_inverse=True)
         words, place = distinct[view.view.column]
-        offsets, members = _select(view, words, new_words.get(view.view.column))
+        offsets, members = _select(number, view, words, new_words.get(view.view.column))
         if view.view.many:
             values[number] = -1 - (sets + place)
             all_offsets.append(members_before + offsets[1:])
@@ -159,7 +159,7 @@ def view_values(layout: Layout, ids: Mapping[str, Ints], tokens: int, new_words:
     return Values(values, np.concatenate(all_offsets), np.concatenate(all_members))
 
 
-def _select(view: ViewValues, words: Ints, new_words: StringTable | None) -> tuple[Longs, Ints]:
+def _select(number: int, view: ViewValues, words: Ints, new_words: NewWords | None) -> tuple[Longs, Ints]:
     """Return offsets and members of the given words; those past the known ones are in `new_words`."""
     assert view.offsets is not None
     assert view.members is not None
@@ -170,7 +170,7 @@ def _select(view: ViewValues, words: Ints, new_words: StringTable | None) -> tup
     places = np.arange(offsets[-1]) + np.repeat(view.offsets[known] - offsets[:-1], sizes)
     members = view.members[places]
     if len(new) and new_words is not None:
-        new_offsets, new_members = view.of_new_words([new_words[i - count] for i in new.tolist()])
+        new_offsets, new_members = new_words.select(number, view, new - np.int32(count))
         offsets = np.concatenate([offsets, offsets[-1] + new_offsets[1:]])
         members = np.concatenate([members, new_members])
     return offsets, members

@@ -31,9 +31,13 @@ def block_of(model: Model, sentences: Sequence[Sequence[Any]], first: int = 0) -
     return sentence_block(sentences, tuple(model.encoder.columns), first=first, trained=trained)
 
 
-def encoded_batches(model: Model, sentences: Iterable[Sequence[Any]]) -> Iterator[EncodedCorpus]:
-    """Encode sentences from Python: lists of strings, tuples or features, as the model needs them."""
-    session, columns = model.encoder.session(), tuple(model.encoder.columns)
+def encoded_batches(model: Model, sentences: Iterable[Sequence[Any]], session: Any = None) -> Iterator[EncodedCorpus]:
+    """Encode sentences from Python: lists of strings, tuples or features, as the model needs them.
+
+    A session of the model's encoder remembers new words from call to call.
+    """
+    columns = tuple(model.encoder.columns)
+    session = model.encoder.session() if session is None else session
     first = 0
     for batch in _batches(sentences):
         _prepare(model, sum(len(tokens) for tokens in batch))
