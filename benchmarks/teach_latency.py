@@ -37,11 +37,13 @@ SCREEN = 50
 
 
 class Person:
-    """A connection to the server; `waits` has the seconds of each answer."""
+    """A connection to the server; `waits` has the seconds of each answer, `served` what the server says of them."""
 
     def __init__(self, port: int, name: str) -> None:
         self.name = name
         self.waits: list[float] = []
+        self.served: list[float] = []
+        self._version: int | None = None  # of the model, on the screen
         self.failed = 0
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
 
@@ -52,18 +54,27 @@ class Person:
         reply = self._connection.getresponse()
         answer = reply.read()
         self.waits.append(time.perf_counter() - started)
+        self.served.append(float(reply.headers["Server-Timing"].partition("dur=")[2]) / 1000)
         self.failed += reply.status != 200
         return json.loads(answer)
 
     def accept(self, number: int, tags: Sequence[str], last: int) -> None:
         visible = [(number + step) % last + 1 for step in range(SCREEN)]
-        self.ask("POST", "/api/accept", {"id": number, "tags": tags, "author": self.name, "visible": visible})
+        message = {"id": number, "tags": tags, "author": self.name, "visible": visible, "version": self._version}
+        self._version = self.ask("POST", "/api/accept", message)["model"]["version"]
 
 
 def processor_seconds(process: "subprocess.Popen[str]") -> float:
     """Return the processor time of a process so far."""
     fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def told_of(title: str, people: Sequence[Person]) -> None:
+    """Print how long people waited, and how long the server took from the head of a request to its answer."""
+    failed = sum(one.failed for one in people)
+    told(title, [wait for one in people for wait in one.waits], failed)
+    told("    by the clock of the server", [wait for one in people for wait in one.served], failed)
 
 
 def told(title: str, waits: Sequence[float], failed: int) -> None:
@@ -81,12 +92,13 @@ def alone(port: int, process: Any, gold: Sequence[Sequence[str]], accepts: int) 
     for number in range(1, 11):  # the first ones are slower
         person.accept(number, gold[number - 1], len(gold))
     person.waits.clear()
+    person.served.clear()
     before = processor_seconds(process)
     for number in range(11, 11 + accepts):
         person.accept(number, gold[number - 1], len(gold))
         time.sleep(0.05)
     used = processor_seconds(process) - before
-    told("accept, screen of 50, one person", person.waits, person.failed)
+    told_of("accept, screen of 50, one person", [person])
     print(f"{'':<52} processor time of the server: {1000 * used / accepts:.1f} ms for each, with work in idle time")
 
 
@@ -130,12 +142,8 @@ def among_readers(port: int, gold: Sequence[Sequence[str]], accepts: int, client
     stop.set()
     for thread in threads:
         thread.join()
-    told(f"accept, among {clients} readers", person.waits, person.failed)
-    told(
-        f"screens of 50 and n-best of {clients} readers",
-        [wait for one in readers for wait in one.waits],
-        sum(one.failed for one in readers),
-    )
+    told_of(f"accept, among {clients} readers", [person])
+    told_of(f"screens of 50 and n-best of {clients} readers", readers)
 
 
 def together(port: int, gold: Sequence[Sequence[str]], clients: int, each: int) -> None:
@@ -154,8 +162,7 @@ def together(port: int, gold: Sequence[Sequence[str]], clients: int, each: int) 
         thread.start()
     for thread in threads:
         thread.join()
-    waits = [wait for one in people for wait in one.waits]
-    told(f"accept, {clients} people, a screen of 50 each", waits, sum(one.failed for one in people))
+    told_of(f"accept, {clients} people, a screen of 50 each", people)
 
 
 def main() -> None:

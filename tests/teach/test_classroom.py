@@ -174,3 +174,9 @@ def test_a_project_goes_on_after_it_was_closed(project: Path, open_project: Open
     assert [one["tags"] for one in after["sentences"]] == [one["tags"] for one in before["sentences"]]
     assert again.get("/api/project").json["counts"]["accepted"] == 5
     assert again.post("/api/undo", {"author": "anna"}).json["sentence"]["id"] == 5
+
+
+def test_an_answer_says_how_long_it_took(client: Any) -> None:
+    head, _, milliseconds = client.get("/api/project").headers["server-timing"].partition("=")
+    assert head == "total;dur"
+    assert float(milliseconds) > 0

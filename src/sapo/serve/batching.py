@@ -23,7 +23,10 @@ class Job:
 
 
 class Worker:
-    """Threads that answer requests outside of the event loop, each up to `most` that belong together."""
+    """Threads that answer requests outside of the event loop, each up to `most` that belong together.
+
+    Requests with the key `urgent`, if there is one, go first, and all others are answered one by one.
+    """
 
     def __init__(
         self,
@@ -34,11 +37,13 @@ class Worker:
         idle: Idle | None = None,
         threads: int = 1,
         most: int = LARGEST,
+        urgent: Hashable | None = None,
     ) -> None:
         self._work = work
         self._seen = seen
         self._idle = idle
         self._most = most
+        self._urgent = urgent
         self._waiting: deque[Job] = deque()
         self._changed = threading.Condition()
         self._ended = False
@@ -90,7 +95,7 @@ class Worker:
                 self._changed.wait(pause)
 
     def _next(self) -> list[Job]:
-        """Wait for a request, and return it with those behind it that have the same key; others keep their place.
+        """Wait for a request, and return it with those behind it that belong to it; others keep their place.
 
         Return nothing at the end, or if there is other work and nobody waits.
         """
@@ -99,12 +104,16 @@ class Worker:
                 self._changed.wait()
             if not self._waiting or self._ended:
                 return []
-            first = self._waiting.popleft()
-            taken: list[Job] = [first]
+            key = self._waiting[0].key
+            most = self._most
+            if self._urgent is not None:
+                urgent = any(job.key == self._urgent for job in self._waiting)
+                key, most = (self._urgent, most) if urgent else (key, 1)
+            taken: list[Job] = []
             others: list[Job] = []
-            while self._waiting and len(taken) < self._most:
+            while self._waiting and len(taken) < most:
                 job = self._waiting.popleft()
-                (taken if job.key == first.key else others).append(job)
+                (taken if job.key == key else others).append(job)
             self._waiting.extendleft(reversed(others))
         return [job for job in taken if not job.future.cancelled()]
 

@@ -147,7 +147,7 @@ def _many_ranked(model: Model, corpus: EncodedCorpus, sentence: int, n: int, sea
 
 def marginal(model: Model, corpus: EncodedCorpus, sentence: int) -> Doubles:
     """Return P(the token has the label), [tokens, labels], over all taggings of one sentence."""
-    return _shown_marginal(model, sentence_distribution(model, corpus, sentence).marginal)
+    return shown_marginal(model, sentence_distribution(model, corpus, sentence).marginal)
 
 
 def all_marginals(model: Model, corpus: EncodedCorpus) -> Doubles:
@@ -163,7 +163,7 @@ def marginal_among(model: Model, found: Candidates) -> Doubles:
     """Return P(the token has the label), [tokens, labels], over these candidates only."""
     from sapo.search.probabilities import tempered, top_n_marginals
 
-    return _shown_marginal(model, top_n_marginals(tempered(found, model.temperature), len(model.labels)))
+    return shown_marginal(model, top_n_marginals(tempered(found, model.temperature), len(model.labels)))
 
 
 def spans_of(model: Model, corpus: EncodedCorpus, tags: Ints) -> "list[list[TaggedSpan]]":
@@ -206,7 +206,7 @@ def by_label(model: Model, marginal: Doubles) -> list[dict[str, float]]:
     return [dict(zip(model.outer_labels, row, strict=True)) for row in marginal.tolist()]
 
 
-def _shown_marginal(model: Model, marginal: Doubles) -> Doubles:
+def shown_marginal(model: Model, marginal: Doubles) -> Doubles:
     """Add up the probabilities of labels that are shown by the same name."""
     places = model.shown_places
     if places is None:

@@ -26,6 +26,8 @@ def train_anew(kind: str, pairs: Sequence[Pair], base: Tagger | None = None) -> 
     """Train on all sentences; with a base, let it learn all of them, and keep what it knew."""
     if base is None:
         return train(pairs, template=TEMPLATES[kind])
+    if not pairs:
+        return base
     trainer = Trainer(base)
     scheme = scheme_of(base.labels) if kind == SPANS else None
     trainer.update([(words, for_model(tags, scheme) if scheme else tags) for words, tags in pairs], new_labels=True)
@@ -64,7 +66,7 @@ class Process:
 def main() -> None:
     """Train what comes from standard input."""
     if hasattr(os, "nice"):
-        os.nice(10)  # people wait for the server, and nobody for this
+        os.nice(19)  # people wait for the server, and nobody for this
     header = json.loads(sys.stdin.buffer.readline())
     rest = sys.stdin.buffer.read()
     base = Tagger(model_from_bytes(rest[: header["base"]], name="base")) if header["base"] else None

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
@@ -22,6 +23,7 @@ from sapo.teach.static import page_files
 
 Say = Callable[[str], None]
 ACCEPT = "/api/accept"
+TOGETHER = 8  # accepted sentences that are learned at once: the first waits for the screens of all
 DISCONNECTED = "http.disconnect"
 
 
@@ -35,7 +37,7 @@ class App:
         self._files = page_files()
         self._openapi = Reply(json.dumps(document()).encode(), headers=HEADERS)
         self._answers = Answers(classroom)
-        self.worker = Worker(self._work, "sapo-teach", idle=classroom.idle)
+        self.worker = Worker(self._work, "sapo-teach", idle=classroom.idle, most=TOGETHER, urgent=ACCEPT)
         answers = self._answers
         self._simple: dict[str, Callable[[Any], Any]] = {
             "/api/project": answers.project,
@@ -50,14 +52,16 @@ class App:
         }
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer one request, and say how long it took."""
+        started = time.perf_counter()
         headers = dict(scope["headers"])
         if scope["path"] == EVENTS and scope["method"] == "GET":
             reply = await answered(self._listen(scope, headers, receive, send), self._say)
         else:
             reply = await answered(self._answer(scope, headers, receive), self._say)
         if reply is not None and reply.status:
-            more = {**HEADERS, **reply.headers}
+            took = {"server-timing": f"total;dur={1000 * (time.perf_counter() - started):.1f}"}
+            more = {**HEADERS, **reply.headers, **took}
             await Reply(reply.body, reply.status, reply.type, more).send(scope["method"], send)
 
     async def _answer(self, scope: Mapping[str, Any], headers: Headers, receive: Receive) -> Reply:

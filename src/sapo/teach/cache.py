@@ -1,13 +1,15 @@
 """What the model said about each sentence at last: whole predictions of some, a few numbers of all."""
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections import OrderedDict, deque
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from sapo.teach.predictions import Prediction
 from sapo.teach.selection import doubt
 
 KEPT = 5000  # whole predictions
+LOOKED = 1000  # sentences at a time that may turn out to be tagged already
 POOL = 1000  # sentences that are tagged anew, in idle time, after each change of the model
 
 
@@ -28,8 +30,8 @@ class Cache:
         self._predict = predict
         self._whole: OrderedDict[int, tuple[int, Prediction]] = OrderedDict()  # the version and the prediction
         self.marks: dict[int, Mark] = {}
-        self._waiting: list[int] = []
-        self._waiting_for = -1  # version
+        self._queue: deque[int] = deque()  # all sentences: those without a prediction, then the oldest first
+        self._version, self._left = -1, 0  # of those that have a prediction, how many to look at for this version
 
     def last(self, sentence: int) -> Prediction | None:
         """Return the last prediction that is still known, of whatever version."""
@@ -50,18 +52,26 @@ class Cache:
             self._whole.popitem(last=False)
         return found
 
-    def refresh(self, sentences: Callable[[], Iterable[int]], version: int, count: int) -> bool:
+    def refresh(self, sentences: Collection[int], version: int, count: int) -> bool:
         """Make a few predictions that are missing or old; return whether there are more to make.
 
-        All sentences get a first prediction; of those that have one, the oldest are made again.
+        All sentences get a first prediction; of those that have one, the oldest are made again. `sentences` only grow.
         """
-        if self._waiting_for != version:
-            everything = list(sentences())
-            new = [one for one in everything if one not in self.marks]
-            old = [one for one in everything if one in self.marks and self.marks[one].version != version]
-            old.sort(key=lambda one: self.marks[one].version)
-            self._waiting = [*reversed(new), *reversed(old[:POOL])]
-            self._waiting_for = version
-        taken, self._waiting = self._waiting[-count:], self._waiting[:-count]
+        if len(sentences) > len(self._queue):
+            self._queue.extendleft(reversed(list(islice(sentences, len(self._queue), None))))
+        if self._version != version:
+            self._version, self._left = version, min(POOL, len(self._queue))
+        taken: list[int] = []
+        for _ in range(min(LOOKED, len(self._queue))):
+            if len(taken) == count or not self._more():
+                break
+            one = self._queue[0]
+            self._queue.rotate(-1)
+            self._left -= one in self.marks
+            if one not in self.marks or self.marks[one].version != version:
+                taken.append(one)
         self.fresh(taken, version)
-        return bool(self._waiting)
+        return self._more()
+
+    def _more(self) -> bool:
+        return bool(self._queue) and (self._left > 0 or self._queue[0] not in self.marks)

@@ -95,7 +95,7 @@ class Classroom:
         before = self.pupil.version
         said = self.cache.fresh([one.sentence for one in good if one.sentence], before)
         visible = {one for form in forms for one in form.visible}
-        shown = self.cache.fresh(self.open_ones(visible), before)
+        shown = self._shown(visible)
         self.store.write(lambda state: self._drafts(state, good, said))
         self._catch_up()
         self.cache.fresh(self.open_ones(visible), self.pupil.version)  # of all screens together: that is faster
@@ -114,7 +114,7 @@ class Classroom:
         """Take back what a person accepted last; with the kind redo, bring it back."""
         author = check_name(form.author, "author")
         before = self.pupil.version
-        shown = self.cache.fresh(self.open_ones(form.visible), before)
+        shown = self._shown(form.visible)
         taken: list[Event] = []
 
         def decide(state: State) -> Iterable[Draft]:
@@ -139,7 +139,7 @@ class Classroom:
             self._catch_up()
             if self.background.finish(self.pupil, self):
                 self.publish("model", None, None)
-            more = self.cache.refresh(lambda: self.store.sentences, self.pupil.version, CHUNK)
+            more = self.cache.refresh(self.store.sentences, self.pupil.version, CHUNK)
         except Exception as error:  # whatever it is, the thread must go on answering
             self.problem = f"beside the answers: {error}"
             return POLL
@@ -202,7 +202,7 @@ class Classroom:
         words = [self.store.sentences[one].words for one in sentences]
         if model is None:
             return [know_nothing(self.kind, len(one)) for one in words]
-        return list(predict(model, self.kind, words))
+        return list(predict(model, self.kind, words, self.pupil.session))
 
     def sentence(self, number: int) -> TaughtSentence:
         """Return a sentence. Raise SapoError if there is none of this number."""
@@ -229,6 +229,11 @@ class Classroom:
             return views.accepted_view(sentence, event, self.kind, lock, version)
         assert said is not None
         return views.open_view(number, sentence, said, lock, version)
+
+    def _shown(self, visible: Iterable[int]) -> dict[int, Prediction]:
+        """Return what was said last about open sentences: a page shows it, if it has seen the last version."""
+        last = {one: self.cache.last(one) for one in self.open_ones(visible)}
+        return {one: prediction for one, prediction in last.items() if prediction is not None}
 
     def _change(
         self, number: int | None, form: messages.UndoForm, shown: dict[int, Prediction], before: int

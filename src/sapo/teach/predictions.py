@@ -1,20 +1,21 @@
 """A model and sentences in, what the model says about them out: tags, spans, and how sure it is."""
 
-import math
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.kernels.types import Doubles, Ints
+from sapo.kernels.types import Doubles, Ints, Longs
 from sapo.model import Model
-from sapo.search.decode import tag_corpus
-from sapo.search.probabilities import Distribution, span_reading
+from sapo.search.probabilities import span_reading
+from sapo.search.sums import Sums, sum_corpus
 from sapo.tagger import decoding
 from sapo.tagger.streams import encoded_batches
-from sapo.tags import Span, as_prefixed, loose_spans, spans_to_tags
-from sapo.teach.task import OUTSIDE, SCHEME, SPANS, blank
+from sapo.tags import Span, Spans, label_kinds, read_spans
+from sapo.tags.kinds import Prefix
+from sapo.teach.task import OUTSIDE, SPANS, blank
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,49 +42,74 @@ def know_nothing(kind: str, tokens: int) -> Prediction:
     return Prediction(blank(kind, tokens), (0.0,) * tokens, (), 0.0, 0.0, 0.0 if kind == SPANS else float(tokens))
 
 
-def predict(model: Model, kind: str, sentences: Sequence[Sequence[str]]) -> Iterator[Prediction]:
+def predict(model: Model, kind: str, sentences: Sequence[Sequence[str]], session: Any = None) -> Iterator[Prediction]:
     """Tag sentences. A model without spans, because it has seen none, marks none."""
-    spanned = kind == SPANS
-    reading = span_reading(model.labels) if spanned and set(model.labels) - {OUTSIDE} else None
-    names = as_prefixed(model.outer_labels) if spanned else list(model.outer_labels)
-    begins = np.array([name.partition("-")[0] in ("B", "S", "U") for name in names])
-    for corpus in encoded_batches(model, sentences):
-        learned = tag_corpus(corpus, model.tagging)
-        for sentence in range(corpus.sentences):
-            first, last = corpus.offsets[sentence : sentence + 2].tolist()
-            path = learned[first:last]
-            whole = decoding.sentence_distribution(model, corpus, sentence)
-            marginal = _shown(model, whole.marginal)
-            shown = model.as_shown(path)
-            tags = [names[tag] for tag in shown.tolist()]
-            shares = np.minimum(marginal[np.arange(len(tags)), shown], 1.0)
-            spans: tuple[tuple[Span, float], ...] = ()
-            expected, likely = float(shares.sum()), float(len(tags))
-            if spanned:
-                found = loose_spans(tags)
-                if found and reading is not None:
-                    chances = _exact(model, corpus, sentence, whole).span_probabilities(reading, found)
-                    spans = tuple(zip(found, np.minimum(chances, 1.0).tolist(), strict=True))
-                tags = spans_to_tags(found, len(tags), SCHEME)
-                expected, likely = math.fsum(share for _, share in spans), float(marginal[:, begins].sum())
-            yield Prediction(tuple(tags), tuple(shares.tolist()), spans, _sure(whole, path), expected, likely)
+    for corpus in encoded_batches(model, sentences, session):
+        sums = sum_corpus(corpus, model.tagging, model.temperature)
+        marginal, shown = decoding.shown_marginal(model, sums.marginal), model.as_shown(sums.tags)
+        shares = np.minimum(marginal[np.arange(len(shown)), shown], 1.0)
+        said = _spans(model, sums, marginal, shown) if kind == SPANS else _tags(model, corpus.offsets, shown, shares)
+        sure = np.exp(sums.log_best / np.maximum(np.diff(corpus.offsets), 1)).tolist()
+        listed = shares.tolist()
+        for sentence, (first, last) in enumerate(itertools.pairwise(corpus.offsets.tolist())):
+            yield Prediction(
+                tuple(said.tags[first:last]),
+                tuple(listed[first:last]),
+                said.spans[sentence],
+                sure[sentence],
+                said.expected[sentence],
+                said.likely[sentence],
+            )
 
 
-def _sure(whole: Distribution, path: Ints) -> float:
-    log = whole.lattice.path_score(path) - whole.log_z
-    return math.exp(min(log, 0.0) / max(1, len(path))) if math.isfinite(log) else 0.0
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What predictions of several sentences have."""
+
+    tags: list[str]  # of all tokens
+    spans: list[tuple[tuple[Span, float], ...]]  # of each sentence, and so are the others
+    expected: list[float]
+    likely: list[float]
 
 
-def _exact(model: Model, corpus: EncodedCorpus, sentence: int, whole: Distribution) -> Distribution:
-    """Return the distribution over all labels: with many labels the first look has a few for each token."""
-    return whole if whole.lattice.lists is None else decoding.sentence_distribution(model, corpus, sentence, exact=True)
+def _tags(model: Model, offsets: Longs, shown: Ints, shares: Doubles) -> _Said:
+    counts = np.diff(offsets).astype(float).tolist()
+    return _Said(decoding.label_names(model, shown), [()] * len(counts), _totals(shares, offsets).tolist(), counts)
 
 
-def _shown(model: Model, marginal: Doubles) -> Doubles:
-    """Add up the probabilities of labels that are shown by the same name."""
-    places = model.shown_places
-    if places is None:
-        return marginal
-    shown = np.zeros((len(marginal), len(model.outer_labels)))
-    np.add.at(shown.T, places, marginal.T)
-    return shown
+def _spans(model: Model, sums: Sums, marginal: Doubles, shown: Ints) -> _Said:
+    kinds, offsets = label_kinds(model.outer_labels), sums.corpus.offsets
+    found = read_spans(kinds, shown, offsets)
+    chances = np.zeros(len(found.starts))
+    if len(chances):
+        chances = np.minimum(sums.span_probabilities(span_reading(model.labels), found, kinds.type_names), 1.0)
+    begins = (kinds.prefixes == Prefix.BEGIN) | (kinds.prefixes == Prefix.SINGLE)
+    owned = np.searchsorted(found.starts, offsets)  # the first span of each sentence
+    owners = np.repeat(np.arange(len(offsets) - 1), np.diff(owned))
+    starts, ends = (found.starts - offsets[owners]).tolist(), (found.ends - offsets[owners]).tolist()
+    names = [kinds.type_names[number] for number in found.types.tolist()]
+    pairs = list(zip(map(Span, starts, ends, names), chances.tolist(), strict=True))
+    return _Said(
+        _iob2(found, kinds.type_names, len(shown)),
+        [tuple(pairs[first:last]) for first, last in itertools.pairwise(owned.tolist())],
+        _totals(chances, owned).tolist(),
+        _totals(marginal[:, begins].sum(axis=1), offsets).tolist(),
+    )
+
+
+def _iob2(spans: Spans, types: Sequence[str], tokens: int) -> list[str]:
+    """Return a tag for each token."""
+    places = np.zeros(tokens, np.int64)
+    sizes = spans.ends - spans.starts
+    ends = np.cumsum(sizes)
+    inside = np.arange(ends[-1] if len(ends) else 0) + np.repeat(spans.starts - ends + sizes, sizes)
+    places[inside] = 2 * np.repeat(spans.types, sizes) + 1
+    places[spans.starts] = 2 * spans.types
+    names = [OUTSIDE, OUTSIDE, *(f"{letter}-{type}" for type in types[1:] for letter in "BI")]
+    return [names[place] for place in places.tolist()]
+
+
+def _totals(values: Doubles, offsets: Longs) -> Doubles:
+    """Return the sum of values[offsets[i]:offsets[i + 1]] for each i."""
+    sums = np.concatenate([np.zeros(1), np.cumsum(values)])
+    return np.maximum(np.diff(sums[offsets]), 0.0)

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from sapo.model import Model
 from sapo.model.file import model_bytes, model_from_bytes
@@ -41,6 +41,15 @@ class Pupil:
         self.temperature = 1.0
         self.tests = Tests()
         self._trainer: Trainer | None = None
+        self._session: tuple[Any, Any] = (None, None)  # an encoder, and a session of it
+
+    @property
+    def session(self) -> Any:
+        """A session of the model's encoder, which remembers new words; None if there is no model."""
+        encoder = None if self._trainer is None else self._trainer.tagger.model.encoder
+        if self._session[0] is not encoder:
+            self._session = (encoder, None if encoder is None else encoder.session())
+        return self._session[1]
 
     @property
     def model(self) -> Model | None:
@@ -72,9 +81,9 @@ class Pupil:
     def learn(self, pairs: Sequence[Pair], seq: int, accepted: Accepted, *, taken_back: bool = False) -> None:
         """Learn sentences, up to an event of the journal; `accepted` are all of them.
 
-        What was taken back is forgotten while there are few sentences, and otherwise when the model is next trained
-        from scratch. Raises SapoError if the model cannot learn the sentences, because it forbids such tags: it is then
-        as before.
+        What was taken back is forgotten at once while there are few sentences. Otherwise it is forgotten when the model
+        is trained from scratch, which an undo starts (background.py). Raises SapoError if the model cannot learn the
+        sentences, because it forbids such tags: it is then as before.
         """
         self.seq = seq
         small = not self.based and len(accepted) <= SMALL
@@ -105,7 +114,7 @@ class Pupil:
         """Keep a sentence that is about to be learned, to fit the temperature to."""
         model = self.model
         if model is not None:
-            self.tests.add(model, words, self._as_shown(tags))
+            self.tests.add(model, words, self._as_shown(tags), self.session)
 
     def snapshot(self) -> bytes | None:
         """Return the model as bytes, or None if there is none."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import gc
 import os
 import sys
 import threading
@@ -36,6 +37,7 @@ TOY = {
     SPANS: [(["in", "New", "York"], ["O", "B-X", "I-X"]), (["at", "home", "."], ["O", "O", "O"])],
     "tags": [(["a", "dog", "."], ["A", "B", "C"]), (["no", "rain", "."], ["A", "B", "C"])],
 }
+SWITCH = 0.0005  # seconds that the thread that reads requests waits for one that works
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +65,14 @@ def teach(path: str | Path, address: Address, say: Say = print, habits: Habits |
             where = url_of(bound) + ("/" if token is None else f"/?token={token}")
             announce(server, lambda: _welcome(where, address.browser, say))
             _close_pages_first(server, hub)
+            before = sys.getswitchinterval()
+            sys.setswitchinterval(SWITCH)
+            gc.freeze()  # what is there now stays: to look through it would hold up an answer
             try:
                 server.run([bound])
             finally:
+                sys.setswitchinterval(before)
+                gc.unfreeze()
                 app.worker.end()
 
 

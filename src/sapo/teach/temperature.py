@@ -8,6 +8,7 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -39,9 +40,9 @@ class Tests:
         self._last: deque[Test] = deque(maxlen=WINDOW)
         self.new = 0  # since the last fit
 
-    def add(self, model: Model, words: Sequence[str], tags: Sequence[str]) -> None:
+    def add(self, model: Model, words: Sequence[str], tags: Sequence[str], session: Any = None) -> None:
         """Keep a sentence as the model sees it now; `tags` are in the scheme that the model shows."""
-        corpus = next(encoded_batches(model, [words]))
+        corpus = next(encoded_batches(model, [words], session))
         lattice = decoding.sentence_lattice(model, corpus, 0, exact=True)
         numbers = {label: number for number, label in enumerate(model.labels)}
         gold = [numbers.get(tag, -1) for tag in decoding.learned_tags(model, tags)]
