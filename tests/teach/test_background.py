@@ -50,6 +50,81 @@ def test_what_is_accepted_meanwhile_is_not_lost(
     assert client.classroom.store.snapshot() is not None
 
 
+@pytest.mark.parametrize("based", [False, True])
+def test_what_is_taken_back_is_forgotten_soon(
+    project: Path, open_project: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, based: bool
+) -> None:
+    from sapo.teach import anew, background, pupil
+    from sapo.teach.project import Start, make_project
+
+    monkeypatch.setattr(anew.Process, "train", in_this_process)
+    for module in (background, pupil):
+        monkeypatch.setattr(module, "SMALL", 2)
+    if based:
+        anew.train_anew("spans", [(["in", "Bonn"], ["O", "B-LOC"])]).save(tmp_path / "base.sapo")
+        project = tmp_path / "based.teach"
+        make_project(project, Start([tmp_path / "notes.txt"], model=tmp_path / "base.sapo"))
+    client = open_project(project)
+    if not based:
+        for sentence in (2, 3, 4):
+            client.accept(sentence)
+    client.accept(1, tags=["B-ORG", *["O"] * 5])
+    assert not client.get("/api/project").json["model"]["training"]
+    answer = client.post("/api/undo", {"author": "anna"}).json
+    assert answer["sentence"]["tags"] == ["B-ORG", *["O"] * 5]  # it has not forgotten yet
+    wait_for_training(client)
+    assert "B-ORG" not in client.get("/api/sentences?ids=1").json["sentences"][0]["tags"]
+
+
+def test_what_is_taken_back_during_training_is_forgotten_by_the_next_one(
+    project: Path, open_project: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sapo.teach import anew, background, pupil
+
+    may_go, seen = threading.Event(), []
+
+    def train(self: Any, kind: str, pairs: Any, base: bytes | None) -> bytes:
+        may_go.wait(30)
+        seen.append(len(pairs))
+        return in_this_process(self, kind, pairs, base)
+
+    monkeypatch.setattr(anew.Process, "train", train)
+    for module in (background, pupil):
+        monkeypatch.setattr(module, "SMALL", 2)
+    client = open_project(project)
+    for sentence in (1, 2, 3, 4, 5, 6):
+        client.accept(sentence)
+    client.post("/api/undo", {"author": "anna"})
+    client.post("/api/undo", {"author": "anna"})
+    may_go.set()
+    wait_for_training(client)
+    assert seen == [5, 4]
+
+
+def test_what_is_taken_back_is_forgotten_after_a_restart_too(
+    project: Path, open_project: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sapo.teach import anew, background, pupil
+
+    for module in (background, pupil):
+        monkeypatch.setattr(module, "SMALL", 2)
+    for sentences in ((2, 3, 4), (1,)):  # the second time there is a snapshot that knows all four
+        client = open_project(project)
+        for sentence in sentences:
+            client.accept(sentence, tags=["B-ORG", *["O"] * 5] if sentence == 1 else None)
+        client.close()
+    client = open_project(project)
+    may_go = threading.Event()
+    monkeypatch.setattr(anew.Process, "train", lambda *what: may_go.wait(30) and None)
+    client.post("/api/undo", {"author": "anna"})
+    threading.Timer(0.3, may_go.set).start()
+    client.close()
+    monkeypatch.setattr(anew.Process, "train", in_this_process)
+    client = open_project(project)
+    wait_for_training(client)
+    assert "B-ORG" not in client.get("/api/sentences?ids=1").json["sentences"][0]["tags"]
+
+
 def test_what_the_process_reads_is_what_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     from sapo.model.file import model_bytes
     from sapo.teach import anew

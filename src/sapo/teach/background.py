@@ -1,9 +1,10 @@
-"""What happens beside the answers: training from scratch now and then, and fitting the temperature.
+"""What happens beside the answers: training from scratch now and then or after an undo, and fitting the temperature.
 
 The new model learns what was accepted while it was trained, and then takes the place of the old one. Nobody waits for
 it: training runs in a process of its own, everything else in a thread.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,8 +12,8 @@ from pathlib import Path
 from typing import Protocol
 
 from sapo.teach.anew import Pair, Process
-from sapo.teach.events import LABEL, Event
-from sapo.teach.pupil import Accepted, Pupil, load_pupil
+from sapo.teach.events import LABEL, UNDO, Event
+from sapo.teach.pupil import SMALL, Accepted, Pupil, load_pupil
 from sapo.teach.state import State
 from sapo.teach.store import Snapshot, save_snapshot
 from sapo.teach.temperature import fit
@@ -58,6 +59,10 @@ class Background:
         """Whether a new model is on its way."""
         return self._next is not None
 
+    def settled(self, lesson: Lesson) -> bool:
+        """Return whether the model in use has forgotten what was taken back, and no better one is on its way."""
+        return self._next is None and not self._to_forget(lesson)
+
     def begin(self, seq: int) -> None:
         """Count from this event on."""
         self._trained = seq
@@ -81,6 +86,7 @@ class Background:
                 changed = True
         if self._next is not None and self._next.done():
             changed |= self._take(self._next, pupil, lesson)
+            self.start(pupil, lesson)  # again, if somebody took something back meanwhile
         return changed
 
     def end(self) -> None:
@@ -91,8 +97,16 @@ class Background:
 
     def _due(self, lesson: Lesson) -> bool:
         habits, accepted = self._habits, len(lesson)
-        new = sum(event.kind != LABEL for event in lesson.state.since(self._trained))
+        if self._to_forget(lesson):
+            return True
+        kinds = Counter(event.kind for event in lesson.state.since(self._trained))
+        new = kinds.total() - kinds[LABEL]
         return accepted >= habits.first and new >= max(habits.least, habits.growth * (accepted - new))
+
+    def _to_forget(self, lesson: Lesson) -> bool:
+        """Return whether something was taken back: a model cannot unlearn it, so the next one must not see it."""
+        taken_back = any(event.kind == UNDO for event in lesson.state.since(self._trained))
+        return taken_back and (self._base is not None or len(lesson) > SMALL)
 
     def _take(self, ready: "Future[Pupil | None]", pupil: Pupil, lesson: Lesson) -> bool:
         self._next = None

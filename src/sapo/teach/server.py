@@ -23,6 +23,7 @@ from sapo.teach.anew import train_anew
 from sapo.teach.app import App
 from sapo.teach.background import Background, Habits
 from sapo.teach.classroom import Classroom
+from sapo.teach.events import UNDO
 from sapo.teach.guard import NAMES, Guard, new_token
 from sapo.teach.hub import Hub
 from sapo.teach.predictions import predict
@@ -94,7 +95,8 @@ def opened(path: str | Path, hub: Hub, say: Say, habits: Habits | None = None) -
             try:
                 yield classroom
             finally:  # after Ctrl-C, too
-                keep(pupil, store.path, known)
+                if background.settled(classroom):  # else the journal is enough
+                    keep(pupil, store.path, known)
         finally:
             background.end()
 
@@ -117,7 +119,10 @@ def recall(classroom: Classroom, say: Say) -> int:
                 raise
             say(f"sapo: warning: {error}; it learns everything anew")
     known = pupil.version
-    new = classroom.changes(store.state.since(pupil.seq))
+    since = store.state.since(pupil.seq)
+    taken_back = any(event.kind == UNDO for event in since)
+    classroom.background.begin(pupil.seq if taken_back else store.state.seq)  # the snapshot may know what is undone
+    new = classroom.changes(since)
     if new:
         say(f"sapo: learning {len(new):,} sentences")
     try:
@@ -125,7 +130,7 @@ def recall(classroom: Classroom, say: Say) -> int:
     except SapoError as error:  # the page must open, whatever the model can learn
         classroom.problem = str(error)
         say(f"sapo: warning: {error}")
-    classroom.background.begin(store.state.seq)
+    classroom.background.start(pupil, classroom)
     return known
 
 
