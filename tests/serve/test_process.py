@@ -24,13 +24,13 @@ import sapo
 SLOW = """
 import pathlib, sys, time
 from sapo.serve import work
-find = work.find
-def slow_find(model, sentences, **how):
+answers = work.plain_answers
+def slow_answers(name, model, sentences, counts):
     if ["slowly"] in sentences:
         pathlib.Path(sys.argv[-1]).with_suffix(".begun").touch()
         time.sleep(1.5)
-    return find(model, sentences, **how)
-work.find = slow_find
+    return answers(name, model, sentences, counts)
+work.plain_answers = slow_answers
 """
 INTERPRETED = """
 import sys

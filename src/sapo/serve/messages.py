@@ -163,6 +163,6 @@ def read_form(body: bytes, form: type[F]) -> F:
         raise SapoError(f"the request is not JSON: {error}") from None
 
 
-def write_json(answer: Answer) -> bytes:
+def write_json(answer: Answer | str) -> bytes:
     """Return an answer as JSON."""
     return msgspec.json.encode(answer)

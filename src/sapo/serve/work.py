@@ -10,6 +10,7 @@ from sapo.errors import SapoError
 from sapo.serve import messages
 from sapo.serve.batching import Result
 from sapo.serve.limits import Limits, RefusedError
+from sapo.serve.plain import plain_answers
 from sapo.tagger.explain import explain
 from sapo.tagger.tagger import Tagger
 from sapo.tagger.text import Found, check_words_only, find
@@ -106,13 +107,16 @@ def _cut(tagger: Tagger, request: messages.Input) -> Iterator[Piece]:
 def _sentences(key: Key, requests: Sequence[Sequence[Piece]]) -> list[bytes]:
     """Tag the sentences of all requests at once, and return an answer to each."""
     tokens = [piece.tokens for pieces in requests for piece in pieces]
+    of_texts = any(pieces and pieces[0].offsets is not None for pieces in requests)
+    if key.kind == "tag" and not key.probabilities and not of_texts:
+        return plain_answers(key.name, key.tagger.model, tokens, [len(pieces) for pieces in requests])
     if key.kind == "marginals":
         answers = _marginals(key.tagger, tokens)
     elif key.kind == "nbest":
         answers = _taggings(find(key.tagger.model, tokens, probabilities=False, nbest=key.n))
     else:
         found = find(key.tagger.model, tokens, probabilities=key.probabilities, nbest=0)
-        answers = _tagged(itertools.chain.from_iterable(requests), found)
+        answers = _tagged(itertools.chain.from_iterable(requests), found, key.probabilities)
     result = []
     for pieces in requests:
         sentences = [_placed(next(answers), piece) for piece in pieces]
@@ -131,12 +135,11 @@ def _placed(answer: messages.SentenceAnswer, piece: Piece) -> messages.SentenceA
     return answer
 
 
-def _tagged(pieces: Iterable[Piece], found: Iterable[Found]) -> Iterator[messages.SentenceAnswer]:
+def _tagged(pieces: Iterable[Piece], found: Iterable[Found], probabilities: bool) -> Iterator[messages.SentenceAnswer]:
     for piece, one in zip(pieces, found, strict=True):
-        asked = [share for share in one.probabilities if share is not None]
         yield messages.SentenceAnswer(
             tags=one.tags,
-            probabilities=asked if asked or not one.tags else None,
+            probabilities=[share for share in one.probabilities if share is not None] if probabilities else None,
             spans=[_span(piece, span.type, span.start, span.end, span.probability) for span in one.spans],
         )
 
