@@ -1,15 +1,12 @@
 """A small model, and an application that is asked without a network."""
 
-import asyncio
-import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import sapo
+from asgi_client import AsgiClient
 
 PLACES = [
     (["We", "live", "in", "Oslo", "."], ["O", "O", "O", "B-LOC", "O"]),
@@ -18,20 +15,8 @@ PLACES = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What the application sent."""
-
-    status: int
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-
-class Client:
-    """Asks an application; what it says in its log is in `said`, and what it learned in the file `output`."""
+class Client(AsgiClient):
+    """Asks an application; what it learned is in the file `output`."""
 
     def __init__(self, tool: str, output: Path | None, tagger: sapo.Tagger, token: str | None = None) -> None:
         from sapo.assist.app import App
@@ -40,32 +25,12 @@ class Client:
         from sapo.assist.label_studio import LabelStudio
         from sapo.serve.limits import Limits, Token
 
-        self.said: list[str] = []
+        super().__init__()
         self.output = output
         self.helper = Helper(tagger, "towns", output, self.said.append)
         limits = Limits()
         answers = (LabelStudio if tool == "label-studio" else Inception)(self.helper, limits)
         self.app = App(answers, self.helper, limits, self.said.append, None if token is None else Token(token))
-
-    def post(self, path: str, message: Any, **headers: str) -> Reply:
-        body = message if isinstance(message, bytes) else json.dumps(message).encode()
-        return asyncio.run(self._ask("POST", path, body, {"content-type": "application/json", **headers}))
-
-    def get(self, path: str, **headers: str) -> Reply:
-        return asyncio.run(self._ask("GET", path, b"", headers))
-
-    async def _ask(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> Reply:
-        sent: list[Any] = []
-
-        async def receive() -> Any:
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        fields = [(name.encode(), value.encode()) for name, value in headers.items()]
-        await self.app({"method": method, "path": path, "headers": fields}, receive, send)
-        return Reply(sent[0]["status"], sent[1]["body"])
 
 
 @pytest.fixture(scope="session", autouse=True)

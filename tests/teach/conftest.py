@@ -1,15 +1,13 @@
 """Small projects, and an application that is asked without a network."""
 
-import asyncio
-import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from asgi_client import AsgiClient, need_extra
 from taught_text import GOLD, TEXT
 
 if TYPE_CHECKING:
@@ -19,20 +17,7 @@ if TYPE_CHECKING:
 PORT = 8765
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What the application sent."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-
-class Client:
+class Client(AsgiClient):
     """Asks the application of a project."""
 
     def __init__(self, classroom: "Classroom", guard: "Guard | None" = None, **limits: Any) -> None:
@@ -41,50 +26,21 @@ class Client:
         from sapo.teach.guard import Guard
         from sapo.teach.hub import Hub
 
-        self.said: list[str] = []
+        super().__init__(host=f"localhost:{PORT}")
         self.close: Callable[[], None] = lambda: None
         self.classroom = classroom
         self.app = App(classroom, Hub(), guard or Guard(PORT), Limits(**limits), self.said.append)
-
-    def get(self, path: str, **headers: str) -> Reply:
-        return self.ask("GET", path, b"", headers)
-
-    def post(self, path: str, message: Any, **headers: str) -> Reply:
-        body = message if isinstance(message, bytes) else json.dumps(message).encode()
-        return self.ask("POST", path, body, {"content_type": "application/json", **headers})
 
     def accept(self, sentence: int, author: str = "anna", tags: list[str] | None = None, **more: Any) -> Any:
         reply = self.post("/api/accept", {"id": sentence, "tags": tags or GOLD[sentence], "author": author, **more})
         assert reply.status == 200, reply.body
         return reply.json
 
-    def ask(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> Reply:
-        headers = {"host": f"localhost:{PORT}", **headers}
-        fields = [(key.replace("_", "-").encode(), value.encode()) for key, value in headers.items()]
-        return asyncio.run(self._asked(method, path, body, fields))
-
-    async def _asked(self, method: str, path: str, body: bytes, fields: list[tuple[bytes, bytes]]) -> Reply:
-        sent: list[Any] = []
-        place, _, query = path.partition("?")
-        scope = {"type": "http", "method": method, "path": place, "query_string": query.encode(), "headers": fields}
-
-        async def receive() -> Any:
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        await self.app(scope, receive, send)
-        start, *rest = sent
-        headers = {a.decode(): b.decode() for a, b in start["headers"]}
-        return Reply(start["status"], headers, b"".join(part["body"] for part in rest))
-
 
 @pytest.fixture(scope="session", autouse=True)
 def extra() -> None:
     """Skip all tests of this directory where the extra is not installed."""
-    for name in ("msgspec", "uvicorn", "httptools"):
-        pytest.importorskip(name, reason=f"sapo teach needs the extra serve: {name} is not installed")
+    need_extra("sapo teach")
 
 
 @pytest.fixture

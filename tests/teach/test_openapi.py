@@ -1,15 +1,13 @@
 """The description in OpenAPI is true: requests made from it get the answers that it describes."""
 
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 
+from asgi_client import served
+from described import check_operation
 from taught_text import GOLD
 
 schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
@@ -24,7 +22,7 @@ OPERATIONS = [one for result in SCHEMA.get_all_operations() if (one := result.ok
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a real server with a project, in a thread of this process."""
     from sapo.serve.limits import Limits
-    from sapo.serve.server import bind, listening_server
+    from sapo.serve.server import bind
     from sapo.teach.app import App
     from sapo.teach.guard import Guard
     from sapo.teach.hub import Hub
@@ -37,42 +35,15 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     make_project(room / "notes.teach", Start([room / "notes.txt"], ["PER"]))
     hub = Hub()
     with bind("127.0.0.1", 0) as bound, opened(room / "notes.teach", hub, lambda line: None) as classroom:
-        port = bound.getsockname()[1]
-        app = App(classroom, hub, Guard(port), Limits(), print)
-        server = listening_server(app, Limits(), bound)
-        thread = threading.Thread(target=server.run, args=([bound],), daemon=True)
-        thread.start()
-        while not server.started:
-            assert thread.is_alive()
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{port}"
-        server.should_exit = True
-        thread.join(30)
+        app = App(classroom, hub, Guard(bound.getsockname()[1]), Limits(), print)
+        with served(app, bound) as url:
+            yield url
         app.worker.end()
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.label)
 def test_requests_from_the_description_get_what_it_describes(operation: Any, address: str) -> None:
-    modes = schemathesis.GenerationMode
-    made = st.one_of(*(operation.as_strategy(generation_mode=mode) for mode in modes if _can(operation, mode)))
-
-    @given(case=made)
-    @settings(
-        max_examples=8, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
-    )
-    def check(case: Any) -> None:
-        checks = schemathesis.checks
-        case.validate_response(
-            case.call(base_url=address),
-            checks=[
-                checks.not_a_server_error,
-                checks.CHECKS.get_one("status_code_conformance"),
-                checks.CHECKS.get_one("content_type_conformance"),
-                checks.CHECKS.get_one("response_schema_conformance"),
-            ],
-        )
-
-    check()
+    check_operation(operation, address)
 
 
 def test_what_people_do_has_the_form_that_is_described(project: Path, open_project: Callable[..., Any]) -> None:
@@ -102,8 +73,3 @@ def _check_form(path: str, method: str, reply: Any) -> None:
     form = document["paths"][path][method.lower()]["responses"]["200"]["content"]["application/json"]["schema"]
     assert reply.status == 200
     jsonschema.validate({**form, "components": document["components"]}, reply.json)
-
-
-def _can(operation: Any, mode: Any) -> bool:
-    """Return whether requests of this kind can be made: one without input cannot be wrong."""
-    return mode == schemathesis.GenerationMode.POSITIVE or operation.method == "post"
