@@ -92,7 +92,7 @@ def test_lines_of_one_name_are_one_bag(as_block: Any, build: Any, named: Any) ->
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("U00:%x[0,2]", "looks at the label itself"),
+        ("U00:%x[0,2]", "uses the label itself"),
         ("U00:%x[0,3]", "uses the column 'c3', which is not there; the columns are word, pos"),
         ("U00:%x[-51,0]", "row -51 is not between -50 and 50"),
         ("U00:%x[51,0]", "row 51 is not between -50 and 50"),
@@ -103,7 +103,7 @@ def test_lines_of_one_name_are_one_bag(as_block: Any, build: Any, named: Any) ->
         ("U00:%x[" + "9" * 5000 + ",0]", "expected U..:%x[row,column] or B"),
         ("U00:%x[0," + "9" * 5000 + "]", "expected U..:%x[row,column] or B"),
         ("word[0]", "expected U..:%x[row,column] or B"),
-        ("B01:%x[0,2]", "looks at the label itself"),
+        ("B01:%x[0,2]", "uses the label itself"),
     ],
 )
 def test_a_mistake_is_told_in_one_line_with_file_and_line(line: str, complaint: str) -> None:
@@ -117,7 +117,7 @@ def test_a_mistake_is_told_in_one_line_with_file_and_line(line: str, complaint: 
 
 
 def test_columns_are_counted_as_in_the_file() -> None:
-    with pytest.raises(SapoError, match="looks at the label itself"):
+    with pytest.raises(SapoError, match="uses the label itself"):
         parse_templates("U00:%x[0,0]", ("label", "word", "pos"))
     (template,) = parse_templates("U00:%x[0,2]", ("word", "label", "pos")).templates
     assert str(template) == "pos[0]"

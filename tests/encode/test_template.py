@@ -168,7 +168,7 @@ def test_blanks_between_the_parts_of_a_line_mean_nothing(template: Template, dat
         ("classes(word) & substrings(word[-1], 2)", "joins two many-valued functions; keep one of them"),
         ("lemma[0]", "uses the column 'lemma', which is not there; the columns are word, pos"),
         ("word & c7", "uses the column 'c7', which is not there; the columns are word, pos"),
-        ("c2", "looks at the label itself"),
+        ("c2", "uses the label itself"),
         ("label", "expected '['"),
         ("label[-2]", "only label[-1] can be looked at, not label[-2]"),
         ("label[-1] & word & label[-1]", "label[-1] stands twice"),

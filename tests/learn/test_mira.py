@@ -123,7 +123,8 @@ def differences_of(corpus: EncodedCorpus, sentence: int, paths: Ints, features: 
     while size < 2 * room:
         size *= 2
     keys, places = np.empty(room, np.int64), np.empty(room, np.int32)
-    entries, slots = np.full((room, found), np.nan), np.zeros(size, np.int32)
+    entries, slots = np.full((room, found), np.nan), np.zeros(size + 1, np.int32)
+    slots[size] = mira.SEED
     count = mira.differences(
         first,
         last - first,
@@ -134,7 +135,7 @@ def differences_of(corpus: EncodedCorpus, sentence: int, paths: Ints, features: 
         found,
         mira.Differences(slots, keys, places, entries),
     )
-    assert sorted(np.flatnonzero(slots).tolist()) == sorted(places[:count].tolist())
+    assert sorted(np.flatnonzero(slots[:size]).tolist()) == sorted(places[:count].tolist())
     assert len(set(keys[:count].tolist())) == count
     dense = np.zeros((found, (features + labels) * labels))
     dense[:, keys[:count]] = entries[:count].T

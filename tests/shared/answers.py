@@ -9,7 +9,7 @@ from unittest import mock
 from sapo import kernels
 from sapo.cli import main
 
-COMPILING = "sapo: compiling what this command needs"  # depends on the cache of this machine
+COMPILING = "sapo: compiling, once on this machine"
 
 
 @dataclass(frozen=True, slots=True)

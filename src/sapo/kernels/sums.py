@@ -1,5 +1,7 @@
 """Sentences and weights in, the best tagging of each and the sums over all taggings out, for many sentences at once."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sapo.kernels._jit import kernel
@@ -11,20 +13,27 @@ from sapo.kernels.types import Bools, Doubles, Floats, Ints, Longs, Samples, Tag
 from sapo.kernels.viterbi import best_path, best_scores
 
 
+class Lattices(NamedTuple):
+    """The scores of many sentences, divided by the temperature, and their sums as forward_backward_logs gives them."""
+
+    node: Floats  # [tokens, labels]
+    edge: Floats  # [1, labels, labels] for all steps
+    alpha: Doubles  # [tokens, labels]
+    beta: Doubles  # [tokens, labels]
+    marginal: Doubles  # [tokens, labels]
+
+
 @kernel
 def sum_sentences(
     samples: Samples,  # without edge features: all steps share their edges
     weights: TaggingWeights,
     temperature: float,
     tags: Ints,  # [tokens] out: the best tagging
-    node: Floats,  # [tokens, labels] out: the scores, divided by the temperature
-    edge: Floats,  # [1, labels, labels] out
-    alpha: Doubles,  # [tokens, labels] out, as forward_backward_logs gives them
-    beta: Doubles,  # [tokens, labels] out
-    marginal: Doubles,  # [tokens, labels] out
+    lattices: Lattices,  # out
     log_best: Doubles,  # [sentences] out: log P(the best tagging)
 ) -> None:
     """Search and sum, sentence by sentence."""
+    node, edge, alpha, beta, marginal = lattices
     offsets = samples.offsets
     L = weights.edges.shape[0]
     longest = longest_sentence(offsets)
@@ -65,11 +74,7 @@ def sum_sentences(
 @kernel
 def sum_spans(
     offsets: Longs,  # [sentences + 1]
-    node: Floats,  # [tokens, labels] this and the next four as sum_sentences gives them
-    edge: Floats,
-    alpha: Doubles,
-    beta: Doubles,
-    marginal: Doubles,
+    lattices: Lattices,  # as sum_sentences gives them
     types: Ints,  # [labels]
     joined: Bools,  # [labels, labels]
     span_offsets: Longs,  # [sentences + 1] which spans each sentence has
@@ -77,6 +82,7 @@ def sum_spans(
     probabilities: Doubles,  # [spans] out
 ) -> None:
     """The probabilities of spans of many sentences."""
+    node, edge, alpha, beta, marginal = lattices
     for sentence in range(len(offsets) - 1):
         first = offsets[sentence]
         last = offsets[sentence + 1]

@@ -11,7 +11,7 @@ import numpy as np
 from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import background, sums
 from sapo.kernels.spans import Spans as WantedSpans
-from sapo.kernels.types import Doubles, Floats, Ints
+from sapo.kernels.types import Doubles, Ints
 from sapo.search.decode import tag_corpus
 from sapo.search.lattice import Parameters, make_lattice
 from sapo.search.probabilities import SLOW, SpanReading, distribution
@@ -28,7 +28,7 @@ class Sums:
     tags: Ints  # [tokens] of the best tagging
     marginal: Doubles  # [tokens, labels] P(the token has the label)
     log_best: Doubles  # [sentences] log P(the best tagging)
-    lattices: tuple[Floats, Floats, Doubles, Doubles] | None  # nodes, edges, alpha and beta, if all are summed at once
+    lattices: sums.Lattices | None  # if all are summed at once
 
     def span_probabilities(self, reading: SpanReading, spans: Spans, names: tuple[str, ...]) -> Doubles:
         """Return the probability of each span; its type is a place in `names`."""
@@ -49,8 +49,7 @@ class Sums:
         background.call(
             sums.sum_spans,
             offsets,
-            *self.lattices,
-            self.marginal,
+            self.lattices,
             reading.types,
             reading.joined,
             np.searchsorted(owners[there], np.arange(len(offsets))),
@@ -72,10 +71,10 @@ def sum_corpus(corpus: EncodedCorpus, parameters: Parameters, temperature: float
     tags, log_best = np.zeros(T, np.int32), np.zeros(corpus.sentences)
     node, edge = np.empty((T, L), np.float32), np.empty((1, L, L), np.float32)
     alpha, beta, marginal = (np.empty((T, L)) for _ in range(3))
-    arrays = tags, node, edge, alpha, beta, marginal, log_best
-    weights = parameters.arrays
-    background.call(sums.sum_sentences, corpus.samples, weights, temperature, *arrays, steps=SLOW * T * L * L)
-    return Sums(corpus, parameters, temperature, tags, marginal, log_best, (node, edge, alpha, beta))
+    lattices = sums.Lattices(node, edge, alpha, beta, marginal)
+    arrays = corpus.samples, parameters.arrays, temperature, tags, lattices, log_best
+    background.call(sums.sum_sentences, *arrays, steps=SLOW * T * L * L)
+    return Sums(corpus, parameters, temperature, tags, marginal, log_best, lattices)
 
 
 def _one_by_one(corpus: EncodedCorpus, parameters: Parameters, temperature: float) -> Sums:

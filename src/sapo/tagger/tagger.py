@@ -181,7 +181,7 @@ class Tagger:
         >>> import sapo
         >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
         >>> [tagging.tags for tagging in tagger.nbest(["the", "dog"], 2)]
-        [['DT', 'NN'], ['DT', 'DT']]
+        [['DT', 'NN'], ['NN', 'NN']]
         """
         corpus, candidates = self._top_n(tokens, n, search, width, forced)
         return decoding.taggings(self.model, corpus, 0, candidates)
