@@ -6,7 +6,7 @@ import stat
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
@@ -206,10 +206,24 @@ def write_file(path: str | Path) -> Iterator[BinaryIO]:
     else:
         with replace_file(target) as part, part.open("wb") as raw:
             if target.suffix.lower() == ".gz":
-                with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as zipped:
-                    yield cast(BinaryIO, zipped)
+                with _zipping(raw) as zipped:
+                    yield zipped
             else:
                 yield raw
+
+
+@contextmanager
+def _zipping(raw: IO[bytes]) -> Iterator[BinaryIO]:
+    """Open a stream that is compressed into another."""
+    zipped = gzip.GzipFile("", "wb", fileobj=raw, mtime=0)
+    try:
+        with zipped:
+            yield cast(BinaryIO, zipped)
+    except OSError:
+        # From Python 3.12 on, what did not fit stays in a buffer, which tries again when it is collected.
+        with suppress(AttributeError, OSError, ValueError):
+            cast(Any, zipped)._buffer.close()
+        raise
 
 
 def stream_number(path: str | Path) -> int | None:
