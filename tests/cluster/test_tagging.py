@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import sapo
 from sapo.cli.main import app
-from sapo.cluster.tagging import Job, tag_directory
+from sapo.cluster.tagging import FileTagger, Job, tag_directory
 from sapo.errors import SapoError
 from sapo.tagger.output import Output, tagged_file
 
@@ -57,6 +57,20 @@ def test_each_file_is_tagged_as_one_process_tags_it(ray_cluster: Any, model: Pat
         assert (out / file.relative_to(texts)).read_bytes() == expected
     rows = [sentence.tags for sentence in sapo.read(out / "b.parquet", label="tags")]
     assert rows == [sentence.tags for sentence in sapo.read(out / "a.jsonl")]
+
+
+def test_a_worker_remembers_new_words_from_file_to_file(
+    model: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "out").mkdir()
+    worker = FileTagger(job(model), str(texts), str(tmp_path / "out"))
+    monkeypatch.setattr(type(worker.tagger.model.encoder), "session", None)  # no other one is made
+    names = ["deep/0.txt", "deep/1.txt"]
+    assert all(worker({"name": name})["tokens"] > 0 for name in names)
+    monkeypatch.undo()
+    for name in names:
+        alone = b"".join(piece for _, piece in tagged_file(sapo.Tagger.load(model), texts / name, Output()))
+        assert (tmp_path / "out" / name).read_bytes() == alone
 
 
 def test_only_what_is_missing_is_done_and_a_bad_file_stops_no_other(

@@ -142,6 +142,7 @@ class FileTagger:
 
     def __init__(self, job: Job, source: str, target: str) -> None:
         self.job, self.tagger = job, job.tagger()
+        self.session = self.tagger.model.encoder.session()  # for all files: most of their new words are the same
         self.source, self.target = Directory(source), Directory(target)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
@@ -161,7 +162,7 @@ class FileTagger:
             self.target.placed(job.name_of(name)) as result,
             open_output(result, format_of(name, job.format)) as stream,
         ):
-            for count, written in tagged_file(self.tagger, path, job.output, **how):
+            for count, written in tagged_file(self.tagger, path, job.output, session=self.session, **how):
                 stream.write(written)
                 tokens += count
         return tokens

@@ -55,18 +55,25 @@ def reading_of(model: Model, path: str | Path, given: dict[str, Any]) -> dict[st
 
 
 def each_block(
-    tagger: HasModel, blocks: Iterable[Block], decode: Decode[R], *, threads: int = 1, forced: str | None = None
+    tagger: HasModel,
+    blocks: Iterable[Block],
+    decode: Decode[R],
+    *,
+    threads: int = 1,
+    forced: str | None = None,
+    session: Any = None,
 ) -> Iterator[tuple[Block, R]]:
     """Yield each block with the result of `decode`, in order. The number of threads does not change the result.
 
-    `forced` is a column of known tags, with '_' for tokens whose tag is not known.
+    `forced` is a column of known tags, with '_' for tokens whose tag is not known. A session of the model's encoder
+    remembers new words from file to file.
     """
 
     def work(block: Block, corpus: EncodedCorpus) -> R:
         model = tagger.model
         return decode(model, corpus if forced is None else force_block(corpus, block, forced, model))
 
-    return streams.each_block(tagger.model, blocks, work, threads)
+    return streams.each_block(tagger.model, blocks, work, threads, session)
 
 
 def evaluate(tagger: HasModel, blocks: Iterable[Block], path: str | Path, *, strict: bool = False) -> "Scores":

@@ -39,12 +39,13 @@ def tagged_file(
     label: str | None = None,
     encoding: str | None = None,
     to: str | None = None,
+    session: Any = None,
 ) -> Iterator[tuple[int, bytes]]:
     """Tag a file; yield the bytes to write, with the number of tokens that are done.
 
     Files keep their format, but text is written as columns, or as JSONL with `to="jsonl"`. A directory of texts is
     tagged as one JSONL file. Raises SapoError if the tags cannot be written into such a file, or if a column file is
-    running text.
+    running text. A session of the model's encoder remembers new words from file to file.
     """
     chosen = format_of(path, format)
     if chosen == "text":
@@ -53,7 +54,8 @@ def tagged_file(
         check_words_only(tagger.model)
         if Path(path).is_dir() and writer_of(to) != "jsonl":
             raise SapoError(f"{path}: a directory is tagged as one JSONL file; add --to jsonl, or -o NAME.jsonl")
-        return _tagged(tagger, tagger.read_blocks(path, format=chosen, encoding=encoding), output, writer_of(to))
+        blocks = tagger.read_blocks(path, format=chosen, encoding=encoding)
+        return _tagged(tagger, blocks, output, writer_of(to), session)
     if to not in (None, chosen):
         raise SapoError(
             f"{show_path(path)}: a file that is {chosen} is tagged as {chosen}; convert it with sapo convert"
@@ -63,7 +65,7 @@ def tagged_file(
     blocks = tagger.read_blocks(path, format=chosen, label=label, encoding=encoding)
     if format is None and chosen == "columns":
         blocks = _no_text(blocks, tagger.model)
-    return _tagged(tagger, blocks, output, chosen)
+    return _tagged(tagger, blocks, output, chosen, session)
 
 
 def tagged_text(tagger: Tagger, text: str, output: Output, *, to: str | None = None) -> Iterator[tuple[int, bytes]]:
@@ -82,11 +84,13 @@ def writer_of(to: str | None) -> str:
     return "jsonl" if to == "jsonl" else "text"
 
 
-def _tagged(tagger: Tagger, blocks: Iterator[Block], output: Output, writer: str) -> Iterator[tuple[int, bytes]]:
+def _tagged(
+    tagger: Tagger, blocks: Iterator[Block], output: Output, writer: str, session: Any = None
+) -> Iterator[tuple[int, bytes]]:
     if output.exact:
         tagger = tagger.exact()
     checked = blocks if writer == "jsonl" else _checked(blocks, tagger.labels)
-    found, write = _decoded(tagger, checked, output, FORMATS[writer])
+    found, write = _decoded(tagger, checked, output, FORMATS[writer], session)
     for block, result in found:
         for piece in _joined(write(block, result)):
             yield 0, piece
@@ -114,10 +118,10 @@ def _no_text(blocks: Iterator[Block], model: Model) -> Iterator[Block]:
 
 
 def _decoded(
-    tagger: Tagger, blocks: Iterator[Block], output: Output, writer: Any
+    tagger: Tagger, blocks: Iterator[Block], output: Output, writer: Any, session: Any
 ) -> tuple[Iterator[tuple[Block, Any]], Callable[[Block, Any], Iterable[bytes]]]:
     """Return the blocks with their results, and a function that gives the bytes of a block with its result."""
-    how: dict[str, Any] = {"threads": output.threads, "forced": output.forced}
+    how: dict[str, Any] = {"threads": output.threads, "forced": output.forced, "session": session}
     labels = tagger.labels
     if output.nbest:
         ranked = tagger.nbest_blocks(blocks, output.nbest, search=output.search or "topn", width=output.width, **how)

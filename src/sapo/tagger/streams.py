@@ -48,20 +48,23 @@ def encoded_batches(model: Model, sentences: Iterable[Sequence[Any]], session: A
         first += len(batch)
 
 
-def encoded_blocks(model: Model, blocks: Iterable[Block]) -> Iterator[tuple[Block, EncodedCorpus]]:
-    """Yield each block of a file with its features."""
-    session = model.encoder.session()
+def encoded_blocks(model: Model, blocks: Iterable[Block], session: Any = None) -> Iterator[tuple[Block, EncodedCorpus]]:
+    """Yield each block of a file with its features. A session remembers new words from file to file."""
+    session = model.encoder.session() if session is None else session
     for block in blocks:
         _prepare(model, int(block.offsets[-1]))
         yield block, session.encode(block)
 
 
 def each_block(
-    model: Model, blocks: Iterable[Block], work: Callable[[Block, EncodedCorpus], R], threads: int
+    model: Model, blocks: Iterable[Block], work: Callable[[Block, EncodedCorpus], R], threads: int, session: Any = None
 ) -> Iterator[tuple[Block, R]]:
-    """Yield each block with the result of `work`, in order. The number of threads does not change the result."""
+    """Yield each block with the result of `work`, in order. The number of threads does not change the result.
+
+    Only one thread uses the session.
+    """
     if threads == 1:
-        for block, corpus in encoded_blocks(model, blocks):
+        for block, corpus in encoded_blocks(model, blocks, session):
             yield block, work(block, corpus)
         return
     encoder = model.encoder
