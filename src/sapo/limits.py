@@ -31,6 +31,7 @@ class Limits:
 
     unzipped: int = 100 << 30  # of a compressed file, unpacked
     ratio: int = 300  # unpacked bytes for each compressed one; looked at after the first 64 MB
+    whole: int = 256 << 20  # of a file that is held in memory as a whole, unpacked: sapo check, .spacy
     line: int = 64 << 20  # of a text file
     sentence: int = 64 << 20  # of a file with one token a line
     tokens: int = 1_000_000  # in a sentence

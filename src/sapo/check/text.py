@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from sapo import limits
 from sapo.check.finding import ERROR, NOTE, Finding, at_lines
-from sapo.corpus.files import read_chunks, show_path
+from sapo.corpus.files import read_whole, show_path
 from sapo.corpus.scanner import BOM
 
 LONE_RETURN = re.compile(rb"\r(?!\n)")
@@ -17,7 +18,7 @@ def read_text(path: str | Path) -> tuple[list[str], list[Finding]]:
     Raises SapoError if the file cannot be read at all.
     """
     name = show_path(path)
-    data = b"".join(read_chunks(path))
+    data = read_whole(path)
     findings: list[Finding] = []
     if data.startswith(BOM):
         data = data.removeprefix(BOM)
@@ -27,6 +28,7 @@ def read_text(path: str | Path) -> tuple[list[str], list[Finding]]:
         line = data.count(b"\n", 0, lone.start()) + 1
         findings.append(Finding("line-ends", ERROR, name, "a carriage return ends no line", way_out, (line,)))
     raw = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    limits.check("line", max(map(len, raw.split(b"\n"))), name, "bytes in a line")
     try:
         return raw.decode("utf-8").split("\n"), findings
     except UnicodeDecodeError:

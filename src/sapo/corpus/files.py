@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
+from sapo import limits
 from sapo.corpus.encodings import EncodedPath, looks_like, transcoded
 from sapo.corpus.replacing import real_path, replace_file, told
 from sapo.corpus.unpacking import Unpacked, gunzipped
@@ -69,6 +70,16 @@ def read_chunks(path: str | Path, size: int = CHUNK) -> Iterator[bytes]:
         raise SapoError(f"{name}: broken gzip file ({error})") from None
     except OSError as error:
         raise SapoError(f"{name}: cannot be read ({error.strerror or error})") from None
+
+
+def read_whole(path: str | Path) -> bytes:
+    """Return all bytes of a file, as `read_chunks` yields them. Raise SapoError if there are more than the limit."""
+    chunks, size = [], 0
+    for chunk in read_chunks(path):
+        size += len(chunk)
+        limits.check("whole", size, show_path(path), "bytes, all held in memory")
+        chunks.append(chunk)
+    return b"".join(chunks)
 
 
 def _chunks(stream: Any, size: int, name: str, *, whole: bool = False) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ from typing import Any
 from sapo.corpus.char_spans import CharSpan
 from sapo.corpus.exchange.documents import Document
 from sapo.corpus.exchange.format import Found, Reading
-from sapo.corpus.files import read_chunks
+from sapo.corpus.files import read_whole
 from sapo.errors import SapoError
 
 LARGEST = 1 << 31  # bytes of a file when unpacked: it is read as a whole
@@ -35,7 +35,7 @@ def read_documents(reading: Reading) -> Iterator[Document]:
     path = reading.path
     if reading.label is not None:
         raise SapoError(f"{path}: the labels of .spacy files are their entities; leave --label out")
-    data = b"".join(read_chunks(path))
+    data = read_whole(path)
     _check_size(data, path)
     spacy = load_spacy()
     with _checked(path):
