@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from sapo.cluster.training import Cluster
     from sapo.corpus import Sentence, read
     from sapo.errors import SapoError
-    from sapo.estimator import SequenceLabeler
     from sapo.evaluate import Scores
     from sapo.learn import Settings
     from sapo.pipeline.stack import Pipeline
+    from sapo.sklearn.labeler import SequenceLabeler
     from sapo.tagger import Tagger, Tagging
     from sapo.tagger.explain import Explanation, explain
     from sapo.tagger.text import TaggedText
@@ -38,7 +38,7 @@ _HOME = {
     "SapoError": "sapo.errors",
     "Scores": "sapo.evaluate",
     "Sentence": "sapo.corpus",
-    "SequenceLabeler": "sapo.estimator",
+    "SequenceLabeler": "sapo.sklearn.labeler",
     "Settings": "sapo.learn",
     "TaggedText": "sapo.tagger.text",
     "Tagger": "sapo.tagger.tagger",

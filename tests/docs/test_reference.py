@@ -16,7 +16,7 @@ from sapo.cli.main import app
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-INSIDE = {"cli", "kernels", "render", "estimator"}  # rooms without names for users; SequenceLabeler is in sapo
+INSIDE = {"cli", "kernels", "render"}  # rooms without names for users
 SHOWN = set(re.findall(r"^::: (\S+)", "".join(p.read_text("utf-8") for p in DOCS.rglob("*.md")), re.MULTILINE))
 
 
