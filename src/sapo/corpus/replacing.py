@@ -5,6 +5,7 @@ that cannot do this, it stands beside its target as `.NAME.PLACE-PROCESS.RANDOM.
 next one that writes to this target removes it.
 """
 
+import errno
 import hashlib
 import os
 import re
@@ -54,9 +55,11 @@ def replace_file(target: Path) -> Iterator[Path]:
 def real_path(target: Path) -> Path:
     """Return a path without links. Raise SapoError if they lead in a circle."""
     try:
-        return target.resolve()
-    except (OSError, RuntimeError):
-        raise SapoError(f"{target}: cannot be written, its links lead in a circle") from None
+        target.stat()  # resolve() notices a circle only before Python 3.13
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise SapoError(f"{target}: cannot be written, its links lead in a circle") from None
+    return target.resolve()
 
 
 def remove_abandoned(real: Path) -> None:
