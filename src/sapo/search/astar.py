@@ -1,5 +1,6 @@
 """Find the n best taggings of a lattice, exactly: the paper's A* search."""
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -30,7 +31,7 @@ def astar(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> Candid
         return Candidates(np.empty((1, 0), np.int32), np.zeros(1))
     paths, scores = [np.empty((0, lattice.tokens), np.int32)], [np.empty(0)]
     left = n
-    for some, theirs in _found(lattice, float(np.log(stop_ratio)), min(n, CHUNK)):
+    for some, theirs in _found(lattice, math.log(stop_ratio), min(n, CHUNK)):
         paths.append(some[:left])
         scores.append(theirs[:left])
         left -= len(some)

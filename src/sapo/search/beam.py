@@ -1,5 +1,7 @@
 """Lattice in, n good taggings out, by beam search: not exact, unless the beam is wide enough to hold all."""
 
+import math
+
 import numpy as np
 
 from sapo.kernels import background
@@ -28,7 +30,7 @@ def beam(lattice: Lattice, *, n: int = 5, width: int = 50, stop_ratio: float = n
     if T == 0:
         return Candidates(np.empty((1, 0), np.int32), np.zeros(1))
     paths, scores = np.empty((n, T), np.int32), np.empty(n, np.float64)
-    margin = float(np.log(stop_ratio))
+    margin = math.log(stop_ratio)
     steps = (width + n) * lattice.node.size
     found = background.call(
         beam_kernels.beam_n, lattice.node, lattice.steps, T, n, width, margin, paths, scores, steps=steps

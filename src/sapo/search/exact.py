@@ -1,5 +1,7 @@
 """Lattice in, the best tagging or the n best ones out. Exact."""
 
+import math
+
 import numpy as np
 
 from sapo.kernels import background, topn
@@ -43,7 +45,7 @@ def top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> Candid
     check_wanted(n, stop_ratio)
     if lattice.tokens == 0:
         return _only_the_empty_tagging()
-    margin = float(np.log(stop_ratio))
+    margin = math.log(stop_ratio)
     if n > FEW:
         search = StreamedSearch(lattice, margin=margin)
         found = search.find(n)
