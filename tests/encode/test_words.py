@@ -1,6 +1,7 @@
 """Word functions on ordinary and on odd strings."""
 
 import itertools
+import re
 
 import pytest
 from hypothesis import example, given, settings
@@ -115,3 +116,30 @@ def test_a_function_of_nothing_is_nothing() -> None:
     assert View("word", (("suffix", 3), ("shape", None))).apply("ab") == []
     assert View("word", (("suffix", 3), ("substrings", 2))).apply("ab") == []
     assert View("word", (("suffix", 2), ("shape", None))).apply("xAb") == ["Aa"]
+
+
+CHAINS = [
+    *(((name, 2 if function.number else None),) for name, function in WORD_FUNCTIONS.items()),
+    (("lower", None), ("suffix", 3)),
+    (("prefix", 2), ("classes", None)),
+]
+
+
+@given(st.text(st.characters(), max_size=8) | st.text("aB1-.,:/ǅⒶ²½ªß٣", max_size=8))
+def test_fast_forms_are_those_of_a_loop_over_the_characters(word: str) -> None:
+    kinds = ("A" if c.isupper() else "#" if c.isdigit() else "a" if c.isalpha() else c for c in word)
+    shape = "".join(kinds)
+    assert words.shape(word) == shape
+    assert words.short_shape(word) == "".join(c for i, c in enumerate(shape) if shape[i - 1 : i] != c)
+    assert words.normalised(word) == re.sub(r"\d", "#", word.lower())
+    assert words.classes(word) == list(words._classes.__wrapped__(word))  # without a stand-in for each character
+
+
+@given(st.lists(st.text(st.characters(), max_size=5), max_size=5), st.sampled_from(CHAINS))
+def test_many_words_at_once_have_the_values_of_each(
+    some: list[str], functions: tuple[tuple[str, int | None], ...]
+) -> None:
+    view = View("word", functions)
+    sizes, values = view.apply_all(some)
+    assert sizes == [len(view.apply(word)) for word in some]
+    assert values == [value for word in some for value in view.apply(word)]

@@ -49,10 +49,11 @@ class Block:
         index = self.columns.index(name)
         return self.data, np.ascontiguousarray(self.starts[:, index]), np.ascontiguousarray(self.ends[:, index])
 
-    def strings(self, name: str) -> list[str]:
-        """Return a column as Python strings."""
+    def strings(self, name: str, most: int | None = None) -> list[str]:
+        """Return a column as Python strings, or at most the first ones."""
         data, starts, ends = self.column(name)
-        whole = data.tobytes()
+        starts, ends = starts[:most], ends[:most]
+        whole = data[: int(ends.max(initial=0))].tobytes()
         return [
             whole[a:b].decode("utf-8", "surrogatepass") for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
         ]

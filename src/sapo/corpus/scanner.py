@@ -173,16 +173,14 @@ def _recognise(data: bytes, final: bool, name: str) -> Layout | None:
 
     Raise SapoError if the first lines are those of an attribute file, whose columns mean nothing.
     """
-    lines = data.split(b"\n")
-    if not final:
-        lines.pop()
-    if _look_like_attributes([line for line in lines if line.strip() and not line.startswith(b"#")]):
-        shown = next(line for line in lines if line.strip())[:60].decode("utf-8", "replace")
+    filled = (line for line in _lines(data, final) if line.strip() and not line.startswith(b"#"))
+    if _look_like_attributes(list(itertools.islice(filled, LOOKED_AT))):
+        shown = next(line for line in _lines(data, final) if line.strip())[:60].decode("utf-8", "replace")
         raise SapoError(
             f"{name}: looks like attributes of CRFsuite ({shown!r}), not like columns; use --format crfsuite"
         )
     first = None
-    for line in lines:
+    for line in _lines(data, final):
         if line.strip() and not line.startswith(b"-DOCSTART-"):
             if not line.startswith(b"#"):
                 first = line
@@ -196,6 +194,16 @@ def _recognise(data: bytes, final: bool, name: str) -> Layout | None:
     return Layout(len(re.findall(rb"[^ \t]+", first)), tabs=False)
 
 
+def _lines(data: bytes, final: bool) -> Iterator[bytes]:
+    """Yield the lines of a block, one at a time: most readers look at the first ones only."""
+    start = 0
+    while (end := data.find(b"\n", start)) >= 0:
+        yield data[start:end]
+        start = end + 1
+    if final:
+        yield data[start:]
+
+
 def _look_like_attributes(lines: list[bytes]) -> bool:
     r"""Return whether lines are those of an attribute file, not of a column file.
 
@@ -206,7 +214,7 @@ def _look_like_attributes(lines: list[bytes]) -> bool:
     >>> _look_like_attributes([b"dog\tNOUN\tNumber=Sing", b"runs\tVERB\tNumber=Sing"])
     False
     """
-    for line in lines[:LOOKED_AT]:
+    for line in lines:
         label, *fields = line.decode("utf-8", "replace").rstrip("\r").split("\t")
         names = [found[1] for field in fields if (found := ATTRIBUTE.match(field))]
         if "=" in label or len(set(names)) < 2 or 2 * len(names) < len(fields):

@@ -45,16 +45,15 @@ class _View:
         """Return how many values the view would get with these new words."""
         if not self.stored:
             return len(words)
-        found = {value for word in words for value in self.view.apply(word)}
+        found = set(self.view.apply_all(words)[1])
         return int((self.table.find(list(found)) < 0).sum()) if found else 0
 
     def add(self, words: Sequence[str]) -> None:
         """Add the values of new words."""
         if self.stored and words:
-            lists = [self.view.apply(word) for word in words]
-            ends = self._offsets.used[-1] + np.cumsum([len(values) for values in lists])
-            self._members.append(self.table.add([value for values in lists for value in values]))
-            self._offsets.append(ends)
+            sizes, values = self.view.apply_all(words)
+            self._members.append(self.table.add(values))
+            self._offsets.append(self._offsets.used[-1] + np.cumsum(sizes))
 
 
 class GrowingEncoder(TemplateEncoder):

@@ -169,11 +169,9 @@ class _Column:
         new = self.words.strings(before)
         if new:
             for view in self.views:
-                lists = [view.apply(word) for word in new]
-                sizes = np.array([len(values) for values in lists], np.int64)
-                hashes = _hashed([value for values in lists for value in values])
+                sizes, values = view.apply_all(new)
                 self.offsets[view] = np.append(self.offsets[view], self.offsets[view][-1] + np.cumsum(sizes))
-                self.hashes[view] = np.append(self.hashes[view], hashes)
+                self.hashes[view] = np.append(self.hashes[view], _hashed(values))
         return ids
 
 

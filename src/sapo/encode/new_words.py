@@ -6,6 +6,7 @@ they are kept as strings with numbers of their own, and beside each the number t
 
 import numpy as np
 
+from sapo import kernels
 from sapo.encode.growable import Growable
 from sapo.encode.strings import StringTable
 from sapo.encode.view_values import ViewValues
@@ -21,6 +22,7 @@ class NewWords:
     def __init__(self) -> None:
         self.words = StringTable()
         self.kept = False
+        self._texts: list[str] = []  # of `words`: each view needs them
         self._views: dict[int, _NewValues] = {}
 
     def __len__(self) -> int:
@@ -32,11 +34,12 @@ class NewWords:
 
     def select(self, number: int, view: ViewValues, chosen: Ints) -> tuple[Longs, Ints]:
         """Return offsets and members of some words for a view, which is the one of this number."""
+        self._texts += self.words.strings(len(self._texts))
         if not self.kept:
-            return view.of_new_words([self.words[word] for word in chosen.tolist()])
+            return view.of_new_words([self._texts[word] for word in chosen.tolist()])
         if number not in self._views:
             self._views[number] = _NewValues()
-        return self._views[number].select(view, self.words, chosen)
+        return self._views[number].select(view, self._texts, chosen)
 
 
 class _NewValues:
@@ -49,7 +52,7 @@ class _NewValues:
         self._known = Growable(np.empty(0, np.int32))  # for each of _strings its number in the view, or -1
         self._seen = -1  # strings of the view that were looked at
 
-    def select(self, view: ViewValues, words: StringTable, chosen: Ints) -> tuple[Longs, Ints]:
+    def select(self, view: ViewValues, words: list[str], chosen: Ints) -> tuple[Longs, Ints]:
         self._take_words(view, words)
         self._take_known(view.table)
         starts, ends = self._offsets.used[chosen], self._offsets.used[chosen + 1]
@@ -60,14 +63,14 @@ class _NewValues:
         found = numbers >= 0
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(found)])[whole], numbers[found]
 
-    def _take_words(self, view: ViewValues, words: StringTable) -> None:
+    def _take_words(self, view: ViewValues, words: list[str]) -> None:
         before = self._offsets.count - 1
         if before == len(words):
             return
-        lists = [view.view.apply(word) for word in words.strings(before)]
-        ends = self._offsets.used[-1] + np.cumsum([len(values) for values in lists])
-        self._members.append(self._strings.add([value for values in lists for value in values]))
-        self._offsets.append(ends)
+        with kernels.no_garbage(lasting=False):
+            sizes, values = view.view.apply_all(words[before:])
+        self._members.append(self._strings.add(values))
+        self._offsets.append(self._offsets.used[-1] + np.cumsum(sizes))
         new = self._strings.strings(self._known.count)
         self._known.append(view.table.find(new))
 

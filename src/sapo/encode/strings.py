@@ -1,6 +1,7 @@
 """Byte strings in, dense integers out, and back."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,13 @@ class StringTable:
 
     def strings(self, first: int = 0, end: int | None = None) -> list[str]:
         """Return all strings from number `first` on, up to `end` if it is given."""
-        return [self[i] for i in range(first, self._count if end is None else min(end, self._count))]
+        last = self._count if end is None else min(end, self._count)
+        if last <= first:
+            return []
+        offsets = self._offsets[first : last + 1]
+        whole = self._blob[offsets[0] : offsets[-1]].tobytes()
+        places = (offsets - offsets[0]).tolist()
+        return [whole[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(places)]
 
     def find(self, strings: Sequence[str]) -> Ints:
         """Return the number of each string, -1 if it is unknown."""

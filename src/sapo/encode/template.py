@@ -16,8 +16,9 @@ label[-1] & c1[0].
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sapo import limits
 from sapo.encode.words import WORD_FUNCTIONS
@@ -47,15 +48,25 @@ class View:
         >>> View("word", (("lower", None), ("suffix", 2))).apply("Paris")
         ['is']
         """
-        result: str | list[str] | None = value
-        for name, number in self.functions:
-            if not isinstance(result, str):
-                break  # only the outermost function gives a list; none stays none
+        return self.apply_all([value])[1]
+
+    def apply_all(self, values: Iterable[str]) -> tuple[list[int], list[str]]:
+        """Return how many values the view has for each value of the column, and all of them, one after the other.
+
+        >>> View("word", (("lower", None), ("suffix", 2))).apply_all(["Paris", "I", "am"])
+        ([1, 0, 1], ['is', 'am'])
+        """
+        results: list[Any] = list(values)
+        for name, number in self.functions:  # only the outermost one may give lists; none stays none
             function = WORD_FUNCTIONS[name].apply
-            result = function(result) if number is None else function(result, number)
-        if result is None:
-            return []
-        return [result] if isinstance(result, str) else result
+            if number is None:
+                results = [None if result is None else function(result) for result in results]
+            else:
+                results = [None if result is None else function(result, number) for result in results]
+        if self.many:
+            lists = [result or [] for result in results]
+            return [len(result) for result in lists], [value for result in lists for value in result]
+        return [int(result is not None) for result in results], [result for result in results if result is not None]
 
     def show(self, offset: int) -> str:
         """Return the view as a template has it, at this offset."""

@@ -84,10 +84,9 @@ class ViewValues:
 
 
 def _numbers(view: View, words: Sequence[str], table: StringTable, *, grow: bool) -> tuple[Longs, Ints]:
-    lists = [view.apply(word) for word in words]
-    flat = [value for values in lists for value in values]
-    members = table.add(flat) if grow else table.find(flat)
-    owner = np.repeat(np.arange(len(words)), [len(values) for values in lists])[members >= 0]
+    sizes, values = view.apply_all(words)
+    members = table.add(values) if grow else table.find(values)
+    owner = np.repeat(np.arange(len(words)), sizes)[members >= 0]
     offsets = np.zeros(len(words) + 1, np.int64)
     offsets[1:] = np.cumsum(np.bincount(owner, minlength=len(words)))
     return offsets, members[members >= 0]

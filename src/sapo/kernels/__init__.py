@@ -1,5 +1,6 @@
 """All compiled loops: arrays in, arrays out, no strings, no classes, no printing."""
 
+from sapo.kernels._garbage import no_garbage
 from sapo.kernels._jit import compile_kernels, compiled, prepare
 from sapo.kernels._progress import TRAINING, clock, compile_seconds, expect, watch_compiling
 
@@ -10,6 +11,7 @@ __all__ = [
     "compile_seconds",
     "compiled",
     "expect",
+    "no_garbage",
     "prepare",
     "watch_compiling",
 ]

@@ -26,7 +26,7 @@ def refuse_text(block: Block, model: Model) -> None:
 
 
 def _first(block: Block, column: str) -> list[str]:
-    return block.strings(column)[:LINES]
+    return block.strings(column, LINES)
 
 
 def _words_of_text(block: Block) -> bool:
