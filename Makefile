@@ -12,7 +12,7 @@ SERVE ?= dkpro-cassis httptools msgspec schemathesis uvicorn
 # What drives Chromium in the tests of the page of `sapo teach`; `make BROWSER= test` leaves it out.
 BROWSER ?= axe-playwright-python playwright
 # What `--ray` and its tests need; `make CLUSTER= test` leaves them out.
-CLUSTER ?= ray[data,tune]
+CLUSTER ?= fsspec ray[tune]
 # Tests of what is compiled: run in three modes, each by one process, so that nothing is compiled twice.
 KERNEL_TESTS := tests/kernels tests/search tests/learn
 

@@ -6,11 +6,14 @@
 Linux only. Training makes one epoch from shards (--stream), which are written first if they are not there. Tagging
 takes a directory of column files: Ray tags them one by one, and the one process all of them as one file. The results
 must be the same. Everything runs one after the other; the machine should have nothing else to do. Memory (RssAnon, five
-times a second) is that of the largest process, and of all processes of the command, Ray's own among them.
+times a second) is that of the largest process, and of all processes of the command, Ray's own among them. So are the
+processor seconds. If one process takes much longer than its processor seconds, the machine was busy, and the comparison
+is worth nothing.
 """
 
 import filecmp
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -25,16 +28,19 @@ RAY = ["--ray", "local", "--workers", str(WORKERS)]
 
 
 def run(name: str, *arguments: str) -> float:
-    """Run sapo; return the seconds it took, and print them with the peaks of memory."""
+    """Run sapo; return the seconds it took, and print them with those of the processor and the peaks of memory."""
     started = time.monotonic()
     running = subprocess.Popen([sys.executable, "-m", "sapo", *arguments])
     largest = together = 0
+    processor: dict[int, float] = {}  # seconds of each process so far
 
     def watch() -> None:
         nonlocal largest, together
         while running.poll() is None:
-            sizes = memory(running.pid)
+            found = usage(running.pid)
+            sizes = [0, *(size for size, _ in found.values())]
             largest, together = max(largest, *sizes), max(together, sum(sizes))
+            processor.update((process, seconds) for process, (_, seconds) in found.items())
             time.sleep(EVERY)
 
     watcher = threading.Thread(target=watch)
@@ -43,25 +49,27 @@ def run(name: str, *arguments: str) -> float:
     if running.returncode:
         raise SystemExit(running.returncode)
     seconds = time.monotonic() - started
-    print(f"{name}: {seconds:.1f} s, {largest / 1000:.0f} MB (largest), {together / 1000:.0f} MB (all)", flush=True)
+    print(f"{name}: {seconds:.1f} s ({sum(processor.values()):.1f} s of the processor), ", end="")
+    print(f"{largest / 1000:.0f} MB (largest), {together / 1000:.0f} MB (all)", flush=True)
     return seconds
 
 
-def memory(root: int) -> list[int]:
-    """Return the kilobytes of a process and of all that it started."""
-    parents, sizes = {}, {}
-    for path in Path("/proc").glob("[0-9]*/status"):
+def usage(root: int) -> dict[int, tuple[int, float]]:
+    """Return the kilobytes and the processor seconds of a process and of all that it started."""
+    parents, found = {}, {}
+    for path in Path("/proc").glob("[0-9]*"):
         try:
-            fields = dict(line.split(":", 1) for line in path.read_text().splitlines())
+            fields = dict(line.split(":", 1) for line in (path / "status").read_text().splitlines())
+            times = (path / "stat").read_text().rsplit(")", 1)[1].split()[11:13]  # after the name: user and system
         except OSError:
             continue
         if "RssAnon" in fields:
-            parents[int(path.parent.name)] = int(fields["PPid"])
-            sizes[int(path.parent.name)] = int(fields["RssAnon"].split()[0])
+            parents[int(path.name)] = int(fields["PPid"])
+            found[int(path.name)] = int(fields["RssAnon"].split()[0]), sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
     mine = {root}
     while more := {process for process, parent in parents.items() if parent in mine and process not in mine}:
         mine |= more
-    return [0, *(sizes[process] for process in mine if process in sizes)]
+    return {process: found[process] for process in mine if process in found}
 
 
 def train(corpus: str, cache: str, *options: str) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -63,10 +64,12 @@ def test_a_worker_remembers_new_words_from_file_to_file(
     model: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "out").mkdir()
-    worker = FileTagger(job(model), str(texts), str(tmp_path / "out"))
+    worker = FileTagger(str(texts), str(tmp_path / "out"))
+    worker.begin(job(model))
+    assert worker.tagger is not None
     monkeypatch.setattr(type(worker.tagger.model.encoder), "session", None)  # no other one is made
     names = ["deep/0.txt", "deep/1.txt"]
-    assert all(worker({"name": name})["tokens"] > 0 for name in names)
+    assert all(worker.tag(job(model), name).tokens > 0 for name in names)
     monkeypatch.undo()
     for name in names:
         alone = b"".join(piece for _, piece in tagged_file(sapo.Tagger.load(model), texts / name, Output()))
@@ -111,14 +114,52 @@ def test_a_worker_that_is_killed_leaves_no_half_file(
 
 
 def kill_a_tagger() -> None:
-    """Kill one of the processes that tag."""
+    """Kill one of the processes that tag, in the cluster of this process: others may run on this machine."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if b"FileTagger" in path.read_bytes():
+            if b"FileTagger" in path.read_bytes() and parent(parent(int(path.parent.name))) == os.getpid():
                 os.kill(int(path.parent.name), signal.SIGKILL)
                 return
         except OSError:
             continue
+    pytest.fail("no process of this cluster tags")
+
+
+def parent(process: int) -> int:
+    """Return the process that started another one; those of Ray are started by a node, and nodes by this process."""
+    found = re.search(r"^PPid:\t(\d+)$", Path(f"/proc/{process}/status").read_text(), re.MULTILINE)
+    assert found is not None
+    return int(found[1])
+
+
+def test_a_file_that_kills_its_workers_is_reported_and_the_others_are_tagged(
+    ray_cluster: Any, model: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Fragile(FileTagger):
+        def tag(self, job: Job, name: str) -> Any:
+            if name == "a.jsonl":
+                os._exit(1)
+            return super().tag(job, name)
+
+    monkeypatch.setattr("sapo.cluster.tagging.FileTagger", Fragile)
+    monkeypatch.setattr("sapo.cluster.tagging.TRIES", 2)
+    done = {one.name: one.error for one in tag_directory(str(texts), str(tmp_path / "tagged"), job(model))}
+    assert done.pop("a.jsonl").endswith("a.jsonl: 2 workers died while they tagged it")
+    assert set(done.values()) == {""}
+    assert len(done) == 5
+
+
+def test_workers_that_cannot_start_end_the_run(
+    ray_cluster: Any, model: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Broken(FileTagger):
+        def __init__(self, *arguments: Any) -> None:
+            raise RuntimeError("no memory")
+
+    monkeypatch.setattr("sapo.cluster.tagging.FileTagger", Broken)
+    monkeypatch.setattr("sapo.cluster.tagging.RESTARTS", 1)
+    with pytest.raises(SapoError, match=r"no worker could start: .*no memory"):
+        list(tag_directory(str(texts), str(tmp_path / "tagged"), job(model), workers=1))
 
 
 def test_text_becomes_jsonl_with_the_name_of_such_a_file(ray_cluster: Any, model: Path, tmp_path: Path) -> None:

@@ -1,13 +1,13 @@
-"""Tag a directory of files on a Ray cluster, with Ray Data: a directory in, a directory of the same names out.
+"""Tag a directory of files on a Ray cluster: a directory in, a directory of the same names out.
 
 A file is tagged by one worker as a stream, so that it may have any length and keeps its order, and is put in its place
-when it is whole. So a run that was stopped goes on with the files that are missing.
+when it is whole. So a run that was stopped goes on with the files that are missing. A worker that dies is replaced, and
+its file is tagged again.
 """
 
 import hashlib
 import json
-import logging
-import warnings
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
@@ -23,7 +23,9 @@ from sapo.tagger import Tagger
 from sapo.tagger.output import Output, tagged_file
 
 RECORD = ".sapo-tagged.json"  # what the files of a directory were tagged with
-MOST_BLOCKS = 1000  # of Ray Data; each holds one file, or more where there are more files
+TRIES = 5  # for a file whose worker dies
+RESTARTS = 50  # of a worker, in all
+LONELY = 600  # seconds to wait for the first worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,48 +116,70 @@ def _check_record(out: Directory, job: Job) -> None:
 
 
 def _tag(ray: Any, names: list[str], source: str, target: str, job: Job, workers: int | None) -> Iterator[Tagged]:
+    """Give each worker a file at a time. A worker that the cluster has no room for joins when there is some."""
     cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
-    size = min(workers or cores, len(names))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Ray Data warns of its own settings
-        import ray.data as data
+    # Ray starts a worker anew that dies, and lets it tag its file again.
+    kind = ray.remote(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES - 1)(FileTagger)
+    shared = ray.put(job)  # each call has it: Ray warns of large arguments of what it may start anew
+    pool = [kind.remote(source, target) for _ in range(min(workers or cores, len(names)))]
+    waiting, left = deque(names), len(names)
+    running: dict[Any, tuple[Any, str | None]] = {worker.begin.remote(shared): (worker, None) for worker in pool}
+    while left:
+        idle = not any(name for _, name in running.values())
+        done, _ = ray.wait(list(running), num_returns=1, timeout=LONELY if idle else None)
+        if not done:
+            raise SapoError(f"no worker for {LONELY // 60} minutes; is there a free core in the cluster?")
+        worker, name = running.pop(done[0])
+        try:
+            tagged = ray.get(done[0])
+        except ray.exceptions.RayTaskError:
+            raise  # a mistake of ours
+        except ray.exceptions.RayError as error:
+            if name is None and not running:
+                raise SapoError(f"no worker could start: {_last_line(error)}") from None
+            if name is not None:
+                running[worker.begin.remote(shared)] = worker, None  # is it still there?
+                left -= 1
+                yield Tagged(name, 0, f"{source}/{name}: {TRIES} workers died while they tagged it")
+            continue
+        if waiting:
+            following = waiting.popleft()
+            running[worker.tag.remote(shared, following)] = worker, following
+        if name is not None:
+            left -= 1
+            yield tagged
 
-        context = data.DataContext.get_current()
-        context.enable_progress_bars = context.print_on_execution_start = False
-        logging.getLogger("ray.data").setLevel(logging.ERROR)  # after the import, which sets it
-        files = data.from_items([{"name": name} for name in names], override_num_blocks=min(len(names), MOST_BLOCKS))
-        rows = files.map(
-            FileTagger,
-            fn_constructor_args=(job, source, target),
-            # all workers at once, as far as there are cores; a file takes long, so two that wait would be unfair
-            compute=data.ActorPoolStrategy(
-                min_size=1, max_size=size, initial_size=min(size, cores), max_tasks_in_flight_per_actor=2
-            ),
-            num_cpus=1,
-        ).iter_rows()
-    for row in rows:
-        yield Tagged(row["name"], int(row["tokens"]), row["error"])
+
+def _last_line(error: Exception) -> str:
+    """Return the last line of what Ray says, which is the error itself."""
+    return str(error).strip().splitlines()[-1][:200]
 
 
 class FileTagger:
     """Tags one file after the other in a process of Ray; the model is loaded once."""
 
-    def __init__(self, job: Job, source: str, target: str) -> None:
-        self.job, self.tagger = job, job.tagger()
-        self.session = self.tagger.model.encoder.session()  # for all files: most of their new words are the same
+    def __init__(self, source: str, target: str) -> None:
         self.source, self.target = Directory(source), Directory(target)
+        self.tagger: Tagger | None = None
 
-    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Tag the file of a row; return how many tokens it has, or what is wrong with it."""
-        name = str(row["name"])
+    def begin(self, job: Job) -> None:
+        """Load the model, unless it is there. The answer also says that there was room for the worker."""
+        if self.tagger is None:
+            self.tagger = job.tagger()
+            self.session = self.tagger.model.encoder.session()  # for all files: most of their new words are the same
+
+    def tag(self, job: Job, name: str) -> Tagged:
+        """Tag a file; return how many tokens it has, or what is wrong with it."""
+        self.begin(job)  # Ray may have started this worker anew
         try:
-            return {"name": name, "tokens": self.tag(name), "error": ""}
+            return Tagged(name, self._tag(job, name))
         except SapoError as error:
-            return {"name": name, "tokens": 0, "error": str(error)}
+            return Tagged(name, 0, str(error))
 
-    def tag(self, name: str) -> int:
+    def _tag(self, job: Job, name: str) -> int:
         """Tag a file, and put the result in its place."""
-        job, tokens = self.job, 0
+        assert self.tagger is not None
+        tokens = 0
         how = {"format": job.format, "label": job.label, "encoding": job.encoding, "to": job.to}
         with (
             self.source.fetched(name) as path,
