@@ -2,7 +2,8 @@
 
 Each command runs with an empty cache, so it compiles what it needs; then again, with what the first run left. With
 --make also `make demo` in a fresh clone, which installs the package first. Both commits run in turn. Waiting time
-suffers from whatever else the machine does, processor time hardly.
+suffers from whatever else the machine does, processor time hardly; but it leaves out the processes that compile beside
+the command.
 """
 
 import argparse

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import hypothesis
 import pytest
 
 from sapo import kernels
-from sapo.kernels import _jit
 
 # Every run looks at other examples: on a server, too, where hypothesis would take the same ones each time by default.
 # What it prints for one that fails reproduces it. No deadline: the first call of a kernel may have to compile it.
@@ -30,8 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if MODE in ("compiled", "checked"):
         kernels.compile_kernels(boundscheck=MODE == "checked")
     elif MODE == "interpreted":
-        kernels.compile_kernels = lambda: None  # whoever asks for it, as those do who have much work
-        _jit.INTERPRETED_PAIRS = sys.maxsize
+        os.environ["NUMBA_DISABLE_JIT"] = "1"
     else:
         raise pytest.UsageError(f"SAPO_TEST_KERNELS is {MODE!r}; use compiled, checked or interpreted")
 

@@ -31,16 +31,6 @@ SOURCES = (
     "Makefile",
 )
 
-INTERPRETED = """
-import sys
-from sapo import kernels
-from sapo.kernels import _jit
-kernels.compile_kernels = lambda: None
-_jit.INTERPRETED_PAIRS = sys.maxsize
-from sapo.cli import main
-main()
-"""
-
 
 def main() -> None:
     """Check everything, in the order in which it goes wrong most often."""
@@ -98,7 +88,8 @@ def install_beside(wheel: Path, room: Path) -> tuple[list[str], dict[str, str]]:
     """Unpack the wheel into a directory that comes before the packages of this environment."""
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(room / "packages")
-    return [sys.executable, "-c", INTERPRETED], {**os.environ, "PYTHONPATH": str(room / "packages")}
+    interpreted = {"NUMBA_DISABLE_JIT": "1"}
+    return [sys.executable, "-m", "sapo"], {**os.environ, **interpreted, "PYTHONPATH": str(room / "packages")}
 
 
 def install_clean(wheel: Path, room: Path) -> tuple[list[str], dict[str, str]]:

@@ -6,6 +6,7 @@ What is loaded is code, so files that are damaged and directories that others ca
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,7 +30,7 @@ COMPILED, LOADED = "1.0\nTrue\n", "1.0\nFalse\n"
 
 def run_late(cache: Path) -> str:
     """Call a kernel in another process; return its result, and whether it had to be compiled."""
-    env = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "NUMBA_DISABLE_JIT": "0"}
     return subprocess.run([sys.executable, "-c", LATE], env=env, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
@@ -93,3 +94,31 @@ def test_where_nothing_can_be_written_there_is_no_cache(tmp_path: Path, monkeypa
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
     assert _cache.cache_directory(boundscheck=False) is None
     _cache.write_file(tmp_path / "file" / "kernel", b"")
+
+
+@pytest.mark.skipif(not _cache.LOCKS, reason="this system has no such locks")
+def test_a_second_process_waits_for_a_kernel_that_another_compiles(tmp_path: Path) -> None:
+    path, seen = tmp_path / "kernel", []
+
+    def compile_it() -> None:
+        with _cache.alone(path):
+            seen.append(path.exists())
+
+    with _cache.alone(path):
+        assert _cache.is_taken(path)
+        other = threading.Thread(target=compile_it)  # locks are those of open files, not of processes
+        other.start()
+        other.join(0.1)
+        assert other.is_alive()
+        path.touch()
+    other.join(10)
+    assert seen == [True]
+    assert not _cache.is_taken(path)
+    assert list(tmp_path.iterdir()) == [path]  # no lock stays behind
+
+
+def test_what_is_there_needs_no_lock(tmp_path: Path) -> None:
+    path = tmp_path / "kernel"
+    path.touch()
+    with _cache.alone(path), _cache.alone(path):
+        assert list(tmp_path.iterdir()) == [path]

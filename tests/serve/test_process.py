@@ -32,22 +32,16 @@ def slow_answers(name, model, sentences, counts):
     return answers(name, model, sentences, counts)
 work.plain_answers = slow_answers
 """
-INTERPRETED = """
-import sys
-from sapo import kernels
-from sapo.kernels import _jit
-kernels.compile_kernels, _jit.INTERPRETED_PAIRS = lambda: None, sys.maxsize
-"""
 Start = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture
-def start(kernel_mode: str) -> Iterator[Start]:
+def start() -> Iterator[Start]:
     """Start `sapo` with these arguments."""
     with ExitStack() as stack:
 
         def call(*args: object, before: str = "") -> subprocess.Popen[str]:
-            code = f"{INTERPRETED if kernel_mode == 'interpreted' else ''}\n{before}\nfrom sapo.cli import main; main()"
+            code = f"{before}\nfrom sapo.cli import main; main()"
             process = subprocess.Popen(
                 [sys.executable, "-c", code, *map(str, args)],
                 env={**os.environ, "PYTHONPATH": str(Path(sapo.__file__).parent.parent)},

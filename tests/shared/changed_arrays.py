@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 import sapo
-from sapo.kernels import _jit
 from sapo.model.arrayfile import load_arrays, save_arrays
 
 
@@ -30,7 +29,7 @@ def refused_and_used(model: Path, words: list[str], times: int) -> tuple[int, in
 
 
 def main(model: str, times: str, *words: str) -> None:
-    _jit.INTERPRETED_PAIRS = sys.maxsize
+    os.environ["NUMBA_DISABLE_JIT"] = "1"
     changed = f"{model}.changed"
     header, arrays = load_arrays(model, "a file")
     names = sorted(name for name in arrays if arrays[name].size)

@@ -1,5 +1,6 @@
-"""What `sapo warm-up` does: jobs that call the kernels as users' jobs do."""
+"""What `sapo warm-up` and a rehearsal do: jobs that call the kernels as users' jobs do."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,26 +9,35 @@ from pathlib import Path
 import sapo
 from sapo import kernels
 
-# Interpreted, which takes seconds; the names of the kernels that were called from outside.
-CALLS = """
-import sys
+# Interpreted, which takes seconds: the kernels that are called from outside, with the types of their arguments.
+RECORD = """
+import json, sys
 from sapo import kernels
-from sapo.kernels import _jit, _background
-
-kernels.compile_kernels = lambda: None
-_jit.INTERPRETED_PAIRS = sys.maxsize
-import sapo.training.warm_up
-recording = _background.Background(tuple(_jit._registered), _jit.swap, None)
-_jit.swap({function: recording.recorder(function) for function in recording.functions})
-sapo.warm_up()
-print(*(f"{function.__module__.rsplit('.', 1)[-1]}.{function.__name__}" for function in recording.seen))
+from sapo.kernels._progress import name_of
+{imports}
+found = kernels.record(lambda: {job})
+json.dump([(name_of(function), str(types)) for function, types in found], sys.stdout)
+"""
+REAL = """
+words = [("the", "DT"), ("old", "JJ"), ("cat", "NN"), ("sleeps", "VBZ"), ("in", "IN"), ("Oslo", "NNP"), (".", ".")]
+sentences = [(words, ["B-NP", "I-NP", "I-NP", "B-VP", "B-PP", "B-NP", "O"])] * 30
+dev = [(words[:3], ["B-NP", "I-NP", "I-NP"])]
+def use():
+    tagger = sapo.train(sentences, dev=dev, template="chunking-best", epochs=9)
+    tagger.nbest(words, 3)
+import sapo
 """
 
 
-def test_warming_up_calls_what_training_and_tagging_call() -> None:
+def record(job: str, imports: str) -> list[tuple[str, str]]:
     env = {**os.environ, "PYTHONPATH": str(Path(sapo.__file__).parent.parent)}
-    done = subprocess.run([sys.executable, "-c", CALLS], env=env, check=True, stdout=subprocess.PIPE, text=True)
-    called = set(done.stdout.split())
+    code = RECORD.format(job=job, imports=imports)
+    done = subprocess.run([sys.executable, "-c", code], env=env, check=True, stdout=subprocess.PIPE, text=True)
+    return [(name, types) for name, types in json.loads(done.stdout)]
+
+
+def test_warming_up_calls_what_training_and_tagging_call() -> None:
+    called = {name for name, _ in record("sapo.warm_up()", "import sapo, sapo.training.warm_up")}
     learners = {"sapo.sapo_samples", "crf.crf_samples", "perceptron.perceptron_samples", "mira.mira_samples"}
     searches = {
         "topn.top_n",
@@ -38,3 +48,13 @@ def test_warming_up_calls_what_training_and_tagging_call() -> None:
         "short.fill_short",
     }
     assert {*kernels.TRAINING, *learners, *searches, "scan.scan_lines"} <= called
+
+
+def test_a_rehearsal_calls_what_a_run_calls_with_arguments_of_the_same_types() -> None:
+    rehearsed = record("rehearse({})", "from sapo.training.rehearsal import rehearse")
+    names = [name for name, _ in rehearsed]
+    assert names[0] == "scan.scan_lines"
+    assert set(kernels.TRAINING) - set(names) == {"tables.rehash_strings"}  # which needs more words
+    real = record("use()", REAL)
+    assert "sapo.sapo_samples" in {name for name, _ in real}
+    assert set(real) - set(rehearsed) <= {pair for pair in real if pair[0] == "tables.rehash_strings"}

@@ -6,25 +6,24 @@ requests go on interpreted for some seconds, and no request compiles or loads an
 """
 
 import atexit
-import contextlib
 import functools
 import os
 import pickle
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from sapo.kernels._garbage import no_garbage
+from sapo.kernels._processes import start_python
+from sapo.kernels._recording import Recorder
 
 Function = Callable[..., Any]
 
 GATHER = 0.3  # seconds in which calls are collected before a round begins
-COMMAND = "from sapo.kernels import _background; _background.fill(_background.sys.stdin.buffer.read())"
+COMMAND = "import sys; from sapo.kernels import _background; _background.fill(sys.stdin.buffer.read())"
 
 
 class Background:
@@ -41,13 +40,13 @@ class Background:
         self.seen: set[Function] = set()
         self.tried: set[Any] = set()  # kernels with the types of their arguments
         self.news = threading.Event()
-        self.inside = threading.local()
         self.child: subprocess.Popen[bytes] | None = None
         self.stopped = False
 
     def begin(self) -> None:
         atexit.register(self.stop)
-        self.swap({function: self.recorder(function) for function in self.functions})
+        recorder = Recorder(self.note_first)
+        self.swap({function: recorder.recording(function) for function in self.functions})
         threading.Thread(target=self.run, name="sapo-kernels", daemon=True).start()
 
     def stop(self) -> None:
@@ -57,29 +56,15 @@ class Background:
         if self.child is not None:
             self.child.kill()
 
+    def note_first(self, function: Function, arguments: tuple[Any, ...]) -> None:
+        if function not in self.seen:
+            self.note(function, arguments)
+
     def note(self, function: Function, arguments: tuple[Any, ...]) -> None:
         """Ask for a form of a kernel that takes such arguments."""
         self.seen.add(function)
         self.called[function] = arguments
         self.news.set()
-
-    def recorder(self, function: Function) -> Function:
-        """Return the same function, which notes the first call from outside of the kernels."""
-
-        @functools.wraps(function)
-        def call(*arguments: Any) -> Any:
-            if getattr(self.inside, "kernel", False):
-                return function(*arguments)
-            self.inside.kernel = True
-            try:
-                result = function(*arguments)
-            finally:
-                self.inside.kernel = False
-            if function not in self.seen:
-                self.note(function, arguments)
-            return result
-
-        return call
 
     def run(self) -> None:
         while self.news.wait() and not self.stopped:
@@ -122,12 +107,8 @@ class Background:
         return function
 
     def compile_elsewhere(self, wanted: list[tuple[str, str, Any]]) -> None:
-        if not Path(sys.executable or "").name.lower().startswith("python"):
-            return  # a server that embeds Python: there is no command to call, and all stays interpreted
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        with contextlib.suppress(OSError):
-            self.child = subprocess.Popen([sys.executable, "-c", COMMAND], env=environment, **pipes)
+        self.child = start_python("-c", COMMAND)
+        if self.child is not None:  # otherwise all stays interpreted
             self.child.communicate(pickle.dumps(wanted))
 
 

@@ -9,8 +9,15 @@ import contextlib
 import hashlib
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
+try:
+    import fcntl
+except ImportError:  # Windows: two processes may compile the same kernel, which does no harm
+    fcntl = None  # type: ignore[assignment]
+
+LOCKS = fcntl is not None
 ENDING = ".nbc"
 CHECKSUM = 32  # bytes of SHA-256 in front of each file
 
@@ -65,3 +72,45 @@ def write_file(path: Path, data: bytes) -> None:
     except OSError:
         with contextlib.suppress(OSError):
             beside.unlink()
+
+
+@contextlib.contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Let no other process compile what will be in this file. Others wait here, and then find the file."""
+    lock = None if path.exists() else _open(path, os.O_CREAT)
+    if lock is None:
+        yield
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            _lock_of(path).unlink()
+        os.close(lock)
+
+
+def is_taken(path: Path) -> bool:
+    """Return whether some process compiles what will be in this file."""
+    lock = _open(path)
+    if lock is None:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def _open(path: Path, flags: int = 0) -> int | None:
+    """Return a descriptor of the lock of a file, or None if there is no lock, or none can be made."""
+    if fcntl is not None:
+        with contextlib.suppress(OSError):
+            return os.open(_lock_of(path), os.O_RDWR | flags, 0o600)
+    return None
+
+
+def _lock_of(path: Path) -> Path:
+    return path.with_name(f".{path.name}.lock")

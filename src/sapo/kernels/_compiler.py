@@ -10,7 +10,7 @@ import hashlib
 import pickle
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,9 @@ from numba.core.serialize import dumps
 from numba.core.typed_passes import NativeLowering
 from numba.core.types.misc import unliteral
 
-from sapo.kernels._cache import ENDING, read_file, write_file
+from sapo.kernels._cache import ENDING, alone, read_file, write_file
 from sapo.kernels._garbage import no_garbage
+from sapo.kernels._progress import name_of
 
 Function = Callable[..., Any]
 
@@ -42,7 +43,7 @@ def compile_function(
     inline: bool,
     aside: Callable[[], AbstractContextManager[None]],  # is entered while a kernel is compiled or loaded
     compiling: Compiling,
-    part_compiled: Callable[[Function], None],
+    part_compiled: Callable[[str], None],
 ) -> Any:
     """Return the compiled form of a kernel; it is really compiled, or loaded, when it is called for the first time."""
     options = {"nogil": True, "boundscheck": boundscheck, "no_cfunc_wrapper": True}
@@ -65,7 +66,7 @@ def compile_function(
         new = tuple(signature) not in part.overloads
         found = compile_part(signature)
         if new:
-            part_compiled(function)
+            part_compiled(name_of(function))
         return found
 
     def note_whole(arguments: Any, result: Any) -> Any:
@@ -73,7 +74,7 @@ def compile_function(
             return compile_core(arguments, result)
 
     def time_whole(signature: Any) -> Any:
-        with aside():
+        with aside(), nullcontext() if directory is None else alone(path_of(whole, signature)):
             return compile_whole(signature)
 
     part.compile = note_part
@@ -85,6 +86,12 @@ def compile_function(
 def type_of(value: Any) -> Any:
     """Return the type that numba compiles for, which can be pickled."""
     return numba.typeof(value)
+
+
+def path_of(form: Any, types: tuple[Any, ...]) -> Path:
+    """Return the file of the cache for the form of a kernel that takes arguments of these types."""
+    path: Path = form._cache.path_of(types, form.targetctx)
+    return path
 
 
 def load(form: Any, types: tuple[Any, ...]) -> bool:
@@ -188,6 +195,9 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         self._impl_class = Implementation
         super().__init__(function)
         self._cache_file = _Files(function, directory)
+
+    def path_of(self, signature: Any, context: Any) -> Path:
+        return self._cache_file.path(self._index_key(signature, context.codegen()))
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         try:

@@ -10,6 +10,8 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sapo.kernels import _progress
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Loading numba costs about a second. In this time interpreted kernels look at so many pairs of labels, each of which
+# Loading numba costs about a second. In this time interpreted kernels look at this many pairs of labels, each of which
 # takes a third of a microsecond; the features of a token take as long as TOKEN pairs.
 INTERPRETED_PAIRS = 3_000_000
 TOKEN = 1_000
@@ -31,6 +33,7 @@ _options: dict[str, Any] | None = None  # None: interpreted
 _forms: dict[Callable[..., Any], Any] = {}
 _background: "Background | None" = None
 _pairs_seen = 0
+_recording = False  # all stays interpreted
 
 
 def kernel(function: F) -> F:
@@ -97,8 +100,52 @@ def compile_in_background() -> None:
             _background.begin()
 
 
+def compile_ahead(module: str, options: str) -> None:
+    """Let other processes compile what a run will need, while it starts, unless the cache has it already.
+
+    They run `python -m module`, which reads the options from standard input and calls `compile_what`.
+    """
+    made = _options or _make_options(False)
+    if not made["boundscheck"] and not _disabled():
+        from sapo.kernels import _ahead
+
+        _ahead.begin(module, options, made["directory"])
+
+
+def compile_what(run: Callable[[], object]) -> None:
+    """Compile what a run calls into the cache; the run itself is interpreted."""
+    from sapo.kernels._ahead import fill
+
+    fill(record(run))
+
+
+def record(run: Callable[[], object]) -> list[tuple[Callable[..., Any], tuple[Any, ...]]]:
+    """Run something with interpreted kernels; return those that it calls, with the types of their arguments."""
+    global _recording
+    from sapo.kernels._compiler import type_of
+    from sapo.kernels._recording import Recorder
+
+    import_all()
+    found: dict[tuple[Callable[..., Any], tuple[Any, ...]], None] = {}
+    recorder = Recorder(lambda function, arguments: found.setdefault((function, tuple(map(type_of, arguments)))))
+    _recording = True
+    swap({function: recorder.recording(function) for function in _registered})
+    try:
+        run()
+    finally:
+        _recording = False
+        swap({function: function for function in _registered})
+    return list(found)
+
+
+def import_all() -> None:
+    """Import all modules with kernels, so that all are registered."""
+    for path in sorted(Path(__file__).parent.glob("[a-z]*.py")):
+        import_module(f"{__package__}.{path.stem}")
+
+
 def _disabled() -> bool:
-    return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+    return _recording or os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
 def swap(new: dict[Callable[..., Any], Any]) -> None:

@@ -30,6 +30,7 @@ TRAINING = (
 
 _lock = threading.Lock()
 _observer: Observer | None = None
+_listener: Callable[[str], None] | None = None
 _expected: tuple[str, ...] = ()
 _needed: set[str] = set()
 _done: set[str] = set()
@@ -98,10 +99,18 @@ def compiling(function: Function, registered: Iterable[Function], directory: Pat
         _tell()
 
 
-def part_compiled(function: Function) -> None:
-    """Note that what another kernel calls is compiled."""
-    _done.add(name_of(function))
+def part_compiled(name: str) -> None:
+    """Note that a kernel is compiled that another one calls, or by another process."""
+    _done.add(name)
+    if _listener is not None:
+        _listener(name)
     _tell()
+
+
+def listen(listener: Callable[[str], None]) -> None:
+    """Call `listener` with the name of each kernel that is compiled for another one."""
+    global _listener
+    _listener = listener
 
 
 def name_of(function: Function) -> str:

@@ -1,6 +1,7 @@
 """Train a tagger: read and encode the data, choose a rate, learn. All training goes through this module."""
 
 import dataclasses
+import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ from sapo.training.shards.making import sharded_data
 
 if TYPE_CHECKING:
     from sapo.training.progress import Quiet
+
+REHEARSED = ("search", "regulariser", "order", "schedule")  # settings that decide which kernels are called, and how
 
 
 class PassMaker(Protocol):
@@ -232,6 +235,8 @@ def start(
     system = find_system(plan.learner)
     if plan.learner == "sapo":
         kernels.expect(kernels.TRAINING)
+        same = {name: getattr(plan.settings, name) for name in REHEARSED}
+        kernels.compile_ahead("sapo.training.rehearsal", json.dumps(same))
     if data is None:
         if plan.stream is None:
             data = encode_data(plan, keep_texts=system.reads_texts)

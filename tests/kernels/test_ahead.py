@@ -1,0 +1,80 @@
+"""Kernels are compiled in other processes while a run starts, and it says how far they are."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import sapo
+from sapo.kernels import _ahead, _cache, _progress
+
+pytestmark = pytest.mark.skipif(not _cache.LOCKS, reason="this system has no locks")
+
+# The other process: two small kernels, which each of its processes might compile.
+JOB = """
+import numpy as np
+from sapo import kernels
+from sapo.kernels import blocks, score
+
+def use():
+    score.path_score(np.ones((1, 1), np.float32), np.zeros((1, 1, 1), np.float32), np.zeros(1, np.int32), 1)
+    blocks.absolute_sum(np.ones((1, 3), np.float32))
+
+kernels.compile_what(use)
+"""
+NAMES = {"score.path_score", "blocks.absolute_sum"}
+
+
+@pytest.fixture
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, and the directory of a module that other processes run."""
+    (tmp_path / "job.py").write_text(JOB)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "0")
+    return tmp_path
+
+
+def cached(directory: Path) -> list[str]:
+    return sorted(path.name.rsplit("-", 1)[0] for path in directory.rglob("*.nbc"))
+
+
+def test_each_kernel_is_compiled_once_and_reported(environment: Path) -> None:
+    env = {**os.environ, "PYTHONPATH": str(Path(sapo.__file__).parent.parent)}
+    done = subprocess.run([sys.executable, "job.py"], cwd=environment, env=env, check=True, stdout=subprocess.PIPE)
+    assert cached(environment) == sorted(NAMES)
+    assert set(done.stdout.decode().split()) == NAMES
+    assert not list(environment.rglob("*.lock"))
+
+
+def test_a_run_counts_what_others_compile(environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(_progress, "part_compiled", told.append)
+    monkeypatch.setattr(_ahead, "cores", lambda: 2)
+    monkeypatch.setattr(_ahead, "_child", None)
+    directory = _cache.cache_directory(boundscheck=False)
+    _ahead.begin("job", "{}", directory)
+    assert _ahead._child is not None
+    assert _ahead._child.wait(60) == 0
+    for thread in threading.enumerate():
+        if thread.name == "sapo-ahead":
+            thread.join(60)
+    assert set(told) == NAMES
+    assert cached(environment) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("why", ["cached", "one core", "no cache", "no command"])
+def test_nothing_is_started_where_it_is_of_no_use(environment: Path, monkeypatch: pytest.MonkeyPatch, why: str) -> None:
+    monkeypatch.setattr(_ahead, "_child", None)
+    monkeypatch.setattr(_ahead, "cores", lambda: 1 if why == "one core" else 2)
+    directory = None if why == "no cache" else _cache.cache_directory(boundscheck=False)
+    if why == "cached":
+        assert directory is not None
+        (directory / f"{_ahead.LONGEST}-0123.nbc").touch()
+    if why == "no command":
+        monkeypatch.setattr(sys, "executable", "/usr/sbin/server")
+    _ahead.begin("job", "{}", directory)
+    assert _ahead._child is None
