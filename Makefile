@@ -23,15 +23,13 @@ demo: $(VENV)/.demo
 
 # The demo needs the package alone; the rest needs the tools of development too.
 $(VENV)/.demo: pyproject.toml
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing sapo into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@$(PYTHON) tools/install.py $(VENV) -e .
 	@touch $@
 
 $(DONE): pyproject.toml
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing sapo and its development tools into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' $(NETWORKS) $(EXCHANGE) $(SERVE) $(BROWSER) $(CLUSTER)
+	@$(PYTHON) tools/install.py $(VENV) -e '.[dev]' $(NETWORKS) $(EXCHANGE) $(SERVE) $(BROWSER) $(CLUSTER)
 	@touch $@ $(VENV)/.demo
 
 test: $(DONE)
@@ -61,7 +59,7 @@ lint: $(DONE)
 SECONDS ?= 60
 ENGINE ?= own
 fuzz: $(DONE)
-	@test $(ENGINE) = own || $(BIN)/python -m pip install --quiet --disable-pip-version-check atheris
+	@test $(ENGINE) = own || $(PYTHON) tools/install.py $(VENV) atheris
 	PYTHONPATH=. $(BIN)/python -m fuzz.run --engine $(ENGINE) --seconds $(SECONDS)
 
 # Kills, full disks and more, for all commands that write.
@@ -71,7 +69,7 @@ faults: $(DONE)
 
 # The function of docs/how-to/cluster.md with real Spark, which needs Java: pyspark is 400 MB, and takes a while to install.
 test-spark: $(DONE)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check pyspark
+	$(PYTHON) tools/install.py $(VENV) pyspark
 	$(BIN)/pytest tests/cluster/test_spark.py
 
 # The real Label Studio, installed from its package beside .venv: it takes some minutes.
@@ -80,7 +78,7 @@ test-label-studio: $(DONE)
 
 bench: $(DONE)
 	@test -n "$(SAPO_DATA)" || { echo "set SAPO_DATA to the directory of the corpora"; exit 2; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	@$(PYTHON) tools/install.py $(VENV) -e '.[bench]'
 	$(BIN)/python benchmarks/run.py
 
 # An hour of work or more: stopped with Ctrl-C, the same command goes on. `make paper RAY=local` runs it by Ray.
