@@ -70,4 +70,4 @@ def test_what_was_learned_is_in_the_file_after_the_end(
 def test_a_mistake_is_told_in_one_line(arguments: list[str], told: str) -> None:
     result = CliRunner().invoke(app, ["assist", *arguments, "--port", "0"])
     assert result.exit_code != 0
-    assert told in (result.stderr or str(result.exception))
+    assert told in result.output + str(result.exception)

@@ -34,7 +34,7 @@ def test_no_escape_sequence_of_a_model_reaches_the_terminal(run: Any, house: Any
 
 
 def test_nor_does_one_of_a_file_name_or_a_label_in_a_message(run: Any, house: Any, hostile: Path) -> None:
-    for command in (["tag", house.model, f"{ESCAPE}.txt"], ["inspect", hostile, "--label", ESCAPE], [ESCAPE]):
+    for command in (["tag", house.model, f"{ESCAPE}.txt"], ["inspect", hostile, "--label", ESCAPE], [f"x{ESCAPE}"]):
         told = run(*command, ends=2).stderr
         assert "\x1b" not in told
         assert "u001b" in told or "x1b" in told
