@@ -43,7 +43,7 @@ def assist(
         source = target
     if target is not None and not target.parent.is_dir():
         raise SapoError(f"{target}: there is no directory {target.parent}")
-    with bind(host, port) as bound:  # before the model is loaded: a port in use is told at once
+    with bind(host, port) as bound:  # before the model is loaded, so that a port in use is reported at once
         helper = Helper(load(source), Path(path).stem, target, say)
         answers = LabelStudio(helper, limits) if tool == "label-studio" else Inception(helper, limits)
         app = App(answers, helper, limits, say, token)

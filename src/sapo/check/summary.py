@@ -10,7 +10,7 @@ from sapo.check.sheet import Sheet
 from sapo.check.spelling import case_groups, misfits, typing_errors
 from sapo.tags import recognise_scheme
 
-BINS = (1, 5, 10, 15, 20, 30, 40, 60, 80, 100, 200, 500)  # sentences of at least so many tokens
+BINS = (1, 5, 10, 15, 20, 30, 40, 60, 80, 100, 200, 500)  # sentences of at least this many tokens
 
 
 @dataclass(frozen=True, slots=True)

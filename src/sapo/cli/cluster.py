@@ -81,7 +81,7 @@ def tag_on_cluster(
     load_ray()
     check_readable(model)
     job = Job(Path(model).read_bytes(), asked, biases, **reading)
-    job.tagger()  # a model that cannot be loaded is told here, once
+    job.tagger()  # a model that cannot be loaded is reported here, once
     say = (lambda message: None) if quiet else tell
     ticker, files, failed = Ticker(quiet), 0, 0
     for done in tag_directory(*directories, job, address=address, workers=workers, say=say):

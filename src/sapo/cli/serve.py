@@ -12,7 +12,10 @@ from sapo.cli.options import announce_compiling, quiet_option, tell
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; 0.0.0.0 for all addresses.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0 for any free port.")
 @click.option(
-    "--token-file", type=click.Path(path_type=Path), metavar="FILE", help="Answer only who sends the token in FILE."
+    "--token-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Answer only requests that carry the token in FILE.",
 )
 @click.option(
     "--max-body", default=4.0, show_default=True, type=click.FloatRange(0.001, 1000), help="Megabytes of a request."

@@ -24,7 +24,7 @@ from sapo.learn.weights import Weights
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a worker is told before its first part."""
+    """What a worker gets before its first part."""
 
     learner: str
     features: int

@@ -100,7 +100,7 @@ def astar_next(
     top_score: float,  # from look_ahead
     paths: Ints,  # [n, T] out
     scores: Doubles,  # [n] out, best first
-    found: int,  # so many of them are there already
+    found: int,  # how many of them are there already
     tree: Tree,  # as astar_start or the last call left it; changed
     row: Floats,  # [L] work
 ) -> int:

@@ -123,7 +123,7 @@ def mira_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, s
 
 @kernel
 def make_differences(size: int, n: int) -> Differences:
-    """Return a table with so many slots; half of them may be filled."""
+    """Return a table with this many slots; half of them may be filled."""
     slots = np.zeros(size + 1, np.int32)
     slots[size] = SEED
     return Differences(

@@ -82,7 +82,7 @@ def find_more(
     stream: Stream,  # changed
     path: Ints,  # [T] work
 ) -> None:
-    """Go on until so many rows are filled, or no more taggings are left."""
+    """Go on until this many rows are filled, or no more taggings are left."""
     scores, links, next_scores, nexts, heap, counts = stream
     found = counts[FOUND]
     waiting = counts[WAITING]

@@ -44,7 +44,7 @@ def tag_sentences(samples: Samples, weights: TaggingWeights, tags: Ints) -> None
 
 @kernel
 def tag_short(samples: Samples, weights: TaggingWeights, most: int | None, tags: Ints) -> bool:
-    """The same with at most so many labels a token, and True; do nothing where `most` is None.
+    """The same with at most `most` labels a token, and True; do nothing where `most` is None.
 
     Where all that is left is forbidden, all labels are looked at.
     """

@@ -165,7 +165,7 @@ def score_few(
 
 @kernel
 def has_room(features: int, nodes: LearnedRows) -> bool:
-    """Whether so many features may all get a larger block, and all become dense."""
+    """Whether this many features may all get a larger block, and all become dense."""
     if len(nodes.head) == 0 or nodes.room[FIXED] != 0:
         return True
     largest = 4 * nodes.room[DENSE_FROM]

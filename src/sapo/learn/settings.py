@@ -11,7 +11,7 @@ from sapo.errors import SapoError, choice
 from sapo.limits import LARGEST_OPTION, MOST_THREADS
 
 AUTO: Literal["auto"] = "auto"
-MOST = 1000  # taggings to learn from: each step takes as long as so many are searched
+MOST = 1000  # taggings to learn from: each step takes as long as searching for this many
 RARE = ("exact", "all_pairs", "piece", "average", "hide", "drop")  # left out of records where they are as usual
 CHOICES = {
     "search": ("topn", "astar", "beam"),

@@ -30,7 +30,7 @@ TRIALS = 100  # of rates, at most: where none lowers the loss, there would be no
 class SgdOptions(FlatOptions):
     """What this learner has beside `Settings`. The values, and what they mean, are those of CRFsuite."""
 
-    period: int = 10  # stop when the loss fell by less than `Settings.tolerance`, relatively, in so many passes
+    period: int = 10  # stop when the loss fell by less than `Settings.tolerance`, relatively, in this many passes
     calibration_eta: float = 0.1  # the first rate to try
     calibration_rate: float = 2.0  # by which rates differ
     calibration_samples: int = 1000

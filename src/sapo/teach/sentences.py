@@ -80,7 +80,7 @@ def taught(sentence: Sentence, path: str | Path = "") -> TaughtSentence:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise SapoError(f"{source}: half of a surrogate pair is no text: {text!r:.60}") from None
+        raise SapoError(f"{source}: half of a surrogate pair is not text: {text!r:.60}") from None
     return TaughtSentence(text, tuple((int(start), int(end)) for start, end in offsets), Path(source).name)
 
 

@@ -18,7 +18,7 @@ from sapo.teach.events import ACCEPT, IMPORT, LABEL, REDO, UNDO, Event
 
 
 class State:
-    """What holds after some events. Only `apply` changes it."""
+    """The state after some events. Only `apply` changes it."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self.seq = 0  # of the last event

@@ -1,6 +1,6 @@
 """A project as one SQLite file: sentences, the journal of what people did, and snapshots of the model.
 
-Every event is on the disk before anyone is told that it was taken (WAL with synchronous=FULL). Several processes may
+Every event is on the disk before anyone hears that it was taken (WAL with synchronous=FULL). Several processes may
 open a project: each reads what others have written before it writes itself. Rows of the journal are only added.
 """
 

@@ -17,7 +17,7 @@ from sapo.training.temperature import fit_temperature
 
 SENTENCES = 500  # enough for two digits of the temperature, in a second or two
 PAIRS = 2e8  # of labels, that is tokens times labels squared: the time goes with it
-FEWEST = 1000  # tokens; with so many labels that there is no time for as many, the temperature would be a guess
+FEWEST = 1000  # tokens; with too many labels there is no time for as many, and the temperature would be a guess
 
 
 def calibrated_on_dev(tagger: Tagger, data: TrainingData, say: Callable[[str], None] = lambda message: None) -> Tagger:
