@@ -55,6 +55,11 @@ def test_pages_hear_what_happens_and_the_end_is_graceful(
         lines = [events.readline().decode() for _ in range(3)]
         heard = json.loads(next(line for line in lines if line.startswith("data:")).removeprefix("data:"))
         assert (heard["kind"], heard["id"], heard["author"]) == ("accepted", 1, "anna")
+        post(address, "/api/lock", {"id": 2, "author": "ben"})
+        with urllib.request.urlopen(f"{address}/api/events", timeout=60) as later:  # a page that comes back
+            lines = [later.readline().decode() for _ in range(4)]
+        heard = json.loads(lines[-1].removeprefix("data:"))
+        assert (heard["kind"], heard["id"], heard["author"]) == ("lock", 2, "ben")
         process.send_signal(signal.SIGINT)
         events.read()  # the server says goodbye
     assert process.wait(60) == 130

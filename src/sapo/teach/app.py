@@ -156,8 +156,7 @@ class App:
             if path == EXPORT:
                 return exported(classroom.store, form.format)
             if path == EVENTS:
-                after = classroom.state.seq if form.after is None else form.after
-                return b"".join(event_bytes(classroom.event(one)) for one in classroom.state.since(after))
+                return b"".join(map(event_bytes, classroom.news(form.after)))
             if number is not None:
                 ask = self._answers.nbest if path.endswith("nbest") else self._answers.explain
                 return messages.write_json(ask(number, form))

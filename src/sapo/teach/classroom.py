@@ -53,9 +53,14 @@ class Classroom:
         """Return the words and tags of all accepted sentences."""
         return [self._pair(event) for one in self.state.accepted() if (event := self.state.current(one))]
 
-    def event(self, event: Event) -> dict[str, int | str | None]:
-        """Return what pages hear of an event."""
-        return {"seq": event.seq, "kind": _NAMES[event.kind], "id": event.sentence, "author": event.author}
+    def news(self, after: int | None) -> list[dict[str, int | str | None]]:
+        """Return what a page hears that begins to listen: events that it missed, and who works on which sentence."""
+        seq = self.state.seq
+        missed = [] if after is None else self.state.since(after)
+        return [
+            *({"seq": one.seq, "kind": _NAMES[one.kind], "id": one.sentence, "author": one.author} for one in missed),
+            *({"seq": seq, "kind": "lock", "id": one, "author": who} for one, who in self.locks.held().items()),
+        ]
 
     def changes(self, events: Iterable[Event]) -> list[Pair]:
         """Return what there is to learn from events: the sentences that they are about, as they are now."""

@@ -39,6 +39,7 @@ export class Others {
 
   /** A lost connection is back: anything may have happened. */
   again() {
+    for (const { id, sentence } of this.list.rows) if (sentence.view.lock) this.#lock(id, null); // those that hold follow
     this.#soon(this.list.visible(), true);
     this.work.outbox.flush();
   }
