@@ -10,7 +10,7 @@ from fuzz.target import ARRAYS
 from fuzz.targets import TARGETS, use
 
 SLOW = ("model-many-labels-2",)  # has 453 labels; model-lists-2 has the same kind of weights
-FOUND = sorted(path for path in Path(__file__).parent.iterdir() if path.suffix == "")
+FOUND = sorted(path for path in Path(__file__).parent.iterdir() if path.is_file() and path.suffix == "")
 
 
 @pytest.mark.filterwarnings("ignore")
