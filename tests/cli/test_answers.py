@@ -161,7 +161,7 @@ def test_labels_columns_keys_and_presets_that_were_meant_are_named(house: Any, t
         ),
         ("--threads 100000", "--threads must be at most 1,024, not 100,000"),
         ("--search beam --width -4", "--width must be at least 1, not -4"),
-        ("--width 10", "--width is that of a beam; give --search beam with it, or leave it out"),
+        ("--width 10", "--width is for --search beam; add that, or leave it out"),
     ],
 )
 def test_numbers_of_tag_keep_to_their_rules(house: Any, options: str, rule: str) -> None:

@@ -52,7 +52,7 @@ def write(path: Path, content: str | bytes | None) -> None:
         ("missing.txt", None, "missing.txt: no such file"),
         ("latin.txt", b"The DT B-NP\nK\xf6ln NN I-NP\n", "latin.txt:2: not UTF-8: byte 0xf6 at place 2 of the line; "),
         ("uneven.txt", GOOD + "sleeps VBZ\n", "uneven.txt:5: expected 3 columns, found 2 ('sleeps VBZ')"),
-        ("empty.txt", "", "empty.txt: holds no sentence"),
+        ("empty.txt", "", "empty.txt: has no sentences"),
         (
             "none.jsonl",
             '{"tokens": ["a"], "tags": ["X"]}\n{"tokens": [], "tags": []}\n',
@@ -94,7 +94,7 @@ def test_a_bad_corpus_is_not_converted(
 def test_a_bad_dev_set_is_refused_before_training(refused: Refused, tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text(GOOD)
     (tmp_path / "dev.txt").write_text("\n")
-    assert refused("train", "train.txt", "--dev", "dev.txt", "-o", "new.sapo", "-q") == "dev.txt: holds no sentence"
+    assert refused("train", "train.txt", "--dev", "dev.txt", "-o", "new.sapo", "-q") == "dev.txt: has no sentences"
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_mistakes_in_the_text_to_be_tagged_leave_no_output(refused: Refused, hou
 
 def test_mistakes_of_the_other_commands_are_told_too(refused: Refused, house: Any, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").touch()
-    assert refused("eval", "empty.txt") == "empty.txt: holds no sentence"
+    assert refused("eval", "empty.txt") == "empty.txt: has no sentences"
     assert "there is no column -2; it has 1" in refused("eval", "-", input="a\nb\n")
     assert refused("inspect", house.model, "--label", "B-PN").startswith("the model has no label 'B-PN'; did you mean")
     assert refused("inspect", house.model, "--top", -1) == "top must be 0 or more, not -1"
@@ -303,6 +303,6 @@ def test_a_label_that_would_break_the_file_is_told_before_it_is_written(run: Any
     run("train", "train.jsonl", "-o", "m.sapo", "--epochs", "1", cwd=tmp_path)
     done = run("tag", "m.sapo", "new.txt", "-o", "out.txt", ends=2, cwd=tmp_path)
     assert done.stderr == (
-        "sapo: the tag 'Y Z' holds a blank and cannot stand in this file; separate its columns by TABs\n"
+        "sapo: the tag 'Y Z' contains a blank and cannot be written to this file; separate its columns by TABs\n"
     )
     assert not (tmp_path / "out.txt").exists()

@@ -95,7 +95,7 @@ def test_the_rounds_and_the_seed_are_those_that_were_asked_for(run: Any, room: P
             "B-NP\nI-NP\nB-VP\n",
             "gold.txt:5: sentence 2 is not in fewer.tags, which has 1;",
         ),
-        ("empty.tags", "\n\n", "empty.tags: holds no sentence"),
+        ("empty.tags", "\n\n", "empty.tags: has no sentences"),
         ("missing.tags", None, "missing.tags: no such file"),
         ("uneven.tags", "B-NP\nI-NP I-NP\n", "uneven.tags:2: expected 1 column, found 2 ('I-NP I-NP')"),
     ],

@@ -44,6 +44,6 @@ def test_mistakes_are_one_line(run: Any, house: Any, tmp_path: Path) -> None:
     add = f"--add=c={house.model}"
     assert told(add, "--template", "x=pos") == "sapo: --template x=...: there is no step 'x' to use it"
     assert told(add, "--template", "pos") == "sapo: --template takes STEP=NAME, as in pos=NAME, not 'pos'"
-    assert told(add, "-o", house.test).endswith("cannot be the input and -o at once; give another name")
-    assert told(add, "-o", house.model).endswith("and -o at once; give another name")
+    assert told(add, "-o", house.test).endswith("-o would overwrite the input; give another name")
+    assert told(add, "-o", house.model).endswith("of a step; give another name")
     assert told("--add=c=no.sapo") == "sapo: no.sapo: no such file"

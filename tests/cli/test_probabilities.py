@@ -41,7 +41,7 @@ def test_outputs_that_exclude_each_other_are_told(run: Any, house: Any, tmp_path
     assert done.stderr == "sapo: --nbest, --marginals and --spans are different outputs; choose one\n"
     sapo.train([(["a", "dog"], ["DT", "NN"])], template="pos", epochs=1).save(tmp_path / "pos.sapo")
     done = run("tag", tmp_path / "pos.sapo", "--spans", "-o", tmp_path / "out", ends=2, input="a\n")
-    assert "the labels of this model do not mark spans" in done.stderr
+    assert "spans need labels such as B-NP; this model predicts" in done.stderr
     assert not (tmp_path / "out").exists()
 
 

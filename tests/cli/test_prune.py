@@ -32,7 +32,7 @@ def test_without_an_output_the_model_is_pruned_in_its_place(run: Any, house: Any
 @pytest.mark.parametrize(
     ("args", "complaint"),
     [
-        (["{model}"], "tell how to make the model smaller: --below X, --to SIZE or --half"),
+        (["{model}"], "say how to make the model smaller: --below X, --to SIZE or --half"),
         (["{model}", "--below", "-1"], "--below must be a number, 0 or more, not -1"),
         (["{model}", "--below", "nan"], "--below must be a number, 0 or more, not nan"),
         (["{model}", "--below", "1", "--to", "5MB"], "--below and --to both say how much to drop; give one of them"),
@@ -42,7 +42,7 @@ def test_without_an_output_the_model_is_pruned_in_its_place(run: Any, house: Any
         (["{model}", "--half", "-o", "-"], "a model cannot go to standard output"),
         (["{model}", "missing.txt", "--half"], "missing.txt: no such file"),
         (["missing.sapo", "--half"], "missing.sapo: no such file"),
-        (["{model}", "{test}", "--half", "-o", "{test}"], "{test}: cannot be the labelled data and -o at once"),
+        (["{model}", "{test}", "--half", "-o", "{test}"], "{test}: -o would overwrite the labelled data"),
     ],
 )
 def test_a_mistake_is_one_line(run: Any, house: Any, args: list[str], complaint: str) -> None:

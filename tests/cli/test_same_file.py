@@ -38,7 +38,8 @@ def test_no_command_writes_over_what_it_reads(run: Any, house: Any, tmp_path: Pa
     done = run(*[house.model if arg == "MODEL" else arg for arg in args], ends=2, cwd=tmp_path)
     (line,) = done.stderr.splitlines()
     assert kept in line
-    assert " at once; give another name" in line
+    assert " would overwrite " in line
+    assert line.endswith("; give another name")
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
 
 

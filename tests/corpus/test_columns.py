@@ -300,7 +300,7 @@ def test_any_tag_may_be_given_to_any_word(make_file: MakeFile) -> None:
 def test_what_cannot_stand_in_a_column_is_refused(value: str, column: str) -> None:
     values = {name: (value if name == column else "x",) for name in ("word", "pos", "tag")}
     tags = values.pop("tag")
-    with pytest.raises(SapoError, match="cannot stand in a column file; use JSONL") as caught:
+    with pytest.raises(SapoError, match="cannot be written to a column file; use JSONL") as caught:
         write_sentence(Sentence(values, tags))
     assert str(caught.value).startswith(repr(value))
 

@@ -272,7 +272,7 @@ def test_a_missing_source_leaves_the_old_target_too(make_file: MakeFile) -> None
 def test_a_word_that_cannot_stand_in_columns_is_told_with_its_sentence(make_file: MakeFile) -> None:
     records = [{"tokens": ["a"], "tags": ["O"]}, {"tokens": ["b\tc"], "tags": ["O"]}]
     source = make_file("\n".join(map(json.dumps, records)), "a.jsonl")
-    with pytest.raises(SapoError, match=r"a\.jsonl: sentence 2: 'b\\tc' cannot stand in a column file; use JSONL"):
+    with pytest.raises(SapoError, match=r"a\.jsonl: sentence 2: 'b\\tc' cannot be written to a column file; use JSONL"):
         convert(source, source.with_name("b.txt"))
 
 
@@ -361,7 +361,7 @@ def test_from_conllu_to_conllu_line_endings_stay_and_a_tag_that_does_not_fit_is_
     source, target = make_file(text, "a.conllu"), make_file("", "b.conllu")
     convert(source, target, into="xpos")
     assert target.read_bytes() == text.replace("X|Y\t_", "X|Y\tX|Y").encode()
-    with pytest.raises(SapoError, match=r"a\.conllu: the tag 'X\|Y' cannot stand in FEATS"):
+    with pytest.raises(SapoError, match=r"a\.conllu: the tag 'X\|Y' cannot be written to FEATS"):
         convert(source, target, into="Tag")
 
 

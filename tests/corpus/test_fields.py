@@ -15,13 +15,13 @@ CONLLU = "1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n\n"
 @pytest.mark.parametrize(
     ("name", "text", "label", "tag", "message"),
     [
-        ("a.txt", "a X\n", None, "Y Z", "the tag 'Y Z' holds a blank and cannot stand in this file; separate its col"),
-        ("a.txt", "a X\n", None, "Y\nZ", r"the tag 'Y\\nZ' holds a blank and cannot stand in this file; write JSONL"),
-        ("a.txt", "a\tX\n", None, "Y\tZ", r"the tag 'Y\\tZ' holds a blank .*; write JSONL"),
-        ("a.txt", "a\tX\n", None, "", "an empty tag cannot stand in this file; write JSONL"),
+        ("a.txt", "a X\n", None, "Y Z", "the tag 'Y Z' contains a blank and cannot be written to this file; sep"),
+        ("a.txt", "a X\n", None, "Y\nZ", r"the tag 'Y\\nZ' contains a blank and cannot be .*; write JSONL"),
+        ("a.txt", "a\tX\n", None, "Y\tZ", r"the tag 'Y\\tZ' contains a blank .*; write JSONL"),
+        ("a.txt", "a\tX\n", None, "", "an empty tag cannot be written to this file; write JSONL"),
         ("a.txt", "a\tX\n", None, "\ud800", "half of a surrogate pair"),
-        ("a.conllu", CONLLU, "xpos", "Y\nZ", r"the tag 'Y\\nZ' holds a blank"),
-        ("a.conllu", CONLLU, "Chunk", "Y|Z=1", r"the tag 'Y\|Z=1' cannot stand in FEATS, where \| and = separate"),
+        ("a.conllu", CONLLU, "xpos", "Y\nZ", r"the tag 'Y\\nZ' contains a blank"),
+        ("a.conllu", CONLLU, "Chunk", "Y|Z=1", r"the tag 'Y\|Z=1' cannot be written to FEATS, where \| and"),
     ],
 )
 def test_a_label_that_would_break_the_file_is_refused(

@@ -91,5 +91,5 @@ def test_the_first_block_is_seen_and_all_blocks_still_come(make_file: MakeFile, 
 @pytest.mark.parametrize("format", [*CONTENT, "crfsuite", "doccano", "prodigy"])
 def test_a_corpus_without_a_sentence_is_told(make_file: MakeFile, format: str) -> None:
     path = make_file("\n\n", "empty.dat")
-    with pytest.raises(SapoError, match=r"^empty\.dat: holds no sentence$"):
+    with pytest.raises(SapoError, match=r"^empty\.dat: has no sentences$"):
         first_and_all(read_blocks(path, format=format), "empty.dat")

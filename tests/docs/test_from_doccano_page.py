@@ -66,7 +66,7 @@ def test_at_most_four_commands_lead_to_spans_with_probabilities(folder: Path) ->
 
     # one of its own files is never written over, and columns have no place for the names of files
     before = {path: path.read_bytes() for path in folder.rglob("*.txt")}
-    assert "cannot be the input" in run("sapo tag ner.sapo texts --format text --to jsonl -o texts/b.txt", 2)
+    assert "would overwrite the input" in run("sapo tag ner.sapo texts --format text --to jsonl -o texts/b.txt", 2)
     assert "a directory is tagged as one JSONL file" in run("sapo tag ner.sapo texts --format text", 2)
     assert {path: path.read_bytes() for path in folder.rglob("*.txt")} == before
     Path("empty").mkdir()

@@ -164,7 +164,7 @@ def test_blanks_between_the_parts_of_a_line_mean_nothing(template: Template, dat
         ("suffix(word, " + "9" * 5000 + ")", "9999999999 is not between 1 and 100"),
         ("c" + "9" * 5000, "which is not there; the columns are word, pos"),
         ("frequency(word)", "unknown function 'frequency'; known: lower,"),
-        ("substrings(classes(word), 2)", "'classes(word[0])' gives many values and cannot stand inside substrings"),
+        ("substrings(classes(word), 2)", "'classes(word[0])' gives many values and cannot be used inside substrings"),
         ("classes(word) & substrings(word[-1], 2)", "joins two many-valued functions; keep one of them"),
         ("lemma[0]", "uses the column 'lemma', which is not there; the columns are word, pos"),
         ("word & c7", "uses the column 'c7', which is not there; the columns are word, pos"),
@@ -173,7 +173,7 @@ def test_blanks_between_the_parts_of_a_line_mean_nothing(template: Template, dat
         ("label[-2]", "only label[-1] can be looked at, not label[-2]"),
         ("label[-1] & word & label[-1]", "label[-1] stands twice"),
         ("label[-1] & label[-1]", "label[-1] stands twice"),
-        ("lower(label)", "label[-1] cannot stand inside a function"),
+        ("lower(label)", "label[-1] cannot be used inside a function"),
     ],
 )
 def test_a_mistake_is_told_in_one_line_with_file_and_line(line: str, complaint: str) -> None:

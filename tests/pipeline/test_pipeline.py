@@ -246,7 +246,7 @@ def test_other_formats_are_refused_with_the_way_out(refused: Refused, tmp_path: 
 
 def test_an_input_without_a_sentence_is_refused(refused: Refused, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("-DOCSTART- O\n\n")
-    assert refused("pos=pos.sapo") == "in.txt: holds no sentence"
+    assert refused("pos=pos.sapo") == "in.txt: has no sentences"
 
 
 def test_a_comment_that_would_become_a_word_is_refused(refused: Refused, tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_a_tag_with_a_blank_cannot_stand_between_blanks(refused: Refused, tmp_pa
     (tmp_path / "in.txt").write_text("a O\ndog O\n")
     write(tmp_path / "blank.txt", [[("x", "proper noun")]])
     assert refused("pos=blank.txt") == (
-        "the tag 'proper noun' holds a blank and cannot stand in this file; separate its columns by TABs"
+        "the tag 'proper noun' contains a blank and cannot be written to this file; separate its columns by TABs"
     )
 
 

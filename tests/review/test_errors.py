@@ -112,7 +112,7 @@ def test_data_of_another_task_is_refused(tagger: sapo.Tagger, tmp_path: Path) ->
 
 def test_an_empty_file_is_refused(tagger: sapo.Tagger, tmp_path: Path) -> None:
     (tmp_path / "test.txt").write_text("\n", "utf-8")
-    with pytest.raises(SapoError, match="holds no sentence"):
+    with pytest.raises(SapoError, match="has no sentences"):
         find_errors(tagger, tmp_path / "test.txt")
 
 

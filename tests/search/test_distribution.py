@@ -167,7 +167,7 @@ def test_a_long_sentence_has_probabilities_of_spans_that_sum_to_the_marginals() 
 
 
 def test_labels_without_spans_and_unknown_types_are_told() -> None:
-    with pytest.raises(SapoError, match="the labels of this model do not mark spans as B-NP does, but are NN, VB"):
+    with pytest.raises(SapoError, match="spans need labels such as B-NP; this model predicts NN, VB"):
         span_reading(("NN", "VB"))
     with pytest.raises(SapoError, match="no spans of type 'VP'; known: NP"):
         span_reading(("O", "B-NP")).number_of("VP")

@@ -114,7 +114,7 @@ def test_spans_have_the_probability_of_all_taggings_that_have_them(
     share = sum(t.probability for t in everything if t.tags in (["B-NP", "I-NP", "O"], ["I-NP", "I-NP", "O"]))
     share += sum(t.probability for t in everything if t.tags in (["B-NP", "I-NP", "B-NP"], ["I-NP", "I-NP", "B-NP"]))
     assert spans[0].probability == pytest.approx(share, abs=1e-5)
-    with pytest.raises(SapoError, match="these labels mark no spans, as B-X, I-X and O do: DT, NN, VB"):
+    with pytest.raises(SapoError, match="spans need labels such as B-X, I-X and O; this model predicts DT, NN, VB"):
         SequenceLabeler(epochs=1).fit(words, parts).predict_spans(words)
 
 

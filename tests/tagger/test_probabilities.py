@@ -142,7 +142,7 @@ def test_a_span_out_of_the_sentence_is_told(small: Tagger, start: int, end: int)
 
 def test_labels_that_mark_no_spans_are_told() -> None:
     tagger = train([(["a", "dog"], ["DT", "NN"])], template="pos", epochs=1)
-    with pytest.raises(SapoError, match="do not mark spans"):
+    with pytest.raises(SapoError, match="spans need labels such as B-NP"):
         tagger.spans(["a"])
     with pytest.raises(SapoError, match="n must be at least 1, not 0"):
         tagger.top_n_mass(["a"], 0)

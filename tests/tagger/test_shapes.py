@@ -83,7 +83,7 @@ def test_words_with_tags_are_refused_by_tag_with_the_way_out(tagger: sapo.Tagger
         (5, "expected the path of a file, a table, or pairs of tokens and tags, found 5"),
         (None, "expected the path of a file, a table, or pairs of tokens and tags, found None"),
         ({"tokens": 1}, "expected the path of a file, a table, or pairs of tokens and tags, found"),
-        ([], "data: holds no sentence"),
+        ([], "data: has no sentences"),
         (["the cat"], "data: sentence 1 must be a pair of tokens and tags, found 'the cat'"),
         ([["the", "cat", "sleeps"]], "data: sentence 1 must be a pair of tokens and tags"),
         ([("the cat", ["DT", "NN"])], "data: sentence 1: expected a list of tokens, found the string 'the cat'"),

@@ -88,7 +88,7 @@ def test_what_does_not_fit_together_is_one_line(tmp_path: Path, text: Path, tagg
         with pytest.raises(SapoError, match=why):
             make(tmp_path / "a.teach", [text], **start)
     (tmp_path / "empty.txt").write_text("\n")
-    with pytest.raises(SapoError, match=r"empty.txt: holds no sentence"):
+    with pytest.raises(SapoError, match=r"empty.txt: has no sentences"):
         make(tmp_path / "a.teach", [tmp_path / "empty.txt"])
     assert not (tmp_path / "a.teach").exists()
 
@@ -145,7 +145,7 @@ def test_mistakes_of_the_user_are_one_line(tmp_path: Path, project: Path, text: 
         (["teach", str(project), "--labels", "A"], "give the project to make"),
         (["teach", str(text)], "not a project of sapo teach"),
         (["teach", str(tmp_path / "no.txt"), "-o", str(tmp_path / "b.teach")], "no such file"),
-        (["teach", str(text), "-o", str(project)], "is there already"),
+        (["teach", str(text), "-o", str(project)], "already exists"),
         (["teach", str(project), "--export", str(tmp_path / "x.jsonl")], "no sentence is accepted yet"),
     ):
         with pytest.raises(SapoError, match=why):

@@ -113,7 +113,7 @@ def test_what_is_no_project_is_one_line(tmp_path: Path, path: Path) -> None:
     ):
         with pytest.raises(SapoError, match=f"^{tmp_path / name}: {why}"):
             Store(tmp_path / name)
-    with pytest.raises(SapoError, match="is there already"):
+    with pytest.raises(SapoError, match="already exists"):
         create(path, Beginning("spans", [DOG]))
 
 

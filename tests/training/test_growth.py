@@ -250,13 +250,13 @@ def fails(trainer: Trainer, room: Path) -> dict[str, Callable[[], None]]:
     return {
         "too large": lambda: trainer.update([(["b", "cc"], ["Z", "X"])], strength=1e9, new_labels=True),
         "expected 2": lambda: trainer.update(bad, new_labels=True),
-        "not by l1": lambda: trainer.update([(["b"], ["X"])], regulariser="l1", new_labels=True),
+        "not l1": lambda: trainer.update([(["b"], ["X"])], regulariser="l1", new_labels=True),
         "no sentence": lambda: trainer.update([], new_labels=True),
         "tokens but": lambda: trainer.update([(["b"], [])], new_labels=True),
     }
 
 
-@pytest.mark.parametrize("message", ["too large", "expected 2", "not by l1", "no sentence", "tokens but"])
+@pytest.mark.parametrize("message", ["too large", "expected 2", "not l1", "no sentence", "tokens but"])
 def test_what_cannot_be_learned_leaves_the_tagger_as_it_was(tagger: Tagger, room: Path, message: str) -> None:
     trainer = Trainer(tagger)
     with pytest.raises(SapoError, match=message):

@@ -101,7 +101,7 @@ def test_an_update_takes_new_types_and_refuses_other_notations() -> None:
     trainer = sapo.Trainer(tagger)
     trainer.update([(["it", "sleeps"], ["NP-B", "VP-B"])], new_labels=True)
     assert "VP-B" in trainer.tagger.labels
-    with pytest.raises(sapo.SapoError, match="has the label 'B-VP', which iob2"):
+    with pytest.raises(sapo.SapoError, match="label 'B-VP' does not fit the model's IOB2 scheme"):
         trainer.update([(["it", "sleeps"], ["NP-B", "B-VP"])], new_labels=True)
 
 

@@ -300,7 +300,7 @@ def test_without_a_checkpoint_to_resume_from_a_run_begins_anew(
 @pytest.mark.parametrize(
     ("data", "complaint"),
     [
-        ([], "training data: holds no sentence"),
+        ([], "training data: has no sentences"),
         ([["a", "b", "c"]], "training data: sentence 1 must be a pair of tokens and tags, found ['a', 'b', 'c']"),
         (["ab"], "training data: sentence 1 must be a pair of tokens and tags, found 'ab'"),
         ([(["a"], ["X"]), (["a", "b"], ["X"])], "training data: sentence 2 has 2 tokens but 1 tags"),
@@ -329,7 +329,7 @@ def test_sentences_of_the_wrong_form_are_named(data: Any, complaint: str) -> Non
 
 def test_options_that_do_not_go_together_are_told(pairs: Pairs, file: Path) -> None:
     features = [([{"a": 1}], ["X"])]
-    with pytest.raises(SapoError, match="leave it out where the features are made already"):
+    with pytest.raises(SapoError, match="because these tokens already have features"):
         train(features, template="pos")
     with pytest.raises(SapoError, match="dev data must be pairs of features and tags"):
         train(features, dev=file)

@@ -50,7 +50,7 @@ def assist(
         server = listening_server(app, limits, bound)
         where = url_of(bound)
         if token is None and not is_loopback(bound):
-            say(f"sapo: warning: whoever reaches {where} can use it; --token-file FILE asks for a token")
+            say(f"sapo: warning: anyone who reaches {where} can use it; use --token-file FILE to ask for a token")
         learns = "suggests" if target is None else f"suggests, and learns into {target},"
         announce(server, lambda: say(f"sapo: {Path(path).stem} {learns} at {where} for {tool}"))
         try:

@@ -29,7 +29,7 @@ def check_sentences(sheet: Sheet) -> Iterator[Finding]:
     """Yield what is strange about the sentences of a file."""
     if not sheet.sentences:
         if not sheet.faults:
-            yield Finding("empty", ERROR, sheet.name, "holds no sentence")
+            yield Finding("empty", ERROR, sheet.name, "has no sentences")
         return
     if text := no_ends(sheet.tokens, sheet.sentences):
         yield Finding("no-empty-lines", ERROR, sheet.name, text, NO_ENDS_WAY_OUT, (sheet.lines[0],))

@@ -9,8 +9,8 @@ from sapo.cli.options import announce_compiling, quiet_option, tell
 
 @click.command("assist")
 @click.argument("model")
-@click.option("--label-studio", "tool", flag_value="label-studio", help="Be an ML backend of Label Studio.")
-@click.option("--inception", "tool", flag_value="inception", help="Be an external recommender of INCEpTION.")
+@click.option("--label-studio", "tool", flag_value="label-studio", help="Act as an ML backend for Label Studio.")
+@click.option("--inception", "tool", flag_value="inception", help="Act as an external recommender for INCEpTION.")
 @click.option("-o", "--output", metavar="FILE", help="Learn from what people mark, and save the model here.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; 0.0.0.0 for all addresses.")
 @click.option("--port", default=9090, show_default=True, type=click.IntRange(0, 65535), help="0 for any free port.")

@@ -19,13 +19,13 @@ from sapo.errors import SapoError
 @click.command("calibrate")
 @click.argument("model")
 @click.argument("dev")
-@click.option("--output", "-o", metavar="FILE", help="Where to save the model. Default: in its place.")
+@click.option("--output", "-o", metavar="FILE", help="Where to save the model. Default: replace MODEL.")
 @click.option(
     "--by",
     type=click.Choice(["tokens", "sequence"], case_sensitive=False),
     default="tokens",
     show_default=True,
-    help="What must be likely: each gold tag, or the gold tagging.",
+    help="What to make likely: each gold tag, or the gold tagging.",
 )
 @format_option
 @encoding_option
@@ -45,8 +45,9 @@ def calibrate_command(
 
     sapo calibrate chunk.sapo dev.txt
 
-    DEV is a labelled file that was not trained on. The temperature under which its tags are likeliest is stored in
-    the model: all probabilities change, the tags do not. sapo eval --calibration shows how good they are.
+    DEV is a labelled file that the model was not trained on. sapo finds the temperature that makes its tags most
+    likely, and stores it in the model: all probabilities change, the tags do not. sapo eval --calibration shows how
+    good the probabilities are.
     """
     from sapo.corpus.files import check_writable
     from sapo.tagger.tagger import Tagger

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @label_option
 @columns_option
 @click.option("--missing", metavar="MARK", help="How a missing tag is written, as for sapo train.")
-@click.option("--fix", metavar="OUT", help="Write a copy of FILE in which all that is safe to mend is mended.")
+@click.option("--fix", metavar="OUT", help="Write a corrected copy of FILE. Only what is safe to correct is changed.")
 @click.option("--html", metavar="PAGE", help="Write a page, too: findings, balance of labels, lengths of sentences.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def check_command(
@@ -45,10 +45,10 @@ def check_command(
 
     sapo check train.txt dev.txt test.txt
 
-    Says, with line numbers, what would spoil training or scores: labels that almost fit a scheme, headers, missing
+    Lists, with line numbers, what would spoil training or scores: labels that almost fit a scheme, headers, missing
     empty lines, sentences of DEV or TEST that are also in FILE, columns that give the label away, and more. Exits
-    with 1 if there are errors or warnings, 0 if not, 2 if a file cannot be read. With --fix the findings are those of
-    OUT.
+    with 1 if there are errors or warnings, 0 if not, 2 if a file cannot be read. With --fix, checks OUT instead of
+    FILE.
     """
     from sapo.check import examine
 
@@ -82,7 +82,7 @@ def _mend(files: tuple[str, ...], fix: str, reading: dict[str, Any]) -> None:
     from sapo.corpus.formats import format_of
 
     if len(files) > 1:
-        raise SapoError("--fix mends one file at a time; give FILE alone")
+        raise SapoError("--fix corrects one file at a time; give FILE alone")
     if fix == "-":
         raise SapoError("--fix needs the name of a file to write")
     check_writable(fix)

@@ -93,4 +93,6 @@ def tag_on_cluster(
     ticker.end()
     say(f"{files - failed:,} files, {ticker.tokens:,} tokens tagged into {directories[1]}")
     if failed:
-        raise SapoError(f"{failed:,} of {files:,} files could not be tagged; mend them, and the same command goes on")
+        raise SapoError(
+            f"{failed:,} of {files:,} files could not be tagged; correct them, and run the same command again"
+        )

@@ -12,8 +12,10 @@ from sapo.cli.ticker import Ticker
 @click.command("compare")
 @click.argument("systems", nargs=-1, required=True, metavar="A B [C ...]")
 @click.argument("gold")
-@click.option("--rounds", default=10_000, show_default=True, type=click.IntRange(1), help="Of the randomisation test.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the randomisation test.")
+@click.option(
+    "--rounds", default=10_000, show_default=True, type=click.IntRange(1), help="Rounds of the randomisation test."
+)
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the randomisation test.")
 @click.option(
     "--column", metavar="COLUMN", help="The tags of the systems: a column's number or name. Default: the last."
 )
@@ -34,7 +36,7 @@ def compare_command(
 
     sapo compare new.sapo old.sapo test.txt
 
-    A and B are models, which tag GOLD, or tagged files. Tagged files and GOLD have one tag a line and an empty line
+    A and B are models, which tag GOLD, or tagged files. Tagged files and GOLD have one tag per line and an empty line
     after each sentence, or are corpora with the tag in the last column. With more than two systems, the first is
     compared with each of the others.
     """

@@ -66,8 +66,10 @@ def path_command(corpora: "Corpora", name: str) -> None:
 
 @data_command.command("get")
 @click.argument("name")
-@click.option("--sha256", "accept", metavar="HEX", multiple=True, help="The checksum of a file that has none here.")
-@click.option("--trust", is_flag=True, help="Take a file that has no checksum here, and keep the one it has now.")
+@click.option(
+    "--sha256", "accept", metavar="HEX", multiple=True, help="The checksum of a file for which sapo has none."
+)
+@click.option("--trust", is_flag=True, help="Accept a file for which sapo has no checksum, and store its checksum.")
 @click.option("--from", "directory", metavar="DIRECTORY", help="The Penn Treebank that you bought, for wsj.")
 @quiet_option
 @click.pass_obj

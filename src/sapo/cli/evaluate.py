@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.option("--strict", is_flag=True, help="Count only spans that are well-formed.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 @click.option("--exact", is_flag=True, help="With MODEL: look at all labels, as sapo tag --exact does.")
-@click.option("--calibration", is_flag=True, help="With MODEL: tell how far its probabilities can be trusted.")
+@click.option("--calibration", is_flag=True, help="With MODEL: show how far its probabilities can be trusted.")
 @click.option("--nbest", default=5, show_default=True, help="With --calibration: the n of the top-n probabilities.")
 @click.option("--predicted", default="-1", metavar="COLUMN", help="Without MODEL: the column of the predicted tags.")
 @click.option(
@@ -59,7 +59,7 @@ def eval_command(
 ) -> None:
     """Evaluate a model or a tagged file.
 
-    sapo eval chunk.sapo test.txt: tag FILE, which is labelled, with MODEL, and compare.
+    sapo eval chunk.sapo test.txt: tag the labelled FILE with MODEL, and compare.
 
     sapo eval tagged.txt: compare the last two columns of FILE, gold and predicted, as sapo tag writes them.
     """

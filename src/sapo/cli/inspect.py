@@ -9,7 +9,7 @@ import click
 @click.command("inspect")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option(
-    "--against", metavar="OLD", type=click.Path(path_type=Path), help="Tell what changed from this model to MODEL."
+    "--against", metavar="OLD", type=click.Path(path_type=Path), help="Show what changed from this model to MODEL."
 )
 @click.option("--top", default=5, show_default=True, help="How many of the strongest features to show for each label.")
 @click.option("--label", metavar="NAME", help="Show the features of this label only.")
@@ -17,9 +17,9 @@ import click
 def inspect_command(model: Path, against: Path | None, top: int, label: str | None, as_json: bool) -> None:
     """Look into a model.
 
-    Labels, templates, sizes, how it was trained, its strongest features and transitions.
+    Shows labels, templates, sizes, how it was trained, its strongest features and transitions.
 
-    With --against what changed since another model: labels, features, weights, settings.
+    With --against, shows what changed since another model: labels, features, weights, settings.
     """
     from sapo.model import load_model
     from sapo.model.diff import changes

@@ -29,11 +29,11 @@ _OPTIONS = (
         help="Learn the labels in this scheme (bioes, bilou, iob2; keep: as they are); tags come out in the scheme of "
         "the training data. auto: in bioes, where that is better.",
     ),
-    click.option("--missing", metavar="MARK", help="How a missing tag is written, as '_': any tag may be there."),
+    click.option("--missing", metavar="MARK", help="How a missing tag is written, such as '_': it may be any tag."),
     click.option(
         "--class-weight",
         metavar="WEIGHTS",
-        help="How much tokens with a label count, as B-X=2,I-X=2; or balanced: the rarer a label, the more.",
+        help="Weights of labels, such as B-X=2,I-X=2; or balanced: the rarer a label, the larger its weight.",
     ),
 )
 

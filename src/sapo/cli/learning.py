@@ -47,7 +47,7 @@ _OPTIONS = (
         "--average",
         default="auto",
         metavar="SHARE",
-        help="Average the weights over this share of the epochs, the last ones; 0: not at all.",
+        help="Average the weights over this share of the epochs, counted from the end; 0: no average.",
     ),
     _option(
         "--hide",
@@ -87,7 +87,7 @@ _OPTIONS = (
     click.option(
         "--tolerance",
         type=float,
-        help="Stop when the objective changes less, relatively.  [default: 0.001, 1e-5 for crf-lbfgs]",
+        help="Stop when the relative change of the objective is less than this.  [default: 0.001, 1e-5 for crf-lbfgs]",
     ),
     click.option("--exact", is_flag=True, help="Look at all labels of every token, even if there are more than 100."),
     click.option(
@@ -95,7 +95,7 @@ _OPTIONS = (
         is_flag=True,
         help="crf: weights for all pairs of feature and label, even if there are more than 32 labels.",
     ),
-    _option("--threads", default=1, help="Learn in several threads at once: faster, and not the same from run to run."),
+    _option("--threads", default=1, help="Learn in several threads: faster, but results differ from run to run."),
     _option("--seed", default=0, help="Fixes everything that is random."),
 )
 

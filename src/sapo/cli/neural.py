@@ -8,9 +8,11 @@ import click
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = (
-    click.option("--vectors", metavar="FILE", help="Networks: word vectors to begin with, as text or as word2vec's."),
+    click.option(
+        "--vectors", metavar="FILE", help="Networks: word vectors to start from, as text or in word2vec format."
+    ),
     click.option("--chars", metavar="NAME", help="Networks: read characters by none (default), cnn or lstm."),
-    click.option("--features", is_flag=True, default=None, help="Networks: the template's features as further inputs."),
+    click.option("--features", is_flag=True, default=None, help="Networks: add the template's features as inputs."),
     click.option("--batch", type=int, help="Networks: sentences in a step (the paper: 1). Default: 32, or fewer."),
     click.option("--hidden", type=int, help="Networks: size of the LSTM in each direction. Default: 100."),
     click.option("--dropout", type=float, help="Networks: share of what is left out in training. Default: 0.5."),

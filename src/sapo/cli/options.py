@@ -39,7 +39,7 @@ def _quieten(context: click.Context, option: click.Parameter, quiet: bool) -> bo
     return quiet
 
 
-quiet_option = click.option("--quiet", "-q", is_flag=True, callback=_quieten, help="Say nothing but errors.")
+quiet_option = click.option("--quiet", "-q", is_flag=True, callback=_quieten, help="Print only errors.")
 
 
 def split_names(columns: str | None) -> list[str] | None:
@@ -61,7 +61,7 @@ def refuse_same_file(inputs: Files, outputs: Files) -> None:
             continue
         real = os.path.realpath(path)
         if real in seen:
-            raise SapoError(f"{path}: cannot be {seen[real]} and {what} at once; give another name")
+            raise SapoError(f"{path}: {what} would overwrite {seen[real]}; give another name")
         seen[real] = what
 
 

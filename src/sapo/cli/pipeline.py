@@ -92,7 +92,7 @@ def pipeline_command(
     for step in parsed:
         files = (*step.files, step.template) if isinstance(step, TrainedStep) else (step.model,)
         named = (path for path in files if path is not None and path not in PRESETS)
-        inputs.update({f"the file of a step, {path},": path for path in named})
+        inputs.update({f"the file {path} of a step": path for path in named})
     refuse_same_file(inputs, {"-o": output})
     announce_compiling(quiet)
     settings: dict[str, Any] = {"seed": seed, **({} if epochs is None else {"epochs": epochs})}

@@ -31,7 +31,7 @@ UNITS = {"kb": 1e3, "mb": 1e6, "gb": 1e9}
 @click.option("--below", type=float, metavar="X", help="Drop weights of features that are smaller than this.")
 @click.option("--to", metavar="SIZE", help="Drop the smallest weights until the file is this small: 800kB, 5MB.")
 @click.option("--half", is_flag=True, help="Keep the weights of features as 16-bit numbers.")
-@click.option("--output", "-o", metavar="FILE", help="Where to save the model. Default: in its place.")
+@click.option("--output", "-o", metavar="FILE", help="Where to save the model. Default: replace MODEL.")
 @format_option
 @encoding_option
 @label_option
@@ -50,7 +50,7 @@ def prune_command(
 
     sapo prune chunk.sapo dev.txt --to 5MB -o small.sapo
 
-    Weights near 0 change few tags. With FILE, which is labelled, the scores before and after are shown.
+    Weights near 0 change few tags. With a labelled FILE, shows the scores before and after.
     """
     from sapo.corpus.files import check_readable, check_writable
     from sapo.model import model_bytes, model_from_bytes, save_model
@@ -107,7 +107,7 @@ def _check(below: float | None, to: str | None, half: bool, file: str | None, ta
     if below is not None and to is not None:
         raise SapoError("--below and --to both say how much to drop; give one of them")
     if below is None and to is None and not half:
-        raise SapoError("tell how to make the model smaller: --below X, --to SIZE or --half")
+        raise SapoError("say how to make the model smaller: --below X, --to SIZE or --half")
     if below is not None and not 0 <= below < math.inf:
         raise SapoError(f"--below must be a number, 0 or more, not {below:g}")
 

@@ -26,11 +26,11 @@ def sample_command(directory: Path, quiet: bool) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SapoError(f"{directory}: cannot be made a directory ({error.strerror or error})") from None
+        raise SapoError(f"{directory}: cannot create this directory ({error.strerror or error})") from None
     files = sample_files()
     for name in files:
         if (directory / name).exists():
-            raise SapoError(f"{directory / name}: is there already; give another directory")
+            raise SapoError(f"{directory / name}: already exists; give another directory")
     for name, text in files.items():
         with write_file(directory / name) as stream:
             stream.write(text.encode())

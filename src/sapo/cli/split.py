@@ -58,14 +58,14 @@ def split_command(
     check_readable(input)
     ending = "".join(Path(input).suffixes[-2:] if input.endswith(".gz") else Path(input).suffixes[-1:]) or ".txt"
     files = [output / f"{name}{ending}" for name in NAMES[len(shares)]]
-    refuse_same_file({"the input": input}, {str(path): path for path in files})
+    refuse_same_file({"the input": input}, {f"the part {path.name}": path for path in files})
     source = with_encoding(input, encoding)
     units = read_units(source, documents=by == "document", format=format, label=label)
     split = split_units(units, shares, seed=seed)
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SapoError(f"{output}: cannot be made a directory ({error.strerror or error})") from None
+        raise SapoError(f"{output}: cannot create this directory ({error.strerror or error})") from None
     for path, part in zip(files, split, strict=True):
         with write_file(path) as stream:
             stream.writelines(unit.data for unit in part)

@@ -86,7 +86,7 @@ def tag_command(
 
     MODEL is a file made by sapo train; INPUT is the file to tag, plain or compressed, or - for standard input.
 
-    Column files get the tag as a further column; CoNLL-U in the place of the label; JSONL as "tags".
+    In column files, the tag is a new last column; in CoNLL-U, it replaces the label; in JSONL, it goes into "tags".
 
     Raw text (--text, or a file with --format text) is split into sentences and tokens: see docs/how-to/text.md. With
     --format text, INPUT may be a folder of texts: the result is one JSONL file, which names the file of each sentence.
@@ -159,7 +159,7 @@ def _check(asked: "Output") -> None:
     if asked.search is not None and (asked.marginals or asked.spans):
         raise SapoError("--search is for the best tagging and for --nbest; --marginals and --spans take none")
     if was_given("width") and asked.search != "beam":
-        raise SapoError("--width is that of a beam; give --search beam with it, or leave it out")
+        raise SapoError("--width is for --search beam; add that, or leave it out")
 
 
 def _check_numbers(nbest: int | None, width: int, threads: int, **_: Any) -> None:

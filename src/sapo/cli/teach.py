@@ -14,20 +14,20 @@ from sapo.errors import SapoError
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="PROJECT", help="The project to make.")
 @click.option("--labels", metavar="NAMES", help="Labels to begin with, as PER,ORG,LOC. The page can add more.")
 @click.option(
-    "--tags", is_flag=True, help="Each token gets one label, as parts of speech do. Default: spans of tokens."
+    "--tags", is_flag=True, help="Each token gets one label, as in part-of-speech tagging. Default: spans of tokens."
 )
 @click.option("--model", metavar="MODEL", help="Begin with this model.")
 @click.option("--annotated", multiple=True, metavar="FILE", help="Begin with the sentences of this labelled file.")
 @click.option(
-    "--format", metavar="NAME", help="Of the texts, or of the file to import or export. Default: see the docs."
+    "--format", metavar="NAME", help="Format of the texts, or of the file to import or export. Default: see the docs."
 )
-@click.option("--import", "imported", metavar="FILE", help="Add the sentences of a labelled file to PROJECT, and end.")
-@click.option("--export", "exported", metavar="FILE", help="Write the accepted sentences of PROJECT, and end.")
+@click.option("--import", "imported", metavar="FILE", help="Add the sentences of a labelled file to PROJECT, and exit.")
+@click.option("--export", "exported", metavar="FILE", help="Write the accepted sentences of PROJECT, and exit.")
 @click.option("--author", metavar="NAME", help="Author of the imported annotations. Default: the name of the file.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; 0.0.0.0 for all addresses.")
 @click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="0 for any free port.")
 @click.option("--token", is_flag=True, help="Ask for a token, which is part of the printed address.")
-@click.option("--no-browser", is_flag=True, help="Open no browser.")
+@click.option("--no-browser", is_flag=True, help="Do not open a browser.")
 @quiet_option
 def teach_command(files: tuple[str, ...], **options: Any) -> None:
     """Teach a tagger on a page in the browser.

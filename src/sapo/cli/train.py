@@ -40,7 +40,7 @@ PATH = click.Path(path_type=Path)
 @click.option(
     "--dev",
     metavar="FILE",
-    help="Labelled sentences to watch: the best epoch on them is kept, and calibrates probabilities.",
+    help="Labelled sentences: the best epoch on them is kept, and the probabilities are calibrated on them.",
 )
 @click.option(
     "--template",
@@ -52,7 +52,7 @@ PATH = click.Path(path_type=Path)
 @encoding_option
 @label_option
 @columns_option
-@click.option("--min-count", default=1, show_default=True, help="Leave out features that occur less often.")
+@click.option("--min-count", default=1, show_default=True, help="Leave out features that occur less often than this.")
 @large_data_options
 @click.option(
     "--learner",
@@ -65,13 +65,13 @@ PATH = click.Path(path_type=Path)
 )
 @learning_options
 @click.option("--checkpoint", type=PATH, help="Save the state of training here after each epoch.")
-@click.option("--resume", is_flag=True, help="Go on from the checkpoint, if it is there.")
+@click.option("--resume", is_flag=True, help="Continue from the checkpoint, if it exists.")
 @click.option("--log", type=PATH, help="Write a line of JSON for each epoch here.")
 @click.option(
     "--continue",
     "continued",
     type=PATH,
-    help="Go on from this model with new sentences: it learns them and keeps the rest.",
+    help="Continue training this model with new sentences: it learns them and keeps what it knows.",
 )
 @click.option("--new-labels", is_flag=True, help="With --continue: also learn labels that the model does not know.")
 @label_options
@@ -154,7 +154,7 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
     if str(output) == "-":
         raise SapoError("a model cannot go to standard output; give the name of a file with -o")
     if plan.resume and plan.checkpoint is None:
-        raise SapoError("--resume needs --checkpoint FILE to tell where to go on from")
+        raise SapoError("--resume needs --checkpoint FILE, the checkpoint to continue from")
     train, dev, rules = str(plan.data), plan.dev, plan.labels.rules or None
     inputs: Any = {
         "the training data": train,

@@ -64,7 +64,7 @@ class Attributes:
         """Yield the fields of a token with features as `sapo.train` takes them: names, or a dictionary."""
         for name, value in _flat(token):
             if re.search(r"[\t\r\n]", name) or name.startswith("#") or not name:
-                raise SapoError(f"the feature {name!r} cannot stand in a CRFsuite file; use JSONL")
+                raise SapoError(f"the feature {name!r} cannot be written to a CRFsuite file; use JSONL")
             yield escaped(name) if value == 1 else f"{escaped(name)}:{value!r}".removesuffix(".0")
 
 

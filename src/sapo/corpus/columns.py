@@ -156,7 +156,7 @@ def write_sentence(sentence: Sentence, **_: Any) -> str:
     for row in rows:
         for value in row:
             if not value or value != value.strip() or re.search(strange, value):
-                raise SapoError(f"{value!r} cannot stand in a column file; use JSONL for such tokens")
+                raise SapoError(f"{value!r} cannot be written to a column file; use JSONL for such tokens")
     if "-DOCSTART-" in rows[0]:
         raise SapoError("'-DOCSTART-' cannot be a word of a column file, where it ends a document; use JSONL")
     if len(rows) > 2 and len(sentence) and rows[0][0] == "#" and rows[2][0] == "=":

@@ -213,5 +213,5 @@ def _glued(sentence: Sentence) -> set[int]:
 
 def _check_value(value: str) -> str:
     if not value or re.search(r"[\t\r\n]", value):
-        raise SapoError(f"{value!r} cannot stand in CoNLL-U; use JSONL for such tokens")
+        raise SapoError(f"{value!r} cannot be written to CoNLL-U; use JSONL for such tokens")
     return value

@@ -35,7 +35,9 @@ class Place:
     def check(self, tag: str) -> None:
         """Raise SapoError if a tag does not have the form of what stands here."""
         if self.key is not None and ("|" in tag or "=" in tag):
-            raise SapoError(f"the tag {tag!r} cannot stand in FEATS, where | and = separate; use another column")
+            raise SapoError(
+                f"the tag {tag!r} cannot be written to FEATS, where | and = are separators; use another column"
+            )
         if self.whole_feats and self._parts(tag) is None:
             form, *examples = "FEATS", "Case=Nom|Number=Sing", "_"
             if self.first != FEATS:
@@ -151,7 +153,7 @@ def _joined(place: Place, pos: str, feats: str) -> str:
     label = f"{pos}|{features}"
     if split_pos(label) != (pos, features):
         column = COLUMNS[place.first].upper()
-        raise SapoError(f"{column} {pos[:60]!r} ends like a feature and cannot stand before FEATS; use --label feats")
+        raise SapoError(f"{column} {pos[:60]!r} ends like a feature and cannot come before FEATS; use --label feats")
     return label
 
 

@@ -13,10 +13,10 @@ def check_tag(tag: str, *, tabs: bool) -> None:
     >>> check_tag("proper noun", tabs=True)
     """
     if not tag:
-        raise SapoError("an empty tag cannot stand in this file" + ELSEWHERE)
+        raise SapoError("an empty tag cannot be written to this file" + ELSEWHERE)
     if re.search(r"[\t\r\n]", tag) or (not tabs and re.search(r"\s", tag, re.ASCII)):
         raise SapoError(
-            f"the tag {tag!r} holds a blank and cannot stand in this file"
+            f"the tag {tag!r} contains a blank and cannot be written to this file"
             + (ELSEWHERE if tabs or re.search(r"[\t\r\n]", tag) else "; separate its columns by TABs")
         )
     if re.search("[\ud800-\udfff]", tag):

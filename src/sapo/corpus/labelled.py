@@ -96,7 +96,7 @@ def _blocks(data: Source, what: str, **reading: Any) -> tuple[Iterator[Block], s
         return _without_empty(table_blocks(data, name=what, **reading)), what
     listed: list[Any] = list(data)
     if not listed:
-        raise SapoError(f"{what}: holds no sentence")
+        raise SapoError(f"{what}: has no sentences")
     if isinstance(listed[0], Sentence):
         for number, sentence in enumerate(listed, 1):
             if not isinstance(sentence, Sentence):
@@ -153,4 +153,4 @@ def first_and_all(blocks: Iterator[Block], name: str) -> tuple[Block, Iterator[B
     for block in blocks:
         if len(block.offsets) > 1:
             return block, itertools.chain([block], blocks)
-    raise SapoError(f"{name}: holds no sentence")
+    raise SapoError(f"{name}: has no sentences")

@@ -48,7 +48,7 @@ def read_units(
         raise SapoError(f"{path}: only columns, conllu and jsonl can be split, not {found}; convert it first")
     units = list(_records(path, label) if found == "jsonl" else _sentences(path, found, label))
     if not units:
-        raise SapoError(f"{show_path(path)}: holds no sentence")
+        raise SapoError(f"{show_path(path)}: has no sentences")
     labels = set().union(*(unit.labels for unit in units))
     if looks_like_spans(labels):
         for unit in units:

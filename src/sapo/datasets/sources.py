@@ -25,7 +25,7 @@ def zip_member(data: bytes, *, name: str) -> bytes:
                 raise SapoError(f"{name} is larger than {LIMIT >> 20} MB")
             return archive.read(info)
     except (zipfile.BadZipFile, KeyError, zlib.error, EOFError, NotImplementedError) as error:
-        raise SapoError(f"no zip archive with {name} in it ({error})") from None
+        raise SapoError(f"not a zip archive with {name} in it ({error})") from None
 
 
 def tar_member(data: bytes, *, name: str) -> bytes:
@@ -44,7 +44,7 @@ def tar_member(data: bytes, *, name: str) -> bytes:
                     assert found is not None  # it is a file
                     return found.read()
     except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise SapoError(f"no tar.gz archive ({error})") from None
+        raise SapoError(f"not a tar.gz archive ({error})") from None
     raise SapoError(f"no {name} in the archive")
 
 

@@ -238,7 +238,7 @@ class _Line:
         if self.value == "(":
             return self.call(name)
         if name == LABEL:
-            raise self.error("label[-1] cannot stand inside a function")
+            raise self.error("label[-1] cannot be used inside a function")
         offset = 0
         if self.value == "[":
             self.advance()
@@ -256,7 +256,7 @@ class _Line:
         self.take("(")
         inner = self.atom()
         if inner.view.many:
-            raise self.error(f"'{inner}' gives many values and cannot stand inside {name}")
+            raise self.error(f"'{inner}' gives many values and cannot be used inside {name}")
         number = None
         if function.number:
             self.take(",")

@@ -39,7 +39,7 @@ def score_file(
         sizes.append(np.diff(block.offsets))
     offsets = np.cumsum(np.concatenate(sizes))
     if len(offsets) == 1:
-        raise SapoError(f"{path}: holds no sentence")
+        raise SapoError(f"{path}: has no sentences")
     if not np.isin(np.concatenate(found), np.concatenate(golds)).any():
         raise SapoError(
             f"{path}: gold and predicted tags have none in common; tag the file first: sapo eval MODEL FILE"
@@ -106,7 +106,7 @@ def _read_tags(path: str | Path, column: str | None, table: StringTable) -> _Tag
         lines.append(block.first_lines())
     offsets = np.cumsum(np.concatenate(sizes))
     if len(offsets) == 1:
-        raise SapoError(f"{show_path(path)}: holds no sentence")
+        raise SapoError(f"{show_path(path)}: has no sentences")
     return _TagFile(show_path(path), np.concatenate(tags), offsets, np.concatenate(lines))
 
 

@@ -189,7 +189,7 @@ def _read_columns(source: str | Path, columns: Sequence[str] | None, labelled: b
         if _count(block):
             break
     else:
-        raise SapoError(f"{show_path(source)}: holds no sentence")
+        raise SapoError(f"{show_path(source)}: has no sentences")
     first = leading[0]
     count = len(first.columns)
     if columns is not None and len(columns) != count:
@@ -213,7 +213,7 @@ def _tag_source(step: Step, have: Sequence[str], source: str) -> Tagger | StepDa
         tag_source, needs, name = (tagger := Tagger.load(step.model)), tagger.columns, str(step.model)
         if not needs:
             raise SapoError(
-                f"{name}: was trained on ready-made features, which a column file has not; use it with sapo tag"
+                f"{name}: was trained on ready-made features, which a column file does not have; use it with sapo tag"
             )
     else:
         tag_source = read_step_data(step)

@@ -53,7 +53,7 @@ def read_step_data(step: TrainedStep) -> StepData:
         before = len(sentences)
         sentences.extend(read(path))
         if len(sentences) == before:
-            raise SapoError(f"{path}: holds no sentence")
+            raise SapoError(f"{path}: has no sentences")
         expected, found = list(sentences[0].columns), list(sentences[before].columns)
         if found != expected:
             raise SapoError(

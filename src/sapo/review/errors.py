@@ -133,7 +133,7 @@ def find_errors(tagger: Tagger, path: str | Path, **reading: Any) -> ErrorReport
         founds += found
         sizes += np.diff(block.offsets).tolist()
     if len(sizes) == 1:
-        raise SapoError(f"{path}: holds no sentence")
+        raise SapoError(f"{path}: has no sentences")
     check_no_missing(model, golds, path)
     check_same_task(model, sorted(set(golds)), path)
     return ErrorReport(str(path), _scores(model, golds, founds, sizes), mistakes, doubts)

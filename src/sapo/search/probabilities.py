@@ -143,7 +143,7 @@ def span_reading(labels: tuple[str, ...]) -> SpanReading:
     (('', 'NP'), [False, False, True])
     """
     if not looks_like_spans(labels):
-        raise SapoError(f"the labels of this model do not mark spans as B-NP does, but are {', '.join(labels)[:60]}")
+        raise SapoError(f"spans need labels such as B-NP; this model predicts {', '.join(labels)[:60]}")
     labels = tuple(as_prefixed(labels))
     names = tuple(dict.fromkeys(["", *map(type_of, labels)]))
     types = np.array([names.index(type_of(label)) for label in labels], np.int32)

@@ -43,7 +43,7 @@ def serve(
             raise _not_listening(host, port, error) from None
         address = url_of(bound)
         if token is None and not is_loopback(bound):
-            say(f"sapo: warning: whoever reaches {address} can use it; --token-file FILE asks for a token")
+            say(f"sapo: warning: anyone who reaches {address} can use it; use --token-file FILE to ask for a token")
         models.watch()
         names = ", ".join(model.name for model in models)
         announce(server, lambda: say(f"sapo: serving {names} at {address}"))

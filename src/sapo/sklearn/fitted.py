@@ -75,7 +75,9 @@ class FittedLabeler(Estimator):
         """
         tagger = self._trained()
         if not looks_like_spans(tagger.labels):
-            raise SapoError(f"these labels mark no spans, as B-X, I-X and O do: {', '.join(tagger.labels)[:60]}")
+            raise SapoError(
+                f"spans need labels such as B-X, I-X and O; this model predicts {', '.join(tagger.labels)[:60]}"
+            )
         return self._one_by_one(X, tagger.spans)
 
     def evaluate(self, X: Any, y: Any) -> Scores:

@@ -54,7 +54,7 @@ def operating_curve(
         encoded.append((corpus, label_ids(block, labels)))
     check_no_missing(tagger.model, labels, path)
     if not sum(corpus.sentences for corpus, _ in encoded):
-        raise SapoError(f"{path}: holds no sentence")
+        raise SapoError(f"{path}: has no sentences")
     gold = np.concatenate([ids for _, ids in encoded])
     check_same_task(tagger.model, [labels[tag] for tag in np.unique(gold).tolist()], path)
     offsets = np.cumsum(np.concatenate([[0], *(np.diff(corpus.offsets) for corpus, _ in encoded)]))

@@ -86,7 +86,7 @@ def evaluate(tagger: HasModel, blocks: Iterable[Block], path: str | Path, *, str
         sizes.append(np.diff(block.offsets))
     offsets = np.cumsum(np.concatenate(sizes))
     if len(offsets) == 1:
-        raise SapoError(f"{path}: holds no sentence")
+        raise SapoError(f"{path}: has no sentences")
     check_no_missing(tagger.model, labels, path)
     check_same_task(tagger.model, [labels[tag] for tag in np.unique(np.concatenate(golds)).tolist()], path)
     from sapo.evaluate import score  # which tagging need not load
@@ -102,7 +102,7 @@ def evaluate_pairs(tagger: HasModel, data: Any, *, strict: bool = False) -> "Sco
         )
     model, listed = tagger.model, list(data)
     if not listed:
-        raise SapoError("data: holds no sentence")
+        raise SapoError("data: has no sentences")
     from sapo.corpus.labelled import read_pairs  # which tagging does not need
 
     tokens, tags = read_pairs([_pair(one, model) for one in listed], "data")

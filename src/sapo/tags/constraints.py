@@ -177,7 +177,7 @@ def broken_rules(
     times = int(counts[bans < 0].sum())
     return SapoError(
         f"{what}: sentence {sentence + 1} breaks the rules ({'; '.join(constraints.rules)}), which happens {times} "
-        f"time{'s' * (times > 1)}; mend the data or the rules"
+        f"time{'s' * (times > 1)}; correct the data or the rules"
     )
 
 
@@ -193,5 +193,5 @@ def _check_open(bans: Floats, gold: Ints, allowed: Bools | None, offsets: Longs,
     impossible = impossible_sentence(bans, fits, is_open, offsets)
     if impossible is not None:
         raise SapoError(
-            f"{what}: sentence {impossible + 1}: no tags fit where some are missing; mend it, or use --no-constraints"
+            f"{what}: sentence {impossible + 1}: no tags fit where some are missing; correct it or use --no-constraints"
         )

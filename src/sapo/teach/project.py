@@ -51,7 +51,7 @@ def make_project(path: str | Path, start: Start) -> None:
         sentences += [one for one in read_texts(file, start.format, splitter) if tuple(one.words) not in known]
         limits.check("sentences", len(sentences), file, "sentences in a project")
     if not sentences:
-        raise SapoError(f"{start.texts[0] if start.texts else path}: holds no sentence")
+        raise SapoError(f"{start.texts[0] if start.texts else path}: has no sentences")
     create(path, Beginning(kind, sentences, drafts, None if model is None else model_bytes(model)))
 
 

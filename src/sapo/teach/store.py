@@ -77,7 +77,7 @@ def create(path: str | Path, beginning: Beginning) -> None:
     """Write a new project, whole or not at all. Raise SapoError if the file is there already."""
     target = Path(path)
     if target.exists():
-        raise SapoError(f"{target}: is there already; sapo teach {target} opens it, and a new project needs a new name")
+        raise SapoError(f"{target}: already exists; sapo teach {target} opens it, and a new project needs a new name")
     check_writable(target)
     part = target.with_name(f".{target.name}.{os.getpid()}")
     try:

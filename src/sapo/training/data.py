@@ -207,7 +207,9 @@ def _ready_made(listed: Sequence[Any]) -> bool:
 
 def _encode_features(plan: Plan, listed: list[Any], counted: Bools | None) -> TrainingData:
     if plan.template is not None:
-        raise SapoError("a template makes features of words; leave it out where the features are made already")
+        raise SapoError(
+            "a template makes features from words; leave it out, because these tokens already have features"
+        )
     tokens, tags = read_pairs(listed, "training data", counted)
     kernels.compile_kernels()
     table = StringTable()

@@ -122,7 +122,7 @@ def scheme_to_learn(labels: Sequence[str], counts: Longs, options: LabelOptions)
     if scheme is None:
         return None
     if not options.constraints:
-        raise SapoError("a scheme needs constraints: without them what is learned cannot be shown in the old one")
+        raise SapoError("a scheme needs constraints: without them, the output cannot be converted back")
     found = recognise(labels, counts)
     if found is None or (found[0] != "iob2" and not (found[0] == scheme and not found[1].any())):
         actual = f"is {found[0]}" if found else "follows no scheme"
@@ -209,9 +209,7 @@ def grown_gold(
         notation = notation_of(known)
         for label in learned:
             if scheme and not TABLE[scheme].fits(prefixed(label, notation)):
-                raise SapoError(
-                    f"{what}: has the label '{label}', which {scheme}, the tag scheme of the model, has not"
-                )
+                raise SapoError(f"{what}: label '{label}' does not fit the model's {scheme.upper()} scheme")
         constraints, _, _ = find_constraints(
             learned,
             gold,

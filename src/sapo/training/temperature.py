@@ -172,8 +172,8 @@ def fit_temperature(tagger: Tagger, data: Iterable[Gold], *, by: str = "tokens",
     found = lowest(loss, math.log(tagger.model.temperature))
     if found is None:
         raise SapoError(
-            f"calibration: no temperature is best for these {len(sentences)} sentences, as the tagger makes no mistake "
-            "in them or nothing but mistakes; give more sentences, which it was not trained on"
+            f"calibration: no temperature is best for these {len(sentences)} sentences, because the tagger gets "
+            "everything in them right, or everything wrong; give more sentences that it was not trained on"
         )
     temperature = float(f"{math.exp(found):.4g}")  # only the digits that are certain
     model, record = tagger.model, tagger.model.record

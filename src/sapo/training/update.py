@@ -181,7 +181,7 @@ class Trainer:
             values["n"] = history[-1]["n"] if trained.get("n") == AUTO and history else Settings().n
         chosen = make_settings(values)
         if chosen.regulariser not in ("l2", "none"):
-            raise SapoError(f"learning that goes on is regularised by l2 or none, not by {chosen.regulariser}")
+            raise SapoError(f"an update takes the regulariser l2 or none, not {chosen.regulariser}")
         return learner, chosen
 
     def _grow(self, data: Source, labels: StringTable, counted: Bools | None, **reading: Any) -> EncodedCorpus:
@@ -192,7 +192,7 @@ class Trainer:
             return join_encoded([encoder.grow(block, labels.add_fields(*block.column(LABEL))) for block in blocks])
         tokens, tags = read_pairs(list(data), "new data", counted)
         if not tokens:
-            raise SapoError("new data: holds no sentence")
+            raise SapoError("new data: has no sentences")
         grown: EncodedCorpus = encoder.grow(tokens, labels.add([tag for sentence in tags for tag in sentence]))
         return grown
 
