@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -157,9 +158,32 @@ def test_workers_that_cannot_start_end_the_run(
             raise RuntimeError("no memory")
 
     monkeypatch.setattr("sapo.cluster.tagging.FileTagger", Broken)
-    monkeypatch.setattr("sapo.cluster.tagging.RESTARTS", 1)
-    with pytest.raises(SapoError, match=r"no worker could start: .*no memory"):
+    with pytest.raises(SapoError, match=r"no worker can start: .*no memory"):
         list(tag_directory(str(texts), str(tmp_path / "tagged"), job(model), workers=1))
+
+
+def test_a_worker_that_misses_something_says_so_in_one_line(
+    ray_cluster: Any, model: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Poor(FileTagger):
+        def begin(self, job: Job) -> None:
+            raise SapoError("this model needs PyTorch")
+
+    monkeypatch.setattr("sapo.cluster.tagging.FileTagger", Poor)
+    with pytest.raises(SapoError, match=r"^a worker cannot start: this model needs PyTorch$"):
+        list(tag_directory(str(texts), str(tmp_path / "tagged"), job(model), workers=1))
+
+
+def test_who_stops_early_gives_the_cores_back(ray_cluster: Any, model: Path, texts: Path, tmp_path: Path) -> None:
+    running = tag_directory(str(texts), str(tmp_path / "tagged"), job(model), workers=1)
+    next(running)
+    running.close()
+    import ray
+
+    until = time.monotonic() + 60
+    while ray.available_resources().get("CPU") != ray.cluster_resources()["CPU"]:
+        assert time.monotonic() < until
+        time.sleep(0.2)
 
 
 def test_text_becomes_jsonl_with_the_name_of_such_a_file(ray_cluster: Any, model: Path, tmp_path: Path) -> None:

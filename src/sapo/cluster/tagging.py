@@ -24,8 +24,8 @@ from sapo.tagger.output import Output, tagged_file
 
 RECORD = ".sapo-tagged.json"  # what the files of a directory were tagged with
 TRIES = 5  # for a file whose worker dies
-RESTARTS = 50  # of a worker, in all
-LONELY = 600  # seconds to wait for the first worker
+LONELY = 600  # seconds without any worker
+LOOK = 10  # seconds after which to look whether there still are machines
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,40 +119,63 @@ def _tag(ray: Any, names: list[str], source: str, target: str, job: Job, workers
     """Give each worker a file at a time. A worker that the cluster has no room for joins when there is some."""
     cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
     # Ray starts a worker anew that dies, and lets it tag its file again.
-    kind = ray.remote(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES - 1)(FileTagger)
+    kind = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=TRIES - 1)(FileTagger)
     shared = ray.put(job)  # each call has it: Ray warns of large arguments of what it may start anew
-    pool = [kind.remote(source, target) for _ in range(min(workers or cores, len(names)))]
     waiting, left = deque(names), len(names)
-    running: dict[Any, tuple[Any, str | None]] = {worker.begin.remote(shared): (worker, None) for worker in pool}
-    while left:
-        idle = not any(name for _, name in running.values())
-        done, _ = ray.wait(list(running), num_returns=1, timeout=LONELY if idle else None)
-        if not done:
-            raise SapoError(f"no worker for {LONELY // 60} minutes; is there a free core in the cluster?")
-        worker, name = running.pop(done[0])
-        try:
-            tagged = ray.get(done[0])
-        except ray.exceptions.RayTaskError:
-            raise  # a mistake of ours
-        except ray.exceptions.RayError as error:
-            if name is None and not running:
-                raise SapoError(f"no worker could start: {_last_line(error)}") from None
+    running: dict[Any, tuple[Any, str | None]] = {}
+
+    def start() -> None:
+        worker = kind.remote(source, target)
+        running[worker.begin.remote(shared)] = worker, None
+
+    try:
+        for _ in range(min(workers or cores, len(names))):
+            start()
+        while left:
+            call = _wait(ray, running)
+            worker, name = running.pop(call)
+            try:
+                tagged = ray.get(call)
+            except ray.exceptions.RayTaskError as error:
+                if isinstance(error.cause, SapoError):
+                    raise SapoError(f"a worker cannot start: {error.cause}") from None
+                raise  # a mistake of ours
+            except ray.exceptions.RayError as error:
+                ray.kill(worker)
+                if name is None:
+                    if not running:
+                        raise SapoError(f"no worker can start: {_last_line(error)}") from None
+                    continue
+                tagged = Tagged(name, 0, f"{source}/{name}: {TRIES} workers died while they tagged it")
+                start()
+            else:
+                if waiting:
+                    following = waiting.popleft()
+                    running[worker.tag.remote(shared, following)] = worker, following
             if name is not None:
-                running[worker.begin.remote(shared)] = worker, None  # is it still there?
                 left -= 1
-                yield Tagged(name, 0, f"{source}/{name}: {TRIES} workers died while they tagged it")
-            continue
-        if waiting:
-            following = waiting.popleft()
-            running[worker.tag.remote(shared, following)] = worker, following
-        if name is not None:
-            left -= 1
-            yield tagged
+                yield tagged
+    finally:  # in a cluster of others, cores are given back at once
+        for worker in {worker for worker, _ in running.values()}:
+            ray.kill(worker)
+
+
+def _wait(ray: Any, running: Mapping[Any, tuple[Any, str | None]]) -> Any:
+    """Return a call that is done. Raise SapoError if there is nobody who could do it."""
+    lonely = 0
+    while lonely < LONELY:
+        done, _ = ray.wait(list(running), num_returns=1, timeout=LOOK)
+        if done:
+            return done[0]
+        begun = any(name for _, name in running.values())
+        lonely = 0 if begun and ray.cluster_resources().get("CPU", 0) >= 1 else lonely + LOOK
+    raise SapoError(f"no worker for {LONELY // 60} minutes; is there a free core in the cluster?")
 
 
 def _last_line(error: Exception) -> str:
     """Return the last line of what Ray says, which is the error itself."""
-    return str(error).strip().splitlines()[-1][:200]
+    lines = str(error).strip().splitlines()
+    return lines[-1][:200] if lines else type(error).__name__
 
 
 class FileTagger:
