@@ -143,3 +143,11 @@ def test_many_words_at_once_have_the_values_of_each(
     sizes, values = view.apply_all(some)
     assert sizes == [len(view.apply(word)) for word in some]
     assert values == [value for word in some for value in view.apply(word)]
+
+
+def test_long_words_are_not_remembered() -> None:
+    before = words._without_runs.cache_info().currsize, words._classes.cache_info().currsize
+    assert words.short_shape("ab-" * 1000) == "a-" * 1000
+    assert words.classes("é1" * 1000) == words.classes("é1")
+    after = words._without_runs.cache_info().currsize, words._classes.cache_info().currsize
+    assert (after[0], after[1]) <= (before[0], before[1] + 1)

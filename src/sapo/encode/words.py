@@ -11,6 +11,7 @@ from itertools import groupby
 
 _DIGITS = re.compile(r"\d")
 _REMEMBERED = 1 << 14  # shapes and kinds of words: most words share theirs with others
+_SHORT = 64  # characters of a word that is remembered: long ones would fill the memory
 
 
 class _Translation(dict[int, str]):
@@ -59,7 +60,8 @@ def short_shape(word: str) -> str:
     >>> short_shape("McDonald's")
     "AaAa'a"
     """
-    return _without_runs(word.translate(_SHAPES))
+    text = word.translate(_SHAPES)
+    return _without_runs(text) if len(text) <= _SHORT else _without_runs.__wrapped__(text)
 
 
 @lru_cache(_REMEMBERED)
@@ -110,7 +112,8 @@ def classes(word: str) -> list[str]:
     >>> classes("2,000")
     ['digit', 'number', 'mark']
     """
-    return list(_classes(word.translate(_KINDS)))
+    text = word.translate(_KINDS)
+    return list(_classes(text) if len(text) <= _SHORT else _classes.__wrapped__(text))
 
 
 @lru_cache(_REMEMBERED)
