@@ -59,7 +59,10 @@ def real_path(target: Path) -> Path:
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise SapoError(f"{target}: cannot be written, its links lead in a circle") from None
-    return target.resolve()
+    try:
+        return target.resolve()
+    except (OSError, RuntimeError) as error:  # the current directory is gone, or a circle under Windows
+        raise SapoError(f"{target}: cannot be written ({getattr(error, 'strerror', None) or error})") from None
 
 
 def remove_abandoned(real: Path) -> None:
