@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 import sapo
-from sapo.kernels import _ahead, _cache, _progress
+from sapo.kernels import _ahead, _cache, _progress, start_python
 
 pytestmark = pytest.mark.skipif(not _cache.LOCKS, reason="this system has no locks")
 
 # The other process: two small kernels, which each of its processes might compile.
 JOB = """
+import os
 import numpy as np
 from sapo import kernels
 from sapo.kernels import blocks, score
@@ -23,7 +24,7 @@ def use():
     score.path_score(np.ones((1, 1), np.float32), np.zeros((1, 1, 1), np.float32), np.zeros(1, np.int32), 1)
     blocks.absolute_sum(np.ones((1, 3), np.float32))
 
-kernels.compile_what(use)
+kernels.compile_what(use, os.getppid())
 """
 NAMES = {"score.path_score", "blocks.absolute_sum"}
 
@@ -56,7 +57,7 @@ def test_a_run_counts_what_others_compile(environment: Path, monkeypatch: pytest
     monkeypatch.setattr(_ahead, "cores", lambda: 2)
     monkeypatch.setattr(_ahead, "_child", None)
     directory = _cache.cache_directory(boundscheck=False)
-    _ahead.begin("job", "{}", directory)
+    _ahead.begin("job", {}, directory)
     assert _ahead._child is not None
     assert _ahead._child.wait(60) == 0
     for thread in threading.enumerate():
@@ -66,7 +67,7 @@ def test_a_run_counts_what_others_compile(environment: Path, monkeypatch: pytest
     assert cached(environment) == sorted(NAMES)
 
 
-@pytest.mark.parametrize("why", ["cached", "one core", "no cache", "no command"])
+@pytest.mark.parametrize("why", ["cached", "one core", "no cache", "no command", "frozen", "read only", "another run"])
 def test_nothing_is_started_where_it_is_of_no_use(environment: Path, monkeypatch: pytest.MonkeyPatch, why: str) -> None:
     monkeypatch.setattr(_ahead, "_child", None)
     monkeypatch.setattr(_ahead, "cores", lambda: 1 if why == "one core" else 2)
@@ -76,5 +77,41 @@ def test_nothing_is_started_where_it_is_of_no_use(environment: Path, monkeypatch
         (directory / f"{_ahead.LONGEST}-0123.nbc").touch()
     if why == "no command":
         monkeypatch.setattr(sys, "executable", "/usr/sbin/server")
-    _ahead.begin("job", "{}", directory)
+    if why == "frozen":
+        monkeypatch.setattr(sys, "frozen", True, raising=False)
+    if why == "read only":
+        monkeypatch.setattr(os, "access", lambda *_: False)
+    with _ahead.only_one(directory if why == "another run" else None):
+        _ahead.begin("job", {}, directory)
     assert _ahead._child is None
+
+
+def test_a_second_helper_does_nothing(environment: Path) -> None:
+    env = {**os.environ, "PYTHONPATH": str(Path(sapo.__file__).parent.parent)}
+    with _ahead.only_one(_cache.cache_directory(boundscheck=False)) as free:
+        assert free
+        subprocess.run([sys.executable, "job.py"], cwd=environment, env=env, check=True)
+    assert cached(environment) == []
+
+
+def test_modules_of_the_current_directory_are_not_run(
+    environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Data of a stranger may have a file with the name of a module. Paths that are not strings are ignored."""
+    monkeypatch.setattr(sys, "path", [*(place for place in sys.path if place), Path("somewhere")])
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "numpy.py").write_text("open('was run', 'w')")
+    monkeypatch.chdir(tmp_path / "data")
+    child = start_python("-m", "job")
+    assert child is not None
+    child.communicate(b"{}", 60)
+    assert child.returncode == 0
+    assert not Path("was run").exists()
+
+
+def test_a_container_has_its_share_of_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(16), raising=False)
+    shares = {"150000 100000": 1, "400000 100000": 4, "max 100000": 16}
+    for text, cores in shares.items():
+        monkeypatch.setattr(Path, "read_text", lambda _, text=text: text)
+        assert _ahead.cores() == cores

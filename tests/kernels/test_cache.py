@@ -3,7 +3,9 @@
 What is loaded is code, so files that are damaged and directories that others can write to are not used.
 """
 
+import errno
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -122,3 +124,53 @@ def test_what_is_there_needs_no_lock(tmp_path: Path) -> None:
     path.touch()
     with _cache.alone(path), _cache.alone(path):
         assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(not _cache.LOCKS, reason="this system has no such locks")
+def test_where_there_are_no_locks_everybody_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(lock: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    monkeypatch.setattr(_cache.fcntl, "flock", refuse)
+    with _cache.alone(tmp_path / "kernel"), _cache.alone(tmp_path / "kernel"):
+        assert not _cache.is_taken(tmp_path / "kernel")
+
+
+@pytest.mark.skipif(not _cache.LOCKS, reason="this system has no such locks")
+def test_nobody_waits_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_cache, "WAIT", 0.1)
+    with _cache.alone(tmp_path / "kernel"):
+        with _cache.alone(tmp_path / "kernel"):  # the other may be stopped
+            pass
+        assert _cache.is_taken(tmp_path / "kernel")  # it is still that of the first
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_process_that_was_forked_does_not_keep_a_lock(tmp_path: Path) -> None:
+    with _cache.alone(tmp_path / "kernel"):
+        child = os.fork()
+        if child == 0:
+            signal.pause()
+    lock = _cache._open(tmp_path / "kernel", os.O_CREAT)
+    assert lock is not None
+    assert _cache._try(lock)
+    os.close(lock)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+def test_an_interruption_that_is_lost_in_a_callback_comes_back() -> None:
+    class Library:
+        """What raises in a destructor is only reported, as in a function that LLVM calls."""
+
+        def __del__(self) -> None:
+            raise KeyboardInterrupt
+
+    from sapo.kernels._compiler import raised_again  # loads numba
+
+    def compile_it() -> None:
+        Library()
+        raise RuntimeError("no compiled object yet")
+
+    with pytest.raises(KeyboardInterrupt), raised_again():
+        compile_it()

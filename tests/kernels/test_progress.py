@@ -13,7 +13,7 @@ REGISTERED = _jit._registered
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
-    for name, value in {"_needed": set(), "_done": set(), "_expected": (), "_seconds": 0.0}.items():
+    for name, value in {"_needed": set(), "_done": set(), "_expected": (), "_seconds": 0.0, "_told": (0, 0)}.items():
         monkeypatch.setattr(_progress, name, value)
     monkeypatch.setattr(_progress, "_observer", lambda done, total: found.append((done, total)))
     return found
@@ -56,3 +56,12 @@ def test_the_clock_stands_still_meanwhile() -> None:
     with _progress.aside():
         sum(range(3_000_000))
     assert _progress.clock() - before < 0.02
+
+
+def test_what_only_others_compile_is_not_shown(seen: list[tuple[int, int]]) -> None:
+    _progress.part_compiled("score.path_score")
+    assert seen == []
+    with _progress.compiling(function("searches.search_n"), REGISTERED, None):
+        before = len(seen)
+        _progress.part_compiled("scan.scan_lines")
+        assert len(seen) == before

@@ -1,7 +1,6 @@
 """Training from scratch beside the answers, and the temperature."""
 
 import io
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -132,7 +131,7 @@ def test_what_the_process_reads_is_what_it_is_sent(monkeypatch: pytest.MonkeyPat
     pairs = [(["in", "Oslo"], ["O", "B-LOC"]), (["at", "home"], ["O", "O"])]
     base = anew.train_anew("spans", pairs)
     copies = "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read())"
-    monkeypatch.setattr(anew, "COMMAND", [sys.executable, "-S", "-c", copies])
+    monkeypatch.setattr(anew, "COMMAND", ("-S", "-c", copies))
     sent = anew.Process().train("spans", pairs, model_bytes(base.model))
     assert sent is not None
     monkeypatch.setattr(anew.os, "nice", lambda by: 0)
@@ -145,7 +144,7 @@ def test_what_the_process_reads_is_what_it_is_sent(monkeypatch: pytest.MonkeyPat
 def test_a_process_that_fails_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     from sapo.teach import anew
 
-    monkeypatch.setattr(anew, "COMMAND", [sys.executable, "-S", "-c", "import sys; sys.exit('a\\nthe reason')"])
+    monkeypatch.setattr(anew, "COMMAND", ("-S", "-c", "import sys; sys.exit('a\\nthe reason')"))
     with pytest.raises(SapoError, match=r"^training from scratch failed: the reason$"):
         anew.Process().train("spans", [], None)
 
@@ -153,7 +152,7 @@ def test_a_process_that_fails_is_told_in_one_line(monkeypatch: pytest.MonkeyPatc
 def test_a_process_that_is_stopped_gives_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     from sapo.teach import anew
 
-    monkeypatch.setattr(anew, "COMMAND", [sys.executable, "-S", "-c", "import time; time.sleep(60)"])
+    monkeypatch.setattr(anew, "COMMAND", ("-S", "-c", "import time; time.sleep(60)"))
     process = anew.Process()
     threading.Timer(0.1, process.end).start()
     assert process.train("spans", [], None) is None

@@ -179,5 +179,7 @@ def _leave(message: str, code: int, *, at_once: bool = False) -> NoReturn:
     except OSError:  # do not try to write it again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if at_once and threading.active_count() > 1:
+        if (kernels := sys.modules.get("sapo.kernels")) is not None:
+            kernels.end_processes()  # what Python would do at its end
         os._exit(code)
     sys.exit(code)

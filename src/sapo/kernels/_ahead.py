@@ -7,10 +7,10 @@ at this moment is not compiled twice: the run waits for it (see `_cache.alone`).
 
 import atexit
 import contextlib
+import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,29 +22,36 @@ from sapo.kernels._processes import start_python
 Wanted = Sequence[tuple[Callable[..., Any], tuple[Any, ...]]]  # kernels with the types of their arguments
 LONGEST = "sapo.sapo_samples"
 STEP_BACK = 10  # niceness
+NAME = "ahead"  # of the lock in the cache: one run at a time has such helpers
 
 _child: subprocess.Popen[bytes] | None = None
 
 
-def begin(module: str, options: str, directory: Path | None) -> None:
-    """Start the other processes, unless the cache has the longest kernel, or there is no second core for them."""
+def begin(module: str, options: dict[str, Any], directory: Path | None) -> None:
+    """Start the other processes, unless the cache has the longest kernel, or they would be of no use."""
     global _child
     if directory is None or not _cache.LOCKS or _child is not None or cores() < 2:
         return
-    if any(directory.glob(f"{LONGEST}-*")):
+    if any(directory.glob(f"{LONGEST}-*")) or not os.access(directory, os.W_OK) or _cache.is_taken(directory / NAME):
         return
     _child = start_python("-m", module, stdout=subprocess.PIPE, start_new_session=True)
     if _child is not None:
-        atexit.register(_end, _child)
+        atexit.register(end)
         assert _child.stdin is not None
         with contextlib.suppress(OSError), _child.stdin as stream:  # it may have ended already
-            stream.write(options.encode())
+            stream.write(json.dumps({"parent": os.getpid(), **options}).encode())
         threading.Thread(target=_listen, args=(_child,), name="sapo-ahead", daemon=True).start()
 
 
 def cores() -> int:
     """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with contextlib.suppress(
+        OSError, ValueError
+    ):  # a container may have a share of all cores: "150000 100000" or "max"
+        share, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        found = min(found, int(share) // int(period))
+    return found
 
 
 def _listen(child: subprocess.Popen[bytes]) -> None:
@@ -56,18 +63,23 @@ def _listen(child: subprocess.Popen[bytes]) -> None:
     child.wait()
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
-    if child.poll() is None:
+def end() -> None:
+    """End the other processes, if there are any."""
+    if _child is not None and _child.poll() is None:
         with contextlib.suppress(OSError):
-            os.killpg(child.pid, signal.SIGTERM)
+            os.killpg(_child.pid, signal.SIGTERM)
 
 
-def fill(wanted: Wanted) -> None:
+def only_one(directory: Path | None) -> contextlib.AbstractContextManager[bool]:
+    """Give True if no other process is in this context for the same cache."""
+    return contextlib.nullcontext(False) if directory is None else _cache.first(directory / NAME)
+
+
+def fill(wanted: Wanted, parent: int) -> None:
     """Compile kernels into the cache, in two processes. This is called in the process that `begin` started."""
     from sapo.kernels import _jit
 
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    run = os.getppid()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # in the middle of compiling, too
     _jit.compile_kernels()
     _progress.listen(lambda name: print(name, flush=True))
     names = [_progress.name_of(function) for function, _ in wanted]
@@ -77,7 +89,7 @@ def fill(wanted: Wanted) -> None:
         os.nice(STEP_BACK)
         _compile(wanted[middle + 1 :], os.getppid())
         os._exit(0)
-    _compile([*wanted[middle:], *wanted[:middle]], run)
+    _compile([*wanted[middle:], *wanted[:middle]], parent)
     os.waitpid(second, 0)
 
 

@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import os
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,8 @@ except ImportError:  # Windows: two processes may compile the same kernel, which
 
 LOCKS = fcntl is not None
 ENDING = ".nbc"
+WAIT = 60.0  # seconds for a kernel that another process compiles
+PAUSE = 0.02
 CHECKSUM = 32  # bytes of SHA-256 in front of each file
 
 
@@ -81,27 +84,66 @@ def alone(path: Path) -> Iterator[None]:
     if lock is None:
         yield
         return
+    held = False
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        held = _wait_for(lock, path)
         yield
     finally:
-        with contextlib.suppress(OSError):
-            _lock_of(path).unlink()
-        os.close(lock)
+        _close(lock, path if held else None)
+
+
+@contextlib.contextmanager
+def first(path: Path) -> Iterator[bool]:
+    """Give True if no other process is in this context for the same path, or if nobody can know."""
+    lock = _open(path, os.O_CREAT)
+    if lock is None:
+        yield True
+        return
+    taken = _try(lock) is False
+    try:
+        yield not taken
+    finally:
+        _close(lock, None if taken else path)
 
 
 def is_taken(path: Path) -> bool:
-    """Return whether some process compiles what will be in this file."""
+    """Return whether some process is in one of these contexts for this path."""
     lock = _open(path)
     if lock is None:
         return False
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
+        return _try(lock) is False
     finally:
-        os.close(lock)
-    return False
+        _close(lock, None)
+
+
+def _wait_for(lock: int, path: Path) -> bool:
+    """Wait until nobody else has the lock, or what it is for is there; return whether it is ours now.
+
+    Not for ever: the other process may be stopped, or on a machine that is gone.
+    """
+    until, waited = time.monotonic() + WAIT, False
+    while not (got := _try(lock)):
+        if got is None or path.exists() or time.monotonic() > until:
+            return False
+        waited = True
+        time.sleep(PAUSE)
+    if waited and not path.exists():
+        # The other one could not write it, and no more can we: all who wait may compile at the same time.
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        return False
+    return True
+
+
+def _try(lock: int) -> bool | None:
+    """Take a lock, and return whether nobody has it; None if this file system has no locks."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
 
 
 def _open(path: Path, flags: int = 0) -> int | None:
@@ -110,6 +152,15 @@ def _open(path: Path, flags: int = 0) -> int | None:
         with contextlib.suppress(OSError):
             return os.open(_lock_of(path), os.O_RDWR | flags, 0o600)
     return None
+
+
+def _close(lock: int, held: Path | None) -> None:
+    """Give a lock back; if it is the one for a path, remove its file."""
+    with contextlib.suppress(OSError):
+        if held is not None:
+            _lock_of(held).unlink()
+        fcntl.flock(lock, fcntl.LOCK_UN)  # closing is not enough where this process was forked meanwhile
+    os.close(lock)
 
 
 def _lock_of(path: Path) -> Path:

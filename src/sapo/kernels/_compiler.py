@@ -9,8 +9,8 @@ the rest.
 import hashlib
 import pickle
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -74,13 +74,37 @@ def compile_function(
             return compile_core(arguments, result)
 
     def time_whole(signature: Any) -> Any:
-        with aside(), nullcontext() if directory is None else alone(path_of(whole, signature)):
+        with aside(), raised_again(), nullcontext() if directory is None else alone(path_of(whole, signature)):
             return compile_whole(signature)
 
     part.compile = note_part
     whole.compile = time_whole
     whole._compiler.compile = note_whole  # is called unless it is in the cache
     return whole
+
+
+@contextmanager
+def raised_again() -> Iterator[None]:
+    """Raise Ctrl-C and exits again that came in a function that LLVM calls: there, Python only reports them."""
+    lost: list[BaseException] = []
+    as_usual = sys.unraisablehook
+
+    def keep(found: Any) -> None:
+        if isinstance(found.exc_value, Exception):
+            as_usual(found)
+        else:
+            lost.append(found.exc_value)
+
+    sys.unraisablehook = keep
+    try:
+        yield
+    except Exception:
+        if not lost:
+            raise
+    finally:
+        sys.unraisablehook = as_usual
+    if lost:
+        raise lost[0]
 
 
 def type_of(value: Any) -> Any:

@@ -100,10 +100,11 @@ def compile_in_background() -> None:
             _background.begin()
 
 
-def compile_ahead(module: str, options: str) -> None:
+def compile_ahead(module: str, options: dict[str, Any]) -> None:
     """Let other processes compile what a run will need, while it starts, unless the cache has it already.
 
-    They run `python -m module`, which reads the options from standard input and calls `compile_what`.
+    They run `python -m module`, which reads the options as JSON from standard input, and calls `compile_what` with
+    `parent`, which is added to them.
     """
     made = _options or _make_options(False)
     if not made["boundscheck"] and not _disabled():
@@ -112,11 +113,24 @@ def compile_ahead(module: str, options: str) -> None:
         _ahead.begin(module, options, made["directory"])
 
 
-def compile_what(run: Callable[[], object]) -> None:
-    """Compile what a run calls into the cache; the run itself is interpreted."""
-    from sapo.kernels._ahead import fill
+def compile_what(run: Callable[[], object], parent: int) -> None:
+    """Compile what a run calls into the cache, as long as the process `parent` is there; the run itself is interpreted.
 
-    fill(record(run))
+    If another process does so already, do nothing.
+    """
+    from sapo.kernels import _ahead
+
+    with _ahead.only_one(_make_options(False)["directory"]) as free:
+        if free:
+            _ahead.fill(record(run), parent)
+
+
+def end_processes() -> None:
+    """End the processes that compile for this one, if there are any."""
+    if _background is not None:
+        _background.stop()
+    if (ahead := sys.modules.get(f"{__package__}._ahead")) is not None:
+        ahead.end()
 
 
 def record(run: Callable[[], object]) -> list[tuple[Callable[..., Any], tuple[Any, ...]]]:

@@ -29,11 +29,13 @@ TRAINING = (
 )
 
 _lock = threading.Lock()
+_telling = threading.Lock()
 _observer: Observer | None = None
 _listener: Callable[[str], None] | None = None
 _expected: tuple[str, ...] = ()
 _needed: set[str] = set()
 _done: set[str] = set()
+_told = (0, 0)  # what the observer heard last
 _seconds = 0.0  # of compiling
 _aside = 0.0  # seconds of compiling, and of all around it
 _depth = 0  # how many threads are there, or kernels that compile others
@@ -139,5 +141,10 @@ def _is_cached(name: str, directory: Path | None) -> bool:
 
 
 def _tell() -> None:
-    if _observer is not None:
-        _observer(len(_done & _needed), len(_needed))
+    """Call the observer if there is news of what this process needs; others compile what it may never need."""
+    global _told
+    with _telling:
+        news = len(_done & _needed), len(_needed)
+        if _observer is not None and _needed and news != _told:
+            _told = news
+            _observer(*news)

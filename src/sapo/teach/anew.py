@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+from sapo import kernels
 from sapo.errors import SapoError
 from sapo.model.file import model_bytes, model_from_bytes
 from sapo.tagger.tagger import Tagger
@@ -18,7 +19,7 @@ from sapo.training.run import train
 from sapo.training.update import Trainer
 
 TEMPLATES = {SPANS: "ner", "tags": "pos-best"}  # both need nothing but words
-COMMAND = [sys.executable, "-m", "sapo.teach.anew"]
+COMMAND = ("-m", "sapo.teach.anew")
 Pair = tuple[Sequence[str], Sequence[str]]
 
 
@@ -45,7 +46,10 @@ class Process:
         """Return the new model, or None if it was stopped. Raise SapoError if it failed."""
         header = json.dumps({"kind": kind, "base": len(base or b"")}).encode()
         message = b"\n".join([header, (base or b"") + json.dumps(pairs).encode()])
-        with subprocess.Popen(COMMAND, stdin=-1, stdout=-1, stderr=-1) as self._running:
+        self._running = kernels.start_python(*COMMAND, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if self._running is None:
+            raise SapoError("training from scratch failed: Python cannot be started")
+        with self._running:
             if self._ended:
                 self._running.kill()
             model, said = self._running.communicate(message)

@@ -55,12 +55,10 @@ class Classroom:
 
     def news(self, after: int | None) -> list[dict[str, int | str | None]]:
         """Return what a page hears that begins to listen: events that it missed, and who works on which sentence."""
-        seq = self.state.seq
         missed = [] if after is None else self.state.since(after)
-        return [
-            *({"seq": one.seq, "kind": _NAMES[one.kind], "id": one.sentence, "author": one.author} for one in missed),
-            *({"seq": seq, "kind": "lock", "id": one, "author": who} for one, who in self.locks.held().items()),
-        ]
+        events = [(one.seq, _NAMES[one.kind], one.sentence, one.author) for one in missed]
+        locks = [(self.state.seq, "lock", one, author) for one, author in self.locks.held().items()]
+        return [dict(zip(("seq", "kind", "id", "author"), one, strict=True)) for one in (*events, *locks)]
 
     def changes(self, events: Iterable[Event]) -> list[Pair]:
         """Return what there is to learn from events: the sentences that they are about, as they are now."""

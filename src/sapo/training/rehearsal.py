@@ -4,6 +4,7 @@
 """
 
 import json
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -27,5 +28,6 @@ def rehearse(settings: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the temporary directory is removed
     given = json.load(sys.stdin)
-    kernels.compile_what(lambda: rehearse(given))
+    kernels.compile_what(lambda: rehearse(given["settings"]), given["parent"])

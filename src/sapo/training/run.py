@@ -1,7 +1,6 @@
 """Train a tagger: read and encode the data, choose a rate, learn. All training goes through this module."""
 
 import dataclasses
-import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -236,7 +235,7 @@ def start(
     if plan.learner == "sapo":
         kernels.expect(kernels.TRAINING)
         same = {name: getattr(plan.settings, name) for name in REHEARSED}
-        kernels.compile_ahead("sapo.training.rehearsal", json.dumps(same))
+        kernels.compile_ahead("sapo.training.rehearsal", {"settings": same})
     if data is None:
         if plan.stream is None:
             data = encode_data(plan, keep_texts=system.reads_texts)
