@@ -1,10 +1,12 @@
 """Other processes of Python, which work for this one."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import subprocess
 
 
 def start_python(*arguments: str, **options: Any) -> "subprocess.Popen[bytes] | None":
@@ -15,6 +17,8 @@ def start_python(*arguments: str, **options: Any) -> "subprocess.Popen[bytes] | 
     """
     if getattr(sys, "frozen", False) or not Path(sys.executable or "").name.lower().startswith("python"):
         return None
+    import subprocess  # takes milliseconds, and who only tags does not need it
+
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **options}
     try:
         # Modules of the current directory only if this process finds them, too: it may hold data of a stranger.
