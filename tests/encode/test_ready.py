@@ -157,6 +157,8 @@ def test_the_most_frequent_come_first_and_rare_ones_are_left_out() -> None:
         ({"a": {"b": float("nan")}}, "feature 'b' is nan; values must be finite"),
         ({"a": None}, "feature 'a' has the value None; use a string, a number or true/false"),
         ({"a": object}, "feature 'a' has the value <class 'object'>"),
+        ({"a": 1j}, "feature 'a' has the value 1j"),
+        ({"a": np.complex64(1)}, "feature 'a' has the value"),
         ("the", "expected a list or dictionary of features, found 'the'"),
         (5, "expected a list or dictionary of features, found 5"),
         (None, "expected a list or dictionary of features, found None"),

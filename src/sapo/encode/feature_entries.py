@@ -7,8 +7,7 @@ new.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
-from numbers import Real
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -146,9 +145,9 @@ def _pairs(token: Token, place: str) -> Iterator[tuple[str, float]]:
 def _pair(key: str, value: Any, place: str) -> Iterator[tuple[str, float]]:
     if isinstance(value, str | bytes):
         yield f"{key}:{_text(value, place)}", 1.0
-    elif isinstance(value, Real | Decimal | np.bool_):
+    elif isinstance(value, Number | np.bool_) and not isinstance(value, complex | np.complexfloating):
         try:
-            number = float(value)
+            number = float(value)  # type: ignore[arg-type]
         except OverflowError:
             number = math.inf
         if not abs(number) <= LARGEST:  # NaN too
