@@ -174,3 +174,17 @@ def test_an_interruption_that_is_lost_in_a_callback_comes_back() -> None:
 
     with pytest.raises(KeyboardInterrupt), raised_again():
         compile_it()
+
+
+def test_what_older_versions_compiled_goes_when_nobody_uses_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    old, used = tmp_path / "sapo" / "kernels-old", tmp_path / "sapo" / "kernels-used"
+    for directory in (old, used):
+        directory.mkdir(parents=True)
+        (directory / "kernel.nbc").touch()
+    os.utime(old, (0, 0))
+    directory = _cache.cache_directory(boundscheck=False)
+    assert sorted((tmp_path / "sapo").iterdir()) == sorted([directory, used])
+    os.utime(directory, (0, 0))
+    assert _cache.cache_directory(boundscheck=False) == directory
+    assert directory.stat().st_mtime > 0

@@ -20,6 +20,7 @@ except ImportError:  # Windows: two processes may compile the same kernel, which
 
 LOCKS = fcntl is not None
 ENDING = ".nbc"
+UNUSED = 30 * 86400  # seconds
 WAIT = 60.0  # seconds for a kernel that another process compiles
 PAUSE = 0.02
 CHECKSUM = 32  # bytes of SHA-256 in front of each file
@@ -37,12 +38,28 @@ def cache_directory(*, boundscheck: bool) -> Path | None:
     try:
         home = Path(base).expanduser() / "sapo"
         directory = home / f"kernels-{digest.hexdigest()[:16]}"
-        if not directory.is_dir():
+        if new := not directory.is_dir():
             home.mkdir(parents=True, exist_ok=True)
             directory.mkdir(mode=0o700, exist_ok=True)
-        return directory if is_private(home) and is_private(directory) else None
+        if not (is_private(home) and is_private(directory)):
+            return None
+        if new:
+            remove_unused(home)
+        elif os.access(directory, os.W_OK):
+            os.utime(directory)  # it is in use
+        return directory
     except (OSError, RuntimeError):
         return None
+
+
+def remove_unused(home: Path) -> None:
+    """Remove what other versions have compiled, if nobody has used it for a month."""
+    import shutil
+
+    for directory in home.glob("kernels-*"):
+        with contextlib.suppress(OSError):
+            if time.time() - directory.stat().st_mtime > UNUSED:
+                shutil.rmtree(directory, ignore_errors=True)
 
 
 def is_private(directory: Path) -> bool:
