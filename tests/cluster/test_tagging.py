@@ -96,18 +96,22 @@ def test_only_what_is_missing_is_done_and_a_bad_file_stops_no_other(
         list(tag_directory(str(texts), str(out), job(model, bias={"O": 1.0})))
 
 
-def test_a_worker_that_is_killed_leaves_no_half_file(
-    ray_cluster: Any, model: Path, texts: Path, tmp_path: Path
+@pytest.mark.parametrize("lost", ["a worker", "a machine"])
+def test_what_a_lost_worker_did_is_done_again_and_no_file_is_half(
+    ray_cluster: Any, model: Path, texts: Path, tmp_path: Path, lost: str
 ) -> None:
     lines = (texts / "deep" / "3.txt").read_text()
     for number in range(12):
         (texts / f"{number}.txt").write_text(lines * 5)
     out, seen = tmp_path / "tagged", 0
-    for one in tag_directory(str(texts), str(out), job(model), workers=2):
+    for one in tag_directory(str(texts), str(out), job(model), workers=3):
         assert not one.error
         seen += 1
-        if seen == 2:
+        if seen == 3 and lost == "a worker":
             kill_a_tagger()
+        elif seen == 3:
+            ray_cluster.remove_node(next(iter(ray_cluster.worker_nodes)))
+            ray_cluster.add_node(num_cpus=1, object_store_memory=80 << 20)
     assert seen == 18
     sizes = {(out / f"{number}.txt").stat().st_size for number in range(12)}
     assert len(sizes) == 1
