@@ -37,8 +37,9 @@ TESTS = (
     "tests/tagger",
     "tests/training",
 )
-# Old packages may use what is deprecated in the newest releases of their own dependencies.
-FILTER = ("-W", "default::DeprecationWarning", "-W", "default::FutureWarning")
+# Old packages may use what is deprecated in the newest releases of their own dependencies, and leave files open.
+WARNINGS = ("DeprecationWarning", "FutureWarning", "ResourceWarning", "pytest.PytestUnraisableExceptionWarning")
+FILTER = [option for warning in WARNINGS for option in ("-W", f"default::{warning}")]
 
 
 def lowest(requirement: str) -> str:
