@@ -1,6 +1,8 @@
 """What the command line was found to do badly."""
 
+import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -37,3 +39,20 @@ def test_a_standard_output_that_is_closed_is_one_line(house: Any, command: list[
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert line.startswith("sapo: standard output: cannot be written")
+
+
+def test_nothing_is_left_in_the_terminal_when_a_command_ends(tmp_path: Path) -> None:
+    pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
+    pytest.importorskip("colorama", reason="numba colours its errors only where colorama is installed")
+    ours, theirs = pty.openpty()
+    code = "from sapo.cli import main; main()"
+    command = [sys.executable, "-c", code, "sample", str(tmp_path / "data"), "-q"]
+    env = {**os.environ, "NUMBA_DISABLE_JIT": "0"}
+    subprocess.run(command, stdin=theirs, stdout=theirs, stderr=theirs, env=env, check=True)
+    os.close(theirs)
+    try:
+        printed = os.read(ours, 1000)
+    except OSError:  # nothing was written
+        printed = b""
+    os.close(ours)
+    assert printed == b""

@@ -117,6 +117,8 @@ def run_commands(app: click.Group, name: str, obj: object = None) -> None:
         from sapo.cli.completion import complete_files
 
         complete_files(app)
+    # With colours for its errors, numba would write an escape sequence when the command ends.
+    os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
     gc.set_threshold(*FEW_COLLECTIONS)
     prepare_streams()
     _show_data_warnings()
