@@ -9,7 +9,7 @@ from unittest import mock
 from sapo import kernels
 from sapo.cli import main
 
-COMPILING = "sapo: compiling, once on this machine"
+COMPILING = "sapo: compiling for the first time"
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def test_the_bar_counts_what_is_compiled(pictures: Pictures) -> None:
         assert isinstance(show, Notebook)
         show.compiling(1, 4)
         show.compiling(4, 4)
-    text = "compiling, once on this machine: 1 of 4"
+    text = "compiling for the first time: 1 of 4"
     assert pictures == [
         {
             "text/html": f'<div><progress value="0.250" max="1"></progress> {text}</div>',

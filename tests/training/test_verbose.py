@@ -5,7 +5,7 @@ import sys
 import pytest
 
 import sapo
-from sapo.training.progress import Compiling
+from sapo.training.progress import ERASE, Compiling, erase_counter
 
 
 def test_training_prints_only_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
@@ -32,7 +32,7 @@ def test_a_log_has_one_line_about_compiling(capsys: pytest.CaptureFixture[str]) 
     show = Compiling()
     for done in range(4):
         show(done, 3)
-    assert capsys.readouterr().err == "sapo: compiling, once on this machine: 3 functions\n"
+    assert capsys.readouterr().err == "sapo: compiling for the first time: 3 functions\n"
 
 
 def test_a_terminal_shows_how_far_it_is(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,9 +40,8 @@ def test_a_terminal_shows_how_far_it_is(capsys: pytest.CaptureFixture[str], monk
     show = Compiling()
     show(1, 3)
     show(3, 3)
-    first, second, cleared, after = capsys.readouterr().err.split("\r")
-    assert (first, second) == (
-        "compiling, once on this machine: 1 of 3",
-        "compiling, once on this machine: 3 of 3",
-    )
-    assert (cleared, after) == (" " * len(second), "")
+    assert capsys.readouterr().err == f"{ERASE}compiling for the first time: 1 of 3\r{ERASE}\r"
+    show(3, 4)
+    erase_counter()
+    erase_counter()  # once is enough
+    assert capsys.readouterr().err == f"{ERASE}compiling for the first time: 3 of 4\r{ERASE}"

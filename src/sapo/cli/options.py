@@ -72,6 +72,8 @@ def was_given(option: str) -> bool:
 
 def tell(message: str) -> None:
     """Print a message to standard error; standard output is for data."""
+    if (progress := sys.modules.get("sapo.training.progress")) is not None:
+        progress.erase_counter()
     print(harmless(message), file=sys.stderr, flush=True)
 
 

@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sapo import kernels
 from sapo.corpus.files import is_special
 from sapo.errors import FileWarning, harmless
 from sapo.learn import Observer, PassRecord, Settings, State
-from sapo.training.progress import Lines, Quiet
+from sapo.training.progress import Lines, Quiet, erase_counter
 
 if TYPE_CHECKING:
     from sapo.training.run import Run
@@ -41,13 +42,25 @@ class Live(Quiet):
         )
 
     def say(self, message: str) -> None:
-        self.console.print(harmless(message), markup=False, soft_wrap=True)
+        erase_counter()
+        self.console.print(harmless(message), markup=False)
 
     @contextmanager
     def running(self, score_name: str | None, tokens: int) -> Iterator[None]:
-        with super().running(score_name, tokens), self.bar:
-            self.task = self.bar.add_task("", total=self.settings.epochs, left="")
-            yield
+        erase_counter()
+        before = kernels.watch_compiling(
+            self.compiling
+        )  # below the bar, a line that counts would not stay in its place
+        try:
+            with super().running(score_name, tokens), self.bar:
+                self.task = self.bar.add_task("", total=self.settings.epochs, left="")
+                yield
+        finally:
+            kernels.watch_compiling(before)
+
+    def compiling(self, done: int, total: int) -> None:
+        """Show beside the bar how far compiling is."""
+        self.bar.update(self.task, left=f"compiling for the first time: {done} of {total}" if done < total else "")
 
     def samples(self, epoch: int, done: int, of: int) -> None:
         left = self.seconds_left(epoch, done / of)

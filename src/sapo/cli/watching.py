@@ -33,7 +33,7 @@ class Live(Watcher):
 
     def say(self, message: str) -> None:
         self.bar.update(self.task, visible=False)
-        self.bar.console.print(harmless(message), markup=False, soft_wrap=True)
+        self.bar.console.print(harmless(message), markup=False)
 
     def training(self, what: str) -> None:
         self.what = what

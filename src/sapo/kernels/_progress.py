@@ -41,10 +41,14 @@ _aside = 0.0  # seconds of compiling, and of all around it
 _depth = 0  # how many threads are there, or kernels that compile others
 
 
-def watch_compiling(observer: Observer | None) -> None:
-    """Call `observer(done, total)` whenever a kernel is compiled; not when it is only loaded from the cache."""
+def watch_compiling(observer: Observer | None) -> Observer | None:
+    """Call `observer(done, total)` whenever a kernel is compiled; not when it is only loaded from the cache.
+
+    Return the observer before.
+    """
     global _observer
-    _observer = observer
+    before, _observer = _observer, observer
+    return before
 
 
 def expect(names: Iterable[str]) -> None:

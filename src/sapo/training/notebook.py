@@ -44,7 +44,7 @@ class Notebook(Quiet):
 
     def compiling(self, done: int, total: int) -> None:
         if done < total:
-            self._move(f"compiling, once on this machine: {done} of {total}", done / total)
+            self._move(f"compiling for the first time: {done} of {total}", done / total)
         else:
             self.end()
 

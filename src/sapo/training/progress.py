@@ -8,6 +8,8 @@ from sapo import kernels
 from sapo.errors import harmless
 from sapo.learn import Observer, PassRecord, Settings, State
 
+ERASE = "\r\x1b[K"  # a line of a terminal
+
 
 class Quiet(Observer):
     """Show nothing; the base class of the others."""
@@ -38,12 +40,10 @@ class Quiet(Observer):
     def line(self, record: PassRecord, *, wide: bool) -> str:
         """Return the measurements of a pass as a line: the main ones in less than 80 columns, or all if `wide`."""
         dev = f"  dev {self.score_name} {100 * record.dev:.2f}" if record.dev is not None else ""
-        line = (
-            f"epoch {record.epoch:2d}/{self.settings.epochs}  objective {record.objective:.4f}{dev}"
-            f"  w-complexity {record.w_complexity:.4g}  {_speed(record.tokens_per_second)} tokens/s"
-        )
+        line = f"epoch {record.epoch:2d}/{self.settings.epochs}  objective {record.objective:.4f}{dev}"
+        line += f"  {_speed(record.tokens_per_second)} tokens/s"
         if wide:
-            line += f"  {record.seconds:.2f} s  updates {record.updates:,}"
+            line += f"  w-complexity {record.w_complexity:.4g}  {record.seconds:.2f} s  updates {record.updates:,}"
             if record.candidates:
                 line += f"  candidates {record.candidates:.1f}"
             if record.probabilities:
@@ -73,14 +73,24 @@ class Lines(Quiet):
 class Compiling:
     """Show how far compiling is (see `kernels.watch_compiling`): a line that counts in a terminal, or one line."""
 
+    shown = False  # a line is in the terminal that the next message must not be mixed with
+
     def __init__(self) -> None:
         self.live = sys.stderr.isatty()
         self.begun = False
 
     def __call__(self, done: int, total: int) -> None:
         if self.live:
-            text = f"compiling, once on this machine: {done} of {total}"
-            print(text, end="\r" if done < total else f"\r{' ' * len(text)}\r", file=sys.stderr, flush=True)
+            text = f"compiling for the first time: {done} of {total}" if done < total else ""
+            print(f"{ERASE}{text}", end="\r", file=sys.stderr, flush=True)
+            Compiling.shown = bool(text)
         elif not self.begun:
-            print(f"sapo: compiling, once on this machine: {total} functions", file=sys.stderr, flush=True)
+            print(f"sapo: compiling for the first time: {total} functions", file=sys.stderr, flush=True)
         self.begun = True
+
+
+def erase_counter() -> None:
+    """Remove the line of `Compiling` from the terminal, if it is there."""
+    if Compiling.shown:
+        print(ERASE, end="", file=sys.stderr, flush=True)
+        Compiling.shown = False
