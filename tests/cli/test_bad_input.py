@@ -306,3 +306,25 @@ def test_a_label_that_would_break_the_file_is_told_before_it_is_written(run: Any
         "sapo: the tag 'Y Z' contains a blank and cannot be written to this file; separate its columns by TABs\n"
     )
     assert not (tmp_path / "out.txt").exists()
+
+
+def test_a_name_that_is_almost_right_is_named(refused: Refused, house: Any, tmp_path: Path) -> None:
+    write(tmp_path / "ner-train.txt", GOOD)
+    assert refused("train", "ner-trian.txt", "-o", "new.sapo") == (
+        "ner-trian.txt: no such file; did you mean ner-train.txt?"
+    )
+    assert refused("tag", "odl.sapo", "ner-train.txt") == "odl.sapo: no such file; did you mean old.sapo?"
+    told = refused("tag", house.model, "Ines lives in Leeds.")
+    assert told == "Ines lives in Leeds.: no such file; to tag a text, write --text before it"
+
+
+def test_a_model_does_not_overwrite_data(refused: Refused, house: Any, tmp_path: Path) -> None:
+    write(tmp_path / "mine.txt", GOOD)
+    complaint = "mine.txt: a model would overwrite this file, which is not one; give another name"
+    assert refused("train", house.train, "-o", "mine.txt") == complaint
+    assert refused("prune", house.model, "--half", "-o", "mine.txt") == complaint
+
+
+def test_a_dev_file_without_its_option_is_told_where_it_goes(run: Any, house: Any) -> None:
+    told = run("train", house.train, house.test, "-o", "new.sapo", ends=2).stderr
+    assert "; the dev file comes after --dev; see sapo train --help" in told

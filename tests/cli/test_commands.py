@@ -270,3 +270,16 @@ def test_commands_of_the_laboratory_say_where_they_are_now(run: Any, name: str) 
     told = run(name, "all", "--small", ends=2)
     assert told.stderr == f"sapo: '{name}' moved out of the package; in a clone: python -m laboratory {name} …\n"
     assert told.stdout == ""
+
+
+def test_the_demo_fits_into_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from sapo.cli.demo import show_rows
+
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "30")
+    words = [f"word{number}" for number in range(7)]
+    show_rows({"": words, "pos": ["NN"] * 7}, [5] * 7)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 30
+    assert [line.split() for line in lines[::2]] == [words[:3], words[3:6], words[6:]]
+    assert [len(line.split()) for line in lines[1::2]] == [4, 4, 2]

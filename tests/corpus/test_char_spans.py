@@ -31,6 +31,7 @@ def test_spans_to_characters_to_spans_is_the_identity(offsets: list[tuple[int, i
         (CharSpan(4, 7, "A"), "character span 4:7 'A' does not begin where .* the nearest is token 2 at 3:7"),
         (CharSpan(3, 6, "A"), "character span 3:6 'A' does not end where .* the nearest is token 2 at 3:7"),
         (CharSpan(3, 8, "A"), "character span 3:8 'A' does not end where .* the nearest is token 3 at 7:9"),
+        (CharSpan(3, 10, "A"), "character span 3:10 'A' does not end where .* the nearest is token 3 at 7:9"),
         (CharSpan(3, 99, "A"), "character span 3:99 'A' does not end where .* the nearest is token 4 at 12:15"),
         (CharSpan(-1, 2, "A"), "character span -1:2 'A' does not begin where .* the nearest is token 1 at 0:2"),
         (CharSpan(11, 15, "A"), "character span 11:15 'A' does not begin where .* the nearest is token 4 at 12:15"),

@@ -8,6 +8,7 @@ from sapo.cli.options import (
     format_option,
     label_option,
     quiet_option,
+    refuse_other_file,
     refuse_same_file,
     tell,
 )
@@ -59,6 +60,7 @@ def calibrate_command(
         raise SapoError("a model cannot go to standard output; give the name of a file with -o")
     refuse_same_file({"the labelled data": dev}, {"-o": target})
     check_writable(target)
+    refuse_other_file(target)
     announce_compiling(quiet)
     tagger = Tagger.load(model)
     losses: dict[float, float] = {}

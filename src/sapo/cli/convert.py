@@ -72,5 +72,5 @@ def convert_command(
         Target(output, target_format, split_names(keep), into=into, scheme=scheme, text=text),
     )
     if not quiet and output != "-":
-        lost = f"; not written: {'; '.join(done.lost)}" if done.lost else ""
+        lost = f"; this format has no place for: {'; '.join(done.lost)}" if done.lost else ""
         tell(f"{done.sentences:,} sentences written to {output}{lost}")

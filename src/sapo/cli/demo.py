@@ -1,6 +1,8 @@
 """sapo demo: train on the bundled sample, show scores and taggings, then tag what the user types."""
 
+import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -33,11 +35,12 @@ def demo_command() -> None:
     taggers: dict[str, Tagger] = {}
     click.echo("training on the bundled sample:")
     for column, (template, what) in TASKS.items():
-        started = kernels.clock()
+        started, before = kernels.clock(), kernels.compile_seconds()
         taggers[column] = train(sample_path("train"), template=template, columns=COLUMNS, label=column)
         seconds = kernels.clock() - started
         name, value = taggers[column].evaluate(sample_path("test")).main
-        click.echo(f"  {what:22} {name:8} {100 * value:5.1f} on its held-out part   ({seconds:.1f} s)")
+        note = ", without compiling" if kernels.compile_seconds() > before else ""
+        click.echo(f"  {what:22} {name:8} {100 * value:5.1f} on its held-out part   ({seconds:.1f} s{note})")
     click.echo()
     show(SENTENCE.split(), taggers)
     if sys.stdin.isatty():
@@ -61,12 +64,22 @@ def show(words: list[str], taggers: "dict[str, Tagger]") -> None:
     rows = [words, pos, chunks[0].tags, entities[0].tags]
     shown = [*rows, *(tagging.tags for tagging in (*chunks, *entities))]
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-    for title, row in zip(("", "pos", "chunk", "entity"), rows, strict=True):
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        click.echo(f"  {title:7} " + " ".join(cells).rstrip())
+    show_rows(dict(zip(("", "pos", "chunk", "entity"), rows, strict=True)), widths)
     for title, taggings in (("chunk", chunks), ("entity", entities)):
         click.echo(f"  the three best taggings, {title}:")
-        for tagging in taggings:
-            cells = (cell.ljust(width) for cell, width in zip(tagging.tags, widths, strict=True))
-            click.echo(f"  {tagging.probability:7.3f} " + " ".join(cells).rstrip())
+        show_rows({f"{tagging.probability:7.3f}": tagging.tags for tagging in taggings}, widths)
     click.echo()
+
+
+def show_rows(rows: Mapping[str, Sequence[str]], widths: Sequence[int]) -> None:
+    """Print rows of cells below each other; what does not fit into the terminal follows in another block."""
+    room = shutil.get_terminal_size().columns - 10 if sys.stdout.isatty() else sys.maxsize
+    first = 0
+    while first < len(widths):
+        last = first + 1
+        while last < len(widths) and sum(widths[first : last + 1]) + last - first <= room:
+            last += 1
+        for title, row in rows.items():
+            cells = (row[at].ljust(widths[at]) for at in range(first, last))
+            click.echo(f"  {title:7} " + " ".join(cells).rstrip())
+        first = last

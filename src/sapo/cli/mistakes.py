@@ -47,7 +47,15 @@ def _message(error: click.ClickException) -> str:
         return f"no such option {error.option_name}{f'; did you mean {meant}?' if meant else ''}"
     message = " ".join(error.format_message().split()).replace("valid integer range", "valid integer")
     message = re.sub(r"\.\s+Did you mean", "; did you mean", message).rstrip(".")
+    if message.startswith("Got unexpected extra argument") and error_command(error) == "train":
+        message += "; the dev file comes after --dev"
     return message[:1].lower() + message[1:]
+
+
+def error_command(error: click.ClickException) -> str | None:
+    """Return the name of the command that was called wrongly."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return context.command.name if context is not None else None
 
 
 def _arguments(context: click.Context) -> list[click.Parameter]:

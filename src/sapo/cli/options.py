@@ -65,6 +65,15 @@ def refuse_same_file(inputs: Files, outputs: Files) -> None:
         seen[real] = what
 
 
+def refuse_other_file(target: str | Path) -> None:
+    """Raise SapoError if a model would overwrite a file that is not one."""
+    from sapo.corpus.files import is_model
+
+    path = Path(target)
+    if path.suffix != ".sapo" and path.is_file() and path.stat().st_size and not is_model(path):
+        raise SapoError(f"{target}: a model would overwrite this file, which is not one; give another name")
+
+
 def was_given(option: str) -> bool:
     """Return whether the user gave this option of the command that runs."""
     return click.get_current_context().get_parameter_source(option) == click.core.ParameterSource.COMMANDLINE

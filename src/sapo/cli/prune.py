@@ -13,6 +13,7 @@ from sapo.cli.options import (
     format_option,
     label_option,
     quiet_option,
+    refuse_other_file,
     refuse_same_file,
     tell,
 )
@@ -63,6 +64,7 @@ def prune_command(
     _check(below, to, half, file, target)
     refuse_same_file({"the labelled data": file}, {"-o": target})
     check_writable(target)
+    refuse_other_file(target)
     if file is not None:
         check_readable(file)
         announce_compiling(quiet)

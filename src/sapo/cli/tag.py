@@ -101,6 +101,8 @@ def tag_command(
     asked = Output(**{**wanted, "nbest": wanted["nbest"] or 0})
     _check(asked)
     model, input = model_first(model, input)
+    if text is None and " " in input.strip() and not Path(input).exists():
+        raise SapoError(f"{input}: no such file; to tag a text, write --text before it")
     biases = _biases(bias, bias_o)
     reading = {"format": format, "label": label, "encoding": encoding, "to": to}
     if ray is not None:

@@ -41,14 +41,19 @@ def teach_command(files: tuple[str, ...], **options: Any) -> None:
     docs/how-to/teaching.md has more.
     """
     project = options["output"] or Path(files[0])
+    serving = not (options["imported"] or options["exported"])
+    if serving:  # before a project is made
+        from sapo.serve.extra import need_extra
+
+        need_extra("sapo teach")
     if options["output"] is not None:
         _make(files, **options)
     elif len(files) > 1 or options["labels"] or options["tags"] or options["model"] or options["annotated"]:
         raise SapoError("give the project to make: sapo teach TEXT... -o PROJECT")
-    if options["imported"] or options["exported"]:
-        _exchange(project, **options)
-    else:
+    if serving:
         _serve(project, **options)
+    else:
+        _exchange(project, **options)
 
 
 def _make(files: tuple[str, ...], **options: Any) -> None:
@@ -78,11 +83,13 @@ def _exchange(project: Path, **options: Any) -> None:
 
 
 def _serve(project: Path, **options: Any) -> None:
-    from sapo.serve.extra import need_extra
-
-    need_extra("sapo teach")
     from sapo.teach.server import Address, teach
 
     announce_compiling(options["quiet"])
     address = Address(options["host"], options["port"], options["token"], not options["no_browser"])
-    teach(project, address, say=(lambda line: None) if options["quiet"] else tell)
+    say = (lambda line: None) if options["quiet"] else tell
+    try:
+        teach(project, address, say=say)
+    except KeyboardInterrupt:
+        say(f"sapo: all that was accepted is in {project}; to write it to a file: sapo teach {project} --export FILE")
+        raise

@@ -18,6 +18,7 @@ from sapo.cli.options import (
     format_option,
     label_option,
     quiet_option,
+    refuse_other_file,
     refuse_same_file,
     split_names,
     tell,
@@ -40,7 +41,7 @@ PATH = click.Path(path_type=Path)
 @click.option(
     "--dev",
     metavar="FILE",
-    help="Labelled sentences: the best epoch on them is kept, and the probabilities are calibrated on them.",
+    help="Labelled sentences that decide when to stop and which epoch to keep, and calibrate the probabilities.",
 )
 @click.option(
     "--template",
@@ -77,7 +78,7 @@ PATH = click.Path(path_type=Path)
 @label_options
 @neural_options
 @cluster_options
-@click.option("--strict-data", is_flag=True, help="Refuse data that looks wrong, instead of warning: see sapo check.")
+@click.option("--strict-data", is_flag=True, help="Refuse data in which sapo check finds errors.")
 @quiet_option
 def train_command(
     train: str,
@@ -164,6 +165,7 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
         "the vectors": None if plan.network is None else plan.network.vectors,
     }
     refuse_same_file(inputs, {"-o": output, "--checkpoint": plan.checkpoint, "--log": log})
+    refuse_other_file(output)
     for source in (train, dev, rules, continued):
         if isinstance(source, str | Path):
             if source in (train, dev) and Path(source).is_dir():
@@ -200,11 +202,19 @@ def _train(
     for line in (looked_text(record, len(run.data.labels)) for record in kept):
         if line is not None:
             progress.say(line)
-    best = " (the best on the dev set: evaluate on other sentences)" if plan.dev else ""
-    progress.say(f"{outcome.stop}; kept epoch {outcome.best_epoch}{best}")
+    progress.say(f"{outcome.stop}; kept epoch {outcome.best_epoch}{_why(outcome) if plan.dev else ''}")
     if outcome.stop.interrupted:
         return outcome
     return dataclasses.replace(outcome, tagger=calibrated_on_dev(outcome.tagger, run.data, progress.say))
+
+
+def _why(outcome: "Outcome") -> str:
+    """Say why this epoch was kept, where there is a dev set."""
+    scores = {record.epoch: record.dev for record in outcome.history if record.dev is not None}
+    best = max(scores, key=lambda epoch: scores[epoch], default=outcome.best_epoch)
+    if scores.get(outcome.best_epoch) == scores.get(best):
+        return " (the best on the dev set: evaluate on other sentences)"
+    return f", the last: epoch {best} ({100 * scores[best]:.2f}) is not better by more than a standard error"
 
 
 def _tell_warning(message: str) -> None:

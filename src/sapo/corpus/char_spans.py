@@ -80,9 +80,11 @@ def _off_border(span: CharSpan, verb: str, border: int, token_offsets: Sequence[
             f"character span {_show(span)} does not {verb} where a token {verb}s; the text has no tokens: drop the span"
         )
 
-    def distance(token: int) -> int:
+    side = 0 if verb == "begin" else 1
+
+    def distance(token: int) -> tuple[int, bool]:
         start, end = token_offsets[token]
-        return max(start - border, border - end, 0)
+        return abs(token_offsets[token][side] - border), not start < border < end  # first the one that it cuts
 
     nearest = min(range(len(token_offsets)), key=distance)
     start, end = token_offsets[nearest]

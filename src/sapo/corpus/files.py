@@ -1,6 +1,7 @@
 """Read files in chunks of bytes, and write them whole or not at all. '-' is standard input or output."""
 
 import gzip
+import itertools
 import os
 import stat
 import sys
@@ -14,9 +15,10 @@ from sapo import limits
 from sapo.corpus.encodings import EncodedPath, looks_like, transcoded
 from sapo.corpus.replacing import real_path, replace_file, told
 from sapo.corpus.unpacking import Unpacked, gunzipped
-from sapo.errors import SapoError
+from sapo.errors import SapoError, nearest
 
 CHUNK = 1 << 20
+LOOKED_AT = 1000  # names of files, to find the one that may be meant
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK\x03\x04"
 MODEL = b'{"__metadata__":{"sapo"'  # of safetensors, after 8 bytes; checkpoints begin like this, too
@@ -63,7 +65,7 @@ def read_chunks(path: str | Path, size: int = CHUNK) -> Iterator[bytes]:
                 else:
                     yield from _text(_chunks(stream, size, name, whole=whole), encoding, name)
     except FileNotFoundError:
-        raise SapoError(f"{name}: no such file") from None
+        raise missing_file(path) from None
     except IsADirectoryError:
         raise SapoError(f"{name}: is a directory, not a file") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -130,7 +132,7 @@ def _refuse_others(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
             if beginning.startswith(magic):
                 raise SapoError(f"{name}: is {what}")
         if beginning[8:].startswith(MODEL):
-            raise SapoError(f"{name}: is a model of sapo, not a file of sentences; in commands the model comes first")
+            raise SapoError(f"{name}: is a model of sapo, not a file of sentences (are the arguments swapped?)")
         if len(beginning) > 1 and _has_wide_letters(beginning[:200]):
             raise SapoError(f"{name}: is {UTF_16}-{'be' if beginning[0] == 0 else 'le'}")
         if not any(magic.startswith(beginning) for magic in OTHERS):  # otherwise wait for more
@@ -158,6 +160,17 @@ def is_model(path: str | Path) -> bool:
         return False
 
 
+def missing_file(path: str | Path) -> SapoError:
+    """Return the error about a file that is not there; it names the one that may be meant."""
+    path = Path(path)
+    with suppress(OSError, ValueError):
+        with os.scandir(path.parent) as entries:
+            close = nearest(path.name, [entry.name for entry in itertools.islice(entries, LOOKED_AT)])
+        if close is not None and close != path.name:
+            return SapoError(f"{path}: no such file; did you mean {path.with_name(close)}?")
+    return SapoError(f"{path}: no such file")
+
+
 def check_readable(path: str | Path) -> None:
     """Raise SapoError if there is no such file: to be called before any work begins. '-' is standard input."""
     if str(path) == "-":
@@ -166,7 +179,7 @@ def check_readable(path: str | Path) -> None:
         if stat.S_ISDIR(Path(path).stat().st_mode):
             raise SapoError(f"{path}: is a directory, not a file")
     except FileNotFoundError:
-        raise SapoError(f"{path}: no such file") from None
+        raise missing_file(path) from None
     except SapoError:
         raise
     except (OSError, ValueError) as error:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sapo.corpus.files import is_special, write_file
+from sapo.corpus.files import is_special, missing_file, write_file
 from sapo.corpus.replacing import replace_file
 from sapo.errors import SapoError
 
@@ -93,7 +93,7 @@ def load_arrays(
                 raise _bad(path, what, "it is too short")
             data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
-        raise SapoError(f"{path}: no such file") from None
+        raise missing_file(path) from None
     except IsADirectoryError:
         raise SapoError(f"{path}: is a directory, not {what}") from None
     except OSError as error:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sapo.corpus.files import CHUNK
+from sapo.corpus.files import CHUNK, missing_file
 from sapo.corpus.unpacking import gunzipped
 from sapo.errors import SapoError
 from sapo.kernels.types import Floats
@@ -59,7 +59,7 @@ def _read(path: str | Path) -> bytes:
                 pieces.append(piece)
             return b"".join(pieces)
     except FileNotFoundError:
-        raise SapoError(f"{path}: no such file") from None
+        raise missing_file(path) from None
     except IsADirectoryError:
         raise SapoError(f"{path}: is a directory, not a file of word vectors") from None
     except (OSError, EOFError, zlib.error) as error:

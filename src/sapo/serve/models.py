@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sapo import kernels
+from sapo.corpus.files import missing_file
 from sapo.errors import SapoError, did_you_mean
 from sapo.model.file import model_from_bytes
 from sapo.serve.messages import ModelAnswer
@@ -159,7 +160,7 @@ def _stamp(path: Path) -> Stamp:
     try:
         found = path.stat()
     except FileNotFoundError:
-        raise SapoError(f"{path}: no such file") from None
+        raise missing_file(path) from None
     except OSError as error:
         raise SapoError(f"{path}: cannot be read ({error.strerror or error})") from None
     return found.st_mtime_ns, found.st_size, found.st_ino

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Tagger", "Tagging"]
 
+SHOWN = 6  # labels
+
 
 class Tagger:
     """A trained model that tags sentences and files. Its methods may be called from several threads at once.
@@ -34,11 +36,17 @@ class Tagger:
     >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
     >>> tagger.tag(["the", "dog"])
     ['DT', 'NN']
+    >>> tagger
+    <Tagger of word with 2 labels: DT, NN>
     """
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self._splitter: Splitter | None = None
+
+    def __repr__(self) -> str:
+        shown = ", ".join(self.labels[:SHOWN]) + (", ..." if len(self.labels) > SHOWN else "")
+        return f"<Tagger of {', '.join(self.columns) or 'features'} with {len(self.labels)} labels: {shown}>"
 
     @classmethod
     def load(cls, path: str | Path) -> "Tagger":
