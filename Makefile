@@ -20,6 +20,7 @@ KERNEL_TESTS := tests/kernels tests/search tests/learn
 
 demo: $(VENV)/.demo
 	@$(BIN)/sapo demo
+	@echo "To use sapo in this shell: . $(BIN)/activate. Then follow docs/tutorial.md."
 
 # The demo needs the package alone; the rest needs the tools of development too.
 $(VENV)/.demo: pyproject.toml
