@@ -42,7 +42,7 @@ def test_training_tells_how_it_goes(house: Any) -> None:
     passes = [line for line in lines if line.startswith("epoch ")]
     assert [line.split()[1] for line in passes] == ["1/4", "2/4", "3/4", "4/4"]
     assert lines[-2] == "all 4 epochs done; kept epoch 4"
-    assert re.fullmatch(rf"saved {house.model} \([\d.]+ MB\)", lines[-1])
+    assert re.fullmatch(rf"saved {house.model} \(\d+ kB\)", lines[-1])
 
 
 def test_quiet_training_from_a_zipped_pipe_gives_the_same_file(run: Any, house: Any, tmp_path: Path) -> None:

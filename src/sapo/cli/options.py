@@ -86,6 +86,12 @@ def tell(message: str) -> None:
     print(harmless(message), file=sys.stderr, flush=True)
 
 
+def tell_saved(path: str | Path) -> None:
+    """Say that a model was saved, and how large it is."""
+    size = Path(path).stat().st_size
+    tell(f"saved {path} ({f'{size / 1e6:.1f} MB' if size >= 1e6 else f'{size / 1e3:.0f} kB'})")
+
+
 def announce_compiling(quiet: bool = False) -> None:
     """Show progress if this run has to compile the kernels, so that the user knows why it takes longer."""
     from sapo import kernels

@@ -2,7 +2,6 @@
 
 import math
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +15,7 @@ from sapo.cli.options import (
     refuse_other_file,
     refuse_same_file,
     tell,
+    tell_saved,
 )
 from sapo.cli.order import model_first
 from sapo.errors import SapoError
@@ -85,7 +85,7 @@ def prune_command(
             tell(line)
         weights = f"{before.model.parameters.nonzero:,} -> {smaller.parameters.nonzero:,} weights"
         tell(f"{weights}{f' (dropped below {below:.4g})' if below else ''}")
-        tell(f"saved {target} ({Path(target).stat().st_size / 1e6:.1f} MB)")
+        tell_saved(target)
 
 
 def parse_size(text: str) -> int:

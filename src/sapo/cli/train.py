@@ -22,6 +22,7 @@ from sapo.cli.options import (
     refuse_same_file,
     split_names,
     tell,
+    tell_saved,
     was_given,
 )
 from sapo.errors import SapoError
@@ -126,7 +127,7 @@ def train_command(
         tagger, interrupted = trainer.snapshot(), trainer.interrupted
     save_or_rescue(tagger, output)
     if not quiet:
-        tell(f"saved {output} ({output.stat().st_size / 1e6:.1f} MB)")
+        tell_saved(output)
     if interrupted:
         raise SystemExit(130)
 

@@ -240,7 +240,7 @@ class Trainer:
                         observer.passed(record, state)
                 if done.all_right:
                     break
-            stop = Stop("every sentence came out right" if done.all_right else f"all {epoch} epochs done")
+            stop = Stop("every new sentence is tagged correctly now" if done.all_right else f"all {epoch} epochs done")
         except KeyboardInterrupt:
             stop = INTERRUPTED
         except BaseException:
