@@ -26,6 +26,7 @@ from typing import Any
 
 import sapo
 from fuzz.forking import Forked, warm_up
+from sapo.corpus.files import MODEL
 from sapo.corpus.sample import sample_path
 from sapo.teach.events import ACCEPT, LABEL, Draft
 from sapo.teach.sentences import TaughtSentence
@@ -64,7 +65,7 @@ CACHE = "OUT.cache/"
 PROJECT = "project.teach"
 SLOWEST = 600  # seconds for a command, on a machine that has other work
 ALLOWED = ("OUT", "train.txt", "model.sapo", PROJECT)
-OLD = b"an old file\n"
+OLD = bytes(8) + MODEL + b" an old file\n"  # begins as a model does, so that no command refuses to replace it
 TAUGHT = {"teach-import": ((1, 2), (61, 68)), "teach-export": ((1, 2),)}  # sentences and events, before and after
 
 
