@@ -19,7 +19,7 @@ def usage_line(error: click.ClickException, app: click.Command, words: Sequence[
     """
     if isinstance(app, click.Group) and words and words[0] in MOVED and words[0] not in app.commands:
         return f"sapo: '{words[0]}' moved out of the package; in a clone: python -m laboratory {words[0]} …"
-    context = error.ctx if isinstance(error, click.UsageError) else None
+    context = _context(error)
     command = _path(app, words) if context is None else context.command_path
     message = _message(error)
     if isinstance(app, click.Group) and words and words[0] not in app.commands and not words[0].startswith("-"):
@@ -47,15 +47,15 @@ def _message(error: click.ClickException) -> str:
         return f"no such option {error.option_name}{f'; did you mean {meant}?' if meant else ''}"
     message = " ".join(error.format_message().split()).replace("valid integer range", "valid integer")
     message = re.sub(r"\.\s+Did you mean", "; did you mean", message).rstrip(".")
-    if message.startswith("Got unexpected extra argument") and error_command(error) == "train":
+    context = _context(error)
+    if message.startswith("Got unexpected extra argument") and context is not None and context.command.name == "train":
         message += "; the dev file comes after --dev"
     return message[:1].lower() + message[1:]
 
 
-def error_command(error: click.ClickException) -> str | None:
-    """Return the name of the command that was called wrongly."""
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    return context.command.name if context is not None else None
+def _context(error: click.ClickException) -> click.Context | None:
+    """Return the context of the command that was called wrongly; some of click's errors do not have it."""
+    return error.ctx if isinstance(error, click.UsageError) else None
 
 
 def _arguments(context: click.Context) -> list[click.Parameter]:

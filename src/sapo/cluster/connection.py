@@ -8,6 +8,7 @@ from typing import Any
 from sapo.errors import SapoError
 
 LOCAL = "local"
+LONELY = 600  # seconds to wait for a worker, where there is none
 
 
 def load_ray() -> Any:
@@ -53,3 +54,14 @@ def connected(address: str = LOCAL, *, cores: int | None = None) -> Iterator[Any
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__
+
+
+def no_worker() -> SapoError:
+    """Return the error about a cluster in which nobody works."""
+    return SapoError(f"no worker for {LONELY // 60} minutes; is there a free core in the cluster?")
+
+
+def reason(error: Exception) -> str:
+    """Return the last line of what Ray says, which is the error itself."""
+    lines = str(error).strip().splitlines()
+    return lines[-1][:200] if lines else type(error).__name__

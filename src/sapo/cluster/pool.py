@@ -13,6 +13,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from sapo.cluster.connection import LONELY, no_worker, reason
 from sapo.cluster.lanes import Part
 from sapo.cluster.worker import Place, Report, Setup, Step, Worker
 from sapo.errors import SapoError
@@ -24,7 +25,6 @@ HUNG = 10  # times as long as what is late
 HOUR = 3600.0  # before the first report nobody knows how long a part takes
 TRIES = 5  # for a part
 STARTS = 10  # of workers in a row that end before they join
-LONELY = 600  # seconds without any worker
 TICK = 0.5  # seconds
 Whole = Mapping[str, NDArray[Any]]
 
@@ -107,7 +107,7 @@ class Pool:
             if any(member.place for member in self.members):
                 alone = monotonic()
             elif monotonic() - alone > LONELY:
-                raise SapoError(f"no worker for {LONELY // 60} minutes; is there a free core in the cluster?")
+                raise no_worker()
             if not self._waiting and self._only_late(reports, end=all_of_them):
                 break
         return sorted(reports, key=lambda report: (report.part.epoch, report.part.mixing, report.part.lane))
@@ -180,7 +180,7 @@ class Pool:
             self.say(f"worker {member.number + 1}{where} was lost ({why}); a new one replaces it")
             self._failed += member.place is None
             if self._failed >= STARTS:
-                raise SapoError(f"{STARTS} workers ended before they began; the last one: {_reason(error)}")
+                raise SapoError(f"{STARTS} workers ended before they began; the last one: {reason(error)}")
         else:
             self.say(f"worker {member.number + 1}{where} was lost ({why}); {member.part} is done again")
             tries = self._tries[member.part] = self._tries.get(member.part, 0) + 1
@@ -209,8 +209,3 @@ class Pool:
                 self._told.add(member.part)
                 self.say(f"worker {member.number + 1} is late: {member.part} will be mixed in when it comes")
         return True
-
-
-def _reason(error: Exception) -> str:
-    """Return the last line of what Ray says, which is the error itself."""
-    return str(error).strip().splitlines()[-1][:200]

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from sapo.cluster.connection import LOCAL, connected
+from sapo.cluster.connection import LOCAL, LONELY, connected, no_worker, reason
 from sapo.cluster.files import Directory
 from sapo.corpus.files import write_file
 from sapo.corpus.formats import COLLECTED, format_of, open_output
@@ -24,7 +24,6 @@ from sapo.tagger.output import Output, tagged_file
 
 RECORD = ".sapo-tagged.json"  # what the files of a directory were tagged with
 TRIES = 5  # for a file whose worker dies
-LONELY = 600  # seconds without any worker
 LOOK = 10  # seconds after which to look whether there still are machines
 
 
@@ -144,7 +143,7 @@ def _tag(ray: Any, names: list[str], source: str, target: str, job: Job, workers
                 ray.kill(worker)
                 if name is None:
                     if not running:
-                        raise SapoError(f"no worker can start: {_last_line(error)}") from None
+                        raise SapoError(f"no worker can start: {reason(error)}") from None
                     continue
                 tagged = Tagged(name, 0, f"{source}/{name}: {TRIES} workers died while they tagged it")
                 start()
@@ -169,13 +168,7 @@ def _wait(ray: Any, running: Mapping[Any, tuple[Any, str | None]]) -> Any:
             return done[0]
         begun = any(name for _, name in running.values())
         lonely = 0 if begun and ray.cluster_resources().get("CPU", 0) >= 1 else lonely + LOOK
-    raise SapoError(f"no worker for {LONELY // 60} minutes; is there a free core in the cluster?")
-
-
-def _last_line(error: Exception) -> str:
-    """Return the last line of what Ray says, which is the error itself."""
-    lines = str(error).strip().splitlines()
-    return lines[-1][:200] if lines else type(error).__name__
+    raise no_worker()
 
 
 class FileTagger:

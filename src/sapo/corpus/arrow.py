@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sapo.corpus.blocks import Block, block_from_sentences
+from sapo.corpus.files import missing_file
 from sapo.corpus.json_records import Record
 from sapo.corpus.jsonl import (
     JsonlOrigin,
@@ -68,7 +69,7 @@ def open_file(path: str | Path) -> Table:
     """Open a Parquet or Arrow file, or a directory that Hugging Face saved; its rows are read as they are needed."""
     source = Path(path)
     if not source.exists():
-        raise SapoError(f"{path}: no such file")
+        raise missing_file(path)
     files, info = _files(source)
     arrow = load_pyarrow()
     try:

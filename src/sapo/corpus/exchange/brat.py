@@ -17,7 +17,7 @@ from sapo.corpus.encodings import EncodedPath, with_encoding
 from sapo.corpus.exchange.documents import Document
 from sapo.corpus.exchange.format import Found, Reading
 from sapo.corpus.exchange.notices import Notices
-from sapo.corpus.files import check_utf8, read_chunks
+from sapo.corpus.files import check_utf8, missing_file, read_chunks
 from sapo.errors import SapoError
 
 LARGEST = 1 << 26  # bytes of a document
@@ -34,7 +34,7 @@ def read_documents(reading: Reading) -> Iterator[Document]:
         if not texts:
             raise SapoError(f"{path}: is a directory, not a file; one of BRAT holds .txt and .ann files")
     elif not path.exists():
-        raise SapoError(f"{path}: no such file")
+        raise missing_file(path)
     else:
         texts, folder = [path.with_suffix(".txt")], path.parent
     encoding = reading.path.encoding if isinstance(reading.path, EncodedPath) else None

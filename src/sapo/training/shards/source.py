@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sapo.corpus.files import is_special
+from sapo.corpus.files import is_special, missing_file
 from sapo.encode.template import TemplateSet
 from sapo.errors import SapoError
 from sapo.training.data import reading_of
@@ -25,7 +25,7 @@ def input_file(plan: Plan) -> Path:
     if path.is_dir():
         raise SapoError(f"{path}: --stream reads a single file, not a directory; sapo convert makes one")
     if not path.exists():
-        raise SapoError(f"{path}: no such file")
+        raise missing_file(path)
     return path
 
 
