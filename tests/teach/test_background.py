@@ -184,7 +184,10 @@ def test_the_temperature_makes_what_people_said_most_likely() -> None:
     edge = np.zeros((2, 2), np.float32)
     sure = Lattice(np.array([[4.0, 0.0]], np.float32), edge)  # 98 % for the first label
     right, wrong = Test(sure, np.array([0], np.int32)), Test(sure, np.array([1], np.int32))
-    temperature = fit([right] * 3 + [wrong])
-    assert temperature is not None
-    assert abs(1 / (1 + np.exp(-4.0 / temperature)) - 0.75) < 0.01  # which was right three times of four
-    assert fit([right] * 4) is None  # without a mistake no temperature is best
+    for rights, wrongs in ((3, 1), (40, 20), (4, 0), (58, 0)):
+        temperature = fit([right] * rights + [wrong] * wrongs)
+        assert temperature is not None
+        share = (rights + 1) / (rights + wrongs + 2)  # Laplace's rule: never surer than the sentences can prove
+        assert abs(1 / (1 + np.exp(-4.0 / temperature)) - share) < 0.01
+    only = Lattice(np.array([[4.0, -np.inf]], np.float32), edge)
+    assert fit([Test(only, np.array([0], np.int32))]) is None  # there is no choice

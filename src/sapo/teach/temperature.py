@@ -1,7 +1,7 @@
-"""How sure the model was of sentences before it learned them, and what people then said, in; a temperature out.
+"""Fit the temperature of a teaching project to the sentences that people accepted.
 
 The sentences of a project are the best test there is: each one is tagged before it is learned. The temperature that
-makes what people accepted most likely is fitted to the last of them.
+makes what people accepted most likely is fitted to the last of them, by the rule of `sapo.training.temperature`.
 """
 
 import math
@@ -14,11 +14,12 @@ import numpy as np
 
 from sapo.kernels.types import Ints
 from sapo.model import Model
+from sapo.search import viterbi
 from sapo.search.lattice import Lattice
 from sapo.search.probabilities import distribution
 from sapo.tagger import decoding
 from sapo.tagger.streams import encoded_batches
-from sapo.training.temperature import LEAST, lowest
+from sapo.training.temperature import LEAST, log_doubts, lowest, smoothed
 
 WINDOW = 60  # sentences
 FEWEST = 15
@@ -61,16 +62,18 @@ class Tests:
 
 def fit(tests: Sequence[Test]) -> float | None:
     """Return the temperature that makes the accepted tags most likely, or None if none is best."""
+    best = [viterbi(test.lattice).paths for test in tests]
+    possible = [(test, paths[0]) for test, paths in zip(tests, best, strict=True) if len(paths)]
 
     def loss(log_temperature: float) -> float:
         temperature = math.exp(log_temperature)
-        return sum(_loss(test, temperature) for test in tests)
+        total, doubts = 0.0, []
+        for test, path in possible:
+            logs = distribution(test.lattice.tempered(temperature)).log_marginal()
+            known = np.flatnonzero(test.gold >= 0)
+            total -= float(np.maximum(logs[known, test.gold[known]], LEAST).sum())
+            doubts.append(log_doubts(logs[known], path[known]))
+        return smoothed(total, doubts)
 
     found = lowest(loss, 0.0)
     return None if found is None else min(max(math.exp(found), 1 / WIDEST), WIDEST)
-
-
-def _loss(test: Test, temperature: float) -> float:
-    logs = distribution(test.lattice.tempered(temperature)).log_marginal()
-    known = np.flatnonzero(test.gold >= 0)
-    return -float(np.maximum(logs[known, test.gold[known]], LEAST).sum())

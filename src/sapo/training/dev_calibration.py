@@ -35,7 +35,8 @@ def calibrated_on_dev(tagger: Tagger, data: TrainingData, say: Callable[[str], N
     fit = int(PAIRS / labels**2 / max(1.0, offsets[-1] / max(1, data.dev.corpus.sentences)))
     chosen = _spread(data.dev.corpus.sentences, min(SENTENCES, max(1, fit)))
     try:
-        done = fit_temperature(tagger, _lattices(tagger, data, chosen))
+        notes: list[str] = []
+        done = fit_temperature(tagger, _lattices(tagger, data, chosen), say=notes.append)
     except KeyboardInterrupt:  # what training took hours for is there
         say("not calibrated: interrupted")
         return tagger
@@ -43,6 +44,8 @@ def calibrated_on_dev(tagger: Tagger, data: TrainingData, say: Callable[[str], N
         say(f"not calibrated: {str(error).removeprefix('calibration: ')}")
         return tagger
     say(f"temperature {done.model.temperature:.4g}, fitted on the dev set: calibrates probabilities, changes no tag")
+    for note in notes:
+        say(note)
     return done
 
 

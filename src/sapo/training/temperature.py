@@ -3,6 +3,11 @@
 All scores are divided by the temperature. This does not change the tags, only how confident the tagger is: less so
 above 1, more so below 1. The temperature is fitted on sentences that were not used in training, by the likelihood of
 their gold tags. A model that learns other labels than it shows (`Model.shown`) is judged by the shown ones.
+
+Likelihood alone has no bound where the tagger makes no errors: the surer, the better. So two imagined tokens are added
+to the data, one tagged correctly and one incorrectly (`smoothed`). With k errors among n tokens this is Laplace's rule
+of succession: an error rate of (k + 1) / (n + 2). Two tokens do not matter among hundreds of errors, but the tagger
+never becomes surer than a handful of errors, or none, can prove.
 """
 
 import dataclasses
@@ -17,11 +22,11 @@ import numpy as np
 from sapo.corpus.labelled import read_pairs
 from sapo.errors import SapoError, choice, did_you_mean
 from sapo.evaluate.calibration import BINS, Reliability, reliability
-from sapo.kernels.types import Doubles
+from sapo.kernels.types import Doubles, Ints
 from sapo.model import Model
-from sapo.search import top_n
+from sapo.search import top_n, viterbi
 from sapo.search.lattice import Lattice
-from sapo.search.probabilities import distribution, span_reading, tempered, top_n_marginals, top_n_spans
+from sapo.search.probabilities import Distribution, distribution, span_reading, tempered, top_n_marginals, top_n_spans
 from sapo.tagger import Tagger
 from sapo.tagger.decoding import learned_tags
 from sapo.tags import looks_like_spans, loose_spans, notation_of, prefixed, shown_name
@@ -30,6 +35,7 @@ LEAST = -745.0  # the log of the smallest positive number; stands for a forbidde
 WIDEST = 20 * math.log(2)  # temperatures from 2^-20 to 2^20
 CLOSE = 1e-3  # precision of the log of the temperature
 GOLDEN = (math.sqrt(5) - 1) / 2
+FEW = 10  # errors; with fewer, the error rate is uncertain by more than a third
 
 Gold = tuple[Lattice, Sequence[str]]  # the lattice of a sentence, and its gold tags as learned labels
 Watch = Callable[[float, float], None]  # called with every temperature that is tried, and its loss
@@ -129,13 +135,23 @@ class _Answers:
         }
 
 
-def calibrate(tagger: Tagger, dev: Any, *, by: str = "tokens", watch: Watch | None = None, **reading: Any) -> Tagger:
+def calibrate(
+    tagger: Tagger,
+    dev: Any,
+    *,
+    by: str = "tokens",
+    watch: Watch | None = None,
+    say: Callable[[str], None] = lambda message: None,
+    **reading: Any,
+) -> Tagger:
     """Return the same tagger with the temperature that makes the gold tags of `dev` most likely.
 
     `dev` is the path of a labelled file, or pairs of tokens and tags; it must not be part of the training data. `by`
     says what is made likely: `tokens` means each gold tag on its own (its marginal), `sequence` the whole gold tagging.
-    `watch` is called with every temperature that is tried, and its loss. Raises SapoError if no temperature is best,
-    because the tagger makes no mistakes in `dev`, or nothing but mistakes.
+    The tagger never becomes surer than its errors in `dev` allow: with k errors among n tokens, it expects at least
+    about k + 1. `watch` is called with every temperature that is tried, and its loss, and at last with the temperature
+    that is kept; `say` with a line if there are too few errors for a precise temperature. Raises SapoError if no
+    temperature is best, because the tagger gets everything in `dev` wrong.
 
     >>> import sapo
     >>> pairs = [(["a", "dog"], ["DT", "NN"]), (["a", "run"], ["DT", "NN"])]
@@ -144,10 +160,17 @@ def calibrate(tagger: Tagger, dev: Any, *, by: str = "tokens", watch: Watch | No
     >>> doubtful.tag(["a", "run"]) == tagger.tag(["a", "run"]), doubtful.model.temperature > 1
     (True, True)
     """
-    return fit_temperature(tagger, _gold_lattices(tagger, dev, **reading), by=by, watch=watch)
+    return fit_temperature(tagger, _gold_lattices(tagger, dev, **reading), by=by, watch=watch, say=say)
 
 
-def fit_temperature(tagger: Tagger, data: Iterable[Gold], *, by: str = "tokens", watch: Watch | None = None) -> Tagger:
+def fit_temperature(
+    tagger: Tagger,
+    data: Iterable[Gold],
+    *,
+    by: str = "tokens",
+    watch: Watch | None = None,
+    say: Callable[[str], None] = lambda message: None,
+) -> Tagger:
     """Return the same tagger, calibrated as by `calibrate`, from lattices without a temperature and their gold tags.
 
     The record of the model has what was done, so that a model whose best temperature is 1 counts as calibrated, too.
@@ -155,52 +178,129 @@ def fit_temperature(tagger: Tagger, data: Iterable[Gold], *, by: str = "tokens",
     by = choice(by, LOSSES)
     if by not in LOSSES:
         raise SapoError(f"unknown likelihood '{by}'{did_you_mean(str(by), LOSSES)}")
-    sentences = [(lattice, gold) for lattice, gold in data if len(gold)]
-    if not sentences:
+    model = tagger.model
+    cases = [_Case.of(lattice, gold, model) for lattice, gold in data if len(gold)]
+    if not cases:
         raise SapoError("calibration: the data has no tokens; give some labelled sentences")
     loss_of = LOSSES[by]
     losses: list[float] = []
 
     def loss(log_temperature: float) -> float:
         temperature = math.exp(log_temperature)
-        total = sum(loss_of(lattice.tempered(temperature), gold, tagger.model) for lattice, gold in sentences)
-        losses.append(total / len(sentences))
+        total, doubts = 0.0, []
+        for case in cases:
+            whole = distribution(case.lattice.tempered(temperature))
+            own = loss_of(whole, case.gold, model)
+            if own is not None:
+                total += own
+                doubts.append(log_doubts(_shown_logs(whole.log_marginal(), model)[case.known], case.best[case.known]))
+        losses.append(total / len(cases))
         if watch is not None:
             watch(temperature, losses[-1])
-        return total
+        return smoothed(total, doubts)
 
-    found = lowest(loss, math.log(tagger.model.temperature))
+    found = lowest(loss, math.log(model.temperature))
     if found is None:
         raise SapoError(
-            f"calibration: no temperature is best for these {len(sentences)} sentences, because the tagger gets "
-            "everything in them right, or everything wrong; give more sentences that it was not trained on"
+            f"calibration: no temperature is best for these {len(cases)} sentences, because the tagger gets "
+            "everything in them wrong, or has no choice; give more sentences that it was not trained on"
         )
     temperature = float(f"{math.exp(found):.4g}")  # only the digits that are certain
-    model, record = tagger.model, tagger.model.record
+    loss(math.log(temperature))
+    tokens, errors = (sum(each) for each in zip(*((len(case.known), case.errors) for case in cases), strict=True))
+    if errors < FEW:
+        say(_too_few(errors, tokens, temperature))
+    record = model.record
     if record:  # a model made by hand has none
-        scores = {"loss_before": round(losses[0], 4), "loss": round(min(losses), 4)}
-        record = {**record, "calibration": {"by": by, "sentences": len(sentences), **scores}}
+        counts = {"sentences": len(cases), "tokens": tokens, "errors": errors}
+        scores = {"loss_before": round(losses[0], 4), "loss": round(losses[-1], 4)}
+        record = {**record, "calibration": {"by": by, **counts, **scores}}
     return Tagger(dataclasses.replace(model, temperature=temperature, record=record))
 
 
-def _token_loss(lattice: Lattice, gold: Sequence[str], model: Model) -> float:
+def _too_few(errors: int, tokens: int, temperature: float) -> str:
+    """Return what to tell the user if the tagger makes few errors.
+
+    >>> _too_few(2, 840, 0.7)
+    'only 2 errors among 840 tokens: temperature held at 0.7, as if there were 3; more sentences allow a better one'
+    """
+    held = f"among {tokens:,} tokens: temperature held at {temperature:.4g}, as if there were {errors + 1}"
+    if not errors:
+        return f"no errors {held}; calibrate on sentences that the model was not trained on"
+    return f"only {errors} error{'s' * (errors > 1)} {held}; more sentences allow a better one"
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A sentence to calibrate on: its scores, its gold tags, and what the tagger predicts."""
+
+    lattice: Lattice  # without a temperature
+    gold: Sequence[str]  # as learned labels
+    best: Ints  # [tokens] of the best tagging, as places in the shown labels
+    known: Ints  # tokens whose gold tag the model can show
+    errors: int  # among these
+
+    @classmethod
+    def of(cls, lattice: Lattice, gold: Sequence[str], model: Model) -> "_Case":
+        numbers = _numbers(model.outer_labels)
+        shown = np.array([numbers.get(tag, -1) for tag in _as_shown(gold, model)], np.int32)
+        found = viterbi(lattice).paths
+        if not len(found):  # every tagging is forbidden: there is nothing to be sure of
+            return cls(lattice, gold, shown, np.empty(0, np.int32), 0)
+        best, known = model.as_shown(found[0]), np.flatnonzero(shown >= 0).astype(np.int32)
+        return cls(lattice, gold, best, known, int((best[known] != shown[known]).sum()))
+
+
+def log_doubts(logs: Doubles, best: Ints) -> Doubles:
+    """Return, for each token, the log probability that its predicted tag is wrong, from log marginals.
+
+    It is a sum over all other tags, since 1 - p has no digits left if p is near 1.
+
+    >>> np.exp(log_doubts(np.log([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1]]), np.array([0, 1]))).round(6).tolist()
+    [0.5, 0.2]
+    """
+    others = logs.copy()
+    others[np.arange(len(best)), best] = -np.inf
+    found: Doubles = np.logaddexp.reduce(others, axis=1)
+    return found
+
+
+def smoothed(loss: float, doubts: Sequence[Doubles]) -> float:
+    """Return the loss of the data and of two more tokens, drawn from it at random: one correct, one incorrect.
+
+    `doubts` are log probabilities of errors, and their mean r is the error rate that the tagger expects. So this adds
+    -log(1 - r) - log(r). Without errors, the loss of n tokens is about n * r, and the total is lowest near r = 1 / n;
+    if the tagger is equally sure of all its tags, at r = (k + 1) / (n + 2) for k errors: Laplace's rule of succession.
+    """
+    each = np.concatenate([np.empty(0), *doubts])
+    if not (each > -np.inf).any():  # the tagger has no choice
+        return loss
+    log_rate = float(np.logaddexp.reduce(each)) - math.log(len(each))
+    return loss - log_rate - math.log1p(-min(math.exp(log_rate), 1.0 - 1e-12))
+
+
+def _token_loss(whole: Distribution, gold: Sequence[str], model: Model) -> float:
     """Return minus the sum of the log marginals of the gold tags, leaving out tags that the model does not know."""
-    logs = _shown_logs(distribution(lattice).log_marginal(), model)
+    logs = _shown_logs(whole.log_marginal(), model)
     numbers = _numbers(model.outer_labels)
     known = [(position, numbers[tag]) for position, tag in enumerate(_as_shown(gold, model)) if tag in numbers]
-    return -sum(max(float(logs[position, tag]), LEAST) for position, tag in known)
+    return sum(-max(float(logs[position, tag]), LEAST) for position, tag in known)
 
 
-def _sequence_loss(lattice: Lattice, gold: Sequence[str], model: Model) -> float:
-    """Return minus the log probability of the gold tagging, or 0 if the model cannot produce it."""
+def _sequence_loss(whole: Distribution, gold: Sequence[str], model: Model) -> float | None:
+    """Return minus the log probability of the gold tagging, or None if the model cannot produce it."""
     numbers = _numbers(model.labels)  # only one learned tagging is shown as this valid tagging
     if any(tag not in numbers for tag in gold):
-        return 0.0
-    score = lattice.path_score([numbers[tag] for tag in gold])
-    return distribution(lattice).log_z - score if score > -math.inf else 0.0
+        return None
+    score = whole.lattice.path_score([numbers[tag] for tag in gold])
+    # both are sums of the same scores, but in another order: a sure tagging can exceed all taggings by rounding
+    return max(whole.log_z - score, 0.0) if score > -math.inf else None
 
 
-LOSSES = {"tokens": _token_loss, "sequence": _sequence_loss}
+LOSSES: dict[str, Callable[[Distribution, Sequence[str], Model], float | None]] = {
+    "tokens": _token_loss,
+    "sequence": _sequence_loss,
+}
 
 
 def _numbers(labels: Sequence[str]) -> dict[str, int]:
@@ -218,7 +318,7 @@ def _shown_logs(logs: Doubles, model: Model) -> Doubles:
         return logs
     shown = np.full((len(logs), len(model.outer_labels)), -np.inf)
     np.logaddexp.at(shown.T, model.shown_places, logs.T)
-    return shown
+    return np.minimum(shown, 0.0)  # a sum can exceed 1 by rounding, and a loss must not be negative
 
 
 def lowest(function: Callable[[float], float], start: float, *, step: float = math.log(2)) -> float | None:
