@@ -19,6 +19,18 @@ def test_the_command_tells_that_it_calibrates_and_what_the_dev_set_chose(house: 
     assert f"calibrated  {line.split(',')[0]}" in answer("inspect", model).out
 
 
+def test_both_commands_say_that_there_are_too_few_errors(tmp_path: Any) -> None:
+    easy, model = tmp_path / "easy.txt", tmp_path / "m.sapo"
+    easy.write_text("a DT\ndog NN\n\nthe DT\ncat NN\n\n" * 20)
+    trained = answer("train", easy, "--dev", easy, "-o", model, "-e", 3, "-t", "pos")
+    fitted = answer("calibrate", model, easy)
+    for done in (trained, fitted):
+        assert done.code == 0
+        (line,) = [line for line in done.lines if "errors among" in line]
+        assert line.startswith("no errors among 80 tokens: temperature held at ")
+        assert line.endswith(", as if there were 1; calibrate on sentences that the model was not trained on")
+
+
 @pytest.mark.parametrize(
     ("scores", "words"),
     [

@@ -318,7 +318,8 @@ def _shown_logs(logs: Doubles, model: Model) -> Doubles:
         return logs
     shown = np.full((len(logs), len(model.outer_labels)), -np.inf)
     np.logaddexp.at(shown.T, model.shown_places, logs.T)
-    return np.minimum(shown, 0.0)  # a sum can exceed 1 by rounding, and a loss must not be negative
+    np.minimum(shown, 0.0, out=shown)  # a sum can exceed 1 by rounding, and a loss must not be negative
+    return shown
 
 
 def lowest(function: Callable[[float], float], start: float, *, step: float = math.log(2)) -> float | None:
