@@ -1,5 +1,6 @@
 """Explanations are complete: what they tell adds up to the difference between two taggings."""
 
+import dataclasses
 import itertools
 import json
 import math
@@ -140,6 +141,25 @@ def test_a_learned_model_is_explained_within_single_precision(tmp_path: Path) ->
             why = explain(tagger, tokens, token)
             assert why.difference == pytest.approx(scores[why.tags] - scores[why.rival_tags], abs=1e-5)
             assert why.ratio == pytest.approx(math.exp(why.difference))
+
+
+@pytest.mark.parametrize("temperature", [0.5, 2.0])
+def test_the_ratio_of_a_calibrated_model_agrees_with_its_probabilities(temperature: float) -> None:
+    pairs = [(["the", "cat", "sleeps"], ["D", "N", "V"]), (["a", "dog", "barks", "loud"], ["D", "N", "V", "A"])]
+    plain = sapo.train(pairs, template="pos")
+    warm = Tagger(dataclasses.replace(plain.model, temperature=temperature))
+    tokens = ["the", "dog", "sleeps"]
+    shares = {tuple(one.tags): one.exact_probability for one in warm.nbest(tokens, 64)}
+    for tag, against in itertools.permutations(warm.labels, 2):
+        why = explain(warm, tokens, 1, tag=tag, against=against)
+        assert why.ratio == pytest.approx(shares[why.tags] / shares[why.rival_tags], rel=1e-4)
+        assert why.as_dict()["ratio"] == why.ratio
+        assert why.contributions == explain(plain, tokens, 1, tag=tag, against=against).contributions
+    why = explain(warm, tokens, 1)
+    (line,) = [line for line in explanation_text(why).splitlines() if line.startswith("score ")]
+    assert line.startswith(f"score {why.difference:+.4f} at temperature {temperature:g}: ")
+    printed = float(line.split(" times as probable")[0].rpartition(" ")[2].replace(",", ""))
+    assert printed == pytest.approx(shares[why.tags] / shares[why.rival_tags], rel=0.03)
 
 
 def test_a_feature_has_its_value_and_counts_once() -> None:

@@ -37,11 +37,17 @@ def headline(why: Explanation) -> str:
 
 
 def strength(why: Explanation) -> str:
-    """Return how much better one tagging is than the other, in scores and as a ratio of probabilities."""
-    size = abs(why.difference)
+    """Return how much better one tagging is than the other, in scores and as a ratio of probabilities.
+
+    Weights and their sums are those of the model; only the ratio depends on its temperature.
+    """
+    size = abs(why.log_ratio)
     ratio = f"e^{size:.1f}" if size > 14 else f"{math.exp(size):,.0f}" if size > 3 else f"{math.exp(size):.1f}"
     first, second = (why.tag, why.rival) if why.difference >= 0 else (why.rival, why.tag)
-    return f"score {why.difference:+.4f}: the tagging with {first} is {ratio} times as probable as that with {second}"
+    at = "" if why.temperature == 1 else f" at temperature {why.temperature:.4g}"
+    return (
+        f"score {why.difference:+.4f}{at}: the tagging with {first} is {ratio} times as probable as that with {second}"
+    )
 
 
 def weighed_labels(why: Explanation) -> tuple[str, str]:

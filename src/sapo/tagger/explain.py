@@ -85,11 +85,17 @@ class Explanation:
     difference: float  # between the scores of the two taggings: the sum of all the above
     learned: tuple[str, ...] = ()  # `tags` as learned labels; empty if the model shows the labels that it learned
     rival_learned: tuple[str, ...] = ()
+    temperature: float = 1.0  # of the model: divides scores before they become probabilities
+
+    @property
+    def log_ratio(self) -> float:
+        """The log of `ratio`: the difference between the scores, divided by the temperature."""
+        return self.difference / self.temperature
 
     @property
     def ratio(self) -> float:
-        """How many times as probable as the rival the tagging is, if scores are log probabilities."""
-        return math.exp(self.difference) if self.difference < 700 else math.inf
+        """How many times as probable as its rival the tagging is; agrees with the exact probabilities of `nbest`."""
+        return math.exp(self.log_ratio) if self.log_ratio < 700 else math.inf
 
     def as_dict(self) -> dict[str, Any]:
         """Return the explanation as a dictionary, to be written as JSON; a ratio that is too large becomes None."""
@@ -158,6 +164,7 @@ def explain(
         math.fsum([*(part.difference for part in parts), *(one.difference for one in elsewhere)]),
         tuple(model.labels[label] for label in path) if model.shown else (),
         tuple(model.labels[label] for label in rival) if model.shown else (),
+        model.temperature,
     )
 
 
