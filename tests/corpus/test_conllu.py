@@ -1,11 +1,13 @@
 """CoNLL-U: words are read, every other line is kept, and the label is read from and written to its place."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import sapo
 from sapo.corpus import Sentence, read, read_blocks
 from sapo.corpus.conllu import COLUMNS, tagged, write_sentence
 from sapo.errors import SapoError
@@ -214,3 +216,23 @@ def test_the_text_is_made_by_what_the_words_say_of_blanks() -> None:
 
 def test_a_text_of_other_words_says_nothing_about_blanks() -> None:
     assert "SpaceAfter" not in write_sentence(Sentence({"word": ("Anne", "sings")}, text="Anna sings."))
+
+
+@pytest.mark.parametrize("label", ["id", "word", "lemma", "Lemma", "head", "deps"])
+def test_what_a_tagger_cannot_predict_is_refused_before_training(make_file: MakeFile, label: str) -> None:
+    path = make_file(TEXT, "a.conllu")
+    refused = (
+        rf"^{re.escape(str(path))}: '{label}' cannot be predicted, because it is .*; use upos, xpos, .*as the label$"
+    )
+    with pytest.raises(SapoError, match=refused):
+        sapo.train(path, label=label)
+    with pytest.raises(SapoError, match=refused):
+        sapo.train(path, label=label, stream=path.parent / "cache")
+    with pytest.raises(SapoError, match=refused):
+        sapo.Trainer(sapo.train([(["a"], ["A"])], template="pos")).update(path, label=label)
+    assert list(read(path, label=label))  # reading and converting stay possible
+
+
+@pytest.mark.parametrize("label", ["xpos", "feats", "upos+feats", "deprel", "Number"])
+def test_what_the_refusal_offers_can_be_learned(make_file: MakeFile, label: str) -> None:
+    assert sapo.train(make_file(TEXT, "a.conllu"), label=label, epochs=1).labels

@@ -16,6 +16,14 @@ COLUMNS = ("id", "word", "lemma", "upos", "xpos", "feats", "head", "deprel", "de
 FEATS = COLUMNS.index("feats")
 WITH_FEATS = {"upos+feats": COLUMNS.index("upos"), "xpos+feats": COLUMNS.index("xpos")}
 TARGETS = ("upos", "xpos", "feats", *WITH_FEATS, "lemma", "deprel", "misc")
+PREDICTABLE = tuple(name for name in TARGETS if name != "lemma")
+NOT_PREDICTABLE = {  # and why: a tagger chooses from a fixed set of labels
+    "id": "a number that counts tokens",
+    "word": "the input of a tagger",
+    "lemma": "different for almost every word",
+    "head": "the number of another token",
+    "deps": "a list of other tokens",
+}
 FEATS_KEY = r"[A-Z]\w*(\[\w+\])?"
 
 
@@ -92,6 +100,16 @@ def check_target(label: str) -> None:
     """
     if label.lower() not in TARGETS and not re.fullmatch(FEATS_KEY, label):
         raise SapoError(f"a label cannot go into '{label}' of CoNLL-U; use {', '.join(TARGETS)} or a key of FEATS")
+
+
+def check_predictable(label: str, source: str) -> None:
+    """Raise SapoError if the label is a column that a tagger cannot learn; `source` is the file, for messages.
+
+    >>> check_predictable("deprel", "train.conllu")
+    """
+    if reason := NOT_PREDICTABLE.get(label.lower()):
+        ways = f"{', '.join(PREDICTABLE)} or a key of FEATS such as Number"
+        raise SapoError(f"{source}: '{label}' cannot be predicted, because it is {reason}; use {ways} as the label")
 
 
 def label_fields(scanned: Scanned, place: Place, name: str) -> tuple[Bytes, Ints, Ints]:

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 from sapo.corpus import LABEL, Block, Sentence, block_from_sentences, read_blocks
+from sapo.corpus.conllu_places import check_predictable
+from sapo.corpus.files import show_path
+from sapo.corpus.formats import format_of
 from sapo.corpus.tables import is_table, table_blocks
 from sapo.corpus.tokens import check_labels, plain_sentence, sentence_block
 from sapo.errors import SapoError
@@ -91,6 +94,8 @@ def _as_pairs(listed: Sequence[Any]) -> Sequence[Any]:
 
 def _blocks(data: Source, what: str, **reading: Any) -> tuple[Iterator[Block], str]:
     if isinstance(data, (str, Path)):
+        if reading.get("label") is not None and format_of(data, reading.get("format")) == "conllu":
+            check_predictable(reading["label"], show_path(data))
         return _without_empty(read_blocks(data, **reading)), str(data)
     if not isinstance(data, list | tuple) and is_table(data):
         return _without_empty(table_blocks(data, name=what, **reading)), what
