@@ -14,17 +14,21 @@ from typing import Any
 import pytest
 
 import sapo
-from sapo.teach.store import Store
+from sapo.teach.store import Store, sole_server
 from taught_text import GOLD
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{Path(sapo.__file__).parent.parent}{os.pathsep}{ROOT}"}
 
 
+def command_for(project: Path) -> list[str]:
+    return [sys.executable, "-m", "sapo", "teach", str(project), "--no-browser", "--port", "0"]
+
+
 @pytest.fixture
 def server(project: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Start `sapo teach` and return the process and its address."""
-    command = [sys.executable, "-m", "sapo", "teach", str(project), "--no-browser", "--port", "0"]
+    command = command_for(project)
     with subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         found = None
@@ -67,6 +71,22 @@ def test_pages_hear_what_happens_and_the_end_is_graceful(
     assert store.state.accepted() == [1]
     assert store.snapshot() is not None
     store.close()
+
+
+def test_a_project_has_one_server_at_a_time_and_is_free_after_kill(
+    server: tuple[subprocess.Popen[str], str], project: Path
+) -> None:
+    process, _ = server
+    link = project.with_name("link.teach")
+    link.symlink_to(project)
+    for path in (project, link):
+        second = subprocess.run(command_for(path), env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
+        last = second.stderr.splitlines()[-1]
+        assert (second.returncode, "another sapo teach has this project open; use its page" in last) == (2, True)
+    process.kill()
+    process.wait(60)
+    with sole_server(project):  # what a third server asks for
+        pass
 
 
 def test_nothing_acknowledged_is_lost_by_kill() -> None:

@@ -1,7 +1,13 @@
 """A project as a file: what is written is there, and what is damaged or foreign is one clear line."""
 
+import errno
 import itertools
+import os
 import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -12,7 +18,7 @@ from sapo import limits
 from sapo.errors import SapoError
 from sapo.teach.events import ACCEPT, Draft, Seen
 from sapo.teach.sentences import TaughtSentence
-from sapo.teach.store import Beginning, Snapshot, Store, create, save_snapshot
+from sapo.teach.store import Beginning, Snapshot, Store, create, save_snapshot, sole_server
 
 DOG = TaughtSentence("a dog", ((0, 1), (2, 5)))
 ACCEPTED = Draft(ACCEPT, "anna", 1, ("O", "B-X"), seen=Seen(1, 1, 2, 0.5, 1.25))
@@ -61,6 +67,91 @@ def test_two_processes_see_each_other(path: Path) -> None:
     assert [event.seq for event in one.refresh()] == [2]
     one.close()
     other.close()
+
+
+CREATING = """
+import sys
+from sapo.errors import SapoError
+from sapo.teach.sentences import TaughtSentence
+from sapo.teach.store import Beginning, Store, create
+word = sys.argv[1]
+for line in sys.stdin:
+    path = line.strip()
+    try:
+        create(path, Beginning("tags", [TaughtSentence(word, ((0, len(word)),))] * 500))
+        store = Store(path)
+        store.close()
+        print(word, flush=True)
+    except SapoError as error:
+        print(error, flush=True)
+"""
+
+
+def test_of_two_processes_that_create_a_project_one_is_refused(tmp_path: Path) -> None:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    words = ["one", "other"]
+    with ExitStack() as stack:
+        both = [
+            stack.enter_context(subprocess.Popen([sys.executable, "-c", CREATING, word], text=True, **pipes))
+            for word in words
+        ]
+        for number in range(20):
+            path = tmp_path / f"{number}.teach"
+            for process in both:
+                assert process.stdin is not None
+                print(path, file=process.stdin, flush=True)
+            heard = [process.stdout.readline().strip() for process in both if process.stdout is not None]
+            (made,) = (word for word in heard if word in words)
+            (refused,) = (line for line in heard if line not in words)
+            assert refused.startswith(f"{path}: already exists; ")
+            store = Store(path)
+            assert {one.text for one in store.sentences.values()} == {made}
+            store.close()
+    assert {path.suffix for path in tmp_path.iterdir()} == {".teach"}
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_of_many_threads_that_create_a_project_all_but_one_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    if not links:
+        monkeypatch.setattr(os, "link", _no_links)
+    path = tmp_path / "a.teach"
+
+    def try_to(number: int) -> str:
+        try:
+            create(path, Beginning("spans", [DOG]))
+        except SapoError as error:
+            return str(error)
+        return ""
+
+    with ThreadPoolExecutor(8) as threads:
+        heard = sorted(threads.map(try_to, range(8)))
+    assert heard[0] == ""
+    assert all(line.startswith(f"{path}: already exists; ") for line in heard[1:])
+    assert [found.name for found in tmp_path.iterdir()] == ["a.teach"]
+    Store(path).close()
+
+
+def _no_links(source: object, target: object) -> None:
+    raise PermissionError(errno.EPERM, "Operation not permitted")
+
+
+def test_changes_of_an_earlier_project_are_not_applied_to_a_new_one(tmp_path: Path) -> None:
+    (tmp_path / "a.teach-wal").write_bytes(b"changes")
+    with pytest.raises(SapoError, match=r"a.teach-wal: belongs to an earlier project of this name; move it .*remove"):
+        create(tmp_path / "a.teach", Beginning("spans", [DOG]))
+
+
+def test_only_one_server_opens_a_project_and_leaves_nothing(path: Path) -> None:
+    for _ in range(2):
+        with (
+            sole_server(path),
+            pytest.raises(SapoError, match=f"^{path}: another sapo teach has this project open;"),
+            sole_server(path),
+        ):
+            pass
+    assert [found.name for found in path.parent.iterdir()] == ["a.teach"]
 
 
 def test_the_journal_is_only_added_to(path: Path) -> None:

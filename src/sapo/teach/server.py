@@ -28,7 +28,7 @@ from sapo.teach.guard import NAMES, Guard, new_token
 from sapo.teach.hub import Hub
 from sapo.teach.predictions import predict
 from sapo.teach.pupil import Pupil, load_pupil
-from sapo.teach.store import Snapshot, Store, save_snapshot
+from sapo.teach.store import Snapshot, Store, save_snapshot, sole_server
 from sapo.teach.task import SPANS
 from sapo.training.update import Trainer
 
@@ -80,7 +80,8 @@ def teach(path: str | Path, address: Address, say: Say = print, habits: Habits |
 @contextmanager
 def opened(path: str | Path, hub: Hub, say: Say, habits: Habits | None = None) -> Iterator[Classroom]:
     """Open a project with its model ready; keep the model in the end."""
-    with contextlib.closing(Store(path)) as store:
+    with contextlib.closing(Store(path)) as store, sole_server(store.path):
+        store.refresh()  # what the last server wrote before it ended
         say("sapo: getting ready")
         warm_up(store.kind)
         base = store.base()

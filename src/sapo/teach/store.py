@@ -1,7 +1,8 @@
 """A project as one SQLite file: sentences, the journal of what people did, and snapshots of the model.
 
 Every event is on the disk before anyone hears that it was taken (WAL with synchronous=FULL). Several processes may
-open a project: each reads what others have written before it writes itself. Rows of the journal are only added.
+open a project: each reads what others have written before it writes itself. Rows of the journal are only added. Only
+one of these processes may serve it: the model and the locks of sentences are in the memory of the server.
 """
 
 import contextlib
@@ -17,11 +18,17 @@ from typing import Any
 
 from sapo import limits
 from sapo.corpus.files import check_writable
+from sapo.corpus.replacing import part_name, remove_abandoned
 from sapo.errors import SapoError
 from sapo.teach.events import ACCEPT, IMPORT, Draft, Event, read_event
 from sapo.teach.sentences import TaughtSentence, check_sentence
 from sapo.teach.state import State
 from sapo.teach.task import KINDS
+
+try:
+    import fcntl
+except ImportError:  # Windows: several servers can open a project
+    fcntl = None  # type: ignore[assignment]
 
 MAGIC = b"SQLite format 3\0"
 APPLICATION = 0x5361706F  # "Sapo"
@@ -76,10 +83,15 @@ def is_project(path: str | Path) -> bool:
 def create(path: str | Path, beginning: Beginning) -> None:
     """Write a new project, whole or not at all. Raise SapoError if the file is there already."""
     target = Path(path)
+    taken = SapoError(f"{target}: already exists; sapo teach {target} opens it, and a new project needs a new name")
     if target.exists():
-        raise SapoError(f"{target}: already exists; sapo teach {target} opens it, and a new project needs a new name")
+        raise taken
+    for ending in ("-wal", "-journal"):  # SQLite would apply these changes to the new project
+        if (left := target.with_name(target.name + ending)).exists():
+            raise SapoError(f"{left}: belongs to an earlier project of this name; move it next to that, or remove it")
     check_writable(target)
-    part = target.with_name(f".{target.name}.{os.getpid()}")
+    remove_abandoned(target)
+    part = part_name(target)
     try:
         with _told(target), contextlib.closing(_connected(part)) as connection:
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -92,9 +104,28 @@ def create(path: str | Path, beginning: Beginning) -> None:
                 _add_events(connection, beginning.drafts)
                 if beginning.model is not None:
                     _add_snapshot(connection, Snapshot(0, beginning.model, base=True))
-        part.rename(target)
+        with _told(target):
+            try:
+                _give_name(part, target)
+            except FileExistsError:  # since we looked
+                raise taken from None
     finally:
         part.unlink(missing_ok=True)
+
+
+def _give_name(part: Path, target: Path) -> None:
+    """Move a file to a name that is free. Raise FileExistsError if it is not; renaming would replace the other file."""
+    try:
+        os.link(part, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links: take the name first
+        target.touch(exist_ok=False)
+        try:
+            part.replace(target)
+        except BaseException:
+            target.unlink()
+            raise
 
 
 class Store:
@@ -204,6 +235,46 @@ def save_snapshot(path: Path, snapshot: Snapshot) -> None:
             "(SELECT id FROM snapshots WHERE base = 0 ORDER BY seq DESC, id DESC LIMIT ?)",
             (KEPT,),
         )
+
+
+@contextmanager
+def sole_server(path: Path) -> Iterator[None]:
+    """Keep other servers from opening a project. Raise SapoError if one has it open.
+
+    The lock is on a file next to the project, because SQLite locks the project itself. It ends with the process, even
+    if that is killed.
+    """
+    if fcntl is None:
+        yield
+        return
+    real = path.resolve()
+    side = real.with_name(f"{real.name}-lock")
+    with _told(path):
+        lock = _lock(side)
+    if lock is None:
+        raise SapoError(f"{path}: another sapo teach has this project open; use its page, or stop it first")
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            side.unlink()
+        os.close(lock)
+
+
+def _lock(side: Path) -> int | None:
+    """Return the descriptor of a locked file, or None if another process has locked it."""
+    while True:
+        lock = os.open(side, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            return None
+        except OSError:  # this file system has no locks
+            return lock
+        if os.fstat(lock).st_nlink:
+            return lock
+        os.close(lock)  # the last server removed it after we opened it
 
 
 def _connected(path: Path) -> sqlite3.Connection:
