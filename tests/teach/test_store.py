@@ -22,6 +22,12 @@ from sapo.teach.store import Beginning, Snapshot, Store, create, save_snapshot, 
 
 DOG = TaughtSentence("a dog", ((0, 1), (2, 5)))
 ACCEPTED = Draft(ACCEPT, "anna", 1, ("O", "B-X"), seen=Seen(1, 1, 2, 0.5, 1.25))
+HIDDEN_TRIGGER = """
+CREATE TRIGGER hidden AFTER INSERT ON journal BEGIN DELETE FROM settings; END;
+PRAGMA writable_schema = ON;
+UPDATE sqlite_schema SET name = 'sqlite_sequence', sql = replace(sql, 'hidden', 'sqlite_sequence')
+WHERE name = 'hidden';
+"""
 
 
 @pytest.fixture
@@ -218,12 +224,13 @@ def test_what_is_no_project_is_one_line(tmp_path: Path, path: Path) -> None:
         ("INSERT INTO journal VALUES (7, 0, 'a', 'drop', 1, '{}')", "damaged: event 7 of the journal"),
         ("UPDATE settings SET value = 'x'", "its kind is not one of spans, tags"),
         ("CREATE VIEW v AS SELECT 1", "it does not have the tables of a project"),
+        (HIDDEN_TRIGGER, "it does not have the tables of a project"),
         ("PRAGMA user_version = 99", "has format 99, this sapo reads up to 1; install a newer sapo"),
     ],
 )
 def test_a_changed_file_is_one_line(path: Path, change: str, why: str) -> None:
     with sqlite3.connect(path) as connection:
-        connection.execute(change)
+        connection.executescript(change)
     connection.close()
     with pytest.raises(SapoError, match=why):
         Store(path)

@@ -6,9 +6,11 @@ one of these processes may serve it: the model and the locks of sentences are in
 """
 
 import contextlib
+import functools
 import json
 import os
 import sqlite3
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -280,7 +282,22 @@ def _lock(side: Path) -> int | None:
 def _connected(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA trusted_schema = OFF")
+    if sys.version_info >= (3, 12):
+        connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
     return connection
+
+
+@functools.cache
+def _schema() -> list[str]:
+    """Return what SQLite makes of our schema."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        for statement in SCHEMA:
+            connection.execute(statement)
+        return _schema_of(connection)
+
+
+def _schema_of(connection: sqlite3.Connection) -> list[str]:
+    return sorted(map(repr, connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema")))
 
 
 def _check_file(connection: sqlite3.Connection, path: Path) -> None:
@@ -292,8 +309,7 @@ def _check_file(connection: sqlite3.Connection, path: Path) -> None:
         raise SapoError(f"{path}: an SQLite file, but not a project of sapo teach")
     if version > FORMAT:
         raise SapoError(f"{path}: has format {version}, this sapo reads up to {FORMAT}; install a newer sapo")
-    rows = connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name != 'sqlite_sequence'")
-    if {row[0] for row in rows} != set(SCHEMA):
+    if _schema_of(connection) != _schema():
         raise SapoError(f"{path}: damaged: it does not have the tables of a project")
     (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if found != "ok":
