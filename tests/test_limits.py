@@ -1,6 +1,7 @@
 """What is too large is refused in one line that says how to raise the limit; no reader takes more than linear time."""
 
 import gzip
+import io
 import re
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import sapo
 from sapo import limits
 from sapo.corpus import Sentence, block_from_sentences, read
 from sapo.corpus.files import read_chunks
+from sapo.datasets.sources import zip_member
 from sapo.encode.template import parse_templates
 from sapo.errors import SapoError
 from sapo.neural.vectors import read_vectors
@@ -71,6 +73,42 @@ def test_a_zip_bomb_is_refused_too(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(SapoError, match=r"--limit ratio=\d+"):
         for _ in read_chunks(path):
             pass
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+@pytest.mark.parametrize(
+    "use", [lambda path: list(read_chunks(path)), lambda path: zip_member(path.read_bytes(), name="a.txt")]
+)
+def test_a_zip_archive_that_unpacks_at_once_is_refused_before_it_fills_the_memory(
+    tmp_path: Path, method: int, use: Callable[[Path], object]
+) -> None:
+    path = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("a.txt", b" " * (64 * MB))
+    tracemalloc.start()
+    try:
+        with pytest.raises(SapoError, match=rf"compressed with method {method}, and only deflate is read; unpack it"):
+            use(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < MB
+
+
+def test_a_zip_archive_that_lies_about_its_size_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sapo.datasets.sources.LIMIT", MB)
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.txt", b" " * (64 * MB))
+    lying = stream.getvalue().replace((64 * MB).to_bytes(4, "little"), (10).to_bytes(4, "little"))
+    tracemalloc.start()
+    try:
+        with pytest.raises(SapoError, match=r"not a zip archive with a\.txt in it \(Bad CRC"):
+            zip_member(lying, name="a.txt")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * MB
 
 
 def test_a_regular_file_may_pack_well(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import IO, Any, BinaryIO, cast
 from sapo import limits
 from sapo.corpus.encodings import EncodedPath, looks_like, transcoded
 from sapo.corpus.replacing import real_path, replace_file, told
-from sapo.corpus.unpacking import Unpacked, gunzipped
+from sapo.corpus.unpacking import Unpacked, check_zip_method, gunzipped
 from sapo.errors import SapoError, nearest
 
 CHUNK = 1 << 20
@@ -111,10 +111,11 @@ def _unzipped(stream: IO[bytes], name: str) -> Iterator[Unpacked]:
                 raise SapoError(
                     f"{name}: is a zip archive of {len(members)} files; unpack it with unzip, and give one of them"
                 )
+            check_zip_method(members[0].compress_type, name)
             try:
                 with archive.open(members[0]) as member:
                     yield Unpacked(member, name, packed=members[0].compress_size)
-            except (RuntimeError, NotImplementedError) as error:  # a password, or a rare compression
+            except (RuntimeError, NotImplementedError) as error:  # a password, or a newer version of the format
                 raise SapoError(
                     f"{name}: this zip archive cannot be unpacked ({error}); unpack it with unzip"
                 ) from None

@@ -7,7 +7,9 @@ import gzip
 from typing import IO, Any
 
 from sapo import limits
+from sapo.errors import SapoError
 
+ZIP_METHODS = (0, 8)  # stored, deflated
 UNSUSPECTED = 64 << 20  # unpacked bytes before the ratio counts: a small file may be as regular as it likes
 
 
@@ -51,6 +53,15 @@ class Unpacked:
             what = "unpacked bytes for each compressed one (it may be a trap)"
             raise limits.exceeded("ratio", self._size // packed + 1, self._name, what)
         return data
+
+
+def check_zip_method(method: int, name: str) -> None:
+    """Raise SapoError unless a member of a zip archive can be unpacked piece by piece.
+
+    The module zipfile limits the output of a piece with deflate only: 208 bytes of bzip2 can hold 256 MB.
+    """
+    if method not in ZIP_METHODS:
+        raise SapoError(f"{name}: is compressed with method {method}, and only deflate is read; unpack it with unzip")
 
 
 def gunzipped(stream: IO[bytes], name: str) -> Unpacked:

@@ -4,6 +4,7 @@ import gzip
 import io
 import zlib
 
+from sapo.corpus.unpacking import check_zip_method
 from sapo.datasets.trees import tagged_columns
 from sapo.errors import SapoError
 
@@ -21,9 +22,13 @@ def zip_member(data: bytes, *, name: str) -> bytes:
 
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if (info := archive.getinfo(name)).file_size > LIMIT:
+            info = archive.getinfo(name)
+            check_zip_method(info.compress_type, name)
+            with archive.open(info) as member:
+                text = member.read(LIMIT + 1)  # the size that the archive gives may be wrong
+            if len(text) > LIMIT:
                 raise SapoError(f"{name} is larger than {LIMIT >> 20} MB")
-            return archive.read(info)
+            return text
     except (zipfile.BadZipFile, KeyError, zlib.error, EOFError, NotImplementedError) as error:
         raise SapoError(f"not a zip archive with {name} in it ({error})") from None
 
