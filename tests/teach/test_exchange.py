@@ -53,6 +53,40 @@ def test_annotated_sentences_are_accepted_and_learned(
     assert project["model"]["version"] > 0
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        (
+            "new.csv",
+            "id,text\n1,Anna lives in Oslo.\n",
+            r"a table is not read as text; write its texts to a .jsonl file",
+        ),
+        ("new.tsv", "id\ttext\n1\tAnna lives in Oslo.\n", r"a table is not read as text"),
+        ("new.CSV.gz", "", r"a table is not read as text"),
+        ("new.html", "<p>Anna</p>", r".html files are not read; convert it to plain text"),
+        ("old.teach", "SQLite format 3\0 and more", r"is an SQLite file; if it is a project, export its sentences"),
+        ("none.tsv", None, r"no such file"),
+    ],
+)
+def test_what_is_not_text_is_not_read_as_text(tmp_path: Path, name: str, content: str | None, why: str) -> None:
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    with pytest.raises(SapoError, match=f"^{tmp_path / name}: {why}"):
+        make(tmp_path / "a.teach", [tmp_path / name])
+    assert not (tmp_path / "a.teach").exists()
+
+
+def test_texts_of_a_table_are_read_from_jsonl_and_tokens_from_tsv(tmp_path: Path) -> None:
+    from sapo.teach.store import Store
+
+    (tmp_path / "new.jsonl").write_text('{"text": "Anna lives in Oslo."}\n')
+    (tmp_path / "new.tsv").write_text("Ben\tNNP\nsings\tVBZ\n\n")
+    make(tmp_path / "a.teach", [tmp_path / "new.jsonl", tmp_path / "new.tsv"])
+    store = Store(tmp_path / "a.teach")
+    assert [one.text for one in store.sentences.values()] == ["Anna lives in Oslo.", "Ben sings"]
+    store.close()
+
+
 def test_a_model_goes_on_learning(tmp_path: Path, text: Path, open_project: Open) -> None:
     pairs = [(["in", "Oslo"], ["O", "S-LOC"]), (["New", "York"], ["B-LOC", "E-LOC"]), (["at", "home"], ["O", "O"])]
     sapo.train(pairs, template="ner", scheme=None).save(tmp_path / "place.sapo")

@@ -21,6 +21,7 @@ CHUNK = 1 << 20
 LOOKED_AT = 1000  # names of files, to find the one that may be meant
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK\x03\x04"
+SQLITE_MAGIC = b"SQLite format 3\0"
 MODEL = b'{"__metadata__":{"sapo"'  # of safetensors, after 8 bytes; checkpoints begin like this, too
 STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 UTF_16 = "not UTF-8; it looks like UTF-16; use --encoding utf-16"
@@ -32,6 +33,7 @@ OTHERS = {
     b"\xfd7zXZ\x00": "an xz file; unpack it with unxz, or zip it with gzip",
     **{b"BZh%d1AY&SY" % level: "a bzip2 file; unpack it with bunzip2, or zip it with gzip" for level in range(1, 10)},
     b"\x28\xb5\x2f\xfd": "a zstd file; unpack it with unzstd, or zip it with gzip",
+    SQLITE_MAGIC: "an SQLite file; if it is a project, export its sentences with sapo teach PROJECT --export FILE",
 }
 
 

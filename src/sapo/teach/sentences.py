@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sapo.corpus.blocks import Sentence
-from sapo.corpus.files import check_readable, show_path
+from sapo.corpus.files import check_readable, read_chunks, show_path
 from sapo.corpus.formats import ENDINGS, format_of, read_blocks, sentences_of
 from sapo.corpus.jsonl import joined
 from sapo.errors import SapoError
 from sapo.text import Splitter
 
 COLUMNS = (".conll", ".bio", ".iob", ".iob2", ".tsv")  # files that cannot be text
+TABLES = (".csv", ".ods", ".xls", ".xlsx")
+DOCUMENTS = (".doc", ".docx", ".epub", ".htm", ".html", ".odt", ".pdf", ".rtf", ".xml")
 TEXT = "text"
 
 
@@ -36,21 +38,38 @@ class TaughtSentence:
 def text_format(path: str | Path, given: str | None) -> str:
     """Return how to read a file without labels: as text, unless its extension or the user says otherwise.
 
+    Raise SapoError if the extension says that it is neither text nor in a format of sapo.
+
     >>> text_format("notes.txt", None), text_format("a.conllu.gz", None), text_format("b.txt", "columns")
     ('text', 'conllu', 'columns')
     """
     if given is not None or (Path(path).is_dir() and next(Path(path).rglob("*.ann"), None) is not None):
         return format_of(path, given)
-    known = {*ENDINGS, *COLUMNS}
     suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in (".gz", ".zip")]
-    return format_of(path) if suffixes and suffixes[-1] in known else TEXT
+    ending = suffixes[-1] if suffixes else ""
+    if ending in TABLES or (ending == ".tsv" and _has_blanks_in_cells(path)):
+        raise SapoError(
+            f'{path}: a table is not read as text; write its texts to a .jsonl file, as lines of {{"text": "..."}}, '
+            "or say what it is with --format"
+        )
+    if ending in DOCUMENTS:
+        raise SapoError(
+            f"{path}: {ending} files are not read; convert it to plain text, or say what it is with --format"
+        )
+    return format_of(path) if ending in (*ENDINGS, *COLUMNS) else TEXT
+
+
+def _has_blanks_in_cells(path: str | Path) -> bool:
+    """Return whether the first lines of a file have blanks between their tabs: texts and not tokens."""
+    first = next(read_chunks(path), b"").split(b"\n", 10)[:10]
+    return any(b" " in cell.strip() for line in first for cell in line.split(b"\t"))
 
 
 def read_texts(path: str | Path, format: str | None, splitter: Splitter) -> Iterator[TaughtSentence]:
     """Yield the sentences of a text, or of a corpus without looking at its labels."""
-    chosen = text_format(path, format)
     if not Path(path).is_dir():
         check_readable(path)
+    chosen = text_format(path, format)
     for block in read_blocks(path, format=chosen, labelled=False, splitter=splitter):
         for sentence in sentences_of(block, chosen):
             if len(sentence):

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from sapo import limits
-from sapo.corpus.files import check_writable
+from sapo.corpus.files import SQLITE_MAGIC, check_writable
 from sapo.corpus.replacing import part_name, remove_abandoned
 from sapo.errors import SapoError
 from sapo.teach.events import ACCEPT, IMPORT, Draft, Event, read_event
@@ -32,7 +32,6 @@ try:
 except ImportError:  # Windows: several servers can open a project
     fcntl = None  # type: ignore[assignment]
 
-MAGIC = b"SQLite format 3\0"
 APPLICATION = 0x5361706F  # "Sapo"
 FORMAT = 1
 PATIENCE = 10.0  # seconds to wait while another process writes
@@ -77,7 +76,7 @@ def is_project(path: str | Path) -> bool:
     """Return whether a file begins as an SQLite file does."""
     try:
         with Path(path).open("rb") as stream:
-            return stream.read(len(MAGIC)) == MAGIC
+            return stream.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
     except (OSError, ValueError):
         return False
 
