@@ -21,7 +21,7 @@ from sapo.encode.strings import StringTable
 from sapo.encode.template import parse_templates
 from sapo.encode.view_values import ViewValues
 from sapo.model import Model, save_model
-from sapo.model.arrayfile import _checksum, load_arrays
+from sapo.model.arrayfile import checksum_of, load_arrays
 from sapo.search.lattice import Pairs, Parameters, no_bans
 from sapo.search.rows import FeatureRows
 
@@ -78,7 +78,7 @@ def main() -> None:
 
 def _sum(path: Path) -> None:
     header, arrays = load_arrays(path, "a model", trusted=None)
-    _checksum(header, arrays)
+    checksum_of(header, arrays)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import numpy as np
 
 from fuzz.target import ARRAYS, BYTES
 from sapo.errors import SapoError
-from sapo.model.arrayfile import DTYPES, _checksum, unpack_arrays
+from sapo.model.arrayfile import DTYPES, checksum_of, unpack_arrays
 
 LARGEST = 1 << 18  # bytes of an input
 PIECES = [
@@ -197,6 +197,6 @@ def packed(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
     for name, array in whole.items():
         table[name] = {"dtype": codes[array.dtype], "shape": list(array.shape), "data_offsets": [at, at + array.nbytes]}
         at += array.nbytes
-    note = json.dumps({"checksum": _checksum(header, whole), "header": header})
+    note = json.dumps({"checksum": checksum_of(header, whole), "header": header})
     text = json.dumps({"__metadata__": {"sapo": note}, **table}).encode()
     return len(text).to_bytes(8, "little") + text + b"".join(array.tobytes() for array in whole.values())

@@ -205,9 +205,9 @@ def _packed(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
     """Write as `pack_arrays` does, but whatever JSON the header needs."""
     import safetensors.numpy
 
-    from sapo.model.arrayfile import _checksum
+    from sapo.model.arrayfile import checksum_of
 
-    text = json.dumps({"checksum": _checksum(header, arrays), "header": header})
+    text = json.dumps({"checksum": checksum_of(header, arrays), "header": header})
     return safetensors.numpy.save({name: array.copy() for name, array in arrays.items()}, {"sapo": text})
 
 

@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import resource
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -211,6 +213,34 @@ def test_a_file_of_an_older_sapo_without_a_temperature_has_1(model: Model, path:
 def test_a_temperature_that_is_none_is_refused(change: Callable[..., Path], value: object) -> None:
     with pytest.raises(SapoError, match=r"its parts do not fit together \(temperature\)"):
         load_model(change(temperature=value))
+
+
+OVERWRITTEN = """
+import os, sys
+from sapo import Tagger
+tagger = Tagger.load(sys.argv[1])
+os.truncate(sys.argv[1], 0)
+print(*tagger.tag(["the", "old", "hen", "sings"]))
+"""
+
+
+def test_a_loaded_model_tags_after_its_file_was_cut_off(model: Model, path: Path) -> None:
+    command = [sys.executable, "-c", OVERWRITTEN, str(path)]  # in a process of its own, because a signal might end it
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == Tagger(model).tag(["the", "old", "hen", "sings"])
+
+
+def test_a_file_that_is_mapped_gives_what_one_that_is_read_gives(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    header, arrays = load_arrays(path, "a file")
+    monkeypatch.setattr("sapo.model.arrayfile.MAPPED", path.stat().st_size)
+    mapped_header, mapped = load_arrays(path, "a file")
+    assert mapped_header == header
+    assert mapped.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert np.array_equal(mapped[name], array)
+        assert not array.flags.writeable
+        assert not mapped[name].flags.writeable
 
 
 def test_a_file_is_what_the_library_safetensors_would_write() -> None:

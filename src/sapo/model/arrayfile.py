@@ -1,4 +1,9 @@
-"""Store arrays and a JSON header in a safetensors file, and load them by memory map, checking everything."""
+"""Store arrays and a JSON header in a safetensors file, and load them, checking everything.
+
+A file of 64 MB or more is memory-mapped. If such a file is cut off in place while it is in use, the operating system
+ends the process (SIGBUS): files must be replaced, as `save_arrays` does. Smaller files are read, so that nothing that
+happens to them later matters.
+"""
 
 import hashlib
 import json
@@ -17,6 +22,7 @@ from sapo.errors import SapoError
 KEY = "sapo"  # a single key, since the order of several is not fixed, and equal runs must give equal files
 LONGEST_HEADER = 1 << 26
 SHORTEST = 10  # bytes: the length of the header, and an empty header
+MAPPED = 64 << 20  # bytes from which a file is mapped
 DTYPES = {
     "U8": np.uint8,
     "U16": np.uint16,
@@ -36,7 +42,7 @@ def save_arrays(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str
     Raises SapoError if the file cannot be written.
     """
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    checksum = _checksum(header, whole)
+    checksum = checksum_of(header, whole)
     parts = _parts(header, whole, checksum)
     target = Path(path)
     if is_special(target):
@@ -51,7 +57,7 @@ def save_arrays(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str
 def pack_arrays(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
     """Return the bytes that `save_arrays` writes."""
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    return b"".join(_parts(header, whole, _checksum(header, whole)))
+    return b"".join(_parts(header, whole, checksum_of(header, whole)))
 
 
 def _parts(header: Mapping[str, Any], whole: Mapping[str, np.ndarray], checksum: str) -> list[bytes | memoryview]:
@@ -89,9 +95,11 @@ def load_arrays(
     """
     try:
         with Path(path).open("rb") as stream:
-            if stream.seek(0, 2) < SHORTEST:
+            size = stream.seek(0, 2)
+            if size < SHORTEST:
                 raise _bad(path, what, "it is too short")
-            data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+            stream.seek(0)
+            data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) if size >= MAPPED else stream.read(size)
     except FileNotFoundError:
         raise missing_file(path) from None
     except IsADirectoryError:
@@ -123,7 +131,7 @@ def unpack_arrays(
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         raise _bad(path, what, "its header is broken, or its end is missing") from None
-    if checksum != (trusted or _checksum(header, arrays)):
+    if checksum != (trusted or checksum_of(header, arrays)):
         raise _bad(path, what, "its checksum is wrong: it was changed or damaged")
     return header, arrays
 
@@ -139,7 +147,8 @@ def _array(data: bytes | mmap.mmap, start: int, entry: Mapping[str, Any]) -> np.
     return np.frombuffer(data, dtype, math.prod(shape), start + begin).reshape(shape)
 
 
-def _checksum(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
+def checksum_of(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
+    """Return the checksum of a header and arrays, as it is in the file."""
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for name in sorted(arrays):
         array = arrays[name]

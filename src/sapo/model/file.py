@@ -77,7 +77,7 @@ def _parts(model: Model, half: bool) -> tuple[dict[str, Any], dict[str, np.ndarr
 
 
 def load_model(path: str | Path) -> Model:
-    """Load a model by memory map. Check everything that a kernel will use as an index first."""
+    """Load a model. Check everything that a kernel will use as an index first."""
     return _model(path, *load_arrays(path, WHAT))
 
 

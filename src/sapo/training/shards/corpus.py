@@ -98,7 +98,7 @@ class ShardedCorpus:
         return ShardedCorpus(self.directory, self.manifest, buffer=self.buffer, numbers=numbers)
 
     def open(self, number: int) -> EncodedCorpus:
-        """Return one shard, whose arrays are memory-mapped and read-only. It is checked when it is first read."""
+        """Return one shard, whose arrays are read-only. It is checked when it is first read."""
         corpus = open_shard(self.directory, number, self.manifest, check=number not in self._checked)
         self._checked.add(number)
         return corpus

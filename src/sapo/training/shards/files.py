@@ -1,4 +1,4 @@
-"""Encoded sentences in, the files of a shard out, and back by memory map."""
+"""Write the files of a shard from encoded sentences, and read them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +10,7 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.strings import array_of, valid_offsets, within
 from sapo.errors import SapoError
 from sapo.kernels.types import Ints, Longs
-from sapo.model.arrayfile import load_arrays, save_arrays
+from sapo.model.arrayfile import checksum_of, load_arrays, save_arrays
 from sapo.training.shards.manifest import Manifest
 
 WHAT = "a shard of sapo"
@@ -52,7 +52,7 @@ def write_gold(directory: Path, number: int, gold: Ints) -> str:
 
 
 def open_shard(directory: Path, number: int, manifest: Manifest, *, check: bool = True) -> EncodedCorpus:
-    """Return a shard, whose arrays are memory-mapped and read-only.
+    """Return a shard, whose arrays are read-only.
 
     With `check` its checksums and its numbers are checked, which reads it whole. Raises SapoError if it is missing or
     damaged.
@@ -106,12 +106,9 @@ def read_counts(directory: Path, manifest: Manifest) -> Longs:
 
 def load_checked(path: Path, checksum: str, *, check: bool = True) -> dict[str, np.ndarray]:
     """Return the arrays of a file with this checksum; without `check` the file is only asked for it."""
-    _, arrays = load_arrays(path, WHAT, trusted=checksum)
-    if check:
-        try:
-            load_arrays(path, WHAT)
-        except SapoError as error:
-            raise SapoError(f"{error}; {AGAIN}") from None
+    header, arrays = load_arrays(path, WHAT, trusted=checksum)
+    if check and checksum_of(header, arrays) != checksum:
+        raise SapoError(f"{path}: not {WHAT}: its checksum is wrong: it was changed or damaged; {AGAIN}")
     return arrays
 
 
