@@ -1,1 +1,1 @@
-"""Repeat the paper's experiments: train its systems on its tasks, and report what they have shown."""
+"""Repeat the paper's experiments: fetch its corpora, train its systems on its tasks, and report the results."""

@@ -1,25 +1,27 @@
-"""python -m laboratory: the paper's experiments and their report."""
+"""python -m laboratory: the paper's corpora, its experiments and their report."""
 
 from importlib.util import find_spec
 
 import click
 
+from laboratory.commands.data import data_command
 from laboratory.commands.experiment import experiment_command
 from laboratory.commands.report import report_command
 from sapo.cli.main import run_commands
 from sapo.errors import SapoError
 
-LIBRARIES = ("jinja2", "matplotlib", "scipy")  # the extra `laboratory`
+LIBRARIES = ("jinja2", "matplotlib", "pooch", "scipy")  # the extra `laboratory`
 
 
 @click.group("laboratory", context_settings={"help_option_names": ["-h", "--help"]})
 def app() -> None:
-    """Repeat the experiments of the paper, and report what they have shown."""
+    """Fetch the corpora of the paper, repeat its experiments, and report what they have shown."""
     missing = [name for name in LIBRARIES if find_spec(name) is None]
     if missing:
         raise SapoError(f"the laboratory needs {', '.join(missing)}; in the clone: pip install -e '.[laboratory]'")
 
 
+app.add_command(data_command)
 app.add_command(experiment_command)
 app.add_command(report_command)
 

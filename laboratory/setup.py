@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from laboratory.datasets.locations import cache_directory
 from laboratory.systems import System
 from laboratory.tasks import Task
-from sapo.datasets.locations import cache_directory
 from sapo.errors import SapoError
 
 Say = Callable[[str], None]  # hears what is being done
@@ -43,13 +43,15 @@ class Setup:
 
 
 def data_directory(*, needed: bool = True) -> Path:
-    """Return SAPO_DATA, or the cache of `sapo data get`. Raise SapoError if it is needed and missing."""
+    """Return SAPO_DATA, or the cache of fetched corpora. Raise SapoError if it is needed and missing."""
     cache = cache_directory()
     value = os.environ.get("SAPO_DATA") or (str(cache) if cache.is_dir() else "")
     if not needed:
         return Path(value or ".").absolute()
     if not value:
-        raise SapoError("SAPO_DATA is not set; set it to the directory of the corpora, or use sapo data get")
+        raise SapoError(
+            "SAPO_DATA is not set; set it to the directory of the corpora, or use python -m laboratory data get"
+        )
     if not Path(value).is_dir():
         raise SapoError(f"SAPO_DATA is {value}, which is not a directory")
     return Path(value).absolute()

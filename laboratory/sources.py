@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from laboratory.biodata import tagged_corpora
+from laboratory.datasets.treebank import read_sections
 from laboratory.setup import SMALL_TEST, SMALL_TRAIN, Say, Setup
 from laboratory.tasks import Task
 from sapo.corpus import Sentence, read
-from sapo.datasets.treebank import read_sections
 from sapo.errors import SapoError
 
 

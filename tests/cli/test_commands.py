@@ -10,7 +10,7 @@ import pytest
 
 import sapo
 
-COMMANDS = ["train", "tag", "eval", "calibrate", "compare", "inspect", "explain", "convert", "data", "demo"]
+COMMANDS = ["train", "tag", "eval", "calibrate", "compare", "inspect", "explain", "convert", "demo"]
 
 
 def sentences(text: str) -> list[list[list[str]]]:
@@ -254,7 +254,6 @@ def test_the_demo_trains_three_taggers_and_shows_them(run: Any) -> None:
             "sapo compare: invalid value for '--rounds': 0 is not in the range",
         ),
         (["train", "x", "-o", "m", "--strength"], "sapo train: option '--strength' requires an argument; see"),
-        (["data", "get"], "sapo data get: missing argument 'NAME'; see sapo data get --help"),
     ],
 )
 def test_mistakes_in_the_command_line_are_one_line_that_names_the_help(run: Any, args: list[str], line: str) -> None:
@@ -262,13 +261,6 @@ def test_mistakes_in_the_command_line_are_one_line_that_names_the_help(run: Any,
     assert told.stderr.startswith(line)
     assert told.stderr.count("\n") == 1
     assert "--help" in told.stderr
-    assert told.stdout == ""
-
-
-@pytest.mark.parametrize("name", ["experiment", "report"])
-def test_commands_of_the_laboratory_say_where_they_are_now(run: Any, name: str) -> None:
-    told = run(name, "all", "--small", ends=2)
-    assert told.stderr == f"sapo: '{name}' moved out of the package; in a clone: python -m laboratory {name} …\n"
     assert told.stdout == ""
 
 

@@ -128,7 +128,6 @@ MISTAKES = [
     ("pipeline s.txt --add new=m.sapo --epochs 0", "epochs must be at least 1"),
     ("pipeline s.txt --add new=m.sapo --template pos", "as in pos=NAME, not 'pos'"),
     # the rest
-    ("data get conll2003", "unknown corpus 'conll2003'; did you mean 'conll2000'?"),
     ("demo data", "got unexpected extra argument (data)"),
     ("train-model s.txt", "no such command 'train-model'; did you mean 'train'?"),
     ("--verbose train s.txt", "no such option --verbose"),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from laboratory.datasets.locations import cache_directory
 from laboratory.encoded import evaluate, held_out, load_task
 from laboratory.runfiles import read_lines
 from laboratory.runs import make_run
@@ -16,7 +17,6 @@ from laboratory.sources import read_task
 from laboratory.systems import PAPER, SYSTEMS, find_systems
 from laboratory.tasks import TASKS, find_tasks
 from laboratory.tuning import Trial, try_strength
-from sapo.datasets.locations import cache_directory
 from sapo.encode.subset import subset
 from sapo.errors import SapoError
 from sapo.learn import Settings
@@ -112,7 +112,7 @@ def test_missing_data_is_one_clear_line(setup: Setup, tmp_path: Path, monkeypatc
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with pytest.raises(SapoError, match="SAPO_DATA is not set"):
         data_directory()
-    cache_directory().mkdir(parents=True)  # as sapo data get makes it
+    cache_directory().mkdir(parents=True)  # as python -m laboratory data get makes it
     assert data_directory() == cache_directory()
 
 

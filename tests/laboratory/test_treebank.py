@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from laboratory.datasets.treebank import read_sections
+from laboratory.datasets.trees import slash_sentences, tree_sentences
 from laboratory.setup import Setup
 from laboratory.sources import read_task
 from laboratory.tasks import TASKS
-from sapo.datasets.treebank import read_sections
-from sapo.datasets.trees import slash_sentences, tree_sentences
 from sapo.errors import SapoError
 
 TREES = r"""

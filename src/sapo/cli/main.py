@@ -19,7 +19,7 @@ from sapo.errors import DataWarning, FileWarning, SapoError, harmless
 
 # in the order of use
 GROUPS = {
-    "Start": ("demo", "sample", "data"),
+    "Start": ("demo", "sample"),
     "Data": ("check", "split", "convert"),
     "Train": ("train", "teach"),
     "Use": ("tag", "pipeline", "serve", "assist"),
@@ -103,13 +103,13 @@ def app(raised: tuple[str, ...]) -> None:
     limits.set_limits(**dict(limits.parse(text) for text in raised))
 
 
-def main(obj: object = None) -> None:
-    """Run the command `sapo`. `obj` is passed to the commands."""
-    run_commands(app, "sapo", obj)
+def main() -> None:
+    """Run the command `sapo`."""
+    run_commands(app, "sapo")
 
 
 def run_commands(app: click.Group, name: str, obj: object = None) -> None:
-    """Run a command.
+    """Run a command; `obj` is the object of its click context.
 
     Exit with 2 after a user error, 130 after Ctrl-C, 143 after SIGTERM, 141 if the reader of the output is gone.
     """

@@ -7,8 +7,6 @@ import click
 
 from sapo.errors import did_you_mean, nearest
 
-MOVED = ("experiment", "report")  # commands of the laboratory, which is not part of the package
-
 
 def usage_line(error: click.ClickException, app: click.Command, words: Sequence[str]) -> str:
     """Return the message for a usage error. `words` are the command line of `app`.
@@ -17,8 +15,6 @@ def usage_line(error: click.ClickException, app: click.Command, words: Sequence[
     >>> usage_line(click.NoSuchOption("--foo", possibilities=["--log", "--form"]), app, ["train", "--foo"])
     'sapo train: no such option --foo; did you mean --form or --log? See sapo train --help'
     """
-    if isinstance(app, click.Group) and words and words[0] in MOVED and words[0] not in app.commands:
-        return f"sapo: '{words[0]}' moved out of the package; in a clone: python -m laboratory {words[0]} …"
     context = _context(error)
     command = _path(app, words) if context is None else context.command_path
     message = _message(error)

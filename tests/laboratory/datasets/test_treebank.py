@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from laboratory.datasets import fetch, find_corpus
+from laboratory.datasets.treebank import bring_treebank
 from sapo.corpus import read
-from sapo.datasets import fetch, find_corpus
-from sapo.datasets.treebank import bring_treebank
 from sapo.errors import SapoError
 
 
@@ -33,7 +33,7 @@ def test_sections_are_split_as_everybody_splits_them(bought: Path, home: Path) -
 
 
 def test_it_cannot_be_downloaded(home: Path) -> None:
-    with pytest.raises(SapoError, match=r"LDC99T42.*sapo data get wsj --from"):
+    with pytest.raises(SapoError, match=r"LDC99T42.*laboratory data get wsj --from"):
         fetch("wsj")
 
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from sapo.datasets.registry import CORPORA, Corpus, known_corpus
+from laboratory.datasets.registry import CORPORA, Corpus, known_corpus
 from sapo.errors import SapoError
 
 

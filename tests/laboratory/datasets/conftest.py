@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sapo.datasets.registry import Corpus, CorpusFile, Source
+from laboratory.datasets.registry import Corpus, CorpusFile, Source
 
 TRAIN, TEST = b"a DT\ndog NN\n\n" * 5000, b"a DT\ncat NN\n\n"
 

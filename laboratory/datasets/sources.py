@@ -4,8 +4,8 @@ import gzip
 import io
 import zlib
 
+from laboratory.datasets.trees import tagged_columns
 from sapo.corpus.unpacking import check_zip_method
-from sapo.datasets.trees import tagged_columns
 from sapo.errors import SapoError
 
 LIMIT = 64 << 20  # bytes; no corpus we know is half as large, so more is a mistake or an attack

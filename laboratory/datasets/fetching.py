@@ -6,11 +6,11 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from laboratory.datasets.download import download, need_pooch
+from laboratory.datasets.locations import cache_directory, find_file, locate
+from laboratory.datasets.registry import CORPORA, Corpus, CorpusFile, known_corpus
+from laboratory.datasets.sources import LIMIT
 from sapo.corpus.files import check_writable, read_chunks, write_file
-from sapo.datasets.download import download, need_pooch
-from sapo.datasets.locations import cache_directory, find_file, locate
-from sapo.datasets.registry import CORPORA, Corpus, CorpusFile, known_corpus
-from sapo.datasets.sources import LIMIT
 from sapo.errors import SapoError
 
 Progress = Callable[[str, int, int], None]  # address, bytes so far, bytes in all (0: not known)

@@ -1,4 +1,4 @@
-"""`sapo data` as a person uses it, with corpora that lie on a server in this process."""
+"""`python -m laboratory data` as a person uses it, with corpora that lie on a server in this process."""
 
 import os
 import re
@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
+import laboratory
 import sapo
-from sapo.cli import main
-from sapo.datasets.registry import CORPORA, Corpus
+from laboratory.__main__ import app
+from laboratory.datasets.registry import CORPORA, Corpus
+from sapo.cli.main import run_commands
 
 Corpora = dict[str, Corpus]
 
@@ -32,10 +34,10 @@ Run = Callable[..., Done]
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
     def call(*args: object, corpora: Corpora | None = None) -> Done:
-        monkeypatch.setattr(sys, "argv", ["sapo", "data", *map(str, args)])
+        monkeypatch.setattr(sys, "argv", ["laboratory", "data", *map(str, args)])
         code: Any = 0
         try:
-            main(corpora)
+            run_commands(app, "python -m laboratory", corpora)
         except SystemExit as end:
             code = end.code
         return Done(code, *capfd.readouterr())
@@ -57,7 +59,7 @@ def test_a_corpus_moves_from_nowhere_to_the_cache(
 ) -> None:
     done = run("path", "tiny", corpora=tiny)
     assert (done.code, done.out) == (2, "")
-    assert done.told == "sapo: tiny: not on this machine; get it with: sapo data get tiny\n"
+    assert done.told == "sapo: tiny: not on this machine; get it with: python -m laboratory data get tiny\n"
     done = run("get", "tiny", corpora=tiny)
     assert (done.code, done.out) == (0, f"{home / 'tiny'}\n")
     assert f"fetching {web.url}/train.txt\nfetching {web.url}/test.txt\n" in done.told
@@ -74,6 +76,12 @@ def test_a_wrong_name_gets_a_hint(run: Run, home: Path) -> None:
     for what in ("get", "path"):
         done = run(what, "conl2000")
         assert (done.code, done.told) == (2, "sapo: unknown corpus 'conl2000'; did you mean 'conll2000'?\n")
+
+
+def test_a_missing_argument_is_one_line_that_names_the_help(run: Run, home: Path) -> None:
+    done = run("get")
+    command = "python -m laboratory data get"
+    assert (done.code, done.told) == (2, f"{command}: missing argument 'NAME'; see {command} --help\n")
 
 
 def test_a_failed_download_ends_with_one_line_and_2(run: Run, tiny: Corpora, web: Any, home: Path) -> None:
@@ -122,10 +130,11 @@ def test_a_bar_moves_in_a_terminal(
 
 SCRIPT = """
 import sys
-from sapo.cli import main
-from sapo.datasets.registry import Corpus, CorpusFile, Source
+from laboratory.__main__ import app
+from laboratory.datasets.registry import Corpus, CorpusFile, Source
+from sapo.cli.main import run_commands
 file = CorpusFile("train.txt.gz", "0" * 64, (Source(sys.argv.pop()),))
-main({"tiny": Corpus("tiny", "pos", 1, (file,), ("word",), "free", "free", "Nobody")})
+run_commands(app, "laboratory", {"tiny": Corpus("tiny", "pos", 1, (file,), ("word",), "free", "free", "Nobody")})
 """
 
 
@@ -133,7 +142,12 @@ def test_ctrl_c_while_fetching_leaves_nothing(web: Any, home: Path) -> None:
     web.stall = True
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, "data", "get", "tiny", f"{web.url}/train.txt"],
-        env={**os.environ, "PYTHONPATH": str(Path(sapo.__file__).parent.parent)},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(
+                map(str, [Path(sapo.__file__).parents[1], Path(laboratory.__file__ or "").parents[1]])
+            ),
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from laboratory.datasets import fetch, find_corpus
+from laboratory.datasets.registry import CORPORA, Corpus, Source
 from sapo.corpus import read
-from sapo.datasets import fetch, find_corpus
-from sapo.datasets.registry import CORPORA, Corpus, Source
 from sapo.errors import SapoError
 
 Corpora = dict[str, Corpus]
@@ -161,8 +161,10 @@ def test_a_full_disk_is_told_and_leaves_no_half_file(web: Any, tiny: Corpora, ho
 def test_without_pooch_one_line_says_what_to_install(
     web: Any, tiny: Corpora, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sapo.datasets.download.find_spec", lambda name: None)
-    with pytest.raises(SapoError, match=r"needs the package pooch; install it with pip install 'sapo-nlp\[data\]'$"):
+    monkeypatch.setattr("laboratory.datasets.download.find_spec", lambda name: None)
+    with pytest.raises(
+        SapoError, match=r"needs the package pooch; install it with pip install -e '.\[laboratory\]' in a clone$"
+    ):
         fetch("tiny", corpora=tiny)
 
 

@@ -35,7 +35,9 @@ class Body:
 def need_pooch() -> None:
     """Raise SapoError with what to install if pooch is missing."""
     if find_spec("pooch") is None:
-        raise SapoError("fetching corpora needs the package pooch; install it with pip install 'sapo-nlp[data]'")
+        raise SapoError(
+            "fetching corpora needs the package pooch; install it with pip install -e '.[laboratory]' in a clone"
+        )
 
 
 def download(url: str, *, limit: int, tell: Tell) -> bytes:

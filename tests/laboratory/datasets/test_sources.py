@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sapo.datasets import sources, trees
-from sapo.datasets.registry import CORPORA
+from laboratory.datasets import sources, trees
+from laboratory.datasets.registry import CORPORA
 from sapo.errors import SapoError
 
 

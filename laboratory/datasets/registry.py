@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from sapo.datasets import sources
+from laboratory.datasets import sources
 from sapo.errors import SapoError, did_you_mean
 
 
@@ -196,7 +196,7 @@ CORPORA: Mapping[str, Corpus] = _known(
         terms="to be bought",
         licence="Penn Treebank 3, to be bought from the LDC (LDC99T42)",
         citation="Marcus, Santorini and Marcinkiewicz (1993), Building a Large Annotated Corpus of English",
-        by_hand="buy LDC99T42 at https://catalog.ldc.upenn.edu/LDC99T42, then: sapo data get wsj --from ITS_DIRECTORY",
+        by_hand="buy it at https://catalog.ldc.upenn.edu/LDC99T42, then: python -m laboratory data get wsj --from DIRECTORY",
     ),
 )
 

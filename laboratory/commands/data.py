@@ -1,4 +1,4 @@
-"""sapo data: list, find and fetch public corpora."""
+"""python -m laboratory data: list, find and fetch public corpora."""
 
 import re
 import sys
@@ -15,8 +15,8 @@ from sapo.errors import SapoError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sapo.datasets.fetching import Progress
-    from sapo.datasets.registry import Corpus
+    from laboratory.datasets.fetching import Progress
+    from laboratory.datasets.registry import Corpus
 
     Corpora = Mapping[str, Corpus]
 
@@ -28,7 +28,7 @@ def data_command(context: click.Context) -> None:
 
     Corpora in the directory SAPO_DATA are used as they are; others are fetched into the cache.
     """
-    from sapo.datasets.registry import CORPORA
+    from laboratory.datasets.registry import CORPORA
 
     context.obj = context.obj or CORPORA  # a caller may pass other corpora
 
@@ -37,7 +37,7 @@ def data_command(context: click.Context) -> None:
 @click.pass_obj
 def list_command(corpora: "Corpora") -> None:
     """Show the corpora, their licences, and where they are."""
-    from sapo.datasets.locations import locate
+    from laboratory.datasets.locations import locate
 
     rows = [("NAME", "TASK", "TOKENS", "LICENCE", "WHERE")]
     for corpus in corpora.values():
@@ -56,11 +56,11 @@ def list_command(corpora: "Corpora") -> None:
 @click.pass_obj
 def path_command(corpora: "Corpora", name: str) -> None:
     """Print the directory of a corpus on this machine."""
-    from sapo.datasets.locations import find_corpus
+    from laboratory.datasets.locations import find_corpus
 
     directory = find_corpus(name, corpora=corpora)
     if directory is None:
-        raise SapoError(f"{name}: not on this machine; get it with: sapo data get {name}")
+        raise SapoError(f"{name}: not on this machine; get it with: python -m laboratory data get {name}")
     click.echo(directory)
 
 
@@ -78,10 +78,10 @@ def get_command(
 ) -> None:
     """Fetch a corpus unless it is on this machine, and print its directory.
 
-    sapo data get conll2000, or sapo data get wsj --from treebank_3/parsed/mrg/wsj
+    python -m laboratory data get conll2000, or python -m laboratory data get wsj --from treebank_3/parsed/mrg/wsj
     """
-    from sapo.datasets.fetching import fetch
-    from sapo.datasets.registry import known_corpus
+    from laboratory.datasets.fetching import fetch
+    from laboratory.datasets.registry import known_corpus
 
     corpus = known_corpus(name, corpora)
     for given in accept:
@@ -100,7 +100,7 @@ def get_command(
 
 
 def _bring(corpus: "Corpus", directory: str, quiet: bool) -> Path:
-    from sapo.datasets.treebank import bring_treebank
+    from laboratory.datasets.treebank import bring_treebank
 
     if corpus.name != "wsj":
         raise SapoError(f"--from: is for wsj, which must be bought; {corpus.name} is fetched without it")

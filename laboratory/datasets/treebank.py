@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from laboratory.datasets.fetching import prepare, store
+from laboratory.datasets.locations import cache_directory
+from laboratory.datasets.trees import Tagged, columns_of, slash_sentences, tree_sentences
 from sapo.corpus.blocks import Sentence
-from sapo.datasets.fetching import prepare, store
-from sapo.datasets.locations import cache_directory
-from sapo.datasets.trees import Tagged, columns_of, slash_sentences, tree_sentences
 from sapo.errors import SapoError
 
 # sections of the Wall Street Journal, as Collins (2002) and many after him split them
