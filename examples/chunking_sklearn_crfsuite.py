@@ -2,7 +2,7 @@
 
 SAPO_DATA=DIRECTORY python examples/chunking_sklearn_crfsuite.py
 
-The directory holds conll2000/train.txt.gz and conll2000/test.txt.gz; `sapo data` fetches them.
+The directory holds conll2000/train.txt.gz and conll2000/test.txt.gz, as `python -m laboratory data` fetches them.
 """
 
 import gzip

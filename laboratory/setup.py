@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from laboratory.datasets.locations import cache_directory
+from laboratory.datasets.registry import cache_directory
 from laboratory.systems import System
 from laboratory.tasks import Task
 from sapo.errors import SapoError

@@ -36,10 +36,10 @@ def data_command(context: click.Context) -> None:
 @data_command.command("list")
 @click.pass_obj
 def list_command(corpora: "Corpora") -> None:
-    """Show the corpora, their licences, and where they are."""
-    from laboratory.datasets.locations import locate
+    """Show the corpora, their licenses, and where they are."""
+    from laboratory.datasets.registry import locate
 
-    rows = [("NAME", "TASK", "TOKENS", "LICENCE", "WHERE")]
+    rows = [("NAME", "TASK", "TOKENS", "LICENSE", "WHERE")]
     for corpus in corpora.values():
         found = locate(corpus)
         rows.append((corpus.name, corpus.task, f"{corpus.tokens:,}", corpus.terms, found[0] if found else "not here"))
@@ -56,7 +56,7 @@ def list_command(corpora: "Corpora") -> None:
 @click.pass_obj
 def path_command(corpora: "Corpora", name: str) -> None:
     """Print the directory of a corpus on this machine."""
-    from laboratory.datasets.locations import find_corpus
+    from laboratory.datasets.registry import find_corpus
 
     directory = find_corpus(name, corpora=corpora)
     if directory is None:
@@ -94,13 +94,13 @@ def get_command(
             where = fetch(name, corpora=corpora, accept=accept, trust=trust, progress=progress)
     if not quiet:
         tell(f"{name}: {corpus.tokens:,} tokens, columns {' '.join(corpus.columns)}")
-        tell(f"licence: {corpus.licence}")
+        tell(f"license: {corpus.license}")
         tell(f"cite: {corpus.citation}")
     click.echo(where)
 
 
 def _bring(corpus: "Corpus", directory: str, quiet: bool) -> Path:
-    from laboratory.datasets.treebank import bring_treebank
+    from laboratory.datasets.fetching import bring_treebank
 
     if corpus.name != "wsj":
         raise SapoError(f"--from: is for wsj, which must be bought; {corpus.name} is fetched without it")

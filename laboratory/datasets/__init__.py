@@ -1,6 +1,1 @@
-"""Public corpora: a registry, where they are on this machine, and how to fetch and convert them."""
-
-from laboratory.datasets.fetching import fetch
-from laboratory.datasets.locations import find_corpus
-
-__all__ = ["fetch", "find_corpus"]
+"""Public corpora: which there are, where they are on this machine, and how to fetch and convert them."""

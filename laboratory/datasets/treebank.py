@@ -1,4 +1,4 @@
-"""A directory with the Penn Treebank in, its sentences or the files of the corpus `wsj` out.
+"""Read the Penn Treebank: the words and tags of its sentences, without traces.
 
 We read the trees (wsj_0001.mrg) or, if there are none, the tagged files (wsj_0001.pos).
 """
@@ -7,37 +7,84 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from laboratory.datasets.fetching import prepare, store
-from laboratory.datasets.locations import cache_directory
-from laboratory.datasets.trees import Tagged, columns_of, slash_sentences, tree_sentences
 from sapo.corpus.blocks import Sentence
 from sapo.errors import SapoError
 
 # sections of the Wall Street Journal, as Collins (2002) and many after him split them
 SECTIONS = {"train": range(19), "dev": range(19, 22), "test": range(22, 25)}
 NAME = re.compile(r"wsj_(\d\d)\d\d\.(mrg|pos)", re.IGNORECASE)
+TRACE = "-NONE-"
+Tagged = list[tuple[str, str]]
 
 
-def bring_treebank(directory: str | Path, *, cache: Path | None = None) -> tuple[Path, dict[str, int]]:
-    """Convert LDC99T42 (its directory parsed/mrg/wsj) into the cache.
+def tree_sentences(text: str, name: str = "text") -> Iterator[Tagged]:
+    """Yield the words and tags of each tree; `name` is the file, for messages.
 
-    Return the new directory, and the number of sentences of each part. Raise SapoError if a section is missing.
+    >>> list(tree_sentences("( (S (NP (PRP It)) (VP (VBZ rains) (NP (-NONE- *T*-1))) (. .)) )"))
+    [[('It', 'PRP'), ('rains', 'VBZ'), ('.', '.')]]
     """
-    files = treebank_files(Path(directory))
-    have = {section for section, _ in files}
-    lacking = [f"{section:02d}" for section in range(25) if section not in have]
-    if lacking:
-        raise SapoError(
-            f"{directory}: no wsj_XXXX.mrg of the sections {', '.join(lacking)}; "
-            "give the directory parsed/mrg/wsj of LDC99T42"
-        )
-    target = (cache or cache_directory()) / "wsj"
-    counts = {}
-    for part, sections in SECTIONS.items():
-        text = b"".join(columns_of(_read(path)) for section, path in files if section in sections)
-        store(prepare(target / f"{part}.txt.gz"), text, record=True)
-        counts[part] = text.count(b"\n\n")
-    return target, counts
+    depth = 0
+    open_tag: str | None = None  # a bracket and a tag were read; a word may follow
+    after_bracket = False
+    tagged: Tagged = []
+    for found in re.finditer(r"[()]|[^\s()]+", text):
+        token = found.group()
+        if token == "(":
+            depth += 1
+            after_bracket, open_tag = True, None
+            continue
+        if token == ")":
+            depth -= 1
+            open_tag = None
+            if depth == 0 and tagged:
+                yield tagged
+                tagged = []
+        elif after_bracket:
+            open_tag = token
+        elif open_tag is not None:
+            if open_tag != TRACE:
+                tagged.append((token, open_tag))
+            open_tag = None
+        if depth < 0 or (depth == 0 and token != ")"):
+            line = text.count("\n", 0, found.start()) + 1
+            raise SapoError(f"{name}:{line}: '{token}' is outside of all brackets; this is not a tree")
+        after_bracket = False
+    if depth:
+        raise SapoError(f"{name}: ends inside a tree ({depth} brackets are open)")
+
+
+def slash_sentences(text: str, name: str = "text") -> Iterator[Tagged]:
+    r"""Yield the words and tags of each sentence of a tagged file; empty lines and lines of = separate sentences.
+
+    >>> list(slash_sentences("=====\n[ 1\\/2/CD pints/NNS ]\nleft/VBN|JJ ./.\n\n"))
+    [[('1\\/2', 'CD'), ('pints', 'NNS'), ('left', 'VBN'), ('.', '.')]]
+    """
+    tagged: Tagged = []
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        if not line.strip() or set(line.strip()) == {"="}:
+            if tagged:
+                yield tagged
+            tagged = []
+            continue
+        for token in line.split():
+            if token in ("[", "]"):
+                continue
+            word, slash, tag = token.rpartition("/")
+            if not (word and slash and tag):
+                raise SapoError(f"{name}:{number}: expected word/TAG, found '{token}'")
+            if tag != TRACE:
+                # where the annotators left two tags, the first is taken
+                tagged.append((word, tag.partition("|")[0] or tag))
+
+
+def columns_of(sentences: Iterator[Tagged]) -> bytes:
+    r"""Return sentences with one word and tag a line, and an empty line after each sentence.
+
+    >>> columns_of(iter([[("Ann", "NNP"), ("naps", "VBZ")]]))
+    b'Ann\tNNP\nnaps\tVBZ\n\n'
+    """
+    lines = ("".join(f"{word}\t{tag}\n" for word, tag in sentence) + "\n" for sentence in sentences)
+    return "".join(lines).encode()
 
 
 def read_sections(directory: Path, part: str) -> list[Sentence]:
@@ -48,7 +95,7 @@ def read_sections(directory: Path, part: str) -> list[Sentence]:
         Sentence({"word": tuple(word for word, _ in tagged)}, tuple(tag for _, tag in tagged))
         for section, path in files
         if section in sections
-        for tagged in _read(path)
+        for tagged in read_tagged(path)
     ]
     if not sentences:
         have = ", ".join(f"{section:02d}" for section in sorted({section for section, _ in files}))
@@ -77,7 +124,8 @@ def treebank_files(directory: Path) -> list[tuple[int, Path]]:
     return [files[name] for name in sorted(files)]
 
 
-def _read(path: Path) -> Iterator[Tagged]:
+def read_tagged(path: Path) -> Iterator[Tagged]:
+    """Yield the words and tags of each sentence of a file."""
     try:
         text = path.read_text("latin-1")  # the treebank is older than UTF-8
     except OSError as error:

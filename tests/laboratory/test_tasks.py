@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from laboratory.datasets.locations import cache_directory
+from laboratory.datasets.registry import cache_directory
 from laboratory.encoded import evaluate, held_out, load_task
 from laboratory.runfiles import read_lines
 from laboratory.runs import make_run

@@ -79,7 +79,7 @@ def make_corpus(url: str, *, known: bool = True) -> Corpus:
         ),
         columns=("word", "pos"),
         terms="free",
-        licence="free for all",
+        license="free for all",
         citation="Nobody (2000)",
     )
 

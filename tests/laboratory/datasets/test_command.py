@@ -48,7 +48,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> R
 def test_the_list_tells_what_there_is_and_where(run: Run, home: Path) -> None:
     done = run("list")
     head, *rows = [re.split(r"\s{2,}", line) for line in done.out.splitlines()]
-    assert head == ["NAME", "TASK", "TOKENS", "LICENCE", "WHERE"]
+    assert head == ["NAME", "TASK", "TOKENS", "LICENSE", "WHERE"]
     assert [row[0] for row in rows] == list(CORPORA)
     assert {row[4] for row in rows} == {"not here"}
     assert max(map(len, done.out.splitlines())) < 80
@@ -63,7 +63,7 @@ def test_a_corpus_moves_from_nowhere_to_the_cache(
     done = run("get", "tiny", corpora=tiny)
     assert (done.code, done.out) == (0, f"{home / 'tiny'}\n")
     assert f"fetching {web.url}/train.txt\nfetching {web.url}/test.txt\n" in done.told
-    assert "licence: free for all\ncite: Nobody (2000)\n" in done.told
+    assert "license: free for all\ncite: Nobody (2000)\n" in done.told
     assert run("path", "tiny", corpora=tiny).out == f"{home / 'tiny'}\n"
     assert run("list", corpora=tiny).out.split()[-1] == "cache"
     done = run("get", "tiny", "-q", corpora=tiny)
@@ -82,6 +82,13 @@ def test_a_missing_argument_is_one_line_that_names_the_help(run: Run, home: Path
     done = run("get")
     command = "python -m laboratory data get"
     assert (done.code, done.told) == (2, f"{command}: missing argument 'NAME'; see {command} --help\n")
+
+
+def test_without_pooch_one_line_says_what_to_install(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("laboratory.__main__.find_spec", lambda name: None if name == "pooch" else name)
+    done = run("list")
+    message = "sapo: the laboratory needs pooch; in the clone: pip install -e '.[laboratory]'\n"
+    assert (done.code, done.told) == (2, message)
 
 
 def test_a_failed_download_ends_with_one_line_and_2(run: Run, tiny: Corpora, web: Any, home: Path) -> None:

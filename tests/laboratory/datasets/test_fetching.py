@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from laboratory.datasets import fetch, find_corpus
-from laboratory.datasets.registry import CORPORA, Corpus, Source
+from laboratory.datasets.fetching import fetch
+from laboratory.datasets.registry import CORPORA, Corpus, Source, find_corpus
 from sapo.corpus import read
 from sapo.errors import SapoError
 
@@ -158,16 +158,6 @@ def test_a_full_disk_is_told_and_leaves_no_half_file(web: Any, tiny: Corpora, ho
     assert list(home.iterdir()) == []
 
 
-def test_without_pooch_one_line_says_what_to_install(
-    web: Any, tiny: Corpora, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("laboratory.datasets.download.find_spec", lambda name: None)
-    with pytest.raises(
-        SapoError, match=r"needs the package pooch; install it with pip install -e '.\[laboratory\]' in a clone$"
-    ):
-        fetch("tiny", corpora=tiny)
-
-
 def test_a_file_without_a_known_checksum_is_not_fetched_unasked(web: Any, unknown: Corpora, home: Path) -> None:
     with pytest.raises(SapoError, match=r"tiny/train.txt.gz: its checksum is not known here; give its --sha256, or"):
         fetch("tiny", corpora=unknown)
@@ -239,7 +229,7 @@ def test_the_real_corpora_are_found_as_they_are(corpora: Path) -> None:
 def test_every_corpus_says_what_it_is_and_where_it_comes_from() -> None:
     for name, corpus in CORPORA.items():
         assert corpus.name == name
-        assert corpus.licence
+        assert corpus.license
         assert corpus.citation
         assert corpus.files
         for file in (*corpus.files, *corpus.extra):
