@@ -52,7 +52,7 @@ COMMANDS: dict[str, Sequence[str]] = {
     "prune": ("prune", "model.sapo", "-o", "OUT", "--below", "0.01"),
     "prune-in-place": ("prune", "model.sapo", "--below", "0.01"),
     "calibrate": ("calibrate", "model.sapo", "train.txt", "-o", "OUT"),
-    "split": ("split", "train.txt", "-o", "OUT.parts"),
+    "convert-split": ("convert", "train.txt", "OUT.parts", "--split", "80,10,10"),
     "sample": ("sample", "OUT.sample"),
     "stream": ("train", "train.txt", "-o", "OUT", *FAST, "--stream", "OUT.cache"),
     "stream-hashed": ("train", "train.txt", "-o", "OUT", *FAST, "--stream", "OUT.cache", "--hash-bits", "12"),

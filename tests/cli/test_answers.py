@@ -37,7 +37,9 @@ def test_a_swapped_order_is_recognised_beside_a_sentence_and_two_models(house: A
     assert len(gold_first.lines) == 1
 
 
-@pytest.mark.parametrize("command", ["check", "convert", "train -q -o x", "split -o x", "pipeline --add a=b.txt -q"])
+@pytest.mark.parametrize(
+    "command", ["check", "convert", "train -q -o x", "convert x --split 8,1,1", "pipeline --add a=b.txt -q"]
+)
 def test_a_model_in_the_place_of_data_is_named(house: Any, tmp_path: Path, command: str) -> None:
     name, *more = command.replace(" x", f" {tmp_path}/x").split()
     assert last(name, house.model, *more).startswith(
@@ -207,7 +209,7 @@ def test_options_that_the_learner_does_not_use_are_told(
         "prune MODEL FILE --half -o OUT",
         "explain MODEL --file FILE --token 1",
         "pipeline FILE --add MODEL",
-        "split FILE -o OUT --parts 50,50",
+        "convert FILE OUT --split 50,50",
     ],
 )
 def test_files_in_other_encodings_are_read(house: Any, tmp_path: Path, command: str) -> None:

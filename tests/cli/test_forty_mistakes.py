@@ -82,11 +82,11 @@ MISTAKES = [
     ("errors m.sapo s.txt --html s.txt", "--html would overwrite the input"),
     ("errors m.sapo one.txt", "one.txt"),
     # split, sample
-    ("split s.txt", "missing option '--output'"),
-    ("split s.txt -o parts --parts 80", "--parts must be two or three positive numbers"),
-    ("split s.txt -o parts --by page", "'page' is not one of 'sentence', 'document'"),
-    ("split one.txt -o parts", "cannot be split into 3 parts"),
-    ("split s.txt -o s.txt", "s.txt: cannot create this directory"),
+    ("convert s.txt --split 80,10,10", "--split writes files; name their directory"),
+    ("convert s.txt parts --split 80", "--split must be two or three positive numbers"),
+    ("convert s.txt parts --split 80,20 --by page", "'page' is not one of 'sentence', 'document'"),
+    ("convert one.txt parts --split 8,1,1", "cannot be split into 3 parts"),
+    ("convert s.txt s.txt --split 8,2", "s.txt: cannot create this directory"),
     ("sample s.txt", "s.txt: cannot create this directory"),
     ("sample dir more", "got unexpected extra argument (more)"),
     # check, convert

@@ -1,4 +1,6 @@
-"""sapo convert: write a corpus in another format or tag scheme."""
+"""sapo convert: write a corpus in another format or tag scheme, or split it into parts."""
+
+from pathlib import Path
 
 import click
 
@@ -31,6 +33,18 @@ from sapo.errors import SapoError
 @click.option(
     "--into", metavar="COLUMN", help="Where the label goes in CoNLL-U: upos, xpos, feats, upos+feats or a key of FEATS."
 )
+@click.option(
+    "--split",
+    metavar="SHARES",
+    help="Split the file into train, dev and test of these sizes, as 80,10,10, or into train and test, as 80,20. "
+    "OUTPUT is the directory to write them to.",
+)
+@click.option(
+    "--by",
+    type=click.Choice(["sentence", "document"], case_sensitive=False),
+    help="What --split keeps together. Default: sentence.",
+)
+@click.option("--seed", type=click.IntRange(0), help="Equal seeds give equal parts of --split. Default: 0.")
 @quiet_option
 def convert_command(
     input: str,
@@ -46,31 +60,61 @@ def convert_command(
     columns: str | None,
     keep: str | None,
     into: str | None,
+    split: str | None,
+    by: str | None,
+    seed: int | None,
     quiet: bool,
 ) -> None:
-    """Convert formats and tag schemes.
+    """Convert formats and tag schemes, and split files.
 
     sapo convert train.conllu train.txt --label xpos, or sapo convert a.txt b.txt --scheme bioes
+
+    sapo convert all.txt data --split 80,10,10
+
+    Writes data/train.txt, data/dev.txt and data/test.txt. Each label, or type of span, has about the same share in
+    every part. Sentences stay whole, or documents with --by document: -DOCSTART- in column files, # newdoc or the
+    beginning of sent_id in CoNLL-U, the key 'document' in JSONL.
     """
     from sapo.corpus.conversion import Source, Target, convert
     from sapo.corpus.encodings import with_encoding
     from sapo.corpus.formats import format_of
+    from sapo.corpus.splitting import part_paths, split_corpus
 
-    if text and format_of(output, target_format) != "jsonl":
+    path, names = with_encoding(input, encoding), split_names(columns)
+    source = Source(path, source_format, label, names, labelled=not no_label, scheme=from_scheme)
+    target = Target(output, target_format, split_names(keep), into=into, scheme=scheme, text=text)
+    shares = [] if split is None else parse_shares(split)
+    if split is None and (by is not None or seed is not None):
+        raise SapoError("--by and --seed are for --split; add --split 80,10,10")
+    if shares and output == "-":
+        raise SapoError(f"--split writes files; name their directory: sapo convert {input} data --split {split}")
+    paths = part_paths(source, target, len(shares)) if shares else [Path(output)]
+    if text and format_of(paths[0], target_format) != "jsonl":
         raise SapoError("--text writes JSONL; name the output .jsonl, or give --to jsonl")
-    refuse_same_file({"the input": input}, {"the output": output})
-    announce_compiling(quiet)
-    done = convert(
-        Source(
-            with_encoding(input, encoding),
-            source_format,
-            label,
-            split_names(columns),
-            labelled=not no_label,
-            scheme=from_scheme,
-        ),
-        Target(output, target_format, split_names(keep), into=into, scheme=scheme, text=text),
+    refuse_same_file(
+        {"the input": input}, {f"the part {path.name}" if shares else "the output": path for path in paths}
     )
+    announce_compiling(quiet)
+    if shares:
+        parts, lost = split_corpus(source, target, shares, documents=by == "document", seed=seed or 0)
+        written = [f"wrote {part.path}: {part.sentences:,} sentences, {part.tokens:,} tokens" for part in parts]
+    else:
+        done = convert(source, target)
+        lost, written = done.lost, [f"{done.sentences:,} sentences written to {output}"]
     if not quiet and output != "-":
-        lost = f"; this format has no place for: {'; '.join(done.lost)}" if done.lost else ""
-        tell(f"{done.sentences:,} sentences written to {output}{lost}")
+        tell("\n".join(written) + (f"; this format has no place for: {'; '.join(lost)}" if lost else ""))
+
+
+def parse_shares(text: str) -> list[float]:
+    """Return the sizes of parts.
+
+    >>> parse_shares("80,10,10")
+    [80.0, 10.0, 10.0]
+    """
+    try:
+        shares = [float(part) for part in text.split(",")]
+    except ValueError:
+        shares = []
+    if len(shares) not in (2, 3) or not all(0 < share < float("inf") for share in shares):
+        raise SapoError(f"--split must be two or three positive numbers, as 80,10,10, not '{text}'")
+    return shares

@@ -20,7 +20,7 @@ from sapo.errors import DataWarning, FileWarning, SapoError, harmless
 # in the order of use
 GROUPS = {
     "Start": ("demo", "sample"),
-    "Data": ("check", "split", "convert"),
+    "Data": ("check", "convert"),
     "Train": ("train", "teach"),
     "Use": ("tag", "pipeline", "serve", "assist"),
     "Judge": ("eval", "errors", "compare", "explain"),
