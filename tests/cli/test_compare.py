@@ -148,7 +148,7 @@ def test_a_file_without_empty_lines_is_one_sentence_and_that_is_told(run: Any, r
 
 def test_a_long_test_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     told: list[str] = []
-    monkeypatch.setattr("sapo.cli.ticker.Ticker.tell", lambda _, message: told.append(message))
+    monkeypatch.setattr("sapo.cli.options.Ticker.tell", lambda _, message: told.append(message))
     rng = np.random.default_rng(1)
     for name in ("a", "b", "gold"):
         tags = rng.choice(["A", "B", "C"], (400, 6))

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from sapo.cli.completion import complete_files
-from sapo.cli.main import app
+from sapo.cli.main import app, complete_files
 
 
 def completed(*words: str) -> list[str]:

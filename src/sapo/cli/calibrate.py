@@ -3,17 +3,17 @@
 import click
 
 from sapo.cli.options import (
+    Ticker,
     announce_compiling,
     encoding_option,
     format_option,
     label_option,
+    model_first,
     quiet_option,
     refuse_other_file,
     refuse_same_file,
     tell,
 )
-from sapo.cli.order import model_first
-from sapo.cli.ticker import Ticker
 from sapo.errors import SapoError
 
 

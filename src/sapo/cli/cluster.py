@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sapo.cli.options import tell, was_given
-from sapo.cli.ticker import Ticker
+from sapo.cli.options import Ticker, tell, was_given
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:

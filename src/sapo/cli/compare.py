@@ -4,9 +4,7 @@ import json
 
 import click
 
-from sapo.cli.options import announce_compiling, encoding_option
-from sapo.cli.order import models_first
-from sapo.cli.ticker import Ticker
+from sapo.cli.options import Ticker, announce_compiling, encoding_option, models_first
 
 
 @click.command("compare")

@@ -4,8 +4,14 @@ import json
 
 import click
 
-from sapo.cli.options import announce_compiling, encoding_option, format_option, label_option, refuse_same_file
-from sapo.cli.order import model_first
+from sapo.cli.options import (
+    announce_compiling,
+    encoding_option,
+    format_option,
+    label_option,
+    model_first,
+    refuse_same_file,
+)
 
 
 @click.command("errors")

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sapo.cli.options import (
+    Ticker,
     announce_compiling,
     encoding_option,
     format_option,
     label_option,
+    model_first,
     refuse_same_file,
     was_given,
 )
-from sapo.cli.order import model_first
-from sapo.cli.ticker import Ticker
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from sapo.cli.options import (
     announce_compiling,
     encoding_option,
     format_option,
+    model_first,
     quiet_option,
     refuse_same_file,
     tell,
     was_given,
 )
-from sapo.cli.order import model_first
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:

@@ -1,21 +1,24 @@
-"""The command `sapo`: its subcommands, and a one-line message for every user error."""
+"""The command `sapo`: its subcommands, its streams, completion, and a one-line message for every user error."""
 
 import gc
+import io
 import os
+import re
 import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping, Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from sapo import __version__, limits
-from sapo.cli.mistakes import usage_line
-from sapo.cli.streams import prepare_streams
-from sapo.errors import DataWarning, FileWarning, SapoError, harmless
+from sapo.errors import DataWarning, FileWarning, SapoError, did_you_mean, harmless, nearest
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # in the order of use
 GROUPS = {
@@ -26,6 +29,9 @@ GROUPS = {
     "Judge": ("eval", "errors", "compare", "explain"),
     "Models": ("inspect", "calibrate", "prune", "warm-up"),
 }
+
+# names of files in the help, which a shell completes
+FILES = {"DIRECTORY", "FILE", "FILE [DEV] [TEST]", "A B [C ...]", "OLD", "OUT", "PAGE", "PATH"}
 
 # A command makes many objects while it loads, and next to no cycles: looking for them takes a tenth of a short command.
 FEW_COLLECTIONS = (100_000, 10, 10)
@@ -114,8 +120,6 @@ def run_commands(app: click.Group, name: str, obj: object = None) -> None:
     Exit with 2 after a user error, 130 after Ctrl-C, 143 after SIGTERM, 141 if the reader of the output is gone.
     """
     if f"_{name.upper()}_COMPLETE" in os.environ:
-        from sapo.cli.completion import complete_files
-
         complete_files(app)
     # With colours for its errors, numba would write an escape sequence when the command ends.
     os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
@@ -185,3 +189,123 @@ def _leave(message: str, code: int, *, at_once: bool = False) -> NoReturn:
             kernels.end_processes()  # what Python would do at its end
         os._exit(code)
     sys.exit(code)
+
+
+class Notes(io.FileIO):
+    """Standard error that drops what cannot be written, because a model that took hours is worth more."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
+
+
+class Harmless(io.TextIOWrapper):
+    """Standard output for text that may come from strangers. Data goes through its buffer, and stays as it is."""
+
+    def write(self, text: str) -> int:
+        return super().write(harmless(text))
+
+
+def prepare_streams() -> None:
+    """Prepare the streams, once, when a command begins. Streams that a program has replaced are left alone."""
+    real = sys.__stderr__
+    if sys.stderr is None:  # closed by the caller, as in `sapo ... 2>&-`
+        sys.stderr = _notes(os.open(os.devnull, os.O_WRONLY), "utf-8")
+    elif real is not None and sys.stderr is real:
+        sys.stderr = _notes(real.fileno(), real.encoding)
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout is sys.__stdout__:
+        real_out, encoding, line_buffering = sys.stdout, sys.stdout.encoding, sys.stdout.line_buffering
+        real_out.flush()
+        # half of a surrogate pair cannot be encoded; JSON accepts \ud800
+        sys.stdout = Harmless(real_out.detach(), encoding, "backslashreplace", line_buffering=line_buffering)
+
+
+def _notes(number: int, encoding: str) -> io.TextIOWrapper:
+    raw = io.BufferedWriter(Notes(number, "w", closefd=False))
+    return io.TextIOWrapper(raw, encoding, "backslashreplace", line_buffering=True)
+
+
+def usage_line(error: click.ClickException, app: click.Command, words: Sequence[str]) -> str:
+    """Return the message for a usage error. `words` are the command line of `app`.
+
+    >>> app = click.Group("sapo", commands=[click.Command("train")])
+    >>> usage_line(click.NoSuchOption("--foo", possibilities=["--log", "--form"]), app, ["train", "--foo"])
+    'sapo train: no such option --foo; did you mean --form or --log? See sapo train --help'
+    """
+    context = _context(error)
+    command = _path(app, words) if context is None else context.command_path
+    message = _message(error)
+    if isinstance(app, click.Group) and words and words[0] not in app.commands and not words[0].startswith("-"):
+        message = f"no such command '{words[0]}'{did_you_mean(words[0], app.commands)}"
+    see = " See" if message.endswith("?") else "; see"
+    return f"{command}: {message}{see} {command} --help"
+
+
+def _path(app: click.Command, words: Sequence[str]) -> str:
+    """Return the command that was called; some of click's errors do not contain it."""
+    if isinstance(app, click.Group) and words and words[0] in app.commands:
+        return f"{app.name} {_path(app.commands[words[0]], words[1:])}"
+    return str(app.name)
+
+
+def _message(error: click.ClickException) -> str:
+    """Return the message without line breaks and full stop; in our words if click's differ between versions."""
+    if isinstance(error, click.NoSuchOption):
+        options, name = _options(error), error.option_name.lstrip("-").replace("-", "_")
+        if error.ctx and any(name in (one.name, one.human_readable_name.lower()) for one in _arguments(error.ctx)):
+            usage = " ".join(error.ctx.command.collect_usage_pieces(error.ctx)[1:])
+            return f"no such option {error.option_name}; give it without a name: {error.ctx.command_path} {usage}"
+        close = nearest(name, options)
+        meant = options[close] if close else " or ".join(sorted(error.possibilities or ())[:3])
+        return f"no such option {error.option_name}{f'; did you mean {meant}?' if meant else ''}"
+    message = " ".join(error.format_message().split()).replace("valid integer range", "valid integer")
+    message = re.sub(r"\.\s+Did you mean", "; did you mean", message).rstrip(".")
+    context = _context(error)
+    if message.startswith("Got unexpected extra argument") and context is not None and context.command.name == "train":
+        message += "; the dev file comes after --dev"
+    return message[:1].lower() + message[1:]
+
+
+def _context(error: click.ClickException) -> click.Context | None:
+    """Return the context of the command that was called wrongly; some of click's errors do not have it."""
+    return error.ctx if isinstance(error, click.UsageError) else None
+
+
+def _arguments(context: click.Context) -> list[click.Parameter]:
+    return [one for one in context.command.params if isinstance(one, click.Argument)]
+
+
+def _options(error: click.NoSuchOption) -> dict[str, str]:
+    """Return the long options of the command, by their names in Python."""
+    options = [option for option in error.ctx.command.params if isinstance(option, click.Option)] if error.ctx else []
+    names = [name for option in options if not option.hidden for name in option.opts if name.startswith("--")]
+    return {name[2:].replace("-", "_"): name for name in (*names, "--help")}
+
+
+def complete_files(group: click.Group) -> None:
+    """Let a shell complete names of files for every parameter that may be a file.
+
+    click completes commands and options by itself. Our files are plain strings, so that `-` can stand for standard
+    input; and once a shell completes a command, it no longer completes files on its own.
+    """
+    for parameter in _parameters(group):
+        argument = isinstance(parameter, click.Argument) and parameter.name not in ("name", "sentence")
+        named = parameter.metavar in FILES or parameter.name in ("template", "output")
+        if argument or named or isinstance(parameter.type, click.Path):
+            parameter._custom_shell_complete = _files
+
+
+def _parameters(command: click.Command) -> Iterator[click.Parameter]:
+    yield from command.params
+    if isinstance(command, click.Group):
+        for inner in command.commands.values():
+            yield from _parameters(inner)
+
+
+def _files(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+    """Leave it to the shell: it knows its directories best."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]

@@ -1,7 +1,8 @@
-"""Options that several commands share."""
+"""Options, arguments and messages that several commands share."""
 
 import os
 import sys
+import time
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -79,6 +80,55 @@ def was_given(option: str) -> bool:
     return click.get_current_context().get_parameter_source(option) == click.core.ParameterSource.COMMANDLINE
 
 
+def parse_numbers(texts: list[str] | tuple[str, ...], option: str) -> list[tuple[str, float]]:
+    """Return the labels and numbers in texts such as O=1,B-X=2; a label may contain '=' itself.
+
+    Raises SapoError, with the name of the option, if a text has another form.
+
+    >>> parse_numbers(["O=1,==2", "O=3"], "--bias")
+    [('O', 1.0), ('=', 2.0), ('O', 3.0)]
+    """
+    numbers = []
+    for text in texts:
+        for part in text.split(","):
+            label, equals, number = part.strip().rpartition("=")
+            try:
+                numbers.append((label, float(number)))
+            except ValueError:
+                equals = ""
+            if not equals or not label:
+                raise SapoError(f"{option} must be LABEL=NUMBER, as O=0.5, not '{part}'")
+    return numbers
+
+
+def model_first(model: str, other: str) -> tuple[str, str]:
+    """Return a model and what it is to work on; if they were given the other way round, swap them and say so.
+
+    A swapped order is recognized by how a model file begins.
+    """
+    from sapo.corpus.files import is_model
+
+    if is_model(model) or not is_model(other):
+        return model, other
+    _tell_order(other, model)
+    return other, model
+
+
+def models_first(systems: tuple[str, ...], gold: str) -> tuple[tuple[str, ...], str]:
+    """Return systems and the gold file; if the gold file was given first and all others are models, say so."""
+    from sapo.corpus.files import is_model
+
+    first, *others = (*systems, gold)
+    if is_model(first) or not all(map(is_model, others)):
+        return systems, gold
+    _tell_order(*others, first)
+    return tuple(others), first
+
+
+def _tell_order(*files: str) -> None:
+    tell(f"sapo: the model comes first; taken as: {click.get_current_context().command_path} {' '.join(files)}")
+
+
 def tell(message: str) -> None:
     """Print a message to standard error; standard output is for data."""
     if (progress := sys.modules.get("sapo.training.progress")) is not None:
@@ -104,3 +154,30 @@ def announce_compiling(quiet: bool = False) -> None:
 
     if not quiet:
         kernels.watch_compiling(show)
+
+
+class Ticker:
+    """Show progress on one changing line, in a terminal only, at most every two seconds."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self.on = not quiet and sys.stderr.isatty()
+        self.tokens = 0
+        self.started = self.shown = time.perf_counter()
+
+    def add(self, tokens: int) -> None:
+        """Report that this many more tokens are done."""
+        self.tokens += tokens
+        seconds = time.perf_counter() - self.started
+        self.tell(f"{self.tokens:,} tokens, {self.tokens / max(seconds, 1e-9):,.0f} a second")
+
+    def tell(self, message: str) -> None:
+        """Show a message, unless the last one is less than two seconds old."""
+        now = time.perf_counter()
+        if self.on and now - self.shown > 2:
+            self.shown = now
+            print(f"\r{message:<60}", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """End the line, if anything was shown."""
+        if self.shown > self.started:
+            print(file=sys.stderr)

@@ -11,13 +11,13 @@ from sapo.cli.options import (
     encoding_option,
     format_option,
     label_option,
+    model_first,
     quiet_option,
     refuse_other_file,
     refuse_same_file,
     tell,
     tell_saved,
 )
-from sapo.cli.order import model_first
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:

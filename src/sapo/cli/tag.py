@@ -7,18 +7,18 @@ import click
 
 from sapo import limits
 from sapo.cli.cluster import ray_option, refuse_without_ray, tag_on_cluster, workers_option
-from sapo.cli.labels import parse_numbers
 from sapo.cli.options import (
+    Ticker,
     announce_compiling,
     encoding_option,
     format_option,
+    model_first,
+    parse_numbers,
     quiet_option,
     refuse_same_file,
     tell,
     was_given,
 )
-from sapo.cli.order import model_first
-from sapo.cli.ticker import Ticker
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:

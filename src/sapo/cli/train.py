@@ -7,10 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sapo.cli.cluster import cluster_options, take_cluster
-from sapo.cli.labels import label_options, parse_class_weight
-from sapo.cli.large_data import large_data_options
-from sapo.cli.learning import learning_options, parse_n, parse_number
-from sapo.cli.neural import neural_options
 from sapo.cli.options import (
     announce_compiling,
     columns_option,
@@ -24,6 +20,16 @@ from sapo.cli.options import (
     tell,
     tell_saved,
     was_given,
+)
+from sapo.cli.train_options import (
+    label_options,
+    large_data_options,
+    learning_options,
+    neural_options,
+    parse_class_weight,
+    parse_n,
+    parse_number,
+    unused_options,
 )
 from sapo.errors import SapoError
 
@@ -224,7 +230,6 @@ def _tell_warning(message: str) -> None:
 
 def _tell_unused(plan: "Plan") -> None:
     """Warn of each option that the user gave and that changes nothing."""
-    from sapo.cli.unused import unused_options
     from sapo.training.plan import LearningOptions
 
     for message in unused_options(plan, [name for name in LearningOptions.__annotations__ if was_given(name)]):
