@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import sapo
+from laboratory.datasets.registry import zip_member
 from sapo import limits
 from sapo.corpus import Sentence, block_from_sentences, read
 from sapo.corpus.files import read_chunks
-from sapo.datasets.sources import zip_member
 from sapo.encode.template import parse_templates
 from sapo.errors import SapoError
 from sapo.neural.vectors import read_vectors
@@ -96,7 +96,7 @@ def test_a_zip_archive_that_unpacks_at_once_is_refused_before_it_fills_the_memor
 
 
 def test_a_zip_archive_that_lies_about_its_size_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sapo.datasets.sources.LIMIT", MB)
+    monkeypatch.setattr("laboratory.datasets.registry.LIMIT", MB)
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.txt", b" " * (64 * MB))
