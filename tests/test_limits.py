@@ -152,10 +152,15 @@ def test_templates_and_rules_have_a_limit() -> None:
         list(parse_rules(["forbid A B" + "*" * 10_000], ["A", "B"]))
 
 
-def test_so_has_the_number_of_taggings() -> None:
+def test_a_search_for_more_than_a_thousand_taggings_is_refused() -> None:
     lattice = Lattice(np.zeros((3, 2), np.float32), np.zeros((2, 2), np.float32))
-    with pytest.raises(SapoError, match=r"--limit n=\d+"):
-        top_n(lattice, n=10**9)
+    assert len(top_n(lattice, n=1_000)) == 8
+    with pytest.raises(
+        SapoError, match=r"^n: 1,001 taggings are more than 1,000; if that is right, use --limit n=1001$"
+    ):
+        top_n(lattice, n=1_001)
+    with limits.allow(n=1_001):
+        assert len(top_n(lattice, n=1_001)) == 8
 
 
 def test_a_message_about_a_template_is_short() -> None:

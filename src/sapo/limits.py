@@ -44,7 +44,7 @@ class Limits:
     rules: int = 1 << 20  # of a file of rules
     rule: int = 10_000
     sentences: int = 1_000_000  # of a project of sapo teach: all of them are in memory
-    n: int = 10_000_000  # taggings of a sentence: their search takes 50 bytes for each
+    n: int = 1_000  # taggings of a sentence: the search keeps them in a sorted list
 
 
 MOST_LABELS = 65_535  # of a model: its file has no room for more

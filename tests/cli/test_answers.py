@@ -157,10 +157,7 @@ def test_labels_columns_keys_and_presets_that_were_meant_are_named(house: Any, t
     [
         ("--nbest 0", "--nbest must be at least 1, not 0"),
         ("--nbest -1", "--nbest must be at least 1, not -1"),
-        (
-            "--nbest 100000000",
-            "--nbest must be at most 10,000,000, not 100,000,000; sapo.search.best_first in Python has no limit",
-        ),
+        ("--nbest 1001", "--nbest: 1,001 taggings are more than 1,000; if that is right, use --limit n=1001"),
         ("--threads 100000", "--threads must be at most 1,024, not 100,000"),
         ("--search beam --width -4", "--width must be at least 1, not -4"),
         ("--width 10", "--width is for --search beam; add that, or leave it out"),

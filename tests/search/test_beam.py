@@ -69,7 +69,7 @@ def test_a_wide_beam_finds_the_taggings_of_top_n_in_the_same_order() -> None:
 
 @pytest.mark.parametrize(("tokens", "labels"), [(1, 1), (1, 4), (5, 1), (3, 4), (6, 2)])
 def test_n_larger_than_the_number_of_taggings_finds_them_all(tokens: int, labels: int) -> None:
-    found = beam(random_lattice(tokens, labels), n=labels**tokens + 7, width=10**7)
+    found = beam(random_lattice(tokens, labels), n=labels**tokens + 7, width=10**6)
     assert len({tuple(path) for path in found.paths.tolist()}) == len(found) == labels**tokens
 
 
@@ -96,6 +96,13 @@ def test_n_may_be_larger_than_the_width() -> None:
     # one way to begin, and every way to end
     lattice = Lattice(np.array([[1, 0, 0], [3, 1, 2]], np.float32), np.zeros((3, 3), np.float32))
     assert beam(lattice, n=5, width=1).paths.tolist() == [[0, 0], [0, 2], [0, 1]]
+
+
+def test_a_beam_may_be_wider_than_the_largest_n() -> None:
+    lattice = random_lattice(5, 3)
+    assert len(beam(lattice, n=300, width=1_000_000)) == 3**5
+    with pytest.raises(SapoError, match="width must be at most 1,000,000, not 1,000,001"):
+        beam(lattice, width=1_000_001)
 
 
 def test_a_narrow_beam_may_miss_the_best_tagging_and_a_wider_one_find_it() -> None:

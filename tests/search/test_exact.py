@@ -37,6 +37,15 @@ def test_top_n_finds_the_n_highest_scores(all_taggings: Enumerate, lattice: Latt
     assert len(set(paths)) == len(paths)
 
 
+def test_a_thousand_taggings_are_the_highest_scores_of_all(all_taggings: Enumerate) -> None:
+    rng = np.random.default_rng(1)
+    node, edge = rng.integers(-9, 10, (6, 4)).astype(np.float32), rng.integers(-9, 10, (4, 4)).astype(np.float32)
+    lattice = Lattice(node, edge)
+    found = top_n(lattice, n=1_000)
+    assert found.scores.tolist() == sorted(all_taggings(lattice).values(), reverse=True)[:1_000]
+    assert len(np.unique(found.paths, axis=0)) == 1_000
+
+
 @given(lattices(REAL), N)
 @settings(deadline=None, max_examples=60)
 def test_top_n_of_real_scores_is_right_up_to_rounding(all_taggings: Enumerate, lattice: Lattice, n: int) -> None:

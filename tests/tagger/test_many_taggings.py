@@ -1,4 +1,4 @@
-"""Many taggings are made when they are asked for; what is written is the same as for a few."""
+"""Sentences with many taggings are searched when their turn comes; what is written is the same as for a few."""
 
 from pathlib import Path
 

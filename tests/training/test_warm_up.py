@@ -39,14 +39,7 @@ def record(job: str, imports: str) -> list[tuple[str, str]]:
 def test_warming_up_calls_what_training_and_tagging_call() -> None:
     called = {name for name, _ in record("sapo.warm_up()", "import sapo, sapo.training.warm_up")}
     learners = {"sapo.sapo_samples", "crf.crf_samples", "perceptron.perceptron_samples", "mira.mira_samples"}
-    searches = {
-        "topn.top_n",
-        "astar.astar_next",
-        "stream.find_more",
-        "beam.beam_n",
-        "tagging.tag_sentences",
-        "short.fill_short",
-    }
+    searches = {"topn.top_n", "astar.astar_next", "beam.beam_n", "tagging.tag_sentences", "short.fill_short"}
     assert {*kernels.TRAINING, *learners, *searches, "scan.scan_lines"} <= called
 
 

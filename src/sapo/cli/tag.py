@@ -166,15 +166,16 @@ def _check(asked: "Output") -> None:
 
 def _check_numbers(nbest: int | None, width: int, threads: int, **_: Any) -> None:
     """Raise SapoError if a number is out of its range."""
+    if nbest is not None and nbest < 1:
+        raise SapoError(f"--nbest must be at least 1, not {nbest:,}")
+    limits.check("n", nbest or 0, "--nbest", "taggings")
     for name, number, most in (
-        ("nbest", nbest, limits.current().n),
         ("width", width, limits.LARGEST_OPTION),
         ("threads", threads, limits.MOST_THREADS),
     ):
-        if number is not None and not 1 <= number <= most:
+        if not 1 <= number <= most:
             rule = "at least 1" if number < 1 else f"at most {most:,}"
-            way = "; sapo.search.best_first in Python has no limit" if name == "nbest" and number > most else ""
-            raise SapoError(f"--{name} must be {rule}, not {number:,}{way}")
+            raise SapoError(f"--{name} must be {rule}, not {number:,}")
 
 
 def _inputs(input: str, format: str | None) -> dict[str, str | Path]:

@@ -150,22 +150,19 @@ def nbest(block: Block, taggings: Iterable[Taggings], labels: Sequence[str]) -> 
     """Yield each record as `tagged` returns it, with all taggings and their probabilities under `nbest`."""
     notation = notation_of(labels)
     for record, ranked in zip(_records(block), taggings, strict=True):
-        best = next(iter(ranked), None)
-        result = with_tags(record, [] if best is None else [labels[tag] for tag in best.tags.tolist()], notation)
-        for key in ("nbest", "top_n_mass"):
-            result.pop(key, None)
-        # the list may be too long to hold: the line is written in pieces
-        yield (json_line(result)[: -len("}\n")] + ', "nbest": [').encode()
-        separator = ""
-        for tagging in ranked:
-            entry = {
-                "tags": [labels[tag] for tag in tagging.tags.tolist()],
+        names = [[labels[tag] for tag in tagging.tags.tolist()] for tagging in ranked]
+        entries = [
+            {
+                "tags": tags,
                 "probability": round(tagging.probability, 6),
                 "exact_probability": round(tagging.exact_probability, 6),
             }
-            yield (separator + json_line(entry)[: -len("\n")]).encode()
-            separator = ", "
-        yield f'], "top_n_mass": {round(top_n_mass(ranked), 6)}}}\n'.encode()
+            for tags, tagging in zip(names, ranked, strict=True)
+        ]
+        result = with_tags(record, names[0] if names else [], notation)
+        for key in ("nbest", "top_n_mass"):  # those of the file, which may stand elsewhere
+            result.pop(key, None)
+        yield json_line({**result, "nbest": entries, "top_n_mass": round(top_n_mass(ranked), 6)}).encode()
 
 
 def with_marginals(block: Block, tags: Ints, marginal: Doubles, labels: Sequence[str]) -> bytes:

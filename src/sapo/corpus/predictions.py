@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,25 +29,12 @@ class TaggedSpan(NamedTuple):
     probability: float
 
 
-class ManyTaggings(Protocol):
-    """Taggings that are made one by one whenever they are gone through, since they may be too many to hold."""
-
-    @property
-    def mass(self) -> float:
-        """How much of the probability of all taggings they have."""
-
-    def __iter__(self) -> Iterator[RankedTagging]:
-        """Yield them, best first."""
-
-
-Taggings = Sequence[RankedTagging] | ManyTaggings  # of a sentence, best first
+Taggings = Sequence[RankedTagging]  # of a sentence, best first
 
 
 def top_n_mass(taggings: Taggings) -> float:
     """Return how much of the probability of all taggings these have together."""
-    if isinstance(taggings, Sequence):
-        return min(sum(tagging.exact_probability for tagging in taggings), 1.0)
-    return taggings.mass
+    return min(sum(tagging.exact_probability for tagging in taggings), 1.0)
 
 
 def show(probability: float) -> str:

@@ -70,7 +70,11 @@ def look_ahead(
 
 @kernel
 def make_tree(room: int) -> Tree:
-    """Return an empty tree. Not to be called from Python: see `StreamedSearch`."""
+    """Return an empty tree.
+
+    Not to be called from Python: numba makes a named tuple by calling Python, and a signal that is waiting then
+    crashes it.
+    """
     return Tree(
         np.empty(room, np.float64), np.empty((room, 3), np.int32), np.empty(room, np.int32), np.zeros(2, np.int64)
     )

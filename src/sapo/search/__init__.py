@@ -5,14 +5,12 @@ from sapo.search.beam import beam
 from sapo.search.candidates import Candidates
 from sapo.search.exact import top_n, viterbi
 from sapo.search.names import SEARCHES, check_search, search_n
-from sapo.search.stream import best_first
 
 __all__ = [
     "SEARCHES",
     "Candidates",
     "astar",
     "beam",
-    "best_first",
     "check_search",
     "search_n",
     "top_n",

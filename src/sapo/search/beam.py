@@ -1,4 +1,4 @@
-"""Lattice in, n good taggings out, by beam search: not exact, unless the beam is wide enough to hold all."""
+"""Find n good taggings of a lattice by beam search: not exact, unless the beam is wide enough to hold all."""
 
 import math
 
@@ -7,7 +7,7 @@ import numpy as np
 from sapo.kernels import background
 from sapo.kernels import beam as beam_kernels
 from sapo.search.candidates import Candidates
-from sapo.search.checks import check_number, check_wanted
+from sapo.search.checks import check_wanted, check_width
 from sapo.search.lattice import Lattice
 
 
@@ -24,7 +24,7 @@ def beam(lattice: Lattice, *, n: int = 5, width: int = 50, stop_ratio: float = n
     [[0, 1]]
     """
     check_wanted(n, stop_ratio)
-    check_number("width", width)
+    check_width(width)
     T = lattice.tokens
     n = min(n, width * lattice.labels)  # more are not there
     if T == 0:

@@ -1,4 +1,4 @@
-"""Lattice in, the best tagging or the n best ones out. Exact."""
+"""Find the best tagging of a lattice, or the n best ones, exactly."""
 
 import math
 
@@ -10,9 +10,6 @@ from sapo.kernels.types import Floats
 from sapo.search.candidates import Candidates
 from sapo.search.checks import check_wanted
 from sapo.search.lattice import Lattice
-from sapo.search.stream import StreamedSearch
-
-FEW = 300  # taggings: a sorted list of them is faster than a heap, by measurement
 
 
 def viterbi(lattice: Lattice) -> Candidates:
@@ -46,10 +43,6 @@ def top_n(lattice: Lattice, *, n: int = 5, stop_ratio: float = np.inf) -> Candid
     if lattice.tokens == 0:
         return _only_the_empty_tagging()
     margin = math.log(stop_ratio)
-    if n > FEW:
-        search = StreamedSearch(lattice, margin=margin)
-        found = search.find(n)
-        return Candidates(search.paths(0, found), search.scores())
     best, taken = _best_scores(lattice)
     paths, scores = np.empty((n, lattice.tokens), np.int32), np.empty(n, np.float64)
     row = np.empty(lattice.labels, np.float32)

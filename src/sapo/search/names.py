@@ -6,7 +6,7 @@ from sapo.errors import SapoError, choice, did_you_mean
 from sapo.search.astar import astar
 from sapo.search.beam import beam
 from sapo.search.candidates import Candidates
-from sapo.search.checks import check_number
+from sapo.search.checks import check_n
 from sapo.search.exact import top_n
 from sapo.search.lattice import Lattice
 
@@ -19,7 +19,7 @@ def check_search(name: str, n: int) -> str:
     >>> check_search("TopN", 5)
     'topn'
     """
-    check_number("n", n)
+    check_n(n)
     found = choice(name, SEARCHES)
     if found not in SEARCHES:
         raise SapoError(f"unknown search '{name}'{did_you_mean(str(name), SEARCHES)}")

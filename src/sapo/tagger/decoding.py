@@ -20,13 +20,13 @@ from sapo.kernels.types import Doubles, Ints
 from sapo.model import Model
 from sapo.search import Candidates, search_n
 from sapo.search.decode import tag_corpus
-from sapo.search.exact import FEW
 from sapo.search.lattice import Lattice, make_lattice
 
 if TYPE_CHECKING:
-    from sapo.corpus.predictions import TaggedSpan, Taggings
+    from sapo.corpus.predictions import RankedTagging, TaggedSpan, Taggings
     from sapo.search.probabilities import Distribution
-    from sapo.tagger.ranking import ManyRanked
+
+FEW = 300  # taggings of a sentence: with more, all sentences of a block would fill the memory
 
 
 def best_tags(model: Model, corpus: EncodedCorpus) -> Ints:
@@ -113,8 +113,6 @@ class Tagging:
 
 def taggings(model: Model, corpus: EncodedCorpus, sentence: int, found: Candidates) -> list[Tagging]:
     """Return the candidates of a sentence with the names of their tags, and their probabilities."""
-    from sapo.tagger.ranking import ranked
-
     each = ranked(model, found, sentence_distribution(model, corpus, sentence))
     return [
         Tagging(label_names(model, one.tags), one.probability, score, one.exact_probability)
@@ -124,25 +122,19 @@ def taggings(model: Model, corpus: EncodedCorpus, sentence: int, found: Candidat
 
 def all_ranked(model: Model, corpus: EncodedCorpus, *, n: int, search: str, width: int) -> "Iterable[Taggings]":
     """Return the n best taggings of every sentence; for a large n each is searched when its turn comes."""
-    if n > FEW:
-        return (_many_ranked(model, corpus, sentence, n, search, width) for sentence in range(corpus.sentences))
-    from sapo.tagger.ranking import ranked
-
     found = (candidates(model, corpus, sentence, n, search, width) for sentence in range(corpus.sentences))
-    return [ranked(model, one, sentence_distribution(model, corpus, i)) for i, one in enumerate(found)]
+    each = (ranked(model, one, sentence_distribution(model, corpus, i)) for i, one in enumerate(found))
+    return each if n > FEW else list(each)
 
 
-def _many_ranked(model: Model, corpus: EncodedCorpus, sentence: int, n: int, search: str, width: int) -> "ManyRanked":
-    from sapo.search.stream import StreamedSearch
-    from sapo.tagger.ranking import ManyRanked
+def ranked(model: Model, found: Candidates, distribution: "Distribution") -> "list[RankedTagging]":
+    """Return the candidates of a sentence with their probabilities."""
+    from sapo.corpus.predictions import RankedTagging
+    from sapo.search.probabilities import tempered
 
-    distribution, lattice = sentence_distribution(model, corpus, sentence), sentence_lattice(model, corpus, sentence)
-    if search != "topn" or not lattice.tokens:
-        return ManyRanked.of_candidates(model, distribution, candidates(model, corpus, sentence, n, search, width))
-    kernels.prepare(pairs=n * lattice.node.size)
-    streamed = StreamedSearch(lattice)
-    streamed.find(n)
-    return ManyRanked.of_search(model, distribution, streamed)
+    shares = tempered(found, model.temperature).probabilities.tolist()
+    exact = distribution.probabilities(found)
+    return [RankedTagging(*values) for values in zip(model.as_shown(found.paths), shares, exact, strict=True)]
 
 
 def marginal(model: Model, corpus: EncodedCorpus, sentence: int) -> Doubles:

@@ -321,7 +321,7 @@ class Tagger:
     ) -> "Iterator[tuple[Block, Iterable[Taggings]]]":
         """Yield each block with the n best taggings of every sentence (indices in `labels`) and their probabilities.
 
-        If n is more than some hundred, go through the sentences and taggings in order: they are made one by one.
+        If n is more than some hundred, each sentence is searched when its turn comes.
         """
         search = check_search(search, n)
         return files.each_block(self, blocks, partial(decoding.all_ranked, n=n, search=search, width=width), **how)

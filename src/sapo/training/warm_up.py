@@ -70,5 +70,4 @@ def _use(trained: Tagger, directory: Path) -> None:
         tagger.marginal_arrays([words])
         for search in ("topn", "astar", "beam"):
             tagger.nbest(words, 2, search=search)
-        tagger.nbest(words, 1000)  # which are searched in another way
     Trainer(trained).update([(words, list(trained.labels[:1]) * len(words))])
