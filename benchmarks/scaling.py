@@ -33,7 +33,7 @@ NETWORK = 1.25e9  # bytes a second between machines: 10 Gbit/s
 LATENCY = 2e-3  # seconds for a call of Ray
 PRICE = 0.04  # dollars for an hour of a core
 TOKENS = 1e10
-WEIGHTS = 2**22 * 17  # of the large model: hashed features, 17 labels
+WEIGHTS = 2**22 * 17  # of the large model: features and 17 labels
 DRIVER, MACHINES, SHARES = "the driver", "machines first", "each machine a share"  # who mixes
 # cores, mixings an epoch, and who mixes
 LARGE = (

@@ -55,12 +55,11 @@ COMMANDS: dict[str, Sequence[str]] = {
     "convert-split": ("convert", "train.txt", "OUT.parts", "--split", "80,10,10"),
     "sample": ("sample", "OUT.sample"),
     "stream": ("train", "train.txt", "-o", "OUT", *FAST, "--stream", "OUT.cache"),
-    "stream-hashed": ("train", "train.txt", "-o", "OUT", *FAST, "--stream", "OUT.cache", "--hash-bits", "12"),
     "teach-import": ("teach", "project.teach", "--import", "train.txt", "-q"),
     "teach-export": ("teach", "project.teach", "--export", "OUT.jsonl", "-q"),
 }
 MODELS = ("train", "train-checkpoint", "train-log", "continue", "prune", "calibrate", "stream")  # OUT is a model
-RESUMED = {"train-checkpoint": "OUT.state", "stream": "OUT.cache/checkpoint", "stream-hashed": "OUT.cache/checkpoint"}
+RESUMED = {"train-checkpoint": "OUT.state", "stream": "OUT.cache/checkpoint"}
 CACHE = "OUT.cache/"
 PROJECT = "project.teach"
 SLOWEST = 600  # seconds for a command, on a machine that has other work

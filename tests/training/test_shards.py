@@ -58,7 +58,7 @@ def trained(path: Path, **options: Any) -> bytes:
         ("train.txt", {"min_count": 3, "rate": "auto", "strength": "auto"}),
         ("ner-train.txt", {"template": "ner"}),  # learned in BIOES
         ("train.conllu", {"learner": "perceptron-avg"}),
-        ("ner-train.jsonl", {"hash_bits": 12, "scheme": "keep"}),
+        ("ner-train.jsonl", {"scheme": "keep"}),
     ],
 )
 def test_the_model_is_that_of_memory_byte_for_byte(files: Path, cache: Path, name: str, options: Any) -> None:
@@ -126,12 +126,11 @@ class Killed(BaseException):
     """As if the process were killed: nothing may handle it."""
 
 
-@pytest.mark.parametrize("hash_bits", [None, 12])
 def test_making_shards_goes_on_wherever_it_was_killed(
-    files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hash_bits: int | None
+    files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = tmp_path / "whole"
-    options: dict[str, Any] = {**FIXED, "hash_bits": hash_bits}
+    options: dict[str, Any] = FIXED
     expected = model_bytes(sapo.train(files / "ner-train.txt", stream=StreamOptions(whole, 300), **options).model)
     names = sorted(path.name for path in whole.iterdir())
     saves = _saves(monkeypatch, None)
@@ -200,7 +199,6 @@ class _Passes(Observer):
     ("change", "message"),
     [
         ({"min_count": 2}, "it was made with min_count 1, not 2"),
-        ({"hash_bits": 12}, "it was made with hash_bits None, not 12"),
         ({"template": "chunking"}, "it was made with another template"),
         ({"scheme": "iob2"}, "it was made with scheme auto, not iob2"),
     ],
@@ -300,8 +298,6 @@ def test_a_directory_with_other_files_is_left_alone(files: Path, tmp_path: Path)
         ("train.txt", {"learner": "crf-lbfgs"}, "needs all data in memory"),
         ("train.txt", {"class_weight": "balanced"}, "neither sample_weight nor class_weight"),
         ("train.txt", {"missing": "O"}, "some tags are missing"),
-        ("train.txt", {"hash_bits": 40}, "hash_bits must be a whole number from 8 to 28, not 40"),
-        ("train.txt", {"hash_bits": 20, "min_count": 2}, "give one of them"),
     ],
 )
 def test_what_cannot_be_streamed_is_refused_in_one_line(
@@ -357,13 +353,13 @@ def test_counting_on_disk_finds_the_features_of_memory_in_the_same_order(
 
 def test_the_command_says_what_it_does_and_makes_a_model_that_tags(files: Path, cache: Path, tmp_path: Path) -> None:
     out = tmp_path / "model.sapo"
-    command = [sys.executable, "-m", "sapo", "train", str(files / "train.txt"), "-o", str(out), "--hash-bits", "14"]
+    command = [sys.executable, "-m", "sapo", "train", str(files / "train.txt"), "-o", str(out)]
     done = subprocess.run(
         [*command, "--stream", str(cache), "--epochs", "2", "--rate", "0.2", "--strength", "0.3"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert "16,384 features (template chunking-best)" in done.stderr
+    assert "counting features (2,063 of word, 40 of pos)" in done.stderr
     assert (cache / "checkpoint").exists()
     assert sapo.Tagger.load(out).tag([("The", "DT"), ("dog", "NN")]) == ["B-NP", "I-NP"]

@@ -23,7 +23,6 @@ from sapo.cli.options import (
 )
 from sapo.cli.train_options import (
     label_options,
-    large_data_options,
     learning_options,
     neural_options,
     parse_class_weight,
@@ -61,7 +60,13 @@ PATH = click.Path(path_type=Path)
 @label_option
 @columns_option
 @click.option("--min-count", default=1, show_default=True, help="Leave out features that occur less often than this.")
-@large_data_options
+@click.option(
+    "--stream",
+    type=PATH,
+    metavar="DIRECTORY",
+    help="For data larger than memory: read it into shards in this directory, and learn from them. What is there "
+    "already is used. The checkpoint is there, too.",
+)
 @click.option(
     "--learner",
     "-l",
@@ -248,7 +253,7 @@ def _continue(plan: "Plan", given: dict[str, Any], log: Path | None, model: Path
         raise SapoError("--continue takes neither --dev, --template, --checkpoint nor --log")
     if plan.labels.rules or was_given("scheme") or not plan.labels.constraints:
         raise SapoError("--continue takes neither --rules, --scheme nor --no-constraints: those of the model hold")
-    for name in ("learner", "min_count", "hash_bits", "stream"):
+    for name in ("learner", "min_count", "stream"):
         if was_given(name):
             option = f"--{name.replace('_', '-')}"
             raise SapoError(f"--continue takes no {option}: the model goes on as it was trained")

@@ -172,23 +172,6 @@ neural_options = _all_of(
     ),
 )
 
-# for data that does not fit into memory, or has more features than a model should have
-large_data_options = _all_of(
-    click.option(
-        "--hash-bits",
-        type=int,
-        metavar="NUMBER",
-        help="Use no dictionary: number features by a hash with this number of bits. 22 suits most data.",
-    ),
-    click.option(
-        "--stream",
-        type=click.Path(path_type=Path),
-        metavar="DIRECTORY",
-        help="For data larger than memory: read it into shards in this directory, and learn from them. What is there "
-        "already is used. The checkpoint is there, too.",
-    ),
-)
-
 
 def parse_number(name: str, text: str) -> float | str:
     """Return a setting as a number, or 'auto'. Raise SapoError if it is neither.

@@ -11,7 +11,6 @@ import numpy as np
 
 from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.frozen import from_frozen_arrays
-from sapo.encode.hashed import HashedEncoder
 from sapo.encode.interface import Encoder
 from sapo.encode.ready import FeatureEncoder
 from sapo.encode.strings import StringTable
@@ -26,10 +25,9 @@ from sapo.text import Rules
 FORMAT = 2
 WHAT = "a sapo model"
 NEURAL = "neural"  # the kind of a network, which is loaded only where there is one
-ENCODERS: dict[str, type[TemplateEncoder] | type[FeatureEncoder] | type[HashedEncoder]] = {
+ENCODERS: dict[str, type[TemplateEncoder] | type[FeatureEncoder]] = {
     TemplateEncoder.kind: TemplateEncoder,
     FeatureEncoder.kind: FeatureEncoder,
-    HashedEncoder.kind: HashedEncoder,
 }
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.frozen import freeze, frozen_arrays
-from sapo.encode.hashed import HashedEncoder
 from sapo.encode.interface import Encoder
 from sapo.encode.narrow import narrow, widen
 from sapo.encode.pairs import Pairs
@@ -31,7 +30,7 @@ def small_model(encoder: Encoder, parameters: Parameters, edge_keep: Bools | Non
 
     `edge_keep` marks the edge features to keep; by default all of them.
     """
-    if not encoder.linear or isinstance(encoder, HashedEncoder):
+    if not encoder.linear:
         return encoder, parameters
     counts, labels, values = parameters.rows.entries()
     if isinstance(encoder, FeatureEncoder):

@@ -18,15 +18,11 @@ import numpy as np
 
 from sapo.corpus.tokens import plain_sentence
 from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.hashed import HashedEncoder
-from sapo.encode.hashed_names import NamedHashes
-from sapo.encode.interface import Encoder
 from sapo.errors import SapoError, did_you_mean
 from sapo.kernels.types import Ints
 from sapo.model import Model
 from sapo.search import viterbi
 from sapo.search.lattice import Lattice, make_lattice
-from sapo.tagger.streams import block_of
 from sapo.tagger.tagger import Tagger
 
 
@@ -142,7 +138,7 @@ def explain(
     if name == against:
         raise SapoError(f"the tag and its rival are both '{name}'; name two different ones")
     rival = _best_with(lattice, token, shown, only=against, never=name)
-    weighed = _Weighed(model, corpus, path, rival, _naming(tagger, tokens))
+    weighed = _Weighed(model, corpus, path, rival)
     parts = [*weighed.features(token), *weighed.bias(token), *weighed.step(token), *weighed.step(token + 1)]
     parts.sort(key=lambda part: -abs(part.difference))
     words = tuple(_word(one, number, bool(tagger.columns)) for number, one in enumerate(tokens))
@@ -177,23 +173,11 @@ def full_name(shown: str, learned: str) -> str:
     return shown if learned in ("", shown) else f"{shown} [{learned}]"
 
 
-_Naming = Encoder | NamedHashes
-
-
-def _naming(tagger: Tagger, tokens: Sequence[Any]) -> _Naming:
-    """Return what knows the names of the features of a sentence."""
-    encoder = tagger.model.encoder
-    if isinstance(encoder, HashedEncoder):
-        return NamedHashes(encoder, block_of(tagger.model, [tokens]))
-    return encoder
-
-
 class _Weighed:
     """The weights of two taggings of a sentence, at each token."""
 
-    def __init__(self, model: Model, corpus: EncodedCorpus, path: Ints, rival: Ints, naming: _Naming) -> None:
+    def __init__(self, model: Model, corpus: EncodedCorpus, path: Ints, rival: Ints) -> None:
         self.model, self.corpus, self.path, self.rival = model, corpus, path.tolist(), rival.tolist()
-        self.naming = naming
         self.shown = model.shown or model.labels
 
     def features(self, token: int) -> list[Contribution]:
@@ -204,7 +188,7 @@ class _Weighed:
         values = np.bincount(place, values, len(rows))
         columns = [self.path[token], self.rival[token]]
         weights = self.model.parameters.rows.gathered(rows)[:, columns].astype(float)
-        names = self.naming.feature_names(rows.tolist())
+        names = self.model.encoder.feature_names(rows.tolist())
         return [
             Contribution("feature", name, value, weight, other)
             for name, value, (weight, other) in zip(names, values.tolist(), weights.tolist(), strict=True)
@@ -232,7 +216,7 @@ class _Weighed:
         if len(self.corpus.edge_row_offsets) > 1:
             start, end = self.corpus.edge_row_offsets[token : token + 2]
             rows, counts = np.unique(self.corpus.edge_rows[start:end], return_counts=True)
-            names = self.naming.edge_feature_names(rows.tolist())
+            names = self.model.encoder.edge_feature_names(rows.tolist())
             found += [
                 Contribution("edge feature", f"{name} ({steps})", float(count), *self._pair_weights(row, mine, theirs))
                 for name, row, count in zip(names, rows.tolist(), counts.tolist(), strict=True)

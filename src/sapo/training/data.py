@@ -14,7 +14,6 @@ from sapo.corpus.tables import is_table
 from sapo.encode.building import build_encoder
 from sapo.encode.encoded import EncodedCorpus, join_encoded
 from sapo.encode.encoder import TemplateEncoder
-from sapo.encode.hashed import HashedEncoder
 from sapo.encode.importance import counted_samples
 from sapo.encode.interface import Encoder
 from sapo.encode.pairs import observed_pairs
@@ -117,8 +116,6 @@ def encode_data(plan: Plan, *, keep_texts: bool = False) -> TrainingData:
         raise SapoError(f"training data: expected a path or sentences, found {data!r:.40}")
     listed: list[Any] = list(data)
     if listed and not isinstance(listed[0], Sentence) and _ready_made(listed):
-        if plan.hash_bits is not None:
-            raise SapoError("training data: has ready-made features; hash_bits is for templates, leave it out")
         return _encode_features(plan, listed, counted)
     return _encode_texts(plan, listed, counted, keep_texts)
 
@@ -130,8 +127,6 @@ def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: b
     if given.first.features is not None:
         words = set(given.first.columns) - {LABEL}
         if not words or (plan.template is None and not keep_texts):
-            if plan.hash_bits is not None:
-                raise SapoError(f"{given.name}: has ready-made features; hash_bits is for templates, leave it out")
             return _encode_feature_blocks(plan, data, given, reading)
     kept = tuple(given.blocks) if keep_texts else ()
     template = default_template(given.first, marks) if plan.template is None else plan.template
@@ -141,13 +136,7 @@ def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: b
     table = StringTable()
     evidence = Evidence()
     blocks = with_evidence(iter(kept) if keep_texts else given.blocks, evidence)
-    encoder: TemplateEncoder | HashedEncoder
-    if plan.hash_bits is None:
-        encoder, corpus = build_encoder(blocks, templates, table, min_count=plan.min_count)
-    else:
-        encoder = HashedEncoder(templates, plan.hash_bits)
-        session = encoder.session()
-        corpus = join_encoded([session.encode(block, table.add_fields(*block.column(LABEL))) for block in blocks])
+    encoder, corpus = build_encoder(blocks, templates, table, min_count=plan.min_count)
     gold = make_gold(table.strings(), corpus, plan.labels)
     dev_set, dev_kept = None, tuple[Block, ...]()
     if plan.dev is not None:
@@ -167,9 +156,7 @@ def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: b
     )
 
 
-def encoded_dev_set(
-    encoder: TemplateEncoder | FeatureEncoder | HashedEncoder, blocks: Iterable[Block], gold: Gold
-) -> DevSet:
+def encoded_dev_set(encoder: TemplateEncoder | FeatureEncoder, blocks: Iterable[Block], gold: Gold) -> DevSet:
     """Return labelled sentences as a dev set, encoded with the features of the training data."""
     session, labels = encoder.session(), list(gold.outer)
     parts = [session.encode(block, label_ids(block, labels)) for block in blocks]

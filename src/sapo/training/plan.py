@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from sapo.corpus.labelled import Source
-from sapo.encode.hashed import check_bits
 from sapo.errors import SapoError, choice, did_you_mean
 from sapo.learn import DEFAULTS, FLAT_LEARNERS, LEARNERS, BatchOptions, OnlineOptions, Settings, SgdOptions
 from sapo.learn.settings import AUTO
@@ -97,7 +96,6 @@ class DataOptions(TypedDict, total=False):
     """How the data becomes features."""
 
     min_count: int  # leave out features that occur less often
-    hash_bits: int | None  # number features by a hash of this many bits, without a dictionary
     stream: "str | Path | StreamOptions | None"  # a cache directory, for data that is larger than memory
     resume: bool  # go on from the checkpoint, which is in the cache directory; the data must be a stream
 
@@ -152,7 +150,6 @@ class Plan:
     template: str | Path | None = None  # default: the preset that suits the columns
     reading: ReadingOptions = field(default_factory=ReadingOptions)
     min_count: int = 1  # leave out features that occur less often
-    hash_bits: int | None = None  # number features by a hash of this many bits, without a dictionary
     stream: StreamOptions | None = None  # read the data into shards on disk, and learn from them
     labels: LabelOptions = field(default_factory=LabelOptions)
     learner: str = "sapo"
@@ -169,12 +166,6 @@ class Plan:
     def __post_init__(self) -> None:
         if not isinstance(self.min_count, Integral) or self.min_count < 1:
             raise SapoError(f"min_count must be at least 1, not {self.min_count}")
-        if self.hash_bits is not None:
-            check_bits(self.hash_bits)
-            if self.min_count > 1:
-                raise SapoError("min_count needs a dictionary of features, and hash_bits makes none; give one of them")
-            if self.learner in LAYERS:
-                raise SapoError(f"hash_bits: not for networks ({', '.join(LAYERS)})")
         if self.stream is not None:
             self._check_stream()
 

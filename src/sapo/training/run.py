@@ -73,8 +73,8 @@ def train(
     The options (see `sapo.training.plan.Options`) are:
 
     - `format`, `label`, `columns` and `encoding`: how to read files;
-    - `min_count`: leave out features that occur less often; `hash_bits`: number features by a hash, without a
-      dictionary; `stream`: a directory for shards of the data, if it is larger than memory;
+    - `min_count`: leave out features that occur less often; `stream`: a directory for shards of the data, if it is
+      larger than memory;
     - the fields of `sapo.Settings`: n, strength, rate ...; what is not given is chosen from the data;
     - `constraints`: taggings follow the tag scheme of the data; `rules`: further rules, such as "forbid B-NP B-VP", or
       a file with rules; `scheme`: learn the labels in another scheme, such as bioes;

@@ -5,7 +5,7 @@ The cache directory has
     manifest.json           what was asked for, and every file that is whole (manifest.py)
     NNNNN.features          the features of some thousand sentences (files.py)
     NNNNN.gold              their gold tags
-    dictionary              the encoder, unless features are hashed
+    dictionary              the encoder
     counts                  how often each feature occurs
     checkpoint              the state of training after the last pass
     NNNNN.ids, counting/    only while the directory is being made

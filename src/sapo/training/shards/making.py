@@ -16,7 +16,6 @@ from sapo.corpus.labelled import Labelled, read_labelled, with_evidence
 from sapo.corpus.replacing import told
 from sapo.encode.counting import FeatureCounter
 from sapo.encode.encoder import TemplateEncoder
-from sapo.encode.hashed import HashedEncoder
 from sapo.encode.layout import Layout, views_of
 from sapo.encode.open_tables import make_tables
 from sapo.encode.presets import template_text
@@ -129,25 +128,19 @@ class _Making:
     def _strings(self) -> Strings:
         """Return the strings of all shards."""
         if self.strings is None:
-            names = () if self.plan.hash_bits else self.templates.columns
-            self.strings = Strings({name: StringTable() for name in names})
+            self.strings = Strings({name: StringTable() for name in self.templates.columns})
             self.strings.load(self.directory, self.manifest)
         return self.strings
 
     def read(self, given: Labelled, about: dict[str, Any]) -> None:
         """Read the whole input into shards."""
         evidence = Evidence()
-        hashed = HashedEncoder(self.templates, self.plan.hash_bits) if self.plan.hash_bits else None
         blocks = with_evidence(given.blocks, evidence)
-        self.manifest = read_shards(
-            self.directory, self.manifest, blocks, self._strings(), Watch(self.say), hashed=hashed
-        )
+        self.manifest = read_shards(self.directory, self.manifest, blocks, self._strings(), Watch(self.say))
         self._record(read=True, about={**about, "text": rules_of(evidence).as_json()})
 
-    def encoder(self) -> TemplateEncoder | HashedEncoder:
-        """Return the encoder: from the file of the dictionary, or counted now, or without a dictionary."""
-        if self.plan.hash_bits:
-            return HashedEncoder(self.templates, self.plan.hash_bits)
+    def encoder(self) -> TemplateEncoder:
+        """Return the encoder: from the file of the dictionary, or counted now."""
         path = self.directory / DICTIONARY
         header = {"template": self.templates.text, "file_columns": list(self.templates.file_columns)}
         if self.manifest.dictionary:
@@ -186,7 +179,7 @@ class _Making:
         self._record(labels=found.as_json())
         return found
 
-    def encode(self, encoder: TemplateEncoder | HashedEncoder, labels: Labels) -> None:
+    def encode(self, encoder: TemplateEncoder, labels: Labels) -> None:
         """Encode every shard that is not encoded yet, count the features, and remove what the shards were made from."""
         self.strings = None  # what is needed of them is in the encoder
         sizes = encoder.features, encoder.edge_features, len(labels.learned)
@@ -196,16 +189,18 @@ class _Making:
             raise _damaged(self.directory)
         waiting = [number for number, entry in enumerate(self.manifest.shards) if not entry.gold]
         watch = Watch(self.say, of=len(waiting))
-        session = encoder.session() if isinstance(encoder, TemplateEncoder) else None
+        session = encoder.session()
         for done, number in enumerate(waiting, 1):
             entry = self.manifest.shards[number]
-            columns = () if session is None else tuple(encoder.columns)
-            ids, gold, offsets = read_ids(self.directory, number, entry, columns)
-            if session is not None:
-                corpus = session.encode_ids(ids, offsets)
-                checksum = write_features(self.directory, number, corpus)
-                entry = replace(entry, features=checksum, rows=len(corpus.rows), edge_rows=len(corpus.edge_rows))
-            entry = replace(entry, gold=write_gold(self.directory, number, labels.learn(gold, offsets)))
+            ids, gold, offsets = read_ids(self.directory, number, entry, tuple(encoder.columns))
+            corpus = session.encode_ids(ids, offsets)
+            entry = replace(
+                entry,
+                features=write_features(self.directory, number, corpus),
+                rows=len(corpus.rows),
+                edge_rows=len(corpus.edge_rows),
+                gold=write_gold(self.directory, number, labels.learn(gold, offsets)),
+            )
             self.manifest = self.manifest.with_shard(number, entry)
             self.manifest.save(self.directory)
             watch.at(f"encoded {done:,} of {len(waiting):,} shards", done)
@@ -215,9 +210,7 @@ class _Making:
             ids_path(self.directory, number).unlink(missing_ok=True)
 
 
-def _dev_set(
-    plan: Plan, encoder: TemplateEncoder | HashedEncoder, gold: Gold, reading: dict[str, Any]
-) -> DevSet | None:
+def _dev_set(plan: Plan, encoder: TemplateEncoder, gold: Gold, reading: dict[str, Any]) -> DevSet | None:
     if plan.dev is None:
         return None
     given = read_labelled(plan.dev, "dev data", **reading)

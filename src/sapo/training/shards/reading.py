@@ -5,28 +5,26 @@ strings are taken from the shards, and the sentences that are in them are skippe
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sapo.corpus import LABEL, Block
-from sapo.encode.encoded import join_encoded
 from sapo.encode.encoder import fields_of
-from sapo.encode.hashed import HashedEncoder
 from sapo.encode.strings import StringTable, array_of, valid_offsets
 from sapo.errors import SapoError
 from sapo.kernels.types import Ints, Longs
 from sapo.model.arrayfile import save_arrays
-from sapo.training.shards.files import AGAIN, ids_path, load_checked, write_features
+from sapo.training.shards.files import AGAIN, ids_path, load_checked
 from sapo.training.shards.manifest import Entry, Manifest
 from sapo.training.shards.watching import Watch
 
 
 @dataclass(slots=True)
 class Strings:
-    """The strings of the input so far: of each column, unless features are hashed, and the labels."""
+    """The strings of the input so far: of each column, and the labels."""
 
     columns: dict[str, StringTable]
     labels: StringTable = field(default_factory=StringTable)
@@ -45,16 +43,9 @@ class Strings:
 
 
 def read_shards(
-    directory: Path,
-    manifest: Manifest,
-    blocks: Iterable[Block],
-    strings: Strings,
-    watch: Watch,
-    *,
-    hashed: HashedEncoder | None = None,
+    directory: Path, manifest: Manifest, blocks: Iterable[Block], strings: Strings, watch: Watch
 ) -> Manifest:
     """Read the blocks into shards, after those that are there already, and return the manifest."""
-    session = None if hashed is None else hashed.session()
     size = int(manifest.request["shard"])
     for some in _gathered(_skipped(_pieces(blocks, size), manifest), size):
         number = len(manifest.shards)
@@ -64,10 +55,6 @@ def read_shards(
             arrays.update((f"{name}.{key}", array) for key, array in table.small_arrays(before[name]).items())
         sentences, tokens = len(arrays["offsets"]) - 1, int(arrays["offsets"][-1])
         entry = Entry(sentences, tokens, ids=save_arrays(ids_path(directory, number), {}, arrays))
-        if session is not None:
-            corpus = join_encoded([session.encode(block) for block in some])
-            checksum = write_features(directory, number, corpus)
-            entry = replace(entry, features=checksum, rows=len(corpus.rows), edge_rows=len(corpus.edge_rows))
         manifest = manifest.with_shard(number, entry)
         manifest.save(directory)
         watch.at(f"read {manifest.tokens:,} tokens")

@@ -42,7 +42,6 @@ def request_of(plan: Plan, path: Path, templates: TemplateSet, shard: int, old: 
         "columns": list(templates.file_columns),
         "reading": {name: _plain(value) for name, value in reading_of(plan.reading).items()},
         "min_count": plan.min_count,
-        "hash_bits": plan.hash_bits,
         "constraints": labels.constraints,
         "scheme": labels.scheme,
         "rules": rules,
