@@ -119,6 +119,6 @@ def test_an_estimator_takes_the_options_of_a_network() -> None:
         network={**SMALL, "dropout": 0.1},
     )
     labeler.fit([tokens for tokens, _ in PAIRS], [tags for _, tags in PAIRS])
-    assert labeler.predict([SENTENCE]) == [PAIRS[0][1]]
+    assert labeler.predict([SENTENCE]).tolist() == [PAIRS[0][1]]
     with pytest.raises(SapoError, match="only for the neural learners"):
         SequenceLabeler(network={"batch": 2}).fit([["a"]], [["B"]])

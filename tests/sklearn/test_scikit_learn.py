@@ -62,6 +62,13 @@ def test_cross_val_score(words: Any, parts: Any) -> None:
     assert scores.tolist() == [1.0, 1.0, 1.0]
 
 
+def test_cross_val_predict_joins_folds_of_sentences_of_any_length(words: Any, parts: Any) -> None:
+    ragged, labels = [*words, words[0][:1]], [*parts, parts[0][:1]]
+    for X, y in ((words[:6], parts[:6]), (ragged, labels)):
+        found = model_selection.cross_val_predict(SequenceLabeler(template="pos", epochs=5), X, y, cv=3)
+        assert (found.dtype, found.shape, found.tolist()) == (object, (len(X),), y)
+
+
 def test_grid_search_in_two_processes(dicts: Any, chunks: Any) -> None:
     search = model_selection.GridSearchCV(
         SequenceLabeler(epochs=3), {"learner": ["sapo", "perceptron-avg"], "strength": [0.1, 1.0]}, cv=2, n_jobs=2
@@ -69,7 +76,7 @@ def test_grid_search_in_two_processes(dicts: Any, chunks: Any) -> None:
     search.fit(dicts, chunks)
     assert len(search.cv_results_["params"]) == 4
     assert search.best_score_ == 1.0
-    assert search.predict(dicts[:2]) == chunks[:2]
+    assert search.predict(dicts[:2]).tolist() == chunks[:2]
     assert search.best_estimator_.score(dicts, chunks) == 1.0
 
 
@@ -98,7 +105,7 @@ def test_in_a_pipeline(words: Any, parts: Any) -> None:
     )
     loud = [[word.upper() for word in tokens] for tokens in words]
     pipeline.fit(loud, parts, labeler__sample_weight=[1.0] * len(words))
-    assert pipeline.predict(words) == parts
+    assert pipeline.predict(words).tolist() == parts
     assert pipeline.score(loud, parts) == 1.0
     assert pipeline.set_params(labeler__n=2).named_steps["labeler"].n == 2
 
@@ -133,7 +140,7 @@ def test_a_pickle_holds_the_bytes_of_a_model_and_works_in_another_process(
     code = (
         "import pickle, sys, pathlib\n"
         "labeler = pickle.loads(pathlib.Path(sys.argv[1]).read_bytes())\n"
-        f"print(labeler.predict({words[:2]!r}), labeler.classes_, labeler.n_iter_)"
+        f"print(labeler.predict({words[:2]!r}).tolist(), labeler.classes_, labeler.n_iter_)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "labeler.pickle")],
@@ -148,9 +155,9 @@ def test_a_pickle_holds_the_bytes_of_a_model_and_works_in_another_process(
 def test_a_pickle_of_one_that_goes_on_learning_holds_what_it_learned_last(words: Any, parts: Any) -> None:
     labeler = SequenceLabeler(template="pos").partial_fit(words, parts).partial_fit([["!"]], [["."]])
     back = pickle.loads(pickle.dumps(labeler))
-    assert back.predict([["!"]]) == labeler.predict([["!"]]) == [["."]]
+    assert back.predict([["!"]]).tolist() == labeler.predict([["!"]]).tolist() == [["."]]
     back.partial_fit([["?"]], [["?"]])
-    assert back.predict([["?"]]) == [["?"]]
+    assert back.predict([["?"]]).tolist() == [["?"]]
     assert "?" not in labeler.classes_
     assert pickle.loads(pickle.dumps(SequenceLabeler(n=2))).n == 2
 
@@ -173,7 +180,7 @@ try:
 except SapoError as error:
     print(error)
 labeler.fit([["a", "dog"]], [["DT", "NN"]])
-print(pickle.loads(pickle.dumps(labeler)).predict([["a", "dog"]]))
+print(pickle.loads(pickle.dumps(labeler)).predict([["a", "dog"]]).tolist())
 crf = CRF(max_iterations=5).fit([[["a"], ["b"]]], [["A", "B"]])
 print(crf.predict([[["a"], ["b"]]]), crf)
 try:

@@ -4,8 +4,6 @@ import warnings
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
 from sapo.model import model_bytes
 from sapo.sklearn.crfsuite_log import TrainingLog
 from sapo.sklearn.crfsuite_plan import crfsuite_plan, find_learner, unused
@@ -103,14 +101,6 @@ class CRF(FittedLabeler):
             outcome.tagger.save(self.model_filename)
         return self
 
-    def predict(self, X: Any) -> Any:
-        """Return the labels of each sequence: an array of lists."""
-        return _array(super().predict(X))
-
-    def predict_marginals(self, X: Any) -> Any:
-        """Return the probability of each label, for each token of each sequence: an array of lists of dictionaries."""
-        return _array(super().predict_marginals(X))
-
     def predict_single(self, xseq: Any) -> list[Label]:
         """Return the labels of one sequence."""
         found: list[Label] = self.predict([xseq])[0]
@@ -197,10 +187,3 @@ def _features(sequences: list[list[Any]]) -> list[list[Any]]:
     if any(isinstance(tokens[0], tuple | set | frozenset) for tokens in sequences if tokens):
         return [[token if isinstance(token, dict | str) else sorted(token) for token in tokens] for tokens in sequences]
     return sequences
-
-
-def _array(sequences: list[Any]) -> Any:
-    """Return an array of lists; one dimension, even where all are of one length, so that folds can be joined."""
-    found = np.empty(len(sequences), object)
-    found[:] = sequences
-    return found

@@ -48,20 +48,22 @@ class FittedLabeler(Estimator):
     def __sklearn_is_fitted__(self) -> bool:
         return "_tagger" in vars(self)
 
-    def predict(self, X: Any) -> list[list[Label]]:
-        """Return the labels of each sequence."""
+    def predict(self, X: Any) -> Any:
+        """Return the labels of each sequence: an array of lists."""
         tagger = self._trained()
-        return [self._labels(tags) for tags in tagger.tag_many(self._tokens(X))]
+        return _array([self._labels(tags) for tags in tagger.tag_many(self._tokens(X))])
 
-    def predict_marginals(self, X: Any) -> list[list[dict[Label, float]]]:
-        """Return the probability of each label over all taggings, for each token."""
+    def predict_marginals(self, X: Any) -> Any:
+        """Return the probability of each label, for each token of each sequence: an array of lists of dictionaries."""
         tagger = self._trained()
         names = self._labels(tagger.labels)
         unseen = dict.fromkeys(self.classes_, 0.0)
-        return [
-            [{**unseen, **dict(zip(names, row, strict=True))} for row in sentence.tolist()]
-            for sentence in tagger.marginal_arrays(self._tokens(X))
-        ]
+        return _array(
+            [
+                [{**unseen, **dict(zip(names, row, strict=True))} for row in sentence.tolist()]
+                for sentence in tagger.marginal_arrays(self._tokens(X))
+            ]
+        )
 
     def predict_nbest(self, X: Any, n: int = 5) -> list[list[Tagging]]:
         """Return the n best taggings of each sequence, best first, with their probabilities (see `sapo.Tagging`)."""
@@ -183,3 +185,13 @@ class FittedLabeler(Estimator):
     def _more_tags(self) -> dict[str, Any]:
         """Return the same tags for scikit-learn before 1.6."""
         return {"X_types": ["string", "dict"], "requires_y": True, "no_validation": True}
+
+
+def _array(sequences: list[Any]) -> Any:
+    """Return a one-dimensional array of lists: `cross_val_predict` joins folds only along the first dimension.
+
+    NumPy would refuse lists of different lengths, and would make lists of one length two-dimensional.
+    """
+    found = np.empty(len(sequences), object)
+    found[:] = sequences
+    return found

@@ -33,7 +33,7 @@ class SequenceLabeler(FittedLabeler):
     A token is a string, a tuple of columns (word, pos, ...), or a dictionary or list of features.
 
     >>> labeler = SequenceLabeler(template="pos").fit([["a", "dog"], ["the", "cat"]], [["DT", "NN"], ["DT", "NN"]])
-    >>> labeler.predict([["the", "dog"]])
+    >>> labeler.predict([["the", "dog"]]).tolist()
     [['DT', 'NN']]
     >>> labeler.score([["the", "dog"]], [["DT", "NN"]])
     1.0
@@ -125,7 +125,7 @@ class SequenceLabeler(FittedLabeler):
         New labels may appear in any call; but if the first call lists all `classes`, any other label raises SapoError.
 
         >>> labeler = SequenceLabeler(template="pos").partial_fit([["a", "dog"]], [["DT", "NN"]])
-        >>> labeler.partial_fit([["sing", "!"]], [["VB", "."]]).predict([["sing", "!"]])
+        >>> labeler.partial_fit([["sing", "!"]], [["VB", "."]]).predict([["sing", "!"]]).tolist()
         [['VB', '.']]
         """
         if isinstance(self.class_weight, str) and self.class_weight == BALANCED:
