@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import sapo
-from sapo.corpus import Sentence, format_of, read
+from sapo.corpus import Sentence, format_of, read, tables
 from sapo.corpus.conversion import Source, Target, convert
 from sapo.errors import SapoError
 
@@ -102,6 +102,27 @@ def test_many_rows_come_in_batches(tmp_path: Path) -> None:
 def test_a_sentence_may_be_named_in_its_first_row_only() -> None:
     table = pandas.DataFrame({**ROWS, "Sentence #": ["Sentence: 1", float("nan"), "Sentence: 2"]})
     assert list(read(table)) == SENTENCES
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_rows_of_a_sentence_that_are_apart_are_refused(maker: str) -> None:
+    table = MAKERS[maker]({**ROWS, "Sentence #": [1, 2, 1]})
+    with pytest.raises(SapoError) as caught:
+        list(read(table))
+    assert str(caught.value) == (
+        "table:3: the rows of sentence 1 in 'Sentence #' are not together; sort the table by 'Sentence #' and the "
+        "position of the token, or give different sentences different values"
+    )
+
+
+def test_sentences_apart_are_noticed_in_a_long_table_with_few_of_them_in_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tables, "REMEMBERED", 4)
+    for apart in ([*range(50), 48], [*range(50), 2]):  # a recent one, and one of the first
+        rows = {"sentence": apart, "word": ["a"] * 51, "label": ["O"] * 51}
+        with pytest.raises(SapoError, match=rf"table:51: the rows of sentence {apart[-1]} "):
+            list(read(pandas.DataFrame(rows)))
 
 
 def test_columns_and_labels_can_be_named() -> None:

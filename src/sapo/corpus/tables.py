@@ -23,6 +23,7 @@ WORDS = ("tokens", "words", "word", "token", "form", "text")
 LABELS = ("ner_tags", "tags", "labels", "label", "tag", "ner", "ner_tag", "entity", "pos_tags", "upos", "pos")
 SENTENCES = ("sentence", "sentence_id", "sent_id", "sentence #", "sent", "sentence_number")
 BLOCK = 500  # sentences
+REMEMBERED = 100_000  # sentence ids of a table, to notice one that comes again; the first ones, and as many recent ones
 Batch = Mapping[str, Sequence[Any]]  # columns by name
 
 
@@ -117,7 +118,7 @@ def table_sentences(
     layout = _layout(first, label, columns, labelled, table)
     names = [*layout.words, *([layout.label] if layout.label is not None else [])]
     rows = _rows(chain([first], batches), [*names, *([layout.sentence] if layout.sentence else [])])
-    grouped = _lists(rows, names, table.name) if layout.sentence is None else _runs(rows)
+    grouped = _lists(rows, names, table.name) if layout.sentence is None else _runs(rows, layout.sentence, table.name)
     for number, values in grouped:
         place = f"{table.name}:{number}"
         words = [_strings(values[at], name, table, place) for at, name in enumerate(layout.words)]
@@ -177,18 +178,34 @@ def _lists(
         yield number, [list(value) if value is not None else [] for value in row]
 
 
-def _runs(rows: Iterable[tuple[int, tuple[Any, ...]]]) -> Iterator[tuple[int, list[list[Any]]]]:
-    """Join the rows of a sentence, which have the same number or name in the last column, or none behind the first."""
+def _runs(
+    rows: Iterable[tuple[int, tuple[Any, ...]]], column: str, table: str
+) -> Iterator[tuple[int, list[list[Any]]]]:
+    """Join the rows of a sentence, which have the same number or name in the last column, or none behind the first.
+
+    Raises SapoError if a sentence comes again after another one: its tokens would become several sentences.
+    """
     first, current, run = 1, None, list[tuple[Any, ...]]()
+    earliest, recent = set[str](), set[str]()
     for number, row in rows:
         sentence = None if row[-1] is None or row[-1] != row[-1] or row[-1] == "" else row[-1]  # NaN is not equal
-        if run and sentence is not None and sentence != current:
-            yield first, [list(column) for column in zip(*run, strict=True)]
+        if sentence is not None and sentence != current:
+            if run:
+                yield first, [list(values) for values in zip(*run, strict=True)]
             run, first = [], number
-        current = current if sentence is None else sentence
+            key = repr(sentence)
+            if key in earliest or key in recent:
+                raise SapoError(
+                    f"{table}:{number}: the rows of sentence {key:.40} in '{column}' are not together; sort the table "
+                    f"by '{column}' and the position of the token, or give different sentences different values"
+                )
+            if len(recent) == REMEMBERED:
+                recent.clear()
+            (earliest if len(earliest) < REMEMBERED else recent).add(key)
+            current = sentence
         run.append(row[:-1])
     if run:
-        yield first, [list(column) for column in zip(*run, strict=True)]
+        yield first, [list(values) for values in zip(*run, strict=True)]
 
 
 def _strings(values: Sequence[Any], column: str, table: Table, place: str) -> list[str]:
