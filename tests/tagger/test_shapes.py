@@ -1,5 +1,6 @@
 """Sentences in any container of Python, and clear words for what is none."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,41 @@ def test_a_string_is_no_sentence_and_the_message_names_tag_text(tagger: sapo.Tag
     for wrong in ({"the": 1}, {"the"}, b"the", 5, None):
         with pytest.raises(sapo.SapoError, match="sentence 1: expected a list of tokens, found"):
             tagger.tag(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_a_table_is_refused_and_the_way_out_works(tagger: sapo.Tagger, package: str) -> None:
+    table = pytest.importorskip(package).DataFrame({"sentence": ["1", "1", "2"], "word": ["the", "cat", "a"]})
+    pipeline = sapo.Pipeline({"pos": tagger})
+    for single in (tagger.tag, tagger.nbest, tagger.marginals, tagger.spans, tagger.encode, pipeline.tag):
+        with pytest.raises(
+            sapo.SapoError, match=rf"sentence 1: expected lists of tokens, found a table \({package} Dat"
+        ):
+            single(table)
+    for many in (tagger.tag_many, tagger.marginal_arrays, pipeline.tag_many):
+        with pytest.raises(
+            sapo.SapoError, match=rf"^sentences: expected lists of tokens, found a table \({package} Dat"
+        ):
+            many(table)
+    for texts in (tagger.tag_texts, pipeline.tag_texts):
+        with pytest.raises(sapo.SapoError, match="a list of texts, not a DataFrame; give its column of texts"):
+            texts(table)
+    sentences = [one.words for one in sapo.read(table, labelled=False)]  # as the message says
+    assert tagger.tag_many(sentences) == tagger.tag_many([["the", "cat"], ["a"]])
+    assert tagger.tag(table["word"]) == tagger.tag(["the", "cat", "a"])
+
+
+def test_what_holds_no_sentences_is_refused(tagger: sapo.Tagger, tmp_path: Path) -> None:
+    for wrong in ({("the", "cat"): 1}, 5, None):
+        with pytest.raises(sapo.SapoError, match=r"^sentences: expected a list of sentences, found"):
+            tagger.tag_many(wrong)  # type: ignore[arg-type]
+    with pytest.raises(sapo.SapoError, match="a list of texts, not a dict"):
+        tagger.tag_texts({"The cat": 1})
+    with pytest.raises(sapo.SapoError, match="expected a list of tokens, found the string 'the cat'"):
+        sapo.Pipeline({"pos": tagger}).tag("the cat")
+    (tmp_path / "text").write_text("the\ncat\n")
+    with (tmp_path / "text").open() as file, pytest.raises(sapo.SapoError, match="expected a list of tokens, found"):
+        tagger.tag(file)  # type: ignore[arg-type]
 
 
 def test_sentences_of_words_with_tags_train_and_are_evaluated_as_pairs(tagger: sapo.Tagger) -> None:

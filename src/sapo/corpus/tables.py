@@ -56,7 +56,17 @@ def is_table(data: object) -> bool:
     False
     """
     package = type(data).__module__.partition(".")[0]
-    return package in PACKAGES and any(hasattr(data, name) for name in ("columns", "column_names", "keys"))
+    return package in PACKAGES and any(hasattr(data, name) for name in ("columns", "column_names"))
+
+
+def check_no_table(data: object, place: str) -> None:
+    """Raise SapoError if this is a table where sentences are expected: it iterates over the names of its columns."""
+    if is_table(data):
+        kind = f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
+        raise SapoError(
+            f"{place}: expected lists of tokens, found a table ({kind}); read its sentences first: "
+            "[one.words for one in sapo.read(table, labelled=False)]"
+        )
 
 
 def open_table(data: Any, name: str) -> Table:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
+from io import IOBase
 from itertools import chain
 from typing import Any
 
@@ -66,10 +67,13 @@ def plain_sentence(tokens: Any, place: str, way: str = "split it first") -> Sequ
         return tokens
     if isinstance(tokens, str):
         raise SapoError(f"{place}: expected a list of tokens, found the string {tokens[:40]!r}; {way}")
+    from sapo.corpus.tables import check_no_table  # which imports this module
+
+    check_no_table(tokens, place)
     for method in TO_LIST:
         if hasattr(tokens, method):
             return plain_sentence(getattr(tokens, method)(), place, way)
-    if not isinstance(tokens, Iterable) or isinstance(tokens, bytes | Mapping | Set):
+    if not isinstance(tokens, Iterable) or isinstance(tokens, bytes | Mapping | Set | IOBase):
         raise SapoError(f"{place}: expected a list of tokens, found {tokens!r:.40}")
     return list(tokens)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from sapo.errors import SapoError
 from sapo.pipeline.steps import ReadyStep, check_names
 from sapo.search import check_search
+from sapo.tagger.streams import plain_sentences
 from sapo.tagger.tagger import Tagger
 from sapo.tagger.text import Cut, TaggedText, check_text, cut_texts, find, tagged_texts
 
@@ -53,7 +54,7 @@ class Pipeline:
 
     def tag_many(self, sentences: Iterable[Sequence[str]]) -> list[dict[str, list[str]]]:
         """Return the tags of many sentences; much faster than calling `tag` for each."""
-        listed = list(sentences)
+        listed = list(plain_sentences(sentences))
         columns = self._columns(listed, list(self.taggers))
         return [{column: columns[column][at] for column in self.taggers} for at in range(len(listed))]
 

@@ -6,13 +6,16 @@ several threads.
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sapo import kernels
 from sapo.corpus import LABEL, Block
+from sapo.corpus.tables import check_no_table
 from sapo.corpus.tokens import plain_sentence, sentence_block
 from sapo.encode.encoded import EncodedCorpus
+from sapo.errors import SapoError
 from sapo.model import Model
 
 if TYPE_CHECKING:
@@ -105,12 +108,16 @@ def _prepare(model: Model, tokens: int) -> None:
     kernels.prepare(tokens=tokens, pairs=tokens * len(model.labels) ** 2)
 
 
-def _batches(sentences: Iterable[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
-    batch: list[Sequence[Any]] = []
+def plain_sentences(sentences: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
+    """Yield each sentence as a list or tuple of tokens; raise SapoError at anything that holds no sentences."""
+    check_no_table(sentences, "sentences")
+    if not isinstance(sentences, Iterable) or isinstance(sentences, Mapping):
+        raise SapoError(f"sentences: expected a list of sentences, found {sentences!r:.40}")
     for number, sentence in enumerate(sentences, 1):
-        batch.append(plain_sentence(sentence, f"sentence {number}", TEXT))
-        if len(batch) == BATCH:
-            yield batch
-            batch = []
-    if batch:
+        yield plain_sentence(sentence, f"sentence {number}", TEXT)
+
+
+def _batches(sentences: Iterable[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
+    plain = plain_sentences(sentences)
+    while batch := list(islice(plain, BATCH)):
         yield batch

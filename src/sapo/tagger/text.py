@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from sapo.corpus import LABEL
 from sapo.corpus.predictions import TaggedSpan
+from sapo.corpus.tables import is_table
 from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
 from sapo.model import Model
@@ -110,6 +111,8 @@ def cut_texts(texts: Iterable[str], cut: Cut) -> CutTexts:
     """Cut texts, and check what the function says. Raises SapoError if a text is not a string."""
     if isinstance(texts, str):
         raise SapoError("tag_texts takes a list of texts, not a text; use tag_text, or put it into a list")
+    if isinstance(texts, Mapping) or is_table(texts):
+        raise SapoError(f"tag_texts takes a list of texts, not a {type(texts).__name__}; give its column of texts")
     listed = [check_text(text, f"text {number}") for number, text in enumerate(texts, 1)]
     return CutTexts(listed, [checked_sentences(cut(text), text) for text in listed])
 
