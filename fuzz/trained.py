@@ -10,9 +10,7 @@ from fuzz.doors import file, room
 from fuzz.target import ARRAYS, GOLDEN, RUN, TEMPLATE, TRAINING, Target
 from sapo.errors import SapoError
 from sapo.model import model_bytes, model_from_bytes
-from sapo.model.diff import changes
 from sapo.model.inspect import describe
-from sapo.render.diff import changes_text
 from sapo.render.inspection import describe_text
 from sapo.tagger.explain import explain
 from sapo.training.plan import make_plan
@@ -29,7 +27,6 @@ def _model(data: bytes) -> None:
     model = tagger.model
     describe_text({"file": "x", "megabytes": 0.0, **describe(model, top=2)})
     if model.encoder.linear:
-        changes_text({"file": "x", "old_file": "x", **changes(model, model, top=2)})
         model_from_bytes(model_bytes(model))
     names = list(tagger.columns)
     sentences: list[list[Any]] = [[{"word": "cat", "length": 3.0}, {"word": "x"}]]

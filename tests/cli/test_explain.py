@@ -1,4 +1,4 @@
-"""sapo explain and sapo inspect --against as a user runs them."""
+"""sapo explain as a user runs them."""
 
 import json
 from pathlib import Path
@@ -92,17 +92,3 @@ def test_a_model_of_ready_made_features_is_explained_with_a_file(run: Any, tmp_p
     sapo.train([([["a"], ["b"]], ["X", "Y"])]).save(tmp_path / "ready.sapo")
     done = run("explain", tmp_path / "ready.sapo", "a b", "--token", 1, ends=2)
     assert "give them in a file, with --file" in done.stderr
-
-
-def test_inspect_against_tells_what_changed(run: Any, house: Any, tmp_path: Path) -> None:
-    new = tmp_path / "new.sapo"
-    run("train", "--continue", house.model, house.test, "-o", new, "-q")
-    told = json.loads(run("inspect", new, "--against", house.model, "--json", "--top", 2).stdout)
-    assert told["features"]["removed"]["count"] == 0
-    assert told["features"]["added"]["count"] > 0
-    assert all(len(entries) <= 2 for entries in told["weights"].values())
-    text = run("inspect", new, "--against", house.model, "--label", "B-NP").stdout
-    assert text.startswith(f"from {house.model} to {new}\n")
-    assert "strongest features added" in text
-    done = run("inspect", new, "--against", house.model, "--label", "B-XX", ends=2)
-    assert done.stderr.startswith("sapo: 'B-XX' is not a label of both models; common: ")

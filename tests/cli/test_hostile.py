@@ -25,10 +25,9 @@ def hostile(house: Any, tmp_path: Path) -> Path:
 
 
 def test_no_escape_sequence_of_a_model_reaches_the_terminal(run: Any, house: Any, hostile: Path) -> None:
-    for command in (["inspect", hostile], ["inspect", hostile, "--against", house.model]):
-        shown = run(*command).stdout
-        assert not set(ESCAPE[:1] + "\x9b\u202e") & set(shown)
-        assert "\\u009b31m" in shown
+    shown = run("inspect", hostile).stdout
+    assert not set(ESCAPE[:1] + "\x9b\u202e") & set(shown)
+    assert "\\u009b31m" in shown
     shown = json.loads(run("inspect", hostile, "--json").stdout)["record"]["stopped"]
     assert shown.endswith("\x9b31m\u202e")  # click leaves out what it knows itself
 

@@ -16,7 +16,6 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 import sapo  # noqa: E402
 from sapo.errors import SapoError  # noqa: E402
 from sapo.learn import Settings  # noqa: E402
-from sapo.model.diff import changes  # noqa: E402
 from sapo.model.inspect import describe  # noqa: E402
 from sapo.neural.batches import make_batch  # noqa: E402
 from sapo.neural.options import LAYERS, NeuralOptions  # noqa: E402
@@ -242,7 +241,6 @@ def test_mistakes_are_told_in_one_line(tagger: sapo.Tagger, tmp_path: Path) -> N
         (lambda: train(vectors=tmp_path / "none"), "none: no such file"),
         (lambda: sapo.Trainer(tagger).update(PAIRS), "this model is a network: it cannot go on with new sentences"),
         (lambda: explain(tagger, SENTENCE, 0), "this model is a network: .* cannot be explained"),
-        (lambda: changes(tagger.model, tagger.model), "this model is a network: it has no features to compare"),
         (lambda: train(n="auto"), "bilstm-sapo cannot measure how many taggings are worth it"),
         (lambda: train(missing="O"), "bilstm-sapo needs every tag of the training data"),
         (lambda: train(class_weight={"O": 2.0}), "bilstm-sapo takes all tokens alike"),
