@@ -5,6 +5,8 @@ import sys
 import pytest
 
 import sapo
+from sapo.sklearn.crf import CRF
+from sapo.sklearn.labeler import SequenceLabeler
 from sapo.training.progress import ERASE, Compiling, erase_counter
 
 
@@ -19,6 +21,18 @@ def test_training_prints_only_if_asked(capsys: pytest.CaptureFixture[str]) -> No
     assert "epoch  2/2" in printed.err
     assert "all 2 epochs done; kept epoch 2" in printed.err
     assert loud.model.parameters.rows.matrix().tolist() == quiet.model.parameters.rows.matrix().tolist()
+
+
+def test_estimators_print_to_standard_error_or_like_crfsuite(capsys: pytest.CaptureFixture[str]) -> None:
+    words, tags = [["no", "rain"]], [["DT", "NN"]]
+    SequenceLabeler(template="pos", epochs=2, verbose=True).fit(words, tags)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "epoch  2/2" in printed.err
+    CRF(algorithm="ap", max_iterations=2, verbose=True).fit([[{"w": "no"}, {"w": "rain"}]], tags)
+    printed = capsys.readouterr()
+    assert printed.out.startswith("Iter 1")
+    assert "epoch" not in printed.err
 
 
 def test_the_total_is_the_number_of_epochs_that_was_chosen(capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,8 +21,8 @@ from sapo.tagger import Tagger, Tagging
 from sapo.tagger.files import check_no_missing
 from sapo.tags import looks_like_spans
 from sapo.training.plan import Plan
+from sapo.training.progress import shown
 from sapo.training.run import Outcome, start
-from sapo.training.showing import shown
 
 R = TypeVar("R")
 

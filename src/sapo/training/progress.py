@@ -94,3 +94,16 @@ def erase_counter() -> None:
     if Compiling.shown:
         print(ERASE, end="", file=sys.stderr, flush=True)
         Compiling.shown = False
+
+
+@contextmanager
+def shown(settings: Settings, *, lines: bool = True) -> Iterator[Quiet]:
+    """Show compiling inside this context, and training that gets the result as an observer.
+
+    `lines` says whether to print messages and a line per epoch.
+    """
+    kernels.watch_compiling(Compiling())
+    try:
+        yield Lines(settings) if lines else Quiet(settings)
+    finally:
+        kernels.watch_compiling(None)

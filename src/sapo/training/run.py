@@ -67,8 +67,8 @@ def train(
     features. With `dev`, training stops when the score on it no longer improves, the best epoch is kept, and the
     probabilities are calibrated on it; evaluate the model on other sentences. `template` is a preset (chunking-best,
     pos-best, ner ...) or the path of a template file; the default is the preset that suits the columns. `observers`
-    watch the epochs; `verbose` prints to standard error what `sapo train` prints, or shows it with a bar in a notebook.
-    `cluster` (a `sapo.Cluster`) says on which Ray cluster to learn.
+    watch the epochs; `verbose` prints to standard error what `sapo train` prints. `cluster` (a `sapo.Cluster`) says on
+    which Ray cluster to learn.
 
     The options (see `sapo.training.plan.Options`) are:
 
@@ -100,7 +100,7 @@ def train(
 
 
 def _train_aloud(plan: Plan, observers: Sequence[Observer], cluster: PassMaker | None) -> Tagger:
-    from sapo.training.showing import shown
+    from sapo.training.progress import shown
 
     with shown(plan.settings) as show:
         run = start(plan, told=show.say, check=lambda data: warn_of(plan, data))
