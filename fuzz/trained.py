@@ -95,7 +95,7 @@ def _start(name: str) -> Callable[[], list[bytes]]:
     return lambda: [(GOLDEN / name).read_bytes()]
 
 
-GOLDEN_MODELS = ("templates-1", "templates-2", "templates-half-2", "features-1", "features-2")
+GOLDEN_MODELS = ("templates-2", "templates-half-2", "features-2")
 TRAINED: dict[str, Target] = {
     **{f"model-{name}": Target(_model, _start(f"{name}.sapo"), ARRAYS) for name in GOLDEN_MODELS},
     "model-lists-2": Target(_model, _many_labels, ARRAYS),

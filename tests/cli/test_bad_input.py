@@ -166,7 +166,7 @@ def bad_models(house: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str
         ("damaged", "not a sapo model: its checksum is wrong: it was changed or damaged"),
         ("foreign", "not a sapo model: it begins like some other file, or its end is missing"),
         ("empty", "not a sapo model: it is too short"),
-        ("newer", "has format 99, this sapo reads up to 2; install a newer sapo"),
+        ("newer", "has format 99, this sapo reads format 2; install a newer sapo"),
         ("tampered", "not a sapo model: its parts do not fit together"),
     ],
 )
@@ -182,7 +182,7 @@ def test_a_bad_model_is_refused(
     [
         ("tag", "missing.sapo", "{test}", "-o", "out.txt"),
         ("inspect", "missing.sapo"),
-        ("eval", "{test}", "-m", "missing.sapo"),
+        ("eval", "missing.sapo", "{test}"),
         ("tag", "{model}", "missing.txt", "-o", "out.txt"),
         ("eval", "missing.txt"),
         ("convert", "missing.txt", "out.jsonl"),

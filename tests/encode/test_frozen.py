@@ -110,7 +110,7 @@ def test_a_frozen_encoder_grows_and_is_saved_as_one_of_open_tables(
 ) -> None:
     encoder, _ = build([as_block(train)], templates)
     frozen = freeze(encoder, drawn_mask(seed, encoder.features)).encoder
-    opened = TemplateEncoder.from_arrays(frozen.header(), frozen.arrays())  # as an older file would keep it
+    opened = TemplateEncoder.from_arrays(frozen.header(), frozen.arrays())
     block = as_block(new)
     gold = np.zeros(int(block.offsets[-1]), np.int32)
     growing = [one.growing() for one in (frozen, opened)]

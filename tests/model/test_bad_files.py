@@ -1,7 +1,4 @@
-"""Files that are no model, or a damaged or a tampered one: one clear line, and never more than that.
-
-The files here are of format 1, which is still read; test_format_2.py does the same with today's.
-"""
+"""Files that are no model, or a damaged or a tampered one: one clear line, and never more than that."""
 
 import json
 import pickle
@@ -15,20 +12,12 @@ import pytest
 import safetensors.numpy
 
 from changed_arrays import refused_and_used
-from golden_models import first_format
 from sapo.errors import SapoError
-from sapo.model import Model, load_model
+from sapo.model import load_model
 from sapo.model.arrayfile import load_arrays, save_arrays
 from sapo.model.inspect import describe
 from sapo.render.inspection import describe_text
 from sapo.tagger.tagger import Tagger
-
-
-@pytest.fixture
-def path(model: Model, tmp_path: Path) -> Path:
-    """A file of format 1, as it was written before format 2."""
-    first_format(model, tmp_path / "small.sapo")
-    return tmp_path / "small.sapo"
 
 
 def refused(path: Path) -> str:
@@ -98,8 +87,9 @@ def test_an_empty_file_a_directory_and_a_missing_file_are_told_apart(tmp_path: P
     assert "no such file" in refused(tmp_path / "missing")
 
 
-def test_a_newer_format_is_told_with_the_way_out(change: Callable[..., Path]) -> None:
-    assert "has format 99, this sapo reads up to 2; install a newer sapo" in refused(change(format=99))
+def test_another_format_is_refused_with_the_way_out(change: Callable[..., Path]) -> None:
+    assert "has format 99, this sapo reads format 2; install a newer sapo" in refused(change(format=99))
+    assert "has format 1, this sapo reads format 2; train the model again" in refused(change(format=1))
 
 
 @pytest.mark.parametrize("version", [None, "1", 1.5, [1]])
@@ -131,60 +121,7 @@ def test_a_header_that_does_not_fit_is_refused(change: Callable[..., Path], head
     assert "its parts do not fit together" in refused(change(**header))
 
 
-INDICES = [  # all that a kernel uses as an index
-    "feature.slots",
-    "feature.slot_offsets",
-    "column.word.offsets",
-    "view.1.offsets",
-    "view.1.value_offsets",
-    "view.1.values",
-    "view.2.offsets",
-    "view.2.value_offsets",
-    "view.2.values",
-]
-
-
-def test_all_arrays_of_indices_are_known_here(path: Path) -> None:
-    _, arrays = load_arrays(path, "a file")
-    others = {"weights", "edges", "bans", "feature.keys", "column.word.blob", "view.1.blob", "view.2.blob"}
-    others |= {"column.word.slots", "view.1.slots", "view.2.slots"}  # made anew
-    assert set(arrays) == {*INDICES, *others}
-
-
-@pytest.mark.parametrize("name", INDICES)
-@pytest.mark.parametrize("value", [-1, -(2**31), 2**20, 2**31 - 1])
-def test_an_index_out_of_range_is_refused_wherever_it_stands(
-    change: Callable[..., Path], path: Path, name: str, value: int
-) -> None:
-    original = load_arrays(path, "a file")[1][name]
-    for place in (0, len(original) // 2, len(original) - 1):
-        array = original.copy()
-        array[place] = value
-        assert "its parts do not fit together" in refused(change({name: array}))
-
-
-@pytest.mark.parametrize(
-    "name", [*INDICES, "weights", "edges", "feature.keys", "column.word.blob", "view.1.blob", "view.2.blob"]
-)
-def test_an_array_that_is_missing_or_of_another_length_is_refused(
-    change: Callable[..., Path], path: Path, name: str
-) -> None:
-    original = load_arrays(path, "a file")[1][name]
-    for array in (None, original[:0], original[:-1], np.concatenate([original, original[-1:]])):
-        assert "its parts do not fit together" in refused(change({name: array}))
-
-
-def test_tables_that_are_full_are_refused_for_a_search_in_them_would_never_end(
-    change: Callable[..., Path], path: Path
-) -> None:
-    arrays = load_arrays(path, "a file")[1]
-    first, last = arrays["feature.slot_offsets"][1:3]  # the table of the one template that joins two atoms
-    full = arrays["feature.slots"].copy()
-    full[first:last] = 1
-    assert "its parts do not fit together" in refused(change({"feature.slots": full}))
-
-
-def test_whatever_indices_are_let_through_stay_inside_their_arrays(path: Path) -> None:
+def test_whatever_is_let_through_stays_inside_its_arrays(path: Path) -> None:
     refused, used = refused_and_used(path, ["the", "old", "hen", "new"], times=300)
     assert refused > 50
     assert used > 50
@@ -224,34 +161,6 @@ def test_numbers_that_json_does_not_know_are_never_written(tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "feature.keys",
-        "feature.slots",
-        "feature.slot_offsets",
-        "column.word.blob",
-        "column.word.offsets",
-        "view.1.value_offsets",
-        "view.1.values",
-        "view.2.values",
-    ],
-)
-def test_an_array_of_another_type_is_refused(change: Callable[..., Path], path: Path, name: str) -> None:
-    original = load_arrays(path, "a file")[1][name]
-    for dtype in {np.dtype(kind) for kind in ("u1", "i4", "i8", "f4", "f8")} - {original.dtype}:
-        with pytest.raises(SapoError):
-            load_model(change({name: original.astype(dtype)}))
-
-
-@pytest.mark.parametrize("name", ["feature.keys", "feature.slots", "column.word.blob", "view.1.values"])
-def test_an_array_of_more_dimensions_is_refused(change: Callable[..., Path], path: Path, name: str) -> None:
-    original = load_arrays(path, "a file")[1][name]
-    for shape in ((len(original), 1), (1, len(original))):
-        with pytest.raises(SapoError):
-            load_model(change({name: original.reshape(shape)}))
-
-
 @pytest.mark.parametrize("header", [[], "model", 3, None])
 def test_a_header_that_is_no_object_is_refused(path: Path, header: Any) -> None:
     save_arrays(path, header, load_arrays(path, "a file")[1])
@@ -275,18 +184,6 @@ def test_words_that_are_no_utf8_are_refused(change: Callable[..., Path], path: P
     blob[0] = 0xFF
     with pytest.raises(SapoError):
         describe(load_model(change({"column.word.blob": blob})), top=100)
-
-
-@pytest.mark.parametrize("key", [5, 2**20 - 1, 2**60, 2**63 - 1])
-def test_features_that_no_words_have_can_be_looked_at_or_are_refused(
-    change: Callable[..., Path], path: Path, key: int
-) -> None:
-    keys = np.full_like(load_arrays(path, "a file")[1]["feature.keys"], key)
-    try:
-        described = describe(load_model(change({"feature.keys": keys})), top=100)
-    except SapoError:
-        return
-    assert described["strongest_features"]
 
 
 @pytest.mark.parametrize("labels", [["D", "A", "N", 3], ["D", "D", "N", "V"], "DANV"])

@@ -12,7 +12,6 @@ from typing import Any
 
 import sapo
 from sapo.model import Model, save_model
-from sapo.model.arrayfile import save_arrays
 
 HERE = Path(__file__).parent.parent / "golden"
 CHUNKS = [
@@ -38,27 +37,6 @@ def chunker(**more: Any) -> Model:
     return dataclasses.replace(model.with_bias("O", -0.5), temperature=1.5)
 
 
-def first_format(model: Model, path: Path) -> None:
-    """Save a model as sapo did before format 2."""
-    header = {
-        "format": 1,
-        "kind": model.encoder.kind,
-        "labels": list(model.labels),
-        "encoder": model.encoder.header(),
-        "reader": model.reader,
-        "record": model.record,
-        "constraints": model.constraints.as_json(),
-    }
-    weights = model.parameters
-    arrays = {"weights": weights.features, "edges": weights.edges, "bans": weights.bans, **model.encoder.arrays()}
-    if model.encoder.edge_features:
-        arrays |= {"pair.offsets": weights.pairs.offsets, "pair.codes": weights.pairs.codes}
-        arrays["pair.weights"] = weights.pair_weights
-    if model.shown:
-        header["shown"] = list(model.shown)
-    save_arrays(path, header, arrays)
-
-
 def network(path: Path) -> None:
     """Save a network that reads words, columns, characters and features."""
     more = {**SMALL, "chars": "cnn", "features": True}
@@ -66,10 +44,8 @@ def network(path: Path) -> None:
 
 
 MODELS: dict[str, Callable[[Path], None]] = {
-    "templates-1.sapo": lambda path: first_format(chunker(), path),
     "templates-2.sapo": lambda path: save_model(chunker(), path),
     "templates-half-2.sapo": lambda path: save_model(chunker(), path, half=True),
-    "features-1.sapo": lambda path: first_format(sapo.train(READY, **FIXED).model, path),
     "features-2.sapo": lambda path: save_model(sapo.train(READY, **FIXED).model, path),
     "many-labels-2.sapo": lambda path: save_model(sapo.train(MANY, template="pos", **FIXED).model, path),
     "network-2.sapo": network,

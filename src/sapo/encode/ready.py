@@ -77,11 +77,7 @@ class FeatureEncoder:
         return {}
 
     def arrays(self) -> dict[str, np.ndarray]:
-        return {f"names.{key}": array for key, array in self.names.arrays().items()}
-
-    @classmethod
-    def from_arrays(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "FeatureEncoder":
-        return cls(StringTable.from_arrays(arrays, "names"))
+        return {f"names.{key}": array for key, array in self.names.small_arrays().items()}
 
     def session(self) -> "FeatureSession":
         return FeatureSession(self)

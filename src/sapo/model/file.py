@@ -1,7 +1,6 @@
 """A model as one file without code in it: written, read, and checked before anything uses it.
 
-Format 2 keeps what is not zero (see weight_arrays.py), and features that have a weight (see encode/frozen.py). Files of
-format 1, with a matrix of all weights, are still read.
+It keeps what is not zero (see weight_arrays.py), and features that have a weight (see encode/frozen.py).
 """
 
 from pathlib import Path
@@ -18,17 +17,13 @@ from sapo.errors import SapoError
 from sapo.model.arrayfile import load_arrays, pack_arrays, save_arrays, unpack_arrays
 from sapo.model.checks import check_constraints, check_header, check_weights
 from sapo.model.model import Model
-from sapo.model.weight_arrays import encoder_arrays, first_parameters, small_model, weight_arrays, weights_of
+from sapo.model.weight_arrays import encoder_arrays, small_model, weight_arrays, weights_of
 from sapo.tags import Constraints
 from sapo.text import Rules
 
 FORMAT = 2
 WHAT = "a sapo model"
 NEURAL = "neural"  # the kind of a network, which is loaded only where there is one
-ENCODERS: dict[str, type[TemplateEncoder] | type[FeatureEncoder]] = {
-    TemplateEncoder.kind: TemplateEncoder,
-    FeatureEncoder.kind: FeatureEncoder,
-}
 
 
 def save_model(model: Model, path: str | Path, *, half: bool = False) -> None:
@@ -83,8 +78,9 @@ def _model(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarra
     version = header.get("format")
     if not isinstance(version, int):
         raise SapoError(f"{path}: not {WHAT}: it has no format number")
-    if version > FORMAT:
-        raise SapoError(f"{path}: has format {version}, this sapo reads up to {FORMAT}; install a newer sapo")
+    if version != FORMAT:
+        way = "install a newer sapo" if version > FORMAT else "train the model again"
+        raise SapoError(f"{path}: has format {version}, this sapo reads format {FORMAT}; {way}")
     if header.get("kind") == NEURAL:
         from sapo.neural.options import need_torch
 
@@ -92,12 +88,8 @@ def _model(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarra
     try:
         check_header(header)
         labels, shown = tuple(header["labels"]), tuple(header.get("shown", []))
-        if version == 1:
-            encoder = _encoder_class(header["kind"]).from_arrays(header["encoder"], arrays)
-            parameters = first_parameters(arrays, encoder, len(labels))
-        else:
-            encoder = _encoder(header["kind"], header["encoder"], arrays)
-            parameters = weights_of(arrays, encoder, len(labels))
+        encoder = _encoder(header["kind"], header["encoder"], arrays)
+        parameters = weights_of(arrays, encoder, len(labels))
         check_weights(parameters, encoder.kind)
         constraints = Constraints.from_json(header["constraints"]) if "constraints" in header else Constraints()
         check_constraints(constraints, labels, shown)
@@ -115,13 +107,10 @@ def _encoder(kind: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -
         return from_frozen_arrays(header, arrays)
     if kind == FeatureEncoder.kind:
         return FeatureEncoder(StringTable.from_small_arrays(arrays, "names"))
-    loaded: Encoder = _encoder_class(kind).from_arrays(header, arrays)
-    return loaded
-
-
-def _encoder_class(kind: str) -> Any:
+    if kind == HashedEncoder.kind:
+        return HashedEncoder.from_arrays(header, arrays)
     if kind == NEURAL:
         from sapo.neural.encoder import NeuralEncoder
 
-        return NeuralEncoder
-    return ENCODERS[kind]
+        return NeuralEncoder.from_arrays(header, arrays)
+    raise ValueError(f"kind {kind!r:.40}")

@@ -69,8 +69,6 @@ def encoder_arrays(encoder: Encoder) -> dict[str, np.ndarray]:
     """Return the arrays of an encoder of `small_model`."""
     if isinstance(encoder, TemplateEncoder):
         return frozen_arrays(encoder)
-    if isinstance(encoder, FeatureEncoder):
-        return {f"names.{key}": array for key, array in encoder.names.small_arrays().items()}
     return dict(encoder.arrays())
 
 
@@ -96,7 +94,7 @@ def weight_arrays(parameters: Parameters, *, half: bool = False) -> dict[str, np
 
 
 def weights_of(arrays: Arrays, encoder: Encoder, labels: int) -> Parameters:
-    """Return the weights of a file of format 2; raise ValueError or KeyError where its arrays do not fit together."""
+    """Return the weights of a file; raise ValueError or KeyError where its arrays do not fit together."""
     rows = _dense("weight", arrays, encoder.features, labels)
     edges = _dense("edge", arrays, labels, labels).matrix()
     pairs, pair_weights = Pairs.none(), np.empty((0, 1), np.float32)
@@ -111,20 +109,6 @@ def weights_of(arrays: Arrays, encoder: Encoder, labels: int) -> Parameters:
             raise ValueError("bans")
         bans[np.unpackbits(packed, count=bans.size).reshape(bans.shape) > 0] = -np.inf
     return Parameters(rows, np.ascontiguousarray(edges), pairs, pair_weights, bans, _lists(arrays, labels))
-
-
-def first_parameters(arrays: Arrays, encoder: Encoder, labels: int) -> Parameters:
-    """Return the weights of a file of format 1, which has all of them.
-
-    They are copied: kernels have one compiled form for arrays that may be changed, and another for those of a file.
-    """
-    pairs, pair_weights = Pairs.none(), np.empty((0, 1), np.float32)
-    if encoder.edge_features:
-        offsets = array_of(arrays, "pair.offsets", np.int64)
-        pairs, pair_weights = _pairs(arrays, offsets, encoder.edge_features, labels)
-    bans = _floats(arrays, "bans", labels + 2, labels) if "bans" in arrays else no_bans(labels)
-    features, edges = _floats(arrays, "weights", encoder.features, labels), _floats(arrays, "edges", labels, labels)
-    return Parameters(FeatureRows.of_matrix(features), edges, pairs, pair_weights, bans)
 
 
 def _sparse(name: str, rows: FeatureRows, *, half: bool) -> dict[str, np.ndarray]:
