@@ -77,7 +77,7 @@ def accuracy(bench: Bench) -> None:
     scores = []
     for seed in ("0", "1", "2"):
         bench.sapo_train("--seed", seed)
-        found = json.loads(run(SAPO, "eval", bench.test, "--model", bench.model, "--json")[2])
+        found = json.loads(run(SAPO, "eval", bench.model, bench.test, "--json")[2])
         scores.append((100 * found["overall"]["f1"], 100 * found["token_accuracy"]))
         print(f"accuracy: seed {seed}: F1 {scores[-1][0]:.2f}, token accuracy {scores[-1][1]:.2f}")
     print(f"accuracy: mean F1 {statistics.mean(f1 for f1, _ in scores):.2f}")
@@ -99,7 +99,7 @@ def one_pass(bench: Bench) -> None:
 def file_to_model(bench: Bench) -> None:
     """`sapo train` with 15 passes against L-BFGS from the same file, F1 on test beside it."""
     ours = min(bench.sapo_train("--epochs", "15")[0] for _ in range(3))
-    found = json.loads(run(SAPO, "eval", bench.test, "--model", bench.model, "--json")[2])
+    found = json.loads(run(SAPO, "eval", bench.model, bench.test, "--json")[2])
     model, tagged = str(bench.room / "lbfgs.crf"), str(bench.room / "lbfgs.txt")
     theirs, _, _ = run(*PEER, "train", bench.train, model, "lbfgs")
     speed = json.loads(run(*PEER, "tag", bench.test, model, tagged)[2])["tokens_per_second"]

@@ -30,7 +30,7 @@ def test_an_export_trains_a_model_whose_predictions_go_back(run: Run, export: Pa
     assert [record["text"] for record in after] == [record["text"] for record in before]
     same = sum(old["label"] == new["label"] for old, new in zip(before, after, strict=True))
     assert same > 150
-    assert "FB1" in run("eval", export, "--format", "doccano", "-m", model).stdout
+    assert "FB1" in run("eval", model, export, "--format", "doccano").stdout
     assert run("tag", model, export, "--format", "doccano", "--nbest", "2", ends=2).stderr == (
         "sapo: doccano shows one tagging of a text; use --spans, or convert the file to JSONL\n"
     )
@@ -65,7 +65,7 @@ def test_every_command_takes_an_encoding(run: Run, tmp_path: Path) -> None:
     encoding = ("--encoding", "latin-1")
     run("train", path, "--dev", path, "-e", "1", "-o", model, "-q", *encoding)
     assert run("tag", model, path, *encoding).stdout.startswith("Köln LOC ")
-    assert "token accuracy" in run("eval", path, "-m", model, *encoding).stdout.replace("accuracy:", "token accuracy")
+    assert "token accuracy" in run("eval", model, path, *encoding).stdout.replace("accuracy:", "token accuracy")
     run("convert", path, out, "-q", *encoding)
     assert out.read_text(encoding="utf-8") == "Köln LOC\nist O\n"
     run("train", path, "--continue", model, "-o", model, "-q", *encoding)
@@ -81,6 +81,6 @@ def test_tables_train_and_are_tagged(run: Run, export: Path, tmp_path: Path) -> 
     run("convert", export, table, "--from", "doccano", "-q")
     run("train", table, "-e", "5", "-o", model, "-q")
     run("tag", model, table, "-o", out, "-q")
-    assert "FB1" in run("eval", table, "-m", model).stdout
+    assert "FB1" in run("eval", model, table).stdout
     run("convert", out, tmp_path / "b.txt", "-q")
     run("tag", model, table, "--nbest", "2", "-o", out, "-q")

@@ -51,7 +51,7 @@ def test_eval_has_two_forms(house: Any, tmp_path: Path) -> None:
     tagged = tmp_path / "tagged.txt"
     answer("tag", house.model, house.test, "-o", tagged)
     assert answer("eval", house.model, house.test).out == answer("eval", tagged).out
-    assert answer("eval", house.test, "--model", house.model).out == answer("eval", tagged).out
+    assert answer("eval", house.model, house.test).out == answer("eval", tagged).out
     forms = "sapo eval MODEL FILE, or sapo eval FILE"
     assert forms in last("eval", house.model)
     assert forms in last("eval", house.test, house.test)
@@ -129,6 +129,7 @@ def test_settings_of_other_tools_are_translated_in_python() -> None:
         (["fit", "x"], "sapo: no such command 'fit'; did you mean 'train'? See sapo --help"),
         (["xyz"], "sapo: no such command 'xyz'; known: demo, sample, "),
         (["tag", "--model", "m", "f"], "sapo tag: no such option --model; give it without a name: sapo tag MODEL"),
+        (["eval", "--model", "m", "f"], "sapo eval: no such option --model; give it without a name: sapo eval [MODEL]"),
         (["train", "f", "-o", "m", "-l", "lbfgs"], "sapo: unknown learner 'lbfgs'; did you mean 'crf-lbfgs'?"),
         (["train", "f", "-o", "m", "--scheme", "bio"], "sapo: scheme must be one of iob2, bioes, "),
         (["convert", "f", "--scheme", "iobes"], "sapo: unknown scheme 'iobes'; did you mean 'bioes'?"),

@@ -40,6 +40,6 @@ def test_new_labels_need_a_model_to_go_on_from(run: Run, house: Any, tmp_path: P
 
 
 def test_evaluating_the_data_of_another_task_is_refused(run: Run, house: Any, tags: Path) -> None:
-    done = run("eval", tags, "--model", house.model, ends=2)
+    done = run("eval", house.model, tags, ends=2)
     assert "the model knows none of its labels" in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -93,7 +93,7 @@ def test_a_tagged_column_file_has_a_further_column(run: Any, house: Any, tmp_pat
     expected = tagger.tag_many([(line[0], line[1]) for line in sentence] for sentence in given)
     assert [[line[3] for line in sentence] for sentence in found] == expected
     # the table of the tagged file is that of tagging on the fly
-    assert run("eval", out).stdout == run("eval", house.test, "--model", house.model).stdout
+    assert run("eval", out).stdout == run("eval", house.model, house.test).stdout
     # through pipes, without the label, and zipped, the tags are the same
     bare = "\n\n".join("\n".join(" ".join(line[:2]) for line in sentence) for sentence in given)
     piped = run("tag", house.model, "-", input=bare).stdout
@@ -178,19 +178,19 @@ def test_morphology_is_learned_tagged_in_place_and_scored_by_key(
         rows[at] = "\t".join("_" if column in columns else field for column, field in enumerate(fields))
     bare.write_text("\n".join([*rows, ""]) * 4)
     assert run("tag", tmp_path / "m.sapo", bare).stdout == corpus.read_text()
-    table = run("eval", corpus, "-m", tmp_path / "m.sapo").stdout.splitlines()
+    table = run("eval", tmp_path / "m.sapo", corpus).stdout.splitlines()
     keys = ["upos"] * (label != "feats") + ["Case", "Number", "VerbForm"]
     assert [line.split(":")[0].strip() for line in table[4:]] == keys
     assert table[-1].endswith("precision: 100.00%; recall: 100.00%; FB1: 100.00  4")
-    scores = json.loads(run("eval", corpus, "-m", tmp_path / "m.sapo", "--json").stdout)
+    scores = json.loads(run("eval", tmp_path / "m.sapo", corpus, "--json").stdout)
     assert list(scores["features"]) == keys
     assert sapo.Tagger.load(tmp_path / "m.sapo").evaluate(corpus).features["Case"].f1 == 1.0
 
 
 def test_eval_prints_the_familiar_table_or_json(run: Any, house: Any) -> None:
-    table = run("eval", house.test, "-m", house.model).stdout
+    table = run("eval", house.model, house.test).stdout
     assert re.match(r"processed \d+ tokens with \d+ phrases; found: \d+ phrases; correct: \d+\.\n", table)
-    scores = json.loads(run("eval", house.test, "-m", house.model, "--json").stdout)
+    scores = json.loads(run("eval", house.model, house.test, "--json").stdout)
     assert f"processed {scores['tokens']} tokens" in table
     perfect = run("eval", "-", "--label", "-2", "--predicted", "-1", "--strict", input="a B-NP B-NP\nb O O\n").stdout
     assert "100.00" in perfect

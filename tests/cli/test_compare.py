@@ -168,7 +168,7 @@ def test_models_tag_the_gold_file_themselves(run: Any, house: Any, tmp_path: Pat
         for system in result["systems"]:
             system.pop("name", None)
     assert json.dumps(by_models).replace(str(other), "") == json.dumps(by_file).replace(str(tagged), "")
-    scores = json.loads(run("eval", house.test, "--model", other, "--json").stdout)
+    scores = json.loads(run("eval", other, house.test, "--json").stdout)
     assert by_models["systems"][1]["main"]["value"] == pytest.approx(scores["main"]["value"])
 
 
@@ -176,7 +176,7 @@ def test_the_label_of_a_model_need_not_be_in_the_last_column(run: Any, house: An
     model = tmp_path / "pos.sapo"
     run("train", house.train, "-o", model, "--label", "1", "--template", "pos", "--epochs", "2", "-q")
     result = json.loads(run("compare", model, model, house.test, "--json").stdout)
-    scores = json.loads(run("eval", house.test, "--model", model, "--json").stdout)
+    scores = json.loads(run("eval", model, house.test, "--json").stdout)
     assert result["systems"][0]["main"]["value"] == pytest.approx(scores["main"]["value"])
 
 

@@ -47,7 +47,7 @@ def test_another_scheme_inside_comes_out_as_the_file_has_it(run: Any, house: Any
     run("train", house.train, "-o", model, "--scheme", "bioes", "--dev", house.test, *EPOCHS)
     found = tags_of(run("tag", model, house.test).stdout)
     assert all(isinstance(tags_to_spans(tags, "iob2"), list) for tags in found)
-    table = run("eval", "--model", model, house.test).stdout
+    table = run("eval", model, house.test).stdout
     tagged = tmp_path / "tagged.txt"
     run("tag", model, house.test, "-o", tagged)
     assert run("eval", tagged).stdout == table
@@ -122,11 +122,11 @@ def test_a_bias_on_o_finds_fewer_spans(run: Any, house: Any) -> None:
 def test_the_curve_is_printed_and_drawn(run: Any, house: Any, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     svg = tmp_path / "f.svg"
-    lines = run("eval", house.test, "--model", house.model, "--curve", "--plot", svg).stdout.splitlines()
+    lines = run("eval", house.model, house.test, "--curve", "--plot", svg).stdout.splitlines()
     assert lines[0].split() == ["bias", "precision", "recall", "F1", "found"]
     assert sum(line.endswith("best F1") for line in lines) == 1
     assert svg.read_text().startswith("<?xml")
-    points = json.loads(run("eval", house.test, "--model", house.model, "--curve", "--json").stdout)
+    points = json.loads(run("eval", house.model, house.test, "--curve", "--json").stdout)
     assert [point["bias"] for point in points] == sorted(point["bias"] for point in points)
     assert points[0]["recall"] >= points[-1]["recall"]
 
@@ -160,7 +160,7 @@ def test_the_curve_is_printed_and_drawn(run: Any, house: Any, tmp_path: Path) ->
             "--class-weight has two weights for 'O'; give one",
         ),
         (("eval", "TEST", "--curve"), "--curve needs a model: sapo eval MODEL FILE"),
-        (("eval", "TEST", "-m", "MODEL", "--curve", "--plot", "c.pdf"), "c.pdf: a diagram is drawn as .svg or .png"),
+        (("eval", "MODEL", "TEST", "--curve", "--plot", "c.pdf"), "c.pdf: a diagram is drawn as .svg or .png"),
     ],
 )
 def test_mistakes(run: Any, house: Any, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
@@ -178,13 +178,13 @@ def test_biases_of_one_label_add_up(run: Any, house: Any) -> None:
 
 def test_a_curve_is_drawn_as_its_name_says(run: Any, house: Any, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    run("eval", house.test, "--model", house.model, "--curve", "--plot", tmp_path / "curve.png")
+    run("eval", house.model, house.test, "--curve", "--plot", tmp_path / "curve.png")
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_label_may_be_named_for_a_model_that_knows_its_columns(run: Any, house: Any) -> None:
-    usual = run("eval", house.test, "--model", house.model).stdout
+    usual = run("eval", house.model, house.test).stdout
     for label in ("2", "-1", "chunk", "label"):
-        assert run("eval", house.test, "--model", house.model, "--label", label).stdout == usual
-    told = run("eval", house.test, "--model", house.model, "--label", "1", ends=2).stderr
+        assert run("eval", house.model, house.test, "--label", label).stdout == usual
+    told = run("eval", house.model, house.test, "--label", "1", ends=2).stderr
     assert "has no column 'pos', which the features need" in told

@@ -64,7 +64,7 @@ def test_a_file_trains_tags_and_evaluates_as_python_does(
     else:
         blocks = out.stdout.strip("\n").split("\n\n")
         assert [[line.split("\t")[0] for line in block.split("\n")] for block in blocks] == wanted
-    scores = json.loads(run("eval", test, "--model", model, "--json").stdout)
+    scores = json.loads(run("eval", model, test, "--json").stdout)
     assert scores["token_accuracy"] > 0.7
     for how in (["--nbest", "2"], ["--marginals"], ["--threads", "2"]):
         run("tag", model, test, *how)

@@ -37,7 +37,7 @@ def test_all_labels_are_looked_at_where_the_user_asks_for_it(run: Any, data: Pat
     words = [line.split()[0] for line in text(1).splitlines() if line]
     tagged = run("tag", tmp_path / "few", "--exact", input=text(1)).stdout.split()
     assert tagged[2::3] == tagger.tag(words)
-    assert "accuracy" in run("eval", data, "--model", tmp_path / "few", "--exact").stdout
+    assert "accuracy" in run("eval", tmp_path / "few", data, "--exact").stdout
 
 
 def test_training_and_inspection_tell_how_many_labels_were_looked_at(run: Any, data: Path, tmp_path: Path) -> None:

@@ -47,8 +47,8 @@ def test_outputs_that_exclude_each_other_are_told(run: Any, house: Any, tmp_path
 
 def test_calibration_is_measured_fitted_and_drawn(run: Any, house: Any, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    before = run("eval", house.test, "--model", house.model, "--calibration").stdout
-    plain = run("eval", house.test, "--model", house.model).stdout
+    before = run("eval", house.model, house.test, "--calibration").stdout
+    plain = run("eval", house.model, house.test).stdout
     assert before.startswith(plain + "\ncalibration at temperature 1\n")
     names = re.findall(r"^ *(\w+, [a-z0-9 ]*?[a-z0-9])\s{2,}\d+ ", before.removeprefix(plain), re.MULTILINE)
     assert names == [
@@ -63,7 +63,7 @@ def test_calibration_is_measured_fitted_and_drawn(run: Any, house: Any, tmp_path
     assert f"temperature {temperature:.4g}" in run("inspect", warm).stdout
     assert sapo.Tagger.load(house.model).model.temperature == 1.0
 
-    told = run("eval", house.test, "--model", warm, "--calibration", "--nbest", 2, "--json", "--plot", picture).stdout
+    told = run("eval", warm, house.test, "--calibration", "--nbest", 2, "--json", "--plot", picture).stdout
     found = json.loads(told)["calibration"]
     assert (found["temperature"], found["n"]) == (temperature, 2)
     rows = {what: row["ece"] for what, row in found["exact"].items()}
@@ -86,18 +86,18 @@ def test_without_a_name_the_model_itself_is_calibrated(run: Any, house: Any, tmp
     [
         (["--calibration"], "--calibration needs the probabilities of a model: sapo eval MODEL FILE"),
         (["--plot", "a.svg"], "--plot draws what --calibration or --curve measures"),
-        (["-m", "MODEL", "--calibration", "--plot", "a.pdf"], "a.pdf: a diagram is drawn as .svg or .png"),
-        (["-m", "MODEL", "--calibration", "--nbest", "0"], "--nbest must be at least 1, not 0"),
+        (["MODEL", "--calibration", "--plot", "a.pdf"], "a.pdf: a diagram is drawn as .svg or .png"),
+        (["MODEL", "--calibration", "--nbest", "0"], "--nbest must be at least 1, not 0"),
     ],
 )
 def test_mistakes_of_the_user_are_one_line(run: Any, house: Any, args: list[str], complaint: str) -> None:
-    done = run("eval", house.test, *(str(house.model) if arg == "MODEL" else arg for arg in args), ends=2)
+    done = run("eval", *(str(house.model) if arg == "MODEL" else arg for arg in args), house.test, ends=2)
     assert done.stderr.startswith(f"sapo: {complaint}")
     assert done.stderr.count("\n") == 1
 
 
 def test_calibration_from_a_pipe_is_refused(run: Any, house: Any) -> None:
-    done = run("eval", "-", "-m", house.model, "--calibration", ends=2, input=TEXT)
+    done = run("eval", house.model, "-", "--calibration", ends=2, input=TEXT)
     assert (
         done.stderr == "sapo: --calibration reads the file twice; save standard input to a file first, and give that\n"
     )

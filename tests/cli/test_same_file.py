@@ -25,7 +25,7 @@ EPOCH = ("-e", "1", "-q")
         ),
         (
             "gold.svg",
-            ["eval", "gold.svg", "--format", "columns", "--model", "MODEL", "--calibration", "--plot", "gold.svg"],
+            ["eval", "MODEL", "gold.svg", "--format", "columns", "--calibration", "--plot", "gold.svg"],
         ),
         ("gold.svg", ["tag", "MODEL", "gold.svg", "--format", "columns", "-o", "gold.svg"]),
         ("gold.svg", ["convert", "gold.svg", "gold.svg", "--from", "columns", "--to", "columns"]),

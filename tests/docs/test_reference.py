@@ -46,7 +46,7 @@ def test_the_reference_has_every_command_and_option() -> None:
     for name, command in app.commands.items():
         section = text.split(f"\n## sapo {name}\n")[1].split("\n## ")[0]
         for parameter in command.params:
-            if isinstance(parameter, click.Option) and not parameter.hidden:
+            if isinstance(parameter, click.Option):
                 assert parameter.opts[-1] in section, f"sapo {name} {parameter.opts[-1]}"
 
 

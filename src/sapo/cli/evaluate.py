@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 @click.command("eval")
 @click.argument("files", nargs=-1, required=True, metavar="[MODEL] FILE")
-@click.option("--model", "-m", hidden=True, metavar="FILE", help="MODEL, as it was given before.")
 @click.option("--strict", is_flag=True, help="Count only spans that are well-formed.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 @click.option("--exact", is_flag=True, help="With MODEL: look at all labels, as sapo tag --exact does.")
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
 @label_option
 def eval_command(
     files: tuple[str, ...],
-    model: str | None,
     strict: bool,
     as_json: bool,
     exact: bool,
@@ -67,7 +65,7 @@ def eval_command(
     from sapo.evaluate import as_json as scores_as_json
     from sapo.evaluate import conlleval_table, reliability_table
 
-    model, input = _files(files, model)
+    model, input = _files(files)
     _check_model(model, exact, calibration)
     if calibration and curve:
         raise SapoError("--calibration and --curve are different outputs; choose one")
@@ -101,19 +99,18 @@ def eval_command(
             click.echo(reliability_table(measured.rows()))
 
 
-def _files(files: tuple[str, ...], model: str | None) -> tuple[str | None, str]:
+def _files(files: tuple[str, ...]) -> tuple[str | None, str]:
     """Return the model, if there is one, and the file. Raise SapoError unless these are MODEL FILE, or FILE alone."""
     from sapo.corpus.files import is_model
 
-    given = files if model is None else (model, *files)
     forms = "sapo eval MODEL FILE, or sapo eval FILE for a file with gold and predicted tags"
-    if len(given) > 2:
-        raise click.UsageError(f"takes a model and a file, found {len(given)} files: {forms}")
-    if len(given) == 1:
-        if is_model(given[0]):
-            raise SapoError(f"{given[0]}: is a model; give the labelled file after it: {forms}")
-        return None, given[0]
-    first, second = model_first(*given)
+    if len(files) > 2:
+        raise click.UsageError(f"takes a model and a file, found {len(files)} files: {forms}")
+    if len(files) == 1:
+        if is_model(files[0]):
+            raise SapoError(f"{files[0]}: is a model; give the labelled file after it: {forms}")
+        return None, files[0]
+    first, second = model_first(*files)
     if Path(first).is_file() and not is_model(first):
         raise SapoError(f"{first}: not a sapo model; {forms}")
     return first, second

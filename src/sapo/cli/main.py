@@ -254,7 +254,7 @@ def _message(error: click.ClickException) -> str:
     """Return the message without line breaks and full stop; in our words if click's differ between versions."""
     if isinstance(error, click.NoSuchOption):
         options, name = _options(error), error.option_name.lstrip("-").replace("-", "_")
-        if error.ctx and any(name in (one.name, one.human_readable_name.lower()) for one in _arguments(error.ctx)):
+        if error.ctx and any(name in (one.name, *_words(one)) for one in _arguments(error.ctx)):
             usage = " ".join(error.ctx.command.collect_usage_pieces(error.ctx)[1:])
             return f"no such option {error.option_name}; give it without a name: {error.ctx.command_path} {usage}"
         close = nearest(name, options)
@@ -277,10 +277,15 @@ def _arguments(context: click.Context) -> list[click.Parameter]:
     return [one for one in context.command.params if isinstance(one, click.Argument)]
 
 
+def _words(argument: click.Parameter) -> list[str]:
+    """Return the names in a metavar such as '[MODEL] FILE'."""
+    return re.findall(r"\w+", argument.human_readable_name.lower())
+
+
 def _options(error: click.NoSuchOption) -> dict[str, str]:
     """Return the long options of the command, by their names in Python."""
     options = [option for option in error.ctx.command.params if isinstance(option, click.Option)] if error.ctx else []
-    names = [name for option in options if not option.hidden for name in option.opts if name.startswith("--")]
+    names = [name for option in options for name in option.opts if name.startswith("--")]
     return {name[2:].replace("-", "_"): name for name in (*names, "--help")}
 
 

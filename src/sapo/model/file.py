@@ -107,8 +107,6 @@ def _encoder(kind: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -
         return from_frozen_arrays(header, arrays)
     if kind == FeatureEncoder.kind:
         return FeatureEncoder(StringTable.from_small_arrays(arrays, "names"))
-    if kind == HashedEncoder.kind:
-        return HashedEncoder.from_arrays(header, arrays)
     if kind == NEURAL:
         from sapo.neural.encoder import NeuralEncoder
 
