@@ -1,4 +1,4 @@
-# make demo | test | lint | docs | wheel | release | lower-bounds | fuzz | faults | bench | paper | clean
+# make demo | quick | test | lint | docs | wheel | release | lower-bounds | fuzz | faults | bench | paper | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -16,7 +16,7 @@ CLUSTER ?= fsspec ray[tune]
 # Tests of what is compiled: run in three modes, each by one process, so that nothing is compiled twice.
 KERNEL_TESTS := tests/kernels tests/search tests/learn
 
-.PHONY: demo test lint docs wheel release lower-bounds fuzz faults bench paper clean browser cluster test-label-studio test-spark compiled checked interpreted
+.PHONY: demo quick changed test lint docs wheel release lower-bounds fuzz faults bench paper clean browser cluster test-label-studio test-spark compiled checked interpreted
 
 demo: $(VENV)/.demo
 	@$(BIN)/sapo demo
@@ -32,6 +32,13 @@ $(DONE): pyproject.toml
 	@echo "installing sapo and its development tools into $(VENV)"
 	@$(PYTHON) tools/install.py $(VENV) -e '.[dev]' $(NETWORKS) $(EXCHANGE) $(SERVE) $(BROWSER) $(CLUSTER)
 	@touch $@ $(VENV)/.demo
+
+# For the time between two edits: lint, and the tests of what differs from main, in at most 90 seconds.
+quick: $(DONE)
+	@$(MAKE) --no-print-directory --output-sync -j2 lint changed
+
+changed: $(DONE)
+	@$(BIN)/python tools/quick.py
 
 test: $(DONE)
 	@$(MAKE) --no-print-directory --output-sync -j2 compiled lint docs wheel cluster

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tools.quick import places_of_tests
+
 ROOT = Path(__file__).parent.parent
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 WORKFLOWS = {path.name: path.read_text("utf-8") for path in sorted((ROOT / ".github" / "workflows").glob("*.yml"))}
@@ -38,3 +40,19 @@ def test_actions_are_pinned_by_hash_with_their_version() -> None:
 def test_a_version_of_an_action_has_one_hash() -> None:
     actions = {action for text in WORKFLOWS.values() for action in re.findall(r"\buses: (.+)", text)}
     assert len(actions) == len({action.partition("@")[0] for action in actions})
+
+
+@pytest.mark.parametrize(
+    ("changed", "tested"),
+    [
+        ("src/sapo/tags/letters.py", {"src/sapo/tags/letters.py", "tests/tags"}),
+        ("src/sapo/limits.py", {"src/sapo/limits.py", "tests/test_limits.py"}),
+        ("tests/tags/test_letters.py", {"tests/tags/test_letters.py"}),
+        ("tests/cli/conftest.py", {"tests/cli"}),
+        ("laboratory/runs.py", {"tests/laboratory"}),
+        ("examples/README.md", set()),
+    ],
+)
+def test_make_quick_finds_the_places_of_tests_a_changed_file(changed: str, tested: set[str]) -> None:
+    assert tested <= set(places_of_tests(changed))
+    assert bool(tested) == bool(set(places_of_tests(changed)))
