@@ -65,7 +65,9 @@ def run(quick_command: list[str]) -> Run:
     """Run `sapo` with these arguments; it must end well unless told otherwise."""
 
     def call(*args: object, ends: int = 0, input: str | bytes = "", **more: Any) -> subprocess.CompletedProcess[str]:
-        whole = COMMAND if "env" in more else quick_command  # the server has an environment of its own
+        # The server has its own environment and limits, except for TMPDIR.
+        alone = "preexec_fn" in more or more.get("env", {"TMPDIR": ""}).keys() != {"TMPDIR"}
+        whole = COMMAND if alone else quick_command
         done = subprocess.run(
             [*whole, *map(str, args)],
             input=input.encode() if isinstance(input, str) else input,

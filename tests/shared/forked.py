@@ -1,7 +1,7 @@
 """Run the command in processes that are forked from one that has loaded it: they start in no time.
 
     python forked.py serve SOCKET    load sapo and its kernels, say "ready", and fork a process for each request
-    python forked.py SOCKET ARG ...  ask for `sapo ARG ...` with the streams and the directory of this process
+    python forked.py SOCKET ARG ...  ask for `sapo ARG ...` with the streams, directory and TMPDIR of this process
 
 The second is a command like any other: what comes out and how it ends is that of the process that was forked.
 """
@@ -18,7 +18,8 @@ def ask(path: str, args: list[str]) -> int:
     """Run a command by the server at this socket; return how it ended."""
     with socket.socket(socket.AF_UNIX) as asking:
         asking.connect(path)
-        socket.send_fds(asking, [json.dumps([os.getcwd(), args]).encode()], [0, 1, 2])  # noqa: PTH109 (pathlib takes long to load)
+        place = os.getcwd()  # noqa: PTH109 (pathlib takes long to load)
+        socket.send_fds(asking, [json.dumps([place, os.environ.get("TMPDIR"), args]).encode()], [0, 1, 2])
         asking.shutdown(socket.SHUT_WR)
         return int(asking.recv(16))
 
@@ -43,11 +44,21 @@ def serve(path: str, command: Callable[[], None]) -> None:
                         os.dup2(stream, number)
                     os.close(stream)
                 if process == 0:
-                    place, args = json.loads(told)
+                    place, temporary, args = json.loads(told)
                     os.chdir(place)
+                    use_temporary(temporary)
                     sys.argv[1:] = args
                     end(command)
                 asking.sendall(str(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])).encode())
+
+
+def use_temporary(directory: str | None) -> None:
+    """Make temporary files in this directory."""
+    import tempfile
+
+    tempfile.tempdir = None  # the server has looked for one already
+    if directory is not None:
+        os.environ["TMPDIR"] = directory
 
 
 def end(command: Callable[[], None]) -> NoReturn:
