@@ -40,10 +40,10 @@ quick: $(DONE)
 changed: $(DONE)
 	@$(BIN)/python tools/quick.py
 
+# First what has one process each, the longest first except for lint: together they keep two cores busy to the end.
 test: $(DONE)
-	@$(MAKE) --no-print-directory --output-sync -j2 compiled lint docs wheel cluster
+	@$(MAKE) --no-print-directory --output-sync -j2 lint compiled checked interpreted cluster browser docs wheel
 	$(BIN)/pytest -n auto $(KERNEL_TESTS:%=--ignore=%) --ignore=tests/cluster --ignore=tests/teach/browser
-	@$(MAKE) --no-print-directory --output-sync -j2 checked interpreted browser
 
 compiled checked interpreted: $(DONE)
 	SAPO_TEST_KERNELS=$@ $(BIN)/pytest $(KERNEL_TESTS)
