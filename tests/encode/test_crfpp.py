@@ -103,6 +103,10 @@ def test_lines_of_one_name_are_one_bag(as_block: Any, build: Any, named: Any) ->
         ("U00:%x[" + "9" * 5000 + ",0]", "expected U..:%x[row,column] or B"),
         ("U00:%x[0," + "9" * 5000 + "]", "expected U..:%x[row,column] or B"),
         ("word[0]", "expected U..:%x[row,column] or B"),
+        ('U00:%m[0,0,"...$"]', "unknown macro '%m'"),
+        ('U00:%x[0,0]/%t[0,0,"^A"]', "unknown macro '%t'"),
+        ("B00:%X[0,0]", "unknown macro '%X'"),
+        ("U00:%%x[0,0]", "unknown macro '%'"),
         ("B01:%x[0,2]", "uses the label itself"),
     ],
 )
@@ -114,6 +118,13 @@ def test_a_mistake_is_told_in_one_line_with_file_and_line(line: str, complaint: 
     assert complaint in message
     assert line[:200] in message  # the rest of a long one is left out
     assert "\n" not in message
+
+
+def test_a_file_of_unknown_macros_only_is_refused_with_what_is_supported() -> None:
+    with pytest.raises(
+        SapoError, match=r"^t:1: unknown macro '%X' in 'U00:%X\[0,0\]'; only %x\[row,column\] is supported"
+    ):
+        parse_templates("U00:%X[0,0]\nB\n", COLUMNS, "t")
 
 
 def test_columns_are_counted_as_in_the_file() -> None:

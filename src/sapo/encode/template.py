@@ -12,7 +12,7 @@
 
 Columns have names (`word`, `pos`, ...) or numbers (`c0`, `c1`, ...). A line that reads `U01:%x[-1,0]` makes the
 whole file a CRF++ template: `U05:%x[-1,0]/%x[0,0]` is `c0[-1] & c0[0]`, `B` stands for label[-1], and `B01:%x[0,1]` for
-label[-1] & c1[0].
+label[-1] & c1[0]. Any other macro than %x is an error.
 """
 
 import re
@@ -128,7 +128,7 @@ def parse_templates(text: str, columns: Sequence[str], source: str = "template")
     limits.check("template", len(text), source, "characters of templates")
     for number, line in enumerate(text.splitlines(), 1):
         limits.check("template_line", len(line), f"{source}:{number}", "characters in a line")
-    if re.search(r"^[^#\n]*%x\s*\[", text, re.MULTILINE):
+    if re.search(r"^[^#\n]*%[A-Za-z]\s*\[", text, re.MULTILINE):
         return _parse_crfpp(text, columns, source)
     templates: list[Template] = []
     transitions = False
@@ -268,6 +268,7 @@ class _Line:
 
 
 _MACRO = re.compile(r"%x\s*\[\s*([+-]?\d{1,9})\s*,\s*(\d{1,9})\s*\]", re.ASCII)
+_OTHER_MACRO = re.compile(r"%(?!x)\w?")  # such as %m, %t and %X of Wapiti
 
 
 def _parse_crfpp(text: str, columns: Sequence[str], source: str) -> TemplateSet:
@@ -279,6 +280,11 @@ def _parse_crfpp(text: str, columns: Sequence[str], source: str) -> TemplateSet:
         line = line.strip()
         if not line or line.startswith("#"):
             continue
+        if other := _OTHER_MACRO.search(line):
+            raise SapoError(
+                f"{source}:{number}: unknown macro '{other[0]}' in '{_short(line)}'; only %x[row,column] is supported; "
+                "for more, write lines such as suffix(word, 3) and lower(word) in a file without macros"
+            )
         macros = _MACRO.findall(line)
         literal = _MACRO.sub("", line)
         if line[0] not in "UB" or "%x" in literal:
