@@ -10,7 +10,7 @@ import pytest
 import sapo
 from sapo.model import load_model
 
-LABELS = 110
+LABELS = 310
 
 
 def text(labels: int) -> str:
@@ -40,12 +40,18 @@ def test_all_labels_are_looked_at_where_the_user_asks_for_it(run: Any, data: Pat
     assert "accuracy" in run("eval", tmp_path / "few", data, "--exact").stdout
 
 
+def test_up_to_300_labels_all_are_looked_at() -> None:
+    for labels, most in ((300, None), (301, 16)):
+        pairs = [([f"w{number}"], [f"L{number}"]) for number in range(labels)]
+        assert sapo.train(pairs, template="pos", epochs=1).model.parameters.lists.most == most
+
+
 def test_training_and_inspection_tell_how_many_labels_were_looked_at(run: Any, data: Path, tmp_path: Path) -> None:
     state, log = tmp_path / "state", tmp_path / "log"
     train = ("train", data, "-o", tmp_path / "m", "--tolerance", 0, "--checkpoint", state, "--log", log)
     told = run(*train, "-e", 2).stderr
     (line,) = (line for line in told.splitlines() if line.startswith("looked at "))
-    assert re.fullmatch(r"looked at [\d.]+ of 111 labels a token; \d+\.\d\d % of the gold labels .* left out", line)
+    assert re.fullmatch(r"looked at [\d.]+ of 311 labels a token; \d+\.\d\d % of the gold labels .* left out", line)
     assert f"          {line}" in run("inspect", tmp_path / "m").stdout
     assert all(0 < json.loads(entry)["looked"] <= 16 for entry in log.read_text().splitlines()[1:])
     run(*train, "-e", 3, "--resume")
@@ -75,5 +81,5 @@ def test_labels_that_training_lacks_are_one_warning(run: Any, data: Path, tmp_pa
     dev = tmp_path / "dev.txt"
     dev.write_text(text(LABELS + 20))
     told = run("train", data, "--dev", dev, "-o", tmp_path / "m", "-e", 1, "-q").stderr
-    named = ", ".join(f"'L{number}'" for number in range(110, 115))
+    named = ", ".join(f"'L{number}'" for number in range(310, 315))
     assert told == f"sapo: warning: 20 labels of the dev data ({named}, ...) never occur in the training data\n"

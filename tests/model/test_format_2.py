@@ -17,7 +17,7 @@ from sapo.tagger import Tagger
 WORDS = [["the", "hen"], ["größte", "new", "hen", "sings"], ["old"]]
 
 
-def many_labels(count: int = 110) -> Tagger:
+def many_labels(count: int = 310) -> Tagger:
     """A tagger with so many labels that its weights are lists, and lists of labels are short."""
     pairs = [([f"w{i}", "and", f"w{i % 7}"], [f"L{i}", "C", f"L{i % 7}"]) for i in range(count)] * 3
     return sapo.train(pairs, template="pos", epochs=4)
@@ -53,7 +53,7 @@ def test_a_model_with_many_labels_tags_as_before_it_was_saved(tmp_path: Path) ->
     assert tagger.model.parameters.lists.most > 0
     tagger.save(tmp_path / "many.sapo")
     loaded = Tagger.load(tmp_path / "many.sapo")
-    sentences = [[f"w{i}", "and", "w3", "unknown"] for i in range(110)]
+    sentences = [[f"w{i}", "and", "w3", "unknown"] for i in range(310)]
     assert loaded.tag_many(sentences) == tagger.tag_many(sentences)
     for one, other in zip(loaded.model.parameters.lists, tagger.model.parameters.lists, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -96,7 +96,7 @@ def test_rows_of_a_matrix_and_of_its_entries_are_the_same() -> None:
 
 
 def test_whatever_is_changed_stays_inside_its_arrays(tmp_path: Path) -> None:
-    many_labels(105).save(tmp_path / "many.sapo")
+    many_labels(305).save(tmp_path / "many.sapo")
     refused, used = refused_and_used(tmp_path / "many.sapo", ["w1", "and", "new"], times=400)
     assert refused > 20
     assert used > 50

@@ -110,7 +110,7 @@ learning_options = _all_of(
         type=float,
         help="Stop when the relative change of the objective is less than this.  [default: 0.001, 1e-5 for crf-lbfgs]",
     ),
-    click.option("--exact", is_flag=True, help="Look at all labels of every token, even if there are more than 100."),
+    click.option("--exact", is_flag=True, help="Look at all labels of every token, even if there are more than 300."),
     click.option(
         "--all-pairs",
         is_flag=True,

@@ -6,7 +6,9 @@ from sapo.kernels.types import Lists
 from sapo.learn.chunks import Corpus, parts_of
 from sapo.search.lattice import ALL_LABELS
 
-MANY_LABELS = 100  # above it lists are short: see benchmarks/README.md, "Many labels"
+# Above it lists are short (benchmarks/README.md, "Many labels"). A list is chosen without transitions, so it may lack
+# the label that must follow in a span. Up to this many labels, an exact search is affordable and avoids that loss.
+MANY_LABELS = 300
 MOST = 16  # labels of a token that are left, at most
 NEVER = -(1 << 62)
 FREQUENT = 50  # times that a word must occur, so that it is tagged with labels it was seen with alone
