@@ -25,6 +25,7 @@ def test_every_preset_parses_and_learns_transitions(name: str) -> None:
         ("pos-paper", ("word",)),
         ("pos-best", ("word",)),
         ("ner", ("word",)),
+        ("ner-pos", ("word", "pos")),
         ("chunking", ("word", "pos")),
         ("chunking-best", ("word", "pos")),
         ("bioner", ("word", "pos", "chunk")),

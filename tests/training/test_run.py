@@ -106,12 +106,22 @@ def test_ready_made_features_have_a_dev_set_too() -> None:
         ([("a", "DT"), ("b", "NN")], ["X", "Y"], "pos-best"),
         (["a", "b"], ["B-PER", "O"], "ner"),
         ([("a", "DT"), ("b", "NN")], ["B-NP", "I-NP"], "chunking-best"),
-        ([("a", "DT", "O"), ("b", "NN", "O")], ["B-X", "I-X"], "bioner-best"),
+        ([("a", "DT"), ("b", "NN"), ("c", "VB"), (".", ".")], ["B-NP", "I-NP", "B-VP", "O"], "chunking-best"),
+        ([("Ann", "NNP"), ("Lee", "NNP"), ("is", "VBZ"), ("in", "IN")], ["B-PER", "I-PER", "O", "O"], "ner-pos"),
+        ([("il-2", "NN"), ("binds", "VBZ"), ("to", "IN")], ["B-protein", "O", "O"], "ner-pos"),
+        ([("a", "DT", "B-NP"), ("b", "NN", "I-NP"), ("c", "VB", "B-VP")], ["B-X", "O", "O"], "ner-pos"),
+        ([("a", "DT", "B-NP"), ("b", "NN", "I-NP")], ["B-X", "I-X"], "ner-pos"),
         (["a", "b"], ["O", "O"], "pos-best"),
     ],
 )
 def test_the_default_template_is_chosen_by_columns_and_tags(tokens: Any, tags: list[str], template: str) -> None:
     assert read_data([(tokens, tags)]).template == template
+
+
+def test_missing_tags_do_not_make_phrases_of_entities() -> None:
+    tokens = [("Ann", "NNP"), ("Lee", "NNP"), ("is", "VBZ"), ("in", "IN"), *[("x", "X")] * 3]
+    tags = ["B-PER", "I-PER", "O", "O", *["?"] * 3]
+    assert read_data([(tokens, tags)], missing="?").template == "ner-pos"
 
 
 def test_a_template_file_may_be_given(tmp_path: Path, pairs: Pairs) -> None:

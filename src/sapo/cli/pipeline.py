@@ -44,7 +44,7 @@ from sapo.errors import SapoError
     "templates",
     multiple=True,
     metavar="COLUMN=NAME",
-    help="For a step trained now: a preset (chunking-best ...) or a template file. Default: by the columns.",
+    help="For a step trained now: a preset (chunking-best ...) or a template file. Default: by columns and tags.",
 )
 @click.option(
     "--epochs", "-e", type=int, metavar="N", help="Epochs (passes over the training data), at most. Default: 15."

@@ -53,7 +53,7 @@ PATH = click.Path(path_type=Path)
     "--template",
     "-t",
     metavar="NAME",
-    help="A preset (chunking-best, pos-best, ner ...) or a template file (CRF++ files too). Default: by the columns.",
+    help="A preset (pos-best, ner ...) or a template file (CRF++ files too). Default: by columns and tags.",
 )
 @format_option
 @encoding_option

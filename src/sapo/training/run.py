@@ -66,9 +66,9 @@ def train(
     Arrow or Hugging Face. A token is a string, a tuple of strings (word, pos, ...), or a list or dictionary of
     features. With `dev`, training stops when the score on it no longer improves, the best epoch is kept, and the
     probabilities are calibrated on it; evaluate the model on other sentences. `template` is a preset (chunking-best,
-    pos-best, ner ...) or the path of a template file; the default is the preset that suits the columns. `observers`
-    watch the epochs; `verbose` prints to standard error what `sapo train` prints. `cluster` (a `sapo.Cluster`) says on
-    which Ray cluster to learn.
+    pos-best, ner ...) or the path of a template file; the default is the preset that suits columns and tags.
+    `observers` watch the epochs; `verbose` prints to standard error what `sapo train` prints. `cluster` (a
+    `sapo.Cluster`) says on which Ray cluster to learn.
 
     The options (see `sapo.training.plan.Options`) are:
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from sapo import limits
 from sapo.errors import SapoError, choice, did_you_mean
 
-PRESETS = ("chunking", "chunking-best", "pos", "pos-paper", "pos-best", "ner", "bioner", "bioner-best")
+PRESETS = ("chunking", "chunking-best", "pos", "pos-paper", "pos-best", "ner", "ner-pos", "bioner", "bioner-best")
 
 
 def template_text(name_or_path: str | Path) -> tuple[str, str]:
