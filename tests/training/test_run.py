@@ -107,6 +107,7 @@ def test_ready_made_features_have_a_dev_set_too() -> None:
         (["a", "b"], ["B-PER", "O"], "ner"),
         ([("a", "DT"), ("b", "NN")], ["B-NP", "I-NP"], "chunking-best"),
         ([("a", "DT"), ("b", "NN"), ("c", "VB"), (".", ".")], ["B-NP", "I-NP", "B-VP", "O"], "chunking-best"),
+        ([(word, "X") for word in ("the", "cat", "sat", ",", ".")], ["B-NP", "I-NP", "O", "O", "O"], "chunking-best"),
         ([("Ann", "NNP"), ("Lee", "NNP"), ("is", "VBZ"), ("in", "IN")], ["B-PER", "I-PER", "O", "O"], "ner-pos"),
         ([("il-2", "NN"), ("binds", "VBZ"), ("to", "IN")], ["B-protein", "O", "O"], "ner-pos"),
         ([("a", "DT", "B-NP"), ("b", "NN", "I-NP"), ("c", "VB", "B-VP")], ["B-X", "O", "O"], "ner-pos"),
