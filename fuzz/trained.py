@@ -19,7 +19,7 @@ from sapo.training.update import Trainer
 
 MANY = [([f"w{number}" for number in range(at, at + 4)], [f"L{number}" for number in range(at, at + 4)])
         for at in range(0, 36, 4)]  # fmt: skip
-LEARNERS = ("sapo", "sapo-avg", "crf", "crf-lbfgs", "crfsuite-l2sgd", "crfsuite-ap", "crfsuite-arow")
+LEARNERS = ("sapo", "sapo-avg", "crf", "crf-lbfgs")
 
 
 def _model(data: bytes) -> None:

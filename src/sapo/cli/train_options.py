@@ -231,16 +231,14 @@ def unused_options(plan: "Plan", given: Collection[str]) -> list[str]:
 
 def _of_no_use(name: str) -> set[str]:
     """Return the settings that a learner does not use."""
-    from sapo.learn import FLAT_LEARNERS, LEARNERS
+    from sapo.learn import CRF_LBFGS, LEARNERS
     from sapo.neural.options import LAYERS
 
     if name in LAYERS:
         nbest = () if LAYERS[name] == "sapo" else ("n", "stop_ratio")
         return {*PENALTY, "search", "width", "piece", "average", "hide", "exact", "all_pairs", *nbest}
-    if name in FLAT_LEARNERS:
-        of_lbfgs = ("order", "seed") if name == "crf-lbfgs" else ("threads",)
-        penalty = () if FLAT_LEARNERS[name] == "crf" else PENALTY
-        return {"n", *RATE, *SEARCH, "piece", "average", "hide", *of_lbfgs, *penalty}
+    if name == CRF_LBFGS:
+        return {"n", *RATE, *SEARCH, "piece", "average", "hide", "order", "seed"}
     learner, unused = LEARNERS[name], set[str]()
     if not learner.n_best:
         unused |= {"n", "stop_ratio"}

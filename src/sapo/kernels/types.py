@@ -114,16 +114,6 @@ class Flat(NamedTuple):
     bans: Floats
 
 
-class OnlineRules(NamedTuple):
-    """How an online learner of kernels/online.py moves the weights."""
-
-    method: int  # PERCEPTRON, PASSIVE_AGGRESSIVE or AROW
-    slack: int  # passive aggressive: 0 goes all the way, 1 (PA-I) at most c, 2 (PA-II) less by 1 / 2c
-    c: float
-    by_errors: bool  # passive aggressive: the cost grows with the number of wrong labels
-    gamma: float  # AROW: how little a sentence may move the weights
-
-
 class Search(NamedTuple):
     """Which search to use, and what to ask it for."""
 

@@ -1,15 +1,13 @@
 """Learners: the shared loop over passes, and one short file for each learner."""
 
-from sapo.learn.batch_crf import BatchOptions
+from sapo.learn.batch_crf import CRF_LBFGS, BatchOptions
 from sapo.learn.dev_set import DevSet
 from sapo.learn.groups import Groups, Lasso
-from sapo.learn.learners import DEFAULTS, FLAT_LEARNERS, LEARNERS, Learner
+from sapo.learn.learners import DEFAULTS, LEARNERS, Learner
 from sapo.learn.loop import final_weights, learn
-from sapo.learn.online import OnlineOptions
 from sapo.learn.records import PassRecord
 from sapo.learn.sapo import sapo_pass
 from sapo.learn.settings import CHOICES, Settings
-from sapo.learn.sgd import SgdOptions
 from sapo.learn.start_rate import start_rate
 from sapo.learn.state import Observer, State
 from sapo.learn.stopping import Stop
@@ -17,8 +15,8 @@ from sapo.learn.weights import Weights
 
 __all__ = [
     "CHOICES",
+    "CRF_LBFGS",
     "DEFAULTS",
-    "FLAT_LEARNERS",
     "LEARNERS",
     "BatchOptions",
     "DevSet",
@@ -26,10 +24,8 @@ __all__ = [
     "Lasso",
     "Learner",
     "Observer",
-    "OnlineOptions",
     "PassRecord",
     "Settings",
-    "SgdOptions",
     "State",
     "Stop",
     "Weights",

@@ -24,6 +24,7 @@ from sapo.learn.lbfgs import Minimiser
 from sapo.learn.settings import Settings
 from sapo.search.lattice import Parameters
 
+CRF_LBFGS = "crf-lbfgs"  # the name of this learner
 SENTENCES = 256  # between which Ctrl-C gets a turn
 
 
@@ -66,10 +67,6 @@ class BatchWeights:
         return self.layout.parameters(self.minimiser.x)
 
     true_weights = current
-
-    def vector(self) -> Doubles:
-        """Return all weights as they are now."""
-        return self.minimiser.x
 
     def keep(self, now: Parameters) -> Doubles:
         return self.minimiser.x

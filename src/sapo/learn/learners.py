@@ -1,8 +1,9 @@
-"""The linear learners by name."""
+"""The linear learners by name, except `crf-lbfgs`, which is in learn/batch_crf.py."""
 
 from dataclasses import dataclass
 from typing import Any
 
+from sapo.learn.batch_crf import CRF_LBFGS
 from sapo.learn.crf import crf_pass
 from sapo.learn.loop import LearnerPass
 from sapo.learn.mira import mira_nbest_pass, mira_pass
@@ -24,17 +25,9 @@ class Learner:
     all_labels: bool = False  # a step changes the weights of every label
 
 
-# Learners whose weights are one vector, each with the learner that goes on from its model with new sentences.
-FLAT_LEARNERS = {
-    "crf-lbfgs": "crf",
-    "crfsuite-l2sgd": "crf",
-    "crfsuite-ap": "perceptron",
-    "crfsuite-pa": "mira",
-    "crfsuite-arow": "mira",
-}
 # What is not given, where that differs from Settings: an iteration of L-BFGS does less than a pass of the others.
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "crf-lbfgs": {"epochs": 500, "patience": 20, "tolerance": 1e-5},
+    CRF_LBFGS: {"epochs": 500, "patience": 20, "tolerance": 1e-5},
 }
 
 LEARNERS = {

@@ -6,16 +6,21 @@ from typing import Any, Self
 
 from sapo.model import model_bytes
 from sapo.sklearn.crfsuite_log import TrainingLog
-from sapo.sklearn.crfsuite_plan import crfsuite_plan, find_learner, unused
+from sapo.sklearn.crfsuite_plan import LBFGS, crfsuite_plan, find_algorithm, replacement_note, unused
 from sapo.sklearn.crfsuite_tagger import CrfsuiteTagger, state_weights, transition_weights
 from sapo.sklearn.fitted import FittedLabeler
 from sapo.sklearn.metrics import flat_accuracy_score
 from sapo.sklearn.sequences import Label, LabelledSequences
 from sapo.tagger import Tagger
 
+_replaced: set[str] = set()  # algorithms that a warning has already named
+
 
 class CRF(FittedLabeler):
     """A drop-in replacement for `sklearn_crfsuite.CRF`; docs/how-to/scikit-learn.md lists the differences.
+
+    The algorithm `lbfgs` is that of CRFsuite. The others are replaced by the nearest learner of sapo: `l2sgd` by `crf`,
+    `ap` by `perceptron-avg`, `pa` and `arow` by `mira-avg`. The first `fit` with each of them says so in a warning.
 
     >>> X = [[{"word": "a"}, {"word": "dog"}], [{"word": "the"}, {"word": "cat"}]]
     >>> crf = CRF(algorithm="lbfgs", c2=0.1, max_iterations=20).fit(X, [["DT", "NN"], ["DT", "NN"]])
@@ -88,8 +93,11 @@ class CRF(FittedLabeler):
 
     def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None) -> Self:
         """Train a model on sequences X with labels y. With a dev set, keep the iteration that scores best on it."""
-        algorithm, self.note_ = find_learner(self.algorithm)
-        arguments = self.get_params()
+        algorithm, arguments = find_algorithm(self.algorithm), self.get_params()
+        self.note_ = replacement_note(algorithm, arguments)
+        if algorithm != LBFGS and algorithm not in _replaced:
+            _replaced.add(algorithm)
+            warnings.warn(self.note_, stacklevel=2)
         if given := unused(algorithm, arguments):
             warnings.warn(f"these arguments have no effect with {algorithm!r}: {', '.join(given)}", stacklevel=2)
         pairs, kind = self._pairs(X, y)

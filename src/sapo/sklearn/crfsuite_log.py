@@ -24,7 +24,8 @@ class TrainingLog(Observer):
 
     def passed(self, record: PassRecord, state: State) -> None:
         """Add the entry of a pass."""
-        weights = state.weights.vector()
+        parameters = state.weights.true_weights()
+        weights = np.concatenate([parameters.rows.entries()[2], parameters.edges.ravel()]).astype(np.float64)
         entry: dict[str, Any] = {
             "num": record.epoch,
             "scores": {},

@@ -1,4 +1,8 @@
-"""The arguments of `sklearn_crfsuite.CRF` in, a plan of training out."""
+"""Turn the arguments of `sklearn_crfsuite.CRF` into a training plan.
+
+`lbfgs` is CRFsuite's own objective and method. The other algorithms are replaced by the nearest learner of sapo; of
+their arguments, those that have a meaning there are kept, and the rest are in `unused`.
+"""
 
 import math
 from typing import Any
@@ -6,39 +10,42 @@ from typing import Any
 import numpy as np
 
 from sapo.errors import SapoError
-from sapo.learn import BatchOptions, OnlineOptions, Settings, SgdOptions
+from sapo.learn import CRF_LBFGS, BatchOptions, Settings
 from sapo.sklearn.sequences import LabelledSequences
-from sapo.training.plan import LabelOptions, Plan
+from sapo.training.plan import LabelOptions, Options, Plan, make_plan
 
-# For each algorithm the learner that stands for it, and how they differ.
+LBFGS = "lbfgs"
+# For each algorithm the learner that replaces it, and how they differ.
 LEARNERS = {
-    "lbfgs": ("crf-lbfgs", "the same objective and method"),
-    "l2sgd": ("crfsuite-l2sgd", "the same objective and method"),
-    "ap": ("crfsuite-ap", "the same method"),
-    "pa": ("crfsuite-pa", "the same method"),
-    "arow": ("crfsuite-arow", "the same method"),
+    LBFGS: (CRF_LBFGS, "the same objective and method"),
+    "l2sgd": ("crf", "the same objective, with weights for all pairs of a feature and a label"),
+    "ap": ("perceptron-avg", "the same update, with another order of the sentences"),
+    "pa": ("mira-avg", "a similar update, without a limit on the step"),
+    "arow": ("mira-avg", "another update, because sapo has no AROW"),
 }
 UNLIMITED = 10_000  # iterations of L-BFGS; it converges long before
-MAX_ITERATIONS = {"lbfgs": UNLIMITED, "l2sgd": 1000, "ap": 100, "pa": 100, "arow": 100}
 OF_ALL = {"algorithm", "min_freq", "all_possible_states", "all_possible_transitions", "max_iterations"}
 OF_ALL |= {"verbose", "model_filename", "keep_tempfiles"}
-CALIBRATION = ("calibration_eta", "calibration_rate", "calibration_samples", "calibration_candidates")
 USED = {
-    "lbfgs": {"c1", "c2", "num_memories", "epsilon", "period", "delta", "max_linesearch"},
-    "l2sgd": {"c2", "period", "delta", *CALIBRATION},
-    "ap": {"epsilon"},
-    "pa": {"epsilon", "pa_type", "c", "error_sensitive", "averaging"},
-    "arow": {"epsilon", "variance", "gamma"},
+    LBFGS: {"c1", "c2", "num_memories", "epsilon", "period", "delta", "max_linesearch"},
+    "l2sgd": {"c2", "delta"},
+    "ap": set[str](),
+    "pa": {"averaging"},
+    "arow": set[str](),
 }
 
 
-def find_learner(algorithm: str | None) -> tuple[str, str]:
-    """Return the name of the algorithm, and what became of it. Raise SapoError if there is no such algorithm."""
-    name = algorithm or "lbfgs"
-    if name not in LEARNERS:
-        raise SapoError(f"algorithm must be one of {', '.join(LEARNERS)}, not {name!r}")
-    learner, note = LEARNERS[name]
-    return name, f"{name} became {learner}: {note}"
+def find_algorithm(name: str | None) -> str:
+    """Return the name of the algorithm. Raise SapoError if there is none of this name."""
+    found = name or LBFGS
+    if found not in LEARNERS:
+        raise SapoError(f"algorithm must be one of {', '.join(LEARNERS)}, not {found!r}")
+    return found
+
+
+def replacement_note(algorithm: str, arguments: dict[str, Any]) -> str:
+    """Return which learner replaces the algorithm, and how they differ."""
+    return f"{algorithm} became {_learner(algorithm, arguments)}: {LEARNERS[algorithm][1]}"
 
 
 def unused(algorithm: str, arguments: dict[str, Any]) -> list[str]:
@@ -52,36 +59,39 @@ def crfsuite_plan(
 ) -> Plan:
     """Return the plan of training with these arguments. Raise SapoError if one of them is wrong."""
     given = {name: value for name, value in arguments.items() if value is not None}
-    layout: dict[str, Any] = {
-        "all_transitions": bool(given.get("all_possible_transitions")),
-        "min_freq": _number(given, "min_freq", 0.0),
-    }
-    limit = given.get("max_iterations", MAX_ITERATIONS[algorithm])
-    stopping = {"epochs": limit, "patience": limit, "all_pairs": bool(given.get("all_possible_states"))}
-    batch, sgd, online, ratio = None, None, None, 0.0
-    if algorithm == "lbfgs":
-        names = {"epsilon": "epsilon", "period": "period", "num_memories": "memories", "max_linesearch": "trials"}
-        own = {name: given[key] for key, name in names.items() if key in given}
-        batch = BatchOptions(**layout, **own)
-        penalty, ratio = _penalty(_number(given, "c1", 0.0), _number(given, "c2", 1.0))
-        settings = Settings(tolerance=_number(given, "delta", 1e-5), **penalty, **stopping)
-    elif algorithm == "l2sgd":
-        sgd = SgdOptions(**layout, **{name: given[name] for name in ("period", *CALIBRATION) if name in given})
-        penalty, _ = _penalty(0.0, _number(given, "c2", 1.0))
-        settings = Settings(tolerance=_number(given, "delta", 1e-6), **penalty, **stopping)
-    else:
-        own = {name: given[name] for name in USED[algorithm] if name in given}
-        online = OnlineOptions(**layout, **own)
-        settings = Settings(regulariser="none", strength=0.0, **stopping)
+    min_freq, all_pairs = _number(given, "min_freq", 0.0), bool(given.get("all_possible_states"))
+    if algorithm == LBFGS:
+        return _lbfgs_plan(given, min_freq, all_pairs, data, dev)
+    options = Options(all_pairs=all_pairs, min_count=max(1, math.ceil(min_freq)), epochs=given.get("max_iterations"))
+    if algorithm == "l2sgd":
+        options["strength"] = 2 * _number(given, "c2", 1.0)  # CRFsuite's c2 |w|^2 is strength / 2 |w|^2 here
+        if "delta" in given:
+            options["tolerance"] = _number(given, "delta", 0.0)
+    return make_plan(data, dev=dev, learner=_learner(algorithm, given), constraints=False, **options)
+
+
+def _learner(algorithm: str, arguments: dict[str, Any]) -> str:
+    learner, _ = LEARNERS[algorithm]
+    if algorithm == "pa" and arguments.get("averaging") not in (None, True):
+        return learner.removesuffix("-avg")
+    return learner
+
+
+def _lbfgs_plan(
+    given: dict[str, Any], min_freq: float, all_pairs: bool, data: LabelledSequences, dev: LabelledSequences | None
+) -> Plan:
+    limit = given.get("max_iterations", UNLIMITED)
+    names = {"epsilon": "epsilon", "period": "period", "num_memories": "memories", "max_linesearch": "trials"}
+    own = {name: given[key] for key, name in names.items() if key in given}
+    penalty, ratio = _penalty(_number(given, "c1", 0.0), _number(given, "c2", 1.0))
+    tolerance = _number(given, "delta", 1e-5)
     return Plan(
         data=data,
         dev=dev,
         labels=LabelOptions(constraints=False),  # CRFsuite forbids nothing
-        learner=LEARNERS[algorithm][0],
-        settings=settings,
-        batch=batch,
-        sgd=sgd,
-        online=online,
+        learner=CRF_LBFGS,
+        settings=Settings(tolerance=tolerance, epochs=limit, patience=limit, all_pairs=all_pairs, **penalty),
+        batch=BatchOptions(all_transitions=bool(given.get("all_possible_transitions")), min_freq=min_freq, **own),
         l1_ratio=ratio,
     )
 

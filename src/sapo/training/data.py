@@ -24,7 +24,7 @@ from sapo.encode.strings import StringTable, label_ids
 from sapo.encode.template import parse_templates
 from sapo.errors import SapoError
 from sapo.kernels.types import Bools, Floats, Ints
-from sapo.learn import FLAT_LEARNERS, DevSet, Weights
+from sapo.learn import CRF_LBFGS, DevSet, Weights
 from sapo.learn.chunks import Corpus
 from sapo.neural.options import Texts
 from sapo.tags import Notation, looks_like_spans, notation_of, refuse_missing
@@ -216,7 +216,7 @@ def _encode_features(plan: Plan, listed: list[Any], counted: Bools | None) -> Tr
 
 def _scales(plan: Plan, corpus: EncodedCorpus, encoder: FeatureEncoder) -> Floats:
     # a batch learner finds the same optimum in any case, and its regulariser means the values as they are
-    return scales_of(corpus, 0 if plan.learner in FLAT_LEARNERS else encoder.features)
+    return scales_of(corpus, 0 if plan.learner == CRF_LBFGS else encoder.features)
 
 
 def _encode_feature_blocks(plan: Plan, data: Source, given: Labelled, reading: dict[str, Any]) -> TrainingData:

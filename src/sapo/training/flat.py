@@ -1,4 +1,4 @@
-"""How the learners begin whose weights are one vector: which weights there are, and what they refuse."""
+"""Begin training with `crf-lbfgs`: check the data and choose which weights there are."""
 
 import numpy as np
 
@@ -10,15 +10,11 @@ from sapo.learn.batch_crf import BatchOptions, BatchWeights, batch_pass
 from sapo.learn.flat import FlatLayout, FlatOptions, flat_layout
 from sapo.learn.lbfgs import Minimiser
 from sapo.learn.loop import LearnerPass
-from sapo.learn.online import METHODS, OnlineOptions, OnlineWeights, online_pass
-from sapo.learn.sgd import SgdOptions, SgdWeights, sgd_pass
 from sapo.training.data import TrainingData
 from sapo.training.label_lists import label_lists
 from sapo.training.plan import Plan
 
-Begun = tuple[
-    LearnerPass, BatchWeights | SgdWeights | OnlineWeights, list[str]
-]  # the names identify the run in a checkpoint
+Begun = tuple[LearnerPass, BatchWeights, list[str]]  # the names identify the run in a checkpoint
 
 
 def begin_batch(plan: Plan, data: TrainingData, settings: Settings) -> Begun:
@@ -36,34 +32,6 @@ def begin_batch(plan: Plan, data: TrainingData, settings: Settings) -> Begun:
     )
     weights = BatchWeights(layout, minimiser, l2, options.period, settings.tolerance)
     return batch_pass, weights, [f"l1 {l1}", str(options)]
-
-
-def begin_sgd(plan: Plan, data: TrainingData, settings: Settings) -> Begun:
-    """Return the pass and the weights of `crfsuite-l2sgd`. Raise SapoError for data that CRFsuite cannot have."""
-    _check_plain(plan, data)
-    if settings.regulariser != "l2" or settings.strength <= 0:
-        raise SapoError(f"{plan.learner} needs l2 with a strength of more than 0: its rate depends on it")
-    options = plan.sgd or SgdOptions()
-    layout = _layout(data, settings, options)
-    weights = SgdWeights(layout, settings.strength, settings.tolerance, options, np.zeros(layout.size))
-    return sgd_pass, weights, [str(options)]
-
-
-def begin_online(plan: Plan, data: TrainingData, settings: Settings) -> Begun:
-    """Return the pass and the weights of a learner of CRFsuite. Raise SapoError for data that CRFsuite cannot have."""
-    _check_plain(plan, data)
-    options = plan.online or OnlineOptions()
-    weights = OnlineWeights.zeros(plan.learner, _layout(data, settings, options), options)
-    return online_pass, weights, [str(options)]
-
-
-def _check_plain(plan: Plan, data: TrainingData) -> None:
-    if (data.corpus.gold < 0).any():
-        raise SapoError(
-            f"{plan.learner} needs every tag of the training data; leave out sentences where one is missing"
-        )
-    if len(data.corpus.importance):
-        raise SapoError(f"{plan.learner} takes all sentences alike; leave out the weights of sentences and classes")
 
 
 def _layout(data: TrainingData, settings: Settings, options: FlatOptions) -> FlatLayout:
@@ -85,6 +53,3 @@ def _differ_within_sentences(corpus: EncodedCorpus) -> bool:
     """Return whether tokens of a sentence are of different importance."""
     sentence = np.repeat(np.arange(corpus.sentences), np.diff(corpus.offsets))
     return bool((corpus.importance != corpus.importance[corpus.offsets[sentence]]).any())
-
-
-BEGINNINGS = {"crf-lbfgs": begin_batch, "crfsuite-l2sgd": begin_sgd, **dict.fromkeys(METHODS, begin_online)}

@@ -8,13 +8,13 @@ from typing import Any, Protocol
 from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.interface import Encoder
 from sapo.errors import SapoError
-from sapo.learn import FLAT_LEARNERS, LEARNERS, DevSet, Groups, Lasso, Learner, Settings, start_rate
+from sapo.learn import CRF_LBFGS, LEARNERS, DevSet, Groups, Lasso, Learner, Settings, start_rate
 from sapo.learn.loop import LearnerPass
 from sapo.learn.settings import AUTO
 from sapo.neural.options import LAYERS, RATE, NeuralOptions, need_torch
 from sapo.training.choice import Say, choose_settings
 from sapo.training.data import TrainingData
-from sapo.training.flat import BEGINNINGS
+from sapo.training.flat import begin_batch
 from sapo.training.label_lists import label_lists
 from sapo.training.plan import AUTOMATIC, Plan, known_learner
 
@@ -99,9 +99,8 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """A linear learner whose weights are one vector: `crf-lbfgs`, and those of CRFsuite."""
+    """The batch CRF, whose weights are one vector."""
 
-    name: str
     reads_texts: bool = False
 
     def check(self) -> None:
@@ -115,11 +114,11 @@ class Flat:
 
     def begin(self, plan: Plan, data: TrainingData, settings: Settings) -> Beginning:
         encoder, labels = data.encoder, data.labels
-        one_pass, weights, names = BEGINNINGS[self.name](plan, data, settings)
+        one_pass, weights, names = begin_batch(plan, data, settings)
         n = Settings().n if settings.n == AUTO else settings.n
         # the weights tell when to stop, and there is nothing to cut or to average
         settings = dataclasses.replace(settings, n=n, tolerance=0.0, piece=0, average=0.0, hide=0.0)
-        names = [self.name, f"transitions {encoder.transitions}", *names, *labels, str(data.gold.constraints)]
+        names = [CRF_LBFGS, f"transitions {encoder.transitions}", *names, *labels, str(data.gold.constraints)]
         return Beginning(one_pass, weights, settings, data.dev, encoder, None, names, settings.as_json())
 
 
@@ -173,6 +172,6 @@ class Neural:
 def find_system(name: str) -> System:
     """Return the learner of this name, linear or neural. Raise SapoError if there is none."""
     name = known_learner(name)
-    if name in FLAT_LEARNERS:
-        return Flat(name)
+    if name == CRF_LBFGS:
+        return Flat()
     return Neural(name) if name in LAYERS else Linear(name, LEARNERS[name])

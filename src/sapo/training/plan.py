@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack
 
 from sapo.corpus.labelled import Source
 from sapo.errors import SapoError, choice, did_you_mean
-from sapo.learn import DEFAULTS, FLAT_LEARNERS, LEARNERS, BatchOptions, OnlineOptions, Settings, SgdOptions
+from sapo.learn import CRF_LBFGS, DEFAULTS, LEARNERS, BatchOptions, Settings
 from sapo.learn.settings import AUTO
 from sapo.neural.options import LAYERS, OPTION_NAMES, NeuralOptions
 from sapo.tags.learned_labels import LEARNABLE
@@ -157,8 +157,6 @@ class Plan:
     automatic: frozenset[str] = frozenset()  # settings to choose from the data
     network: NeuralOptions | None = None  # for a neural learner
     batch: BatchOptions | None = None  # for crf-lbfgs
-    sgd: SgdOptions | None = None  # for crfsuite-l2sgd
-    online: OnlineOptions | None = None  # for crfsuite-ap, crfsuite-pa and crfsuite-arow
     l1_ratio: float = 0.0  # elastic net: add L1, with this fraction of the regulariser's strength
     checkpoint: str | Path | None = None  # save the state in this file after every pass
     resume: bool = False  # continue from the checkpoint, if it exists
@@ -241,7 +239,7 @@ def known_learner(name: str) -> str:
     >>> known_learner("CRF")
     'crf'
     """
-    known = [*LEARNERS, *FLAT_LEARNERS, *LAYERS]
+    known = [*LEARNERS, CRF_LBFGS, *LAYERS]
     found = choice(name, known)
     if found not in known:
         raise SapoError(f"unknown learner '{name}'{did_you_mean(str(name), known)}")

@@ -24,7 +24,7 @@ from sapo.encode.strings import StringTable
 from sapo.errors import SapoError
 from sapo.kernels import update as counts
 from sapo.kernels.types import Bools, Floats
-from sapo.learn import FLAT_LEARNERS, LEARNERS, Learner, Observer, Settings, State, Stop
+from sapo.learn import CRF_LBFGS, LEARNERS, Learner, Observer, Settings, State, Stop
 from sapo.learn.growing import GrowingWeights
 from sapo.learn.loop import run_pass
 from sapo.learn.pacing import Pacing, growth, typical_weight
@@ -168,7 +168,7 @@ class Trainer:
             "-avg"
         )  # the model does not have the sums of the average
         name = known_learner(name)
-        learner = LEARNERS[FLAT_LEARNERS.get(name, name)]
+        learner = LEARNERS["crf" if name == CRF_LBFGS else name]
         trained = {key: value for key, value in self._record.get("settings", {}).items() if value is not None}
         regulariser = "l2" if learner.regularised else "none"
         if trained.get("regulariser") != regulariser:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sapo import kernels
-from sapo.learn import FLAT_LEARNERS, LEARNERS
+from sapo.learn import CRF_LBFGS, LEARNERS
 from sapo.tagger import Tagger
 from sapo.training.run import train
 from sapo.training.update import Trainer
@@ -42,7 +42,7 @@ def _taggers(directory: Path) -> Iterator[Tagger]:
     yield train(_sentences(FEW), template=template, epochs=2)
     features = [([[f"w={word}", "bias"] for word in words], tags) for words, tags in _sentences(FEW)]
     yield train(features, epochs=2)
-    for learner in [*LEARNERS, *FLAT_LEARNERS]:
+    for learner in [*LEARNERS, CRF_LBFGS]:
         train(_sentences(FEW), template="pos", learner=learner, epochs=2)
     for search in ("astar", "beam"):
         train(_sentences(FEW), template="pos", search=search, epochs=2)
