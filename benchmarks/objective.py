@@ -18,7 +18,7 @@ import pycrfsuite
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 from chunking_sklearn_crfsuite import features_and_chunks, read
-from sapo.learn import Settings
+from sapo.learn import BatchOptions, Settings
 from sapo.training.plan import LabelOptions, Plan
 from sapo.training.run import start
 
@@ -31,7 +31,7 @@ def ours(sentences: list[tuple[Any, Any]], c1: float, c2: float) -> tuple[int, f
         labels=LabelOptions(constraints=False),
         learner="crf-lbfgs",
         settings=Settings(epochs=10_000, tolerance=1e-5, patience=20, **kind),
-        l1_ratio=c1 / (2 * c2) if c2 else 0.0,
+        batch=BatchOptions(l1=c1),
     )
     outcome = start(plan).finish()
     parameters = outcome.tagger.model.parameters

@@ -14,24 +14,19 @@ SEEDS = (0, 1, 2)
 
 
 def main(train: str, dev: str, *others: str) -> None:
-    """Print a line for each regulariser: the score of the pass that is kept, weights that are not 0, and templates."""
+    """Print a line for each regulariser: the score of the pass that is kept, and the weights that are not 0."""
     data = read_data(train, dev=dev)
-    templates = data.encoder.groups()
-    for name in others or ("l2", "none", "l1", "group-lasso"):
+    for name in others or ("l2", "none", "l1"):
         regulariser, _, given = name.partition(":")
-        scores, weights, alive = [], [], []
+        scores, weights = [], []
         for seed in SEEDS:
             settings = Settings(regulariser=regulariser, strength=float(given) if given else None, seed=seed)
             outcome = train_on(data, with_start_rate(data, settings))
             scores.append(100 * (outcome.history[outcome.best_epoch - 1].dev or 0.0))
-            parameters = outcome.tagger.model.parameters
-            weights.append(parameters.nonzero)
-            counts, _, _ = parameters.rows.entries()
-            alive.append(len(np.unique(templates[counts > 0])))
+            weights.append(outcome.tagger.model.parameters.nonzero)
         print(
             f"{name} (strength {settings.strength}): dev {data.score_name} {np.mean(scores):.2f} "
-            f"({' / '.join(f'{score:.2f}' for score in scores)}), {np.mean(weights):,.0f} weights, "
-            f"templates {' / '.join(map(str, alive))} of {len(np.unique(templates))}",
+            f"({' / '.join(f'{score:.2f}' for score in scores)}), {np.mean(weights):,.0f} weights",
             flush=True,
         )
 

@@ -219,7 +219,6 @@ def test_shards_that_are_too_few_for_the_workers_are_told(ray_cluster: Any, sent
     ("options", "message"),
     [
         ({"regulariser": "l1"}, "l2 or none"),
-        ({"regulariser": "group-lasso"}, "l2 or none"),
         ({"learner": "crf-lbfgs"}, "--ray is for sapo"),
     ],
 )

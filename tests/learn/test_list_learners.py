@@ -12,7 +12,7 @@ from literal_sapo import SHARED, Literal
 from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.pairs import observed_pairs
 from sapo.kernels.types import Lists
-from sapo.learn import LEARNERS, Groups, Settings, State, Weights, final_weights, learn, passes
+from sapo.learn import LEARNERS, Settings, State, Weights, final_weights, learn, passes
 from sapo.learn import rows as module
 from sapo.learn.rows import LearningRows
 from sapo.search import rows as frozen_module
@@ -77,12 +77,8 @@ def run(corpus: EncodedCorpus, name: str, weights: Weights, *, regulariser: str 
     chosen = Settings(
         n=values.pop("n", 3), rate=0.3, strength=0.2, regulariser=regulariser, epochs=4, tolerance=0.0, **values
     )
-    groups = None
-    if regulariser == "group-lasso":
-        group_of = np.arange(weights.rows.features, dtype=np.int32) % 4
-        groups = Groups(group_of, LABELS, np.zeros(len(weights.pair_weights), np.int32))
     state = State(weights)
-    learn(learner.run, corpus, chosen, state, groups=groups)
+    learn(learner.run, corpus, chosen, state)
     return state, final_weights(state)
 
 
@@ -108,7 +104,7 @@ def test_lists_learn_what_a_matrix_learns(tiny: Any, name: str, kind: str) -> No
         assert_same(lists, matrix, exactly=name.startswith("perceptron") and kind in ("plain", "edges", "missing"))
 
 
-@pytest.mark.parametrize("regulariser", ["l1", "group-lasso", "none"])
+@pytest.mark.parametrize("regulariser", ["l1", "none"])
 @pytest.mark.parametrize("name", ["sapo", "sapo-avg", "crf", "crf-avg"])
 def test_so_they_do_with_every_regulariser(
     tiny: Any, name: str, regulariser: str, monkeypatch: pytest.MonkeyPatch
@@ -229,7 +225,7 @@ def test_a_crf_with_fixed_pairs_changes_no_other(tiny: Any, averaged: bool) -> N
         assert not found.features[~has].any()
 
 
-@pytest.mark.parametrize("regulariser", ["l2", "l1", "group-lasso"])
+@pytest.mark.parametrize("regulariser", ["l2", "l1"])
 @pytest.mark.parametrize("name", ["sapo", "sapo-avg", "crf", "perceptron-avg", "mira-nbest"])
 def test_threads_share_lists_that_grow(tiny: Any, name: str, regulariser: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passes, "SAMPLES", 3)

@@ -13,7 +13,7 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.kernels import update
 from sapo.kernels import weights as kernel
 from sapo.kernels.types import Floats, Ints
-from sapo.learn import Groups, Lasso, Weights
+from sapo.learn import Weights
 from sapo.learn import rows as module
 from sapo.learn.rows import LearningRows
 from sapo.search import rows as frozen_module
@@ -42,9 +42,7 @@ changes = st.tuples(
     st.sampled_from([None, 2.0, -1.0]),
 )
 everywhere = st.tuples(st.just("change"), features, st.just(dict.fromkeys(range(LABELS), 1.0)), st.none())
-others = st.sampled_from(
-    [("fold",), ("pay",), ("sentence",), ("groups",), ("lasso",), ("grow",), ("arenas",), ("labels",), ("scale",)]
-)
+others = st.sampled_from([("fold",), ("pay",), ("sentence",), ("grow",), ("arenas",), ("labels",), ("scale",)])
 work = st.lists(st.one_of(changes, changes, changes, everywhere, others), max_size=25)
 
 
@@ -56,7 +54,6 @@ class Both:
             Weights.zeros(FEATURES, LABELS, averaged=averaged, l1=l1, matrix=matrix) for matrix in (False, True)
         )
         self.averaged, self.l1, self.labels = averaged, l1, LABELS
-        self.groups = Groups(np.arange(FEATURES, dtype=np.int32) % 3, LABELS)
 
     def change(self, rows: list[int], deltas: dict[int, float], value: float | None) -> None:
         nodes = self.lists.rows
@@ -109,7 +106,6 @@ class Both:
         assert_same_rows(FeatureRows(again.rows, count), self.lists.features)
         assert self.lists.absolute_norm() == pytest.approx(self.matrix.absolute_norm(), rel=1e-5, abs=1e-5)
         assert self.lists.squared_norm() == pytest.approx(self.matrix.squared_norm(), rel=1e-5, abs=1e-5)
-        assert self.groups.penalty(self.lists) == pytest.approx(self.groups.penalty(self.matrix), rel=1e-5, abs=1e-5)
         assert lists.room[kernel.USED] <= lists.room[kernel.LIMIT] <= len(lists.v)
         assert not lists.v[lists.room[kernel.USED] :].any()
 
@@ -144,10 +140,6 @@ def do_to_all(what: str, weights: Weights, both: Both) -> None:
                 kernel.penalise_feature(f, weights.rows.arrays, state[update.CLOCK], state[update.PENALTY])
         state[update.CLOCK] += state[update.SCALE]
         state[update.STEPS] += 1
-    elif what == "groups":
-        both.groups.shrink(weights, 0.05)
-    elif what == "lasso" and not both.averaged:
-        Lasso(0.5).shrink(weights, 0.5)
     elif what == "scale":
         some = np.array([1, 4], np.int32)
         kernel.scale_rows(some, np.array([2.0, 0.5], np.float32), weights.rows.rows)

@@ -39,7 +39,7 @@ from sapo.learn.settings import RARE
         ("seed", -1, "0 or more"),
         ("width", 0, "at least 1"),
         ("search", "dijkstra", "topn, astar, beam"),
-        ("regulariser", "l3", "l2, l1, group-lasso, none"),
+        ("regulariser", "l3", "l2, l1, none"),
         ("schedule", "never", "exponential, fixed, inverse"),
         ("order", "sorted", "shuffle, draw"),
     ],
@@ -115,7 +115,7 @@ def test_what_is_rarely_asked_for_is_written_only_then(name: str) -> None:
     assert Settings(**{name: True}).as_json()[name] is True
 
 
-@pytest.mark.parametrize(("regulariser", "strength"), [("l2", 1.0), ("l1", 0.1), ("group-lasso", 0.02), ("none", 1.0)])
+@pytest.mark.parametrize(("regulariser", "strength"), [("l2", 1.0), ("l1", 0.1), ("none", 1.0)])
 def test_every_regulariser_has_its_own_strength_unless_one_is_given(regulariser: str, strength: float) -> None:
     assert Settings(regulariser=regulariser).strength == strength
     assert Settings(regulariser=regulariser, strength=None).strength == strength  # type: ignore[arg-type]

@@ -15,7 +15,6 @@ from sapo import Tagger
 from sapo.compat import CRF
 from sapo.corpus.sample import sample_path
 from sapo.errors import SapoError
-from sapo.learn import Lasso, Weights
 from sapo.sklearn.crfsuite_plan import LEARNERS
 
 WORDS = [[d, n, v] for d in ("the", "a") for n in ("dog", "cat", "bird") for v in ("sees", "eats")]
@@ -187,16 +186,6 @@ def test_c1_and_c2_are_the_strengths_of_the_same_objective() -> None:
 def test_both_together_are_an_elastic_net_that_leaves_few_weights() -> None:
     sizes = [len(CRF(c1=c1, c2=0.01, max_iterations=20).fit(X, Y).state_features_) for c1 in (0, 0.1, 2)]
     assert sizes[0] > sizes[1] > sizes[2] > 0
-
-
-def test_the_step_of_l1_moves_true_weights_towards_0_and_not_past_it() -> None:
-    features = np.array([[3.0, -3.0, 0.5, -0.5, 0.0]], np.float32)
-    weights = Weights.of(features, np.ones((5, 5), np.float32))
-    weights.state[0] = 0.5  # the true weights are half of that
-    Lasso(2.0).shrink(weights, 0.25)
-    assert weights.true_weights().features.tolist() == [[1.0, -1.0, 0.0, 0.0, 0.0]]
-    assert (weights.true_weights().edges == 0).all()
-    assert Lasso(2.0).penalty(weights) == pytest.approx(4.0)
 
 
 def test_nothing_is_forbidden_as_in_crfsuite() -> None:

@@ -39,8 +39,8 @@ def trained(data: Any, c1: float = 0.0, c2: float = 0.5, **changes: Any) -> Outc
     fields = {"batch": None, "checkpoint": None, "resume": False, "dev": None, "labels": LabelOptions()}
     own = {name: changes.pop(name, value) for name, value in fields.items()}
     settings = Settings(**{"epochs": 2000, "patience": 2000, "tolerance": 1e-5, **regulariser, **changes})
-    ratio = c1 / (2 * c2) if c2 else 0.0
-    return start(Plan(data=data, learner="crf-lbfgs", settings=settings, l1_ratio=ratio, **own)).finish()
+    batch = own.pop("batch") or BatchOptions(l1=c1)
+    return start(Plan(data=data, learner="crf-lbfgs", settings=settings, batch=batch, **own)).finish()
 
 
 @pytest.mark.parametrize(("c1", "c2"), [(0.0, 1.0), (0.1, 0.1), (0.5, 0.0)])
@@ -141,16 +141,9 @@ def test_missing_tags_are_summed_over(ready: Sentences) -> None:
     assert tagger.tag(["no", "sun"]) == ["DT", "NN"]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"class_weight": {"NN": 2.0}}, "not of labels"),
-        ({"regulariser": "group-lasso"}, "not by group-lasso"),
-    ],
-)
-def test_what_has_no_objective_is_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(SapoError, match=message):
-        sapo.train(TINY, template="pos", learner="crf-lbfgs", **options)
+def test_weights_of_labels_have_no_objective_and_are_refused() -> None:
+    with pytest.raises(SapoError, match="not of labels"):
+        sapo.train(TINY, template="pos", learner="crf-lbfgs", class_weight={"NN": 2.0})
 
 
 def test_a_strong_regulariser_needs_no_small_rate() -> None:

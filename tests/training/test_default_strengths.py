@@ -1,4 +1,4 @@
-"""Every regulariser works as it comes: it loses little beside L2, and L1 leaves a sparser model."""
+"""L1 works with its default strength: it loses little compared with L2, and leaves a sparser model."""
 
 import numpy as np
 import pytest
@@ -18,16 +18,15 @@ def chunker(regulariser: str, seed: int) -> Tagger:
 def found() -> dict[str, tuple[float, float]]:
     """The mean F1 on the held-out part and the mean number of weights that are not 0, by regulariser."""
     results = {}
-    for regulariser in ("l2", "l1", "group-lasso"):
+    for regulariser in ("l2", "l1"):
         taggers = [chunker(regulariser, seed) for seed in (0, 1)]
         scores = [tagger.evaluate(sample_path("test")).main[1] for tagger in taggers]
         results[regulariser] = 100 * np.mean(scores), np.mean([one.model.parameters.nonzero for one in taggers])
     return results
 
 
-@pytest.mark.parametrize("regulariser", ["l1", "group-lasso"])
-def test_the_default_strength_costs_little(found: dict[str, tuple[float, float]], regulariser: str) -> None:
-    assert found[regulariser][0] > found["l2"][0] - 1.0
+def test_the_default_strength_of_l1_costs_little(found: dict[str, tuple[float, float]]) -> None:
+    assert found["l1"][0] > found["l2"][0] - 1.0
 
 
 def test_l1_leaves_a_sparser_model(found: dict[str, tuple[float, float]]) -> None:

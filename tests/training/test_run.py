@@ -268,7 +268,7 @@ def test_a_run_that_was_stopped_and_resumed_gives_the_same_file(
     ("learner", "options"),
     [
         ("sapo-avg", {"regulariser": "l1"}),
-        ("sapo", {"regulariser": "group-lasso", "search": "beam", "order": "draw"}),
+        ("sapo", {"search": "beam", "order": "draw"}),
         ("crf", {"schedule": "inverse"}),
         ("perceptron-avg", {}),
         ("mira-nbest-avg", {}),

@@ -77,7 +77,7 @@ learning_options = _all_of(
         help="Hide rare features at random while learning: one that occurs c times with probability NUMBER / (NUMBER + "
         "c); 0: none. For sapo.",
     ),
-    _option("--regulariser", default="l2", metavar="NAME", help="l2, l1 (sparse), group-lasso (by template) or none."),
+    _option("--regulariser", default="l2", metavar="NAME", help="l2, l1 (sparse) or none."),
     _option("--search", default="topn", metavar="NAME", help="How to search: topn, astar (both exact) or beam."),
     _option("--width", default=50, help="Width of the beam."),
     _option(

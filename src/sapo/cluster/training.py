@@ -159,12 +159,9 @@ class Driver:
         weights: Weights,
         epoch: int,
         *,
-        groups: Any = None,
         observers: Sequence[Observer] = (),
     ) -> PassCounts:
         """Learn from every sentence once, in parts; return what was counted."""
-        if groups is not None:
-            raise SapoError("--ray takes the regulariser l2 or none")
         totals, seconds, first = self._resumed(settings, epoch)
         self.within = True
         if self.journal is not None:

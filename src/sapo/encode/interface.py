@@ -52,12 +52,6 @@ class Encoder(Protocol):
     def edge_feature_names(self, rows: Iterable[int]) -> list[str]:
         """Return edge features as people read them."""
 
-    def groups(self) -> Ints:
-        """Return which group each feature belongs to, for the group lasso."""
-
-    def edge_groups(self) -> Ints:
-        """Return the same for edge features."""
-
     def growing(self) -> Any:
         """Return a copy that learns new strings and features in place."""
 

@@ -10,7 +10,6 @@ Dictionaries mean what they mean to python-crfsuite. A feature of value 0 has a 
 corpus: it adds nothing to any score.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -56,14 +55,6 @@ class FeatureEncoder:
 
     def edge_feature_names(self, rows: Iterable[int]) -> list[str]:
         return []
-
-    def edge_groups(self) -> Ints:
-        return np.empty(0, np.int32)
-
-    def groups(self) -> Ints:
-        """Return the group of each feature: its name up to ':' or '=', such as 'word' of 'word:the'."""
-        names = [re.split("[:=]", name, maxsplit=1)[0] for name in self.names.strings()]
-        return StringTable().add(names)
 
     def growing(self) -> "GrowingFeatureEncoder":
         """Return a copy that learns new features in place."""

@@ -2,7 +2,6 @@
 
 from sapo.learn.batch_crf import CRF_LBFGS, BatchOptions
 from sapo.learn.dev_set import DevSet
-from sapo.learn.groups import Groups, Lasso
 from sapo.learn.learners import DEFAULTS, LEARNERS, Learner
 from sapo.learn.loop import final_weights, learn
 from sapo.learn.records import PassRecord
@@ -20,8 +19,6 @@ __all__ = [
     "LEARNERS",
     "BatchOptions",
     "DevSet",
-    "Groups",
-    "Lasso",
     "Learner",
     "Observer",
     "PassRecord",

@@ -36,6 +36,7 @@ class BatchOptions(FlatOptions):
     passes, or when |gradient| < epsilon * max(1, |w|).
     """
 
+    l1: float = 0.0  # strength of L1 in addition to the L2 of `Settings`: an elastic net
     epsilon: float = 1e-5
     period: int = 10
     memories: int = 6  # steps from which the curvature is estimated
@@ -43,7 +44,7 @@ class BatchOptions(FlatOptions):
 
     def __post_init__(self) -> None:
         FlatOptions.__post_init__(self)
-        for name, least in (("period", 1), ("memories", 1), ("trials", 1), ("epsilon", 0.0)):
+        for name, least in (("period", 1), ("memories", 1), ("trials", 1), ("epsilon", 0.0), ("l1", 0.0)):
             value = getattr(self, name)
             if not value >= least:
                 raise SapoError(f"{name} must be at least {least}, not {value!r}")

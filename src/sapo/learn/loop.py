@@ -14,7 +14,6 @@ from sapo.kernels.types import Doubles, Longs
 from sapo.learn.choose_n import choose_n
 from sapo.learn.chunks import Chunk, Corpus, chunks_of, sample_of
 from sapo.learn.dev_set import DevSet
-from sapo.learn.groups import Groups
 from sapo.learn.hiding import hide
 from sapo.learn.pieces import cut
 from sapo.learn.records import RANKS, PassCounts, PassRecord, make_record
@@ -40,7 +39,6 @@ def learn(
     state: State,
     *,
     dev: DevSet | None = None,
-    groups: Groups | None = None,
     observers: Sequence[Observer] = (),
     passes: RunPass | None = None,
 ) -> Stop:
@@ -57,7 +55,7 @@ def learn(
                 if dev is not None and settings.average:
                     prefer_last(state, dev)
                 return Stop(reason)
-            record = _one_pass(learner, corpus, settings, state, dev, groups, observers, passes or run_pass)
+            record = _one_pass(learner, corpus, settings, state, dev, observers, passes or run_pass)
             state.history.append(record)
             for observer in observers:
                 observer.passed(record, state)
@@ -91,7 +89,6 @@ def _one_pass(
     settings: Settings,
     state: State,
     dev: DevSet | None,
-    groups: Groups | None,
     observers: Sequence[Observer],
     passes: RunPass,
 ) -> PassRecord:
@@ -100,8 +97,8 @@ def _one_pass(
     started = kernels.clock()
     settings = replace(settings, n=n_of_pass(corpus, settings, state))
     choosing = kernels.clock() - started
-    done = passes(learner, corpus, settings, weights, epoch, groups=groups, observers=observers)
-    record = make_record(done, corpus, settings, weights, groups)
+    done = passes(learner, corpus, settings, weights, epoch, observers=observers)
+    record = make_record(done, corpus, settings, weights)
     record = replace(record, seconds=record.seconds + choosing)
     if dev is None:
         return record
@@ -119,7 +116,6 @@ def run_pass(
     weights: Any,
     epoch: int,
     *,
-    groups: Groups | None = None,
     observers: Sequence[Observer] = (),
 ) -> PassCounts:
     """Learn from every sentence once, and return what was counted.
@@ -134,8 +130,6 @@ def run_pass(
     seconds = 0.0
     started = kernels.clock()
     for samples in _samples(learner, corpus, settings, weights, epoch, totals):
-        if groups is not None:
-            groups.shrink(weights, samples * rate * settings.strength / corpus.sentences)
         seconds += kernels.clock() - started
         done += samples
         for observer in observers:

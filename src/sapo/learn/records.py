@@ -8,7 +8,6 @@ from sapo.errors import SapoError
 from sapo.kernels import update
 from sapo.kernels.types import Doubles
 from sapo.learn.chunks import Corpus, sample_of
-from sapo.learn.groups import Groups
 from sapo.learn.settings import Settings
 
 RANKS = 10  # candidates whose mean probability is recorded
@@ -55,15 +54,13 @@ class PassCounts:
         return bool(self.totals[update.CORRECT] == self.totals[update.TOKENS])
 
 
-def make_record(
-    done: PassCounts, corpus: Corpus, settings: Settings, weights: Any, groups: Groups | None = None
-) -> PassRecord:
+def make_record(done: PassCounts, corpus: Corpus, settings: Settings, weights: Any) -> PassRecord:
     """Return the record of a pass, with the measurements of the weights (a `Learned`) after it.
 
     Raises SapoError if the weights are no longer finite.
     """
     totals = done.totals
-    objective = float(totals[update.LOSS]) / corpus.sentences + _penalty(weights, settings, groups, corpus.sentences)
+    objective = float(totals[update.LOSS]) / corpus.sentences + _penalty(weights, settings, corpus.sentences)
     complexity = weights.w_complexity()
     if not (math.isfinite(objective) and math.isfinite(complexity)):
         raise out_of_bounds(done.epoch, settings)
@@ -98,7 +95,7 @@ def out_of_bounds(epoch: int, settings: Settings) -> SapoError:
     )
 
 
-def _penalty(weights: Any, settings: Settings, groups: Groups | None, sentences: int) -> float:
+def _penalty(weights: Any, settings: Settings, sentences: int) -> float:
     """Return the regulariser's part of the objective, per sample."""
     if weights.own_rules:
         return float(weights.penalty()) / sentences
@@ -106,6 +103,4 @@ def _penalty(weights: Any, settings: Settings, groups: Groups | None, sentences:
         return settings.strength / 2 * float(weights.squared_norm()) / sentences
     if settings.regulariser == "l1":
         return settings.strength * float(weights.absolute_norm()) / sentences
-    if groups is not None:
-        return settings.strength * groups.penalty(weights) / sentences
     return 0.0

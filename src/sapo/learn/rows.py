@@ -238,17 +238,6 @@ class LearningRows:
         self.room[[kernel.DENSE_USED, kernel.DENSE_LIMIT]] = len(self.dense)
         self.room[kernel.FIXED] = 1
 
-    def owners(self) -> tuple[Longs, Longs]:
-        """Return the feature of each entry and of each dense row in use; what nobody has belongs to the first."""
-        if not self.listed:
-            return np.empty(0, np.int64), np.arange(len(self.dense))
-        entries, dense = (np.zeros(len(part.v), np.int64) for part in self.parts)
-        owner, places = entry_places(self.head)
-        entries[places] = owner
-        filled = np.flatnonzero(self.head < 0)
-        dense[-1 - self.head[filled]] = filled
-        return entries, dense
-
     def gathered(self, features: Ints) -> Floats:
         """Return the v of some features as [features, labels], a copy."""
         out = np.empty((len(features), self.count), np.float32)

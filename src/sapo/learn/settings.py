@@ -15,12 +15,12 @@ MOST = 1000  # taggings to learn from: each step takes as long as searching for 
 RARE = ("exact", "all_pairs", "piece", "average", "hide", "drop")  # left out of records where they are as usual
 CHOICES = {
     "search": ("topn", "astar", "beam"),
-    "regulariser": ("l2", "l1", "group-lasso", "none"),
+    "regulariser": ("l2", "l1", "none"),
     "schedule": ("exponential", "fixed", "inverse"),
     "order": ("shuffle", "draw"),
 }
-# of each regulariser, where none is given: with more, l1 and group-lasso lose accuracy (docs/reference/learners.md)
-STRENGTHS = {"l2": 1.0, "l1": 0.1, "group-lasso": 0.02, "none": 1.0}
+# of each regulariser, where none is given: with more, l1 loses accuracy (docs/reference/learners.md)
+STRENGTHS = {"l2": 1.0, "l1": 0.1, "none": 1.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -77,12 +77,6 @@ class NeuralEncoder:
     def edge_feature_names(self, rows: Iterable[int]) -> list[str]:
         return []
 
-    def groups(self) -> Ints:
-        return np.arange(self.features, dtype=np.int32)
-
-    def edge_groups(self) -> Ints:
-        return np.empty(0, np.int32)
-
     def session(self) -> "NeuralSession":
         return NeuralSession(self)
 

@@ -62,12 +62,17 @@ def crfsuite_plan(
     min_freq, all_pairs = _number(given, "min_freq", 0.0), bool(given.get("all_possible_states"))
     if algorithm == LBFGS:
         return _lbfgs_plan(given, min_freq, all_pairs, data, dev)
-    options = Options(all_pairs=all_pairs, min_count=max(1, math.ceil(min_freq)), epochs=given.get("max_iterations"))
+    options = Options(
+        constraints=False,  # CRFsuite forbids nothing
+        all_pairs=all_pairs,
+        min_count=max(1, math.ceil(min_freq)),
+        epochs=given.get("max_iterations"),
+    )
     if algorithm == "l2sgd":
         options["strength"] = 2 * _number(given, "c2", 1.0)  # CRFsuite's c2 |w|^2 is strength / 2 |w|^2 here
         if "delta" in given:
             options["tolerance"] = _number(given, "delta", 0.0)
-    return make_plan(data, dev=dev, learner=_learner(algorithm, given), constraints=False, **options)
+    return make_plan(data, dev=dev, learner=_learner(algorithm, given), **options)
 
 
 def _learner(algorithm: str, arguments: dict[str, Any]) -> str:
@@ -83,24 +88,20 @@ def _lbfgs_plan(
     limit = given.get("max_iterations", UNLIMITED)
     names = {"epsilon": "epsilon", "period": "period", "num_memories": "memories", "max_linesearch": "trials"}
     own = {name: given[key] for key, name in names.items() if key in given}
-    penalty, ratio = _penalty(_number(given, "c1", 0.0), _number(given, "c2", 1.0))
-    tolerance = _number(given, "delta", 1e-5)
+    c1, c2, delta = _number(given, "c1", 0.0), _number(given, "c2", 1.0), _number(given, "delta", 1e-5)
+    kind, strength = ("l2", 2 * c2) if c2 else ("l1" if c1 else "none", c1)
     return Plan(
         data=data,
         dev=dev,
-        labels=LabelOptions(constraints=False),  # CRFsuite forbids nothing
+        labels=LabelOptions(constraints=False),
         learner=CRF_LBFGS,
-        settings=Settings(tolerance=tolerance, epochs=limit, patience=limit, all_pairs=all_pairs, **penalty),
-        batch=BatchOptions(all_transitions=bool(given.get("all_possible_transitions")), min_freq=min_freq, **own),
-        l1_ratio=ratio,
+        settings=Settings(
+            regulariser=kind, strength=strength, tolerance=delta, epochs=limit, patience=limit, all_pairs=all_pairs
+        ),
+        batch=BatchOptions(
+            l1=c1, all_transitions=bool(given.get("all_possible_transitions")), min_freq=min_freq, **own
+        ),
     )
-
-
-def _penalty(c1: float, c2: float) -> tuple[dict[str, Any], float]:
-    """Return the regulariser as `Settings` has it, and the strength of L1 as a fraction of the strength of L2."""
-    if c2 == 0:
-        return {"regulariser": "l1" if c1 else "none", "strength": c1}, 0.0
-    return {"strength": 2 * c2}, c1 / (2 * c2)  # CRFsuite's c2 |w|^2 is strength / 2 |w|^2 here
 
 
 def _number(given: dict[str, Any], name: str, default: float) -> float:

@@ -69,7 +69,7 @@ def choose_settings(
     }
     settings = dataclasses.replace(settings, **{name: usual[name] for name in automatic})
     free = [name for name in ("rate", "strength") if name in automatic]
-    if len(free) < 2 or settings.regulariser == "group-lasso" or not _can_be_tried(data.corpus):
+    if len(free) < 2 or not _can_be_tried(data.corpus):
         return settings
     trials = [
         dataclasses.replace(settings, rate=rate, strength=strength if l2 else settings.strength, threads=1)

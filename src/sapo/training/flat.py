@@ -20,12 +20,10 @@ Begun = tuple[LearnerPass, BatchWeights, list[str]]  # the names identify the ru
 def begin_batch(plan: Plan, data: TrainingData, settings: Settings) -> Begun:
     """Return the pass and the weights of `crf-lbfgs`. Raise SapoError where there is no objective to minimise."""
     options, strength = plan.batch or BatchOptions(), settings.strength
-    if settings.regulariser == "group-lasso":
-        raise SapoError(f"{plan.learner} is regularised by l2, l1 or none, not by group-lasso")
     if len(data.corpus.importance) and _differ_within_sentences(data.corpus):
         raise SapoError(f"{plan.learner} takes weights of sentences (sample_weight), but not of labels (class_weight)")
     l2 = strength if settings.regulariser == "l2" else 0.0
-    l1 = strength if settings.regulariser == "l1" else plan.l1_ratio * l2
+    l1 = strength if settings.regulariser == "l1" else options.l1
     layout = _layout(data, settings, options)
     minimiser = Minimiser(
         np.zeros(layout.size), l1=l1, memories=options.memories, trials=options.trials, epsilon=options.epsilon

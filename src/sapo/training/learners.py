@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.interface import Encoder
 from sapo.errors import SapoError
-from sapo.learn import CRF_LBFGS, LEARNERS, DevSet, Groups, Lasso, Learner, Settings, start_rate
+from sapo.learn import CRF_LBFGS, LEARNERS, DevSet, Learner, Settings, start_rate
 from sapo.learn.loop import LearnerPass
 from sapo.learn.settings import AUTO
 from sapo.neural.options import LAYERS, RATE, NeuralOptions, need_torch
@@ -28,7 +28,6 @@ class Beginning:
     settings: Settings
     dev: DevSet | None
     encoder: Encoder
-    groups: Groups | None
     names: list[str]  # together with the data and `options` they identify the run
     options: dict[str, Any]  # settings, for the checkpoint
 
@@ -90,11 +89,8 @@ class Linear:
         weights.lists = label_lists(data.source, len(labels), exact=settings.exact)
         if learner.all_labels and weights.rows.listed and not settings.all_pairs:
             weights.rows.fix(data.corpus.gold, data.corpus.row_offsets, data.corpus.rows)
-        groups: Groups | None = Lasso(plan.l1_ratio) if plan.l1_ratio else None
-        if settings.regulariser == "group-lasso":
-            groups = Groups(encoder.groups(), len(labels), encoder.edge_groups()[weights.pairs.owners])
         names = [self.name, f"transitions {encoder.transitions}", *labels, str(data.gold.constraints)]
-        return Beginning(learner.run, weights, settings, data.dev, encoder, groups, names, settings.as_json())
+        return Beginning(learner.run, weights, settings, data.dev, encoder, names, settings.as_json())
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +115,7 @@ class Flat:
         # the weights tell when to stop, and there is nothing to cut or to average
         settings = dataclasses.replace(settings, n=n, tolerance=0.0, piece=0, average=0.0, hide=0.0)
         names = [CRF_LBFGS, f"transitions {encoder.transitions}", *names, *labels, str(data.gold.constraints)]
-        return Beginning(one_pass, weights, settings, data.dev, encoder, None, names, settings.as_json())
+        return Beginning(one_pass, weights, settings, data.dev, encoder, names, settings.as_json())
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +162,7 @@ class Neural:
         names = [name, *begun.names, *data.labels, str(data.gold.constraints)]
         options = {**settings.as_json(), **begun.options.as_json()}
         dev = None if data.dev is None else begun.dev_set(data.dev, data.texts.dev)
-        return Beginning(begun.one_pass, begun.weights, settings, dev, begun.weights.encoder, None, names, options)
+        return Beginning(begun.one_pass, begun.weights, settings, dev, begun.weights.encoder, names, options)
 
 
 def find_system(name: str) -> System:

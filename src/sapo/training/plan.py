@@ -157,7 +157,6 @@ class Plan:
     automatic: frozenset[str] = frozenset()  # settings to choose from the data
     network: NeuralOptions | None = None  # for a neural learner
     batch: BatchOptions | None = None  # for crf-lbfgs
-    l1_ratio: float = 0.0  # elastic net: add L1, with this fraction of the regulariser's strength
     checkpoint: str | Path | None = None  # save the state in this file after every pass
     resume: bool = False  # continue from the checkpoint, if it exists
 
@@ -173,8 +172,6 @@ class Plan:
             raise SapoError(f"stream: {self.learner} needs all data in memory; use one of {', '.join(streamed)}")
         if self.labels.sample_weight is not None or self.labels.class_weight is not None:
             raise SapoError("stream: takes neither sample_weight nor class_weight; leave it out, or train in memory")
-        if self.l1_ratio:
-            raise SapoError("stream: takes no l1_ratio; leave it out, or train in memory")
 
 
 def make_plan(

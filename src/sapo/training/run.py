@@ -141,7 +141,6 @@ class Run:
                 begun.settings,
                 state,
                 dev=begun.dev,
-                groups=begun.groups,
                 observers=watching,
                 passes=passes,
             )
@@ -203,8 +202,6 @@ def _passes(
 ) -> AbstractContextManager[RunPass | None]:
     if cluster is None:
         return nullcontext()
-    if begun.groups is not None:
-        raise SapoError("a cluster learns with the regulariser l2 or none; give one of them")
     return cluster.passes(learner, data.source, begun.settings, state, checkpoint)
 
 
@@ -287,13 +284,12 @@ def train_on(
     learner: str = "sapo",
     observers: Sequence[Observer] = (),
     network: NeuralOptions | None = None,
-    l1_ratio: float = 0.0,
     checkpoint: str | Path | None = None,
     resume: bool = False,
 ) -> Outcome:
     """Train on data from `read_data`, with exactly these settings.
 
-    `l1_ratio`, `checkpoint` and `resume` are as in `sapo.training.plan.Plan`.
+    `checkpoint` and `resume` are as in `sapo.training.plan.Plan`.
 
     >>> data = read_data([(["no", "rain"], ["DT", "NN"])], template="pos")
     >>> str(train_on(data, Settings(epochs=2), learner="perceptron").stop)
@@ -304,7 +300,6 @@ def train_on(
         learner=known_learner(learner),
         settings=settings,
         network=network,
-        l1_ratio=l1_ratio,
         checkpoint=checkpoint,
         resume=resume,
     )
