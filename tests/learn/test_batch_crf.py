@@ -11,8 +11,7 @@ from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.pairs import observed_pairs
 from sapo.kernels import update
 from sapo.kernels.types import Doubles
-from sapo.learn.batch_crf import BatchWeights, total_gradient
-from sapo.learn.flat import FlatLayout, flat_layout
+from sapo.learn.batch_crf import BatchWeights, FlatLayout, flat_layout, total_gradient
 from sapo.learn.lbfgs import Minimiser
 from sapo.search.lattice import no_bans
 

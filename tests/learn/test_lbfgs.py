@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo.learn.lbfgs import Function, Minimiser
-from sapo.learn.line_search import LineSearch
+from sapo.learn.lbfgs import Function, LineSearch, Minimiser
 
 
 def logistic(seed: int, *, samples: int = 60, size: int = 25, l2: float = 0.1) -> Function:

@@ -102,7 +102,7 @@ class Parts(NamedTuple):
 class Flat(NamedTuple):
     """Which place of a vector each weight has: those of features come first, then pairs of labels, then edge features.
 
-    Only what training shows has a weight (see learn/flat.py).
+    Only what training shows has a weight (see learn/batch_crf.py).
     """
 
     offsets: Longs  # [features + 1] the places of each feature

@@ -5,16 +5,21 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
+from sapo.encode.encoded import EncodedCorpus
 from sapo.encode.encoder import TemplateEncoder
 from sapo.encode.interface import Encoder
+from sapo.encode.pairs import observed_pairs
 from sapo.errors import SapoError
-from sapo.learn import CRF_LBFGS, LEARNERS, DevSet, Learner, Settings, start_rate
+from sapo.learn import CRF_LBFGS, LEARNERS, BatchOptions, DevSet, Learner, Settings, start_rate
+from sapo.learn.batch_crf import BatchWeights, batch_pass, flat_layout
+from sapo.learn.lbfgs import Minimiser
 from sapo.learn.loop import LearnerPass
 from sapo.learn.settings import AUTO
 from sapo.neural.options import LAYERS, RATE, NeuralOptions, need_torch
 from sapo.training.choice import Say, choose_settings
 from sapo.training.data import TrainingData
-from sapo.training.flat import begin_batch
 from sapo.training.label_lists import label_lists
 from sapo.training.plan import AUTOMATIC, Plan, known_learner
 
@@ -94,8 +99,8 @@ class Linear:
 
 
 @dataclass(frozen=True, slots=True)
-class Flat:
-    """The batch CRF, whose weights are one vector."""
+class Batch:
+    """The learner `crf-lbfgs`, whose weights are one vector."""
 
     reads_texts: bool = False
 
@@ -109,13 +114,39 @@ class Flat:
         return settings
 
     def begin(self, plan: Plan, data: TrainingData, settings: Settings) -> Beginning:
-        encoder, labels = data.encoder, data.labels
-        one_pass, weights, names = begin_batch(plan, data, settings)
+        """Return the same as other learners do. Raise SapoError where there is no objective to minimize."""
+        encoder, options, strength = data.encoder, plan.batch or BatchOptions(), settings.strength
+        if len(data.corpus.importance) and _differ_within_sentences(data.corpus):
+            raise SapoError(f"{CRF_LBFGS} takes weights of sentences (sample_weight), but not of labels (class_weight)")
+        l2 = strength if settings.regulariser == "l2" else 0.0
+        l1 = strength if settings.regulariser == "l1" else options.l1
+        layout = flat_layout(
+            data.corpus,
+            encoder.features,
+            data.gold.bans,
+            pairs=observed_pairs(data.corpus, encoder.edge_features, len(data.labels)),
+            transitions=encoder.transitions,
+            all_states=settings.all_pairs,
+            all_transitions=options.all_transitions,
+            min_freq=options.min_freq,
+            lists=label_lists(data.corpus, len(data.labels), exact=settings.exact),
+        )
+        minimiser = Minimiser(
+            np.zeros(layout.size), l1=l1, memories=options.memories, trials=options.trials, epsilon=options.epsilon
+        )
+        weights = BatchWeights(layout, minimiser, l2, options.period, settings.tolerance)
+        names = [CRF_LBFGS, f"transitions {encoder.transitions}", f"l1 {l1}", str(options)]
+        names += [*data.labels, str(data.gold.constraints)]
         n = Settings().n if settings.n == AUTO else settings.n
         # the weights tell when to stop, and there is nothing to cut or to average
         settings = dataclasses.replace(settings, n=n, tolerance=0.0, piece=0, average=0.0, hide=0.0)
-        names = [CRF_LBFGS, f"transitions {encoder.transitions}", *names, *labels, str(data.gold.constraints)]
-        return Beginning(one_pass, weights, settings, data.dev, encoder, names, settings.as_json())
+        return Beginning(batch_pass, weights, settings, data.dev, encoder, names, settings.as_json())
+
+
+def _differ_within_sentences(corpus: EncodedCorpus) -> bool:
+    """Return whether tokens of a sentence are of different importance."""
+    sentence = np.repeat(np.arange(corpus.sentences), np.diff(corpus.offsets))
+    return bool((corpus.importance != corpus.importance[corpus.offsets[sentence]]).any())
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,5 +200,5 @@ def find_system(name: str) -> System:
     """Return the learner of this name, linear or neural. Raise SapoError if there is none."""
     name = known_learner(name)
     if name == CRF_LBFGS:
-        return Flat()
+        return Batch()
     return Neural(name) if name in LAYERS else Linear(name, LEARNERS[name])
