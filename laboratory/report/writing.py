@@ -15,14 +15,13 @@ from laboratory.report.html import to_html
 from laboratory.report.markdown import to_markdown
 from laboratory.report.results import TaskResults, by_task
 from laboratory.report.run_records import THEORY, read_runs
-from laboratory.report.significance import Compare, against_sapo
+from laboratory.report.significance import Compare, against_sapo, compare_with_tests
 from laboratory.report.tables import task_numbers
 from laboratory.report.theory_figures import theory_picture
 from laboratory.report.theory_files import read_theory
 from laboratory.report.timing import with_times_of
 from sapo.corpus.files import write_file
 from sapo.errors import SapoError
-from sapo.evaluate import compare_taggings
 from sapo.render.plotting import check_matplotlib
 
 
@@ -31,7 +30,7 @@ def write_report(
     target: str | Path,
     *,
     times: str | Path | None = None,
-    compare: Compare = compare_taggings,
+    compare: Compare = compare_with_tests,
     say: Callable[[str], None] = lambda _: None,
 ) -> Contents:
     """Write report.html, report.md, numbers.json and figures/ of a directory of runs into `target`.

@@ -30,8 +30,8 @@ def test_two_systems_are_compared(run: Any, room: Path) -> None:
         "good.tags     100.00   75.00  85.71     80.00",
         "bad.tags        0.00    0.00   0.00     20.00",
         "",
-        "good.tags against  difference  differ in  wins  loses  p random  p t-test",
-        "bad.tags               +85.71          2     2      0    0.5000    0.0903",
+        "good.tags against  difference  differ in  wins  loses       p",
+        "bad.tags               +85.71          2     2      0  0.5000",
         "",
         "good.tags: no significant difference in F1 from bad.tags",
     ]
@@ -143,7 +143,7 @@ def test_a_file_without_empty_lines_is_one_sentence_and_that_is_told(run: Any, r
         text = (room / name).read_text()
         (room / name).write_text(text.replace("\n\n", "\n"))
     done = run("compare", "good.tags", "bad.tags", "gold.txt", ends=2, cwd=room)
-    assert done.stderr == "sapo: t-test: needs at least 2 sentences, found 1; an empty line ends a sentence\n"
+    assert done.stderr == "sapo: compare: needs at least 2 sentences, found 1; an empty line ends a sentence\n"
 
 
 def test_a_long_test_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

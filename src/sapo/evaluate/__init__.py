@@ -7,13 +7,12 @@ from sapo.evaluate.counts import FeatureCounts, SpanCounts
 from sapo.evaluate.features import count_features
 from sapo.evaluate.scores import Scores, score
 from sapo.evaluate.sentences import SentenceCounts, span_counts, token_counts
-from sapo.evaluate.significance import PairedT, Randomisation, holm, paired_t_test, randomisation_test
+from sapo.evaluate.significance import Randomisation, holm, randomisation_test
 from sapo.evaluate.table import as_json, conlleval_table
 
 __all__ = [
     "Comparison",
     "FeatureCounts",
-    "PairedT",
     "Randomisation",
     "Reliability",
     "Scores",
@@ -27,7 +26,6 @@ __all__ = [
     "conlleval_table",
     "count_features",
     "holm",
-    "paired_t_test",
     "randomisation_test",
     "reliability",
     "reliability_table",

@@ -1,6 +1,5 @@
 """Render comparisons of one system with others: a text for people, or a dictionary for programs."""
 
-import math
 from collections.abc import Sequence
 
 from sapo.evaluate.comparison import Comparison
@@ -23,8 +22,8 @@ def comparison_text(names: Sequence[str], comparisons: Sequence[Comparison]) -> 
     new    100.00
     old     50.00
     <BLANKLINE>
-    new against  difference  differ in  wins  loses  p random  p t-test
-    old              +50.00          1     1      0    1.0000    0.5000
+    new against  difference  differ in  wins  loses       p
+    old              +50.00          1     1      0  1.0000
     <BLANKLINE>
     new: no significant difference in accuracy from old
     """
@@ -44,8 +43,8 @@ def comparison_text(names: Sequence[str], comparisons: Sequence[Comparison]) -> 
 
 
 def comparison_json(names: Sequence[str], comparisons: Sequence[Comparison]) -> dict[str, object]:
-    """Return counts, fractions and p values under fixed keys, ready for json.dumps. An infinite t is None."""
-    drawn, paired = holm([one.randomisation.p for one in comparisons]), holm([one.t_test.p for one in comparisons])
+    """Return counts, fractions and p values under fixed keys, ready for json.dumps."""
+    corrected = holm([one.randomisation.p for one in comparisons])
     return {
         "systems": [
             {"name": name, **as_json(scores)} for name, scores in zip(names, _all_scores(comparisons), strict=True)
@@ -64,18 +63,12 @@ def comparison_json(names: Sequence[str], comparisons: Sequence[Comparison]) -> 
                 },
                 "randomisation": {
                     "p": one.randomisation.p,
-                    "holm": holm_drawn,
+                    "holm": corrected_p,
                     "rounds": one.randomisation.rounds,
                     "exact": one.randomisation.exact,
                 },
-                "t_test": {
-                    "t": one.t_test.t if math.isfinite(one.t_test.t) else None,
-                    "degrees": one.t_test.degrees,
-                    "p": one.t_test.p,
-                    "holm": holm_paired,
-                },
             }
-            for name, one, holm_drawn, holm_paired in zip(names[1:], comparisons, drawn, paired, strict=True)
+            for name, one, corrected_p in zip(names[1:], comparisons, corrected, strict=True)
         ],
     }
 
@@ -88,13 +81,10 @@ def _tests(names: Sequence[str], comparisons: Sequence[Comparison]) -> list[str]
         ["wins", *(str(one.a_wins) for one in comparisons)],
         ["loses", *(str(one.b_wins) for one in comparisons)],
     ]
-    for title, found in (
-        ("p random", [one.randomisation.p for one in comparisons]),
-        ("p t-test", [one.t_test.p for one in comparisons]),
-    ):
-        columns.append([title, *map(_p, found)])
-        if len(comparisons) > 1:
-            columns.append(["Holm", *map(_p, holm(found))])
+    found = [one.randomisation.p for one in comparisons]
+    columns.append(["p", *map(_p, found)])
+    if len(comparisons) > 1:
+        columns.append(["Holm", *map(_p, holm(found))])
     return _aligned(list(zip(*columns, strict=True)))
 
 

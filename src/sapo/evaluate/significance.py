@@ -1,9 +1,8 @@
-"""What two systems did on the same sentences in, the chance that they are equally good and only looked different out.
+"""Test whether two systems that tagged the same sentences are equally good and differ only by chance.
 
-Two tests. The paired t-test is the paper's: it looks at one number a sentence, the accuracy, also where systems are
-measured by F1. Randomisation (Noreen 1989; Yeh 2000) tests F1 itself: if the systems are equally good, it makes no
-difference which of the two gave which output, so swap the outputs of random sentences and see how often the
-difference in F1 becomes as large as it is.
+Randomization (Noreen 1989; Yeh 2000) tests the score itself: if the systems are equally good, it makes no difference
+which of the two gave which output, so swap the outputs of random sentences and see how often the difference in F1
+becomes as large as it is.
 """
 
 import math
@@ -11,24 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from sapo.errors import SapoError
 from sapo.evaluate.sentences import SentenceCounts
-from sapo.evaluate.student import two_sided_p
 
 EXACT = 1 << 12  # look at all swaps where there are no more than these; so always for 12 sentences that differ
 _CELLS = 1 << 20  # coins at a time
 _ROUNDING = 1e-12  # differences closer than this are one difference, computed in two ways
-
-
-@dataclass(frozen=True, slots=True)
-class PairedT:
-    """The paired t-test. t is infinite if all pairs differ by the same amount."""
-
-    t: float  # above 0 where the first system is better
-    degrees: int  # of freedom: pairs - 1
-    p: float  # two-sided
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,30 +28,6 @@ class Randomisation:
     p: float  # two-sided
     rounds: int  # random swaps, or all that there are
     exact: bool  # whether these are all that there are
-
-
-def paired_t_test(a: ArrayLike, b: ArrayLike) -> PairedT:
-    """Test whether the mean of a - b is 0; a[i] and b[i] are values of the same sentence.
-
-    >>> result = paired_t_test([0.9, 0.8, 1.0, 0.7], [0.8, 0.8, 0.7, 0.6])
-    >>> round(result.t, 4), result.degrees, round(result.p, 4)
-    (1.9868, 3, 0.1411)
-    """
-    first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    if first.ndim != 1 or first.shape != second.shape:
-        raise SapoError(f"t-test: needs two lists of equal length, found {first.shape} and {second.shape} values")
-    pairs = len(first)
-    if pairs < 2:
-        raise SapoError(f"t-test: needs at least 2 sentences, found {pairs}; an empty line ends a sentence")
-    d = first - second
-    if not np.isfinite(d).all():
-        raise SapoError("t-test: every value must be a finite number")
-    if not d.any():
-        return PairedT(0.0, pairs - 1, 1.0)
-    d /= np.abs(d).max()  # t does not change, and squares of small numbers do not vanish
-    mean, deviation = float(d.mean()), 0.0 if np.ptp(d) == 0 else float(d.std(ddof=1))
-    t = mean / (deviation / math.sqrt(pairs)) if deviation else math.copysign(math.inf, mean)
-    return PairedT(t, pairs - 1, two_sided_p(t, pairs - 1))
 
 
 def randomisation_test(

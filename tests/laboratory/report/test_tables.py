@@ -1,13 +1,12 @@
 """The arithmetic of the tables, beside numbers computed by hand."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from laboratory.report import read_runs
 from laboratory.report.results import TaskResults, by_task
-from laboratory.report.significance import Significance, against_sapo
+from laboratory.report.significance import Significance, against_sapo, compare_with_tests, paired_t_p
 from laboratory.report.tables import data_table, feature_table, score_table, significance_table, task_numbers
 from laboratory.report.timing import with_times_of
 from laboratory.summary import summary_table
@@ -78,10 +77,18 @@ def test_features_stand_beside_the_papers_with_the_reason(make_run: MakeRun, tmp
     assert second == ("chunking", "mine", "The same number.", "900", "900")
 
 
-def compare_by_count(gold: list[list[str]], a: list[list[str]], b: list[list[str]]) -> SimpleNamespace:
+def compare_by_count(gold: list[list[str]], a: list[list[str]], b: list[list[str]]) -> Significance:
     right = [sum(x == y for s, t in zip(gold, tags, strict=True) for x, y in zip(s, t, strict=True)) for tags in (a, b)]
-    t_test, randomisation = SimpleNamespace(p=0.04), SimpleNamespace(p=float("nan"))
-    return SimpleNamespace(difference=(right[0] - right[1]) / 100, t_test=t_test, randomisation=randomisation)
+    return Significance(difference=right[0] - right[1], t_p=0.04, randomisation_p=None)
+
+
+def test_two_systems_have_the_p_values_of_both_tests() -> None:
+    gold = [["B-X", "O"], ["B-X"]]
+    found = compare_with_tests(gold, gold, [["B-X", "B-X"], ["O"]])
+    assert found.t_p == pytest.approx(0.2048, abs=1e-4)  # t = 3, one degree of freedom
+    assert found.randomisation_p == 0.5
+    assert compare_with_tests(gold, gold, gold) == Significance(0.0, t_p=1.0, randomisation_p=1.0)
+    assert paired_t_p(gold, gold, [["O", "B-X"], ["O"]]) == 0.0  # all sentences differ by the same
 
 
 def test_every_system_with_fitting_tags_is_compared_with_sapo(make_run: MakeRun, tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ import re
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from laboratory.__main__ import app
 from laboratory.report import read_theory, write_report
+from laboratory.report.significance import Significance
 from sapo.errors import SapoError
 
 from .conftest import MakeRun
@@ -21,8 +21,8 @@ pytest.importorskip("matplotlib", reason="the report's figures need matplotlib")
 VOID = {"meta", "br", "hr", "img", "link"}
 
 
-def compare(gold: object, a: object, b: object) -> SimpleNamespace:
-    return SimpleNamespace(difference=0.005, t_test=SimpleNamespace(p=0.02), randomisation=SimpleNamespace(p=0.03))
+def compare(gold: object, a: object, b: object) -> Significance:
+    return Significance(difference=0.5, t_p=0.02, randomisation_p=0.03)
 
 
 class Page(HTMLParser):
