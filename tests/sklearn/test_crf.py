@@ -97,6 +97,7 @@ def test_l2sgd_has_the_objective_of_lbfgs(sample: Any) -> None:
     X_train, y_train = sample[0]
     record = record_of(CRF("l2sgd", c2=0.3, delta=0.01, max_iterations=2).fit(X, Y))["settings"]
     assert (record["regulariser"], record["strength"], record["tolerance"]) == ("l2", 0.6, 0.01)
+    assert record["schedule"] == "inverse"
     steps, optimum = (
         CRF(name, all_possible_states=True, all_possible_transitions=True).fit(X_train[:80], y_train[:80])
         for name in ("l2sgd", "lbfgs")

@@ -70,6 +70,7 @@ def crfsuite_plan(
     )
     if algorithm == "l2sgd":
         options["strength"] = 2 * _number(given, "c2", 1.0)  # CRFsuite's c2 |w|^2 is strength / 2 |w|^2 here
+        options["schedule"] = "inverse"  # as CRFsuite's rate falls
         if "delta" in given:
             options["tolerance"] = _number(given, "delta", 0.0)
     return make_plan(data, dev=dev, learner=_learner(algorithm, given), **options)
