@@ -14,7 +14,7 @@ BROWSER ?= axe-playwright-python playwright
 # What `--ray` and its tests need; `make CLUSTER= test` leaves them out.
 CLUSTER ?= fsspec ray[tune]
 # Tests of what is compiled: run in three modes, each by one process, so that nothing is compiled twice.
-KERNEL_TESTS := tests/kernels tests/search tests/learn
+KERNEL_TESTS := tests/jit tests/search tests/learn
 
 .PHONY: demo quick changed test lint docs wheel release lower-bounds fuzz faults bench paper clean browser cluster test-label-studio test-spark compiled checked interpreted
 
@@ -43,19 +43,19 @@ changed: $(DONE)
 # First what has one process each, the longest first except for lint: together they keep two cores busy to the end.
 test: $(DONE)
 	@$(MAKE) --no-print-directory --output-sync -j2 lint compiled checked interpreted cluster browser docs wheel
-	$(BIN)/pytest -n auto $(KERNEL_TESTS:%=--ignore=%) --ignore=tests/cluster --ignore=tests/teach/browser
+	$(BIN)/pytest -n auto $(KERNEL_TESTS:%=--ignore=%) --ignore=tests/apps/ray --ignore=tests/apps/teach/browser
 
 compiled checked interpreted: $(DONE)
 	SAPO_TEST_KERNELS=$@ $(BIN)/pytest $(KERNEL_TESTS)
 
 # In one process, since its tests share a cluster.
 cluster: $(DONE)
-	$(BIN)/pytest tests/cluster
+	$(BIN)/pytest tests/apps/ray
 
 # In one process, since its tests share a browser. Where there is none, they are skipped.
 browser: $(DONE)
 	@$(BIN)/python tests/shared/browser.py
-	$(BIN)/pytest tests/teach/browser
+	$(BIN)/pytest tests/apps/teach/browser
 
 lint: $(DONE)
 	$(BIN)/ruff format --check .
@@ -78,7 +78,7 @@ faults: $(DONE)
 # The function of docs/how-to/cluster.md with real Spark, which needs Java: pyspark is 400 MB, and takes a while to install.
 test-spark: $(DONE)
 	$(PYTHON) tools/install.py $(VENV) pyspark
-	$(BIN)/pytest tests/cluster/test_spark.py
+	$(BIN)/pytest tests/apps/ray/test_spark.py
 
 # The real Label Studio, installed from its package beside .venv: it takes some minutes.
 test-label-studio: $(DONE)

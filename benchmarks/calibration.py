@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import sapo
-from sapo.training.temperature import Calibration, measure
+from sapo.training.calibration import Calibration, measure
 
 LEARNERS = ("sapo", "crf", "perceptron-avg")
 KINDS = ("tokens", "spans", "sentences")

@@ -18,7 +18,8 @@ from typing import Any
 from laboratory.encoded import TaskData, evaluate, load_task, main_score
 from laboratory.setup import Setup, data_directory
 from laboratory.tasks import TASKS, Task
-from sapo.learn import Observer, PassRecord, Settings, State
+from sapo.learn.records import Observer, PassRecord, State
+from sapo.learn.settings import Settings
 from sapo.training.run import train_on
 
 PASSES, SEEDS = 12, 3

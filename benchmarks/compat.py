@@ -16,8 +16,8 @@ import numpy as np
 import sklearn_crfsuite
 
 import sapo.compat
-from sapo import kernels
-from sapo.evaluate import score
+from sapo import jit
+from sapo.evaluate.scores import score
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 from chunking_sklearn_crfsuite import features_and_chunks, read
@@ -49,7 +49,7 @@ def main(chosen: list[str]) -> None:
     data = Path(os.environ["SAPO_DATA"]) / "conll2000"
     X, y = features_and_chunks(read(data / "train.txt.gz"))
     X_test, y_test = features_and_chunks(read(data / "test.txt.gz"))
-    kernels.compile_kernels()
+    jit.compile_kernels()
     sapo.compat.CRF(max_iterations=1).fit(X[:50], y[:50]).predict(X[:50])  # loads the cache
     header = ("fit", "predict", "marginals", "accuracy", "span F1", "weights")
     print(f"{'algorithm':10} {'system':17}", *(f"{name:>9}" for name in header))

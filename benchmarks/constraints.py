@@ -16,14 +16,15 @@ from pathlib import Path
 
 import numpy as np
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.subset import subset
-from sapo.kernels.types import Bools
-from sapo.learn import LEARNERS, Settings, Weights
-from sapo.learn.chunks import draw_order
-from sapo.search.decode import tag_corpus
+from sapo.features.encoded import EncodedCorpus, subset
+from sapo.jit.arrays import Bools
+from sapo.learn import LEARNERS
+from sapo.learn.samples import draw_order
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
+from sapo.search.decoding import tag_corpus
 from sapo.tagger.decoding import best_tags
-from sapo.tags import scheme_bans, transition_counts
+from sapo.tags.recognition import scheme_bans, transition_counts
 from sapo.training.data import TrainingData
 from sapo.training.plan import LabelChoices
 from sapo.training.run import read_data, train_on, with_start_rate

@@ -19,9 +19,9 @@ import numpy as np
 import sklearn_crfsuite
 
 import sapo.compat
-from sapo import kernels
+from sapo import jit
 from sapo.corpus.sample import sample_path
-from sapo.evaluate import score
+from sapo.evaluate.scores import score
 
 Sentences = list[tuple[list[str], list[str]]]
 CORPORA = ("sample-chunks", "sample-entities", "twitter-pos", "anystyle", "weibo-ner", "bionlp13cg", "ud-greek-gdt")
@@ -94,7 +94,7 @@ def main_score(gold: list[list[str]], found: Any) -> float:
 def main(arguments: list[str]) -> None:
     only = [name for name in arguments if name in {run["algorithm"] for run in RUNS.values()}]
     chosen = [name for name in arguments if name in CORPORA]
-    kernels.compile_kernels()
+    jit.compile_kernels()
     print("| corpus | arguments | sapo.compat | sklearn-crfsuite | difference | seconds |")
     print("|---|---|--:|--:|--:|--:|", flush=True)
     for corpus in chosen or CORPORA:

@@ -13,18 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from sapo import kernels
-from sapo.corpus import Block, read_blocks
-from sapo.encode.building import build_encoder
-from sapo.encode.encoder import TemplateEncoder
-from sapo.encode.frozen import freeze, from_frozen_arrays, frozen_arrays
-from sapo.encode.layout import most_rows, view_values
-from sapo.encode.new_words import NewWords
-from sapo.encode.presets import template_text
-from sapo.encode.strings import StringTable
-from sapo.encode.template import parse_templates
-from sapo.kernels import features
-from sapo.kernels.types import Bytes, Ints
+from sapo import jit
+from sapo.corpus.blocks import Block
+from sapo.corpus.formats import read_blocks
+from sapo.features.building import build_encoder
+from sapo.features.encoder import TemplateEncoder, freeze, from_frozen_arrays, frozen_arrays
+from sapo.features.layout import feature_rows, most_rows, view_values
+from sapo.features.presets import template_text
+from sapo.features.strings import StringTable
+from sapo.features.template import parse_templates
+from sapo.features.views import NewWords
+from sapo.jit.arrays import Bytes, Ints
 
 DATA = Path(os.environ["SAPO_DATA"])
 TASKS = {
@@ -55,7 +54,7 @@ class Job:
         """Return how many seconds all calls take."""
         start = time.perf_counter()
         for call in self.calls:
-            features.feature_rows(*call)
+            feature_rows(*call)
         return time.perf_counter() - start
 
 
@@ -82,7 +81,7 @@ def size(arrays: dict[str, np.ndarray]) -> int:
 
 
 def main() -> None:
-    kernels.compile_kernels()
+    jit.compile_kernels()
     print(
         "| task | features | ns a look-up, open | frozen | ratio | bytes a feature, open | frozen "
         "| MB of the encoder, open | frozen | ms to read, frozen |"

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sapo.corpus.labelled import read_labelled
-from sapo.learn import Observer, PassRecord, State
+from sapo.corpus.labeled import read_labelled
+from sapo.learn.records import Observer, PassRecord, State
 from sapo.training.data import encoded_dev_set
 from sapo.training.plan import make_plan
 from sapo.training.run import start

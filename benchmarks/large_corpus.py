@@ -21,8 +21,9 @@ from pathlib import Path
 import numpy as np
 
 import sapo
-from sapo.corpus import LABEL, read_blocks
-from sapo.encode.strings import StringTable
+from sapo.corpus.blocks import LABEL
+from sapo.corpus.formats import read_blocks
+from sapo.features.strings import StringTable
 
 HEAPS = 0.57  # of English text it is between 0.4 and 0.7
 FREQUENT = 2000  # words that never change

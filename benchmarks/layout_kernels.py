@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from sapo import kernels
-from sapo.kernels import score
-from sapo.kernels.types import Floats, Ints, Longs
+from sapo import jit as kernels
+from sapo.jit.arrays import Floats, Ints, Longs
+from sapo.search import lattice
 
 kernels.compile_kernels()
 jit = numba.njit(nogil=True, cache=True)
-score_nodes = score.score_nodes
+score_nodes = lattice.score_nodes
 
 FEATURES = 256  # of a token, at most
 

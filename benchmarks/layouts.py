@@ -22,8 +22,13 @@ import numpy as np
 
 import layout_kernels as lk
 from layout_kernels import Blocks, Chains, Corpus, Hash, Slack, Trace, jit
-from sapo.kernels import sapo, score, searches, update, viterbi
-from sapo.kernels.types import Floats, Ints, Longs, Parts, Samples
+from sapo.features.encoded import Samples
+from sapo.jit.arrays import Floats, Ints, Longs
+from sapo.learn import sapo
+from sapo.learn.update import update
+from sapo.learn.weights import Parts
+from sapo.search import lattice, viterbi
+from sapo.search.searches import run_search
 from sapo.training.data import Prepared, prepare
 
 DATA = Path(os.environ["SAPO_DATA"])
@@ -42,10 +47,10 @@ TASKS: dict[str, tuple[str, str, str | None]] = {
 }
 
 score_sentence, search_n, normalise, update_all = (
-    score.score_sentence,
-    searches.search_n,
+    lattice.score_sentence,
+    run_search,
     sapo.normalise,
-    update.update,
+    update,
 )
 
 

@@ -11,7 +11,8 @@ import statistics
 import sys
 from pathlib import Path
 
-from sapo.learn import LEARNERS, PassRecord
+from sapo.learn import LEARNERS
+from sapo.learn.records import PassRecord
 from sapo.training.plan import make_settings
 from sapo.training.run import read_data, train_on, with_start_rate
 

@@ -13,17 +13,18 @@ from pathlib import Path
 import numpy as np
 
 from sapo import Tagger
-from sapo.encode.encoder import TemplateEncoder
-from sapo.encode.frozen import freeze
-from sapo.encode.layout import Layout, views_of
-from sapo.encode.open_tables import make_tables
-from sapo.encode.strings import StringTable
-from sapo.encode.template import parse_templates
-from sapo.encode.view_values import ViewValues
-from sapo.model import Model, save_model
-from sapo.model.arrayfile import checksum_of, load_arrays
-from sapo.search.lattice import Pairs, Parameters, no_bans
-from sapo.search.rows import FeatureRows
+from sapo.features.encoded import Pairs
+from sapo.features.encoder import TemplateEncoder, freeze
+from sapo.features.layout import Layout, views_of
+from sapo.features.strings import StringTable
+from sapo.features.tables import make_tables
+from sapo.features.template import parse_templates
+from sapo.features.views import ViewValues
+from sapo.search.lattice import Parameters, no_bans
+from sapo.search.weights import FeatureRows
+from sapo.tagger.arrayfile import checksum_of, load_arrays
+from sapo.tagger.file import save_model
+from sapo.tagger.model import Model
 
 WORDS, LABELS, EACH = 50_000, 45, 4
 TEMPLATE = "word[0]\nword[-1]\nsuffix(word[0], 3)\nword[-1] & word[0]\nword[0] & word[1]\nlabel[-1]\n"

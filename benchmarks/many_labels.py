@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import sapo
-from sapo.learn import Observer, PassRecord, Settings, State
+from sapo.learn.records import Observer, PassRecord, State
+from sapo.learn.settings import Settings
 from sapo.training.run import read_data, train_on
 
 PASSES, RATE = 5, 0.04

@@ -20,11 +20,12 @@ from time import process_time
 import numpy as np
 
 import sapo
-from sapo.cluster.lanes import MemoryLanes, cut_lanes
-from sapo.cluster.training import Driver
-from sapo.cluster.worker import Setup, Worker
-from sapo.learn import State, learn
-from sapo.learn.hiding import Counts
+from sapo.apps.ray.lanes import MemoryLanes, cut_lanes
+from sapo.apps.ray.training import Driver
+from sapo.apps.ray.worker import Setup, Worker
+from sapo.learn.loop import learn
+from sapo.learn.records import State
+from sapo.learn.samples import Counts
 from sapo.training.plan import make_plan
 from sapo.training.run import start
 
@@ -32,7 +33,7 @@ HELD_OUT = 5
 
 
 class OneProcess:
-    """Does parts one after the other, in the place of `sapo.cluster.pool.Pool`."""
+    """Does parts one after the other, in the place of `sapo.apps.ray.pool.Pool`."""
 
     def __init__(self, setup: Setup) -> None:
         self.setup, self.worker, self.version = setup, Worker(setup), 0

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import sapo
-from sapo.evaluate import score
+from sapo.evaluate.scores import score
 
 SYSTEMS = ("bilstm-crf", "bilstm-sapo margin=0", "bilstm-sapo margin=0.5")
 Pair = tuple[list[tuple[str, ...]], list[str]]

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from sapo.neural import CrfLayer, PerceptronLayer, SapoLayer, SoftmaxLayer, kernel_top_n, torch_top_n
-from sapo.neural.normaliser import kernel_log_normaliser, torch_log_normaliser
+from sapo.neural.chains import kernel_log_normaliser, torch_log_normaliser
 
 TOKENS, LABELS, N = 25, 22, 5
 BATCHES = (1, 32, 256)

@@ -18,7 +18,8 @@ import pycrfsuite
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 from chunking_sklearn_crfsuite import features_and_chunks, read
-from sapo.learn import BatchOptions, Settings
+from sapo.learn.batch_crf import BatchOptions
+from sapo.learn.settings import Settings
 from sapo.training.plan import LabelOptions, Plan
 from sapo.training.run import start
 

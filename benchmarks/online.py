@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 import sapo
-from sapo.corpus import block_sentences, read_blocks
-from sapo.tags import loose_spans
+from sapo.corpus.blocks import block_sentences
+from sapo.corpus.formats import read_blocks
+from sapo.tags.spans import loose_spans
 
 SENTENCES = 200
 NEW_LABELS = 10

@@ -22,10 +22,10 @@ from time import process_time
 
 import numpy as np
 
-from sapo import kernels
-from sapo.cluster.changes import Change, mix
-from sapo.cluster.replica import follow
-from sapo.learn import Weights
+from sapo import jit
+from sapo.apps.ray.changes import Change, mix
+from sapo.apps.ray.worker import follow
+from sapo.learn.weights import Weights
 
 BYTES = 8  # a place and a value
 CORES = 16  # of a machine
@@ -144,7 +144,7 @@ def fitted(runs: list[Run]) -> Constants:
 
 def measured(features: int = 1 << 22, labels: int = 17, size: int = 2_000_000) -> tuple[float, float]:
     """Return the seconds that mixing and following take for each change."""
-    kernels.compile_kernels()
+    jit.compile_kernels()
     weights, rng = Weights.zeros(features, labels), np.random.default_rng(0)
     changes = []
     for _ in range(4):

@@ -14,9 +14,13 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from sapo.kernels import astar, beam, compile_kernels, topn, viterbi
-from sapo.kernels._jit import kernel
-from sapo.kernels.types import Doubles, Floats, Ints
+from sapo.jit import compile_kernels
+from sapo.jit.arrays import Doubles, Floats, Ints
+from sapo.jit.kernels import kernel
+from sapo.search.astar import astar_n
+from sapo.search.beam import beam_n
+from sapo.search.topn import find_top_n
+from sapo.search.viterbi import best_path, best_scores
 
 ROUNDS = 15
 WIDTH = 50
@@ -30,8 +34,8 @@ def run_viterbi(nodes: Floats, edge: Floats, edge_to: Floats, n: int, paths: Int
     best = np.empty((T, L), np.float32)
     row = np.empty(L, np.float32)
     for node in nodes:
-        viterbi.best_scores(node, edge, T, best, row)
-        viterbi.best_path(best, edge_to, T, paths[0])
+        best_scores(node, edge, T, best, row)
+        best_path(best, edge_to, T, paths[0])
 
 
 @kernel
@@ -40,8 +44,8 @@ def run_top_n(nodes: Floats, edge: Floats, edge_to: Floats, n: int, paths: Ints,
     best = np.empty((T, L), np.float32)
     row = np.empty(L, np.float32)
     for node in nodes:
-        viterbi.best_scores(node, edge, T, best, row)
-        topn.top_n(best, edge_to, T, n, np.inf, paths, scores, row)
+        best_scores(node, edge, T, best, row)
+        find_top_n(best, edge_to, T, n, np.inf, paths, scores, row)
 
 
 @kernel
@@ -49,14 +53,14 @@ def run_astar(nodes: Floats, edge: Floats, edge_to: Floats, n: int, paths: Ints,
     _, T, L = nodes.shape
     row = np.empty(L, np.float32)
     for node in nodes:
-        astar.astar_n(node, edge, edge_to, T, np.inf, paths, scores, row)
+        astar_n(node, edge, edge_to, T, np.inf, paths, scores, row)
 
 
 @kernel
 def run_beam(nodes: Floats, edge: Floats, edge_to: Floats, n: int, paths: Ints, scores: Doubles) -> None:
     T = nodes.shape[1]
     for node in nodes:
-        beam.beam_n(node, edge, T, n, WIDTH, np.inf, paths, scores)
+        beam_n(node, edge, T, n, WIDTH, np.inf, paths, scores)
 
 
 SEARCHES: dict[str, Callable[[Floats, Floats, Floats, int, Ints, Doubles], None]] = {

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 from seqeval.scheme import BILOU, IOB1, IOB2, IOBES, IOE2, Tokens
 
-from sapo.tags import label_kinds, read_spans, scheme_bans
-from sapo.tags.letters import TABLE
+from sapo.tags.recognition import scheme_bans
+from sapo.tags.schemes import TABLE, label_kinds
+from sapo.tags.spans import read_spans
 
 SCHEMES = {"iob2": IOB2, "iob1": IOB1, "bioes": IOBES, "bilou": BILOU, "ioe2": IOE2}
 TOKENS, MOST = 4, 4000

@@ -13,7 +13,7 @@ import time
 from typing import Any
 
 import sapo
-from sapo.learn import Observer, PassRecord, State
+from sapo.learn.records import Observer, PassRecord, State
 from sapo.training.plan import StreamOptions
 
 

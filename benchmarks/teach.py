@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 import sapo
+from sapo.apps.teach.predictions import Variety, choose, doubt
 from sapo.errors import SapoError
-from sapo.tags import loose_spans
-from sapo.teach.selection import Variety, choose, doubt
+from sapo.tags.spans import loose_spans
 from teach_table import GOALS, ORDERS, draw, reached, run_key, table
 from zoo import add_result, main_score, read_results
 from zoo_corpora import Corpus, find_corpora

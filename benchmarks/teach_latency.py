@@ -26,12 +26,12 @@ from typing import Any
 import numpy as np
 
 import sapo
-from sapo.corpus import read
-from sapo.teach import messages
-from sapo.teach.background import Habits
-from sapo.teach.hub import Hub
-from sapo.teach.project import Start, make_project
-from sapo.teach.server import opened
+from sapo.apps.teach import messages
+from sapo.apps.teach.app import Hub
+from sapo.apps.teach.background import Habits
+from sapo.apps.teach.project import Start, make_project
+from sapo.apps.teach.server import opened
+from sapo.corpus.formats import read
 
 SCREEN = 50
 

@@ -95,7 +95,7 @@ def _number(value: float | None, form: str) -> str:
 
 def draw(results: Results, corpora: Sequence[str], part: str, seeds: Sequence[int], path: Path) -> None:
     """Draw the score beside the sentences, a panel for each corpus."""
-    from sapo.render.plotting import BLUE, GREY, ORANGE, VERMILLION, Panel, Picture, save
+    from sapo.cli.plots import BLUE, GREY, ORANGE, VERMILLION, Panel, Picture, save
 
     styles = dict(zip(ORDERS, ((VERMILLION, "-"), (BLUE, "--"), (ORANGE, ":")), strict=True))
 

@@ -110,8 +110,9 @@ def trimmed(text: str, spans: Iterable[tuple[int, int]]) -> Spans:
 
 
 def with_sapo(language: str, train: Path) -> Cutter:
-    from sapo.corpus import read_blocks
-    from sapo.text import Splitter, learn_rules
+    from sapo.corpus.formats import read_blocks
+    from sapo.text.learning import learn_rules
+    from sapo.text.splitter import Splitter
 
     sentences = (pair for block in read_blocks(train) for pair in block.running_texts())
     splitter = Splitter(learn_rules(sentences))  # as training does

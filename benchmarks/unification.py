@@ -12,8 +12,11 @@ import sys
 import numpy as np
 
 from sapo.corpus.sample import COLUMNS, sample_path
-from sapo.encode.encoded import EncodedCorpus
-from sapo.learn import LEARNERS, State, Weights, learn
+from sapo.features.encoded import EncodedCorpus
+from sapo.learn import LEARNERS
+from sapo.learn.loop import learn
+from sapo.learn.records import State
+from sapo.learn.weights import Weights
 from sapo.training.plan import make_settings
 from sapo.training.run import read_data
 

@@ -21,7 +21,7 @@ import numpy as np
 import sapo
 from sapo.corpus.files import write_file
 from sapo.errors import SapoError
-from sapo.evaluate import Scores, score
+from sapo.evaluate.scores import Scores, score
 from zoo_corpora import Corpus, Pair, find_corpora
 from zoo_table import PEERS, TITLES, draw, make_rows, run_key, table
 

@@ -111,7 +111,7 @@ def draw(panels: Mapping[str, Sequence[Row]], path: Path) -> None:
     mpl.rcParams["svg.hashsalt"] = "sapo"
     from matplotlib import pyplot
 
-    from sapo.render.plotting import BLUE, VERMILLION
+    from sapo.cli.plots import BLUE, VERMILLION
 
     names = list(dict.fromkeys(row.corpus for rows in panels.values() for row in rows))
     figure, all_axes = pyplot.subplots(

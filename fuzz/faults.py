@@ -26,11 +26,10 @@ from typing import Any
 
 import sapo
 from fuzz.forking import Forked, warm_up
+from sapo.apps.teach.state import ACCEPT, LABEL, Draft, TaughtSentence
+from sapo.apps.teach.store import Beginning, Store, create
 from sapo.corpus.files import MODEL
 from sapo.corpus.sample import sample_path
-from sapo.teach.events import ACCEPT, LABEL, Draft
-from sapo.teach.sentences import TaughtSentence
-from sapo.teach.store import Beginning, Store, create
 
 Files = dict[str, bytes]  # by their names
 GOLDEN = Path(__file__).parent.parent / "tests" / "golden" / "templates-2.sapo"

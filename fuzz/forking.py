@@ -37,7 +37,7 @@ class Forked:
             self._run(room, arguments)
 
     def _run(self, room: Path, arguments: Sequence[str]) -> None:
-        from sapo.cli import main
+        from sapo.cli.main import main
 
         code = 1
         try:

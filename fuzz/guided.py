@@ -58,10 +58,10 @@ def main() -> None:
         from fuzz.target import ARRAYS
         from fuzz.targets import TARGETS, quiet, use
     from fuzz.mutations import mutated
-    from sapo import kernels
-    from sapo.kernels import _jit
+    from sapo import jit
+    from sapo.jit import kernels as _jit
 
-    kernels.compile_kernels = lambda **_: None
+    jit.compile_kernels = lambda **_: None
     _jit.INTERPRETED_PAIRS = sys.maxsize
     quiet()
     name = sys.argv.pop(1)

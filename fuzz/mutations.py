@@ -10,7 +10,7 @@ import numpy as np
 
 from fuzz.target import ARRAYS, BYTES
 from sapo.errors import SapoError
-from sapo.model.arrayfile import DTYPES, checksum_of, unpack_arrays
+from sapo.tagger.arrayfile import DTYPES, checksum_of, unpack_arrays
 
 LARGEST = 1 << 18  # bytes of an input
 PIECES = [

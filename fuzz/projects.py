@@ -2,9 +2,8 @@
 
 from fuzz.doors import file, room
 from fuzz.target import GOLDEN, Target
-from sapo.teach.events import ACCEPT, LABEL, UNDO, Draft
-from sapo.teach.sentences import TaughtSentence
-from sapo.teach.store import Beginning, Store, create
+from sapo.apps.teach.state import ACCEPT, LABEL, UNDO, Draft, TaughtSentence
+from sapo.apps.teach.store import Beginning, Store, create
 
 
 def _project(data: bytes) -> None:

@@ -8,14 +8,14 @@ from typing import Any
 
 from fuzz.doors import file, piped, room
 from fuzz.target import BYTES, JSON, Target, small
-from sapo.check import examine
-from sapo.corpus import read
+from sapo.check.doctor import examine
+from sapo.corpus.formats import read
 from sapo.corpus.sample import sample_path
-from sapo.encode.presets import PRESETS, template_text
-from sapo.encode.template import parse_templates
+from sapo.features.presets import PRESETS, template_text
+from sapo.features.template import parse_templates
 from sapo.neural.vectors import read_vectors
-from sapo.tags import Constraints, bans_of
-from sapo.training.rules import read_rules
+from sapo.tags.constraints import Constraints, bans_of
+from sapo.training.gold import read_rules
 
 LABELS = ["O", "B-NP", "I-NP", "B-VP", "NN"]
 MOST = 1000  # sentences that are looked at

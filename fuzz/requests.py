@@ -24,18 +24,17 @@ SEEDS: dict[str, list[Any]] = {
 
 @functools.cache
 def _answers() -> Any:
-    from sapo.serve.limits import Limits
-    from sapo.serve.work import Answers
+    from sapo.apps.limits import Limits
+    from sapo.apps.serve.work import Answers
 
     return Answers(Limits())
 
 
 def _request(kind: str) -> Callable[[bytes], None]:
     def use(data: bytes) -> None:
-        from sapo.serve.limits import RefusedError
-        from sapo.serve.messages import read_form
-        from sapo.serve.openapi import POSTS
-        from sapo.serve.work import Key
+        from sapo.apps.limits import RefusedError
+        from sapo.apps.serve.messages import POSTS, read_form
+        from sapo.apps.serve.work import Key
 
         tagger = golden("features-2.sapo") if len(data) % 5 == 0 else small()
         request: Any = read_form(data, POSTS[kind][1])

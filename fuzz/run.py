@@ -71,9 +71,9 @@ def main() -> int:
 
         return run_guided(given)
     from fuzz.targets import TARGETS, installed, quiet, use
-    from sapo import kernels
+    from sapo import jit
 
-    kernels.compile_kernels(boundscheck=True)
+    jit.compile_kernels(boundscheck=True)
     quiet()
     names = [name for name in TARGETS if not given.target or any(name.startswith(one) for one in given.target)]
     for name in [name for name in names if not installed(name)]:

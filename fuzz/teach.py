@@ -20,15 +20,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sapo.corpus import read
+from sapo.apps.teach import retraining
+from sapo.apps.teach.background import Habits
+from sapo.apps.teach.project import Start, make_project
+from sapo.apps.teach.server import Address, teach, warm_up
+from sapo.apps.teach.store import Store
+from sapo.corpus.formats import read
 from sapo.corpus.sample import sample_path
-from sapo.model.file import model_bytes, model_from_bytes
-from sapo.tagger import Tagger
-from sapo.teach import anew
-from sapo.teach.background import Habits
-from sapo.teach.project import Start, make_project
-from sapo.teach.server import Address, teach, warm_up
-from sapo.teach.store import Store
+from sapo.tagger.file import model_bytes, model_from_bytes
+from sapo.tagger.tagger import Tagger
 
 OFTEN = Habits(first=5, least=5, growth=0.05)
 MOST = 20  # changes that are acknowledged before a server is killed
@@ -160,7 +160,7 @@ def main() -> None:
     options = parser.parse_args()
     rng = random.Random(options.seed)
     # training from scratch in a thread, so that snapshots are written often enough to be hit
-    anew.Process.train = _train_here  # type: ignore[method-assign]
+    retraining.Process.train = _train_here  # type: ignore[method-assign]
     warm_up("spans")
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as room:
@@ -185,7 +185,7 @@ def main() -> None:
 
 
 def _train_here(self: Any, kind: str, pairs: Any, base: bytes | None) -> bytes:
-    return model_bytes(anew.train_anew(kind, pairs, Tagger(model_from_bytes(base)) if base else None).model)
+    return model_bytes(retraining.train_anew(kind, pairs, Tagger(model_from_bytes(base)) if base else None).model)
 
 
 if __name__ == "__main__":

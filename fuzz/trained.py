@@ -8,11 +8,11 @@ from typing import Any
 import sapo
 from fuzz.doors import file, room
 from fuzz.target import ARRAYS, GOLDEN, RUN, TEMPLATE, TRAINING, Target
+from sapo.cli.tables import describe_text
 from sapo.errors import SapoError
-from sapo.model import model_bytes, model_from_bytes
-from sapo.model.inspect import describe
-from sapo.render.inspection import describe_text
 from sapo.tagger.explain import explain
+from sapo.tagger.file import model_bytes, model_from_bytes
+from sapo.tagger.inspect import describe
 from sapo.training.plan import make_plan
 from sapo.training.run import start
 from sapo.training.update import Trainer

@@ -9,10 +9,11 @@ import itertools
 from pathlib import Path
 
 from laboratory.setup import Say
-from sapo.corpus import read
 from sapo.corpus.files import write_file
+from sapo.corpus.formats import read
 from sapo.errors import SapoError
-from sapo.pipeline import TrainedStep, Watcher, run_pipeline
+from sapo.tagger.stack import TrainedStep
+from sapo.training.stack import Watcher, run_pipeline
 
 FILES = ("train.txt", "test.txt")
 BLOCKS = {"train.txt": 10, "test.txt": 1}

@@ -6,9 +6,9 @@ import itertools
 from laboratory.encoded import held_out
 from laboratory.systems import System
 from laboratory.tuning import LEARNER
-from sapo.corpus import read
+from sapo.corpus.formats import read
 from sapo.corpus.sample import COLUMNS, sample_path
-from sapo.learn import Settings
+from sapo.learn.settings import Settings
 from sapo.neural.options import LAYERS
 from sapo.training.run import read_data, train_on, with_start_rate
 

@@ -8,11 +8,12 @@ from functools import partial
 from laboratory.setup import Setup
 from laboratory.sources import read_task
 from laboratory.tasks import Task
-from sapo.corpus import Block, Sentence, block_from_sentences
-from sapo.encode.encoder import TemplateEncoder
-from sapo.evaluate import Scores
-from sapo.kernels.types import Ints
-from sapo.learn import DevSet, Settings, State
+from sapo.corpus.blocks import Block, Sentence, block_from_sentences
+from sapo.evaluate.scores import Scores
+from sapo.features.encoder import TemplateEncoder
+from sapo.jit.arrays import Ints
+from sapo.learn.records import DevSet, State
+from sapo.learn.settings import Settings
 from sapo.training.data import TrainingData, encoded_dev_set
 from sapo.training.plan import LabelChoices
 from sapo.training.run import read_data, with_start_rate

@@ -7,7 +7,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from sapo.cluster.connection import connected
+from sapo.apps.ray.connection import connected
 
 
 class Process(Protocol):

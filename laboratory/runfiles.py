@@ -8,7 +8,7 @@ from typing import Any
 
 from sapo.corpus.files import write_file
 from sapo.errors import SapoError
-from sapo.kernels.types import Ints, Longs
+from sapo.jit.arrays import Ints, Longs
 
 Line = dict[str, Any]
 

@@ -11,8 +11,10 @@ from laboratory.systems import System
 from laboratory.tasks import Task
 from sapo import __version__
 from sapo.errors import SapoError
-from sapo.kernels.types import Ints
-from sapo.learn import LEARNERS, Observer, PassRecord, Settings, State
+from sapo.jit.arrays import Ints
+from sapo.learn import LEARNERS
+from sapo.learn.records import Observer, PassRecord, State
+from sapo.learn.settings import Settings
 from sapo.neural.options import LAYERS, RATE
 from sapo.training.plan import network_options
 from sapo.training.run import train_on

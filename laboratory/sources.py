@@ -9,7 +9,8 @@ from laboratory.biodata import tagged_corpora
 from laboratory.datasets.treebank import read_sections
 from laboratory.setup import SMALL_TEST, SMALL_TRAIN, Say, Setup
 from laboratory.tasks import Task
-from sapo.corpus import Sentence, read
+from sapo.corpus.blocks import Sentence
+from sapo.corpus.formats import read
 from sapo.errors import SapoError
 
 

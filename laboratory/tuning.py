@@ -14,9 +14,10 @@ from laboratory.runfiles import Line, is_finished, read_lines, write_lines
 from laboratory.setup import Setup
 from laboratory.sources import has_dev
 from laboratory.tasks import Task
-from sapo.encode.subset import subset
 from sapo.errors import SapoError
-from sapo.learn import DevSet, Observer, PassRecord, Settings, State
+from sapo.features.encoded import subset
+from sapo.learn.records import DevSet, Observer, PassRecord, State
+from sapo.learn.settings import Settings
 from sapo.training.run import train_on
 
 STRENGTHS = (0.1, 0.5, 1.0, 2.0, 5.0)

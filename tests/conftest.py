@@ -8,7 +8,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from sapo import kernels
+from sapo import jit
 
 # Every run looks at other examples: on a server, too, where hypothesis would take the same ones each time by default.
 # What it prints for one that fails reproduces it. No deadline: the first call of a kernel may have to compile it.
@@ -26,7 +26,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so it is in the background of a shell; commands inherit it
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if MODE in ("compiled", "checked"):
-        kernels.compile_kernels(boundscheck=MODE == "checked")
+        jit.compile_kernels(boundscheck=MODE == "checked")
     elif MODE == "interpreted":
         os.environ["NUMBA_DISABLE_JIT"] = "1"
     else:
@@ -66,4 +66,4 @@ def kernel_mode() -> str:
 def kernels_stay_as_they_are(kernel_mode: str) -> Iterator[None]:
     """Nothing may compile the kernels on the way."""
     yield
-    assert kernels.compiled() == (kernel_mode != "interpreted")
+    assert jit.compiled() == (kernel_mode != "interpreted")

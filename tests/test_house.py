@@ -12,23 +12,23 @@ SCRIPT = Path(__file__).parent.parent / "tools" / "house.py"
 # `python tools/house.py --lower` lowers these after a change that makes the house smaller. After a merge conflict, take
 # either side and run it.
 LIMITS = {
-    "rooms": 25,
-    "files": 388,
-    "lines": 45283,
-    "files under 60 lines": 79,
-    "modules with one importer": 98,
-    "class names used twice": 27,
+    "rooms": 17,
+    "files": 210,
+    "lines": 43886,
+    "files under 60 lines": 10,
+    "modules with one importer": 37,
+    "class names used twice": 25,
     "functions with **x: Any": 61,
-    "docstrings 'X in, Y out'": 110,
+    "docstrings 'X in, Y out'": 0,
     "names of sapo.__all__": 18,
     "public names of Tagger": 30,
     "options of sapo train": 54,
     "arguments of SequenceLabeler": 32,
-    "files of sapo train FILE": 95,
-    "files of sapo tag MODEL FILE": 62,
-    "files of sapo.train": 73,
-    "files of Tagger.tag": 29,
-    "files of Trainer.update": 58,
+    "files of sapo train FILE": 63,
+    "files of sapo tag MODEL FILE": 36,
+    "files of sapo.train": 49,
+    "files of Tagger.tag": 19,
+    "files of Trainer.update": 37,
 }
 
 

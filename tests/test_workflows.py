@@ -45,8 +45,8 @@ def test_a_version_of_an_action_has_one_hash() -> None:
 @pytest.mark.parametrize(
     ("changed", "tested"),
     [
-        ("src/sapo/tags/letters.py", {"src/sapo/tags/letters.py", "tests/tags"}),
-        ("src/sapo/limits.py", {"src/sapo/limits.py", "tests/test_limits.py"}),
+        ("src/sapo/tags/schemes.py", {"src/sapo/tags/schemes.py", "tests/tags"}),
+        ("src/sapo/errors.py", {"src/sapo/errors.py", "tests/test_errors.py"}),
         ("tests/tags/test_letters.py", {"tests/tags/test_letters.py"}),
         ("tests/cli/conftest.py", {"tests/cli"}),
         ("laboratory/runs.py", {"tests/laboratory"}),

@@ -11,7 +11,7 @@ import pytest
 
 from sapo import SapoError
 from sapo.corpus.sample import sample_path
-from sapo.encode.feature_entries import Entries
+from sapo.features.ready import Entries
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 COLUMNS = "".join(f"Oslo{number}\t{number}\tB-LOC\nrains\t0\tO\n\n" for number in range(20))

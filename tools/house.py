@@ -1,7 +1,8 @@
-"""Count what a reader of the package has to hold in mind: python tools/house.py [--json | --files | --lower]
+"""Count what a reader of the package has to hold in mind: python tools/house.py [--json | --files | --tree | --lower]
 
     --json    print the figures as JSON
     --files   print the files of each walk, in the order they are met
+    --tree    write what each file is for into docs/explanation/architecture.md, from the docstrings
     --lower   set the limits in tests/test_house.py to the figures that are lower; no limit is ever raised
 
 Every file below src/sapo counts. A walk is the files whose functions run while a job is done, with interpreted kernels,
@@ -28,6 +29,7 @@ from types import FrameType
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "sapo"
+PAGE = ROOT / "docs" / "explanation" / "architecture.md"
 LIMITS_FILE = ROOT / "tests" / "test_house.py"
 LIMIT = re.compile(r'^    "(?P<name>.+)": (?P<limit>\d+),$', re.MULTILINE)  # a line of LIMITS
 SHORT = 60  # lines; a file below this usually belongs to its caller
@@ -41,8 +43,12 @@ def main() -> None:
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--json", action="store_true")
     choice.add_argument("--files", action="store_true")
+    choice.add_argument("--tree", action="store_true")
     choice.add_argument("--lower", action="store_true")
     asked = parser.parse_args()
+    if asked.tree:
+        PAGE.write_text(with_tree(PAGE.read_text("utf-8"), PACKAGE), "utf-8")
+        return
     os.environ["NUMBA_DISABLE_JIT"] = "1"  # before sapo is imported
     sys.path.insert(0, str(PACKAGE.parent))
     walks = walk_jobs()
@@ -60,6 +66,18 @@ def main() -> None:
         limits = {found["name"]: found["limit"] for found in LIMIT.finditer(text)}
         for name, figure in figures.items():
             print(f"{name:<45}{figure:>7}   at most {limits.get(name, '?'):>6}")
+
+
+def with_tree(page: str, package: Path) -> str:
+    """Return the page with a table of all files: each with the first sentence of its docstring."""
+    rows = ["| file | what it is for |", "|---|---|"]
+    for path in sorted(package.rglob("*.py")):
+        summary = (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").partition("\n\n")[0]
+        rows.append(f"| `{path.relative_to(package).as_posix()}` | {' '.join(summary.split())} |")
+    before, _, rest = page.partition("<!-- tree:")
+    comment, _, rest = rest.partition("-->\n")
+    _, _, after = rest.partition("\n## ")
+    return f"{before}<!-- tree:{comment}-->\n\n" + "\n".join(rows) + f"\n\n## {after}"
 
 
 def lowered(text: str, figures: Mapping[str, int]) -> str:

@@ -5,7 +5,7 @@ tools are the newest. Arguments are passed to pytest; the default is TESTS. The 
 run it. Two extras are large and tested only if asked for:
 
     python tools/lower_bounds.py --extra neural tests/neural     (PyTorch: some gigabytes)
-    python tools/lower_bounds.py --extra ray tests/cluster       (Ray: some minutes)
+    python tools/lower_bounds.py --extra ray tests/apps/ray       (Ray: some minutes)
 """
 
 import argparse
@@ -21,18 +21,17 @@ VENV = ROOT / ".venv-lower"
 LARGE = ("neural", "ray")
 TOOLS = ("pytest", "pytest-xdist", "hypothesis", "safetensors")
 TESTS = (
-    "tests/assist",
+    "tests/apps/assist",
     "tests/cli",
     "tests/corpus",
-    "tests/encode",
+    "tests/features",
     "tests/evaluate",
     "tests/golden",
-    "tests/kernels",
+    "tests/jit",
     "tests/laboratory",
     "tests/learn",
-    "tests/model",
     "tests/search",
-    "tests/serve",
+    "tests/apps/serve",
     "tests/sklearn",
     "tests/tagger",
     "tests/training",

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "shared")]
 
 from doc_pages import Page, all_pages, read_blocks  # noqa: E402
-from sapo.corpus.sample.copies import sample_files  # noqa: E402
+from sapo.corpus.sample import sample_files  # noqa: E402
 
 
 def update(path: Path) -> int:

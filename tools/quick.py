@@ -1,6 +1,6 @@
 """Run the tests of what differs from main, for at most a minute: python tools/quick.py [SECONDS]
 
-A changed test file runs, then the tests of the room of each changed file: tests/tags for src/sapo/tags/letters.py.
+A changed test file runs, then the tests of the room of each changed file: tests/tags for src/sapo/tags/schemes.py.
 Files not committed count as changed. The first failure ends the run. The rooms that use a changed room are not tested;
 `make test` does that.
 """
@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).parents[1]
 ALWAYS = ["tests/test_house.py", "tests/test_public.py"]
-ALONE = {"tests/cluster": "cluster", "tests/teach/browser": "browser"}  # one process each: targets of make
+ALONE = {"tests/apps/ray": "cluster", "tests/apps/teach/browser": "browser"}  # one process each: targets of make
 SECONDS = 75.0  # the start and the end take a few more
 
 

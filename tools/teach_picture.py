@@ -18,7 +18,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "shared")]
 from PIL import Image  # noqa: E402
 
 from browser import FLAGS, find_browser  # noqa: E402
-from sapo.corpus.sample.copies import sample_files  # noqa: E402
+from sapo.corpus.sample import sample_files  # noqa: E402
 
 LEARNED = 60  # sentences
 SIZE = {"width": 1280, "height": 760}

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from laboratory.datasets.treebank import columns_of, tree_sentences
-from sapo.corpus.unpacking import check_zip_method
+from sapo.corpus.files import check_zip_method
 from sapo.errors import SapoError, did_you_mean
 
 LIMIT = 64 << 20  # bytes; no corpus we know is half as large, so more is a mistake or an attack

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from laboratory.report.results import Mean, TaskResults
 from laboratory.report.styles import style_of
 from laboratory.report.system_names import CRF, NEURAL, ONE_BY_ONE, SAPO, SHORT
-from sapo.render.plotting import Panel, Picture
+from sapo.cli.plots import Panel, Picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

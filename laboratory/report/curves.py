@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from laboratory.report.results import Curve, SystemResults, TaskResults
 from laboratory.report.styles import legend_order, line_look, mark_every, style_of, whole_numbers
 from laboratory.report.system_names import CRF, N_BEST, NEURAL, ONE_BEST, ONE_BY_ONE, SAPO
-from sapo.render.plotting import Panel, Picture
+from sapo.cli.plots import Panel, Picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

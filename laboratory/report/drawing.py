@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from sapo.render.plotting import Picture, save
+from sapo.cli.plots import Picture, save
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from laboratory.report.bars import time_of_neural, time_per_pass
 from laboratory.report.curves import against_probabilistic, against_search_based, weights_by_pass
 from laboratory.report.results import TaskResults
 from laboratory.report.score_by_n import score_by_n
-from sapo.render.plotting import Picture
+from sapo.cli.plots import Picture
 
 NAMES = (
     "fig1-score-sapo-crf",

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from laboratory.report.blocks import Block
 from laboratory.report.drawing import inline_svg
 from laboratory.report.findings import Verdict
-from sapo.render.page import whole_page
+from sapo.cli.pages import whole_page
 
 SIGNS = {Verdict.AGREES: "✓", Verdict.IN_PART: "◐", Verdict.DISAGREES: "✗", Verdict.UNKNOWN: "?"}
 TEMPLATES = Path(__file__).parent / "templates"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from laboratory.report.results import Mean, TaskResults
 from laboratory.report.styles import line_look
 from laboratory.report.system_names import BY_N, SAPO
-from sapo.render.plotting import Panel, Picture
+from sapo.cli.plots import Panel, Picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

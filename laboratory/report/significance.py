@@ -10,7 +10,7 @@ from laboratory.report.results import TaskResults
 from laboratory.report.run_records import RunRecord
 from laboratory.report.system_names import SAPO
 from laboratory.report.tags import fit_together, read_tags
-from sapo.evaluate import compare_taggings
+from sapo.evaluate.comparison import compare_taggings
 
 SEED = 0
 LEVEL = 0.05

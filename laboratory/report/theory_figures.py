@@ -4,7 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from laboratory.theory.line_figures import Line, LineFigure, LinePanel
-from sapo.render.plotting import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, Panel, Picture
+from sapo.cli.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, Panel, Picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

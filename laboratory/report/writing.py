@@ -20,9 +20,9 @@ from laboratory.report.tables import task_numbers
 from laboratory.report.theory_figures import theory_picture
 from laboratory.report.theory_files import read_theory
 from laboratory.report.timing import with_times_of
+from sapo.cli.plots import check_matplotlib
 from sapo.corpus.files import write_file
 from sapo.errors import SapoError
-from sapo.render.plotting import check_matplotlib
 
 
 def write_report(

@@ -12,8 +12,9 @@ from laboratory.setup import Say, Setup
 from laboratory.tasks import TASKS
 from laboratory.theory.line_figures import Line, LineFigure, LinePanel
 from laboratory.theory.sentence_gradients import sentence_gradients
-from sapo.kernels.types import Doubles
-from sapo.learn import Observer, PassRecord, Settings, State
+from sapo.jit.arrays import Doubles
+from sapo.learn.records import Observer, PassRecord, State
+from sapo.learn.settings import Settings
 from sapo.search.lattice import Parameters
 from sapo.training.run import train_on
 

@@ -11,12 +11,15 @@ from laboratory.setup import Say
 from laboratory.theory.bound import Constants
 from laboratory.theory.optimum import Optimum, largest_curvature, minimise
 from laboratory.theory.problem import Problem
-from sapo.corpus import Sentence, read
+from sapo.corpus.blocks import Sentence
+from sapo.corpus.formats import read
 from sapo.corpus.sample import COLUMNS, sample_path
-from sapo.encode.encoded import EncodedCorpus
-from sapo.kernels.types import Doubles
-from sapo.learn import LEARNERS, Settings, Weights
-from sapo.search.decode import tag_corpus
+from sapo.features.encoded import EncodedCorpus
+from sapo.jit.arrays import Doubles
+from sapo.learn import LEARNERS
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
+from sapo.search.decoding import tag_corpus
 from sapo.training.run import read_data
 
 FEATURES = "pos[-1]\npos\npos[1]\nlabel[-1]\n"

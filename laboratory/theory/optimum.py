@@ -8,7 +8,7 @@ from scipy import optimize
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from sapo.errors import SapoError
-from sapo.kernels.types import Doubles
+from sapo.jit.arrays import Doubles
 
 Function = Callable[[Doubles], tuple[float, Doubles]]  # w in, f(w) and its gradient out
 MEMORY = 20  # pairs of steps and changes of the gradient

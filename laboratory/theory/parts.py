@@ -12,7 +12,7 @@ from laboratory.theory.approximation import NAMES, approximation
 from laboratory.theory.bound_section import bound_section
 from laboratory.theory.convergence import FULL, SMALL, Study, study_convergence
 from laboratory.theory.equation_7_section import equation_7_section
-from sapo import __version__, kernels
+from sapo import __version__, jit
 from sapo.corpus.files import write_file
 
 APPROXIMATION = "1-approximation"
@@ -43,7 +43,7 @@ def make_parts(setup: Setup, say: Say) -> list[Path]:
     if APPROXIMATION in wanted:
         for name in NAMES:  # before any work: is all data there?
             check_sources(TASKS[name], setup, say)
-    kernels.compile_kernels()
+    jit.compile_kernels()
     if APPROXIMATION in wanted:
         _write(setup, APPROXIMATION, approximation(setup, say))
     later = [name for name in OF_JOURNEYS if name in wanted]

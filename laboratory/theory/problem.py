@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from laboratory.theory.sentence_gradients import expectations
-from sapo.encode.encoded import EncodedCorpus
-from sapo.kernels import forward
-from sapo.kernels.types import Doubles
+from sapo.features.encoded import EncodedCorpus
+from sapo.jit.arrays import Doubles
 from sapo.search.lattice import Parameters, make_lattice
+from sapo.search.marginals import forward_backward
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Problem:
             T = len(node)
             work = np.empty((2, *node.shape))
             part = np.empty_like(node)
-            total += forward.forward_backward(node, steps, T, work[0], work[1], part, pairs)
+            total += forward_backward(node, steps, T, work[0], work[1], part, pairs)
             marginals[span] = part
             expected += pairs[0]
         loss = total - self.gold @ w + self.strength / 2 * w @ w

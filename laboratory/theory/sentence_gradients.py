@@ -13,13 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.pairs import Pairs
 from sapo.errors import SapoError
-from sapo.kernels import forward
-from sapo.kernels.types import Doubles, Ints
-from sapo.search import top_n
+from sapo.features.encoded import EncodedCorpus, Pairs
+from sapo.jit.arrays import Doubles, Ints
 from sapo.search.lattice import Lattice, Parameters, make_lattice
+from sapo.search.marginals import forward_backward
+from sapo.search.topn import top_n
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,7 @@ def expectations(lattice: Lattice, sizes: Sequence[int]) -> tuple[Doubles, Doubl
     nodes = np.zeros((1 + len(sizes), T, L))
     pairs = np.zeros((1 + len(sizes), stages, L, L))
     work = np.empty((2, T, L))
-    log_z = float(forward.forward_backward(lattice.node, lattice.steps, T, work[0], work[1], nodes[0], pairs[0]))
+    log_z = float(forward_backward(lattice.node, lattice.steps, T, work[0], work[1], nodes[0], pairs[0]))
     candidates = top_n(lattice, n=max(sizes))
     found = len(candidates)
     included = np.arange(found) < np.array(sizes)[:, np.newaxis]  # [sizes, found]

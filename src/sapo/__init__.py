@@ -14,37 +14,39 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sapo.cluster.training import Cluster
-    from sapo.corpus import Sentence, read
+    from sapo.apps.ray.training import Cluster
+    from sapo.corpus.blocks import Sentence
+    from sapo.corpus.formats import read
     from sapo.errors import SapoError
-    from sapo.evaluate import Scores
-    from sapo.learn import Settings
-    from sapo.pipeline.stack import Pipeline
+    from sapo.evaluate.scores import Scores
+    from sapo.learn.settings import Settings
     from sapo.sklearn.labeler import SequenceLabeler
-    from sapo.tagger import Tagger, Tagging
+    from sapo.tagger.decoding import Tagging
     from sapo.tagger.explain import Explanation, explain
+    from sapo.tagger.stack import Pipeline
+    from sapo.tagger.tagger import Tagger
     from sapo.tagger.text import TaggedText
+    from sapo.training.calibration import calibrate
     from sapo.training.run import train
-    from sapo.training.temperature import calibrate
     from sapo.training.update import Trainer
     from sapo.training.warm_up import warm_up
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "Cluster": "sapo.cluster.training",
+    "Cluster": "sapo.apps.ray.training",
     "Explanation": "sapo.tagger.explain",
-    "Pipeline": "sapo.pipeline.stack",
+    "Pipeline": "sapo.tagger.stack",
     "SapoError": "sapo.errors",
     "Scores": "sapo.evaluate",
     "Sentence": "sapo.corpus",
     "SequenceLabeler": "sapo.sklearn.labeler",
-    "Settings": "sapo.learn",
+    "Settings": "sapo.learn.settings",
     "TaggedText": "sapo.tagger.text",
     "Tagger": "sapo.tagger.tagger",
-    "Tagging": "sapo.tagger.tagger",
+    "Tagging": "sapo.tagger.decoding",
     "Trainer": "sapo.training.update",
-    "calibrate": "sapo.training.temperature",
+    "calibrate": "sapo.training.calibration",
     "explain": "sapo.tagger.explain",
     "read": "sapo.corpus",
     "train": "sapo.training.run",

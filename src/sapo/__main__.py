@@ -1,5 +1,5 @@
 """python -m sapo: the same as the command sapo."""
 
-from sapo.cli import main
+from sapo.cli.main import main
 
 main()

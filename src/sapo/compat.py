@@ -6,10 +6,11 @@ import sapo.compat as sklearn_crfsuite      # was: import sklearn_crfsuite
 
 import sys
 
-from sapo.sklearn import metrics, scorers, utils
+from sapo.sklearn import metrics
 from sapo.sklearn.crf import CRF
 
 __all__ = ["CRF", "metrics", "scorers", "utils"]
 
-# so that `from sapo.compat.metrics import flat_f1_score` works as with sklearn_crfsuite
-sys.modules.update({f"{__name__}.{module.__name__.rpartition('.')[2]}": module for module in (metrics, scorers, utils)})
+# One module has them all. Registering it lets `from sapo.compat.scorers import flat_accuracy` work, too.
+scorers = utils = metrics
+sys.modules.update({f"{__name__}.{name}": metrics for name in ("metrics", "scorers", "utils")})

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from sapo.check import ERROR, NOTE, WARNING, Finding, examine
-from sapo.corpus import read
+from sapo.check.doctor import examine
+from sapo.check.findings import ERROR, NOTE, WARNING, Finding
+from sapo.corpus.formats import read
 from sapo.corpus.sample import sample_path
 
 Write = Callable[..., Path]

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 import sapo
-from sapo.check import examine
-from sapo.check.quick import quick_findings
+from sapo.check.doctor import examine, quick_findings
 from sapo.errors import SapoError
-from sapo.review import find_errors
+from sapo.tagger.errors import find_errors
 
 ATTRIBUTES = "B-PER\tw=Anna\tupper\nO\tw=sings\nO\tw=and\nO\tw=sings\nO\tw=.\n\n"
 

@@ -6,13 +6,13 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapo.check import examine
+from sapo.check.doctor import examine
 from sapo.check.mending import mend
 from sapo.check.reading import read_sheet
-from sapo.corpus import read
+from sapo.cli.pages import check_page
+from sapo.cli.tables import findings_text
+from sapo.corpus.formats import read
 from sapo.errors import SapoError
-from sapo.render.check_page import check_page
-from sapo.render.findings import findings_text
 
 fields = st.sampled_from(["a", "#", "=", "-DOCSTART-", "b", "O", "\u00e9"])
 lines = st.one_of(st.just([]), st.lists(fields, min_size=3, max_size=3), st.lists(fields, min_size=1, max_size=4))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sapo.model.arrayfile import load_arrays, save_arrays
+from sapo.tagger.arrayfile import load_arrays, save_arrays
 
 Refused = Callable[..., str]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sapo import Tagger
-from sapo.tags import tags_to_spans
+from sapo.tags.spans import tags_to_spans
 
 EPOCHS = ("--epochs", "2", "-t", "chunking", "-q")
 

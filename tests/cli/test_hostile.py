@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sapo.model.arrayfile import load_arrays, save_arrays
+from sapo.tagger.arrayfile import load_arrays, save_arrays
 
 ESCAPE = "\x1b[2J\x9b31m\u202e"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import sapo
-from sapo.model import load_model
+from sapo.tagger.file import load_model
 
 LABELS = 310
 

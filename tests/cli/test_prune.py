@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sapo.model import load_model
+from sapo.tagger.file import load_model
 
 
 def test_a_model_becomes_as_small_as_asked_for_and_the_scores_are_told(run: Any, house: Any, tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo.corpus import FORMATS, LABEL, Block, format_of, read_blocks
+from sapo.corpus.blocks import LABEL, Block
+from sapo.corpus.formats import FORMATS, format_of, read_blocks
 
 MakeFile = Callable[[bytes | str, str], Path]
 Piped = Callable[[bytes, int], AbstractContextManager[None]]

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapo.corpus import LABEL, Sentence, block_from_sentences, block_sentences
-from sapo.corpus.origins import ScannedOrigin
-from sapo.corpus.tokens import sentence_block
+from sapo.corpus.blocks import LABEL, Sentence, block_from_sentences, block_sentences, sentence_block
+from sapo.corpus.scanner import ScannedOrigin
 from sapo.errors import SapoError
 
 ANY_TEXT = st.text(st.characters(), max_size=4)  # the empty string and lone surrogates too

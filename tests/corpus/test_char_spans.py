@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapo.corpus.char_spans import CharSpan, char_spans_to_spans, spans_to_char_spans
+from sapo.corpus.annotations import CharSpan, char_spans_to_spans, spans_to_char_spans
 from sapo.errors import SapoError
-from sapo.tags import Span
+from sapo.tags.spans import Span
 
 
 @st.composite

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapo import limits
-from sapo.corpus import Sentence, read, read_blocks
+from sapo.corpus.blocks import Sentence
 from sapo.corpus.columns import tagged, write_sentence
-from sapo.errors import SapoError
+from sapo.corpus.formats import read, read_blocks
+from sapo.errors import SapoError, allow_limits
 
 MakeFile = Callable[[bytes | str, str], Path]
 Piped = Callable[[bytes, int], AbstractContextManager[None]]
@@ -267,7 +267,7 @@ def test_a_file_that_is_not_utf8_is_told_with_file_line_and_byte(make_file: Make
 
 def test_a_stream_without_empty_lines_is_not_read_for_ever(piped: Piped) -> None:
     told = r"^standard input:2: no empty line in"
-    with piped(b"\n" + b"word X\n" * 1000, 100), limits.allow(sentence=1000), pytest.raises(SapoError, match=told):
+    with piped(b"\n" + b"word X\n" * 1000, 100), allow_limits(sentence=1000), pytest.raises(SapoError, match=told):
         rows("-")
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from sapo.corpus import Sentence, read, read_blocks
+from sapo.corpus.blocks import Sentence
 from sapo.corpus.columns import write_sentence
+from sapo.corpus.formats import read, read_blocks
 from sapo.errors import SapoError
 
 MakeFile = Callable[[bytes | str, str], Path]

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import sapo
-from sapo.corpus import Sentence, read, read_blocks
+from sapo.corpus.blocks import Sentence
 from sapo.corpus.conllu import COLUMNS, tagged, write_sentence
+from sapo.corpus.formats import read, read_blocks
 from sapo.errors import SapoError
 
 MakeFile = Callable[[bytes | str, str], Path]

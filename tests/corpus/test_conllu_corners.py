@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sapo.corpus import Sentence, read, read_blocks
+from sapo.corpus.annotations import RankedTagging
+from sapo.corpus.blocks import Sentence
 from sapo.corpus.conllu import nbest, write_sentence
 from sapo.corpus.conversion import Source, Target, convert
-from sapo.corpus.predictions import RankedTagging
+from sapo.corpus.formats import read, read_blocks
 from sapo.errors import SapoError
 
 MakeFile = Callable[[bytes | str, str], Path]

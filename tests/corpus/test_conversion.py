@@ -12,11 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapo.corpus import FORMATS, Sentence, read
+from sapo.corpus.blocks import Sentence
 from sapo.corpus.conversion import Conversion, Source, Target
 from sapo.corpus.conversion import convert as convert_files
+from sapo.corpus.formats import FORMATS, read
 from sapo.errors import SapoError
-from sapo.tags import SCHEMES, Span, spans_to_tags, tags_to_spans
+from sapo.tags.schemes import SCHEMES
+from sapo.tags.spans import Span, spans_to_tags, tags_to_spans
 
 MakeFile = Callable[[bytes | str, str], Path]
 Piped = Callable[[bytes, int], AbstractContextManager[None]]

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapo.corpus import Sentence, read, read_blocks
+from sapo.corpus.blocks import Sentence
 from sapo.corpus.crfsuite import tagged, write_sentence
+from sapo.corpus.formats import read, read_blocks
 from sapo.errors import SapoError
 
 FILE = "B-NP\tw[0]=a\tpos[0]=DT\tlength:1\n# a note\nO\tw[0]=10\\:30\tback\\\\slash\t# a comment\n\n\nO\tx:2.5\tx:1\r\n"

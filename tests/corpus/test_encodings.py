@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sapo
-from sapo.corpus import read
-from sapo.corpus.encodings import transcoded, with_encoding
-from sapo.corpus.files import read_chunks, write_file
+from sapo.corpus.files import read_chunks, transcoded, with_encoding, write_file
+from sapo.corpus.formats import read
 from sapo.errors import SapoError
 
 MakeFile = Callable[[bytes | str, str], Path]

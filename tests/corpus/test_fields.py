@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sapo.corpus import read_blocks
+from sapo.corpus.formats import read_blocks
 from sapo.errors import SapoError
 
 MakeFile = Callable[[bytes | str, str], Path]

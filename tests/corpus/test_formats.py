@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sapo.corpus import FORMATS, format_of, read, read_blocks
-from sapo.corpus.labelled import first_and_all
+from sapo.corpus.formats import FORMATS, format_of, read, read_blocks
+from sapo.corpus.labeled import first_and_all
 from sapo.errors import SapoError
 
 MakeFile = Callable[[bytes | str, str], Path]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo import limits
-from sapo.corpus import Sentence, read, read_blocks
+from sapo.corpus.blocks import Sentence
+from sapo.corpus.formats import read, read_blocks
 from sapo.corpus.jsonl import SENTENCES, tagged, write_sentence
-from sapo.errors import SapoError
+from sapo.errors import SapoError, allow_limits
 
 MakeFile = Callable[[bytes | str, str], Path]
 TagWithGold = Callable[..., bytes]
@@ -264,7 +264,7 @@ def test_columns_have_their_names_already(make_file: MakeFile) -> None:
 def test_a_line_that_never_ends_is_not_read_for_ever(make_file: MakeFile) -> None:
     path = make_file('{"tokens": ["' + "a" * 2000, "long.jsonl")
     with (
-        limits.allow(line=1000),
+        allow_limits(line=1000),
         pytest.raises(SapoError, match=r"long\.jsonl:1: line longer than .*; write one sentence a line"),
     ):
         list(read(path))

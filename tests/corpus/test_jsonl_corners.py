@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sapo import limits
-from sapo.corpus import read, read_blocks
 from sapo.corpus.conversion import Source, Target, convert
-from sapo.errors import SapoError
+from sapo.corpus.formats import read, read_blocks
+from sapo.errors import SapoError, allow_limits
 
 MakeFile = Callable[[bytes | str, str], Path]
 
@@ -34,7 +33,7 @@ def test_a_sentence_without_tokens_does_not_take_the_columns_from_the_others(mak
 def test_a_line_that_is_too_long_is_told_with_its_own_number(make_file: MakeFile) -> None:
     # the complete lines of the same chunk are not counted yet
     path = make_file('{"tokens": [], "tags": []}\n{"tokens": ["' + "a" * 2000, "long.jsonl")
-    with limits.allow(line=1000), pytest.raises(SapoError, match=r"long\.jsonl:2: line longer than"):
+    with allow_limits(line=1000), pytest.raises(SapoError, match=r"long\.jsonl:2: line longer than"):
         list(read(path))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sapo.corpus import read
+from sapo.corpus.formats import read
 
 SIZE = 64
 
@@ -25,7 +25,7 @@ class Piece(bytes):
         ("scanner", "columns", "wörter X\n" * 2000),
         ("scanner", "columns", "# a comment\n" * 2000 + "wörter X\n"),
         ("scanner", "conllu", "1\twörter\t_\tX\t_\t_\t_\t_\t_\t_\n" * 2000),
-        ("lines", "jsonl", '{"tokens": ["' + "ö" * 9000 + '"], "tags": ["X"]}'),
+        ("scanner", "jsonl", '{"tokens": ["' + "ö" * 9000 + '"], "tags": ["X"]}'),
     ],
 )
 def test_no_byte_is_copied_again_with_each_piece(

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapo.corpus import read, read_blocks
+from sapo.corpus.annotations import RankedTagging
 from sapo.corpus.conllu import COLUMNS, nbest, tagged, with_marginals, write_sentence
 from sapo.corpus.conversion import Source, Target, convert
-from sapo.corpus.predictions import RankedTagging
+from sapo.corpus.formats import read, read_blocks
 from sapo.errors import SapoError
 
 MakeFile = Callable[[bytes | str, str], Path]

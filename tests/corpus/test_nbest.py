@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapo.corpus import FORMATS, Block, Sentence, read, read_blocks
-from sapo.corpus.predictions import RankedTagging
+from sapo.corpus.annotations import RankedTagging
+from sapo.corpus.blocks import Block, Sentence
+from sapo.corpus.formats import FORMATS, read, read_blocks
 
 MakeFile = Callable[[bytes | str, str], Path]
 Ranked = list[RankedTagging]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapo.corpus import FORMATS, Block, format_of, read_blocks
-from sapo.corpus.formats import sentences_of
+from sapo.corpus.blocks import Block
+from sapo.corpus.formats import FORMATS, format_of, read_blocks, sentences_of
 
 MakeFile = Callable[[bytes | str, str], Path]
 

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sapo.corpus import plain_text, read, read_blocks
+from sapo.corpus import plain_text
+from sapo.corpus.formats import read, read_blocks
 from sapo.corpus.plain_text import text_blocks
 from sapo.errors import SapoError
-from sapo.text import Splitter
+from sapo.text.splitter import Splitter
 
 PIECES = st.lists(
     st.sampled_from(["Anna", " ", ". ", "\n", "\r\n", "\n\n", "He left.", "中。", "e.g. ", "!", "\u2029"])

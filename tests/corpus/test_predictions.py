@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sapo.corpus import FORMATS, Block, read, read_blocks
-from sapo.corpus.predictions import TaggedSpan
+from sapo.corpus.annotations import TaggedSpan
+from sapo.corpus.blocks import Block
+from sapo.corpus.formats import FORMATS, read, read_blocks
 from sapo.errors import SapoError
 
 MakeFile = Callable[[bytes | str, str], Path]

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sapo.corpus import LABEL, read, read_blocks
+from sapo.corpus.blocks import LABEL
 from sapo.corpus.conversion import Source, Target, convert
-from sapo.tags import loose_spans
+from sapo.corpus.formats import read, read_blocks
+from sapo.tags.spans import loose_spans
 
 TagWithGold = Callable[..., bytes]
 

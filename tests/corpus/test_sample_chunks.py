@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from sample_sentences import ALL, ENDLESS, FINITE_VERBS, NOUNS, VERBS, Sentence, around, chunks, words
-from sapo.tags import tags_to_spans
+from sapo.tags.spans import tags_to_spans
 
 CHUNK_TYPES = {"NP", "VP", "PP", "ADVP", "ADJP", "SBAR", "PRT", "CONJP", "INTJ"}
 

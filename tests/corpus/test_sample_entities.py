@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 from sample_sentences import ALL, DATES, PARTS, PENN_TAGS, SENTENCES, TITLES, around, entities, words
-from sapo.tags import tags_to_spans
+from sapo.tags.spans import tags_to_spans
 
 ENTITY_TYPES = {"PER", "LOC", "ORG", "MISC"}
 

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapo.corpus import read
-from sapo.corpus.conversion import Source
+from sapo.corpus.conversion import Source, Unit, read_units, split_units
+from sapo.corpus.formats import read
 from sapo.corpus.sample import sample_path
-from sapo.corpus.splitting import Unit, read_units, split_units
 from sapo.errors import SapoError
 
 

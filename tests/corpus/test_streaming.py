@@ -9,7 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from sapo.corpus import Sentence, read
+from sapo.corpus.blocks import Sentence
+from sapo.corpus.formats import read
 from sapo.errors import SapoError
 
 Piped = Callable[[bytes, int], AbstractContextManager[None]]

@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 
 import sapo
-from sapo.corpus import Sentence, format_of, read, tables
+from sapo.corpus import tables
+from sapo.corpus.blocks import Sentence
 from sapo.corpus.conversion import Source, Target, convert
+from sapo.corpus.formats import format_of, read
 from sapo.errors import SapoError
+from sapo.tags.labels import MISSING
 
 pandas: Any = pytest.importorskip("pandas", reason="make test installs pandas")
 polars: Any = pytest.importorskip("polars", reason="make test installs polars")
@@ -134,7 +137,7 @@ def test_columns_and_labels_can_be_named() -> None:
 
 def test_missing_labels_are_missing() -> None:
     made = hugging_face(LISTS).map(lambda row: {"ner_tags": [-1 for _ in row["ner_tags"]]})
-    assert {tag for one in read(made) for tag in one.tags or ()} == {sapo.tags.MISSING}
+    assert {tag for one in read(made) for tag in one.tags or ()} == {MISSING}
 
 
 @pytest.mark.parametrize(

@@ -254,11 +254,11 @@ def test_a_full_disk_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 KILLED = """
 import os, signal, sys
-from sapo.corpus import replacing
+from sapo.corpus import files
 from sapo.corpus.files import write_file
 
 if sys.argv[2] == "named":
-    replacing._without_name = lambda directory: None
+    files._without_name = lambda directory: None
 with write_file(sys.argv[1]) as stream:
     stream.write(b"half")
     stream.flush()

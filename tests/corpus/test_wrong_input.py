@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sapo.corpus import read
+from sapo.corpus.formats import read
 from sapo.errors import SapoError
 
 MakeFile = Callable[[bytes | str, str], Path]

@@ -45,3 +45,10 @@ def test_what_the_page_names_exists(place: str) -> None:
 
 def test_the_page_names_many_files() -> None:
     assert len(PLACES) > 60
+
+
+def test_the_tree_has_every_file_with_its_docstring(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    from house import with_tree
+
+    assert with_tree(PAGE, PACKAGE) == PAGE, "run python tools/house.py --tree"

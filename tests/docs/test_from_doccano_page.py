@@ -10,9 +10,8 @@ from click.testing import CliRunner
 
 import sapo
 from sapo.cli.main import app
-from sapo.corpus.sample import COLUMNS, sample_path
-from sapo.corpus.sample.copies import running_text
-from sapo.tags import loose_spans
+from sapo.corpus.sample import COLUMNS, running_text, sample_path
+from sapo.tags.spans import loose_spans
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "from-doccano.md"
 COMMANDS = re.search(r"^```sh\n(.*?)^```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)

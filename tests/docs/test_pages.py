@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from doc_pages import Page, all_pages, comparable, page_comments, read_blocks
-from sapo.corpus.sample.copies import sample_files
+from sapo.corpus.sample import sample_files
 
 ROOT = Path(__file__).parents[2]
 PAGES = {path.relative_to(ROOT).as_posix(): path for path in all_pages(ROOT)}

@@ -16,7 +16,7 @@ from sapo.cli.main import app
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-INSIDE = {"cli", "kernels", "render"}  # rooms without names for users
+INSIDE = {"cli", "jit", "apps"}  # rooms without names for users
 SHOWN = set(re.findall(r"^::: (\S+)", "".join(p.read_text("utf-8") for p in DOCS.rglob("*.md")), re.MULTILINE))
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapo.errors import SapoError
-from sapo.evaluate import reliability, reliability_table
+from sapo.evaluate.calibration import reliability, reliability_table
 
 ANSWERS = st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=40)
 

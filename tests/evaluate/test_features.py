@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapo.evaluate import FeatureCounts, as_json, conlleval_table, score
+from sapo.evaluate.scores import FeatureCounts, as_json, conlleval_table, score
 
 BARE = ["_", "Case=Nom", "Case=Acc", "Case=Nom|Number=Sing", "Number=Plur", "Case=Acc,Nom|Number=Plur"]
 WITH_POS = [f"{pos}|{feats}" for pos in ("NOUN", "X") for feats in BARE]

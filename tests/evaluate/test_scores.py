@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from conlleval_rules import chunk_ended, chunk_starts, split
 from sapo.errors import SapoError
-from sapo.evaluate import Scores, SpanCounts, score
-from sapo.tags import label_kinds, read_spans
+from sapo.evaluate.scores import Scores, SpanCounts, score
+from sapo.tags.schemes import label_kinds
+from sapo.tags.spans import read_spans
 
 Pairs = list[list[tuple[str, str]]]  # sentences of (gold, predicted)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapo.errors import SapoError
-from sapo.evaluate import SentenceCounts, holm, randomisation_test
+from sapo.evaluate.significance import SentenceCounts, holm, randomisation_test
 
 Rows = list[tuple[int, int, int, int, int]]  # a sentence: gold, found by A, correct, found by B, correct
 

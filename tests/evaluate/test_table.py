@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from sapo.evaluate import Scores, SpanCounts, as_json, conlleval_table, score
+from sapo.evaluate.scores import Scores, SpanCounts, as_json, conlleval_table, score
 
 
 def test_a_hand_made_example_prints_as_conlleval_prints_it() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import sapo
 from golden_models import HERE, MODELS, answers
-from sapo.model import model_bytes, model_from_bytes
+from sapo.tagger.file import model_bytes, model_from_bytes
 
 ANSWERS = json.loads((HERE / "answers.json").read_bytes())
 

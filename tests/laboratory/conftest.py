@@ -12,9 +12,9 @@ import sapo
 from laboratory.encoded import TaskData, load_task
 from laboratory.setup import Setup
 from laboratory.tasks import TASKS, Task
-from sapo.corpus import Sentence
+from sapo.corpus.blocks import Sentence
 from sapo.corpus.sample import COLUMNS, sample_path
-from sapo.encode.presets import PRESETS
+from sapo.features.presets import PRESETS
 
 SIZES = {"train": 60, "dev": 20, "test": 30}
 

@@ -12,7 +12,7 @@ from laboratory.sources import read_task
 from laboratory.systems import PAPER, SYSTEMS
 from laboratory.tasks import TASKS
 from sapo.errors import SapoError
-from sapo.evaluate import score
+from sapo.evaluate.scores import score
 
 KEYS = {
     "run": "kind task title metric system learner seed command template settings features paper_features labels "

@@ -8,10 +8,11 @@ import pytest
 
 from laboratory.theory.sentence_gradients import expectations, sentence_gradients
 from literal_sapo import Literal, make_corpus, make_weights
-from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.pairs import Pairs, observed_pairs
 from sapo.errors import SapoError
-from sapo.learn import LEARNERS, Settings, Weights
+from sapo.features.encoded import EncodedCorpus, Pairs, observed_pairs
+from sapo.learn import LEARNERS
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
 from sapo.search.lattice import Lattice
 
 ALL = 3**4

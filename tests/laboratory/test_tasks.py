@@ -17,9 +17,9 @@ from laboratory.sources import read_task
 from laboratory.systems import PAPER, SYSTEMS, find_systems
 from laboratory.tasks import TASKS, find_tasks
 from laboratory.tuning import Trial, try_strength
-from sapo.encode.subset import subset
 from sapo.errors import SapoError
-from sapo.learn import Settings
+from sapo.features.encoded import subset
+from sapo.learn.settings import Settings
 from sapo.training.run import read_data, train_on
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from literal_sapo import Tiny
-from sapo import kernels
+from sapo import jit
 
 
 @pytest.fixture(scope="session")
@@ -14,5 +14,5 @@ def tiny() -> Tiny:
 @pytest.fixture
 def same_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Training and tagging would compile the kernels for good; here the tests choose how they run."""
-    monkeypatch.setattr(kernels, "compile_kernels", lambda: None)
-    monkeypatch.setattr(kernels, "prepare", lambda **work: None)
+    monkeypatch.setattr(jit, "compile_kernels", lambda: None)
+    monkeypatch.setattr(jit, "prepare", lambda **work: None)

@@ -10,9 +10,12 @@ from hypothesis import assume, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.kernels import update as totals_of
-from sapo.learn import Settings, Weights, passes, sapo_pass
+from sapo.features.encoded import EncodedCorpus
+from sapo.learn import loop
+from sapo.learn.sapo import sapo_pass
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
+from sapo.search.lattice import CANDIDATES, CORRECT, LOSS, TOKENS, UPDATES
 
 RATHER_SURE = 1e-4  # a decision closer than this may fall otherwise in single precision
 
@@ -66,11 +69,11 @@ def test_a_pass_equals_algorithm_1_weight_for_weight(
     assume(literal.narrowest > RATHER_SURE)
     totals = run(corpus, weights, order, settings)
     assert_same_weights(weights, literal.features, literal.edges)
-    assert totals[totals_of.LOSS] == pytest.approx(literal.loss, rel=1e-4, abs=1e-4)
-    assert totals[totals_of.CANDIDATES] == literal.candidates
-    assert totals[totals_of.UPDATES] == literal.updated
-    assert totals[totals_of.CORRECT] == literal.correct
-    assert totals[totals_of.TOKENS] == sum(lengths[sentence] for sentence in order)
+    assert totals[LOSS] == pytest.approx(literal.loss, rel=1e-4, abs=1e-4)
+    assert totals[CANDIDATES] == literal.candidates
+    assert totals[UPDATES] == literal.updated
+    assert totals[CORRECT] == literal.correct
+    assert totals[TOKENS] == sum(lengths[sentence] for sentence in order)
 
 
 def best_path(node: np.ndarray, edge: np.ndarray) -> list[int]:
@@ -166,8 +169,8 @@ def test_where_all_candidates_agree_with_the_oracle_nothing_changes(tiny: Any) -
     corpus, weights = taught(tiny, 0, margin=50)
     before = [array.copy() for array in weights.true_weights().blocks[:2]]
     totals = run(corpus, weights, [0, 1, 2, 3], Settings(n=1, strength=0.0))
-    assert totals[totals_of.UPDATES] == 0
-    assert totals[totals_of.CORRECT] == corpus.tokens
+    assert totals[UPDATES] == 0
+    assert totals[CORRECT] == corpus.tokens
     assert all(np.array_equal(a, b) for a, b in zip(weights.true_weights().blocks[:2], before, strict=True))
 
 
@@ -178,7 +181,7 @@ def test_a_token_at_which_all_agree_keeps_its_weights_though_others_change(tiny:
     # the other sentences, and with n = 3 the other tokens, are 50 ahead: exp(-50) is nothing in single precision
     totals = run(corpus, weights, [0], Settings(n=3, strength=0.0))
     changed = (weights.true_weights().features != before).any(axis=1)
-    assert totals[totals_of.UPDATES] == 1
+    assert totals[UPDATES] == 1
     assert changed[3 + 1]
     assert not changed[3:][[0, 2, *range(3, corpus.tokens)]].any()
 
@@ -220,7 +223,7 @@ def test_how_many_samples_are_learned_in_one_call_does_not_matter(
     settings = Settings(n=3, strength=2.0, rate=0.5)
     results = []
     for samples in (256, 1, 7):
-        monkeypatch.setattr(passes, "SAMPLES", samples)
+        monkeypatch.setattr(loop, "SAMPLES_PER_RUN", samples)
         weights = tiny.weights(seed, corpus)
         totals = run(corpus, weights, order, settings)
         results.append((weights.scale, weights.features.tobytes(), weights.edges.tobytes(), totals.tolist()))

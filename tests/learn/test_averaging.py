@@ -5,7 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo.learn import Settings, State, final_weights, learn, sapo_pass
+from sapo.learn.loop import final_weights, learn
+from sapo.learn.records import State
+from sapo.learn.sapo import sapo_pass
+from sapo.learn.settings import Settings
 
 ORDER = [0, 2, 1, 3, 2, 0, 3, 1]
 

@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 
 from literal_sapo import SHARED
-from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.pairs import observed_pairs
-from sapo.kernels import update
-from sapo.kernels.types import Doubles
+from sapo.features.encoded import EncodedCorpus, observed_pairs
+from sapo.jit.arrays import Doubles
 from sapo.learn.batch_crf import BatchWeights, FlatLayout, flat_layout, total_gradient
 from sapo.learn.lbfgs import Minimiser
-from sapo.search.lattice import no_bans
+from sapo.search.lattice import LOSS, no_bans
 
 KINDS = ("plain", "values", "edge features", "bans", "open tags", "importance", "everything")
 
@@ -46,7 +44,7 @@ def problem(kind: str, seed: int, tiny: Any) -> tuple[EncodedCorpus, FlatLayout]
 def evaluate(corpus: EncodedCorpus, layout: FlatLayout, w: Doubles, threads: int = 1) -> tuple[float, Doubles]:
     gradient, totals = np.full(layout.size, np.nan), np.zeros(20)
     total_gradient(corpus, layout, w, threads, gradient, totals)
-    return float(totals[update.LOSS]), gradient
+    return float(totals[LOSS]), gradient
 
 
 def enumerated(corpus: EncodedCorpus, layout: FlatLayout, w: Doubles) -> tuple[float, Doubles]:

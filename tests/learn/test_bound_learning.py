@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.kernels import update as totals_of
-from sapo.kernels.types import Doubles
-from sapo.learn import LEARNERS, Settings, Weights
+from sapo.features.encoded import EncodedCorpus
+from sapo.jit.arrays import Doubles
+from sapo.learn import LEARNERS
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
+from sapo.search.lattice import LOSS
 
 LABELS = 3
 SETS = np.array([[True, True, False], [False, True, True]])
@@ -126,7 +128,7 @@ def test_a_learner_equals_its_literal_twin(
             twin.mira_step(sentence)
         else:
             loss += twin.step(sentence, n, rate, settings.strength)
-    assert name == "mira" or totals[totals_of.LOSS] == pytest.approx(loss, abs=2e-3)
+    assert name == "mira" or totals[LOSS] == pytest.approx(loss, abs=2e-3)
     learned = weights.true_weights()
     flat = np.concatenate([learned.features.ravel(), learned.edges.ravel()])
     np.testing.assert_allclose(flat, twin.w, atol=3e-4)

@@ -6,9 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.learn import LEARNERS, Settings, State, Weights, learn
-from sapo.learn.choose_n import FIRST, SHARE, SIZES, choose_n, next_shares
+from sapo.features.encoded import EncodedCorpus
+from sapo.learn import LEARNERS
+from sapo.learn.loop import FIRST, SHARE, SIZES, choose_n, learn, next_shares
+from sapo.learn.records import State
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
 from sapo.search.lattice import Parameters
 from sapo.tagger.tagger import Tagger
 from sapo.training.run import read_data, train, train_on

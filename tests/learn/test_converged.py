@@ -4,8 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.learn import Settings, State, Weights, learn, sapo_pass
+from sapo.features.encoded import EncodedCorpus
+from sapo.learn.loop import learn
+from sapo.learn.records import State
+from sapo.learn.sapo import sapo_pass
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
 
 
 def test_training_stops_when_the_objective_stays_at_zero() -> None:

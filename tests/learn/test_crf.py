@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.kernels import forward
-from sapo.kernels import update as totals_of
-from sapo.kernels.types import Doubles, Floats
-from sapo.learn import LEARNERS, Settings, Weights
+from sapo.features.encoded import EncodedCorpus
+from sapo.jit.arrays import Doubles, Floats
+from sapo.learn import LEARNERS
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
+from sapo.search import marginals
+from sapo.search.lattice import CORRECT, LOSS, TOKENS, UPDATED_SAMPLES
 
 ORDER = [0, 2, 1, 3, 2, 0, 3, 1]
 
@@ -22,7 +24,7 @@ def forward_backward(node: Floats, edge: Floats) -> tuple[float, Doubles, Double
     """log Z, the probability of each label at each token, the expected number of each pair of labels."""
     T, L = node.shape
     marginal, pairs = np.full((T, L), np.nan), np.full((1, L, L), np.nan)
-    log_z = forward.forward_backward(node, edge[np.newaxis], T, np.empty((T, L)), np.empty((T, L)), marginal, pairs)
+    log_z = marginals.forward_backward(node, edge[np.newaxis], T, np.empty((T, L)), np.empty((T, L)), marginal, pairs)
     return float(log_z), marginal, pairs[0]
 
 
@@ -57,16 +59,16 @@ def log_sum(scores: Doubles, axis: int) -> Doubles:
 def in_log_space(node: Floats, edge: Floats) -> tuple[float, Doubles, Doubles]:
     """The same by the recurrences, with logs all the way: slow, and never too small or too large."""
     nodes, edges = node.astype(np.float64), edge.astype(np.float64)
-    forward, backward = np.zeros_like(nodes), np.zeros_like(nodes)
-    forward[0] = nodes[0]
+    marginals, backward = np.zeros_like(nodes), np.zeros_like(nodes)
+    marginals[0] = nodes[0]
     for t in range(1, len(nodes)):
-        forward[t] = nodes[t] + log_sum(forward[t - 1][:, None] + edges, axis=0)
+        marginals[t] = nodes[t] + log_sum(marginals[t - 1][:, None] + edges, axis=0)
     for t in range(len(nodes) - 2, -1, -1):
         backward[t] = log_sum(edges + nodes[t + 1] + backward[t + 1], axis=1)
-    log_z = float(log_sum(forward[-1], axis=0))
+    log_z = float(log_sum(marginals[-1], axis=0))
     later = (nodes + backward)[1:]
-    pairs = np.exp(forward[:-1, :, None] + edges + later[:, None, :] - log_z).sum(axis=0)
-    return log_z, np.exp(forward + backward - log_z), pairs
+    pairs = np.exp(marginals[:-1, :, None] + edges + later[:, None, :] - log_z).sum(axis=0)
+    return log_z, np.exp(marginals + backward - log_z), pairs
 
 
 def random_lattice(rng: Any, tokens: int, labels: int, size: float) -> tuple[Floats, Floats]:
@@ -187,9 +189,9 @@ def test_a_pass_equals_the_stochastic_gradient_weight_for_weight(
     totals = run(corpus, weights, order, rate, Settings(strength=strength))
     for mine, theirs in zip(weights.true_weights().blocks[:2], (literal.features, literal.edges), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=2e-5)
-    assert totals[totals_of.LOSS] == pytest.approx(literal.loss, rel=1e-4, abs=1e-4)
-    assert totals[totals_of.TOKENS] == sum(lengths[sentence] for sentence in order)
-    assert totals[totals_of.UPDATED_SAMPLES] == len(order)
+    assert totals[LOSS] == pytest.approx(literal.loss, rel=1e-4, abs=1e-4)
+    assert totals[TOKENS] == sum(lengths[sentence] for sentence in order)
+    assert totals[UPDATED_SAMPLES] == len(order)
     run(corpus, averaged, order, rate, Settings(strength=strength))
     for mine, theirs in zip(averaged.true_weights().blocks[:2], literal.average(), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=5e-5)
@@ -240,5 +242,5 @@ def test_a_token_is_right_where_its_most_probable_label_is_that_of_the_oracle(ti
     totals = np.zeros(20)
     for sentence in range(corpus.sentences):  # each from the same weights
         totals += run(corpus, tiny.weights(3, corpus), [sentence], 0.1, Settings())
-    assert totals[totals_of.CORRECT] == correct
+    assert totals[CORRECT] == correct
     assert 0 < correct < corpus.tokens / 2

@@ -10,14 +10,14 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from sapo.kernels import forward
-from sapo.kernels.types import Doubles, Floats
+from sapo.jit.arrays import Doubles, Floats
+from sapo.search import marginals
 
 
 def forward_backward(node: Floats, edge: Floats) -> tuple[float, Doubles, Doubles]:
     T, L = node.shape
     marginal, pairs = np.full((T, L), np.nan), np.full((1, L, L), np.nan)
-    log_z = forward.forward_backward(node, edge[np.newaxis], T, np.empty((T, L)), np.empty((T, L)), marginal, pairs)
+    log_z = marginals.forward_backward(node, edge[np.newaxis], T, np.empty((T, L)), np.empty((T, L)), marginal, pairs)
     return float(log_z), marginal, pairs[0]
 
 
@@ -54,7 +54,7 @@ def test_ten_thousand_tokens_with_scores_up_to_300_lose_no_mass() -> None:
     rng = np.random.default_rng(300)
     node = rng.uniform(-300, 300, (10_000, 3)).astype(np.float32)
     edge = rng.uniform(-300, 300, (3, 3)).astype(np.float32)
-    forward = node[0].astype(np.float64)
+    marginals = node[0].astype(np.float64)
     for row in node[1:]:
-        forward = row + log_sum(forward[:, None] + edge.astype(np.float64), axis=0)
-    assert forward_backward(node, edge)[0] == pytest.approx(float(log_sum(forward, axis=0)), rel=1e-11)
+        marginals = row + log_sum(marginals[:, None] + edge.astype(np.float64), axis=0)
+    assert forward_backward(node, edge)[0] == pytest.approx(float(log_sum(marginals, axis=0)), rel=1e-11)

@@ -8,8 +8,8 @@ number, forward-backward goes by logarithms.
 import numpy as np
 import pytest
 
-from sapo.kernels import forward
-from sapo.kernels.types import Doubles, Floats
+from sapo.jit.arrays import Doubles, Floats
+from sapo.search import marginals
 
 NEVER_MEET = np.array([[0, -np.inf], [-np.inf, 0]], np.float32)
 
@@ -18,7 +18,9 @@ def forward_backward(node: Floats, edge: Floats) -> tuple[float, Doubles, Double
     T, L = node.shape
     marginal, pairs = np.full((T, L), np.nan), np.full((1, L, L), np.nan)
     with np.errstate(all="ignore"):  # interpreted kernels would warn before the numbers can be seen
-        log_z = forward.forward_backward(node, edge[np.newaxis], T, np.empty((T, L)), np.empty((T, L)), marginal, pairs)
+        log_z = marginals.forward_backward(
+            node, edge[np.newaxis], T, np.empty((T, L)), np.empty((T, L)), marginal, pairs
+        )
     return float(log_z), marginal, pairs[0]
 
 

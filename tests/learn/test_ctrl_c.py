@@ -5,8 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo.kernels import sapo as kernel
-from sapo.learn import Settings, State, final_weights, learn, sapo_pass
+from sapo.learn import sapo as kernel
+from sapo.learn.loop import final_weights, learn
+from sapo.learn.records import State
+from sapo.learn.sapo import sapo_pass
+from sapo.learn.settings import Settings
 
 
 def test_ctrl_c_as_the_kernel_returns_keeps_scale_and_v_together(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:

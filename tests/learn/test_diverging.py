@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 
 from sapo.errors import SapoError
-from sapo.learn import LEARNERS, Settings, State, learn, sapo_pass
+from sapo.learn import LEARNERS
+from sapo.learn.loop import learn
+from sapo.learn.records import State
+from sapo.learn.sapo import sapo_pass
+from sapo.learn.settings import Settings
 
 
 def test_weights_that_grow_without_bounds_are_reported(tiny: Any) -> None:

@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.pairs import Pairs, observed_pairs
-from sapo.kernels.types import Doubles
-from sapo.learn import LEARNERS, Settings, Weights
-from sapo.search import astar, beam, top_n, viterbi
-from sapo.search.decode import tag_corpus
+from sapo.features.encoded import EncodedCorpus, Pairs, observed_pairs
+from sapo.jit.arrays import Doubles
+from sapo.learn import LEARNERS
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
+from sapo.search.astar import astar
+from sapo.search.beam import beam
+from sapo.search.decoding import tag_corpus
 from sapo.search.lattice import Parameters, make_lattice
+from sapo.search.topn import top_n, viterbi
 
 LABELS, EDGE_FEATURES = 3, 5
 LARGEST = 27  # n; beyond it, that of a CRF

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo.kernels import update as totals_of
-from sapo.learn import Settings, sapo_pass
+from sapo.learn.sapo import sapo_pass
+from sapo.learn.settings import Settings
+from sapo.search.lattice import CORRECT, LOSS, TOKENS, UPDATES
 
 
 @pytest.mark.parametrize("lengths", [(0,), (3, 0, 2)])
@@ -16,8 +17,8 @@ def test_an_empty_sentence_adds_nothing(tiny: Any, lengths: tuple[int, ...]) -> 
     before = [array.copy() for array in weights.true_weights().blocks[:2]]
     list(sapo_pass(weights, corpus, np.full(5, lengths.index(0)), 0.1, Settings(n=3, strength=0.0), totals))
     assert all(np.array_equal(a, b) for a, b in zip(weights.true_weights().blocks[:2], before, strict=True))
-    assert totals[totals_of.LOSS] == 0.0
-    assert (totals[totals_of.TOKENS], totals[totals_of.UPDATES], totals[totals_of.CORRECT]) == (0, 0, 0)
+    assert totals[LOSS] == 0.0
+    assert (totals[TOKENS], totals[UPDATES], totals[CORRECT]) == (0, 0, 0)
 
 
 def test_an_empty_sentence_between_others_changes_nothing(tiny: Any) -> None:
@@ -26,5 +27,5 @@ def test_an_empty_sentence_between_others_changes_nothing(tiny: Any) -> None:
     for order in ([0, 2], [0, 1, 2]):
         weights, totals = tiny.weights(0, corpus), np.zeros(20)
         list(sapo_pass(weights, corpus, np.array(order), 0.1, Settings(n=3, strength=0.0), totals))
-        results.append((weights.features.tobytes(), weights.edges.tobytes(), totals[totals_of.LOSS]))
+        results.append((weights.features.tobytes(), weights.edges.tobytes(), totals[LOSS]))
     assert results[0] == results[1]

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.learn.hiding import Counts, hide
+from sapo.features.encoded import EncodedCorpus
+from sapo.learn.samples import Counts, hide
 
 features = st.lists(st.lists(st.integers(0, 9), max_size=6), min_size=1, max_size=30)
 

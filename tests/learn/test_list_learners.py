@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 
 from literal_sapo import SHARED, Literal
-from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.pairs import observed_pairs
-from sapo.kernels.types import Lists
-from sapo.learn import LEARNERS, Settings, State, Weights, final_weights, learn, passes
+from sapo.features.encoded import EncodedCorpus, observed_pairs
+from sapo.learn import LEARNERS, loop
 from sapo.learn import rows as module
+from sapo.learn.loop import final_weights, learn
+from sapo.learn.records import State
 from sapo.learn.rows import LearningRows
-from sapo.search import rows as frozen_module
-from sapo.search.rows import FeatureRows
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
+from sapo.search import weights as frozen_module
+from sapo.search.weights import FeatureRows, Lists
 
 LABELS, EDGE_FEATURES = 5, 4
 EVERY = Lists(LABELS, np.arange(LABELS, dtype=np.int32), np.zeros(1, np.int64), np.empty(0, np.uint16))
@@ -109,7 +111,7 @@ def test_lists_learn_what_a_matrix_learns(tiny: Any, name: str, kind: str) -> No
 def test_so_they_do_with_every_regulariser(
     tiny: Any, name: str, regulariser: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(passes, "SAMPLES", 2)
+    monkeypatch.setattr(loop, "SAMPLES_PER_RUN", 2)
     for seed, kind in enumerate(["plain", "edges"]):
         corpus = make_corpus(tiny, seed, kind)
         lists, matrix = (
@@ -228,7 +230,7 @@ def test_a_crf_with_fixed_pairs_changes_no_other(tiny: Any, averaged: bool) -> N
 @pytest.mark.parametrize("regulariser", ["l2", "l1"])
 @pytest.mark.parametrize("name", ["sapo", "sapo-avg", "crf", "perceptron-avg", "mira-nbest"])
 def test_threads_share_lists_that_grow(tiny: Any, name: str, regulariser: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passes, "SAMPLES", 3)
+    monkeypatch.setattr(loop, "SAMPLES_PER_RUN", 3)
     corpus = tiny.corpus(5, lengths=(3, 4, 2) * 20, labels=LABELS)
     results = []
     for threads in (1, 2):

@@ -6,7 +6,7 @@ import pytest
 import sapo
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
-from sapo.learn import passes
+from sapo.learn import loop
 
 
 @pytest.mark.parametrize("learner", ["sapo", "crf", "perceptron", "mira-nbest"])
@@ -19,15 +19,15 @@ def test_parts_of_a_run_give_the_same_weights(monkeypatch: pytest.MonkeyPatch, l
 
     whole = weights()
     sizes = []
-    cut = passes.parts_of
+    cut = loop.parts_of
 
     def noted(*arguments: object) -> list[np.ndarray]:
         parts = cut(*arguments)
         sizes.append(len(parts))
         return parts
 
-    monkeypatch.setattr(passes, "STEPS", 100_000)
-    monkeypatch.setattr(passes, "parts_of", noted)
+    monkeypatch.setattr(loop, "STEPS_PER_CALL", 100_000)
+    monkeypatch.setattr(loop, "parts_of", noted)
     assert weights() == whole
     assert max(sizes) > 1
 

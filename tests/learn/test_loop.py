@@ -10,9 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.learn import LEARNERS, DevSet, PassRecord, Settings, State, Weights, final_weights, learn, sapo_pass
-from sapo.search.decode import tag_corpus
+from sapo.features.encoded import EncodedCorpus
+from sapo.learn import LEARNERS
+from sapo.learn.loop import final_weights, learn
+from sapo.learn.records import DevSet, PassRecord, State
+from sapo.learn.sapo import sapo_pass
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
+from sapo.search.decoding import tag_corpus
 from sapo.search.lattice import Parameters
 
 FOREVER = {"tolerance": 0.0, "patience": 1000}

@@ -9,11 +9,12 @@ from hypothesis import assume, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.kernels import mira
-from sapo.kernels import update as totals_of
-from sapo.kernels.types import Doubles, Ints
-from sapo.learn import LEARNERS, Settings, Weights
+from sapo.features.encoded import EncodedCorpus
+from sapo.jit.arrays import Doubles, Ints
+from sapo.learn import LEARNERS, mira
+from sapo.learn.settings import Settings
+from sapo.learn.weights import STEPS, Weights
+from sapo.search.lattice import CANDIDATES, CORRECT, LOSS, TOKENS, UPDATED_SAMPLES, UPDATES
 
 RATHER_SURE = 1e-4  # a decision closer than this may fall otherwise in single precision
 
@@ -198,9 +199,9 @@ def test_a_pass_equals_mira_weight_for_weight(
     totals = run(corpus, weights, order, n, search=search)
     for mine, theirs in zip(weights.true_weights().blocks[:2], (literal.features, literal.edges), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=5e-5)
-    assert totals[totals_of.LOSS] == pytest.approx(literal.loss, rel=1e-4, abs=1e-4)
-    assert totals[totals_of.CANDIDATES] == literal.candidates
-    assert totals[totals_of.TOKENS] == sum(lengths[sentence] for sentence in order)
+    assert totals[LOSS] == pytest.approx(literal.loss, rel=1e-4, abs=1e-4)
+    assert totals[CANDIDATES] == literal.candidates
+    assert totals[TOKENS] == sum(lengths[sentence] for sentence in order)
     # samples that change nothing count in the average too
     run(corpus, averaged, order, n, search=search)
     for mine, theirs in zip(averaged.true_weights().blocks[:2], literal.average(), strict=True):
@@ -248,10 +249,10 @@ def test_one_candidate_moves_by_the_closed_form() -> None:
     # the margin is -3, the loss 1, and D = (-1, 1), (0, 0), (-2, 2) with |D|^2 = 10
     totals = run(corpus, weights, [0], 1)
     np.testing.assert_allclose(weights.features, np.array([[2.6, 0.4], [0.0, 0.0], [-0.8, 0.8]]), atol=1e-6)
-    assert totals[totals_of.LOSS] == 4
-    assert totals[totals_of.UPDATES] == totals[totals_of.UPDATED_SAMPLES] == 1
+    assert totals[LOSS] == 4
+    assert totals[UPDATES] == totals[UPDATED_SAMPLES] == 1
     before = weights.features.copy()
-    assert run(corpus, weights, [0], 1)[totals_of.UPDATED_SAMPLES] == 0
+    assert run(corpus, weights, [0], 1)[UPDATED_SAMPLES] == 0
     assert np.array_equal(weights.features, before)
 
 
@@ -303,10 +304,10 @@ def test_an_oracle_that_wins_by_its_margin_changes_nothing(tiny: Any) -> None:
     before = weights.true_weights().blocks[:2]
     for n in (1, 5):
         totals = run(corpus, weights, [0, 1, 2, 3], n)
-        assert totals[totals_of.LOSS] == totals[totals_of.UPDATES] == totals[totals_of.UPDATED_SAMPLES] == 0
-        assert totals[totals_of.CORRECT] == corpus.tokens
+        assert totals[LOSS] == totals[UPDATES] == totals[UPDATED_SAMPLES] == 0
+        assert totals[CORRECT] == corpus.tokens
     assert all(np.array_equal(a, b) for a, b in zip(weights.true_weights().blocks[:2], before, strict=True))
-    assert weights.state[totals_of.STEPS] == 8
+    assert weights.state[STEPS] == 8
 
 
 def test_many_candidates_leave_each_sample_separated_from_all_of_them(tiny: Any) -> None:

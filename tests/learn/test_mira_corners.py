@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.kernels import update as totals_of
-from sapo.learn import LEARNERS, Settings, Weights
+from sapo.features.encoded import EncodedCorpus
+from sapo.learn import LEARNERS
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
+from sapo.search.lattice import UPDATES
 
 
 def test_mira_runs_however_the_kernels_run(tiny: Any) -> None:
@@ -16,7 +18,7 @@ def test_mira_runs_however_the_kernels_run(tiny: Any) -> None:
     weights = tiny.weights(0, corpus)
     totals = np.zeros(20)
     list(LEARNERS["mira"].run(weights, corpus, np.arange(corpus.sentences), 1.0, Settings(), totals))
-    assert totals[totals_of.UPDATES] > 0
+    assert totals[UPDATES] > 0
 
 
 @pytest.mark.parametrize("value", [1.0, 1e-3, 1e-5, 1e-8])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sapo.kernels import mira
+from sapo.learn.mira import solve_dual
 
 
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e3, 1e6, 1e9])
@@ -14,5 +14,5 @@ def test_constraints_are_solved_alike_whatever_the_size_of_the_values(seed: int,
     rows = size * rng.normal(size=(5, 7))
     gram, wanted = rows @ rows.T, rng.normal(0.5, 1.0, size=5)
     dual = np.empty(5)
-    mira.solve_dual(gram, wanted, 5, dual)
+    solve_dual(gram, wanted, 5, dual)
     assert (gram @ dual - wanted).min() >= -1e-6

@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.kernels import forward, oracle
-from sapo.kernels import update as totals_of
-from sapo.kernels.types import Doubles
-from sapo.learn import LEARNERS, Settings, Weights
-from sapo.learn.start_rate import start_rate
+from sapo.features.encoded import EncodedCorpus
+from sapo.jit.arrays import Doubles
+from sapo.learn import LEARNERS
+from sapo.learn.settings import Settings
+from sapo.learn.update import bind
+from sapo.learn.weights import Weights
+from sapo.search.lattice import CANDIDATES, CORRECT, LOSS, TOKENS, UPDATES
+from sapo.search.marginals import forward_backward
+from sapo.training.choice import start_rate
 
 MAY_BE = {-1: {0, 1, 2}, -2: {0, 2}, -3: {1, 2}, 0: {0}, 1: {1}, 2: {2}}
 SETS = np.array([[y in MAY_BE[-2 - s] for y in range(3)] for s in range(2)])
@@ -42,9 +45,9 @@ def test_expectations_over_taggings_that_keep_to_the_tags_equal_enumeration(gold
     rng = np.random.default_rng(len(gold))
     node, edge = (rng.normal(0, 2, shape).astype(np.float32) for shape in ((4, 3), (stages, 3, 3)))
     bound = np.full_like(node, np.nan)
-    oracle.bind(np.array(gold, np.int32), SETS, node, 4, bound)
+    bind(np.array(gold, np.int32), SETS, node, 4, bound)
     marginal, pairs = np.empty((4, 3)), np.empty((stages, 3, 3))
-    log_z = forward.forward_backward(bound, edge, 4, np.empty((4, 3)), np.empty((4, 3)), marginal, pairs)
+    log_z = forward_backward(bound, edge, 4, np.empty((4, 3)), np.empty((4, 3)), marginal, pairs)
     steps = np.arange(4) % stages
     paths = keeping(gold)
     scores = np.array(
@@ -82,7 +85,7 @@ def test_the_crf_steps_along_the_gradient_of_the_marginal_log_likelihood_by_fini
     gradient = [(log_likelihood(w + d) - log_likelihood(w - d)) / 2e-5 for d in 1e-5 * np.eye(len(w))]
     totals = run("crf", corpus, weights)
     np.testing.assert_allclose((tiny.literal(corpus, weights).flat - w) / 0.5, gradient, atol=2e-6)
-    assert totals[totals_of.LOSS] == pytest.approx(-log_likelihood(w), abs=1e-5)
+    assert totals[LOSS] == pytest.approx(-log_likelihood(w), abs=1e-5)
 
 
 @pytest.mark.parametrize("search", ["topn", "astar", "beam"])
@@ -101,8 +104,8 @@ def test_sapo_has_no_rivals_among_the_taggings_that_keep_to_the_tags(tiny: Any, 
     totals = run("sapo", corpus, weights, n=27, search=search, width=27)
     step = table[best] - mass / mass.sum() @ table[rivals]
     np.testing.assert_allclose(tiny.literal(corpus, weights).flat - literal.flat, 0.5 * step, atol=1e-5)
-    assert totals[totals_of.LOSS] == pytest.approx(np.log(mass.sum()) - scores[best], abs=1e-4)
-    assert totals[totals_of.CANDIDATES] == 27
+    assert totals[LOSS] == pytest.approx(np.log(mass.sum()) - scores[best], abs=1e-4)
+    assert totals[CANDIDATES] == 27
 
 
 def test_where_the_best_n_keep_to_the_tags_sapo_changes_nothing(tiny: Any) -> None:
@@ -112,8 +115,8 @@ def test_where_the_best_n_keep_to_the_tags_sapo_changes_nothing(tiny: Any) -> No
     before = weights.true_weights().features
     totals = run("sapo", corpus, weights, n=3)  # they differ in the last tag only
     assert np.array_equal(weights.true_weights().features, before)
-    assert totals[totals_of.LOSS] == pytest.approx(0.0, abs=1e-5)
-    assert totals[totals_of.UPDATES] == 0
+    assert totals[LOSS] == pytest.approx(0.0, abs=1e-5)
+    assert totals[UPDATES] == 0
 
 
 @pytest.mark.parametrize("weighted", [True, False])
@@ -128,8 +131,8 @@ def test_sentences_without_any_tag_change_no_weight(tiny: Any, name: str, thread
     totals = run(name, corpus, weights, threads=threads)
     for old, new in zip(before, weights.true_weights().blocks, strict=True):
         np.testing.assert_allclose(new, old, rtol=1e-6)  # the average of the same thing is rounded
-    assert totals[totals_of.LOSS] == totals[totals_of.UPDATES] == 0
-    assert totals[totals_of.CORRECT] == totals[totals_of.TOKENS] == corpus.tokens
+    assert totals[LOSS] == totals[UPDATES] == 0
+    assert totals[CORRECT] == totals[TOKENS] == corpus.tokens
 
 
 @pytest.mark.parametrize("name", ["sapo", "crf"])
@@ -146,7 +149,7 @@ def test_a_token_is_right_where_its_tag_is_allowed(tiny: Any) -> None:
     for name in ("sapo", "crf"):
         weights = tiny.weights(0, corpus)
         weights.features[3 + np.arange(4), [2, 0, 0, 0]] += 50.0  # allowed, not allowed, right, wrong
-        assert run(name, corpus, weights)[totals_of.CORRECT] == 2
+        assert run(name, corpus, weights)[CORRECT] == 2
 
 
 def test_the_start_rate_is_that_of_the_sentences_with_tags(tiny: Any) -> None:

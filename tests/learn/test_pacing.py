@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import sapo
-from sapo.encode.encoded import EncodedCorpus
-from sapo.learn import Weights
-from sapo.learn.pacing import Pacing, growth, typical_weight
-from sapo.search.rows import FeatureRows
+from sapo.features.encoded import EncodedCorpus
+from sapo.learn.updating import Pacing, growth, typical_weight
+from sapo.learn.weights import Weights
+from sapo.search.weights import FeatureRows
 
 CORPUS = EncodedCorpus(
     np.array([0, 2]), np.array([0, 2, 4]), np.array([0, 1, 0, 2], np.int32), np.empty(0, np.float32), np.zeros(2, "i4")

@@ -8,10 +8,14 @@ from hypothesis import assume, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.kernels import update as totals_of
-from sapo.kernels.types import Doubles, Floats
-from sapo.learn import LEARNERS, Settings, State, Weights, final_weights, learn
+from sapo.features.encoded import EncodedCorpus
+from sapo.jit.arrays import Doubles, Floats
+from sapo.learn import LEARNERS
+from sapo.learn.loop import final_weights, learn
+from sapo.learn.records import State
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
+from sapo.search.lattice import CORRECT, LOSS, TOKENS, UPDATED_SAMPLES, UPDATES
 
 RATHER_SURE = 1e-4  # a decision closer than this may fall otherwise in single precision
 UNREGULARISED: dict[str, Any] = {"regulariser": "none", "strength": 0.0, "tolerance": 0.0}
@@ -63,11 +67,11 @@ def test_a_pass_equals_the_perceptron_weight_for_weight(
     totals = run(corpus, weights, order, Settings())
     for mine, theirs in zip(weights.true_weights().blocks[:2], (literal.features, literal.edges), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5)
-    assert totals[totals_of.LOSS] == pytest.approx(literal.loss, rel=1e-4, abs=1e-4)
-    assert totals[totals_of.UPDATES] == literal.updated
-    assert totals[totals_of.UPDATED_SAMPLES] == literal.candidates
-    assert totals[totals_of.CORRECT] == literal.correct
-    assert totals[totals_of.TOKENS] == sum(lengths[sentence] for sentence in order)
+    assert totals[LOSS] == pytest.approx(literal.loss, rel=1e-4, abs=1e-4)
+    assert totals[UPDATES] == literal.updated
+    assert totals[UPDATED_SAMPLES] == literal.candidates
+    assert totals[CORRECT] == literal.correct
+    assert totals[TOKENS] == sum(lengths[sentence] for sentence in order)
     # samples without a mistake count in the average too
     run(corpus, averaged, order, Settings())
     for mine, theirs in zip(averaged.true_weights().blocks[:2], literal.average(), strict=True):
@@ -110,11 +114,11 @@ def test_on_data_that_can_be_separated_it_ends_without_mistakes_and_changes_noth
     corpus = tiny.corpus(4)
     weights = Weights.zeros(3 + corpus.tokens, 3, transitions=transitions)
     totals = run(corpus, weights, [0, 1, 2, 3] * 50, Settings())
-    assert totals[totals_of.UPDATED_SAMPLES] > 3
+    assert totals[UPDATED_SAMPLES] > 3
     before = weights.true_weights().blocks[:2]
     totals = run(corpus, weights, [0, 1, 2, 3], Settings())
-    assert totals[totals_of.UPDATES] == totals[totals_of.UPDATED_SAMPLES] == totals[totals_of.LOSS] == 0
-    assert totals[totals_of.CORRECT] == corpus.tokens
+    assert totals[UPDATES] == totals[UPDATED_SAMPLES] == totals[LOSS] == 0
+    assert totals[CORRECT] == corpus.tokens
     assert same(weights.true_weights().blocks[:2], before)
     assert weights.edges.any() == transitions
 

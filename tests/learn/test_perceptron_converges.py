@@ -2,7 +2,11 @@
 
 from typing import Any
 
-from sapo.learn import LEARNERS, Settings, State, Weights, learn
+from sapo.learn import LEARNERS
+from sapo.learn.loop import learn
+from sapo.learn.records import State
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
 
 
 def test_a_perceptron_that_still_makes_mistakes_goes_on(tiny: Any) -> None:

@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.kernels import update
-from sapo.learn import LEARNERS, Settings, State, Weights, learn, sapo_pass
-from sapo.learn.chunks import draw_order
-from sapo.learn.loop import final_weights
-from sapo.learn.pieces import cut
-from sapo.search.lattice import no_bans
+from sapo.features.encoded import EncodedCorpus
+from sapo.learn import LEARNERS
+from sapo.learn.loop import final_weights, learn
+from sapo.learn.records import State
+from sapo.learn.samples import cut, draw_order
+from sapo.learn.sapo import sapo_pass
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
+from sapo.search.lattice import CANDIDATES, SEARCHED, no_bans
 
 PLAIN = Settings(n=3, strength=0.0, regulariser="none")
 
@@ -67,7 +69,7 @@ def test_without_a_cut_a_sentence_is_one_piece(tiny: Any) -> None:
 def test_candidates_are_counted_by_piece(tiny: Any) -> None:
     corpus = tiny.corpus(1, lengths=(4,))
     totals = one_sentence(tiny.weights(1, corpus), replace(corpus, cuts=np.ones(4, np.bool_)), replace(PLAIN, n=1))
-    assert totals[update.SEARCHED] == totals[update.CANDIDATES] == 4
+    assert totals[SEARCHED] == totals[CANDIDATES] == 4
 
 
 def test_pieces_have_the_length_asked_for_and_are_drawn_anew() -> None:

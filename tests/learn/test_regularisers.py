@@ -5,8 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo.kernels import update as totals_of
-from sapo.learn import Settings, State, final_weights, learn, sapo_pass
+from sapo.learn.loop import final_weights, learn
+from sapo.learn.records import State
+from sapo.learn.sapo import sapo_pass
+from sapo.learn.settings import Settings
+from sapo.search.lattice import LOSS
 
 
 def pay(w: np.ndarray, received: np.ndarray, owed: float, places: Any) -> None:
@@ -61,7 +64,7 @@ def test_a_strong_l1_brings_most_weights_to_just_zero_and_counts_in_the_objectiv
 
     learn(spying, corpus, settings, state)
     absolute = sum(float(np.abs(array).sum()) for array in state.weights.true_weights().blocks[:2])
-    expected = (seen[-1][totals_of.LOSS] + 2.0 * absolute) / corpus.sentences
+    expected = (seen[-1][LOSS] + 2.0 * absolute) / corpus.sentences
     assert state.history[-1].objective == pytest.approx(expected, rel=1e-5)
     assert (final_weights(state).features == 0).mean() > 0.3
 

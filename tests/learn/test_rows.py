@@ -9,15 +9,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.kernels import update
-from sapo.kernels import weights as kernel
-from sapo.kernels.types import Floats, Ints
-from sapo.learn import Weights
+from sapo.features.encoded import EncodedCorpus
+from sapo.jit.arrays import Floats, Ints
 from sapo.learn import rows as module
-from sapo.learn.rows import LearningRows
-from sapo.search import rows as frozen_module
-from sapo.search.rows import FeatureRows
+from sapo.learn.rows import (
+    DENSE_FROM,
+    DENSE_LIMIT,
+    DENSE_USED,
+    FIXED,
+    LIMIT,
+    USED,
+    LearningRows,
+    change_features,
+    has_room,
+    penalise_feature,
+)
+from sapo.learn.weights import CLOCK, PENALTY, SCALE, STEPS, Weights
+from sapo.search import weights as frozen_module
+from sapo.search.weights import COUNT, START, FeatureRows, put_rows, scale_rows
 
 FEATURES, LABELS = 6, 24  # a row is dense from three labels on, and its list has room for four
 
@@ -57,15 +66,15 @@ class Both:
 
     def change(self, rows: list[int], deltas: dict[int, float], value: float | None) -> None:
         nodes = self.lists.rows
-        if not kernel.has_room(len(rows), nodes.arrays):
+        if not has_room(len(rows), nodes.arrays):
             nodes.grow(len(rows))
-        change(nodes, rows, deltas, value, self.labels, self.lists.state[update.CLOCK])
+        change(nodes, rows, deltas, value, self.labels, self.lists.state[CLOCK])
         for f in rows:
             for y, delta in deltas.items():
                 by = np.float32(delta * (1.0 if value is None else value))
                 self.matrix.rows.dense[f, y] += by
                 if self.averaged:
-                    self.matrix.rows.dense_sums[f, y] += by * np.float32(self.matrix.state[update.CLOCK])
+                    self.matrix.rows.dense_sums[f, y] += by * np.float32(self.matrix.state[CLOCK])
 
     def do(self, what: str) -> None:
         lists = self.lists.rows
@@ -79,12 +88,12 @@ class Both:
             lists.grow(9)
             arenas = lists.arenas(2)
             for arena, f in zip(arenas, (0, 1), strict=True):
-                if kernel.has_room(1, arena.arrays):
-                    change(arena, [f], {2: 1.0, 3 + f: 2.0}, None, self.labels, self.lists.state[update.CLOCK])
+                if has_room(1, arena.arrays):
+                    change(arena, [f], {2: 1.0, 3 + f: 2.0}, None, self.labels, self.lists.state[CLOCK])
                     for y, delta in ((2, 1.0), (3 + f, 2.0)):
                         self.matrix.rows.dense[f, y] += delta
                         if self.averaged:
-                            self.matrix.rows.dense_sums[f, y] += delta * self.matrix.state[update.CLOCK]
+                            self.matrix.rows.dense_sums[f, y] += delta * self.matrix.state[CLOCK]
             lists.join(arenas)
         else:
             for weights in (self.lists, self.matrix):
@@ -106,8 +115,8 @@ class Both:
         assert_same_rows(FeatureRows(again.rows, count), self.lists.features)
         assert self.lists.absolute_norm() == pytest.approx(self.matrix.absolute_norm(), rel=1e-5, abs=1e-5)
         assert self.lists.squared_norm() == pytest.approx(self.matrix.squared_norm(), rel=1e-5, abs=1e-5)
-        assert lists.room[kernel.USED] <= lists.room[kernel.LIMIT] <= len(lists.v)
-        assert not lists.v[lists.room[kernel.USED] :].any()
+        assert lists.room[USED] <= lists.room[LIMIT] <= len(lists.v)
+        assert not lists.v[lists.room[USED] :].any()
 
 
 def change(
@@ -122,29 +131,29 @@ def change(
     values = np.full(0 if value is None else len(rows), value or 0.0, np.float32)
     corpus = EncodedCorpus(np.array([0, 1]), np.array([0, len(rows)]), np.array(rows, np.int32), values)
     counts = np.array([len(deltas)], np.int32)
-    kernel.change_features(0, 1, corpus.samples, wanted, counts, delta, nodes.arrays, clock)
+    change_features(0, 1, corpus.samples, wanted, counts, delta, nodes.arrays, clock)
 
 
 def do_to_all(what: str, weights: Weights, both: Both) -> None:
     state = weights.state
     if what == "fold":
-        state[update.SCALE] = 0.5
+        state[SCALE] = 0.5
         weights.fold()
     elif what == "pay" and both.l1:
-        state[update.PENALTY] += 0.5
+        state[PENALTY] += 0.5
         weights.pay_penalties()
     elif what == "sentence":
         if both.l1:
-            state[update.PENALTY] += 0.25
+            state[PENALTY] += 0.25
             for f in (0, 2, 5):
-                kernel.penalise_feature(f, weights.rows.arrays, state[update.CLOCK], state[update.PENALTY])
-        state[update.CLOCK] += state[update.SCALE]
-        state[update.STEPS] += 1
+                penalise_feature(f, weights.rows.arrays, state[CLOCK], state[PENALTY])
+        state[CLOCK] += state[SCALE]
+        state[STEPS] += 1
     elif what == "scale":
         some = np.array([1, 4], np.int32)
-        kernel.scale_rows(some, np.array([2.0, 0.5], np.float32), weights.rows.rows)
+        scale_rows(some, np.array([2.0, 0.5], np.float32), weights.rows.rows)
         if both.averaged:  # it is between samples, and no change that an average knows of
-            kernel.scale_rows(some, np.array([0.5, 2.0], np.float32), weights.rows.rows)
+            scale_rows(some, np.array([0.5, 2.0], np.float32), weights.rows.rows)
 
 
 def assert_same_rows(found: FeatureRows, matrix: Floats) -> None:
@@ -186,10 +195,10 @@ def test_weights_that_are_put_back_are_what_they_were(before: list[Any], after: 
     both.labels = LABELS + 3
     for _, rows, deltas, value in after:
         nodes = both.lists.rows
-        if not kernel.has_room(len(rows), nodes.arrays):
+        if not has_room(len(rows), nodes.arrays):
             nodes.grow(len(rows))
         change(nodes, rows, {**deltas, LABELS + 1: 1.0}, value, LABELS + 3, 0.0)
-    kernel.put_rows(every, both.lists.rows.rows, kept)
+    put_rows(every, both.lists.rows.rows, kept)
     np.testing.assert_array_equal(both.lists.features[:, :LABELS], kept)
     assert not both.lists.features[:, LABELS:].any()
     both.lists.rows.drop_labels(LABELS)
@@ -217,7 +226,7 @@ def test_packing_takes_little_more_memory_than_the_weights(monkeypatch: pytest.M
     weights.rows.dense = np.ones((features, labels), np.float32)
     weights.rows.dense_sums = np.full_like(weights.rows.dense, -1)
     weights.rows.head[:] = -1 - np.arange(features)
-    weights.rows.room[[kernel.DENSE_USED, kernel.DENSE_LIMIT]] = features
+    weights.rows.room[[DENSE_USED, DENSE_LIMIT]] = features
     size = weights.rows.dense.nbytes
     tracemalloc.start()
     try:
@@ -274,20 +283,20 @@ def test_pairs_that_are_fixed_are_those_of_the_gold_tags(tiny: Any) -> None:
     for f, weights in enumerate(rows.gathered(np.arange(rows.features, dtype=np.int32))):
         dense = len(seen[f]) >= frozen_module.dense_from(LABELS)
         assert set(np.flatnonzero(weights).tolist()) == (set(range(LABELS)) if dense else seen[f])
-    assert kernel.has_room(10**6, rows.arrays)
+    assert has_room(10**6, rows.arrays)
     assert (rows.sums == 2 * rows.v).all()
 
 
 @pytest.mark.parametrize(
     ("name", "at", "value"),
     [
-        ("room", kernel.LIMIT, 10**6),
-        ("room", kernel.DENSE_LIMIT, 10**6),
-        ("room", kernel.USED, 10**6),
-        ("room", kernel.DENSE_FROM, 1),
-        ("room", kernel.FIXED, 1),
+        ("room", LIMIT, 10**6),
+        ("room", DENSE_LIMIT, 10**6),
+        ("room", USED, 10**6),
+        ("room", DENSE_FROM, 1),
+        ("room", FIXED, 1),
         ("head", 0, -(10**6)),
-        ("head", 0, 10**6 << kernel.START | 1 << kernel.COUNT),
+        ("head", 0, 10**6 << START | 1 << COUNT),
         ("head", 0, 15),
         ("labels", 0, LABELS),
     ],

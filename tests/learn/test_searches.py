@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 from sapo import Tagger
-from sapo.kernels import score, searches, workspace
-from sapo.kernels.types import Floats
-from sapo.learn import LEARNERS, DevSet, Settings, State, Weights, final_weights, learn
-from sapo.learn.passes import search_of
-from sapo.search import SEARCHES
-from sapo.search.decode import tag_corpus
+from sapo.jit.arrays import Floats
+from sapo.learn import LEARNERS
+from sapo.learn.loop import final_weights, learn, search_of
+from sapo.learn.records import DevSet, State
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
+from sapo.search.decoding import tag_corpus
+from sapo.search.lattice import make_workspace, path_score
+from sapo.search.searches import SEARCHES, run_search
 from sapo.training.run import read_data, train_on
 
 ORDER = [0, 2, 1, 3, 2, 0, 3, 1]
@@ -68,13 +71,13 @@ def test_mira_learns_the_same_by_every_exact_search(tiny: Any, search: str, name
 def test_every_search_gives_the_scores_of_its_taggings_also_in_a_long_sentence(search: str) -> None:
     rng = np.random.default_rng(0)
     node, edge = (rng.normal(size=shape).astype(np.float32) for shape in ((100, 3), (1, 3, 3)))
-    work = workspace.make_workspace(100, 3, 1, 5, 0)
+    work = make_workspace(100, 3, 1, 5, 0)
     work.node[:], work.edge[:], work.edge_to[:] = node, edge, edge.transpose(0, 2, 1)
     asked = search_of(Settings(search=search, width=200), n=5, margin=math.inf)
-    found = searches.search_n(asked, asked.astar, asked.width, 100, work)
+    found = run_search(asked, asked.astar, asked.width, 100, work)
     paths, scores = work.paths, work.scores
     assert found == len({tuple(path) for path in paths.tolist()}) == 5
-    expected = [score.path_score(node, edge, path, 100) for path in paths]
+    expected = [path_score(node, edge, path, 100) for path in paths]
     np.testing.assert_allclose(scores, expected, rtol=1e-5)
     assert expected == sorted(expected, reverse=True)
 

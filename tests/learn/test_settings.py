@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from sapo.errors import SapoError
-from sapo.learn import Settings
-from sapo.learn.settings import RARE
+from sapo.learn.settings import RARE, Settings
 
 
 @pytest.mark.parametrize(

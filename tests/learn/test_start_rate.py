@@ -5,8 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.learn import Settings, State, Weights, learn, sapo_pass, start_rate
+from sapo.features.encoded import EncodedCorpus
+from sapo.learn.loop import learn
+from sapo.learn.records import State
+from sapo.learn.sapo import sapo_pass
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
+from sapo.training.choice import start_rate
 
 
 def repeated(times: int) -> EncodedCorpus:

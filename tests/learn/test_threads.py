@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 
 from sapo.errors import SapoError
-from sapo.kernels import update
-from sapo.learn import LEARNERS, Settings, sapo_pass
-from sapo.learn import passes as passes_module
+from sapo.learn import LEARNERS
+from sapo.learn import loop as passes_module
+from sapo.learn.sapo import sapo_pass
+from sapo.learn.settings import Settings
+from sapo.learn.weights import SCALE, STEPS
+from sapo.search.lattice import TOKENS
 
 ORDER = np.random.default_rng(0).integers(4, size=64)
 
@@ -24,7 +27,7 @@ def test_one_thread_is_the_learner_itself(tiny: Any) -> None:
 
 @pytest.mark.parametrize("learner", ["sapo", "sapo-avg", "crf", "perceptron-avg", "mira-nbest"])
 def test_threads_count_every_sample_and_shrink_alike(tiny: Any, learner: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passes_module, "SAMPLES", 8)
+    monkeypatch.setattr(passes_module, "SAMPLES_PER_RUN", 8)
     corpus = tiny.corpus(2)
     results = []
     for threads in (1, 3):
@@ -34,10 +37,10 @@ def test_threads_count_every_sample_and_shrink_alike(tiny: Any, learner: str, mo
         done = sum(LEARNERS[learner].run(weights, corpus, ORDER, 0.1, settings, totals))
         assert done == len(ORDER)
         assert np.isfinite(weights.true_weights().features).all()
-        results.append((weights.state.copy(), totals[update.TOKENS]))
+        results.append((weights.state.copy(), totals[TOKENS]))
     assert results[0][1] == results[1][1]
-    np.testing.assert_allclose(results[0][0][update.SCALE], results[1][0][update.SCALE], rtol=1e-9)
-    assert results[0][0][update.STEPS] == results[1][0][update.STEPS]
+    np.testing.assert_allclose(results[0][0][SCALE], results[1][0][SCALE], rtol=1e-9)
+    assert results[0][0][STEPS] == results[1][0][STEPS]
 
 
 def test_a_strength_that_would_fold_the_scale_inside_of_a_thread_is_refused(tiny: Any) -> None:

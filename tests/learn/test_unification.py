@@ -6,9 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.kernels.types import Floats
-from sapo.learn import LEARNERS, Settings, State, Weights, learn
+from sapo.features.encoded import EncodedCorpus
+from sapo.jit.arrays import Floats
+from sapo.learn import LEARNERS
+from sapo.learn.loop import learn
+from sapo.learn.records import State
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
 
 FOREVER: dict[str, Any] = {"tolerance": 0.0, "patience": 1000}
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo.learn import LEARNERS, Settings
+from sapo.learn import LEARNERS
+from sapo.learn.settings import Settings
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "learners.md"
 BASE = Settings(n=4, rate=0.4, strength=0.5)

@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from sapo.kernels import update
-from sapo.learn import Weights
+from sapo.learn.weights import SCALE, Weights
 
 
 def halved(features: list[list[float]], edges: list[list[float]]) -> Weights:
     """v as given, and a scale of one half."""
     weights = Weights.of(np.array(features, np.float32), np.array(edges, np.float32))
-    weights.state[update.SCALE] = 0.5
+    weights.state[SCALE] = 0.5
     return weights
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sapo.corpus import Sentence, block_from_sentences
+from sapo.corpus.blocks import Sentence, block_from_sentences
 from sapo.neural.inputs import Inputs, Vocabulary, read_all
 
 

@@ -7,9 +7,11 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-from sapo.encode.encoded import EncodedCorpus  # noqa: E402
 from sapo.errors import SapoError  # noqa: E402
-from sapo.learn import Settings, Weights, sapo_pass  # noqa: E402
+from sapo.features.encoded import EncodedCorpus  # noqa: E402
+from sapo.learn.sapo import sapo_pass  # noqa: E402
+from sapo.learn.settings import Settings  # noqa: E402
+from sapo.learn.weights import Weights  # noqa: E402
 from sapo.neural import CrfLayer, PerceptronLayer, SapoLayer, SoftmaxLayer, TopNLoss  # noqa: E402
 
 T, L = 4, 3

@@ -14,10 +14,10 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import sapo  # noqa: E402
 from sapo.errors import SapoError  # noqa: E402
-from sapo.learn import Settings  # noqa: E402
-from sapo.model.inspect import describe  # noqa: E402
+from sapo.learn.settings import Settings  # noqa: E402
 from sapo.neural.options import NeuralOptions  # noqa: E402
 from sapo.sklearn.labeler import SequenceLabeler  # noqa: E402
+from sapo.tagger.inspect import describe  # noqa: E402
 from sapo.training.run import read_data, train_on  # noqa: E402
 
 

@@ -15,12 +15,12 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import sapo  # noqa: E402
 from sapo.errors import SapoError  # noqa: E402
-from sapo.learn import Settings  # noqa: E402
-from sapo.model.inspect import describe  # noqa: E402
-from sapo.neural.batches import make_batch  # noqa: E402
+from sapo.learn.settings import Settings  # noqa: E402
+from sapo.neural.inputs import make_batch  # noqa: E402
 from sapo.neural.options import LAYERS, NeuralOptions  # noqa: E402
 from sapo.search.lattice import make_lattice, no_bans  # noqa: E402
 from sapo.tagger.explain import explain  # noqa: E402
+from sapo.tagger.inspect import describe  # noqa: E402
 from sapo.training.run import read_data, train_on  # noqa: E402
 
 
@@ -250,7 +250,7 @@ def test_mistakes_are_told_in_one_line(tagger: sapo.Tagger, tmp_path: Path) -> N
 
 
 def test_a_model_file_whose_parts_do_not_fit_is_refused(tagger: sapo.Tagger, tmp_path: Path) -> None:
-    from sapo.model.arrayfile import load_arrays, save_arrays
+    from sapo.tagger.arrayfile import load_arrays, save_arrays
 
     path = tmp_path / "model"
     tagger.save(path)

@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-from sapo.neural.normaliser import kernel_log_normaliser, torch_log_normaliser  # noqa: E402
+from sapo.neural.chains import kernel_log_normaliser, torch_log_normaliser  # noqa: E402
 
 WAYS = [kernel_log_normaliser, torch_log_normaliser]
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from lattice_strategies import Enumerate, exact_lattices, lattices, random_lattice
 from sapo.errors import SapoError
-from sapo.kernels import astar as astar_kernels
-from sapo.search import astar, top_n
+from sapo.search.astar import Tree, astar, astar_next, astar_start, look_ahead, make_tree
 from sapo.search.lattice import Lattice
+from sapo.search.topn import top_n
 
 EXACT = exact_lattices(3)
 N = st.integers(1, 40)
@@ -112,19 +112,19 @@ def test_many_taggings_of_the_same_score_do_not_open_them_all() -> None:
 def test_a_search_without_room_goes_on_where_it_stopped() -> None:
     lattice, (T, L), n = random_lattice(9, 3), (9, 3), 30
     ahead, row = np.empty((T, L), np.float32), np.empty(L, np.float32)
-    top_score = astar_kernels.look_ahead(lattice.node, lattice.steps_to, T, ahead, row)
+    top_score = look_ahead(lattice.node, lattice.steps_to, T, ahead, row)
     paths, scores = np.empty((n, T), np.int32), np.empty(n)
-    tree = astar_kernels.make_tree(L)
-    astar_kernels.astar_start(ahead, np.inf, tree)
+    tree = make_tree(L)
+    astar_start(ahead, np.inf, tree)
     found, calls = 0, 0
     while found < n:
         before = found
-        found = astar_kernels.astar_next(ahead, lattice.steps, np.inf, top_score, paths, scores, found, tree, row)
+        found = astar_next(ahead, lattice.steps, np.inf, top_score, paths, scores, found, tree, row)
         calls += 1
         assert before <= found
         assert tree.counts[0] <= tree.counts[1] <= len(tree.heap)
         longer = (np.concatenate([array, array[:1]]) for array in (tree.losses, tree.links, tree.heap))
-        tree = astar_kernels.Tree(*longer, tree.counts)
+        tree = Tree(*longer, tree.counts)
     assert calls > 30
     once = astar(lattice, n=n)
     assert paths.tolist() == once.paths.tolist()

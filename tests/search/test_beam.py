@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from lattice_strategies import Enumerate, exact_lattices, lattices, random_lattice
 from sapo.errors import SapoError
-from sapo.search import top_n
 from sapo.search.beam import beam
 from sapo.search.lattice import Lattice
+from sapo.search.topn import top_n
 
 EXACT = exact_lattices()
 N = st.integers(1, 40)

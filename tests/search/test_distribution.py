@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapo.errors import SapoError
-from sapo.search import top_n
 from sapo.search.lattice import Lattice
-from sapo.search.probabilities import distribution, span_reading, top_n_marginals, top_n_spans
-from sapo.tags import Span, loose_spans, tags_to_spans
+from sapo.search.marginals import distribution, span_reading, top_n_marginals, top_n_spans
+from sapo.search.topn import top_n
+from sapo.tags.spans import Span, loose_spans, tags_to_spans
 
 REAL = st.floats(-8, 8, width=32)
 OR_FORBIDDEN = st.one_of(REAL, REAL, REAL, st.just(-math.inf))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sapo.search import top_n, viterbi
 from sapo.search.lattice import Lattice
+from sapo.search.topn import top_n, viterbi
 
 TOKENS = 10_000
 

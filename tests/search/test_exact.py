@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lattice_strategies import REAL, Enumerate, exact_lattices, lattices
-from sapo.search import top_n, viterbi
 from sapo.search.lattice import Lattice
+from sapo.search.topn import top_n, viterbi
 
 EXACT = exact_lattices()
 N = st.integers(1, 40)

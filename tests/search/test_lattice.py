@@ -5,11 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.pairs import Pairs
 from sapo.errors import SapoError
+from sapo.features.encoded import EncodedCorpus, Pairs
 from sapo.search.lattice import Lattice, Parameters, make_lattice, no_bans
-from sapo.search.rows import FeatureRows
+from sapo.search.weights import FeatureRows
 
 
 def test_a_tagging_scores_the_sum_of_its_nodes_and_edges() -> None:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sapo.search import top_n, viterbi
 from sapo.search.lattice import Lattice
+from sapo.search.topn import top_n, viterbi
 
 TOKENS, LABELS = 10_000, 3
 Doubles = NDArray[np.float64]

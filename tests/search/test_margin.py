@@ -6,8 +6,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from sapo.search import top_n
 from sapo.search.lattice import Lattice
+from sapo.search.topn import top_n
 
 Enumerate = Callable[[Lattice], dict[tuple[int, ...], float]]
 

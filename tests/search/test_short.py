@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapo import limits
-from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.pairs import Pairs
-from sapo.kernels.types import Lists
-from sapo.search import astar, beam, top_n, viterbi
-from sapo.search.decode import tag_corpus
+from sapo.errors import allow_limits
+from sapo.features.encoded import EncodedCorpus, Pairs
+from sapo.search.astar import astar
+from sapo.search.beam import beam
+from sapo.search.decoding import tag_corpus
 from sapo.search.lattice import Parameters, make_lattice, no_bans, with_bias
-from sapo.search.probabilities import distribution
-from sapo.search.rows import FeatureRows
+from sapo.search.marginals import distribution
+from sapo.search.topn import top_n, viterbi
+from sapo.search.weights import FeatureRows, Lists
 
 LABELS, FEATURES, EDGE_FEATURES = 5, 12, 3
 MANY = 10_000
@@ -51,8 +51,8 @@ def make_parameters(rng: Any, lists: Lists, *, dense: bool, bans: float) -> Para
     rows = FeatureRows.of_matrix(matrix)
     if not dense:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("sapo.search.rows.FEW_LABELS", 0)
-            patch.setattr("sapo.search.rows.dense_from", lambda labels: 4)
+            patch.setattr("sapo.search.weights.FEW_LABELS", 0)
+            patch.setattr("sapo.search.weights.dense_from", lambda labels: 4)
             matrix *= rng.random(matrix.shape) < rng.choice([0.3, 1.0], size=(FEATURES, 1))
             rows = FeatureRows.of_entries(*rows.entries(), LABELS)
     offsets = np.array([0, 4, 4, 10])
@@ -123,7 +123,7 @@ def test_every_search_finds_the_best_of_what_the_lists_allow(
     lattice = make_lattice(corpus, 1, parameters, exact=False)
     assert lattice.labels == LABELS
     ranked = sorted(expected.values(), reverse=True)
-    with limits.allow(n=MANY):
+    with allow_limits(n=MANY):
         found = top_n(lattice, n=MANY)
     assert {tuple(path) for path in found.paths.tolist()} == expected.keys()
     np.testing.assert_allclose(found.scores, ranked, rtol=1e-4, atol=1e-4)

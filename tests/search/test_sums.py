@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.pairs import Pairs
-from sapo.search.decode import tag_corpus
+from sapo.features.encoded import EncodedCorpus, Pairs
+from sapo.search.decoding import tag_corpus
 from sapo.search.lattice import Parameters, make_lattice
-from sapo.search.probabilities import distribution, span_reading
-from sapo.search.rows import FeatureRows
+from sapo.search.marginals import distribution, span_reading
 from sapo.search.sums import sum_corpus
-from sapo.tags import label_kinds, loose_spans, read_spans
+from sapo.search.weights import FeatureRows
+from sapo.tags.schemes import label_kinds
+from sapo.tags.spans import loose_spans, read_spans
 
 LABELS = ("O", "B-A", "I-A", "B-B", "I-B")
 FEATURES = 30

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 import sapo
-from sapo.kernels import forward
-from sapo.kernels.types import Doubles
+from sapo.jit.arrays import Doubles
 from sapo.search.lattice import Lattice
-from sapo.search.probabilities import Distribution, distribution, span_reading
-from sapo.tags import Span
+from sapo.search.marginals import Distribution, distribution, forward_backward, forward_backward_log, span_reading
+from sapo.tags.spans import Span
 
 LABELS = ("O", "B-A", "B-B", "I-B")
 TOKENS = 150
@@ -31,7 +30,7 @@ def lattice_without_b(seed: int, *, edge_features: bool) -> Lattice:
 def by_logarithms(lattice: Lattice) -> tuple[Distribution, Doubles]:
     alpha, beta, marginal = (np.empty(lattice.node.shape) for _ in range(3))
     pairs = np.empty(lattice.steps.shape)
-    log_z = forward.forward_backward_log(lattice.node, lattice.steps, TOKENS, alpha, beta, marginal, pairs)
+    log_z = forward_backward_log(lattice.node, lattice.steps, TOKENS, alpha, beta, marginal, pairs)
     return Distribution(lattice, float(log_z), marginal, alpha, beta), pairs
 
 
@@ -44,7 +43,7 @@ def test_a_label_that_nothing_leads_to_leaves_all_sums_alone(seed: int, edge_fea
     np.testing.assert_allclose(found.marginal, true.marginal, atol=1e-9)
     np.testing.assert_allclose(found.log_marginal(), true.log_marginal(), atol=1e-9)
     work, counted = np.empty((3, *lattice.node.shape)), np.empty(lattice.steps.shape)
-    forward.forward_backward(lattice.node, lattice.steps, TOKENS, work[0], work[1], work[2], counted)
+    forward_backward(lattice.node, lattice.steps, TOKENS, work[0], work[1], work[2], counted)
     used = slice(1 if edge_features else 0, None)  # nothing steps into the first token
     np.testing.assert_allclose(counted[used], pairs[used], atol=1e-9)
 

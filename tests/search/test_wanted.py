@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from sapo.errors import SapoError
-from sapo.search import Candidates, astar, beam, top_n
+from sapo.search.astar import astar
+from sapo.search.beam import beam
 from sapo.search.lattice import Lattice
+from sapo.search.topn import Candidates, top_n
 
 LATTICE = Lattice(np.eye(2, dtype=np.float32), np.zeros((2, 2), np.float32))
 ALL = pytest.mark.parametrize("search", [top_n, astar, beam])

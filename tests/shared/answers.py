@@ -6,8 +6,8 @@ import warnings
 from dataclasses import dataclass
 from unittest import mock
 
-from sapo import kernels
-from sapo.cli import main
+from sapo import jit
+from sapo.cli.main import main
 
 COMPILING = "sapo: compiling for the first time"
 
@@ -35,7 +35,7 @@ def answer(*args: object, input: str = "") -> Answer:
     patches = [mock.patch(name, stream) for name, stream in zip(names, streams, strict=True)]
     with warnings.catch_warnings(), mock.patch.object(sys, "argv", ["sapo", *map(str, args)]):
         warnings.simplefilter("default")
-        with patches[0], patches[1], patches[2], mock.patch.object(kernels, "watch_compiling"):
+        with patches[0], patches[1], patches[2], mock.patch.object(jit, "watch_compiling"):
             try:
                 main()
                 code = 0

@@ -70,8 +70,8 @@ class AsgiClient:
 @contextmanager
 def served(app: Any, bound: Any) -> Iterator[str]:
     """Serve an application at a socket, in a thread of this process; yield its URL."""
-    from sapo.serve.limits import Limits
-    from sapo.serve.server import listening_server
+    from sapo.apps.limits import Limits
+    from sapo.apps.serve.server import listening_server
 
     server = listening_server(app, Limits(), bound)
     thread = threading.Thread(target=server.run, args=([bound],), daemon=True)

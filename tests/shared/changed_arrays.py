@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import sapo
-from sapo.model.arrayfile import load_arrays, save_arrays
+from sapo.tagger.arrayfile import load_arrays, save_arrays
 
 
 def refused_and_used(model: Path, words: list[str], times: int) -> tuple[int, int]:

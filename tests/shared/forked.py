@@ -79,10 +79,10 @@ def end(command: Callable[[], None]) -> NoReturn:
 def load() -> None:
     """Load what most commands need: a forked process has it then."""
     import sapo
-    from sapo import kernels
+    from sapo import jit
     from sapo.corpus.sample import COLUMNS, sample_path
 
-    kernels.compile_kernels()
+    jit.compile_kernels()
     text = sample_path("test")
     tagger = sapo.train(text, dev=text, columns=COLUMNS, label="chunk", template="chunking", epochs=1)
     tagger.nbest([("a", "DT"), ("dog", "NN")], n=2)
@@ -91,7 +91,7 @@ def load() -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "serve":
-        from sapo.cli import main
+        from sapo.cli.main import main
 
         load()
         serve(sys.argv[2], main)

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import sapo
-from sapo.model import Model, save_model
+from sapo.tagger.file import save_model
+from sapo.tagger.model import Model
 
 HERE = Path(__file__).parent.parent / "golden"
 CHUNKS = [

@@ -7,8 +7,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.learn import Settings, Weights
+from sapo.features.encoded import EncodedCorpus
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
 
 Doubles = NDArray[np.float64]
 SHARED = 3  # features that many tokens have

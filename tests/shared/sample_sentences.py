@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sapo.corpus import read
+from sapo.corpus.formats import read
 from sapo.corpus.sample import COLUMNS, sample_path
-from sapo.tags import Span, tags_to_spans
+from sapo.tags.spans import Span, tags_to_spans
 
 PARTS = ("train", "test")
 

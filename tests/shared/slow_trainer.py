@@ -14,17 +14,20 @@ import numpy as np
 import pytest
 
 from sapo import Tagger, Trainer
-from sapo.corpus.tokens import sentence_block
-from sapo.encode.building import build_encoder
-from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.encoder import TemplateEncoder
-from sapo.encode.pairs import Pairs
-from sapo.encode.ready import build_feature_encoder
-from sapo.encode.strings import StringTable
-from sapo.learn import LEARNERS, Settings, State, Weights, final_weights, learn
-from sapo.learn.pacing import growth, typical_weight
-from sapo.search import search_n
+from sapo.corpus.blocks import sentence_block
+from sapo.features.building import build_encoder
+from sapo.features.encoded import EncodedCorpus, Pairs
+from sapo.features.encoder import TemplateEncoder
+from sapo.features.ready import build_feature_encoder
+from sapo.features.strings import StringTable
+from sapo.learn import LEARNERS
+from sapo.learn.loop import final_weights, learn
+from sapo.learn.records import State
+from sapo.learn.settings import Settings
+from sapo.learn.updating import growth, typical_weight
+from sapo.learn.weights import Weights
 from sapo.search.lattice import Parameters, make_lattice
+from sapo.search.searches import search_n
 from sapo.training.update import PASSES
 
 Example = tuple[list[Any], list[str]]

@@ -12,10 +12,9 @@ import pytest
 
 import sapo.compat as sklearn_crfsuite
 from sapo import Tagger
-from sapo.compat import CRF
 from sapo.corpus.sample import sample_path
 from sapo.errors import SapoError
-from sapo.sklearn.crfsuite_plan import LEARNERS
+from sapo.sklearn.crf import CRF, LEARNERS
 
 WORDS = [[d, n, v] for d in ("the", "a") for n in ("dog", "cat", "bird") for v in ("sees", "eats")]
 X = [[{"word": word, "last": word[-1], "bias": 1.0, "long": len(word) > 3} for word in words] for words in WORDS]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import sapo
-from sapo.corpus import read
+from sapo.corpus.formats import read
 from sapo.corpus.sample import COLUMNS, sample_path
 
 EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "chunking_sklearn_crfsuite.py"

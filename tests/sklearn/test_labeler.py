@@ -12,8 +12,8 @@ import pytest
 import sapo
 from sapo import SequenceLabeler
 from sapo.errors import SapoError
-from sapo.learn import Settings
-from sapo.sklearn.base import NotFittedError
+from sapo.learn.settings import Settings
+from sapo.sklearn.estimator import NotFittedError
 from sapo.training.plan import CHOSEN, OF_THE_LEARNER, LabelOptions
 
 

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo.compat import metrics, scorers
 from sapo.errors import SapoError
+from sapo.sklearn import metrics
+from sapo.sklearn import metrics as scorers
 
 peer = pytest.importorskip("sklearn.metrics")
 TRUE = [["O", "B", "I"], ["O"], ["B", "O"]]

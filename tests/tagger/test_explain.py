@@ -13,19 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sapo
-from sapo.corpus import Sentence, block_from_sentences
-from sapo.encode.building import build_encoder
-from sapo.encode.pairs import Pairs
-from sapo.encode.ready import FeatureEncoder
-from sapo.encode.strings import StringTable
-from sapo.encode.template import parse_templates
+from sapo.cli.pages import explanation_page
+from sapo.cli.tables import explanation_text
+from sapo.corpus.blocks import Sentence, block_from_sentences
 from sapo.errors import SapoError
-from sapo.model import Model
-from sapo.render.explanation import explanation_text
-from sapo.render.explanation_page import explanation_page
+from sapo.features.building import build_encoder
+from sapo.features.encoded import Pairs
+from sapo.features.ready import FeatureEncoder
+from sapo.features.strings import StringTable
+from sapo.features.template import parse_templates
 from sapo.search.lattice import Parameters, make_lattice, no_bans
-from sapo.search.rows import FeatureRows
+from sapo.search.weights import FeatureRows
 from sapo.tagger.explain import Explanation, explain
+from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger
 
 TEMPLATE = "word[-1]\nword[0]\nsubstrings(word, 2)\nlabel[-1]\nlabel[-1] & word[0]\nlabel[-1] & word[1]\n"

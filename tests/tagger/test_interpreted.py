@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 import sapo
-from sapo import kernels
-from sapo.kernels import _jit
+from sapo import jit
+from sapo.jit import kernels as _jit
 from sapo.tagger.tagger import Tagger
 
 
@@ -56,15 +56,15 @@ def test_one_sentence_of_an_ordinary_model_stays_interpreted(compiles: Callable[
 
 
 def test_much_to_read_is_worth_compiling(compiles: Callable[[Callable[[], object]], bool]) -> None:
-    assert compiles(lambda: kernels.prepare(tokens=1_000_000))
-    assert not compiles(lambda: kernels.prepare(tokens=100))
+    assert compiles(lambda: jit.prepare(tokens=1_000_000))
+    assert not compiles(lambda: jit.prepare(tokens=100))
 
 
 def test_kernels_stay_interpreted_where_numba_may_not_compile(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     monkeypatch.setattr(_jit, "_options", None)
     monkeypatch.setattr(_jit, "_background", None)
-    kernels.compile_kernels()
+    jit.compile_kernels()
     _jit.compile_in_background()
-    assert not kernels.compiled()
+    assert not jit.compiled()
     assert _jit._background is None

@@ -10,10 +10,10 @@ import pytest
 
 import sapo
 from sapo import Sentence, Tagger
-from sapo.corpus.predictions import RankedTagging
+from sapo.corpus.annotations import RankedTagging
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
-from sapo.search.probabilities import distribution
+from sapo.search.marginals import distribution
 from sapo.tagger.decoding import learned_tags
 from sapo.training.run import train
 

@@ -14,8 +14,9 @@ SERVER = """
 import json, sys, time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 import sapo
-from sapo import kernels
-from sapo.kernels import tables, tagging
+from sapo import jit
+from sapo.features import hashing
+from sapo.search import decoding
 
 tagger = sapo.Tagger.load(sys.argv[1])
 
@@ -29,8 +30,8 @@ class Handler(BaseHTTPRequestHandler):
             "tags": tags,
             "used": used,
             "waited": all_used - used,
-            "compiled": all(hasattr(kernel, "py_func") for kernel in (tables.look_up_strings, tagging.tag_sentences)),
-            "compiling": kernels.compile_seconds(),
+            "compiled": all(hasattr(kernel, "py_func") for kernel in (hashing.look_up_strings, decoding.tag_sentences)),
+            "compiling": jit.compile_seconds(),
         }
         self.send_response(200)
         self.end_headers()

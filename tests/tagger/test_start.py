@@ -28,7 +28,7 @@ def loaded(program: str, *arguments: Path) -> set[str]:
 def test_the_first_tag_in_python_loads_little() -> None:
     modules = loaded(IN_PYTHON, MODEL)
     unused = {"click", "numba", "sapo.cli", "sapo.corpus.scanner", "sapo.evaluate", "sapo.learn", "sapo.training"}
-    unused |= {"sapo.search.probabilities", "sapo.tagger.text", "sapo.text.splitter"}
+    unused |= {"sapo.search.marginals", "sapo.tagger.text", "sapo.text.splitter"}
     assert not modules & unused
     assert "sapo.tagger.tagger" in modules
 

@@ -15,7 +15,7 @@ import pytest
 
 import sapo
 from sapo import Sentence, Tagger, Tagging, read
-from sapo.corpus import Block
+from sapo.corpus.blocks import Block
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
 from sapo.training.run import train

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 import sapo
 from sapo.corpus.sample import COLUMNS, sample_path
-from sapo.model.file import model_bytes, model_from_bytes
-from sapo.text import Rules, Splitter
+from sapo.tagger.file import model_bytes, model_from_bytes
+from sapo.text.splitter import Splitter
+from sapo.text.tokens import Rules
 
 TEXT = "Anna sings in Oslo. Dr. Lee isn't here!\n\nNothing"
 

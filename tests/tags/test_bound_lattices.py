@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.kernels.types import Floats
-from sapo.search import astar, beam, search_n, top_n, viterbi
-from sapo.search.decode import tag_corpus
+from sapo.features.encoded import EncodedCorpus
+from sapo.jit.arrays import Floats
+from sapo.search.astar import astar
+from sapo.search.beam import beam
+from sapo.search.decoding import tag_corpus
 from sapo.search.lattice import Parameters, make_lattice, with_bias
-from sapo.tags import scheme_bans
+from sapo.search.searches import search_n
+from sapo.search.topn import top_n, viterbi
+from sapo.tags.recognition import scheme_bans
 
 LABELS = ["O", "B-X", "I-X", "E-X", "S-X"]
 L = len(LABELS)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from sapo.errors import SapoError
-from sapo.kernels.types import Floats, Ints, Longs
-from sapo.tags import Constraints, bans_of, find_constraints, impossible_length
-from sapo.training.rules import read_rules
+from sapo.jit.arrays import Floats, Ints, Longs
+from sapo.tags.constraints import Constraints, bans_of, find_constraints, impossible_length
+from sapo.training.gold import read_rules
 
 LABELS = ["O", "B-X", "I-X"]
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from sapo.errors import SapoError
-from sapo.tags import convert_tags, learn_as, loose_spans, shown_name, spans_to_tags
+from sapo.tags.labels import learn_as, shown_name
+from sapo.tags.spans import convert_tags, loose_spans, spans_to_tags
 
 LABELS = ["O", "B-X", "I-X", "B-Y-Z", "I-Y-Z"]
 

@@ -7,10 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapo.errors import SapoError
-from sapo.tags import SCHEMES, looks_like_spans, scheme_bans, tags_to_spans
-from sapo.tags.kinds import PREFIXES, Prefix
-from sapo.tags.learned_labels import LEARNABLE, SHOWN
-from sapo.tags.letters import ALWAYS_BEGIN, ALWAYS_END, SPAN_LETTERS, TABLE, Scheme, scheme_named
+from sapo.tags.labels import LEARNABLE, SHOWN
+from sapo.tags.recognition import scheme_bans
+from sapo.tags.schemes import (
+    ALWAYS_BEGIN,
+    ALWAYS_END,
+    PREFIXES,
+    SCHEMES,
+    SPAN_LETTERS,
+    TABLE,
+    Prefix,
+    Scheme,
+    looks_like_spans,
+    scheme_named,
+)
+from sapo.tags.spans import tags_to_spans
 from scheme_patterns import TAGS, is_valid
 
 

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conlleval_rules import chunk_ended, chunk_starts, split
-from sapo.tags import Span, convert_tags, joined, label_kinds, loose_spans, read_spans, spans_to_tags, tags_to_spans
+from sapo.tags.schemes import label_kinds
+from sapo.tags.spans import Span, convert_tags, joined, loose_spans, read_spans, spans_to_tags, tags_to_spans
 from scheme_patterns import TAGS
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapo.tags import in_order, read_morphology, split_pos
+from sapo.tags.labels import in_order, read_morphology, split_pos
 
 ITEMS = st.lists(st.sampled_from(["Case=Nom", "Case=Acc", "case=Nom", "Number=Sing", "NumForm=Word"]), min_size=1)
 

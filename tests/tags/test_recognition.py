@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapo.tags import SCHEMES, loose_spans, recognise, recognise_scheme, spans_to_tags, transition_counts
+from sapo.tags.recognition import recognise, recognise_scheme, transition_counts
+from sapo.tags.schemes import SCHEMES
+from sapo.tags.spans import loose_spans, spans_to_tags
 from scheme_patterns import TAGS, is_valid
 
 LIKELIEST_FIRST = ("iob2", "iob1", "bioes", "bilou", "bmes")

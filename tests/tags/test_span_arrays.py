@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapo.tags import label_kinds, read_spans
+from sapo.tags.schemes import label_kinds
+from sapo.tags.spans import read_spans
 
 Span = tuple[int, int, str]
 

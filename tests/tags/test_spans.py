@@ -7,13 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapo.errors import SapoError
-from sapo.tags import (
-    SCHEMES,
-    Span,
-    convert_tags,
-    spans_to_tags,
-    tags_to_spans,
-)
+from sapo.tags.schemes import SCHEMES
+from sapo.tags.spans import Span, convert_tags, spans_to_tags, tags_to_spans
 
 TYPES = st.sampled_from(["NP", "VP", "B-cell", "-", "O", "I-NP"])
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from sapo.corpus import read_blocks
-from sapo.text import Splitter, learn_rules
+from sapo.corpus.formats import read_blocks
+from sapo.text.learning import learn_rules
+from sapo.text.splitter import Splitter
 
 SENTENCES = 150
 CORPORA = [

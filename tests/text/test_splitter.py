@@ -7,9 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sapo.errors import SapoError
-from sapo.text import Rules, Splitter, learn_rules
-from sapo.text.rules import CHARACTERS, IDEOGRAPHS
-from sapo.text.splitter import LONGEST_CHUNK, LONGEST_SENTENCE
+from sapo.text.learning import learn_rules
+from sapo.text.splitter import LONGEST_CHUNK, LONGEST_SENTENCE, Splitter
+from sapo.text.tokens import CHARACTERS, IDEOGRAPHS, Rules
 
 LANGUAGES = {
     "English": "Mr. O'Neill didn't pay $1,000.50. \"Why?\" she asked (quietly)...",

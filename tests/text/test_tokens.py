@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sapo.text import Splitter
+from sapo.text.splitter import Splitter
 
 tokenise = Splitter().tokens
 

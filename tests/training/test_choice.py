@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import sapo
-from sapo.corpus import read
+from sapo.corpus.formats import read
 from sapo.corpus.sample import COLUMNS, sample_path
-from sapo.evaluate import Scores
-from sapo.evaluate.counts import SpanCounts
-from sapo.learn import Observer
+from sapo.evaluate.scores import Scores, SpanCounts
+from sapo.learn.records import Observer
 from sapo.training import choice
 from sapo.training.plan import make_plan
 from sapo.training.run import start
@@ -95,7 +94,7 @@ def test_the_choice_is_told_and_the_same_each_time() -> None:
 
 
 def test_a_few_sentences_are_learned_as_usual() -> None:
-    chosen = settings_of(PAIRS[: choice.SENTENCES - 1], epochs=2)
+    chosen = settings_of(PAIRS[: choice.FEWEST_SENTENCES - 1], epochs=2)
     assert (chosen["rate"], chosen["strength"]) == choice.BOLDNESS[choice.USUAL]
 
 

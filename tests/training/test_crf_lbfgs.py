@@ -10,8 +10,10 @@ import pytest
 import sapo
 from sapo.corpus.sample import sample_path
 from sapo.errors import SapoError
-from sapo.learn import BatchOptions, Observer, PassRecord, Settings, State
-from sapo.model import model_bytes
+from sapo.learn.batch_crf import BatchOptions
+from sapo.learn.records import Observer, PassRecord, State
+from sapo.learn.settings import Settings
+from sapo.tagger.file import model_bytes
 from sapo.training.plan import LabelOptions, Plan, make_plan
 from sapo.training.run import Outcome, start
 

@@ -7,8 +7,8 @@ import pytest
 
 import sapo
 from sapo.corpus.sample import COLUMNS, sample_path
-from sapo.training import dev_calibration
-from sapo.training.temperature import calibrate
+from sapo.training import calibration
+from sapo.training.calibration import calibrate
 
 HOW: Any = {"columns": COLUMNS, "label": "chunk", "template": "chunking", "epochs": 2}
 Pairs = list[tuple[list[Any], list[str]]]
@@ -56,5 +56,5 @@ def test_a_dev_set_without_errors_does_not_make_the_model_certain() -> None:
 
 
 def test_many_labels_are_left_to_sapo_calibrate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dev_calibration, "PAIRS", 1000.0)
+    monkeypatch.setattr(calibration, "PAIRS", 1000.0)
     assert not sapo.train(sample_path("train"), dev=sample_path("test"), **HOW).model.calibrated

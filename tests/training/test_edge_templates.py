@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import sapo
-from sapo.encode.template import parse_templates
+from sapo.cli.tables import describe_text
 from sapo.errors import SapoError
+from sapo.features.template import parse_templates
 from sapo.learn import LEARNERS
-from sapo.model import load_model
-from sapo.model.inspect import describe
-from sapo.render.inspection import describe_text
+from sapo.tagger.file import load_model
+from sapo.tagger.inspect import describe
 from sapo.training.update import Trainer
 
 OWN = "word[0]\nlabel[-1]\nlabel[-1] & word[0]\n"
@@ -108,7 +108,7 @@ def test_templates_of_edge_features_come_last(text: str, templates: list[str]) -
 
 
 def test_a_damaged_pair_is_refused(tmp_path: Path) -> None:
-    from sapo.model.arrayfile import load_arrays, save_arrays
+    from sapo.tagger.arrayfile import load_arrays, save_arrays
 
     path = tmp_path / "model.sapo"
     sapo.train(PAIRS, template=template(tmp_path, OWN)).save(path)

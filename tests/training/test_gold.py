@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 import sapo
-from sapo import SapoError, Tagger, Trainer, limits
+from sapo import SapoError, Tagger, Trainer
+from sapo.cli.bias_curve import operating_curve
 from sapo.corpus.sample import COLUMNS, sample_path
+from sapo.errors import allow_limits
 from sapo.learn import LEARNERS
-from sapo.tagger.bias_curve import operating_curve
-from sapo.tags import convert_tags, recognise_scheme, tags_to_spans
+from sapo.tags.recognition import recognise_scheme
+from sapo.tags.spans import convert_tags, tags_to_spans
 from sapo.training.run import read_data
 
 READING: dict[str, Any] = {"columns": COLUMNS, "label": "chunk", "template": "chunking"}
@@ -279,7 +281,7 @@ def test_forced_tags_are_kept_and_the_rest_is_the_best_with_them(
 ) -> None:
     tagger: Tagger = request.getfixturevalue(which)
     tokens = sentences[0][:4]
-    with limits.allow(n=10**5):
+    with allow_limits(n=10**5):
         everything = tagger.nbest(tokens, 10**5)
     for position, tag in [(0, "B-VP"), (2, "I-NP"), (3, "O")]:
         best = next(tagging for tagging in everything if tagging.tags[position] == tag)
@@ -353,7 +355,7 @@ def test_a_curve_needs_spans() -> None:
 
 
 def test_going_on_from_a_checkpoint_with_other_rules_is_refused(tmp_path: Path) -> None:
-    from sapo.learn import Settings
+    from sapo.learn.settings import Settings
     from sapo.training.run import train_on
 
     prepared = read_data(PAIRS, template="pos")

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 import sapo
 from sapo import Tagger, Trainer
-from sapo.encode import growing
-from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.growing import GrowingEncoder
 from sapo.errors import SapoError
-from sapo.learn import growing as growing_weights
-from sapo.learn.pacing import typical_weight
+from sapo.features import building
+from sapo.features.building import GrowingEncoder
+from sapo.features.encoded import EncodedCorpus
+from sapo.learn import updating as growing_weights
+from sapo.learn.updating import typical_weight
 from sapo.search.lattice import no_bans
 from sapo.training.update import continue_training
 from slow_trainer import Example, SlowTrainer, assert_alike, feature_weights
@@ -110,7 +110,7 @@ def _weights_are_brought_up_to_date_at_once() -> Iterator[None]:
 def test_any_sequence_of_updates_learns_what_the_slow_way_learns(
     tagger: Tagger, room: Path, rounds: list[list[Example]], probe: Example, spare: int
 ) -> None:
-    with mock.patch.object(growing, "ROOM", spare):
+    with mock.patch.object(building, "ROOM", spare):
         trainer, slow = Trainer(tagger), SlowTrainer(tagger)
         for examples in rounds:
             trainer.update(examples, new_labels=True)
@@ -140,7 +140,7 @@ def test_a_vocabulary_may_outgrow_all_room(tagger: Tagger, room: Path, spare: in
         (["".join(rng.choice(list("abcdeAB1"), 4)) for _ in range(5)], list("XYXYX")) for _ in range(60)
     ]
     before = feature_weights(tagger)
-    with mock.patch.object(growing, "ROOM", spare):
+    with mock.patch.object(building, "ROOM", spare):
         trainer, slow = Trainer(tagger), SlowTrainer(tagger)
         bits = trainer.tagger.model.encoder.layout.view_bits  # type: ignore[union-attr]
         for one in examples:

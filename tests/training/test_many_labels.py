@@ -11,13 +11,13 @@ import pytest
 
 import sapo
 from sapo import Tagger, Trainer
-from sapo.encode.encoded import EncodedCorpus
 from sapo.errors import SapoError
-from sapo.learn import Observer, PassRecord, State
+from sapo.features.encoded import EncodedCorpus
 from sapo.learn import rows as learning_rows
+from sapo.learn.records import Observer, PassRecord, State
 from sapo.search.lattice import ALL_LABELS
-from sapo.search.rows import entry_places
-from sapo.training.label_lists import MOST, label_lists
+from sapo.search.weights import entry_places
+from sapo.training.choice import LISTED_LABELS, label_lists
 from sapo.training.plan import make_settings
 from sapo.training.run import read_data, train_on
 
@@ -45,8 +45,8 @@ EXAMPLES = make_examples()
 def _forty_labels_are_many() -> Iterator[None]:
     """So that the examples can be small: lists are as short as with hundreds of labels."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sapo.training.label_lists.MANY_LABELS", 40)
-        patch.setattr("sapo.training.label_lists.FREQUENT", 10)
+        patch.setattr("sapo.training.choice.MANY_LABELS", 40)
+        patch.setattr("sapo.training.choice.FREQUENT", 10)
         yield
 
 
@@ -85,7 +85,7 @@ def assert_whole(trainer: Trainer) -> None:
 def test_many_labels_make_lists_and_few_do_not() -> None:
     many, few = train(EXAMPLES, epochs=1), train(make_examples(labels=20), epochs=1)
     assert len(many.model.parameters.rows.arrays.head) > 0
-    assert many.model.parameters.lists.most == MOST
+    assert many.model.parameters.lists.most == LISTED_LABELS
     assert len(few.model.parameters.rows.arrays.head) == 0
     assert few.model.parameters.lists is ALL_LABELS or few.model.parameters.lists.most is None
 
@@ -227,7 +227,7 @@ def test_a_mistake_in_new_data_gives_everything_back(tagger: Tagger) -> None:
 def test_two_threads_learn_many_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning_rows, "ENTRIES", 64)
     monkeypatch.setattr(learning_rows, "DENSE", 4)
-    monkeypatch.setattr("sapo.learn.passes.SAMPLES", 5)
+    monkeypatch.setattr("sapo.learn.loop.SAMPLES_PER_RUN", 5)
     for learner in ("sapo", "crf", "perceptron-avg"):
         tagger = train(EXAMPLES, learner=learner, threads=2, epochs=8)
         assert all(np.isfinite(block).all() for block in weights_of(tagger))
@@ -251,7 +251,7 @@ def test_the_labels_of_frequent_words_are_those_that_they_were_seen_with(words: 
         words=numbers if words else np.empty(0, np.int32),
     )
     lists = label_lists(corpus, LABELS)
-    assert lists.most == MOST
+    assert lists.most == LISTED_LABELS
     counts = Counter(gold[gold >= 0].tolist())
     assert lists.order.tolist() == sorted(range(LABELS), key=lambda y: (-counts[y], y))
     seen: dict[int, Counter[int]] = defaultdict(Counter)
@@ -274,4 +274,4 @@ def test_few_labels_or_a_wish_to_be_exact_make_no_lists() -> None:
     corpus = EncodedCorpus(np.zeros(1, np.int64), np.zeros(1, np.int64), none, words=none)
     assert label_lists(corpus, 40) is ALL_LABELS
     assert label_lists(corpus, 41, exact=True) is ALL_LABELS
-    assert label_lists(corpus, 41).most == MOST
+    assert label_lists(corpus, 41).most == LISTED_LABELS

@@ -8,9 +8,11 @@ import pytest
 
 import sapo
 from sapo.corpus.conversion import Source, Target, convert
-from sapo.evaluate import score
+from sapo.evaluate.scores import score
 from sapo.tagger.output import Output, tagged_file
-from sapo.tags import as_prefixed, convert_tags, recognise_scheme
+from sapo.tags.recognition import recognise_scheme
+from sapo.tags.schemes import as_prefixed
+from sapo.tags.spans import convert_tags
 from sapo.training.plan import make_plan
 from sapo.training.run import read_data, start
 

@@ -15,7 +15,7 @@ import sapo
 from sapo import Sentence, Tagger, read
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
-from sapo.learn import PassRecord, State
+from sapo.learn.records import PassRecord, State
 from sapo.training.plan import make_settings
 from sapo.training.run import Outcome, read_data, train, train_on
 

@@ -16,21 +16,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sapo
-from sapo.corpus import read_blocks
-from sapo.corpus.sample.copies import sample_files
-from sapo.encode.building import build_encoder
-from sapo.encode.encoder import TemplateEncoder
-from sapo.encode.strings import StringTable
+from sapo.corpus.formats import read_blocks
+from sapo.corpus.sample import sample_files
 from sapo.errors import SapoError
-from sapo.learn import Observer
-from sapo.learn.chunks import Chunk
-from sapo.model.arrayfile import load_arrays
-from sapo.model.file import model_bytes
+from sapo.features.building import build_encoder
+from sapo.features.encoder import TemplateEncoder
+from sapo.features.strings import StringTable
+from sapo.learn.records import Observer
+from sapo.learn.samples import Chunk
+from sapo.tagger.arrayfile import load_arrays
+from sapo.tagger.file import model_bytes
 from sapo.training.plan import StreamOptions, make_plan
 from sapo.training.run import start
 from sapo.training.shards.corpus import open_shards
-from sapo.training.shards.files import features_path
-from sapo.training.shards.manifest import Manifest
+from sapo.training.shards.files import Manifest, features_path
 
 FIXED: dict[str, Any] = {"rate": 0.2, "strength": 0.3, "epochs": 2}
 

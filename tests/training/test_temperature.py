@@ -14,12 +14,12 @@ import sapo
 from sapo import Tagger
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
-from sapo.search import viterbi
-from sapo.search.probabilities import distribution
+from sapo.search.marginals import distribution
+from sapo.search.topn import viterbi
 from sapo.tagger.decoding import learned_tags
-from sapo.tags import loose_spans
+from sapo.tags.spans import loose_spans
+from sapo.training.calibration import LOSSES, calibrate, log_doubts, lowest, measure, smoothed
 from sapo.training.run import train
-from sapo.training.temperature import LOSSES, calibrate, log_doubts, lowest, measure, smoothed
 
 Pairs = list[tuple[list[str], list[str]]]
 WORDS = ["a", "dog", "the", "cat", "go", "new"]

@@ -11,10 +11,10 @@ import pytest
 
 import sapo
 from sapo import Tagger, Trainer
+from sapo.corpus.blocks import sentence_block
 from sapo.corpus.sample import COLUMNS, sample_path
-from sapo.corpus.tokens import sentence_block
-from sapo.encode.encoder import TemplateEncoder
 from sapo.errors import SapoError
+from sapo.features.encoder import TemplateEncoder
 from sapo.training.update import continue_training
 
 OLD = [(["a", "dog", "sleeps"], ["DT", "NN", "VBZ"]), (["the", "cat", "sings"], ["DT", "NN", "VBZ"])] * 4

@@ -7,15 +7,15 @@ import sys
 from pathlib import Path
 
 import sapo
-from sapo import kernels
+from sapo import jit
 
 # Interpreted, which takes seconds: the kernels that are called from outside, with the types of their arguments.
 RECORD = """
 import json, sys
-from sapo import kernels
-from sapo.kernels._progress import name_of
+from sapo import jit
+from sapo.jit.progress import name_of
 {imports}
-found = kernels.record(lambda: {job})
+found = jit.record(lambda: {job})
 json.dump([(name_of(function), str(types)) for function, types in found], sys.stdout)
 """
 REAL = """
@@ -38,16 +38,21 @@ def record(job: str, imports: str) -> list[tuple[str, str]]:
 
 def test_warming_up_calls_what_training_and_tagging_call() -> None:
     called = {name for name, _ in record("sapo.warm_up()", "import sapo, sapo.training.warm_up")}
-    learners = {"sapo.sapo_samples", "crf.crf_samples", "perceptron.perceptron_samples", "mira.mira_samples"}
-    searches = {"topn.top_n", "astar.astar_next", "beam.beam_n", "tagging.tag_sentences", "short.fill_short"}
-    assert {*kernels.TRAINING, *learners, *searches, "scan.scan_lines"} <= called
+    learners = {
+        "learn.mira.mira_samples",
+        "learn.sapo.sapo_samples",
+        "learn.crf.crf_samples",
+        "learn.perceptron.perceptron_samples",
+    }
+    searches = {"search.topn.find_top_n", "search.astar.astar_n", "search.beam.beam_n", "search.decoding.tag_sentences"}
+    assert {*jit.TRAINING, *learners, *searches, "corpus.scanner.scan_lines"} <= called
 
 
 def test_a_rehearsal_calls_what_a_run_calls_with_arguments_of_the_same_types() -> None:
-    rehearsed = record("rehearse({})", "from sapo.training.rehearsal import rehearse")
+    rehearsed = record("rehearse({})", "from sapo.training.warm_up import rehearse")
     names = [name for name, _ in rehearsed]
-    assert names[0] == "scan.scan_lines"
-    assert set(kernels.TRAINING) - set(names) == {"tables.rehash_strings"}  # which needs more words
+    assert names[0] == "corpus.scanner.scan_lines"
+    assert set(jit.TRAINING) - set(names) == {"features.hashing.rehash_strings"}  # which needs more words
     real = record("use()", REAL)
-    assert "sapo.sapo_samples" in {name for name, _ in real}
-    assert set(real) - set(rehearsed) <= {pair for pair in real if pair[0] == "tables.rehash_strings"}
+    assert "learn.sapo.sapo_samples" in {name for name, _ in real}
+    assert set(real) - set(rehearsed) <= {pair for pair in real if pair[0] == "features.hashing.rehash_strings"}

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import sapo
-from sapo.corpus import read
+from sapo.corpus.formats import read
 from sapo.corpus.sample import sample_path
-from sapo.model import model_bytes
+from sapo.tagger.file import model_bytes
 
 LEARNERS = ("sapo", "crf", "perceptron-avg", "mira")
 EXTRA: list[Any] = [(["Zork", "sings", "!"], ["B-ODD", "I-ODD", "B-ODD"])]  # words and a label of its own

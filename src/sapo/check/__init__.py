@@ -1,6 +1,6 @@
-"""The data's doctor: labelled files in, findings with line numbers out. It also reads files that training refuses."""
+"""Find mistakes in labeled files, with line numbers, even in files that training refuses."""
 
 from sapo.check.doctor import Report, examine
-from sapo.check.finding import ERROR, NOTE, WARNING, Finding
+from sapo.check.findings import ERROR, NOTE, WARNING, Finding
 
 __all__ = ["ERROR", "NOTE", "WARNING", "Finding", "Report", "examine"]

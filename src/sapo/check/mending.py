@@ -1,4 +1,4 @@
-"""A file in, a new file with all that can be mended safely out. What needs a person's judgement stays as it is."""
+"""Write a new file in which everything that can be fixed safely is fixed."""
 
 import json
 from collections import Counter
@@ -6,18 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from sapo.check.labels import header_line, is_header
-from sapo.check.lines import BLANKS, DOCSTART, Layout, find_layout, split_lines
-from sapo.check.reading import read_sheet
-from sapo.check.sheet import Sheet
-from sapo.check.spelling import INVISIBLE, case_groups, misfits
-from sapo.check.text import read_text
-from sapo.corpus import LABEL
+from sapo.check.findings import Sheet
+from sapo.check.labels import INVISIBLE, case_groups, header_line, is_header, misfits
+from sapo.check.reading import BLANKS, DOCSTART, Layout, find_layout, read_sheet, read_text, split_lines
+from sapo.corpus.blocks import LABEL
 from sapo.corpus.columns import name_columns
-from sapo.corpus.conllu_places import place_of
+from sapo.corpus.conllu import place_of
 from sapo.corpus.files import write_file
-from sapo.corpus.json_records import json_lines
-from sapo.corpus.jsonl import json_line
+from sapo.corpus.jsonl import json_line, json_lines
 from sapo.errors import SapoError
 
 TRAILING = "TABs at the end of lines"

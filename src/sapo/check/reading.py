@@ -1,13 +1,292 @@
-"""Read a file of any format as a sheet, even if training would refuse it."""
+"""Read a file of any format leniently: what training would refuse becomes a finding.
 
-from collections.abc import Sequence
+What is a token, a comment or the end of a sentence is the same as in corpus/scanner.py. The layout is not: there the
+first line decides, here the majority, so that a strange first line is found.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from sapo.check.lines import read_lines
-from sapo.check.records import read_json, read_other
-from sapo.check.sheet import Sheet
-from sapo.corpus import format_of
-from sapo.corpus.encodings import with_encoding
+from sapo.check.findings import ERROR, NOTE, WARNING, Finding, Sheet, at_lines
+from sapo.corpus.blocks import LABEL
+from sapo.corpus.columns import name_columns
+from sapo.corpus.conllu import COLUMNS, FEATS, Place, place_of
+from sapo.corpus.files import read_whole, show_path, with_encoding
+from sapo.corpus.formats import format_of, read_blocks
+from sapo.corpus.jsonl import Record, json_lines, read_record
+from sapo.corpus.scanner import BOM
+from sapo.errors import SapoError, check_limit
+from sapo.text.splitter import Splitter
+
+LONE_RETURN = re.compile(rb"\r(?!\n)")
+
+
+def read_text(path: str | Path) -> tuple[list[str], list[Finding]]:
+    """Return the lines of a file without their ends. Bytes that are not UTF-8 become the replacement character.
+
+    Raises SapoError if the file cannot be read at all.
+    """
+    name = show_path(path)
+    data = read_whole(path)
+    findings: list[Finding] = []
+    if data.startswith(BOM):
+        data = data.removeprefix(BOM)
+        findings.append(Finding("bom", NOTE, name, "begins with a byte order mark, which is ignored", lines=(1,)))
+    if lone := LONE_RETURN.search(data.removesuffix(b"\r")):
+        way_out = "convert the line ends, for example with tr '\\r' '\\n'"
+        line = data.count(b"\n", 0, lone.start()) + 1
+        findings.append(Finding("line-ends", ERROR, name, "a carriage return ends no line", way_out, (line,)))
+    raw = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    check_limit("line", max(map(len, raw.split(b"\n"))), name, "bytes in a line")
+    try:
+        return raw.decode("utf-8").split("\n"), findings
+    except UnicodeDecodeError:
+        lines = raw.split(b"\n")
+    bad = list(_undecodable(lines))
+    way_out = "name the encoding (--encoding latin-1), or convert the file with iconv"
+    findings.append(at_lines("not-utf8", ERROR, name, "the line is not UTF-8", way_out, bad))
+    return [line.decode("utf-8", "replace") for line in lines], findings
+
+
+def _undecodable(lines: list[bytes]) -> Iterator[int]:
+    for number, line in enumerate(lines, 1):
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError:
+            yield number
+
+
+BLANKS = " \t"
+SIZES = 5  # wrong numbers of columns that are reported one by one
+DOCSTART = re.compile(r"-DOCSTART-(?:[ \t]|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the lines of a file are split into fields."""
+
+    columns: int
+    tabs: bool
+    conllu: bool = False
+
+    def split(self, line: str) -> list[str]:
+        """Return the fields of a line.
+
+        >>> Layout(3, tabs=False).split("a  DT\\tB-NP "), Layout(2, tabs=True).split("New York\\tB-LOC")
+        (['a', 'DT', 'B-NP'], ['New York', 'B-LOC'])
+        """
+        return line.split("\t") if self.tabs else [field for field in re.split("[ \t]+", line) if field]
+
+    def loosely(self, line: str) -> list[str] | None:
+        """Return the fields of a line with TABs and blanks mixed up, or None if their number is wrong anyway."""
+        fields = [field for field in re.split("[ \t]+", line) if field]
+        return fields if len(fields) == self.columns else None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that is not empty: a token, or a fault with `fields` of the wrong number."""
+
+    number: int
+    fields: list[str]
+    loose: bool = False  # split at TABs and blanks alike, because otherwise the number of fields is wrong
+
+
+def find_layout(lines: Sequence[str], conllu: bool) -> Layout:
+    """Return the layout that most lines have.
+
+    >>> find_layout(["word", "a DT B-NP", "dog NN I-NP"], conllu=False)
+    Layout(columns=3, tabs=False, conllu=False)
+    """
+    if conllu:
+        return Layout(len(COLUMNS), tabs=True, conllu=True)
+    tokens = [line for line in lines if line.strip(BLANKS) and not line.startswith("#") and not DOCSTART.match(line)]
+    tokens = tokens or [line for line in lines if line.strip(BLANKS)]
+    tabs = 2 * sum("\t" in line for line in tokens) > len(tokens)
+    sizes = Counter(len(Layout(0, tabs).split(line)) for line in tokens)
+    return Layout(max(sizes, key=lambda size: (sizes[size], size), default=0), tabs)
+
+
+def split_lines(lines: Sequence[str], layout: Layout) -> Iterator[Line | None]:
+    """Yield the tokens and faults, and None where a sentence may end."""
+    inside = False  # a sentence has begun
+    for number, line in enumerate(lines, 1):
+        fields = layout.split(line) if line.strip(BLANKS) else []
+        if not fields or DOCSTART.match(line):
+            inside = False
+            yield None
+        elif not _is_other(line, fields, layout, inside):
+            loose = layout.loosely(line) if len(fields) != layout.columns else None
+            inside = True
+            yield Line(number, loose or fields, loose is not None)
+
+
+def _is_other(line: str, fields: Sequence[str], layout: Layout, inside: bool) -> bool:
+    """Return whether a line is a comment, a multiword token or an empty node."""
+    if layout.conllu:
+        return line.startswith("#") or re.search(r"[-.]", fields[0]) is not None
+    if inside or not line.startswith("#"):
+        return False
+    return len(fields) != layout.columns or (len(fields) > 2 and fields[0] == "#" and fields[2] == "=")
+
+
+def read_lines(
+    path: str | Path, *, conllu: bool, label: str | None, columns: Sequence[str] | None, marks: frozenset[str]
+) -> Sheet:
+    """Read a column file or CoNLL-U. Raise SapoError if the file cannot be read, or the label names no column."""
+    name = show_path(path)
+    text, faults = read_text(path)
+    layout = find_layout(text, conllu)
+    rows: list[list[str]] = []
+    numbers, offsets, wrong, loose = list[int](), [0], list[Line](), list[int]()
+    for line in split_lines(text, layout):
+        if line is None:
+            if offsets[-1] < len(rows):
+                offsets.append(len(rows))
+        elif len(line.fields) == layout.columns:
+            rows.append(line.fields)
+            numbers.append(line.number)
+            if line.loose:
+                loose.append(line.number)
+        else:
+            wrong.append(line)
+    if offsets[-1] < len(rows):
+        offsets.append(len(rows))
+    faults += _faults(name, layout, text, wrong, loose)
+    values = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(layout.columns)]
+    if conllu:
+        named: dict[str, Sequence[str]] = {"word": values[1]}
+        named[LABEL] = _conllu_labels(values, place_of(label or "upos"))
+    elif layout.columns < 2 and label is None:
+        named = {"word": values[0]} if values else {}
+        if rows:
+            faults.append(_one_column(name, values[0]))
+    else:
+        named = dict(zip(name_columns(layout.columns, label, columns, True, name), values, strict=True))
+    sheet = Sheet(name, "conllu" if conllu else "columns", named, numbers, offsets, faults, marks)
+    if empty := sheet.value_lines(LABEL, {""}) if LABEL in named else []:
+        way_out = "is there a TAB too many? Otherwise give the label's column with --label"
+        faults.append(at_lines("empty-label", ERROR, name, "the label is empty", way_out, empty))
+    return sheet
+
+
+def _faults(
+    name: str, layout: Layout, lines: Sequence[str], wrong: Sequence[Line], loose: Sequence[int]
+) -> Iterator[Finding]:
+    what = "CoNLL-U has 10 columns" if layout.conllu else f"expected {layout.columns} columns, as most lines have"
+    by_size: dict[int, list[Line]] = {}
+    for line in wrong:
+        by_size.setdefault(len(line.fields), []).append(line)
+    if len(by_size) > SIZES:
+        sizes = f"{min(by_size)} to {max(by_size)}"
+        text = f"{what}, found {sizes} in {len(wrong):,} lines"
+        yield Finding("columns", ERROR, name, text, "does each line hold one token?", (wrong[0].number,))
+        by_size = {}
+    for size, group in by_size.items():
+        shown = lines[group[0].number - 1][:60]
+        message, way_out = f"{what}, found {size} ({shown!r})", "add the missing columns, or an empty line"
+        if size > layout.columns:
+            way_out = "remove the columns too many, or put TABs between columns if tokens hold blanks"
+        yield at_lines("columns", ERROR, name, message, way_out, (line.number for line in group))
+    if loose:
+        separators = ("TABs", "blanks") if layout.tabs else ("blanks", "TABs")
+        message = f"columns are separated by {separators[1]}, unlike most lines, which have {separators[0]}"
+        yield at_lines("separators", ERROR, name, message, "separate all columns by single TABs", loose)
+    elif not layout.tabs and not layout.conllu:
+        mixed = [number for number, line in enumerate(lines, 1) if "\t" in line.strip(BLANKS)]
+        if mixed:  # the ordinary reader takes TABs for blanks, unless the first line has one
+            severity = ERROR if mixed[0] == 1 else WARNING
+            message = "TABs between columns, where most lines have blanks"
+            yield at_lines("separators", severity, name, message, "separate all columns by single TABs", mixed)
+
+
+def _one_column(name: str, values: Sequence[str]) -> Finding:
+    for separator, what in ((",", "commas"), (";", "semicolons"), ("|", "bars"), ("/", "slashes")):
+        if 10 * sum(separator in value for value in values) > 9 * len(values):
+            text = f"has one column, with {what} in it"
+            return Finding("one-column", ERROR, name, text, f"put TABs in the place of the {what}")
+    return Finding("one-column", ERROR, name, "has one column", "a training file needs a word and a label on each line")
+
+
+def _conllu_labels(values: Sequence[list[str]], place: Place) -> list[str]:
+    if place.key is not None:
+        pattern = re.compile(rf"(?:^|\|){re.escape(place.key)}=([^|]*)")
+        found = map(pattern.search, values[FEATS])
+        return [match[1] if match else "_" for match in found]
+    if place.whole_feats and place.first != FEATS:
+        join: Callable[[str, str], str] = "{}|{}".format
+        return list(map(join, values[place.first], values[FEATS]))
+    return values[place.first]
+
+
+MESSAGES = 10  # about records, that are reported one by one
+
+
+def read_json(path: str | Path, *, label: str | None, marks: frozenset[str]) -> Sheet:
+    """Read JSONL. A line that cannot be read becomes a finding; the others are read."""
+    name = show_path(path)
+    records, empty, wrong = list[Record](), list[int](), dict[str, list[int]]()
+    tokens_of = Splitter().tokens
+    for number, line in json_lines(path):
+        place = f"{name}:{number}"
+        try:
+            record = read_record(line, place, label or "tags", True, tokens_of)
+        except SapoError as error:
+            wrong.setdefault(str(error).removeprefix(f"{place}: "), []).append(number)
+            continue
+        if len(record.sentence):
+            records.append(record)
+        else:
+            empty.append(number)
+    faults = [at_lines("record", ERROR, name, text, "", lines) for text, lines in list(wrong.items())[:MESSAGES]]
+    if others := list(wrong.values())[MESSAGES:]:
+        lines = [line for group in others for line in group]
+        faults.append(at_lines("record", ERROR, name, "the line cannot be read, for other reasons", "", lines))
+    if empty:
+        faults.append(at_lines("no-tokens", ERROR, name, "this sentence has no tokens", "leave it out", empty))
+    kept = [key for key in _keys(records) if all(key in record.sentence.columns for record in records)]
+    columns: dict[str, Sequence[str]] = {
+        key: [value for record in records for value in record.sentence.columns[key]] for key in kept
+    }
+    columns[LABEL] = [tag for record in records for tag in record.sentence.tags or ()]
+    sizes = [len(record.sentence) for record in records]
+    numbers = [record.line for record, size in zip(records, sizes, strict=True) for _ in range(size)]
+    return Sheet(name, "jsonl", columns, numbers, _offsets(sizes), faults, marks)
+
+
+def _keys(records: Sequence[Record]) -> list[str]:
+    return list(dict.fromkeys(key for record in records for key in record.sentence.columns)) or ["word"]
+
+
+def read_other(
+    path: str | Path, format: str, *, label: str | None, columns: Sequence[str] | None, marks: frozenset[str]
+) -> Sheet:
+    """Read any format with its ordinary reader; what it refuses is a finding, and the sheet ends there."""
+    name = show_path(path)
+    faults: list[Finding] = []
+    values: dict[str, list[str]] = {}
+    lines, sizes = list[int](), list[int]()
+    try:
+        for block in read_blocks(path, format=format, label=label, columns=columns):
+            lengths = [int(end - begin) for begin, end in zip(block.offsets[:-1], block.offsets[1:], strict=True)]
+            for key in block.columns:
+                values.setdefault(key, []).extend(block.strings(key))
+            for first, length in zip(block.first_lines().tolist(), lengths, strict=True):
+                lines.extend([first] * length)
+            sizes += lengths
+    except SapoError as error:
+        faults.append(Finding("unreadable", ERROR, name, str(error).removeprefix(f"{name}: ")))
+    return Sheet(name, format, values or {"word": []}, lines, _offsets(sizes), faults, marks)
+
+
+def _offsets(sizes: Sequence[int]) -> list[int]:
+    offsets = [0]
+    for size in sizes:
+        offsets.append(offsets[-1] + size)
+    return offsets
 
 
 def read_sheet(

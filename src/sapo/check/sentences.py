@@ -1,10 +1,13 @@
-"""Findings about sentences: a file without empty lines, sentences out of all proportion, the same sentence twice."""
+"""Check sentences, words and columns, in one file or between two."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import median
 
-from sapo.check.finding import ERROR, NOTE, WARNING, Finding, at_lines
-from sapo.check.sheet import Sheet
+from sapo.check.findings import ERROR, NOTE, WARNING, Finding, Sheet, at_lines
+from sapo.check.labels import BLANK, INVISIBLE, fits_spans
+from sapo.corpus.blocks import LABEL
+from sapo.errors import did_you_mean
+from sapo.tags.spans import type_of
 
 GIANT = 300  # tokens: no usual sentence is as long
 PROPORTION = 15  # times the median: out of all proportion
@@ -62,3 +65,148 @@ def _repeated(sheet: Sheet) -> Iterator[Finding]:
         if len(lines) == 1:
             text = "this sentence occurs before in the same file"
         yield Finding("repeated", NOTE, sheet.name, text, lines=(lines[0],))
+
+
+LOST = "\ufffd"
+
+
+def check_tokens(sheet: Sheet) -> Iterator[Finding]:
+    """Yield what is strange about the words of a file."""
+    words = sheet.words
+    column = next((name for name, values in sheet.columns.items() if values is words), None)
+    if column is None:
+        return
+    distinct = set(words)  # far fewer than tokens
+    lost = {word for word in distinct if LOST in word}
+    if any(fault.kind == "not-utf8" for fault in sheet.faults):  # such bytes are read as LOST, and told already
+        lost = set()
+    # multiword tokens with blanks are part of CoNLL-U
+    of_blanks = NOTE if sheet.format == "conllu" else WARNING
+    kinds = (
+        ("invisible", WARNING, {word for word in distinct if INVISIBLE.search(word)}, "has an invisible character"),
+        ("blank", of_blanks, {word for word in distinct if BLANK.search(word)}, "has a blank in it"),
+        (
+            "lost-character",
+            WARNING,
+            lost,
+            "has the character for unreadable text",
+        ),
+        ("empty-word", WARNING, distinct & {""}, "is empty"),
+    )
+    for kind, severity, found, what in kinds:
+        if found:
+            first = next(word for word in words if word in found)
+            text = f"token {first!a} {what}"[:120]
+            yield at_lines(kind, severity, sheet.name, text, "", sheet.value_lines(column, found))
+
+
+FEWEST = 100  # tokens: with less, a column easily looks like the label
+EQUAL = 0.999  # of the tokens
+
+
+def check_columns(sheet: Sheet) -> Iterator[Finding]:
+    """Yield what is strange about the columns of a file. In CoNLL-U they have their fixed meanings."""
+    if sheet.format == "conllu" or sheet.tokens < FEWEST:
+        return
+    for number, (name, values) in enumerate(sheet.columns.items()):
+        shown = f"column {number} ({name})" if sheet.format == "columns" else f"'{name}'"
+        if len(set(values)) == 1:
+            text = f"{shown} is '{values[0]}' for every token"
+            severity = WARNING if name == LABEL else NOTE
+            yield Finding("constant-column", severity, sheet.name, text, "it carries no information")
+        elif name != LABEL and len(sheet.counts) > 1:
+            yield from _leak(sheet, shown, values, name == "word")
+
+
+def _leak(sheet: Sheet, shown: str, values: Sequence[str], is_word: bool) -> Iterator[Finding]:
+    labels = sheet.labels
+    way_out = "remove it unless new text has it, too"
+    if sum(map(str.__eq__, values, labels)) >= EQUAL * sheet.tokens:
+        text = f"{shown} equals the label, so a model would only learn to copy it"
+        yield Finding("leak", ERROR, sheet.name, text, way_out)
+        return
+    kinds = len(set(values))
+    if is_word or kinds * 20 > sheet.tokens:  # many values: each occurs with few labels by chance
+        return
+    if len(set(zip(values, labels, strict=True))) == kinds:
+        text = f"each value of {shown} has always the same label, so a model would only learn to copy it"
+        yield Finding("leak", WARNING, sheet.name, text, way_out)
+
+
+NAMED = 5  # labels, in a finding about many
+MANY = 50  # labels: too many to list
+NEARLY_ALL = 0.95
+SOME = 0.01  # of the sentences: fewer in common may be chance
+FEW_KNOWN = 0.3  # of the words: surely another language or another spelling
+
+
+def check_between(train: Sheet, other: Sheet) -> Iterator[Finding]:
+    """Yield what is strange about a file beside the one that is trained on."""
+    if not train.tokens or not other.tokens:
+        return
+    if train.format == other.format == "columns" and len(train.columns) != len(other.columns):
+        text = f"has {len(other.columns)} columns, but {train.name} has {len(train.columns)}"
+        yield Finding("unlike-columns", ERROR, other.name, text, "both must have the same columns")
+        return
+    yield from check_overlap(train, other)
+    yield from _unseen_labels(train, other)
+    if train.words and other.words:
+        yield _known_words(train, other)
+
+
+def _unseen_labels(train: Sheet, other: Sheet) -> Iterator[Finding]:
+    unseen = [label for label in other.counts if label not in train.counts]
+    if len(unseen) > NAMED:
+        named = ", ".join(f"{label!r}" for label in unseen[:NAMED])
+        text = f"{len(unseen):,} of its {len(other.counts):,} labels ({named}, …) never occur in {train.name}"
+        severity = ERROR if len(unseen) == len(other.counts) else WARNING
+        way_out = "are these files of the same task?" if severity == ERROR else ""
+        yield Finding("unseen-label", severity, other.name, text, way_out, tuple(other.label_lines(unseen[0])[:1]))
+        return
+    types = {type_of(label) for label in train.counts}
+    for label in unseen:
+        text, lines = f"label {label!r} never occurs in {train.name}", other.label_lines(label)
+        if fits_spans(label) and type_of(label) in types:  # such as I-X, where training has only B-X
+            yield at_lines("unseen-label", NOTE, other.name, text, "", lines)
+        else:
+            way_out = did_you_mean(label, train.counts).removeprefix("; ") if len(train.counts) < MANY else ""
+            yield at_lines("unseen-label", WARNING, other.name, text, way_out, lines)
+
+
+def check_overlap(train: Sheet, other: Sheet) -> Iterator[Finding]:
+    """Yield a finding if sentences of one file are in the other. Short ones are often equal by chance."""
+    if not train.words or not other.words:
+        return
+    known = {sentence for _, sentence in _sentences(train)}
+    shared = [(begin, sentence) for begin, sentence in _sentences(other) if sentence in known]
+    count, total = len(shared), other.sentences
+    lines = [other.lines[begin] for begin, sentence in shared if len(sentence) >= WHOLE]
+    way_out = "scores on it will be too good; use sentences that training does not see"
+    if count == total == train.sentences:
+        text = f"has the same sentences as {train.name}"
+        yield Finding("same-data", ERROR, other.name, text, way_out)
+    elif count >= NEARLY_ALL * total and lines:
+        text = f"sentences that are also in {train.name}: {count:,} of {total:,}"
+        yield Finding("same-data", ERROR, other.name, text, way_out, tuple(lines[:1]))
+    elif lines:
+        severity = WARNING if len(lines) >= SOME * total else NOTE
+        share = f"{100 * len(lines) / total:.1f} %"
+        text = f"sentences that are also in {train.name}: {len(lines):,} of {total:,} ({share})"
+        yield Finding("overlap", severity, other.name, text, way_out if severity == WARNING else "", tuple(lines[:1]))
+
+
+def _sentences(sheet: Sheet) -> Iterator[tuple[int, tuple[str, ...]]]:
+    words: Sequence[str] = sheet.words
+    return ((begin, tuple(words[begin:end])) for begin, end in sheet.bounds())
+
+
+def _known_words(train: Sheet, other: Sheet) -> Finding:
+    known, words = set(train.words), other.words
+    share = sum(word in known for word in words) / len(words)
+    distinct = set(words)
+    of_distinct = len(distinct & known) / len(distinct)
+    shares = f"{100 * share:.1f} % of its tokens, and {100 * of_distinct:.1f} % of its different words"
+    text = f"{shares}, occur in {train.name}"
+    if share < FEW_KNOWN:
+        return Finding("known-words", WARNING, other.name, text, "do both have the same language and spelling?")
+    return Finding("known-words", NOTE, other.name, text)

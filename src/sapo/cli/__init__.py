@@ -1,4 +1,4 @@
-"""The command line: one command per file, which only parses its options; the work is done elsewhere."""
+"""The command line: one command per file, which parses its options and leaves the work to other rooms."""
 
 from sapo.cli.main import main
 

@@ -43,8 +43,8 @@ def assist_command(
 
     docs/how-to/label-studio.md has examples.
     """
-    from sapo.assist.server import assist
-    from sapo.serve.limits import Limits, Token
+    from sapo.apps.assist.server import assist
+    from sapo.apps.limits import Limits, Token
 
     if tool is None:
         raise click.UsageError("give --label-studio or --inception")

@@ -52,7 +52,7 @@ def calibrate_command(
     """
     from sapo.corpus.files import check_writable
     from sapo.tagger.tagger import Tagger
-    from sapo.training.temperature import calibrate
+    from sapo.training.calibration import calibrate
 
     model, dev = model_first(model, dev)
     target = output or model

@@ -17,7 +17,7 @@ from sapo.cli.options import (
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:
-    from sapo.check import Report
+    from sapo.check.doctor import Report
 
 
 @click.command("check")
@@ -50,7 +50,7 @@ def check_command(
     with 1 if there are errors or warnings, 0 if not, 2 if a file cannot be read. With --fix, checks OUT instead of
     FILE.
     """
-    from sapo.check import examine
+    from sapo.check.doctor import examine
 
     if len(files) > 3:
         raise SapoError(f"check takes FILE, DEV and TEST, found {len(files)} files; check the others on their own")
@@ -77,8 +77,7 @@ def check_command(
 
 def _mend(files: tuple[str, ...], fix: str, reading: dict[str, Any]) -> None:
     from sapo.check.mending import mend
-    from sapo.corpus.encodings import with_encoding
-    from sapo.corpus.files import check_writable
+    from sapo.corpus.files import check_writable, with_encoding
     from sapo.corpus.formats import format_of
 
     if len(files) > 1:
@@ -95,14 +94,14 @@ def _mend(files: tuple[str, ...], fix: str, reading: dict[str, Any]) -> None:
 
 
 def _write_page(report: "Report", html: str) -> None:
+    from sapo.cli.pages import check_page
     from sapo.corpus.files import write_file
-    from sapo.render.check_page import check_page
 
     with write_file(html) as stream:
         stream.write(check_page(report).encode("utf-8", "replace"))
 
 
 def _show(report: "Report", as_json: bool) -> None:
-    from sapo.render.findings import findings_text
+    from sapo.cli.tables import findings_text
 
     click.echo(json.dumps(report.as_dict(), indent=2, ensure_ascii=False) if as_json else findings_text(report))

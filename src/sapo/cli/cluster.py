@@ -9,7 +9,7 @@ from sapo.cli.options import Ticker, tell, was_given
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:
-    from sapo.cluster.training import Cluster
+    from sapo.apps.ray.training import Cluster
     from sapo.tagger.output import Output
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,8 +46,8 @@ def take_cluster(options: dict[str, Any]) -> "Cluster | None":
     if address is None:
         refuse_without_ray("workers", "mixings")
         return None
-    from sapo.cluster.connection import load_ray
-    from sapo.cluster.training import MIXINGS, Cluster
+    from sapo.apps.ray.connection import load_ray
+    from sapo.apps.ray.training import MIXINGS, Cluster
 
     load_ray()  # before the data is read
     return Cluster(address, workers, mixings or MIXINGS)
@@ -73,8 +73,8 @@ def tag_on_cluster(
     """Tag the files of a directory. Raise SapoError in the end if some could not be tagged."""
     from pathlib import Path
 
-    from sapo.cluster.connection import load_ray
-    from sapo.cluster.tagging import Job, tag_directory
+    from sapo.apps.ray.connection import load_ray
+    from sapo.apps.ray.tagging import Job, tag_directory
     from sapo.corpus.files import check_readable
 
     load_ray()

@@ -38,9 +38,9 @@ def compare_command(
     after each sentence, or are corpora with the tag in the last column. With more than two systems, the first is
     compared with each of the others.
     """
-    from sapo.corpus.encodings import with_encoding
-    from sapo.evaluate import comparison_json, comparison_text
-    from sapo.review.comparing import compare_systems
+    from sapo.corpus.files import with_encoding
+    from sapo.evaluate.comparison import comparison_json, comparison_text
+    from sapo.tagger.errors import compare_systems
 
     systems, gold = models_first(systems, gold)
     announce_compiling()

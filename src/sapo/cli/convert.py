@@ -75,10 +75,9 @@ def convert_command(
     every part. Sentences stay whole, or documents with --by document: -DOCSTART- in column files, # newdoc or the
     beginning of sent_id in CoNLL-U, the key 'document' in JSONL.
     """
-    from sapo.corpus.conversion import Source, Target, convert
-    from sapo.corpus.encodings import with_encoding
+    from sapo.corpus.conversion import Source, Target, convert, part_paths, split_corpus
+    from sapo.corpus.files import with_encoding
     from sapo.corpus.formats import format_of
-    from sapo.corpus.splitting import part_paths, split_corpus
 
     path, names = with_encoding(input, encoding), split_names(columns)
     source = Source(path, source_format, label, names, labelled=not no_label, scheme=from_scheme)

@@ -26,7 +26,7 @@ def demo_command() -> None:
 
     Trains a tagger, a chunker and an entity tagger, and tags what you type.
     """
-    from sapo import kernels
+    from sapo import jit
     from sapo.corpus.sample import COLUMNS, sample_path
     from sapo.tagger.tagger import Tagger
     from sapo.training.run import train
@@ -35,11 +35,11 @@ def demo_command() -> None:
     taggers: dict[str, Tagger] = {}
     click.echo("training on the bundled sample:")
     for column, (template, what) in TASKS.items():
-        started, before = kernels.clock(), kernels.compile_seconds()
+        started, before = jit.clock(), jit.compile_seconds()
         taggers[column] = train(sample_path("train"), template=template, columns=COLUMNS, label=column)
-        seconds = kernels.clock() - started
+        seconds = jit.clock() - started
         name, value = taggers[column].evaluate(sample_path("test")).main
-        note = ", without compiling" if kernels.compile_seconds() > before else ""
+        note = ", without compiling" if jit.compile_seconds() > before else ""
         click.echo(f"  {what:22} {name:8} {100 * value:5.1f} on its held-out part   ({seconds:.1f} s{note})")
     click.echo()
     show(SENTENCE.split(), taggers)

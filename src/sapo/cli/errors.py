@@ -40,10 +40,10 @@ def errors_command(
     Tags INPUT, a labelled file, and shows wrong spans (or tokens) in context, grouped by kind, which labels are
     confused, likely mistakes of the gold tags, and what the model is least sure of.
     """
+    from sapo.cli.pages import errors_page
+    from sapo.cli.tables import errors_text
     from sapo.corpus.files import check_writable, write_file
-    from sapo.render.errors import errors_text
-    from sapo.render.errors_page import errors_page
-    from sapo.review import find_errors
+    from sapo.tagger.errors import find_errors
     from sapo.tagger.tagger import Tagger
 
     model, input = model_first(model, input)

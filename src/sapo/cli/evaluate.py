@@ -19,9 +19,9 @@ from sapo.cli.options import (
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:
-    from sapo.evaluate import Scores
+    from sapo.evaluate.scores import Scores
     from sapo.tagger.tagger import Tagger
-    from sapo.training.temperature import Calibration
+    from sapo.training.calibration import Calibration
 
 
 @click.command("eval")
@@ -61,9 +61,10 @@ def eval_command(
 
     sapo eval tagged.txt: compare the last two columns of FILE, gold and predicted, as sapo tag writes them.
     """
-    from sapo.corpus.encodings import with_encoding
-    from sapo.evaluate import as_json as scores_as_json
-    from sapo.evaluate import conlleval_table, reliability_table
+    from sapo.corpus.files import with_encoding
+    from sapo.evaluate.calibration import reliability_table
+    from sapo.evaluate.scores import as_json as scores_as_json
+    from sapo.evaluate.scores import conlleval_table
 
     model, input = _files(files)
     _check_model(model, exact, calibration)
@@ -140,7 +141,7 @@ def _evaluate(
     scores = tagger.evaluate(input, strict=strict, **reading)
     if not nbest:
         return scores, None
-    from sapo.training.temperature import measure
+    from sapo.training.calibration import measure
 
     ticker = Ticker()
     measured = measure(tagger, input, n=nbest, watch=ticker.add, **reading)
@@ -149,8 +150,8 @@ def _evaluate(
 
 
 def _draw(measured: "Calibration", plot: str) -> None:
+    from sapo.cli.plots import draw_reliability
     from sapo.corpus.files import write_file
-    from sapo.render.reliability import draw_reliability
 
     with write_file(plot) as stream:
         stream.write(draw_reliability(measured, _drawing_format(plot)))
@@ -165,8 +166,8 @@ def _check_calibration(input: str, model: str | None, nbest: int, plot: str | No
     if nbest < 1:
         raise SapoError(f"--nbest must be at least 1, not {nbest}")
     if plot is not None:
+        from sapo.cli.plots import check_matplotlib
         from sapo.corpus.files import check_writable
-        from sapo.render.plotting import check_matplotlib
 
         _drawing_format(plot)
         check_writable(plot)
@@ -181,9 +182,9 @@ def _drawing_format(plot: str) -> str:
 
 
 def _curve(input: str | Path, model: str | None, exact: bool, plot: str | None, as_json: bool, **how: Any) -> None:
+    from sapo.cli.bias_curve import curve_json, operating_curve
+    from sapo.cli.plots import check_matplotlib, curve_table, draw_curve
     from sapo.corpus.files import check_writable, write_file
-    from sapo.render.bias_curve import check_matplotlib, curve_table, draw_curve
-    from sapo.tagger.bias_curve import curve_json, operating_curve
 
     if model is None:
         raise SapoError("--curve needs a model: sapo eval MODEL FILE")

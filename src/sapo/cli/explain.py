@@ -21,7 +21,7 @@ from sapo.errors import SapoError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sapo.corpus import Sentence
+    from sapo.corpus.blocks import Sentence
     from sapo.tagger.tagger import Tagger
 
 
@@ -64,10 +64,9 @@ def explain_command(
     SENTENCE is split into words and punctuation. A model that looks at several columns takes them joined by slashes,
     with blanks between the tokens: "The/DT cat/NN".
     """
-    from sapo.corpus.encodings import with_encoding
-    from sapo.corpus.files import check_writable, write_file
-    from sapo.render.explanation import explanation_text
-    from sapo.render.explanation_page import explanation_page
+    from sapo.cli.pages import explanation_page
+    from sapo.cli.tables import explanation_text
+    from sapo.corpus.files import check_writable, with_encoding, write_file
     from sapo.tagger.explain import explain
     from sapo.tagger.tagger import Tagger
 
@@ -128,7 +127,7 @@ def split_sentence(tagger: "Tagger", text: str) -> list[Any]:
 
 def _from_file(tagger: "Tagger", file: "str | Path", number: int, format: str | None) -> Sequence[Any]:
     """Return one sentence of a file, which is read as `sapo tag` reads it."""
-    from sapo.corpus import read
+    from sapo.corpus.formats import read
 
     columns = tagger.columns
     if number < 1:

@@ -16,9 +16,9 @@ def inspect_command(model: Path, top: int, label: str | None, as_json: bool) -> 
 
     Shows labels, templates, sizes, how it was trained, its strongest features and transitions.
     """
-    from sapo.model import load_model
-    from sapo.model.inspect import describe
-    from sapo.render.inspection import describe_text
+    from sapo.cli.tables import describe_text
+    from sapo.tagger.file import load_model
+    from sapo.tagger.inspect import describe
 
     found = describe(load_model(model), top=top, label=label)
     found = {"file": str(model), "megabytes": round(model.stat().st_size / 1e6, 2), **found}

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from sapo import __version__, limits
-from sapo.errors import DataWarning, FileWarning, SapoError, did_you_mean, harmless, nearest
+from sapo import __version__
+from sapo.errors import DataWarning, FileWarning, SapoError, did_you_mean, harmless, nearest, parse_limit, set_limits
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -106,7 +106,7 @@ class Commands(click.Group):
 )
 def app(raised: tuple[str, ...]) -> None:
     """Train a tagger, chunker or entity recogniser on your own data in seconds, and use it."""
-    limits.set_limits(**dict(limits.parse(text) for text in raised))
+    set_limits(**dict(parse_limit(text) for text in raised))
 
 
 def main() -> None:
@@ -185,8 +185,8 @@ def _leave(message: str, code: int, *, at_once: bool = False) -> NoReturn:
     except OSError:  # do not try to write it again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if at_once and threading.active_count() > 1:
-        if (kernels := sys.modules.get("sapo.kernels")) is not None:
-            kernels.end_processes()  # what Python would do at its end
+        if (jit := sys.modules.get("sapo.jit")) is not None:
+            jit.end_processes()  # what Python would do at its end
         os._exit(code)
     sys.exit(code)
 

@@ -144,16 +144,16 @@ def tell_saved(path: str | Path) -> None:
 
 def announce_compiling(quiet: bool = False) -> None:
     """Show progress if this run has to compile the kernels, so that the user knows why it takes longer."""
-    from sapo import kernels
+    from sapo import jit
 
     def show(done: int, total: int) -> None:
         from sapo.training.progress import Compiling  # which a run that compiles nothing need not load
 
-        kernels.watch_compiling(shown := Compiling())
+        jit.watch_compiling(shown := Compiling())
         shown(done, total)
 
     if not quiet:
-        kernels.watch_compiling(show)
+        jit.watch_compiling(show)
 
 
 class Ticker:

@@ -80,9 +80,10 @@ def pipeline_command(
     in the order of --add. JSONL gets a key for each of them.
     """
     from sapo.cli.pipeline_progress import make_watcher
-    from sapo.corpus.encodings import with_encoding
-    from sapo.encode.presets import PRESETS
-    from sapo.pipeline import TrainedStep, parse_step, run_pipeline
+    from sapo.corpus.files import with_encoding
+    from sapo.features.presets import PRESETS
+    from sapo.tagger.stack import TrainedStep, parse_step
+    from sapo.training.stack import run_pipeline
 
     wanted = dict(_template(text) for text in templates)
     parsed = [parse_step(text, wanted.pop(text.partition("=")[0].strip(), None)) for text in steps]

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 from sapo.cli.options import tell
 from sapo.errors import harmless
-from sapo.learn import PassRecord, State
-from sapo.pipeline import Watcher
+from sapo.learn.records import PassRecord, State
+from sapo.training.stack import Watcher
 
 
 class Lines(Watcher):

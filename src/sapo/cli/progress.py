@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sapo import kernels
+from sapo import jit
 from sapo.corpus.files import is_special
 from sapo.errors import FileWarning, harmless
-from sapo.learn import Observer, PassRecord, Settings, State
+from sapo.learn.records import Observer, PassRecord, State
+from sapo.learn.settings import Settings
 from sapo.training.progress import Lines, Quiet, erase_counter
 
 if TYPE_CHECKING:
@@ -48,15 +49,13 @@ class Live(Quiet):
     @contextmanager
     def running(self, score_name: str | None, tokens: int) -> Iterator[None]:
         erase_counter()
-        before = kernels.watch_compiling(
-            self.compiling
-        )  # below the bar, a line that counts would not stay in its place
+        before = jit.watch_compiling(self.compiling)  # below the bar, a line that counts would not stay in its place
         try:
             with super().running(score_name, tokens), self.bar:
                 self.task = self.bar.add_task("", total=self.settings.epochs, left="")
                 yield
         finally:
-            kernels.watch_compiling(before)
+            jit.watch_compiling(before)
 
     def compiling(self, done: int, total: int) -> None:
         """Show beside the bar how far compiling is."""

@@ -54,8 +54,8 @@ def prune_command(
     Weights near 0 change few tags. With a labelled FILE, shows the scores before and after.
     """
     from sapo.corpus.files import check_readable, check_writable
-    from sapo.model import model_bytes, model_from_bytes, save_model
-    from sapo.model.prune import pruned, pruned_to
+    from sapo.tagger.file import model_bytes, model_from_bytes, save_model
+    from sapo.tagger.prune import pruned, pruned_to
     from sapo.tagger.tagger import Tagger
 
     if file is not None:

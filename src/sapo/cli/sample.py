@@ -21,7 +21,7 @@ def sample_command(directory: Path, quiet: bool) -> None:
     in JSONL as text with spans (ner-train.jsonl ...), and text.txt. No file is overwritten.
     """
     from sapo.corpus.files import write_file
-    from sapo.corpus.sample.copies import sample_files
+    from sapo.corpus.sample import sample_files
 
     try:
         directory.mkdir(parents=True, exist_ok=True)

@@ -50,8 +50,8 @@ def serve_command(
 
     docs/how-to/serving.md has examples.
     """
-    from sapo.serve.limits import Limits, Token
-    from sapo.serve.server import serve
+    from sapo.apps.limits import Limits, Token
+    from sapo.apps.serve.server import serve
 
     token = None if token_file is None else Token.read(token_file)
     limits = Limits(int(max_body * 1e6), max_tokens, max_n, timeout, max_requests)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sapo import limits
 from sapo.cli.cluster import ray_option, refuse_without_ray, tag_on_cluster, workers_option
 from sapo.cli.options import (
     Ticker,
@@ -19,7 +18,7 @@ from sapo.cli.options import (
     tell,
     was_given,
 )
-from sapo.errors import SapoError
+from sapo.errors import LARGEST_OPTION, MOST_THREADS, SapoError, check_limit
 
 if TYPE_CHECKING:
     from sapo.tagger.output import Output
@@ -168,10 +167,10 @@ def _check_numbers(nbest: int | None, width: int, threads: int, **_: Any) -> Non
     """Raise SapoError if a number is out of its range."""
     if nbest is not None and nbest < 1:
         raise SapoError(f"--nbest must be at least 1, not {nbest:,}")
-    limits.check("n", nbest or 0, "--nbest", "taggings")
+    check_limit("n", nbest or 0, "--nbest", "taggings")
     for name, number, most in (
-        ("width", width, limits.LARGEST_OPTION),
-        ("threads", threads, limits.MOST_THREADS),
+        ("width", width, LARGEST_OPTION),
+        ("threads", threads, MOST_THREADS),
     ):
         if not 1 <= number <= most:
             rule = "at least 1" if number < 1 else f"at most {most:,}"

@@ -43,7 +43,7 @@ def teach_command(files: tuple[str, ...], **options: Any) -> None:
     project = options["output"] or Path(files[0])
     serving = not (options["imported"] or options["exported"])
     if serving:  # before a project is made
-        from sapo.serve.extra import need_extra
+        from sapo.apps.limits import need_extra
 
         need_extra("sapo teach")
     if options["output"] is not None:
@@ -57,7 +57,7 @@ def teach_command(files: tuple[str, ...], **options: Any) -> None:
 
 
 def _make(files: tuple[str, ...], **options: Any) -> None:
-    from sapo.teach.project import Start, make_project
+    from sapo.apps.teach.project import Start, make_project
 
     labels = [name for name in split_names(options["labels"]) or () if name]
     kind = "tags" if options["tags"] else None
@@ -66,8 +66,8 @@ def _make(files: tuple[str, ...], **options: Any) -> None:
 
 
 def _exchange(project: Path, **options: Any) -> None:
-    from sapo.teach.project import export_file, import_file
-    from sapo.teach.store import Store
+    from sapo.apps.teach.project import export_file, import_file
+    from sapo.apps.teach.store import Store
 
     say = (lambda line: None) if options["quiet"] else tell
     store = Store(project)
@@ -83,7 +83,7 @@ def _exchange(project: Path, **options: Any) -> None:
 
 
 def _serve(project: Path, **options: Any) -> None:
-    from sapo.teach.server import Address, teach
+    from sapo.apps.teach.server import Address, teach
 
     announce_compiling(options["quiet"])
     address = Address(options["host"], options["port"], options["token"], not options["no_browser"])

@@ -1,6 +1,7 @@
-"""sapo train: train a model on a labelled file."""
+"""sapo train: train a model on a labeled file."""
 
 import dataclasses
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,10 +34,27 @@ from sapo.cli.train_options import (
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:
-    from sapo.cluster.training import Cluster
+    from sapo.apps.ray.training import Cluster
+    from sapo.tagger.tagger import Tagger
     from sapo.training.plan import Plan
     from sapo.training.run import Outcome
     from sapo.training.update import Trainer
+
+
+def save_or_rescue(tagger: "Tagger", output: Path) -> None:
+    """Save the model. If that fails, save it in a new temporary directory, and raise a SapoError that says where."""
+    try:
+        tagger.save(output)
+    except Exception as error:  # whatever went wrong, the model is still in memory
+        reason = str(error) if isinstance(error, SapoError) else f"{output}: cannot be written ({error})"
+        refuge = Path(tempfile.mkdtemp(prefix="sapo-")) / output.name
+        try:
+            tagger.save(refuge)
+        except Exception:
+            refuge.parent.rmdir()
+            raise SapoError(reason) from error
+        raise SapoError(f"{reason}; the model was saved as {refuge} instead") from error
+
 
 PATH = click.Path(path_type=Path)
 
@@ -111,7 +129,7 @@ def train_command(
 
     TRAIN holds labelled sentences: a file, plain or compressed, or - for standard input.
     """
-    from sapo.tagger.rescue import save_or_rescue
+
     from sapo.training.learners import find_system
     from sapo.training.plan import make_plan
 
@@ -157,9 +175,9 @@ def _parse(options: dict[str, Any]) -> dict[str, Any]:
 
 def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path | None) -> None:
     """Raise SapoError if a file cannot be read or written, before any work is done."""
-    from sapo.corpus import format_of
     from sapo.corpus.files import check_readable, check_writable
-    from sapo.encode.presets import PRESETS
+    from sapo.corpus.formats import format_of
+    from sapo.features.presets import PRESETS
 
     for path in (output, None if plan.stream else plan.checkpoint, log):  # the directory of a stream is made later
         if path is not None:
@@ -190,10 +208,10 @@ def _train(
     plan: "Plan", log: Path | None, strict_data: bool, quiet: bool, cluster: "Cluster | None" = None
 ) -> "Outcome":
     from sapo.cli.progress import JsonLog, make_progress
-    from sapo.learn import Observer
-    from sapo.render.inspection import looked_text
-    from sapo.training.data_warnings import warn_of
-    from sapo.training.dev_calibration import calibrated_on_dev
+    from sapo.cli.tables import looked_text
+    from sapo.learn.records import Observer
+    from sapo.training.calibration import calibrated_on_dev
+    from sapo.training.data import warn_of
     from sapo.training.run import start
 
     progress = make_progress(plan.settings, quiet=quiet)
@@ -243,7 +261,7 @@ def _tell_unused(plan: "Plan") -> None:
 
 def _continue(plan: "Plan", given: dict[str, Any], log: Path | None, model: Path, quiet: bool) -> "Trainer":
     from sapo.cli.progress import make_progress
-    from sapo.tagger import Tagger
+    from sapo.tagger.tagger import Tagger
     from sapo.training.plan import LearningOptions
     from sapo.training.update import PASSES, Trainer
 

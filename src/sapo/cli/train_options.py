@@ -231,7 +231,8 @@ def unused_options(plan: "Plan", given: Collection[str]) -> list[str]:
 
 def _of_no_use(name: str) -> set[str]:
     """Return the settings that a learner does not use."""
-    from sapo.learn import CRF_LBFGS, LEARNERS
+    from sapo.learn import LEARNERS
+    from sapo.learn.batch_crf import CRF_LBFGS
     from sapo.neural.options import LAYERS
 
     if name in LAYERS:

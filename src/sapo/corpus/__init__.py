@@ -1,4 +1,4 @@
-"""Read and write corpora: files in, sentences or blocks of bytes out, and back."""
+"""Read and write corpora as sentences or as blocks of bytes."""
 
 from typing import TYPE_CHECKING, Any
 

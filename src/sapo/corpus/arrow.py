@@ -1,4 +1,4 @@
-"""Files of Arrow: Parquet, and datasets that Hugging Face saved, in batches of rows. Needs pyarrow.
+"""Read and write the files of Arrow (Parquet, and datasets that Hugging Face saved) in batches of rows.
 
 Sentences are handled as those of JSONL; `ParquetFile` in `exchange/outputs.py` makes a table of the lines written.
 """
@@ -10,9 +10,9 @@ from typing import Any
 
 from sapo.corpus.blocks import Block, block_from_sentences
 from sapo.corpus.files import missing_file
-from sapo.corpus.json_records import Record
 from sapo.corpus.jsonl import (
     JsonlOrigin,
+    Record,
     nbest,
     retagged,
     sentences,

@@ -1,8 +1,19 @@
-"""Read files in chunks of bytes, and write them whole or not at all. '-' is standard input or output."""
+"""Read files in chunks of bytes, and write them whole or not at all. '-' is standard input or output.
 
+10 MB of gzip can hold 10 GB of zeros. Text packs to a tenth of its size, seldom to a hundredth.
+
+On Linux the new content has no name until it is complete: it is gone with the process. Elsewhere, and on file systems
+that cannot do this, it stands beside its target as `.NAME.PLACE-PROCESS.RANDOM.part`. If the process is killed, the
+next one that writes to this target removes it.
+"""
+
+import codecs
+import errno
 import gzip
+import hashlib
 import itertools
 import os
+import re
 import stat
 import sys
 import zlib
@@ -11,11 +22,278 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
-from sapo import limits
-from sapo.corpus.encodings import EncodedPath, looks_like, transcoded
-from sapo.corpus.replacing import real_path, replace_file, told
-from sapo.corpus.unpacking import Unpacked, check_zip_method, gunzipped
-from sapo.errors import SapoError, nearest
+from sapo.errors import SapoError, above_limit, check_limit, current_limits, did_you_mean, nearest
+
+ZIP_METHODS = (0, 8)  # stored, deflated
+UNSUSPECTED = 64 << 20  # unpacked bytes before the ratio counts: a small file may be as regular as it likes
+
+
+class Counted:
+    """A stream that counts the bytes read from it. It has what gzip needs of a file."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.count = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes."""
+        data = self._stream.read(size)
+        self.count += len(data)
+        return data
+
+
+class Unpacked:
+    """The content of a compressed stream. Raises SapoError where it passes a limit.
+
+    `packed` is how many bytes the content takes in its file, if that is known: as in a zip archive.
+    """
+
+    def __init__(self, source: Any, name: str, counted: Counted | None = None, packed: int = 0) -> None:
+        self._source, self._name, self._counted, self._packed = source, name, counted, packed
+        self._size = 0
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes: as many as are wanted, unless the content ends."""
+        return self._checked(self._source.read(size))
+
+    def read1(self, size: int) -> bytes:
+        """Return the next bytes that are there now."""
+        return self._checked(self._source.read1(size))
+
+    def _checked(self, data: bytes) -> bytes:
+        self._size += len(data)
+        check_limit("unzipped", self._size, self._name, "unpacked bytes")
+        packed = max(1, self._packed if self._counted is None else self._counted.count)
+        if self._size > UNSUSPECTED and self._size > current_limits().ratio * packed:
+            what = "unpacked bytes for each compressed one (it may be a trap)"
+            raise above_limit("ratio", self._size // packed + 1, self._name, what)
+        return data
+
+
+def check_zip_method(method: int, name: str) -> None:
+    """Raise SapoError unless a member of a zip archive can be unpacked piece by piece.
+
+    The module zipfile limits the output of a piece with deflate only: 208 bytes of bzip2 can hold 256 MB.
+    """
+    if method not in ZIP_METHODS:
+        raise SapoError(f"{name}: is compressed with method {method}, and only deflate is read; unpack it with unzip")
+
+
+def gunzipped(stream: IO[bytes], name: str) -> Unpacked:
+    """Return the content of a gzip stream; `name` is for messages."""
+    counted = Counted(stream)
+    file: Any = counted  # all that gzip uses of a file
+    return Unpacked(gzip.GzipFile(fileobj=file), name, counted)
+
+
+USUAL = ("utf-8", "utf-16", "latin-1", "cp1252", "cp1251", "koi8-r", "euc-jp", "shift-jis", "euc-kr", "gb18030", "big5")
+_KANA = re.compile("[\u3041-\u30ff]")
+
+
+class EncodedPath(str):
+    """The path of a file that is not UTF-8. Readers take it as any other path."""
+
+    __slots__ = ("encoding",)
+    encoding: str
+
+
+def with_encoding(path: str | Path, encoding: str | None) -> str | Path:
+    """Return a path that is read in an encoding; raise SapoError if there is no such encoding.
+
+    >>> with_encoding("train.txt", "latin-1")
+    'train.txt'
+    """
+    if encoding is None:
+        return path
+    try:
+        if not getattr(codecs.lookup(encoding), "_is_text_encoding", True):
+            raise LookupError
+    except (LookupError, ValueError):
+        raise SapoError(f"unknown encoding '{encoding}'{did_you_mean(encoding, USUAL)}") from None
+    encoded = EncodedPath(path)
+    encoded.encoding = encoding
+    return encoded
+
+
+def transcoded(chunks: Iterator[bytes], encoding: str, name: str) -> Iterator[bytes]:
+    """Yield text in UTF-8; raise SapoError with the line where the bytes are not in this encoding."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    line = 1
+    try:
+        for chunk in chunks:
+            text = decoder.decode(chunk)
+            line += text.count("\n")
+            yield text.encode("utf-8", "surrogatepass")
+        yield decoder.decode(b"", final=True).encode("utf-8", "surrogatepass")
+    except UnicodeError as error:
+        line += chunk[: error.start].count(b"\n") if isinstance(error, UnicodeDecodeError) else 0
+        raise SapoError(f"{name}: near line {line}: not {encoding} ({error}); use another --encoding") from None
+
+
+def looks_like(data: bytes) -> str:
+    """Return what bytes that are not UTF-8 probably are, by the name that `--encoding` takes.
+
+    >>> looks_like("日本語です".encode("euc-jp")), looks_like("Köln".encode("latin-1"))
+    ('euc-jp', 'latin-1')
+    """
+    for encoding in ("euc-jp", "shift-jis"):
+        try:
+            if _KANA.search(data.decode(encoding)) is not None:
+                return encoding
+        except UnicodeDecodeError:
+            pass
+    return "cp1252" if re.search(rb"[\x80-\x9f]", data) else "latin-1"
+
+
+_PART = re.compile(r"\.([0-9a-f]{8})-(\d+)\.[0-9a-f]{8}\.part")
+
+
+@contextmanager
+def told(target: Path) -> Iterator[None]:
+    """Turn an error of the operating system into a SapoError about the target."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise SapoError(
+            f"{target}: cannot be written ({error.strerror or error}); what was there before is unchanged"
+        ) from error
+
+
+@contextmanager
+def replace_file(target: Path) -> Iterator[Path]:
+    """Give a path to write to; its content replaces the target at the end, or is removed on any error."""
+    real = real_path(target)  # through links: the file behind them is meant
+    remove_abandoned(real)
+    with told(target):
+        handle = _without_name(real.parent)
+    if handle is None:
+        with _named(real, target) as part:
+            yield part
+        return
+    try:
+        with told(target):
+            yield Path(f"/proc/self/fd/{handle}")
+            _keep_mode(handle, real)
+            os.fsync(handle)
+            _give_name(handle, real)
+    finally:
+        os.close(handle)
+
+
+def real_path(target: Path) -> Path:
+    """Return a path without links. Raise SapoError if they lead in a circle."""
+    try:
+        target.stat()  # resolve() notices a circle only before Python 3.13
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise SapoError(f"{target}: cannot be written, its links lead in a circle") from None
+    try:
+        return target.resolve()
+    except (OSError, RuntimeError) as error:  # the current directory is gone, or a circle under Windows
+        raise SapoError(f"{target}: cannot be written ({getattr(error, 'strerror', None) or error})") from None
+
+
+def remove_abandoned(real: Path) -> None:
+    """Remove what processes that were killed have left beside this target."""
+    with suppress(OSError):
+        for path in real.parent.glob(f".{_escaped(real.name)}.*.part"):
+            found = _PART.fullmatch(path.name[1 + len(real.name) :])
+            if found is not None and found[1] == _place() and not _alive(int(found[2])):
+                _remove(path)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        import shutil
+
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def part_name(real: Path) -> Path:
+    """Return a path beside the target with the number of this process."""
+    return real.with_name(f".{real.name}.{_place()}-{os.getpid()}.{os.urandom(4).hex()}.part")
+
+
+def _without_name(directory: Path) -> int | None:
+    """Return a new file without a name in this directory, or None where there is no such thing."""
+    flag = getattr(os, "O_TMPFILE", None)
+    if flag is None or not Path("/proc/self/fd").is_dir():
+        return None
+    try:
+        return os.open(directory, flag | os.O_RDWR | os.O_CLOEXEC, 0o666)
+    except OSError:  # this file system cannot, or the directory is read-only: the named way finds out
+        return None
+
+
+def _give_name(handle: int, real: Path) -> None:
+    """Put the file in its place. If there is a file already, it gets another name first: only renaming replaces."""
+    source = f"/proc/self/fd/{handle}"
+    directory = os.open(real.parent, os.O_RDONLY)
+    try:
+        with suppress(FileExistsError):
+            # src_dir_fd makes Python follow the link to the file, which plain link() would not
+            os.link(source, real, src_dir_fd=directory, follow_symlinks=True)
+            return
+        part = part_name(real)
+        os.link(source, part, src_dir_fd=directory, follow_symlinks=True)
+        try:
+            part.replace(real)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+    finally:
+        os.close(directory)
+
+
+@contextmanager
+def _named(real: Path, target: Path) -> Iterator[Path]:
+    part = part_name(real)
+    with told(target):
+        part.touch(exist_ok=False)
+    try:
+        with told(target):
+            yield part
+            with part.open("rb+") as written:
+                _keep_mode(written.fileno(), real)
+                os.fsync(written.fileno())
+            part.replace(real)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def _keep_mode(handle: int, real: Path) -> None:
+    """Give the rights of the file that is replaced."""
+    with suppress(FileNotFoundError):
+        mode = real.stat().st_mode & 0o777
+        if hasattr(os, "fchmod"):
+            os.fchmod(handle, mode)
+
+
+def _place() -> str:
+    """Return a name of this machine: processes of another one cannot be looked at."""
+    import socket
+
+    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _escaped(name: str) -> str:
+    return re.sub(r"([*?\[])", r"[\1]", name)
+
 
 CHUNK = 1 << 20
 LOOKED_AT = 1000  # names of files, to find the one that may be meant
@@ -81,7 +359,7 @@ def read_whole(path: str | Path) -> bytes:
     chunks, size = [], 0
     for chunk in read_chunks(path):
         size += len(chunk)
-        limits.check("whole", size, show_path(path), "bytes, all held in memory")
+        check_limit("whole", size, show_path(path), "bytes, all held in memory")
         chunks.append(chunk)
     return b"".join(chunks)
 

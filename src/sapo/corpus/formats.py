@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from sapo.corpus.blocks import Block, Sentence, block_sentences
-from sapo.corpus.encodings import with_encoding
-from sapo.corpus.files import write_file
+from sapo.corpus.files import with_encoding, write_file
 from sapo.errors import SapoError, choice, did_you_mean
 
 if TYPE_CHECKING:
-    from sapo.text import Splitter
+    from sapo.text.splitter import Splitter
 
 MODULES = {
     "columns": "sapo.corpus.columns",
@@ -22,7 +21,7 @@ MODULES = {
     "crfsuite": "sapo.corpus.crfsuite",
     "arrow": "sapo.corpus.arrow",
 }
-TOOLS = ("doccano", "prodigy", "label-studio", "brat", "spacy")  # see corpus/exchange/tools.py
+TOOLS = ("doccano", "prodigy", "label-studio", "brat", "spacy")  # see corpus/exchange/__init__.py
 CUT = ("jsonl", "text", *TOOLS)  # formats with running text
 COLLECTED = ("label-studio", "brat", "spacy", "arrow")  # formats that are not lines: see corpus/exchange/outputs.py
 
@@ -115,7 +114,8 @@ def read_blocks(
     The arguments are those of `read`; `splitter` cuts running text into tokens, by default by usual rules.
     """
     if not isinstance(path, str | Path):
-        from sapo.corpus.tables import is_table, table_blocks
+        from sapo.corpus.blocks import is_table
+        from sapo.corpus.tables import table_blocks
 
         if is_table(path):
             return table_blocks(path, label=label, columns=columns, labelled=labelled)

@@ -1,4 +1,4 @@
-"""Plain text: cut into sentences and tokens when it is read; written as columns, one token a line.
+"""Read plain text, cut into sentences and tokens, and write it as columns.
 
 A block holds the sentences as records of JSONL, with their place in the file, so that `jsonl` can write it too:
 
@@ -13,17 +13,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from sapo.corpus.annotations import TaggedSpan, Taggings, show, tag_notes, with_notes
 from sapo.corpus.blocks import Block, Sentence, block_from_sentences
-from sapo.corpus.encodings import EncodedPath, with_encoding
-from sapo.corpus.fields import check_tag
-from sapo.corpus.files import check_utf8, read_chunks, show_path
-from sapo.corpus.json_records import Record
-from sapo.corpus.jsonl import JsonlOrigin
-from sapo.corpus.jsonl import sentences as sentences
-from sapo.corpus.predictions import TaggedSpan, Taggings, show, tag_notes, with_notes
+from sapo.corpus.files import EncodedPath, check_utf8, read_chunks, show_path, with_encoding
+from sapo.corpus.jsonl import JsonlOrigin, Record
+from sapo.corpus.scanner import check_tag
 from sapo.errors import SapoError
-from sapo.kernels.types import Doubles, Ints
-from sapo.text import Offsets, Splitter, last_paragraph_end
+from sapo.jit.arrays import Doubles, Ints
+from sapo.text.splitter import Offsets, Splitter, last_paragraph_end
 
 SENTENCES = 500  # in a block
 ENOUGH = 1 << 18  # characters of one paragraph that are cut before its end is read

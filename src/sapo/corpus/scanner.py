@@ -1,18 +1,201 @@
-"""Files with one token a line in, scanned chunks of whole sentences out. Shared by column files and CoNLL-U."""
+"""Find the fields and sentences in the bytes of files with one token per line.
+
+Each format has an origin of its own, beside its reader; here is what all of them answer.
+"""
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
-from sapo import kernels, limits
+from sapo import jit
 from sapo.corpus.files import check_utf8, read_chunks, show_path
-from sapo.errors import SapoError
-from sapo.kernels import scan
-from sapo.kernels.types import Bytes, Ints, Longs
+from sapo.errors import SapoError, check_limit, current_limits
+from sapo.jit import kernel
+from sapo.jit.arrays import Bytes, Ints, Longs
+
+TAB, NEWLINE, RETURN, BLANK, HASH, EQUALS, DASH, DOT = 9, 10, 13, 32, 35, 61, 45, 46
+DOCSTART = (45, 68, 79, 67, 83, 84, 65, 82, 84, 45)  # -DOCSTART-
+
+
+@kernel
+def scan_lines(
+    data: Bytes,  # [size] a whole number of sentences, or the rest of the file if final
+    tabs: bool,  # fields are separated by single TABs, otherwise by runs of blanks
+    conllu: bool,  # '#' always begins a comment; lines with an ID such as 3-4 or 8.1 are no words
+    final: bool,  # the file ends here
+    starts: Ints,  # [lines, columns] out: first byte of each field of each token
+    ends: Ints,  # [lines, columns] out: one past its last byte
+    line_starts: Ints,  # [lines] out: first byte of each token's line
+    line_ends: Ints,  # [lines] out: one past its last byte, line ending left out
+    sentence_ends: Ints,  # [lines] out: number of tokens up to the end of each sentence
+) -> tuple[int, int, int, int, int, int]:
+    """Return tokens, sentences, bytes used, lines used, and fields and start of the first uneven line.
+
+    Bytes after the last sentence end are left for the next call unless `final`. The fields are 0 where all
+    lines are even.
+    """
+    size = len(data)
+    columns = starts.shape[1]
+    token = sentence = used = used_lines = lines = 0
+    begin = 0  # first token of the current sentence
+    a = 0
+    while a < size:
+        b = a
+        while b < size and data[b] != NEWLINE:
+            b += 1
+        if b == size and not final:
+            break
+        following = b + 1 if b < size else b
+        if b > a and data[b - 1] == RETURN:
+            b -= 1
+        lines += 1
+
+        if tabs:
+            fields = _split_at_tabs(data, a, b, token, starts, ends)
+        else:
+            fields = _split_at_blanks(data, a, b, token, starts, ends)
+        word = False
+        breaks = False
+        if fields == 0:
+            breaks = True
+        elif data[a] == HASH and (conllu or (token == begin and _is_comment(fields, token, starts, ends, data))):
+            pass
+        elif _is_docstart(data, a, b):
+            breaks = True
+        elif conllu and _is_loose(data, starts[token, 0], ends[token, 0]):
+            pass
+        elif fields != columns:
+            return token, sentence, used, lines, fields, a
+        else:
+            word = True
+
+        if word:
+            line_starts[token] = a
+            line_ends[token] = b
+            token += 1
+        a = following
+        if breaks:
+            if token > begin:
+                sentence_ends[sentence] = token
+                sentence += 1
+                begin = token
+            used = a
+            used_lines = lines
+    if final:
+        if token > begin:
+            sentence_ends[sentence] = token
+            sentence += 1
+        return token, sentence, size, lines, 0, 0
+    return begin, sentence, used, used_lines, 0, 0
+
+
+@kernel
+def _split_at_tabs(data: Bytes, a: int, b: int, token: int, starts: Ints, ends: Ints) -> int:
+    """Split a line at single TABs and return its fields; those beyond the expected ones are only counted."""
+    i = a
+    while i < b and (data[i] == BLANK or data[i] == TAB):
+        i += 1
+    if i == b:
+        return 0
+    fields = 0
+    i = a
+    for j in range(a, b + 1):
+        if j == b or data[j] == TAB:
+            if fields < starts.shape[1]:
+                starts[token, fields] = i
+                ends[token, fields] = j
+            fields += 1
+            i = j + 1
+    return fields
+
+
+@kernel
+def _split_at_blanks(data: Bytes, a: int, b: int, token: int, starts: Ints, ends: Ints) -> int:
+    """Split a line at runs of blanks, as `_split_at_tabs` does at TABs."""
+    fields = 0
+    i = a
+    while i < b:
+        while i < b and (data[i] == BLANK or data[i] == TAB):
+            i += 1
+        if i == b:
+            break
+        j = i
+        while j < b and data[j] != BLANK and data[j] != TAB:
+            j += 1
+        if fields < starts.shape[1]:
+            starts[token, fields] = i
+            ends[token, fields] = j
+        fields += 1
+        i = j
+    return fields
+
+
+@kernel
+def _is_comment(fields: int, token: int, starts: Ints, ends: Ints, data: Bytes) -> bool:
+    """'#' may be a word: before a sentence, `# key = value` and a wrong number of fields mean a comment."""
+    if fields != starts.shape[1]:
+        return True
+    if fields < 3 or ends[token, 0] - starts[token, 0] != 1:
+        return False
+    if ends[token, 2] - starts[token, 2] != 1:
+        return False
+    return bool(data[starts[token, 2]] == EQUALS)
+
+
+@kernel
+def _is_docstart(data: Bytes, start: int, end: int) -> bool:
+    """The line begins with the word -DOCSTART-."""
+    if end - start < len(DOCSTART):
+        return False
+    after = start + len(DOCSTART)
+    if after < end and data[after] != BLANK and data[after] != TAB:
+        return False
+    for i in range(len(DOCSTART)):
+        if data[start + i] != DOCSTART[i]:
+            return False
+    return True
+
+
+@kernel
+def _is_loose(data: Bytes, start: int, end: int) -> bool:
+    """A multiword token (3-4) or an empty node (8.1)."""
+    for i in range(start, end):
+        if data[i] == DASH or data[i] == DOT:
+            return True
+    return False
+
+
+@kernel
+def splice(
+    data: Bytes,  # [size] the input as it came
+    cut_starts: Ints,  # [tokens] the bytes that the piece replaces, in order
+    cut_ends: Ints,  # [tokens]
+    pieces: Bytes,  # all pieces, one after the other
+    piece_offsets: Ints,  # [pieces + 1]
+    piece: Ints,  # [tokens] which piece goes there
+    out: Bytes,  # large enough
+) -> int:
+    """Copy the input with one piece put in at each token; return the bytes written."""
+    written = 0
+    copied = 0
+    for token in range(len(piece)):
+        for i in range(copied, cut_starts[token]):
+            out[written] = data[i]
+            written += 1
+        for i in range(piece_offsets[piece[token]], piece_offsets[piece[token] + 1]):
+            out[written] = pieces[i]
+            written += 1
+        copied = cut_ends[token]
+    for i in range(copied, len(data)):
+        out[written] = data[i]
+        written += 1
+    return written
+
 
 BOM = b"\xef\xbb\xbf"
 # A field of CRFsuite's attribute files such as w[0]=the or pos[-1]|pos[0]=DT|NN, and its name.
@@ -83,15 +266,15 @@ def scan_file(path: str | Path, layout: Layout | None = None, *, hint: str = "")
             if layout is None:
                 if final:
                     return
-                if len(rest) > limits.current().sentence:
+                if len(rest) > current_limits().sentence:
                     raise SapoError(f"{name}:{first_line}: no token in {len(rest) >> 20} MB; is this a column file?")
                 enough = 2 * len(rest)
                 continue
-            limits.check("columns", layout.columns, name, "columns")
+            check_limit("columns", layout.columns, name, "columns")
         scanned, used, lines = _scan(rest, layout, final, name, first_line, hint)
         if used:
             yield scanned
-        elif len(rest) > limits.current().sentence:
+        elif len(rest) > current_limits().sentence:
             raise no_sentence_end(f"{name}:{first_line}", len(rest))
         enough = 0 if used else 2 * len(rest)
         pieces = [rest[used:]]
@@ -122,7 +305,7 @@ def _with_final(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
 
 
 def _scan(data: bytes, layout: Layout, final: bool, name: str, first_line: int, hint: str) -> tuple[Scanned, int, int]:
-    kernels.prepare(tokens=len(data) // 6)
+    jit.prepare(tokens=len(data) // 6)
     check_utf8(data if final else data[: data.rfind(b"\n") + 1], name, first_line)
     _refuse_lone_returns(data, name, first_line)
     array = np.frombuffer(data, np.uint8)
@@ -130,7 +313,7 @@ def _scan(data: bytes, layout: Layout, final: bool, name: str, first_line: int, 
     starts = np.empty((most, layout.columns), np.int32)
     ends = np.empty((most, layout.columns), np.int32)
     line_starts, line_ends, sentence_ends = (np.empty(most, np.int32) for _ in range(3))
-    tokens, sentences, used, lines, fields, at = scan.scan_lines(
+    tokens, sentences, used, lines, fields, at = scan_lines(
         array, layout.tabs, layout.conllu, final, starts, ends, line_starts, line_ends, sentence_ends
     )
     if fields:
@@ -256,3 +439,101 @@ def sentence_regions(scanned: Scanned) -> list[tuple[int, int]]:
         regions.append((begin, end))
         begin = end
     return regions
+
+
+ELSEWHERE = "; write JSONL, which holds every tag"
+
+
+def check_tag(tag: str, *, tabs: bool) -> None:
+    """Raise SapoError if a tag cannot be a field. Single TABs separate the fields if `tabs`, otherwise runs of blanks.
+
+    >>> check_tag("proper noun", tabs=True)
+    """
+    if not tag:
+        raise SapoError("an empty tag cannot be written to this file" + ELSEWHERE)
+    if re.search(r"[\t\r\n]", tag) or (not tabs and re.search(r"\s", tag, re.ASCII)):
+        raise SapoError(
+            f"the tag {tag!r} contains a blank and cannot be written to this file"
+            + (ELSEWHERE if tabs or re.search(r"[\t\r\n]", tag) else "; separate its columns by TABs")
+        )
+    if re.search("[\ud800-\udfff]", tag):
+        raise SapoError(f"the tag {tag!r} has half of a surrogate pair, which is not valid text" + ELSEWHERE)
+
+
+class Origin(Protocol):
+    """What a block that was read from a file knows of this file."""
+
+    def first_lines(self) -> Longs:
+        """Return the number of the line in which each sentence begins; the first line is 1."""
+
+    def line_of(self, token: int, sentence: int) -> int:
+        """Return the number of the line of a token, which is in this sentence of the block."""
+
+    def check_labels(self, labels: Sequence[str]) -> None:
+        """Raise SapoError if a label cannot be written into such a file."""
+
+    def texts(self) -> Sequence[str | None]:
+        """Return the running text of each sentence, or an empty list where the file has none."""
+
+    def other_lines(self) -> int:
+        """Count the lines that are neither tokens nor empty."""
+
+    def other_keys(self, label: str) -> Sequence[str]:
+        """Return the keys that were not read as tokens, tags or columns; `label` is the key of the tags."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedOrigin:
+    """The origin of a block from a file with one token a line."""
+
+    scanned: Scanned
+
+    def first_lines(self) -> Longs:
+        return self.scanned.line_numbers(self.scanned.line_starts[self.scanned.offsets[:-1]])
+
+    def line_of(self, token: int, sentence: int) -> int:
+        return int(self.scanned.line_numbers(self.scanned.line_starts[token : token + 1])[0])
+
+    def check_labels(self, labels: Sequence[str]) -> None:
+        for label in labels:
+            check_tag(label, tabs=self.scanned.layout.tabs)
+
+    def texts(self) -> Sequence[str | None]:
+        return ()
+
+    def other_lines(self) -> int:
+        return self.scanned.filled_lines() - len(self.scanned.line_starts)
+
+    def other_keys(self, label: str) -> Sequence[str]:
+        return ()
+
+
+def read_lines(path: str | Path, advice: str = "write one sentence a line") -> Iterator[tuple[int, bytes]]:
+    """Yield the number and the bytes of each line, without its line feed. `advice` ends the message about a long line.
+
+    A line feed at the end of the file begins no further line.
+    """
+    name = show_path(path)
+    pieces: list[bytes] = []  # of a line that has not ended; joined once, since each join copies all of it
+    size = number = 0
+    for chunk in read_chunks(path):
+        *lines, rest = chunk.split(b"\n")
+        if lines:
+            lines[0] = b"".join([*pieces, lines[0]])
+            pieces, size = [], 0
+        for line in lines:
+            number += 1
+            yield number, line.removeprefix(BOM) if number == 1 else line
+        pieces.append(rest)
+        size += len(rest)
+        if size > current_limits().line:
+            raise too_long(f"{name}:{number + 1}", size, advice)
+    if size:
+        last = b"".join(pieces)
+        yield number + 1, last.removeprefix(BOM) if number == 0 else last
+
+
+def too_long(place: str, size: int, advice: str) -> SapoError:
+    """Return the error about a line above its limit."""
+    most = current_limits().line
+    return SapoError(f"{place}: line longer than {most:,} bytes; {advice}, or use --limit line={2 * size}")

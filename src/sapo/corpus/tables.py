@@ -1,24 +1,14 @@
-"""Tables in (of pandas, polars, Arrow or Hugging Face), sentences out: a row for each sentence, or for each token.
-
-    tokens               ner_tags                   sentence  word   label
-    ["Anna", "sings"]    [1, 0]                     1         Anna   B-PER
-                                                    1         sings  O
-
-Numbers need the names of their labels, which a dataset of Hugging Face keeps. A number below 0, or nothing, is a
-missing tag.
-"""
+"""Read tables of pandas, polars, Arrow or Hugging Face: a row for each sentence, or a row for each token."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from sapo.corpus.blocks import Block, Sentence, block_from_sentences
-from sapo.corpus.tokens import check_labels
+from sapo.corpus.blocks import Block, Sentence, block_from_sentences, check_labels
 from sapo.errors import SapoError, did_you_mean
-from sapo.tags import MISSING
+from sapo.tags.labels import MISSING
 
-PACKAGES = ("pandas", "polars", "pyarrow", "datasets")
 WORDS = ("tokens", "words", "word", "token", "form", "text")
 LABELS = ("ner_tags", "tags", "labels", "label", "tag", "ner", "ner_tag", "entity", "pos_tags", "upos", "pos")
 SENTENCES = ("sentence", "sentence_id", "sent_id", "sentence #", "sent", "sentence_number")
@@ -47,26 +37,6 @@ class Layout:
     def names(self) -> list[str]:
         """Return the names that templates use: the first is the word, and `pos_tags` or `POS` is called pos."""
         return ["word", *(name.lower().removesuffix("_tags") for name in self.words[1:])]
-
-
-def is_table(data: object) -> bool:
-    """Return whether this is a table of a package that is known, which need not be installed.
-
-    >>> is_table([["a", "dog"]])
-    False
-    """
-    package = type(data).__module__.partition(".")[0]
-    return package in PACKAGES and any(hasattr(data, name) for name in ("columns", "column_names"))
-
-
-def check_no_table(data: object, place: str) -> None:
-    """Raise SapoError if this is a table where sentences are expected: it iterates over the names of its columns."""
-    if is_table(data):
-        kind = f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
-        raise SapoError(
-            f"{place}: expected lists of tokens, found a table ({kind}); read its sentences first: "
-            "[one.words for one in sapo.read(table, labelled=False)]"
-        )
 
 
 def open_table(data: Any, name: str) -> Table:

@@ -1,4 +1,4 @@
-"""How sure a system was and whether it was right in, how far the two agree out.
+"""Measure how well the probabilities of a system agree with how often it is correct.
 
 Of all answers given with confidence 0.8, eight in ten should be right. Answers are put into bins of like confidence;
 the expected calibration error (ECE) is the mean difference between confidence and accuracy of the bins, each weighed

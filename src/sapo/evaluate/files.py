@@ -1,4 +1,4 @@
-"""A file with gold and predicted tags in, scores out; files of several systems and gold in, comparisons out."""
+"""Score a file with gold and predicted tags, or compare the files of several systems."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,13 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from sapo.corpus import LABEL, format_of, read_blocks
+from sapo.corpus.blocks import LABEL
 from sapo.corpus.columns import column_index
 from sapo.corpus.files import show_path
-from sapo.encode.strings import StringTable
+from sapo.corpus.formats import format_of, read_blocks
 from sapo.errors import SapoError
-from sapo.evaluate import Comparison, Scores, compare, score
-from sapo.kernels.types import Ints, Longs
+from sapo.evaluate.comparison import Comparison, compare
+from sapo.evaluate.scores import Scores, score
+from sapo.features.strings import StringTable
+from sapo.jit.arrays import Ints, Longs
 
 
 def score_file(

@@ -1,4 +1,4 @@
-"""Gold and predicted tags in, counts and scores out: tokens, sentences, and spans or features if labels hold them."""
+"""Score taggings: tokens, sentences, spans or morphology, and the table that conlleval prints."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,10 +8,102 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapo.errors import SapoError
-from sapo.evaluate.correct import correct_spans
-from sapo.evaluate.counts import FeatureCounts, SpanCounts, fraction
-from sapo.evaluate.features import count_features
-from sapo.tags import LabelKinds, Spans, label_kinds, looks_like_spans, read_spans, strict_scheme
+from sapo.tags.labels import read_morphology
+from sapo.tags.recognition import strict_scheme
+from sapo.tags.schemes import UNTYPED, LabelKinds, label_kinds, looks_like_spans
+from sapo.tags.spans import Spans, read_spans
+
+
+@dataclass(frozen=True, slots=True)
+class SpanCounts:
+    """Numbers of spans: in gold, found, and correct (same borders and same type).
+
+    Scores are fractions, and 0 if there is nothing to divide by.
+
+    >>> counts = SpanCounts(gold=4, found=2, correct=1)
+    >>> counts.precision, counts.recall, round(counts.f1, 3)
+    (0.5, 0.25, 0.333)
+    """
+
+    gold: int
+    found: int
+    correct: int
+
+    @property
+    def precision(self) -> float:
+        """The share of the found spans that are correct."""
+        return fraction(self.correct, self.found)
+
+    @property
+    def recall(self) -> float:
+        """The share of the gold spans that were found."""
+        return fraction(self.correct, self.gold)
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        return fraction(2 * self.correct, self.gold + self.found)
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureCounts(SpanCounts):
+    """The same for the values of one key, such as Case. A value is correct if gold has the same."""
+
+    tokens: int  # that have the key in gold or in what was found
+
+
+def fraction(part: int, whole: int) -> float:
+    """Return a part of a whole, and 0 of nothing."""
+    return part / whole if whole else 0.0
+
+
+def correct_spans(kinds: LabelKinds, gold: Spans, found: Spans, tokens: int) -> NDArray[np.bool_]:
+    """Tell for each found span whether gold has it, too, with the same borders and the same type.
+
+    >>> from sapo.tags.schemes import label_kinds
+    >>> from sapo.tags.spans import read_spans
+    >>> kinds, offsets = label_kinds(["O", "B-NP", "I-NP"]), np.array([0, 3])
+    >>> gold, found = (read_spans(kinds, np.array(tags, np.int32), offsets) for tags in ([1, 2, 1], [1, 1, 1]))
+    >>> correct_spans(kinds, gold, found, 3).tolist()
+    [False, False, True]
+    """
+    # at most one span begins at a token: write what begins there as one number, 0 for nothing, and compare
+    types = len(kinds.type_names)
+    gold_at = np.zeros(tokens, dtype=np.int64)
+    gold_at[gold.starts] = gold.ends * types + gold.types
+    correct: NDArray[np.bool_] = gold_at[found.starts] == found.ends * types + found.types
+    return correct
+
+
+def count_features(
+    labels: Sequence[str], gold: NDArray[np.int32], predicted: NDArray[np.int32]
+) -> dict[str, FeatureCounts]:
+    """Return the counts of each key that a token has; the part of speech comes first. Empty for other labels.
+
+    >>> labels = ["NOUN|Case=Nom|Number=Sing", "NOUN|Case=Acc", "ADV|_"]
+    >>> counts = count_features(labels, np.array([0, 1, 2], np.int32), np.array([0, 0, 2], np.int32))
+    >>> list(counts), counts["Number"], counts["Case"].f1
+    (['upos', 'Case', 'Number'], FeatureCounts(gold=1, found=2, correct=1, tokens=2), 0.5)
+    """
+    values = read_morphology(labels)
+    if values is None:
+        return {}
+    # many tokens have the same two labels: look at each such pair once
+    pairs, tokens = np.unique(gold.astype(np.int64) * len(labels) + predicted, return_counts=True)
+    counts: dict[str, list[int]] = {}
+    for pair, times in zip(pairs.tolist(), tokens.tolist(), strict=True):
+        right, found = (values[label] for label in divmod(pair, len(labels)))
+        for key in right.keys() | found.keys():
+            count = counts.setdefault(key, [0, 0, 0, 0])
+            count[0] += times * (key in right)
+            count[1] += times * (key in found)
+            count[2] += times * (right.get(key) == found.get(key))
+            count[3] += times
+    return {key: FeatureCounts(*counts[key]) for key in sorted(counts, key=_order)}
+
+
+def _order(key: str) -> tuple[bool, str, str]:
+    return key not in ("upos", "pos"), key.lower(), key
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +243,102 @@ def _check(
                 f"score: {name} tags must be places in the {len(labels)} labels, found {tags.min()} to {tags.max()}; "
                 "add the missing labels to the list"
             )
+
+
+def conlleval_table(scores: Scores) -> str:
+    """Return the output of conlleval, letter for letter, then our own lines; without spans, a short table.
+
+    Labels that hold morphology get a line for each key.
+
+    >>> print(conlleval_table(Scores(10, 2, 9, 1, SpanCounts(3, 4, 2), {"NP": SpanCounts(3, 4, 2)}, False)))
+    processed 10 tokens with 3 phrases; found: 4 phrases; correct: 2.
+    accuracy:  90.00%; precision:  50.00%; recall:  66.67%; FB1:  57.14
+                   NP: precision:  50.00%; recall:  66.67%; FB1:  57.14  4
+    sapo: sentence accuracy:  50.00% (1 of 2 sentences have no wrong tag)
+    >>> print(conlleval_table(Scores(10, 2, 9, 1, None, {}, False)))
+    processed 10 tokens in 2 sentences.
+    token accuracy:     90.00% (9 of 10)
+    sentence accuracy:  50.00% (1 of 2)
+    >>> print(conlleval_table(Scores(10, 2, 9, 1, None, {}, False, {"Case": FeatureCounts(7, 8, 6, 8)})))
+    processed 10 tokens in 2 sentences.
+    token accuracy:     90.00% (9 of 10)
+    sentence accuracy:  50.00% (1 of 2)
+    by key, with the number of tokens that have it in gold or prediction:
+                 Case: precision:  75.00%; recall:  85.71%; FB1:  80.00  8
+    """
+    token_accuracy = _percent(scores.correct_tokens, scores.tokens)
+    sentence_accuracy = _percent(scores.correct_sentences, scores.sentences)
+    whole_sentences = f"{scores.correct_sentences} of {scores.sentences}"
+    lines = []
+    if scores.overall is None:
+        lines.append(f"processed {scores.tokens} tokens in {scores.sentences} sentences.")
+        lines.append(f"token accuracy:    {token_accuracy:6.2f}% ({scores.correct_tokens} of {scores.tokens})")
+        lines.append(f"sentence accuracy: {sentence_accuracy:6.2f}% ({whole_sentences})")
+        if scores.features:
+            lines.append("by key, with the number of tokens that have it in gold or prediction:")
+        lines += [f"{key:>17}: {_span_scores(counts)}  {counts.tokens}" for key, counts in scores.features.items()]
+        return "\n".join(lines)
+
+    gold, found, correct = scores.overall.gold, scores.overall.found, scores.overall.correct
+    lines.append(f"processed {scores.tokens} tokens with {gold} phrases; found: {found} phrases; correct: {correct}.")
+    if scores.tokens:  # conlleval leaves the line out for an empty file
+        lines.append(f"accuracy: {token_accuracy:6.2f}%; {_span_scores(scores.overall)}")
+    named = sorted((name, counts) for name, counts in scores.types.items() if name != UNTYPED)  # the line above has it
+    lines += [f"{name:>17}: {_span_scores(counts)}  {counts.found}" for name, counts in named]
+    lines.append(f"sapo: sentence accuracy: {sentence_accuracy:6.2f}% ({whole_sentences} sentences have no wrong tag)")
+    if scores.strict:
+        by = f" by {scores.scheme}, the scheme of the gold tags" if scores.scheme else ""
+        lines.append(f"sapo: strict{by}: only well-formed spans are counted; conlleval counts the others too")
+    return "\n".join(lines)
+
+
+def as_json(scores: Scores) -> dict[str, object]:
+    """Return counts and fractions under fixed keys, ready for json.dumps.
+
+    `features` is there only for labels that hold them, and `scheme` only if spans were read strictly.
+
+    >>> as_json(Scores(10, 2, 9, 1, None, {}, False))["main"]
+    {'name': 'accuracy', 'value': 0.9}
+    """
+    name, value = scores.main
+    return {
+        "main": {"name": name, "value": value},
+        "tokens": scores.tokens,
+        "correct_tokens": scores.correct_tokens,
+        "token_accuracy": scores.token_accuracy,
+        "sentences": scores.sentences,
+        "correct_sentences": scores.correct_sentences,
+        "sentence_accuracy": scores.sentence_accuracy,
+        "strict": scores.strict,
+        **({"scheme": scores.scheme} if scores.scheme else {}),
+        "overall": None if scores.overall is None else _span_dict(scores.overall),
+        "types": {name: _span_dict(counts) for name, counts in scores.types.items()},
+        **({"features": _feature_dicts(scores.features)} if scores.features else {}),
+    }
+
+
+def _span_scores(counts: SpanCounts) -> str:
+    # F1 from percentages, as conlleval computes it: from fractions the last digit printed could differ
+    precision = _percent(counts.correct, counts.found)
+    recall = _percent(counts.correct, counts.gold)
+    f1 = 2 * precision * recall / (precision + recall) if counts.correct else 0.0
+    return f"precision: {precision:6.2f}%; recall: {recall:6.2f}%; FB1: {f1:6.2f}"
+
+
+def _percent(part: int, whole: int) -> float:
+    return 100 * part / whole if whole else 0.0
+
+
+def _span_dict(counts: SpanCounts) -> dict[str, object]:
+    return {
+        "gold": counts.gold,
+        "found": counts.found,
+        "correct": counts.correct,
+        "precision": counts.precision,
+        "recall": counts.recall,
+        "f1": counts.f1,
+    }
+
+
+def _feature_dicts(features: Mapping[str, FeatureCounts]) -> dict[str, object]:
+    return {key: {"tokens": counts.tokens, **_span_dict(counts)} for key, counts in features.items()}

@@ -1,33 +1,43 @@
-"""Learners: the shared loop over passes, and one short file for each learner."""
+"""Learn weights: one file per learner, and the loop over epochs that they share."""
 
-from sapo.learn.batch_crf import CRF_LBFGS, BatchOptions
-from sapo.learn.dev_set import DevSet
-from sapo.learn.learners import DEFAULTS, LEARNERS, Learner
-from sapo.learn.loop import final_weights, learn
-from sapo.learn.records import PassRecord
+from dataclasses import dataclass
+from typing import Any
+
+from sapo.learn.batch_crf import CRF_LBFGS
+from sapo.learn.crf import crf_pass
+from sapo.learn.loop import LearnerPass, threaded
+from sapo.learn.mira import mira_nbest_pass, mira_pass
+from sapo.learn.perceptron import perceptron_pass
 from sapo.learn.sapo import sapo_pass
-from sapo.learn.settings import CHOICES, Settings
-from sapo.learn.start_rate import start_rate
-from sapo.learn.state import Observer, State
-from sapo.learn.stopping import Stop
-from sapo.learn.weights import Weights
+from sapo.learn.settings import MOST
 
-__all__ = [
-    "CHOICES",
-    "CRF_LBFGS",
-    "DEFAULTS",
-    "LEARNERS",
-    "BatchOptions",
-    "DevSet",
-    "Learner",
-    "Observer",
-    "PassRecord",
-    "Settings",
-    "State",
-    "Stop",
-    "Weights",
-    "final_weights",
-    "learn",
-    "sapo_pass",
-    "start_rate",
-]
+
+@dataclass(frozen=True, slots=True)
+class Learner:
+    """How a learner passes over the samples, and which options it uses."""
+
+    run: LearnerPass
+    averaged: bool = False  # the result is the average of the weights over all steps
+    regularised: bool = True  # it has a rate and a regulariser
+    n_best: bool = False  # it searches for n taggings
+    most_n: int = MOST  # of them
+    all_labels: bool = False  # a step changes the weights of every label
+
+
+# What is not given, where that differs from Settings: an iteration of L-BFGS does less than a pass of the others.
+DEFAULTS: dict[str, dict[str, Any]] = {
+    CRF_LBFGS: {"epochs": 500, "patience": 20, "tolerance": 1e-5},
+}
+
+LEARNERS = {
+    "sapo": Learner(threaded(sapo_pass), n_best=True),
+    "sapo-avg": Learner(threaded(sapo_pass), averaged=True, n_best=True),
+    "crf": Learner(threaded(crf_pass), all_labels=True),
+    "crf-avg": Learner(threaded(crf_pass), averaged=True, all_labels=True),
+    "perceptron": Learner(threaded(perceptron_pass), regularised=False),
+    "perceptron-avg": Learner(threaded(perceptron_pass), averaged=True, regularised=False),
+    "mira": Learner(threaded(mira_pass), regularised=False),
+    "mira-avg": Learner(threaded(mira_pass), averaged=True, regularised=False),
+    "mira-nbest": Learner(threaded(mira_nbest_pass), regularised=False, n_best=True, most_n=100),
+    "mira-nbest-avg": Learner(threaded(mira_nbest_pass), averaged=True, regularised=False, n_best=True, most_n=100),
+}

@@ -1,4 +1,7 @@
-"""The conditional random field (Lafferty et al. 2001) as a batch problem: the optimum itself, by L-BFGS or OWL-QN.
+"""Train a conditional random field (Lafferty et al. 2001) as a batch problem: the optimum itself.
+
+All in double precision: a gradient over all sentences is a sum of millions, and a minimiser compares sums that differ
+little.
 
     minimize over w   sum over the sentences of -log P(y* | x)  +  c1 |w|  +  c2 |w|^2
 
@@ -13,21 +16,176 @@ more weights.
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.pairs import Pairs
 from sapo.errors import SapoError
-from sapo.kernels import flat as kernel
-from sapo.kernels import update, vectors
-from sapo.kernels.types import Bools, Doubles, Flat, Floats, Ints, Lists, Longs
-from sapo.learn.lbfgs import Minimiser
+from sapo.features.encoded import EncodedCorpus, Pairs, Samples
+from sapo.jit import kernel
+from sapo.jit.arrays import Bools, Doubles, Floats, Ints, Longs, Shorts
+from sapo.learn.lbfgs import Minimiser, dot
 from sapo.learn.settings import Settings
-from sapo.search.lattice import ALL_LABELS, Parameters
-from sapo.search.rows import FeatureRows
+from sapo.learn.update import FULLY, UNTAGGED, allows, bind, how_tagged
+from sapo.search.lattice import ALL_LABELS, CORRECT, LOSS, TOKENS, Parameters, path_score, stages_of
+from sapo.search.marginals import forward_backward
+from sapo.search.weights import FeatureRows, Lists
+
+
+class Flat(NamedTuple):
+    """Which place of a vector each weight has: those of features come first, then pairs of labels, then edge features.
+
+    Only what training shows has a weight (see learn/batch_crf.py).
+    """
+
+    offsets: Longs  # [features + 1] the places of each feature
+    labels: Shorts  # [places of features] the label of each
+    edges: Longs  # [labels, labels] the place of each pair of labels; -1 where it has no weight
+    first_pair: int  # the first place of edge features
+    pair_offsets: Longs  # as in TaggingWeights
+    pair_codes: Ints
+    bans: Floats
+
+
+@kernel
+def flat_nodes(first: int, T: int, samples: Samples, flat: Flat, w: Doubles, node: Doubles) -> None:
+    """Score the nodes of a sentence: node[t,y] = sum over the features f of token t of value[f] * w[f,y]."""
+    L = node.shape[1]
+    weighted = len(samples.values) > 0
+    for t in range(T):
+        for y in range(L):
+            node[t, y] = 0.0
+        for i in range(samples.row_offsets[first + t], samples.row_offsets[first + t + 1]):
+            f = samples.rows[i]
+            value = np.float64(samples.values[i]) if weighted else 1.0
+            for k in range(flat.offsets[f], flat.offsets[f + 1]):
+                node[t, flat.labels[k]] += value * w[k]
+    for y in range(L):
+        node[0, y] += flat.bans[L, y]
+        node[T - 1, y] += flat.bans[L + 1, y]
+
+
+@kernel
+def flat_edges(first: int, T: int, samples: Samples, flat: Flat, w: Doubles, edge: Doubles) -> None:
+    """Score the edges of a sentence. With one stage they are the same for every sentence."""
+    L = edge.shape[1]
+    many = edge.shape[0] > 1
+    for t in range(1 if many else 0, T if many else 1):
+        for p in range(L):
+            for y in range(L):
+                place = flat.edges[p, y]
+                edge[t, p, y] = flat.bans[p, y] + (w[place] if place >= 0 else 0.0)
+        if many:
+            for i in range(samples.edge_row_offsets[first + t], samples.edge_row_offsets[first + t + 1]):
+                e = samples.edge_rows[i]
+                for k in range(flat.pair_offsets[e], flat.pair_offsets[e + 1]):
+                    code = flat.pair_codes[k]
+                    edge[t, code // L, code % L] += w[flat.first_pair + k]
+
+
+@kernel
+def crf_gradient(
+    begin: int,  # the first sentence
+    end: int,
+    samples: Samples,
+    flat: Flat,
+    w: Doubles,
+    gradient: Doubles,  # changed: E[F(x, y)] - F(x, y*) of each sentence is added
+    totals: Doubles,  # changed: the loss log Z - score(y*) of each, and what else is counted
+) -> None:
+    """Add up -log P(y* | x) and its gradient. Where tags of y* are open, y* is all taggings that keep to the others."""
+    L = flat.edges.shape[0]
+    longest = 1
+    for s in range(begin, end):
+        longest = max(longest, samples.offsets[s + 1] - samples.offsets[s])
+    stages = stages_of(samples.edge_row_offsets, longest)
+    node = np.empty((longest, L), np.float64)
+    bound = np.empty((longest, L), np.float64)
+    edge = np.empty((stages, L, L), np.float64)
+    alpha = np.empty((longest, L), np.float64)
+    beta = np.empty((longest, L), np.float64)
+    marginal = np.empty((longest, L), np.float64)
+    kept = np.empty((longest, L), np.float64)
+    pairs = np.empty((stages, L, L), np.float64)
+    kept_pairs = np.empty((stages, L, L), np.float64)
+    if stages == 1:
+        flat_edges(0, 0, samples, flat, w, edge)
+    for s in range(begin, end):
+        first = samples.offsets[s]
+        T = samples.offsets[s + 1] - first
+        weight = np.float64(samples.importance[first]) if len(samples.importance) > 0 and T > 0 else 1.0
+        gold = samples.gold[first : first + T]
+        tagged = how_tagged(gold)
+        if T == 0 or tagged == UNTAGGED or weight == 0.0:
+            continue
+        flat_nodes(first, T, samples, flat, w, node)
+        if stages > 1:
+            flat_edges(first, T, samples, flat, w, edge)
+        log_z = forward_backward(node, edge, T, alpha, beta, marginal, pairs)
+        if tagged == FULLY:
+            log_kept = path_score(node, edge, gold, T)
+        else:
+            bind(gold, samples.allowed, node, T, bound)
+            log_kept = forward_backward(bound, edge, T, alpha, beta, kept, kept_pairs)
+        totals[TOKENS] += T
+        totals[LOSS] += weight * (log_z - log_kept) if log_kept > -np.inf else np.nan
+        for t in range(T):
+            top = 0
+            for y in range(L):
+                if marginal[t, y] > marginal[t, top]:
+                    top = y
+            totals[CORRECT] += allows(gold[t], top, samples.allowed)
+        if tagged == FULLY:
+            for t in range(T):
+                marginal[t, gold[t]] -= 1.0
+                if t > 0:
+                    pairs[t if stages > 1 else 0, gold[t - 1], gold[t]] -= 1.0
+        else:
+            for t in range(T):
+                for y in range(L):
+                    marginal[t, y] -= kept[t, y]
+            for stage in range(1 if stages > 1 else 0, T if stages > 1 else 1):
+                for p in range(L):
+                    for y in range(L):
+                        pairs[stage, p, y] -= kept_pairs[stage, p, y]
+        add_expected(first, T, samples, flat, weight, marginal, pairs, gradient)
+
+
+@kernel
+def add_expected(
+    first: int,
+    T: int,
+    samples: Samples,
+    flat: Flat,
+    weight: float,
+    nodes: Doubles,  # [T, labels] how often each label is expected more than it is there
+    pairs: Doubles,  # [stages, labels, labels] the same for pairs of labels
+    gradient: Doubles,  # changed
+) -> None:
+    """Add what features and pairs of labels of a sentence are expected more often than they are there."""
+    L = nodes.shape[1]
+    weighted = len(samples.values) > 0
+    many = pairs.shape[0] > 1
+    for t in range(T):
+        for i in range(samples.row_offsets[first + t], samples.row_offsets[first + t + 1]):
+            f = samples.rows[i]
+            value = weight * np.float64(samples.values[i]) if weighted else weight
+            for k in range(flat.offsets[f], flat.offsets[f + 1]):
+                gradient[k] += value * nodes[t, flat.labels[k]]
+    for stage in range(1 if many else 0, T if many else 1):
+        for p in range(L):
+            for y in range(L):
+                place = flat.edges[p, y]
+                if place >= 0:
+                    gradient[place] += weight * pairs[stage, p, y]
+        if many:
+            for i in range(samples.edge_row_offsets[first + stage], samples.edge_row_offsets[first + stage + 1]):
+                e = samples.edge_rows[i]
+                for k in range(flat.pair_offsets[e], flat.pair_offsets[e + 1]):
+                    code = flat.pair_codes[k]
+                    gradient[flat.first_pair + k] += weight * pairs[stage, code // L, code % L]
+
 
 CRF_LBFGS = "crf-lbfgs"  # the name of this learner
 SENTENCES = 256  # between which Ctrl-C gets a turn
@@ -156,7 +314,7 @@ def _transitions(corpus: EncodedCorpus, told: Bools, labels: int, *, all_transit
 
 @dataclass(slots=True)
 class BatchWeights:
-    """The weights of a batch CRF in training, as a `sapo.learn.state.Learned`."""
+    """The weights of a batch CRF in training, as a `sapo.learn.records.Learned`."""
 
     layout: FlatLayout
     minimiser: Minimiser
@@ -200,7 +358,7 @@ class BatchWeights:
         own.x, own.gradient = loaded["x"], loaded["gradient"]
         own.steps, own.changes = list(loaded["steps"]), list(loaded["changes"])
         if len(own.steps) != len(own.changes) or not all(
-            vectors.dot(step, change) > 0 for step, change in zip(own.steps, own.changes, strict=True)
+            dot(step, change) > 0 for step, change in zip(own.steps, own.changes, strict=True)
         ):
             raise ValueError("its parts do not fit together")
         own.smooth, *self.values = loaded["values"].tolist()
@@ -216,7 +374,7 @@ class BatchWeights:
     def penalty(self) -> float:
         """Return the regulariser's part of the objective."""
         x = self.minimiser.x
-        return self.l2 / 2 * vectors.dot(x, x) + self.minimiser.l1 * float(np.abs(x).sum())
+        return self.l2 / 2 * dot(x, x) + self.minimiser.l1 * float(np.abs(x).sum())
 
     def iterate(self, corpus: EncodedCorpus, threads: int, totals: Doubles) -> None:
         """Make one step of the minimiser; what is counted at the new weights is added to `totals`."""
@@ -226,7 +384,7 @@ class BatchWeights:
             counts[:] = 0
             total_gradient(corpus, self.layout, x, threads, gradient, counts)
             gradient += self.l2 * x
-            return float(counts[update.LOSS]) + self.l2 / 2 * vectors.dot(x, x)
+            return float(counts[LOSS]) + self.l2 / 2 * dot(x, x)
 
         own = self.minimiser
         own.begin(objective)
@@ -235,7 +393,7 @@ class BatchWeights:
         moved = own.step(objective)
         self.values.append(own.value)
         totals += counts
-        totals[update.LOSS] = own.value - self.penalty()
+        totals[LOSS] = own.value - self.penalty()
         self._judge(moved=moved)
 
     def _judge(self, *, moved: bool) -> None:
@@ -275,7 +433,7 @@ def total_gradient(
             if stopped:
                 break
             end = min(begin + SENTENCES, bounds[thread + 1])
-            kernel.crf_gradient(begin, end, samples, flat, w, own, counts)
+            crf_gradient(begin, end, samples, flat, w, own, counts)
         return own, counts
 
     if threads == 1:

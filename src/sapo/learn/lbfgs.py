@@ -16,8 +16,31 @@ from math import copysign, inf, isfinite, sqrt
 
 import numpy as np
 
-from sapo.kernels import vectors
-from sapo.kernels.types import Doubles
+from sapo.jit import kernel
+from sapo.jit.arrays import Doubles
+
+
+@kernel
+def dot(a: Doubles, b: Doubles) -> float:
+    """Return the inner product; four sums, as one would wait for each addition."""
+    first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
+    whole = len(a) - len(a) % 4
+    for i in range(0, whole, 4):
+        first += a[i] * b[i]
+        second += a[i + 1] * b[i + 1]
+        third += a[i + 2] * b[i + 2]
+        fourth += a[i + 3] * b[i + 3]
+    for i in range(whole, len(a)):
+        first += a[i] * b[i]
+    return (first + second) + (third + fourth)
+
+
+@kernel
+def add_times(a: Doubles, factor: float, b: Doubles) -> None:
+    """a <- a + factor * b"""
+    for i in range(len(a)):
+        a[i] += factor * b[i]
+
 
 Function = Callable[[Doubles, Doubles], float]  # x, gradient (out): f(x)
 
@@ -98,7 +121,7 @@ class Minimiser:
         direction = self._direction(slope)
         if self.l1:
             direction[direction * slope >= 0] = 0.0  # only ways that lead down stay in the orthant
-        descent = vectors.dot(direction, slope)
+        descent = dot(direction, slope)
         if not descent < 0:
             return False
         length = 1.0 if self.steps else 1.0 / _norm(slope)
@@ -108,7 +131,7 @@ class Minimiser:
         for _ in range(self.trials):
             x = self.x + search.step * direction
             smooth = function(x, gradient)
-            if search.is_good(smooth, vectors.dot(direction, gradient)):
+            if search.is_good(smooth, dot(direction, gradient)):
                 self._move(x, smooth, gradient)
                 return True
         return False
@@ -121,7 +144,7 @@ class Minimiser:
             x = self.x + length * direction
             x[x * orthant <= 0] = 0.0
             smooth = function(x, gradient)
-            if self._value(x, smooth) <= before + ENOUGH * vectors.dot(slope, x - self.x):
+            if self._value(x, smooth) <= before + ENOUGH * dot(slope, x - self.x):
                 self._move(x, smooth, gradient)
                 return True
             length /= 2
@@ -129,33 +152,29 @@ class Minimiser:
 
     def _move(self, x: Doubles, smooth: float, gradient: Doubles) -> None:
         step, change = x - self.x, gradient - self.gradient
-        if vectors.dot(step, change) > 1e-10 * vectors.dot(
-            change, change
-        ):  # else the curvature is not that of a minimum
+        if dot(step, change) > 1e-10 * dot(change, change):  # else the curvature is not that of a minimum
             self.steps, self.changes = [*self.steps, step][-self.memories :], [*self.changes, change][-self.memories :]
         self.x, self.smooth, self.gradient = x, smooth, gradient
 
     def _direction(self, slope: Doubles) -> Doubles:
         """Return minus the slope times the estimated inverse of the curvature, by the two loops of L-BFGS."""
         direction = -slope
-        past = [
-            (step, change, vectors.dot(step, change)) for step, change in zip(self.steps, self.changes, strict=True)
-        ]
+        past = [(step, change, dot(step, change)) for step, change in zip(self.steps, self.changes, strict=True)]
         shares = []
         for step, change, product in reversed(past):
-            share = vectors.dot(step, direction) / product
-            vectors.add_times(direction, -share, change)
+            share = dot(step, direction) / product
+            add_times(direction, -share, change)
             shares.append(share)
         if past:
             _, change, product = past[-1]
-            direction *= product / vectors.dot(change, change)
+            direction *= product / dot(change, change)
         for (step, change, product), share in zip(past, reversed(shares), strict=True):
-            vectors.add_times(direction, share - vectors.dot(change, direction) / product, step)
+            add_times(direction, share - dot(change, direction) / product, step)
         return direction
 
 
 def _norm(x: Doubles) -> float:
-    return sqrt(vectors.dot(x, x))
+    return sqrt(dot(x, x))
 
 
 @dataclass(frozen=True, slots=True)

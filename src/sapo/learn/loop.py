@@ -1,26 +1,226 @@
-"""The training loop that all learners share: passes, dev set, early stopping, Ctrl-C."""
+"""Run the training loop that all learners share: epochs, runs of samples, dev set, early stopping, Ctrl-C.
+
+Threads learn without locks, as in the authors' release: they read and write the same arrays; now and then a change is
+lost, which does little harm since changes are sparse. The result is not the same from run to run. Each thread keeps its
+own scale for a run of samples; between runs these are joined.
+
+We want the score of a large n at the cost of a small one. The distance between SAPO's update and the gradient does not
+help: at n = 5 it is still nearly as long as the gradient, and every doubling of n shortens it a little, without a knee
+(docs/explanation/theory.md), while the score stopped improving long ago. What helps is how much one more tagging would
+change. If the next tagging joins the n best, it takes the probability
+
+    P_{n+1} = exp(w.F(x, y_{n+1})) / sum over Y_{n+1} of exp(w.F(x, y))
+
+from them. This is exactly the total variation between the P_k of n and those of n + 1, and the update moves by at most
+2 * P_{n+1} * max |F(x, y)|. So we take the smallest n for which the next tagging would get less than SHARE on average.
+"""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from sapo import kernels
-from sapo.encode.encoded import EncodedCorpus
-from sapo.kernels import update
-from sapo.kernels.types import Doubles, Longs
-from sapo.learn.choose_n import choose_n
-from sapo.learn.chunks import Chunk, Corpus, chunks_of, sample_of
-from sapo.learn.dev_set import DevSet
-from sapo.learn.hiding import hide
-from sapo.learn.pieces import cut
-from sapo.learn.records import RANKS, PassCounts, PassRecord, make_record
+from sapo import jit
+from sapo.errors import SapoError
+from sapo.features.encoded import EncodedCorpus
+from sapo.jit.arrays import Doubles, Longs
+from sapo.learn.records import (
+    INTERRUPTED,
+    RANKS,
+    DevSet,
+    Learned,
+    Observer,
+    PassCounts,
+    PassRecord,
+    State,
+    Stop,
+    make_record,
+    prefer_last,
+    reason_to_stop,
+)
+from sapo.learn.rows import LearningRows
+from sapo.learn.samples import Chunk, Corpus, chunks_of, cut, hide, sample_of
 from sapo.learn.settings import AUTO, Settings
-from sapo.learn.state import Learned, Observer, State
-from sapo.learn.stopping import INTERRUPTED, Stop, prefer_last, reason_to_stop
-from sapo.search.lattice import Parameters
+from sapo.learn.update import Rates
+from sapo.learn.weights import CLOCK, PENALTY, SCALE, SMALLEST_SCALE, STEPS, Parts, Weights
+from sapo.search.lattice import BY_RANK, Parameters, make_lattice
+from sapo.search.searches import Search
+from sapo.search.topn import top_n
+
+Pass = Callable[[Weights, EncodedCorpus, Longs, float, Settings, Doubles], Iterator[int]]
+SAMPLES_PER_RUN = 256  # of a run
+STEPS_PER_CALL = 50_000_000  # of a call of a kernel, each a pair of labels: about a tenth of a second
+
+
+def runs_of(order: Longs) -> Iterator[Longs]:
+    """Cut an order of samples into runs of some hundred: in between, Ctrl-C and the progress display get a turn."""
+    for begin in range(0, len(order), SAMPLES_PER_RUN):
+        yield np.ascontiguousarray(order[begin : begin + SAMPLES_PER_RUN])
+
+
+class NoRoomError(Exception):
+    """A thread has no room for new weights; says how many samples it has done."""
+
+    def __init__(self, done: int) -> None:
+        super().__init__(done)
+        self.done = done
+
+
+def learn_run(
+    weights: Weights, corpus: EncodedCorpus, run: Longs, settings: Settings, learn: Callable[[Longs, Parts], int]
+) -> None:
+    """Learn from a run of samples, in parts where it takes long."""
+    before = 0
+    for part in parts_of(run, weights, corpus, settings):
+        try:
+            _learn_part(weights, corpus, part, learn)
+        except NoRoomError as error:
+            raise NoRoomError(before + error.done) from None
+        before += len(part)
+
+
+def parts_of(run: Longs, weights: Weights, corpus: EncodedCorpus, settings: Settings) -> list[Longs]:
+    """Cut a run where labels, n or sentences are large, so that Ctrl-C never has to wait long for a kernel."""
+    few = weights.lists.most
+    labels = few or len(weights.bans) - 2
+    lengths = corpus.offsets[run + 1] - corpus.offsets[run]
+    n = 1 if settings.n == AUTO else settings.n  # not used by this learner
+    steps = np.cumsum(lengths * (labels * (labels + n)))
+    if not len(run) or steps[-1] <= STEPS_PER_CALL:
+        return [run]
+    if few and any((corpus.gold[corpus.offsets[i] : corpus.offsets[i + 1]] < 0).any() for i in run.tolist()):
+        return [run]  # kernels look at all labels of a run in which some tag is open
+    return np.split(run, np.flatnonzero(np.diff(steps // STEPS_PER_CALL)) + 1)
+
+
+def _learn_part(weights: Weights, corpus: EncodedCorpus, run: Longs, learn: Callable[[Longs, Parts], int]) -> None:
+    """Call the kernel. Where it has no room for new weights, make some and go on."""
+    done = learn(run, weights.parts)
+    while done < len(run):
+        if weights.rows.shared:
+            raise NoRoomError(done)
+        first, last = corpus.offsets[run[done] : run[done] + 2]
+        weights.rows.grow(int(corpus.row_offsets[last] - corpus.row_offsets[first]))
+        run = np.ascontiguousarray(run[done:])
+        done = learn(run, weights.parts)
+
+
+def search_of(settings: Settings, *, n: int, margin: float) -> Search:
+    """The search for the n best taggings, without those that score less than the best one by more than `margin`."""
+    return Search(
+        n,
+        margin,
+        True if settings.search == "astar" else None,
+        settings.width if settings.search == "beam" else None,
+    )
+
+
+def rates_of(rate: float, settings: Settings, sentences: int) -> Rates:
+    """The rate of a pass with the regulariser's share of one sample."""
+    penalty = rate * settings.strength / sentences
+    return Rates(
+        rate,
+        penalty if settings.regulariser == "l2" else 0.0,
+        penalty if settings.regulariser == "l1" else None,
+    )
+
+
+def threaded(one_pass: Pass) -> Pass:
+    """A pass that uses as many threads as the settings say."""
+
+    def run(
+        weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
+    ) -> Iterator[int]:
+        if settings.threads == 1:
+            yield from one_pass(weights, corpus, order, rate, settings, totals)
+            return
+        shrink = rate * settings.strength / corpus.sentences_in_all if settings.regulariser == "l2" else 0.0
+        if (1 - shrink) ** SAMPLES_PER_RUN < 4 * SMALLEST_SCALE:
+            raise SapoError(f"the strength {settings.strength} is too large for {settings.threads} threads; use one")
+
+        def work(samples: Longs, before: Doubles, rows: LearningRows) -> tuple[Weights, Doubles, Longs]:
+            mine = replace(weights, state=before.copy(), rows=rows)
+            counts = np.zeros_like(totals)
+            done = 0
+            try:
+                for part in parts_of(samples, mine, corpus, settings):
+                    if stopped:
+                        break
+                    for _ in one_pass(mine, corpus, part, rate, settings, counts):
+                        pass
+                    done += len(part)
+            except NoRoomError as error:
+                return mine, counts, samples[done + error.done :]
+            return mine, counts, samples[:0]
+
+        stopped: list[bool] = []
+        runs = list(runs_of(order))
+        arenas = weights.rows.arenas(settings.threads)
+        try:
+            with ThreadPoolExecutor(settings.threads) as pool:
+                for begin in range(0, len(runs), settings.threads):
+                    batch = runs[begin : begin + settings.threads]
+                    if weights.scale < 8 * SMALLEST_SCALE:
+                        weights.fold()  # while nobody else looks: a thread must not do it alone
+                    before = weights.state.copy()
+                    left = []
+                    try:
+                        for mine, counts, rest in pool.map(work, batch, [before] * len(batch), arenas):
+                            _join(weights.state, before, mine.state)
+                            totals += counts
+                            left.append(rest)
+                    except BaseException:
+                        stopped.append(True)
+                        raise
+                    weights.rows.join(arenas)  # others look at all weights before the next run
+                    waiting = np.concatenate(left)
+                    if len(waiting):
+                        arenas = []
+                        for _ in one_pass(weights, corpus, waiting, rate, settings, totals):
+                            pass
+                        arenas = weights.rows.arenas(settings.threads)
+                    yield sum(map(len, batch))
+        finally:  # after Ctrl-C, too: nobody may take what a thread has used
+            weights.rows.join(arenas)
+
+    return run
+
+
+def _join(state: Doubles, before: Doubles, mine: Doubles) -> None:
+    """Add what one thread did: scales multiply, the rest adds up."""
+    state[SCALE] *= mine[SCALE] / before[SCALE]
+    for index in (CLOCK, STEPS, PENALTY):
+        state[index] += mine[index] - before[index]
+
+
+SIZES = (1, 2, 3, 5, 8, 10, 15, 20, 30, 50)
+SENTENCES = 200  # number of sentences to measure
+SHARE = 0.05  # chosen on CoNLL-2000, JNLPBA and EWT; see docs/explanation/theory.md
+FIRST = 5  # used while all weights are zero, when nothing can be measured
+
+
+def choose_n(corpus: EncodedCorpus, parameters: Parameters, *, seed: int = 0) -> int:
+    """Return the smallest n of SIZES at which one more tagging would change little, or the largest of SIZES."""
+    if not parameters.nonzero:
+        return FIRST
+    shares = next_shares(corpus, parameters, SIZES, seed=seed)
+    return next((n for n, share in zip(SIZES, shares.tolist(), strict=True) if share < SHARE), SIZES[-1])
+
+
+def next_shares(corpus: EncodedCorpus, parameters: Parameters, sizes: Sequence[int], *, seed: int = 0) -> Doubles:
+    """Return the mean of P_{n+1} over some sentences, for each n. Sentences with only n taggings count as 0."""
+    chosen = np.random.default_rng(seed).permutation(corpus.sentences)[:SENTENCES].tolist()
+    totals = np.zeros(len(sizes))
+    for sentence in chosen:
+        scores = top_n(make_lattice(corpus, sentence, parameters), n=max(sizes) + 1).scores
+        odds = np.exp(scores - scores[:1])
+        mass = np.cumsum(odds)
+        totals += [odds[n] / mass[n] if n < len(odds) else 0.0 for n in sizes]
+    return totals / max(1, len(chosen))
+
 
 # at most this often is n measured: a small n makes flat weights, flat weights ask for a larger n, and so on
 MEASUREMENTS = 6
@@ -28,7 +228,7 @@ MEASUREMENTS = 6
 # Weights, corpus, order of the samples, rate, settings, totals: learn, and yield the number of samples now and then.
 LearnerPass = Callable[[Any, EncodedCorpus, Longs, float, Settings, Doubles], Iterator[int]]
 
-# Makes a pass, as `run_pass` does here and sapo.cluster does elsewhere.
+# Makes a pass, as `run_pass` does here and sapo.apps.ray does elsewhere.
 RunPass = Callable[..., PassCounts]
 
 
@@ -94,9 +294,9 @@ def _one_pass(
 ) -> PassRecord:
     epoch = state.epoch + 1
     weights: Learned = state.weights
-    started = kernels.clock()
+    started = jit.clock()
     settings = replace(settings, n=n_of_pass(corpus, settings, state))
-    choosing = kernels.clock() - started
+    choosing = jit.clock() - started
     done = passes(learner, corpus, settings, weights, epoch, observers=observers)
     record = make_record(done, corpus, settings, weights)
     record = replace(record, seconds=record.seconds + choosing)
@@ -125,16 +325,16 @@ def run_pass(
     if settings.average and epoch == settings.averaged_from:
         weights.begin_average()
     rate = settings.rate_of(epoch)
-    totals = np.zeros(update.BY_RANK + RANKS)
+    totals = np.zeros(BY_RANK + RANKS)
     done = 0
     seconds = 0.0
-    started = kernels.clock()
+    started = jit.clock()
     for samples in _samples(learner, corpus, settings, weights, epoch, totals):
-        seconds += kernels.clock() - started
+        seconds += jit.clock() - started
         done += samples
         for observer in observers:
             observer.samples(epoch, done, corpus.sentences)
-        started = kernels.clock()
+        started = jit.clock()
     weights.pay_penalties()
     return PassCounts(epoch, rate, totals, seconds)
 

@@ -1,17 +1,293 @@
-"""The weights of features while they are learned: rows that grow where learning touches a new pair.
+"""Hold the weights of features while they are learned: rows that grow where learning touches a new label.
 
-See search/rows.py for when all rows are dense, and kernels/weights.py for how a row is held.
+Blocks are of v, with w = scale * v; `sums` and the clock are for averaging (see learn/rows.py).
+
+`score_features` adds up the weights of features, `change_features` changes them. What walks over all weights is in
+learn/rows.py.
+
+The weights are w = scale * v (see learn/weights.py), and all blocks here are of v. For averaging, `sums` remembers
+each change times the clock at which it came; it is empty where nothing is averaged. The clock is the sum of all
+scales so far, so that the sum of all w so far is clock * v - sums, whatever the order of changes and shrinkings.
+
+Rows. With few labels feature f has the dense row f, and `head` is empty. With many, a feature has what it needs:
+
+    head[f] = 0                                   no weights yet
+    head[f] = start << 20 | count << 4 | class    its entries, from start on; the block has room for 2 << class
+    head[f] = -1 - d                              the dense row d
+
+A list that is full moves to a block twice as large, and becomes a dense row once it has room[DENSE_FROM] entries. What
+it leaves behind is zero and lost, until the lists are packed anew (learn/rows.py). Kernels cannot make arrays larger:
+before a sentence is learned from there must be room for all that it may touch (`has_room`).
+
+See search/weights.py for when all rows are dense, and learn/rows.py for how a row is held.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sapo.kernels import weights as kernel
-from sapo.kernels.types import Floats, Ints, LearnedRows, Longs, Part, Rows, Shorts
-from sapo.search.rows import FeatureRows, dense_from, entry_places, fits_matrix, no_rows
+from sapo.features.encoded import Samples
+from sapo.jit import kernel
+from sapo.jit.arrays import Floats, Ints, Longs, Shorts
+from sapo.search.weights import (
+    COUNT,
+    MOST,
+    START,
+    FeatureRows,
+    Rows,
+    dense_from,
+    entry_places,
+    fits_matrix,
+    gather_rows,
+    no_rows,
+)
+
+
+class Part(NamedTuple):
+    """One block of weights with what averaging and L1 need beside it; those are empty where they are not wanted."""
+
+    v: Floats  # [rows, columns]
+    sums: Floats
+    received: Floats
+
+
+class LearnedRows(NamedTuple):
+    """The weights of features while they are learned: as in Rows, with room to grow."""
+
+    head: Longs
+    labels: Shorts
+    entries: Part  # [entries, 1]
+    dense: Part  # [dense rows, width]
+    room: Longs  # [6] what is used, and of how much: see learn/rows.py
+
+
+@kernel
+def fold_scale(part: Part, scale: float, clock: float) -> None:
+    """Make v the true weights before it outgrows single precision; the sum of all w so far stays what it is."""
+    weights, sums = part.v, part.sums
+    averaged = len(sums) > 0
+    factor = np.float32(scale)
+    for f in range(weights.shape[0]):
+        for y in range(weights.shape[1]):
+            if averaged:
+                sums[f, y] -= clock * weights[f, y]  # with a clock of 0 the sum is 0 * v - sums
+            weights[f, y] *= factor
+
+
+@kernel
+def penalise_row(f: int, part: Part, clock: float, penalty: float) -> None:
+    """L1: move each weight towards 0 by what it still owes of the penalty that it could have got, and not past it."""
+    weights, sums, received = part.v, part.sums, part.received
+    averaged = len(sums) > 0
+    for y in range(weights.shape[1]):
+        before = weights[f, y]
+        if before > 0.0:
+            after = max(0.0, before - (penalty + received[f, y]))
+        elif before < 0.0:
+            after = min(0.0, before + (penalty - received[f, y]))
+        else:
+            continue
+        weights[f, y] = after
+        received[f, y] += after - before
+        if averaged:
+            sums[f, y] += (after - before) * clock
+
+
+@kernel
+def penalise_all(part: Part, clock: float, penalty: float) -> None:
+    """The same for all rows of a block."""
+    for f in range(part.v.shape[0]):
+        penalise_row(f, part, clock, penalty)
+
+
+@kernel
+def absolute_sum(weights: Floats) -> float:
+    """Return the sum of |v|, without a second array of the size of the weights."""
+    total = 0.0
+    for f in range(weights.shape[0]):
+        for y in range(weights.shape[1]):
+            total += abs(float(weights[f, y]))
+    return total
+
+
+@kernel
+def squared_sum(weights: Floats) -> float:
+    """Return the sum of v^2."""
+    total = 0.0
+    for f in range(weights.shape[0]):
+        for y in range(weights.shape[1]):
+            total += np.float64(weights[f, y]) * np.float64(weights[f, y])
+    return total
+
+
+# What is in `room`, by index.
+USED, DENSE_USED, LIMIT, DENSE_LIMIT, DENSE_FROM, FIXED = 0, 1, 2, 3, 4, 5
+ROOM_SIZE = 6
+
+
+@kernel
+def has_room(features: int, nodes: LearnedRows) -> bool:
+    """Whether this many features may all get a larger block, and all become dense."""
+    if len(nodes.head) == 0 or nodes.room[FIXED] != 0:
+        return True
+    largest = 4 * nodes.room[DENSE_FROM]
+    fits = nodes.room[USED] + features * largest <= nodes.room[LIMIT]
+    return bool(fits and nodes.room[DENSE_USED] + features <= nodes.room[DENSE_LIMIT])
+
+
+@kernel
+def change_features(
+    first: int,  # the sentence begins at this token
+    T: int,
+    samples: Samples,
+    labels: Ints,  # [T, labels that change at a token]; [T, 0] where all labels do
+    counts: Ints,  # [T] how many change at each token
+    changes: Floats,  # [T, ...] by what
+    nodes: LearnedRows,  # changed
+    clock: float,
+) -> None:
+    """Change the weights of the features of a sentence. One call a sentence: bundles of arrays are slow to pass on."""
+    if len(nodes.head) > 0:
+        change_lists(first, T, samples, labels, counts, changes, nodes, clock)
+        return
+    row_offsets, rows, values = samples.row_offsets, samples.rows, samples.values
+    weights, sums = nodes.dense.v, nodes.dense.sums
+    every = labels.shape[1] == 0
+    weighted = len(values) > 0
+    averaged = len(sums) > 0
+    for t in range(T):
+        if counts[t] == 0:
+            continue
+        for i in range(row_offsets[first + t], row_offsets[first + t + 1]):
+            f = rows[i]
+            value = values[i] if weighted else np.float32(1.0)
+            if every:
+                for y in range(counts[t]):
+                    weights[f, y] += value * changes[t, y]
+                if averaged:
+                    for y in range(counts[t]):
+                        sums[f, y] += value * changes[t, y] * clock
+            else:
+                for j in range(counts[t]):
+                    change = value * changes[t, j]
+                    weights[f, labels[t, j]] += change
+                    if averaged:
+                        sums[f, labels[t, j]] += change * clock
+
+
+@kernel
+def change_lists(
+    first: int,
+    T: int,
+    samples: Samples,
+    wanted: Ints,
+    counts: Ints,
+    changes: Floats,
+    nodes: LearnedRows,
+    clock: float,
+) -> None:
+    """The same where features have short lists: a label that is not there yet is added, unless the lists are fixed."""
+    row_offsets, rows, values = samples.row_offsets, samples.rows, samples.values
+    head, labels, room = nodes.head, nodes.labels, nodes.room
+    v, sums, received = nodes.entries.v, nodes.entries.sums, nodes.entries.received
+    dense, dense_sums = nodes.dense.v, nodes.dense.sums
+    every = wanted.shape[1] == 0
+    weighted = len(values) > 0
+    averaged = len(sums) > 0
+    fixed = room[FIXED] != 0
+    most = room[DENSE_FROM]
+    for t in range(T):
+        if counts[t] == 0:
+            continue
+        for i in range(row_offsets[first + t], row_offsets[first + t + 1]):
+            f = rows[i]
+            value = values[i] if weighted else np.float32(1.0)
+            at = head[f]
+            start = at >> START
+            used = (at >> COUNT) & MOST
+            size = at & 15
+            for j in range(counts[t]):
+                y = j if every else wanted[t, j]
+                change = value * changes[t, j]
+                if at < 0:
+                    dense[-1 - at, y] += change
+                    if averaged:
+                        dense_sums[-1 - at, y] += change * clock
+                    continue
+                k = start
+                last = start + used
+                while k < last and labels[k] != y:
+                    k += 1
+                if k == last:
+                    if fixed or change == 0.0:
+                        continue
+                    if at == 0 or used == (2 << size):
+                        if used >= most:
+                            d = room[DENSE_USED]
+                            room[DENSE_USED] = d + 1
+                            to_dense(start, used, d, nodes)
+                            at = -1 - d
+                            head[f] = at
+                            dense[d, y] += change
+                            if averaged:
+                                dense_sums[d, y] += change * clock
+                            continue
+                        size = 0 if at == 0 else size + 1
+                        k = room[USED]
+                        room[USED] = k + (2 << size)
+                        for e in range(start, last):
+                            labels[k] = labels[e]
+                            v[k, 0] = v[e, 0]
+                            v[e, 0] = 0.0
+                            if averaged:
+                                sums[k, 0] = sums[e, 0]
+                                sums[e, 0] = 0.0
+                            if len(received) > 0:
+                                received[k, 0] = received[e, 0]
+                                received[e, 0] = 0.0
+                            k += 1
+                        start = k - used
+                    labels[k] = y
+                    used += 1
+                    at = (start << START) | (used << COUNT) | size
+                    head[f] = at
+                v[k, 0] += change
+                if averaged:
+                    sums[k, 0] += change * clock
+
+
+@kernel
+def to_dense(start: int, used: int, d: int, nodes: LearnedRows) -> None:
+    """Move a list to the dense row d."""
+    entries, dense = nodes.entries, nodes.dense
+    for e in range(start, start + used):
+        y = nodes.labels[e]
+        dense.v[d, y] = entries.v[e, 0]
+        entries.v[e, 0] = 0.0
+        if len(entries.sums) > 0:
+            dense.sums[d, y] = entries.sums[e, 0]
+            entries.sums[e, 0] = 0.0
+        if len(entries.received) > 0:
+            dense.received[d, y] = entries.received[e, 0]
+            entries.received[e, 0] = 0.0
+
+
+@kernel
+def penalise_feature(f: int, nodes: LearnedRows, clock: float, penalty: float) -> None:
+    """L1: bring the weights of one feature up to date."""
+    if len(nodes.head) == 0:
+        penalise_row(f, nodes.dense, clock, penalty)
+        return
+    at = nodes.head[f]
+    if at < 0:
+        penalise_row(-1 - at, nodes.dense, clock, penalty)
+    elif at > 0:
+        start = at >> START
+        for k in range(start, start + ((at >> COUNT) & MOST)):
+            penalise_row(k, nodes.entries, clock, penalty)
+
 
 ENTRIES = 1 << 17  # that there is room for at first
 DENSE = 4096
@@ -37,7 +313,7 @@ class LearningRows:
     dense: Floats  # [dense rows, width]
     dense_sums: Floats
     dense_received: Floats
-    room: Longs  # see kernels/weights.py
+    room: Longs  # see learn/rows.py
     shared: bool = False  # whether other threads change the same arrays: then they stay as large as they are
 
     @classmethod
@@ -45,7 +321,7 @@ class LearningRows:
         """Return rows that are all dense, and change this matrix [features, labels] itself."""
         none = np.empty((0, 1), np.float32)
         rows = no_rows(matrix)
-        room = np.zeros(kernel.ROOM_SIZE, np.int64)
+        room = np.zeros(ROOM_SIZE, np.int64)
         return cls(matrix.shape[1], rows.head, rows.labels, none, _none(), _none(), matrix, _none(), _none(), room)
 
     @classmethod
@@ -53,7 +329,7 @@ class LearningRows:
         """Return a copy of rows with lists, which can be learned with."""
         head, labels, values, dense = frozen.arrays
         rows = cls.zeros(frozen.features, frozen.labels, matrix=False)
-        counts = (head >> kernel.COUNT) & kernel.MOST
+        counts = (head >> COUNT) & MOST
         listed = np.flatnonzero(head > 0)
         size = np.ceil(np.log2(np.maximum(2, counts[listed]))).astype(np.int64) - 1
         blocks = np.int64(2) << size
@@ -65,11 +341,11 @@ class LearningRows:
         rows.labels = _moved(labels, total + ENTRIES, source, target)
         rows.v = _moved(np.asarray(values), total + ENTRIES, source, target)
         rows.head[:] = np.minimum(head, 0)
-        rows.head[listed] = starts << kernel.START | counts[listed] << kernel.COUNT | size
+        rows.head[listed] = starts << START | counts[listed] << COUNT | size
         rows.dense = np.zeros((len(dense) + DENSE, frozen.labels + SPARE_LABELS), np.float32)
         rows.dense[: len(dense), : frozen.labels] = dense[:, : frozen.labels]
-        rows.room[[kernel.USED, kernel.LIMIT]] = total, len(rows.v)
-        rows.room[[kernel.DENSE_USED, kernel.DENSE_LIMIT]] = len(dense), len(rows.dense)
+        rows.room[[USED, LIMIT]] = total, len(rows.v)
+        rows.room[[DENSE_USED, DENSE_LIMIT]] = len(dense), len(rows.dense)
         return rows
 
     @classmethod
@@ -77,9 +353,9 @@ class LearningRows:
         """Return rows without weights; `matrix` says whether all are dense, which their number decides by default."""
         if features == 0 or (fits_matrix(features, labels) if matrix is None else matrix):
             return cls.of_matrix(np.zeros((features, labels), np.float32))
-        room = np.zeros(kernel.ROOM_SIZE, np.int64)
-        room[kernel.DENSE_FROM] = dense_from(labels)
-        room[kernel.LIMIT], room[kernel.DENSE_LIMIT] = ENTRIES, DENSE
+        room = np.zeros(ROOM_SIZE, np.int64)
+        room[DENSE_FROM] = dense_from(labels)
+        room[LIMIT], room[DENSE_LIMIT] = ENTRIES, DENSE
         return cls(
             labels,
             np.zeros(features, np.int64),
@@ -129,7 +405,7 @@ class LearningRows:
     @property
     def parts(self) -> tuple[Part, Part]:
         """All weights in use, as two blocks."""
-        used, dense = (int(self.room[kernel.USED]), int(self.room[kernel.DENSE_USED])) if self.listed else (0, None)
+        used, dense = (int(self.room[USED]), int(self.room[DENSE_USED])) if self.listed else (0, None)
         return (
             Part(self.v[:used], self.sums[:used], self.received[:used]),
             Part(self.dense[:dense], self.dense_sums[:dense], self.dense_received[:dense]),
@@ -139,7 +415,7 @@ class LearningRows:
         """Set all weights to zero."""
         for array in (self.head, self.v, self.sums, self.received, self.dense, self.dense_sums, self.dense_received):
             array[:] = 0
-        self.room[: kernel.LIMIT] = 0
+        self.room[:LIMIT] = 0
 
     def grow(self, features: int) -> None:
         """Make room for a sentence with this many features: pack the lists, and have as many entries again to spare."""
@@ -148,37 +424,37 @@ class LearningRows:
         sizes = np.int64(2) << (head[listed] & 15)
         starts = np.cumsum(sizes) - sizes
         total = int(sizes.sum())
-        counts = (head[listed] >> kernel.COUNT) & kernel.MOST
+        counts = (head[listed] >> COUNT) & MOST
         within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-        source = np.repeat(head[listed] >> kernel.START, counts) + within
+        source = np.repeat(head[listed] >> START, counts) + within
         target = np.repeat(starts, counts) + within
-        entries = total + max(ENTRIES, total // 2, 4 * features * int(self.room[kernel.DENSE_FROM]))
+        entries = total + max(ENTRIES, total // 2, 4 * features * int(self.room[DENSE_FROM]))
         self.labels = _moved(self.labels, entries, source, target)
         self.v = _moved(self.v, entries, source, target)
         if len(self.dense_sums):
             self.sums = _moved(self.sums, entries, source, target)
         if len(self.dense_received):
             self.received = _moved(self.received, entries, source, target)
-        head[listed] = starts << kernel.START | (head[listed] & ((1 << kernel.START) - 1))
-        self.room[kernel.USED] = total
-        dense = int(self.room[kernel.DENSE_USED])
+        head[listed] = starts << START | (head[listed] & ((1 << START) - 1))
+        self.room[USED] = total
+        dense = int(self.room[DENSE_USED])
         if dense + features > len(self.dense):
             self.widen(dense + dense // 2 + features + SPARE_ROWS, self.dense.shape[1])
-        self.room[kernel.LIMIT], self.room[kernel.DENSE_LIMIT] = len(self.v), len(self.dense)
+        self.room[LIMIT], self.room[DENSE_LIMIT] = len(self.v), len(self.dense)
 
     def arenas(self, threads: int) -> "list[LearningRows]":
         """Return the same arrays for each of several threads, which have a part of the room each."""
-        used = np.linspace(self.room[kernel.USED], len(self.v), threads + 1).astype(np.int64)
-        dense = np.linspace(self.room[kernel.DENSE_USED], len(self.dense), threads + 1).astype(np.int64)
+        used = np.linspace(self.room[USED], len(self.v), threads + 1).astype(np.int64)
+        dense = np.linspace(self.room[DENSE_USED], len(self.dense), threads + 1).astype(np.int64)
         rooms = [self.room.copy() for _ in range(threads)]
         for thread, room in enumerate(rooms):
-            room[[kernel.USED, kernel.LIMIT]] = used[thread : thread + 2]
-            room[[kernel.DENSE_USED, kernel.DENSE_LIMIT]] = dense[thread : thread + 2]
+            room[[USED, LIMIT]] = used[thread : thread + 2]
+            room[[DENSE_USED, DENSE_LIMIT]] = dense[thread : thread + 2]
         return [replace(self, room=room, shared=True) for room in rooms]
 
     def join(self, arenas: "list[LearningRows]") -> None:
         """Take over what threads have used; what lies between is empty."""
-        for at in (kernel.USED, kernel.DENSE_USED):
+        for at in (USED, DENSE_USED):
             self.room[at] = max([int(self.room[at]), *(int(arena.room[at]) for arena in arenas)])
 
     def widen(self, rows: int, width: int) -> None:
@@ -204,7 +480,7 @@ class LearningRows:
             owner, places = entry_places(self.head)
             kept = self.labels[places] < count
             counts = np.bincount(owner[kept], minlength=self.features)
-            starts = (self.head >> kernel.START)[owner[kept]]
+            starts = (self.head >> START)[owner[kept]]
             target = starts + np.arange(len(starts)) - (np.cumsum(counts) - counts)[owner[kept]]
             for array in (self.labels, self.v, self.sums, self.received):
                 if len(array):
@@ -212,8 +488,8 @@ class LearningRows:
                     array[places] = 0
                     array[target] = values
             changed = np.unique(owner[~kept])
-            mask = np.int64(kernel.MOST << kernel.COUNT)
-            self.head[changed] = self.head[changed] & ~mask | counts[changed] << kernel.COUNT
+            mask = np.int64(MOST << COUNT)
+            self.head[changed] = self.head[changed] & ~mask | counts[changed] << COUNT
         for array in (self.dense, self.dense_sums, self.dense_received):
             array[:, count:] = 0
         self.count = count
@@ -234,14 +510,14 @@ class LearningRows:
         averaged, l1 = len(self.dense_sums) > 0, len(self.dense_received) > 0
         self.sums = self.received = self.dense_sums = self.dense_received = _none()
         self.prepare(averaged=averaged, l1=l1)
-        self.room[[kernel.USED, kernel.LIMIT]] = len(self.v)
-        self.room[[kernel.DENSE_USED, kernel.DENSE_LIMIT]] = len(self.dense)
-        self.room[kernel.FIXED] = 1
+        self.room[[USED, LIMIT]] = len(self.v)
+        self.room[[DENSE_USED, DENSE_LIMIT]] = len(self.dense)
+        self.room[FIXED] = 1
 
     def gathered(self, features: Ints) -> Floats:
         """Return the v of some features as [features, labels], a copy."""
         out = np.empty((len(features), self.count), np.float32)
-        kernel.gather_rows(features, self.rows, out)
+        gather_rows(features, self.rows, out)
         return out
 
     def frozen(self, entries: Floats, dense: Floats) -> FeatureRows:

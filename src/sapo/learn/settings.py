@@ -1,4 +1,4 @@
-"""The training options: each with its default and the rule that its value must follow."""
+"""Define the training options, each with its default and the rule that its value must follow."""
 
 import dataclasses
 import math
@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, cast
 
-from sapo.errors import SapoError, choice
-from sapo.limits import LARGEST_OPTION, MOST_THREADS
+from sapo.errors import LARGEST_OPTION, MOST_THREADS, SapoError, choice
 
 AUTO: Literal["auto"] = "auto"
 MOST = 1000  # taggings to learn from: each step takes as long as searching for this many

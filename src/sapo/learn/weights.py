@@ -1,4 +1,4 @@
-"""The weights while they are learned.
+"""Hold the weights of a linear learner while they are learned.
 
 w = scale * v, so that L2 shrinks one number instead of all of them. Where averages are wanted, `sums` is such that the
 sum of w over all steps is clock * v - sums: exact, and paid for only where a weight changes.
@@ -6,18 +6,95 @@ sum of w over all steps is clock * v - sums: exact, and paid for only where a we
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sapo.encode.pairs import Pairs
-from sapo.kernels import blocks, update
-from sapo.kernels import weights as kernel
-from sapo.kernels.types import Doubles, Floats, Lists, Part, Parts
-from sapo.learn.rows import NAMES, LearningRows
-from sapo.search.lattice import ALL_LABELS, Parameters, no_bans
-from sapo.search.rows import FeatureRows
+from sapo.features.encoded import Pairs
+from sapo.jit import kernel
+from sapo.jit.arrays import Doubles, Floats, Ints, Longs
+from sapo.learn.rows import (
+    DENSE_FROM,
+    DENSE_LIMIT,
+    DENSE_USED,
+    FIXED,
+    LIMIT,
+    NAMES,
+    USED,
+    LearnedRows,
+    LearningRows,
+    Part,
+    absolute_sum,
+    fold_scale,
+    penalise_all,
+    squared_sum,
+)
+from sapo.search.lattice import (
+    ALL_LABELS,
+    Parameters,
+    no_bans,
+)
+from sapo.search.weights import (
+    COUNT,
+    MOST,
+    START,
+    FeatureRows,
+    Lists,
+    Rows,
+    TaggingWeights,
+)
+
+
+class Parts(NamedTuple):
+    """All weights of a learner, which are scale * v (see learn/weights.py); the rest is as in TaggingWeights."""
+
+    nodes: LearnedRows
+    edges: Part  # [labels, labels]
+    pairs: Part  # [entries, 1]
+    pair_offsets: Longs
+    pair_codes: Ints
+    with_edges: bool  # whether plain pairs of labels have weights
+    bans: Floats
+    lists: Lists
+    bound: bool
+
+
+# The state of a learner, by index.
+SCALE, CLOCK, STEPS, PENALTY = 0, 1, 2, 3
+STATE_SIZE = 4
+
+SMALLEST_SCALE = 0.05  # below it v would be so large that the average, a difference, loses its digits
+
+
+@kernel
+def fold(parts: Parts, state: Doubles) -> None:
+    """Make v the true weights; what the weights and their average are stays the same."""
+    fold_scale(parts.nodes.entries, state[SCALE], state[CLOCK])
+    fold_scale(parts.nodes.dense, state[SCALE], state[CLOCK])
+    fold_scale(parts.edges, state[SCALE], state[CLOCK])
+    fold_scale(parts.pairs, state[SCALE], state[CLOCK])
+    state[SCALE] = 1.0
+    if len(parts.edges.sums) > 0:
+        state[CLOCK] = 0.0
+
+
+@kernel
+def tagging_weights(parts: Parts) -> TaggingWeights:
+    """Return the weights of a learner as tagging needs them; they are still to be multiplied by the scale."""
+    nodes = parts.nodes
+    rows = Rows(nodes.head, nodes.labels, nodes.entries.v, nodes.dense.v)
+    return TaggingWeights(
+        rows,
+        parts.edges.v,
+        parts.pairs.v,
+        parts.pair_offsets,
+        parts.pair_codes,
+        parts.bans,
+        parts.lists,
+        parts.bound,
+    )
+
 
 # The arrays of a checkpoint: those of features where all rows are dense, and the others.
 FEATURES = {"features": "dense", "sums": "dense_sums", "received": "dense_received"}
@@ -29,8 +106,8 @@ def _none() -> Floats:
 
 
 def _begin() -> Doubles:
-    state = np.zeros(update.STATE_SIZE)
-    state[update.SCALE] = 1.0
+    state = np.zeros(STATE_SIZE)
+    state[SCALE] = 1.0
     return state
 
 
@@ -121,7 +198,7 @@ class Weights:
         self.prepare(averaged=True, l1=False)
         for sums in (self.rows.sums, self.rows.dense_sums, self.edge_sums, self.pair_sums):
             sums[:] = 0
-        self.state[update.CLOCK] = self.state[update.STEPS] = 0
+        self.state[CLOCK] = self.state[STEPS] = 0
 
     @property
     def parts(self) -> Parts:
@@ -153,11 +230,11 @@ class Weights:
 
     def fold(self) -> None:
         """Make v the true weights; what the weights and their average are stays the same."""
-        update.fold(self.parts, self.state)
+        fold(self.parts, self.state)
 
     @property
     def scale(self) -> float:
-        return float(self.state[update.SCALE])
+        return float(self.state[SCALE])
 
     def current(self) -> Parameters:
         """Return w itself, in new arrays, also where the average is what counts in the end."""
@@ -170,7 +247,7 @@ class Weights:
         """Return w itself, or its average, in new arrays."""
         if not len(self.edge_sums):
             return self.current()
-        clock, steps = np.float32(self.state[update.CLOCK]), np.float32(max(1.0, self.state[update.STEPS]))
+        clock, steps = np.float32(self.state[CLOCK]), np.float32(max(1.0, self.state[STEPS]))
 
         def average(v: Floats, sums: Floats) -> Floats:
             now = v * clock
@@ -194,7 +271,7 @@ class Weights:
         return Parameters(self.rows.packed(), self.edges, self.pairs, self.pair_weights, self.bans, self.lists)
 
     def _average_in_place(self) -> None:
-        clock, steps = np.float32(self.state[update.CLOCK]), np.float32(max(1.0, self.state[update.STEPS]))
+        clock, steps = np.float32(self.state[CLOCK]), np.float32(max(1.0, self.state[STEPS]))
         for part in self._blocks():
             np.multiply(part.v, clock, out=part.v)
             np.subtract(part.v, part.sums, out=part.v)
@@ -266,11 +343,11 @@ class Weights:
             if array.dtype != mine.dtype or array.shape[1:] != mine.shape[1:]:
                 raise ValueError(f"its {name} do not fit the data")
         head, room = loaded["head"], loaded["room"]
-        used, dense = int(room[kernel.USED]), int(room[kernel.DENSE_USED])
-        sizes = (head >> kernel.COUNT) & kernel.MOST
-        if len(room) > kernel.FIXED and not room[kernel.FIXED]:  # a list may fill its block
+        used, dense = int(room[USED]), int(room[DENSE_USED])
+        sizes = (head >> COUNT) & MOST
+        if len(room) > FIXED and not room[FIXED]:  # a list may fill its block
             sizes = np.maximum(sizes, np.int64(2) << (head & 15))
-        ends, beside = (head >> kernel.START) + sizes, ("sums", "received")
+        ends, beside = (head >> START) + sizes, ("sums", "received")
         if (
             len(head) != len(own.head)
             or len(room) != len(own.room)
@@ -279,9 +356,9 @@ class Weights:
             or (head < -dense).any()
             or (ends[head > 0] > used).any()
             or (loaded["labels"] >= own.count).any()
-            or not 0 <= room[kernel.LIMIT] <= len(loaded["v"])
-            or not 0 <= room[kernel.DENSE_LIMIT] <= len(loaded["dense"])
-            or (room[kernel.DENSE_FROM :] != own.room[kernel.DENSE_FROM :]).any()
+            or not 0 <= room[LIMIT] <= len(loaded["v"])
+            or not 0 <= room[DENSE_LIMIT] <= len(loaded["dense"])
+            or (room[DENSE_FROM:] != own.room[DENSE_FROM:]).any()
             or any(len(loaded[name]) != len(loaded["v"]) * (len(getattr(own, name)) > 0) for name in beside)
             or any(
                 len(loaded[f"dense_{name}"]) != len(loaded["dense"]) * (getattr(own, f"dense_{name}").shape[1] > 0)
@@ -295,19 +372,19 @@ class Weights:
     def pay_penalties(self) -> None:
         """Bring every weight up to date with L1, not only those of the last sentences."""
         if len(self.edge_received):
-            clock, penalty = self.state[update.CLOCK], self.state[update.PENALTY]
+            clock, penalty = self.state[CLOCK], self.state[PENALTY]
             for part in self._blocks():
-                blocks.penalise_all(part, clock, penalty)
+                penalise_all(part, clock, penalty)
 
     def w_complexity(self) -> float:
         """Return mean |w| over all weights, as the paper plots it."""
         return self.absolute_norm() / (self.rows.size + self.edges.size + self.pair_weights.size)
 
     def squared_norm(self) -> float:
-        return float(sum(blocks.squared_sum(part.v) for part in self._blocks())) * self.scale**2
+        return float(sum(squared_sum(part.v) for part in self._blocks())) * self.scale**2
 
     def absolute_norm(self) -> float:
-        return float(sum(blocks.absolute_sum(part.v) for part in self._blocks())) * self.scale
+        return float(sum(absolute_sum(part.v) for part in self._blocks())) * self.scale
 
 
 def _like(array: NDArray[Any], mine: NDArray[Any], name: str) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""The paper's neural systems, and SAPO on top of them, with PyTorch (pip install 'sapo-nlp[neural]').
+"""The paper's neural systems, and SAPO on top of them, with PyTorch.
 
     from sapo.neural import SapoLayer
 
@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sapo.neural.chains import kernel_top_n, top_n, torch_top_n
     from sapo.neural.layers import CrfLayer, PerceptronLayer, Ranked, SapoLayer, SoftmaxLayer, TopNLoss
-    from sapo.neural.topn import kernel_top_n, top_n, torch_top_n
 
 _HOME = {
     "CrfLayer": "sapo.neural.layers",
@@ -19,9 +19,9 @@ _HOME = {
     "SapoLayer": "sapo.neural.layers",
     "SoftmaxLayer": "sapo.neural.layers",
     "TopNLoss": "sapo.neural.layers",
-    "kernel_top_n": "sapo.neural.topn",
-    "top_n": "sapo.neural.topn",
-    "torch_top_n": "sapo.neural.topn",
+    "kernel_top_n": "sapo.neural.chains",
+    "top_n": "sapo.neural.chains",
+    "torch_top_n": "sapo.neural.chains",
 }
 
 __all__ = [

@@ -12,16 +12,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from sapo.corpus import Block
-from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.strings import bounded
+from sapo.corpus.blocks import Block
 from sapo.errors import SapoError
-from sapo.kernels.types import Floats, Ints
-from sapo.neural.batches import batches_of, make_batch
-from sapo.neural.inputs import Inputs, Reader, Vocabulary
-from sapo.neural.network import Network, Sizes
+from sapo.features.encoded import EncodedCorpus
+from sapo.features.strings import bounded
+from sapo.jit.arrays import Floats, Ints
+from sapo.neural.inputs import Inputs, Reader, Vocabulary, batches_of, make_batch
+from sapo.neural.network import Network, Sizes, one_thread
 from sapo.neural.options import LAYERS, NeuralOptions
-from sapo.neural.threads import one_thread
 from sapo.search.lattice import Parameters
 
 SENTENCES = 64  # number of sentences that are scored at once
@@ -30,7 +28,7 @@ LARGEST = 1e30  # weight
 
 
 class NeuralEncoder:
-    """A network with its vocabulary, as an `Encoder` (see encode/interface.py)."""
+    """A network with its vocabulary, as an `Encoder` (see features/encoder.py)."""
 
     kind = "neural"
     linear = False

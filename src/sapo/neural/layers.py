@@ -18,8 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sapo.errors import SapoError
-from sapo.neural.normaliser import log_normaliser
-from sapo.neural.topn import top_n
+from sapo.neural.chains import log_normaliser, top_n
 
 REDUCTIONS = ("sum", "mean", "none")
 

@@ -1,4 +1,4 @@
-"""The network: embeddings, a bidirectional LSTM, a linear layer, and the output layer, which has the loss.
+"""Define the network of a sentence, and set the number of PyTorch's threads.
 
     words, capitals, columns, characters, features ──▶ BiLSTM ──▶ linear ──▶ emissions [B, T, L] ──▶ output layer
 
@@ -10,18 +10,54 @@ cross-entropy of the tokens to their own loss, with the weight `token_loss`, whi
 """
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence
 
-from sapo.kernels.types import Floats
-from sapo.neural.batches import Batch
-from sapo.neural.inputs import CAPITALS, UNKNOWN
+from sapo.jit.arrays import Floats
+from sapo.neural.inputs import CAPITALS, UNKNOWN, Batch
 from sapo.neural.layers import SequenceLayer, make_layer
 from sapo.neural.options import NeuralOptions
+
+_lock = Lock()
+_inside = 0
+_before = 1
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let PyTorch use one thread; when the last user is done, as many as before."""
+    global _inside, _before
+    with _lock:
+        if _inside == 0:
+            _before = torch.get_num_threads()
+        _inside += 1
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if _inside == 0:
+                torch.set_num_threads(_before)
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Let PyTorch use `count` threads; afterwards as many as before."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
 
 CAPITAL_SIZE = 5
 FILTER = 3  # width of the CNN's filters, in characters

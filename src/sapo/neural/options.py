@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-from sapo.corpus import Block
+from sapo.corpus.blocks import Block
 from sapo.errors import SapoError, choice
 
 LAYERS = {

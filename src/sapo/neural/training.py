@@ -1,4 +1,4 @@
-"""Prepare a network for training in the shared loop (sapo.learn).
+"""Train a network: its passes, its weights as the loop sees them, and its threads.
 
 Linear learners change `sapo.learn.Weights`; a network has weights of its own. For the loop and the tagger, it is an
 encoder, and the weights are the identity (see encoder.py).
@@ -7,32 +7,151 @@ encoder, and the weights are the identity (see encoder.py).
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from sapo.corpus import Block
-from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.encoder import TemplateEncoder
+from sapo.corpus.blocks import Block
 from sapo.errors import SapoError
-from sapo.kernels.types import Doubles, Floats, Longs
-from sapo.learn import DevSet, Settings
+from sapo.features.encoded import EncodedCorpus
+from sapo.features.encoder import TemplateEncoder
+from sapo.jit.arrays import Doubles, Floats, Ints, Longs
+from sapo.learn.records import DevSet
+from sapo.learn.settings import Settings
 from sapo.neural.encoder import NeuralEncoder, check_state, load_state, make_network, state_arrays
-from sapo.neural.inputs import Inputs, Vocabulary, plain_word, read_all
+from sapo.neural.inputs import Inputs, Vocabulary, batches_of, make_batch, plain_word, read_all
+from sapo.neural.network import Network, one_thread, threads
 from sapo.neural.options import NeuralOptions, Texts
-from sapo.neural.passes import Adam, network_pass
-from sapo.neural.threads import one_thread, threads
 from sapo.neural.vectors import read_vectors
-from sapo.search.lattice import Parameters
+from sapo.search.lattice import CANDIDATES, CORRECT, LOSS, TOKENS, UPDATED_SAMPLES, UPDATES, Parameters
+
+
+class Adam:
+    """Adam, in its sparse form for tables of which a batch uses only a few rows; the other rows do not change."""
+
+    def __init__(self, network: Network, clip: float) -> None:
+        sparse = [module.weight for module in network.modules() if getattr(module, "sparse", False)]
+        rest = [p for p in network.parameters() if p.requires_grad and all(p is not table for table in sparse)]
+        self.parts: list[torch.optim.Optimizer] = [torch.optim.Adam(rest, fused=True), torch.optim.SparseAdam(sparse)]
+        self.learned = [*rest, *sparse]
+        self.clip = clip
+
+    def set_rate(self, rate: float) -> None:
+        """Set the learning rate."""
+        for part in self.parts:
+            for group in part.param_groups:
+                group["lr"] = rate
+
+    def step(self, loss: Tensor) -> None:
+        """Change the weights by the gradient of the loss."""
+        for part in self.parts:
+            part.zero_grad()
+        loss.backward()
+        self._clip()
+        for part in self.parts:
+            part.step()
+
+    def _clip(self) -> None:
+        """Shrink a gradient that is too long. PyTorch's own function cannot do that for sparse gradients."""
+        grads = []
+        for parameter in self.learned:
+            if parameter.grad is not None and parameter.grad.is_sparse:
+                parameter.grad = parameter.grad.coalesce()
+                grads.append(parameter.grad._values())
+            elif parameter.grad is not None:
+                grads.append(parameter.grad)
+        norm = torch.sqrt(sum(torch.square(torch.linalg.vector_norm(grad)) for grad in grads))
+        if norm > self.clip:
+            for grad in grads:
+                grad.mul_(self.clip / norm)
+
+    def arrays(self, prefix: str) -> dict[str, np.ndarray]:
+        """Return the state of Adam, for a checkpoint."""
+        arrays: dict[str, np.ndarray] = {}
+        for number, part in enumerate(self.parts):
+            for index, state in part.state_dict()["state"].items():
+                for key, value in state.items():
+                    whole = torch.as_tensor(value, dtype=torch.float32).detach().numpy().copy()
+                    arrays[f"{prefix}{number}.{index}.{key}"] = whole.reshape(whole.shape or (1,))
+        return arrays
+
+    def load(self, arrays: Mapping[str, np.ndarray], prefix: str) -> None:
+        """Load the state of a checkpoint. Raise ValueError or KeyError if it does not fit."""
+        for number, part in enumerate(self.parts):
+            state = part.state_dict()
+            owned = [parameter for group in part.param_groups for parameter in group["params"]]
+            kept = {}
+            for index, parameter in enumerate(owned):
+                names = {key: f"{prefix}{number}.{index}.{key}" for key in ("step", "exp_avg", "exp_avg_sq")}
+                if not any(name in arrays for name in names.values()):
+                    continue  # it had no gradient yet
+                moments = {key: arrays[names[key]] for key in ("exp_avg", "exp_avg_sq")}
+                step = float(arrays[names["step"]].reshape(1)[0])
+                fits = all(array.shape == tuple(parameter.shape) for array in moments.values())
+                if not fits or not 0 <= step < 1 << 53 or (moments["exp_avg_sq"] < 0).any():
+                    raise ValueError("the state of Adam")
+                kept[index] = {
+                    # the sparse form counts with an int, the other one with a tensor
+                    "step": torch.tensor(step) if isinstance(part, torch.optim.Adam) else int(step),
+                    **{key: torch.from_numpy(array.copy()) for key, array in moments.items()},
+                }
+            part.load_state_dict({**state, "state": kept})
+
+
+def network_pass(
+    network: Network,
+    adam: Adam,
+    inputs: Inputs,
+    gold: Ints,
+    order: Longs,
+    *,
+    rate: float,
+    seed: Iterable[int],
+    totals: Doubles,
+) -> Iterator[int]:
+    """Learn from the sentences in about this order; yield the number of sentences after each batch.
+
+    Counts are added to `totals`, as linear learners do (see learn/update.py). All random numbers come from the seed.
+    """
+    size = network.options.batch
+    assert size is not None  # options are complete before training
+    numbers = np.random.default_rng([*seed, 1])
+    adam.set_rate(rate)
+    golden = torch.from_numpy(gold.astype(np.int64))
+    sequence = list(batches_of(inputs, order, size, shuffle=numbers))
+    network.train()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(numbers.integers(1 << 62)))
+        for sentences in sequence:
+            batch = make_batch(inputs, sentences, chars=network.chars is not None)
+            mine = golden[torch.from_numpy(batch.tokens)]
+            loss, emissions = network(batch, mine)
+            adam.step(loss)
+            _count(network, batch.lengths, emissions.detach(), batch.padded(mine), loss.detach().item(), totals)
+            yield len(sentences)
+
+
+def _count(network: Network, lengths: Tensor, emissions: Tensor, gold: Tensor, loss: float, totals: Doubles) -> None:
+    """Add the counts of a batch. The best tags by emissions alone are good enough to watch training."""
+    inside = torch.arange(emissions.shape[1]) < lengths.unsqueeze(1)
+    right = (emissions.argmax(2) == gold) & inside
+    totals[LOSS] += loss * len(lengths)
+    totals[TOKENS] += int(inside.sum())
+    totals[CORRECT] += int(right.sum())
+    totals[UPDATED_SAMPLES] += len(lengths)
+    totals[UPDATES] += int(inside.sum())
+    totals[CANDIDATES] += getattr(network.layer, "candidates", 0)
+
 
 Arrays = dict[str, np.ndarray]
 
 
 class NetworkWeights:
-    """A network in training, as a `sapo.learn.state.Learned`: its weights, and its state for a checkpoint."""
+    """A network in training, as a `sapo.learn.records.Learned`: its weights, and its state for a checkpoint."""
 
     own_rules: ClassVar[bool] = False
     converged: ClassVar[str] = ""

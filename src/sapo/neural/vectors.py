@@ -12,10 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sapo.corpus.files import CHUNK, missing_file
-from sapo.corpus.unpacking import gunzipped
+from sapo.corpus.files import CHUNK, gunzipped, missing_file
 from sapo.errors import SapoError
-from sapo.kernels.types import Floats
+from sapo.jit.arrays import Floats
 
 LONGEST_NUMBER = 18  # digits of a count
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")

@@ -1,15 +1,413 @@
-"""The scores of one sentence: a node for each token and label, an edge for each pair of labels at each step."""
+"""Score one sentence: a node for each token and label, an edge for each pair of labels.
+
+Edges come as edge[stages, p, y]. With one stage all steps of a sentence share it; otherwise edge[t] belongs to the step
+into token t, as edge features make it, and edge[0] to nothing. edge_to[s, y, p] is the same, turned.
+
+A first look without transitions leaves at most K labels a token: those that a frequent word was seen with, or the best
+by the scores of the token's features. The lattice then has K nodes a token, and a stage of K x K edges for each step,
+which every search takes as it is: node y of token t is the label lists[t, y]. Nodes that are left over score minus
+infinity. While learning, the gold label is never left out.
+"""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.pairs import Pairs
 from sapo.errors import SapoError
-from sapo.kernels import background, score, short, update, viterbi, workspace
-from sapo.kernels.types import Floats, Ints, Lists, TaggingWeights
-from sapo.search.rows import FeatureRows
+from sapo.features.encoded import EncodedCorpus, Pairs, Samples
+from sapo.jit import call_interruptibly, inlined, kernel
+from sapo.jit.arrays import Doubles, Floats, Ints, Longs, Reals
+from sapo.search.viterbi import best_scores
+from sapo.search.weights import FeatureRows, Lists, TaggingWeights, score_features, score_few
+
+# What a run reports, by index into `totals`; from BY_RANK on, the probability of the k-th candidate.
+LOSS, UPDATES, CANDIDATES, TOKENS, CORRECT, UPDATED_SAMPLES, LOOKED, LOST, SEARCHED, BY_RANK = range(10)
+
+
+@kernel
+def find_pair(e: int, code: int, pair_offsets: Longs, pair_codes: Ints) -> int:
+    """The entry of a pair of labels of an edge feature, or -1."""
+    low = pair_offsets[e]
+    end = pair_offsets[e + 1]
+    high = end
+    while low < high:
+        middle = (low + high) // 2
+        if pair_codes[middle] < code:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and pair_codes[low] == code else -1
+
+
+class Workspace(NamedTuple):
+    """Room for the lattice of the longest sentence, and for what is found there."""
+
+    node: Floats  # [longest, K] K is L, or fewer where lists are short
+    edge: Floats  # [stages, K, K]
+    edge_to: Floats  # [stages, K, K] edge_to[t, y, p] = edge[t, p, y]
+    best: Floats  # [longest, K]
+    row: Floats  # [L]
+    oracle: Ints  # [longest]
+    paths: Ints  # [n, longest]
+    scores: Doubles  # [n] of the paths, best first
+    coefficients: Doubles  # [n] of the paths in an update
+    lists: Ints  # [longest, K] the labels of each token's nodes, where lists are short
+    counts: Ints  # [longest] how many labels each token has there
+    place: Ints  # [L] -1 everywhere, between uses
+    full: Floats  # [1, L] the scores of one token
+    begins: Ints  # [longest] which nodes are to be scored
+    changing: Ints  # [longest, n + 1] the labels of each token that an update changes
+    sizes: Ints  # [longest] how many they are
+    changes: Floats  # [longest, n + 1] by what they change
+
+
+@kernel
+def make_workspace(longest: int, L: int, stages: int, n: int, most: int) -> Workspace:
+    """Return arrays for sentences of up to `longest` tokens and n candidates; with `most` lists are short."""
+    K = min(most, L) if most > 0 else L
+    if most > 0:
+        stages = longest
+    edge = np.empty((stages, K, K), np.float32)
+    edge_to = np.empty((stages, K, K), np.float32)
+    if most > 0:  # some are never written, and must be numbers
+        edge[:] = 0.0
+        edge_to[:] = 0.0
+    place = np.empty(L, np.int32)
+    for y in range(L):
+        place[y] = -1
+    return Workspace(
+        np.empty((longest, K), np.float32),
+        edge,
+        edge_to,
+        np.empty((longest, K), np.float32),
+        np.empty(L, np.float32),
+        np.empty(longest, np.int32),
+        np.empty((n, longest), np.int32),
+        np.empty(n, np.float64),
+        np.empty(n, np.float64),
+        np.empty((longest if most > 0 else 0, K), np.int32),
+        np.empty(longest, np.int32),
+        place,
+        np.empty((1, L), np.float32),
+        np.empty(longest, np.int32),
+        np.empty((longest, n + 1), np.int32),
+        np.zeros(longest, np.int32),
+        np.empty((longest, n + 1), np.float32),
+    )
+
+
+@kernel
+@inlined
+def window(work: Workspace, begin: int, end: int) -> Workspace:
+    """Return the part of a lattice from one token up to another, as a lattice of its own."""
+    staged = work.edge.shape[0] > 1
+    return Workspace(
+        work.node[begin:end],
+        work.edge[begin:end] if staged else work.edge,
+        work.edge_to[begin:end] if staged else work.edge_to,
+        work.best[begin:end],
+        work.row,
+        work.oracle[begin:end],
+        work.paths,
+        work.scores,
+        work.coefficients,
+        work.lists[begin:end],
+        work.counts[begin:end],
+        work.place,
+        work.full,
+        work.begins[begin:end],
+        work.changing[begin:end],
+        work.sizes[begin:end],
+        work.changes[begin:end],
+    )
+
+
+@kernel
+def longest_of(order: Longs, offsets: Longs) -> int:
+    """Return the number of tokens of the longest of these sentences, at least 1."""
+    longest = 1
+    for sentence in order:
+        longest = max(longest, offsets[sentence + 1] - offsets[sentence])
+    return longest
+
+
+@kernel
+def stages_of(edge_row_offsets: Longs, longest: int) -> int:
+    """Return how many stages the edges need: one, unless there are edge features."""
+    return longest if len(edge_row_offsets) > 1 else 1
+
+
+@kernel
+def fill_lattice(
+    first: int,  # the sentence begins at this token
+    T: int,
+    samples: Samples,
+    weights: TaggingWeights,
+    scale: float,
+    node: Floats,  # [T, labels] out
+    edge: Floats,  # [stages, labels, labels] out
+    edge_to: Floats,  # [stages, labels, labels] out: the same, turned; [0, labels, labels] where nobody needs it
+) -> None:
+    """Score all nodes and edges of a sentence."""
+    fill_nodes(first, T, samples, weights, scale, node)
+    fill_edges(first, T, samples, weights, scale, edge, edge_to)
+
+
+@kernel
+def fill_nodes(
+    first: int,
+    T: int,
+    samples: Samples,
+    weights: TaggingWeights,
+    scale: float,
+    node: Floats,  # [T, labels] out
+) -> None:
+    """Score the nodes: minus infinity for labels that may not begin or end a sentence."""
+    score_features(first, T, samples, weights.features, scale, node)
+    bans = weights.bans
+    L = node.shape[1]
+    if T > 0:
+        for y in range(L):
+            node[0, y] += bans[L, y]
+            node[T - 1, y] += bans[L + 1, y]
+
+
+@kernel
+def fill_edges(
+    first: int,
+    T: int,
+    samples: Samples,
+    weights: TaggingWeights,
+    scale: float,
+    edge: Floats,  # [stages, labels, labels] out
+    edge_to: Floats,  # [stages, labels, labels] out, or [0, labels, labels]
+) -> None:
+    """Score the edges. With one stage they are the same for every sentence."""
+    # edge[t,p,y] = scale * (edges[p,y] + sum over the edge features e of token t of pairs[e,(p,y)]) + bans[p,y]
+    edges, bans = weights.edges, weights.bans
+    pairs, pair_offsets, pair_codes = weights.pairs, weights.pair_offsets, weights.pair_codes
+    edge_row_offsets, edge_rows = samples.edge_row_offsets, samples.edge_rows
+    L = edges.shape[0]
+    turned = edge_to.shape[0] > 0
+    if edge.shape[0] == 1:
+        for p in range(L):
+            for y in range(L):
+                edge[0, p, y] = scale * edges[p, y] + bans[p, y]
+                if turned:
+                    edge_to[0, y, p] = edge[0, p, y]
+        return
+    for t in range(1, T):
+        for p in range(L):
+            for y in range(L):
+                edge[t, p, y] = scale * edges[p, y] + bans[p, y]
+        if len(edge_row_offsets) > 1:
+            for i in range(edge_row_offsets[first + t], edge_row_offsets[first + t + 1]):
+                e = edge_rows[i]
+                for k in range(pair_offsets[e], pair_offsets[e + 1]):
+                    code = pair_codes[k]
+                    edge[t, code // L, code % L] += scale * pairs[k, 0]
+        if turned:
+            for p in range(L):
+                for y in range(L):
+                    edge_to[t, y, p] = edge[t, p, y]
+
+
+@kernel
+def path_score(node: Reals, edge: Reals, path: Ints, T: int) -> float:
+    """Sum of a tagging's nodes and edges, in double precision."""
+    total = 0.0
+    for t in range(T):
+        total += float(node[t, path[t]])
+        if t > 0:
+            total += float(edge[t if edge.shape[0] > 1 else 0, path[t - 1], path[t]])
+    return total
+
+
+# What a lattice is filled for: all its scores count; only which tagging is the best; or to learn, with the gold labels.
+SCORES, BEST, LEARNING = 0, 1, 2
+
+
+@kernel
+def labels_left(order: Longs, samples: Samples, most: int | None) -> int:
+    """Return how many labels a token keeps, 0 for all of them: where a gold tag is open, all labels are looked at."""
+    if most is None:
+        return 0
+    for sentence in order:
+        for token in range(samples.offsets[sentence], samples.offsets[sentence + 1]):
+            if samples.gold[token] < 0:
+                return 0
+    return most
+
+
+@kernel
+def fill_learning(
+    first: int,
+    T: int,
+    samples: Samples,
+    weights: TaggingWeights,
+    scale: float,
+    left: int,  # from labels_left
+    most: int | None,  # that of the lists
+    work: Workspace,
+    totals: Doubles,
+) -> None:
+    """Score the lattice of a sentence to learn from, with few labels a token or all."""
+    if most is not None:
+        if left > 0:
+            fill_short(first, T, samples, weights, scale, LEARNING, work, totals)
+            return
+    fill_lattice(first, T, samples, weights, scale, work.node, work.edge, work.edge_to)
+
+
+@kernel
+def fill_short(
+    first: int,  # the sentence begins at this token
+    T: int,
+    samples: Samples,
+    weights: TaggingWeights,
+    scale: float,
+    purpose: int,  # SCORES, BEST or LEARNING
+    work: Workspace,  # node, edge, edge_to, lists and oracle (the places of the gold labels) out
+    totals: Doubles,
+) -> None:
+    """Score the nodes and edges of a sentence that are worth looking at."""
+    node, lists, counts, begins = work.node, work.lists, work.counts, work.begins
+    bans = weights.bans
+    L = bans.shape[1]
+    K = node.shape[1]
+    for t in range(T):
+        counts[t] = 0
+    if purpose != LEARNING:  # what is learned must hold against all labels, and not only those that a word had
+        seen_labels(first, T, samples, weights.lists, lists, counts)
+    for t in range(T):
+        begins[t] = 0
+        if counts[t] == 1 and purpose == BEST:
+            begins[t] = 1
+            node[t, 0] = 0.0  # whatever it scores, all taggings have it
+    score_few(first, T, samples, weights.features, scale, lists, counts, begins, work.place, node)
+    for t in range(T):
+        if counts[t] == 0:
+            score_features(first + t, 1, samples, weights.features, scale, work.full)
+            counts[t] = best_labels(work.full, weights.lists.order, t == 0, t == T - 1, bans, lists, t)
+            for j in range(counts[t]):
+                node[t, j] = work.full[0, lists[t, j]]
+    if purpose == LEARNING:
+        lost = False
+        for t in range(T):
+            gold = samples.gold[first + t]
+            at = -1
+            for j in range(counts[t]):
+                if lists[t, j] == gold:
+                    at = j
+            totals[LOOKED] += counts[t]
+            begins[t] = counts[t]
+            if at < 0:
+                totals[LOST] += 1
+                lost = True
+                at = min(counts[t], K - 1)  # in the place of the worst, where there is no room
+                counts[t] = at + 1
+                begins[t] = at
+                lists[t, at] = gold
+            work.oracle[t] = at
+        if lost:
+            score_few(first, T, samples, weights.features, scale, lists, counts, begins, work.place, node)
+    for t in range(T):
+        if weights.bound:
+            for j in range(counts[t]):
+                if t == 0:
+                    node[t, j] += bans[L, lists[t, j]]
+                if t == T - 1:
+                    node[t, j] += bans[L + 1, lists[t, j]]
+        for j in range(counts[t], K):
+            lists[t, j] = 0
+            node[t, j] = -np.inf
+    short_edges(first, T, samples, weights, scale, work)
+
+
+@kernel
+def seen_labels(first: int, T: int, samples: Samples, seen: Lists, lists: Ints, counts: Ints) -> None:
+    """Write the labels that frequent words were seen with, and how many; 0 where a word is not frequent."""
+    words, offsets, labels = samples.words, seen.offsets, seen.labels
+    for t in range(T):
+        counts[t] = 0
+        if len(words) > 0:
+            word = words[first + t]
+            if 0 <= word < len(offsets) - 1 and offsets[word + 1] - offsets[word] <= lists.shape[1]:
+                for k in range(offsets[word], offsets[word + 1]):
+                    lists[t, counts[t]] = labels[k]
+                    counts[t] += 1
+
+
+@kernel
+def best_labels(scores: Floats, order: Ints, begins: bool, ends: bool, bans: Floats, lists: Ints, t: int) -> int:
+    """Write the labels with the best scores[0] to lists[t], best first; of equal ones the more frequent."""
+    L = scores.shape[1]
+    K = lists.shape[1]
+    count = 0
+    worst = np.float32(-np.inf)
+    for i in range(L):
+        y = order[i]
+        value = scores[0, y]
+        if count == K and not value > worst:
+            continue
+        if (begins and bans[L, y] == -np.inf) or (ends and bans[L + 1, y] == -np.inf):  # a bias may be below 0
+            continue
+        at = count if count < K else K - 1
+        while at > 0 and scores[0, lists[t, at - 1]] < value:
+            lists[t, at] = lists[t, at - 1]
+            at -= 1
+        lists[t, at] = y
+        count = min(count + 1, K)
+        worst = scores[0, lists[t, count - 1]]
+    return count
+
+
+@kernel
+def short_edges(first: int, T: int, samples: Samples, weights: TaggingWeights, scale: float, work: Workspace) -> None:
+    """Score the steps between the labels that are left."""
+    # edge[t,i,j] = scale * (edges[p,y] + edge features) + bans[p,y] with p = lists[t-1,i] and y = lists[t,j]
+    edge, edge_to, lists, place = work.edge, work.edge_to, work.lists, work.place
+    edges, bans = weights.edges, weights.bans
+    L = edges.shape[0]
+    with_pairs = len(samples.edge_row_offsets) > 1
+    for t in range(1, T):
+        before, here = work.counts[t - 1], work.counts[t]  # to nodes that are left over, any number will do
+        for i in range(before):
+            p = lists[t - 1, i]
+            for j in range(here):
+                edge[t, i, j] = scale * edges[p, lists[t, j]]
+            if weights.bound:
+                for j in range(here):
+                    edge[t, i, j] += bans[p, lists[t, j]]
+        if with_pairs:
+            for j in range(work.counts[t]):
+                place[lists[t, j]] = j
+            for e in samples.edge_rows[samples.edge_row_offsets[first + t] : samples.edge_row_offsets[first + t + 1]]:
+                for k in range(weights.pair_offsets[e], weights.pair_offsets[e + 1]):
+                    p, y = weights.pair_codes[k] // L, weights.pair_codes[k] % L
+                    j = place[y]
+                    if j >= 0:
+                        for i in range(work.counts[t - 1]):
+                            if lists[t - 1, i] == p:
+                                edge[t, i, j] += scale * weights.pairs[k, 0]
+            for j in range(work.counts[t]):
+                place[lists[t, j]] = -1
+        for i in range(before):
+            for j in range(here):
+                edge_to[t, j, i] = edge[t, i, j]
+
+
+@kernel
+def to_labels(T: int, found: int, most: int | None, work: Workspace) -> None:
+    """Turn the oracle and the paths from places in the lists, if these have `most` labels, into labels."""
+    if most is None:
+        return
+    for t in range(T):
+        work.oracle[t] = work.lists[t, work.oracle[t]]
+        for k in range(found):
+            work.paths[k, t] = work.lists[t, work.paths[k, t]]
+
 
 ALL_LABELS = Lists(None, np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.uint16))
 
@@ -129,7 +527,7 @@ class Lattice:
             if not there.any(axis=1).all():
                 return -np.inf
             nodes = there.argmax(axis=1).astype(np.int32)
-        return float(score.path_score(self.node, self.steps, nodes, len(path)))
+        return float(path_score(self.node, self.steps, nodes, len(path)))
 
     def tempered(self, temperature: float) -> "Lattice":
         """Return the lattice with all scores divided by the temperature. The order of taggings stays the same."""
@@ -152,8 +550,8 @@ def make_lattice(corpus: EncodedCorpus, sentence: int, parameters: Parameters, *
     rows = corpus.rows[corpus.row_offsets[first] : corpus.row_offsets[last]]
     parameters.check_knows(rows, _edge_rows(corpus, first, last))
     node = np.empty((T, L), np.float32)
-    edge = np.empty((workspace.stages_of(corpus.edge_row_offsets, max(T, 1)), L, L), np.float32)
-    score.fill_lattice(first, T, corpus.samples, parameters.arrays, 1.0, node, edge, edge[:0])
+    edge = np.empty((stages_of(corpus.edge_row_offsets, max(T, 1)), L, L), np.float32)
+    fill_lattice(first, T, corpus.samples, parameters.arrays, 1.0, node, edge, edge[:0])
     if len(corpus.token_bans):
         node += corpus.token_bans[first:last]
     return Lattice(node, edge)
@@ -166,12 +564,12 @@ def _short_lattice(corpus: EncodedCorpus, sentence: int, parameters: Parameters)
     rows = corpus.rows[corpus.row_offsets[first] : corpus.row_offsets[last]]
     parameters.check_knows(rows, _edge_rows(corpus, first, last))
     few = parameters.lists.most or 0
-    work = background.call(workspace.make_workspace, max(T, 1), parameters.labels, max(T, 1), 1, few, steps=T * few**2)
-    totals = np.zeros(update.BY_RANK)
-    short.fill_short(first, T, corpus.samples, parameters.arrays, 1.0, short.SCORES, work, totals)
+    work = call_interruptibly(make_workspace, max(T, 1), parameters.labels, max(T, 1), 1, few, steps=T * few**2)
+    totals = np.zeros(BY_RANK)
+    fill_short(first, T, corpus.samples, parameters.arrays, 1.0, SCORES, work, totals)
     if T:
         work.edge[0] = 0.0
-        viterbi.best_scores(work.node, work.edge, T, work.best, work.row)
+        best_scores(work.node, work.edge, T, work.best, work.row)
         if not (work.best[T - 1] > -np.inf).any():
             return None
     return Lattice(work.node[:T], work.edge[: max(T, 1)], work.lists[:T], parameters.labels)

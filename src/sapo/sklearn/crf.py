@@ -1,17 +1,291 @@
-"""The arguments and methods of `sklearn_crfsuite.CRF`, implemented with the learners of sapo."""
+"""Provide `sklearn_crfsuite.CRF`, implemented with the learners of sapo.
 
+`lbfgs` is CRFsuite's own objective and method. The other algorithms are replaced by the nearest learner of sapo; of
+their arguments, those that have a meaning there are kept, and the rest are in `unused`.
+"""
+
+import math
+import sys
 import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import sqrt
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TextIO
 
-from sapo.model import model_bytes
-from sapo.sklearn.crfsuite_log import TrainingLog
-from sapo.sklearn.crfsuite_plan import LBFGS, crfsuite_plan, find_algorithm, replacement_note, unused
-from sapo.sklearn.crfsuite_tagger import CrfsuiteTagger, state_weights, transition_weights
-from sapo.sklearn.fitted import FittedLabeler
+import numpy as np
+
+from sapo.errors import SapoError
+from sapo.learn.batch_crf import CRF_LBFGS, BatchOptions
+from sapo.learn.lbfgs import dot
+from sapo.learn.records import Observer, PassRecord, State
+from sapo.learn.settings import Settings
+from sapo.search.lattice import Parameters
+from sapo.search.marginals import distribution
+from sapo.sklearn.estimator import FittedLabeler, Label, LabelledSequences
 from sapo.sklearn.metrics import flat_accuracy_score
-from sapo.sklearn.sequences import Label, LabelledSequences
-from sapo.tagger import Tagger
+from sapo.tagger.file import model_bytes
+from sapo.tagger.tagger import Tagger
+from sapo.training.plan import LabelOptions, Options, Plan, make_plan
+
+LBFGS = "lbfgs"
+# For each algorithm the learner that replaces it, and how they differ.
+LEARNERS = {
+    LBFGS: (CRF_LBFGS, "the same objective and method"),
+    "l2sgd": ("crf", "the same objective, with weights for all pairs of a feature and a label"),
+    "ap": ("perceptron-avg", "the same update, with another order of the sentences"),
+    "pa": ("mira-avg", "a similar update, without a limit on the step"),
+    "arow": ("mira-avg", "another update, because sapo has no AROW"),
+}
+UNLIMITED = 10_000  # iterations of L-BFGS; it converges long before
+OF_ALL = {"algorithm", "min_freq", "all_possible_states", "all_possible_transitions", "max_iterations"}
+OF_ALL |= {"verbose", "model_filename", "keep_tempfiles"}
+USED = {
+    LBFGS: {"c1", "c2", "num_memories", "epsilon", "period", "delta", "max_linesearch"},
+    "l2sgd": {"c2", "delta"},
+    "ap": set[str](),
+    "pa": {"averaging"},
+    "arow": set[str](),
+}
+
+
+def find_algorithm(name: str | None) -> str:
+    """Return the name of the algorithm. Raise SapoError if there is none of this name."""
+    found = name or LBFGS
+    if found not in LEARNERS:
+        raise SapoError(f"algorithm must be one of {', '.join(LEARNERS)}, not {found!r}")
+    return found
+
+
+def replacement_note(algorithm: str, arguments: dict[str, Any]) -> str:
+    """Return which learner replaces the algorithm, and how they differ."""
+    return f"{algorithm} became {_learner(algorithm, arguments)}: {LEARNERS[algorithm][1]}"
+
+
+def unused(algorithm: str, arguments: dict[str, Any]) -> list[str]:
+    """Return the names of arguments that are given and have no effect."""
+    used = OF_ALL | USED[algorithm]
+    return [name for name, value in arguments.items() if value is not None and name not in used]
+
+
+def crfsuite_plan(
+    algorithm: str, arguments: dict[str, Any], data: LabelledSequences, dev: LabelledSequences | None
+) -> Plan:
+    """Return the plan of training with these arguments. Raise SapoError if one of them is wrong."""
+    given = {name: value for name, value in arguments.items() if value is not None}
+    min_freq, all_pairs = _number(given, "min_freq", 0.0), bool(given.get("all_possible_states"))
+    if algorithm == LBFGS:
+        return _lbfgs_plan(given, min_freq, all_pairs, data, dev)
+    options = Options(
+        constraints=False,  # CRFsuite forbids nothing
+        all_pairs=all_pairs,
+        min_count=max(1, math.ceil(min_freq)),
+        epochs=given.get("max_iterations"),
+    )
+    if algorithm == "l2sgd":
+        options["strength"] = 2 * _number(given, "c2", 1.0)  # CRFsuite's c2 |w|^2 is strength / 2 |w|^2 here
+        options["schedule"] = "inverse"  # as CRFsuite's rate falls
+        if "delta" in given:
+            options["tolerance"] = _number(given, "delta", 0.0)
+    return make_plan(data, dev=dev, learner=_learner(algorithm, given), **options)
+
+
+def _learner(algorithm: str, arguments: dict[str, Any]) -> str:
+    learner, _ = LEARNERS[algorithm]
+    if algorithm == "pa" and arguments.get("averaging") not in (None, True):
+        return learner.removesuffix("-avg")
+    return learner
+
+
+def _lbfgs_plan(
+    given: dict[str, Any], min_freq: float, all_pairs: bool, data: LabelledSequences, dev: LabelledSequences | None
+) -> Plan:
+    limit = given.get("max_iterations", UNLIMITED)
+    names = {"epsilon": "epsilon", "period": "period", "num_memories": "memories", "max_linesearch": "trials"}
+    own = {name: given[key] for key, name in names.items() if key in given}
+    c1, c2, delta = _number(given, "c1", 0.0), _number(given, "c2", 1.0), _number(given, "delta", 1e-5)
+    kind, strength = ("l2", 2 * c2) if c2 else ("l1" if c1 else "none", c1)
+    return Plan(
+        data=data,
+        dev=dev,
+        labels=LabelOptions(constraints=False),
+        learner=CRF_LBFGS,
+        settings=Settings(
+            regulariser=kind, strength=strength, tolerance=delta, epochs=limit, patience=limit, all_pairs=all_pairs
+        ),
+        batch=BatchOptions(
+            l1=c1, all_transitions=bool(given.get("all_possible_transitions")), min_freq=min_freq, **own
+        ),
+    )
+
+
+def _number(given: dict[str, Any], name: str, default: float) -> float:
+    value = given.get(name, default)
+    if not (isinstance(value, int | float | np.number) and 0 <= value < math.inf):
+        raise SapoError(f"{name} must be a finite number, 0 or more, not {value!r}")
+    return float(value)
+
+
+class TrainingLog(Observer):
+    """Collect an entry for each iteration: num, loss, feature_norm, active_features, time, and dev with a dev set."""
+
+    def __init__(self, sentences: int, *, verbose: bool = False) -> None:
+        self.iterations: list[dict[str, Any]] = []
+        self.log: list[str] = []  # a line for each iteration
+        self._sentences, self._verbose = sentences, verbose
+
+    @property
+    def last_iteration(self) -> dict[str, Any] | None:
+        """The entry of the last iteration; None before the first."""
+        return self.iterations[-1] if self.iterations else None
+
+    def passed(self, record: PassRecord, state: State) -> None:
+        """Add the entry of a pass."""
+        parameters = state.weights.true_weights()
+        weights = np.concatenate([parameters.rows.entries()[2], parameters.edges.ravel()]).astype(np.float64)
+        entry: dict[str, Any] = {
+            "num": record.epoch,
+            "scores": {},
+            "loss": record.objective * self._sentences,
+            "feature_norm": sqrt(dot(weights, weights)),
+            "active_features": int(np.count_nonzero(weights)),
+            "time": record.seconds,
+        }
+        line = (
+            f"Iter {entry['num']:<3} time={entry['time']:<5.2f} loss={entry['loss']:<8.2f} "
+            f"active={entry['active_features']:<5} feature_norm={entry['feature_norm']:<8.2f}"
+        ).strip()
+        if record.dev is not None:
+            entry["dev"] = record.dev
+            line += f" dev={record.dev:.3f}"
+        self.iterations.append(entry)
+        self.log.append(f"{line}\n")
+        if self._verbose:
+            print(line)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What is in a model. Numbers of labels and attributes, and those in the header, are strings, as in pycrfsuite."""
+
+    header: dict[str, str]
+    labels: dict[Label, str]
+    attributes: dict[str, str]
+    transitions: dict[tuple[Label, Label], float]
+    state_features: dict[tuple[str, Label], float]
+
+
+class CrfsuiteTagger:
+    """The methods of `pycrfsuite.Tagger`. `tagger` is the `sapo.Tagger` inside."""
+
+    def __init__(
+        self,
+        tagger: Tagger,
+        prepare: Callable[[Any], list[list[Any]]],
+        to_labels: Callable[[Sequence[str]], list[Label]],
+    ) -> None:
+        self.tagger = tagger
+        self._prepare, self._to_labels = prepare, to_labels
+        self._tokens: list[Any] = []
+
+    def set(self, xseq: Any) -> None:
+        """Choose the sequence that `tag`, `probability` and `marginal` are about."""
+        self._tokens = self._prepare([xseq])[0]
+
+    def tag(self, xseq: Any = None) -> list[Label]:
+        """Return the labels of a sequence, or of the one that was set."""
+        if xseq is not None:
+            self.set(xseq)
+        return self._to_labels(self.tagger.tag(self._tokens))
+
+    def probability(self, yseq: Sequence[Label]) -> float:
+        """Return the probability of these labels for the sequence that was set or tagged last."""
+        if len(yseq) != len(self._tokens):
+            raise SapoError(f"there are {len(yseq)} labels for {len(self._tokens)} tokens; give one for each")
+        if not self._tokens:
+            return 1.0
+        path = [self._place(label) for label in yseq]
+        (lattice,) = self.tagger.lattices([self._tokens])
+        return distribution(lattice).probability(path)
+
+    def marginal(self, y: Label, pos: int) -> float:
+        """Return the probability of a label at a position of the sequence that was set or tagged last."""
+        if not 0 <= pos < len(self._tokens):
+            raise SapoError(f"position {pos} is outside of the sequence, which has {len(self._tokens)} tokens")
+        (rows,) = self.tagger.marginal_arrays([self._tokens])
+        return float(rows[pos, self._place(y)])
+
+    def labels(self) -> list[Label]:
+        """Return all labels."""
+        return self._to_labels(self.tagger.labels)
+
+    def info(self) -> ModelInfo:
+        """Return what is in the model."""
+        labels, names = self.labels(), self._names()
+        parameters = self.tagger.model.parameters
+        header = {
+            "size": str(len(model_bytes(self.tagger.model))),
+            "type": "FOMC",
+            "num_features": str(parameters.nonzero),
+            "num_labels": str(len(labels)),
+            "num_attrs": str(len(names)),
+        }
+        return ModelInfo(
+            header,
+            {label: str(number) for number, label in enumerate(labels)},
+            {name: str(number) for number, name in enumerate(names)},
+            transition_weights(parameters, labels),
+            state_weights(parameters, names, labels),
+        )
+
+    def dump(self, filename: str | Path | None = None) -> None:
+        """Write what is in the model as text, to a file or to standard output."""
+        if filename is None:
+            self._write(sys.stdout)
+            return
+        with Path(filename).open("w", encoding="utf-8") as file:
+            self._write(file)
+
+    def _write(self, file: TextIO) -> None:
+        info = self.info()
+        parts = {
+            "FILEHEADER": [f"  {name}: {value}" for name, value in info.header.items()],
+            "LABELS": [f"{number:>7}: {label}" for label, number in info.labels.items()],
+            "ATTRIBUTES": [f"{number:>7}: {name}" for name, number in info.attributes.items()],
+            "TRANSITIONS": [f"  (1) {p} --> {y}: {value:.6f}" for (p, y), value in info.transitions.items()],
+            "STATE_FEATURES": [
+                f"  (0) {name} --> {y}: {value:.6f}" for (name, y), value in info.state_features.items()
+            ],
+        }
+        for title, lines in parts.items():
+            file.write("\n".join([f"{title} = {{", *lines, "}\n\n"]))
+
+    def _names(self) -> list[str]:
+        encoder = self.tagger.model.encoder
+        return encoder.feature_names(range(encoder.features))
+
+    def _place(self, label: Label) -> int:
+        labels = self.labels()
+        if label not in labels:
+            raise SapoError(f"unknown label {label!r}; known: {', '.join(map(str, labels))}")
+        return labels.index(label)
+
+
+def state_weights(parameters: Parameters, names: Sequence[str], labels: Sequence[Label]) -> dict[Any, float]:
+    """Return the weights that are not 0, by feature and label."""
+    counts, columns, values = parameters.rows.entries()
+    rows = np.repeat(np.arange(len(counts)), counts)
+    return {
+        (names[row], labels[column]): value
+        for row, column, value in zip(rows.tolist(), columns.tolist(), values.tolist(), strict=True)
+    }
+
+
+def transition_weights(parameters: Parameters, labels: Sequence[Label]) -> dict[Any, float]:
+    """Return the transition weights that are not 0, by label and next label."""
+    edges = parameters.edges
+    return {(labels[p], labels[y]): float(edges[p, y]) for p, y in np.argwhere(edges).tolist()}
+
 
 _replaced: set[str] = set()  # algorithms that a warning has already named
 

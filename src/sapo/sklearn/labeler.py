@@ -1,4 +1,4 @@
-"""`SequenceLabeler`: sapo as a scikit-learn estimator."""
+"""Provide `SequenceLabeler`: sapo as a scikit-learn estimator."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import compress
@@ -7,11 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from sapo.encode.importance import BALANCED, counted_samples
 from sapo.errors import SapoError
+from sapo.learn.samples import BALANCED, counted_samples
 from sapo.learn.settings import AUTO
-from sapo.sklearn.fitted import FittedLabeler
-from sapo.sklearn.sequences import Label, LabelledSequences
+from sapo.sklearn.estimator import FittedLabeler, Label, LabelledSequences
 from sapo.tagger.tagger import Tagger
 from sapo.training.plan import LearningOptions, make_plan
 from sapo.training.update import Trainer

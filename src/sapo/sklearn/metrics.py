@@ -1,11 +1,11 @@
-"""The metrics of sklearn-crfsuite, which compare sequences of true and predicted labels token by token.
+"""Provide the metrics, scorers and helpers of sklearn-crfsuite.
 
 All but the accuracies need scikit-learn. For the F1 of spans see `sapo.SequenceLabeler.score` and `sapo eval`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 from sapo.errors import SapoError
 
@@ -81,3 +81,25 @@ def sklearn_metric(name: str) -> Callable[..., Any]:
         raise SapoError("these metrics are those of scikit-learn; pip install 'sapo-nlp[sklearn]'") from None
     found: Callable[..., Any] = getattr(metrics, name)
     return found
+
+
+SCORERS = {"flat_accuracy": flat_accuracy_score, "sequence_accuracy": sequence_accuracy_score}
+
+
+def __getattr__(name: str) -> Any:
+    """Make a scorer when it is first used, so that scikit-learn is not loaded earlier."""
+    if name not in SCORERS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return sklearn_metric("make_scorer")(SCORERS[name])
+
+
+T = TypeVar("T")
+
+
+def flatten(sequences: Iterable[Iterable[T]]) -> list[T]:
+    """Return the items of all sequences in one list.
+
+    >>> flatten([["B", "I"], ["O"]])
+    ['B', 'I', 'O']
+    """
+    return list(chain.from_iterable(sequences))

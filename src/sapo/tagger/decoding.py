@@ -1,4 +1,7 @@
-"""Decode encoded sentences with a model: the best tagging, the n best, marginals and spans.
+"""Encode and decode sentences with a model: the best tagging, the n best, marginals and spans.
+
+`encoded_batches` takes sentences from Python, `encoded_blocks` blocks of a file; `each_block` works on blocks in
+several threads.
 
 A model may have learned other labels than it shows (see `Model.shown`). Results are in terms of the shown labels,
 except for `Candidates` and `Distribution`, which belong to the lattice and have the learned ones.
@@ -6,25 +9,134 @@ except for `Candidates` and `Distribution`, which belong to the lattice and have
 What only probabilities need is imported where it is used, since the first tag of a process should not wait for it.
 """
 
-from collections.abc import Iterable, Sequence
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from sapo import kernels
-from sapo.corpus.tokens import plain_sentence
-from sapo.encode.encoded import EncodedCorpus
+from sapo import jit
+from sapo.corpus.blocks import LABEL, Block, check_no_table, plain_sentence, sentence_block
 from sapo.errors import SapoError, did_you_mean
-from sapo.kernels.types import Doubles, Ints
-from sapo.model import Model
-from sapo.search import Candidates, search_n
-from sapo.search.decode import tag_corpus
+from sapo.features.encoded import EncodedCorpus
+from sapo.jit.arrays import Doubles, Ints
+from sapo.search.decoding import tag_corpus
 from sapo.search.lattice import Lattice, make_lattice
+from sapo.search.searches import search_n
+from sapo.search.topn import Candidates
+from sapo.tagger.model import Model
 
 if TYPE_CHECKING:
-    from sapo.corpus.predictions import RankedTagging, TaggedSpan, Taggings
-    from sapo.search.probabilities import Distribution
+    from concurrent.futures import Future
+
+    from sapo.corpus.annotations import RankedTagging, TaggedSpan, Taggings
+    from sapo.search.marginals import Distribution
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+TEXT = "split it first, or give it to Tagger.tag_text"
+BATCH = 500  # number of sentences that are tagged at once
+
+
+def block_of(model: Model, sentences: Sequence[Sequence[Any]], first: int = 0) -> Block:
+    """Return sentences of strings or tuples as the block that the model reads; `first` came before, for messages."""
+    # all columns of the training data; the features may need only some of them
+    trained = [column for column in model.reader.get("columns") or () if column != LABEL]
+    return sentence_block(sentences, tuple(model.encoder.columns), first=first, trained=trained)
+
+
+def encoded_batches(model: Model, sentences: Iterable[Sequence[Any]], session: Any = None) -> Iterator[EncodedCorpus]:
+    """Encode sentences from Python: lists of strings, tuples or features, as the model needs them.
+
+    A session of the model's encoder remembers new words from call to call.
+    """
+    columns = tuple(model.encoder.columns)
+    session = model.encoder.session() if session is None else session
+    first = 0
+    for batch in _batches(sentences):
+        _prepare(model, sum(len(tokens) for tokens in batch))
+        if columns:
+            yield session.encode(block_of(model, batch, first))
+        else:
+            yield session.encode(batch, first=first)
+        first += len(batch)
+
+
+def encoded_blocks(model: Model, blocks: Iterable[Block], session: Any = None) -> Iterator[tuple[Block, EncodedCorpus]]:
+    """Yield each block of a file with its features. A session remembers new words from file to file."""
+    session = model.encoder.session() if session is None else session
+    for block in blocks:
+        _prepare(model, int(block.offsets[-1]))
+        yield block, session.encode(block)
+
+
+def each_block(
+    model: Model, blocks: Iterable[Block], work: Callable[[Block, EncodedCorpus], R], threads: int, session: Any = None
+) -> Iterator[tuple[Block, R]]:
+    """Yield each block with the result of `work`, in order. The number of threads does not change the result.
+
+    Only one thread uses the session.
+    """
+    if threads == 1:
+        for block, corpus in encoded_blocks(model, blocks, session):
+            yield block, work(block, corpus)
+        return
+    encoder = model.encoder
+    jit.compile_kernels()
+    sessions = threading.local()
+
+    def encode_and_work(block: Block) -> tuple[Block, R]:
+        if not hasattr(sessions, "mine"):
+            sessions.mine = encoder.session()
+        return block, work(block, sessions.mine.encode(block))
+
+    yield from in_threads(encode_and_work, blocks, threads)
+
+
+def in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:
+    """Yield the results of `work` in the order of the items, holding only a few of them at a time.
+
+    >>> list(in_threads(abs, [-1, -2], 2))
+    [1, 2]
+    """
+    from concurrent.futures import ThreadPoolExecutor  # which tagging in one thread need not load
+
+    pool = ThreadPoolExecutor(threads)
+    waiting: deque[Future[R]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > 2 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:  # after Ctrl-C nobody waits for what is being done
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _prepare(model: Model, tokens: int) -> None:
+    """Announce the work to the kernels: Viterbi looks at every pair of labels once per token."""
+    jit.prepare(tokens=tokens, pairs=tokens * len(model.labels) ** 2)
+
+
+def plain_sentences(sentences: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
+    """Yield each sentence as a list or tuple of tokens; raise SapoError at anything that holds no sentences."""
+    check_no_table(sentences, "sentences")
+    if not isinstance(sentences, Iterable) or isinstance(sentences, Mapping):
+        raise SapoError(f"sentences: expected a list of sentences, found {sentences!r:.40}")
+    for number, sentence in enumerate(sentences, 1):
+        yield plain_sentence(sentence, f"sentence {number}", TEXT)
+
+
+def _batches(sentences: Iterable[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
+    plain = plain_sentences(sentences)
+    while batch := list(islice(plain, BATCH)):
+        yield batch
+
 
 FEW = 300  # taggings of a sentence: with more, all sentences of a block would fill the memory
 
@@ -53,16 +165,16 @@ def calibrated_lattice(model: Model, corpus: EncodedCorpus, sentence: int, *, ex
 def candidates(model: Model, corpus: EncodedCorpus, sentence: int, n: int, search: str, width: int) -> Candidates:
     """Return the n best taggings of one sentence."""
     lattice = sentence_lattice(model, corpus, sentence)
-    kernels.prepare(pairs=(width if search == "beam" else n) * lattice.node.size)
+    jit.prepare(pairs=(width if search == "beam" else n) * lattice.node.size)
     return search_n(search, lattice, n=n, width=width)
 
 
 def sentence_distribution(model: Model, corpus: EncodedCorpus, sentence: int, *, exact: bool = False) -> "Distribution":
     """Return all taggings of one sentence with their probabilities."""
-    from sapo.search.probabilities import distribution
+    from sapo.search.marginals import distribution
 
     lattice = calibrated_lattice(model, corpus, sentence, exact=exact)
-    kernels.prepare(pairs=3 * lattice.node.size * lattice.labels)  # to sum takes as long as three searches
+    jit.prepare(pairs=3 * lattice.node.size * lattice.labels)  # to sum takes as long as three searches
     return distribution(lattice)
 
 
@@ -92,7 +204,7 @@ def learned_tags(model: Model, tags: Sequence[str]) -> list[str]:
     scheme = model.constraints.scheme
     if not model.shown or scheme is None:
         return list(tags)
-    from sapo.tags import loose_spans, spans_to_tags
+    from sapo.tags.spans import loose_spans, spans_to_tags
 
     return spans_to_tags(loose_spans(tags), len(tags), scheme)
 
@@ -129,8 +241,8 @@ def all_ranked(model: Model, corpus: EncodedCorpus, *, n: int, search: str, widt
 
 def ranked(model: Model, found: Candidates, distribution: "Distribution") -> "list[RankedTagging]":
     """Return the candidates of a sentence with their probabilities."""
-    from sapo.corpus.predictions import RankedTagging
-    from sapo.search.probabilities import tempered
+    from sapo.corpus.annotations import RankedTagging
+    from sapo.search.marginals import tempered
 
     shares = tempered(found, model.temperature).probabilities.tolist()
     exact = distribution.probabilities(found)
@@ -153,16 +265,17 @@ def all_marginals(model: Model, corpus: EncodedCorpus) -> Doubles:
 
 def marginal_among(model: Model, found: Candidates) -> Doubles:
     """Return P(the token has the label), [tokens, labels], over these candidates only."""
-    from sapo.search.probabilities import tempered, top_n_marginals
+    from sapo.search.marginals import tempered, top_n_marginals
 
     return shown_marginal(model, top_n_marginals(tempered(found, model.temperature), len(model.labels)))
 
 
 def spans_of(model: Model, corpus: EncodedCorpus, tags: Ints) -> "list[list[TaggedSpan]]":
     """Return the spans that these tags mark in each sentence, with their probabilities over all taggings."""
-    from sapo.corpus.predictions import TaggedSpan
-    from sapo.search.probabilities import span_reading
-    from sapo.tags import as_prefixed, loose_spans
+    from sapo.corpus.annotations import TaggedSpan
+    from sapo.search.marginals import span_reading
+    from sapo.tags.schemes import as_prefixed
+    from sapo.tags.spans import loose_spans
 
     reading, names = span_reading(model.labels), as_prefixed(model.outer_labels)
     result = []

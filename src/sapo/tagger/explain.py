@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from sapo.corpus.tokens import plain_sentence
-from sapo.encode.encoded import EncodedCorpus
+from sapo.corpus.blocks import plain_sentence
 from sapo.errors import SapoError, did_you_mean
-from sapo.kernels.types import Ints
-from sapo.model import Model
-from sapo.search import viterbi
+from sapo.features.encoded import EncodedCorpus
+from sapo.jit.arrays import Ints
 from sapo.search.lattice import Lattice, make_lattice
+from sapo.search.topn import viterbi
+from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger
 
 

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from sapo.corpus import LABEL, Block, Sentence
-from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.strings import StringTable, label_ids
+from sapo.corpus.blocks import LABEL, Block, Sentence
 from sapo.errors import SapoError
-from sapo.model import Model
+from sapo.features.encoded import EncodedCorpus
+from sapo.features.strings import StringTable, label_ids
 from sapo.search.lattice import Lattice
-from sapo.tagger import decoding, streams
+from sapo.tagger import decoding
+from sapo.tagger import decoding as streams
 from sapo.tagger.forced import force_block
-from sapo.tags import MISSING, refuse_missing
-from sapo.tags.belonging import have_common_label, listed
+from sapo.tagger.model import Model
+from sapo.tags.labels import MISSING, have_common_label, listed, refuse_missing
 
 if TYPE_CHECKING:
-    from sapo.evaluate import Scores
+    from sapo.evaluate.scores import Scores
 
 R = TypeVar("R")
 Decode = Callable[[Model, EncodedCorpus], R]
@@ -89,7 +89,7 @@ def evaluate(tagger: HasModel, blocks: Iterable[Block], path: str | Path, *, str
         raise SapoError(f"{path}: has no sentences")
     check_no_missing(tagger.model, labels, path)
     check_same_task(tagger.model, [labels[tag] for tag in np.unique(np.concatenate(golds)).tolist()], path)
-    from sapo.evaluate import score  # which tagging need not load
+    from sapo.evaluate.scores import score  # which tagging need not load
 
     return score(labels, np.concatenate(golds), np.concatenate(found), offsets, strict=strict)
 
@@ -103,7 +103,7 @@ def evaluate_pairs(tagger: HasModel, data: Any, *, strict: bool = False) -> "Sco
     model, listed = tagger.model, list(data)
     if not listed:
         raise SapoError("data: has no sentences")
-    from sapo.corpus.labelled import read_pairs  # which tagging does not need
+    from sapo.corpus.labeled import read_pairs  # which tagging does not need
 
     tokens, tags = read_pairs([_pair(one, model) for one in listed], "data")
     found = [best for corpus in streams.encoded_batches(model, tokens) for best in decoding.best_tags(model, corpus)]
@@ -114,7 +114,7 @@ def evaluate_pairs(tagger: HasModel, data: Any, *, strict: bool = False) -> "Sco
     table = StringTable(labels)
     gold = table.add(golds)
     offsets = np.cumsum([0, *(len(own) for own in tags)])
-    from sapo.evaluate import score
+    from sapo.evaluate.scores import score
 
     return score(table.strings(), gold, np.array(found, np.int32), offsets, strict=strict)
 

@@ -7,12 +7,12 @@ from numbers import Integral
 
 import numpy as np
 
-from sapo.corpus import Block
-from sapo.encode.encoded import EncodedCorpus
+from sapo.corpus.blocks import Block
 from sapo.errors import SapoError, did_you_mean
-from sapo.kernels.types import Bools, Longs
-from sapo.model import Model
-from sapo.tags import impossible_sentence
+from sapo.features.encoded import EncodedCorpus
+from sapo.jit.arrays import Bools, Longs
+from sapo.tagger.model import Model
+from sapo.tags.constraints import impossible_sentence
 
 OPEN = "_"  # in a column of forced tags: the tag of this token is not known
 EITHER = "|"  # in such a column: between tags of which a token has one

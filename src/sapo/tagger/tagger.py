@@ -1,4 +1,4 @@
-"""`Tagger`: a trained model in use."""
+"""Use a trained model: tag sentences, texts and files, with n-best taggings and probabilities."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
@@ -6,25 +6,24 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sapo.corpus import Block
-from sapo.encode.encoded import EncodedCorpus
+from sapo.corpus.blocks import Block
 from sapo.errors import SapoError
-from sapo.kernels.types import Doubles, Ints
-from sapo.model import Model, load_model, save_model
-from sapo.search import Candidates, check_search
+from sapo.features.encoded import EncodedCorpus
+from sapo.jit.arrays import Doubles, Ints
 from sapo.search.lattice import ALL_LABELS, Lattice, Parameters
+from sapo.search.searches import check_search
+from sapo.search.topn import Candidates
 from sapo.tagger import decoding, files
-from sapo.tagger.decoding import Tagging
+from sapo.tagger.decoding import Tagging, encoded_batches
+from sapo.tagger.file import load_model, save_model
 from sapo.tagger.forced import Forced, force_sentences, forced_of_each
-from sapo.tagger.streams import encoded_batches
+from sapo.tagger.model import Model
 
 if TYPE_CHECKING:
-    from sapo.corpus.predictions import TaggedSpan, Taggings
-    from sapo.evaluate import Scores
+    from sapo.corpus.annotations import TaggedSpan, Taggings
+    from sapo.evaluate.scores import Scores
     from sapo.tagger.text import Cut, TaggedText
-    from sapo.text import Splitter
-
-__all__ = ["Tagger", "Tagging"]
+    from sapo.text.splitter import Splitter
 
 SHOWN = 6  # labels
 
@@ -73,13 +72,13 @@ class Tagger:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels as they are shown; the model may have learned other ones (see `sapo.model.Model`)."""
+        """The labels as they are shown; the model may have learned other ones (see `sapo.tagger.model.Model`)."""
         return self.model.outer_labels
 
     @property
     def splitter(self) -> "Splitter":
         """Cuts text into sentences and tokens, as in the training data of the model."""
-        from sapo.text import Splitter  # most uses have no text: loading waits until then
+        from sapo.text.splitter import Splitter  # most uses have no text: loading waits until then
 
         if self._splitter is None or self._splitter.rules is not self.model.text_rules:
             self._splitter = Splitter(self.model.text_rules)
@@ -283,8 +282,8 @@ class Tagger:
         >>> 0.5 < tagger.span_probability(["in", "Oslo"], 1, 2, "LOC") < 1
         True
         """
-        from sapo.search.probabilities import check_span, span_reading
-        from sapo.tags import Span
+        from sapo.search.marginals import check_span, span_reading
+        from sapo.tags.spans import Span
 
         corpus = self.encode(tokens)
         check_span(start, end, corpus.tokens)
@@ -349,7 +348,7 @@ class Tagger:
         >>> name, value > 0.8
         ('accuracy', True)
         """
-        from sapo.corpus.tables import is_table
+        from sapo.corpus.blocks import is_table
 
         if not isinstance(path, str | Path) and not is_table(path):
             return files.evaluate_pairs(self, path, strict=strict)
@@ -371,7 +370,7 @@ class Tagger:
         return next(self._encoded_batches([tokens], None if forced is None else [forced]))
 
     def lattices(self, sentences: Iterable[Sequence[Any]]) -> Iterator[Lattice]:
-        """Yield the lattice of each sentence, for `sapo.search` and `sapo.search.probabilities`.
+        """Yield the lattice of each sentence, for `sapo.search` and `sapo.search.marginals`.
 
         Its labels are those that the model learns, `tagger.model.labels`; the shown ones (`labels`) may be others.
         Scores are divided by the temperature of the model, so that they give calibrated probabilities.

@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sapo.corpus import LABEL
-from sapo.corpus.predictions import TaggedSpan
-from sapo.corpus.tables import is_table
-from sapo.encode.encoded import EncodedCorpus
+from sapo.corpus.annotations import TaggedSpan
+from sapo.corpus.blocks import LABEL, is_table
 from sapo.errors import SapoError
-from sapo.model import Model
+from sapo.features.encoded import EncodedCorpus
 from sapo.tagger import decoding
-from sapo.tagger.decoding import Tagging
-from sapo.tagger.streams import encoded_batches
-from sapo.tags import as_prefixed, looks_like_spans, span_borders
-from sapo.text import Offsets, checked_sentences
+from sapo.tagger.decoding import Tagging, encoded_batches
+from sapo.tagger.model import Model
+from sapo.tags.schemes import as_prefixed, looks_like_spans
+from sapo.tags.spans import span_borders
+from sapo.text.splitter import Offsets, checked_sentences
 
 Cut = Callable[[str], Sequence[Sequence[tuple[int, int]]]]  # a text in, its sentences out: (start, end) of each token
 

@@ -1,15 +1,98 @@
-"""Tags in, the scheme that they follow out: of whole sentences, or of counts of transitions."""
+"""Recognize the scheme that tags follow, and list the transitions it forbids.
+
+Bans are as kernels take them: float32[labels + 2, labels], 0 or minus infinity. [p, y] is y after p, row `labels` is y
+at the start of a sentence, row `labels + 1` is y at its end.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 
-from sapo.kernels.types import Ints, Longs
-from sapo.tags.bans import scheme_bans
-from sapo.tags.letters import LIKELIEST_FIRST, TABLE, Scheme
-from sapo.tags.notation import Notation, as_prefixed, looks_like_spans, notation_of, prefixed
-from sapo.tags.transitions import Transition, transition_counts
+from sapo.jit.arrays import Floats, Ints, Longs
+from sapo.tags.schemes import (
+    LIKELIEST_FIRST,
+    TABLE,
+    Notation,
+    Scheme,
+    as_prefixed,
+    looks_like_spans,
+    notation_of,
+    prefixed,
+)
+
+
+def scheme_bans(labels: Sequence[str], scheme: str) -> Floats:
+    """Return the bans of a scheme. All labels must fit it.
+
+    >>> scheme_bans(["O", "B-NP", "I-NP"], "iob2").tolist()[0]  # after O
+    [0.0, 0.0, -inf]
+    """
+    return _scheme_bans(tuple(as_prefixed(labels)), scheme).copy()
+
+
+@lru_cache(maxsize=16)  # learning from single sentences asks for the same ones again and again
+def _scheme_bans(labels: tuple[str, ...], scheme: str) -> Floats:
+    table = TABLE[scheme]
+    letters = ["O", *sorted(table.letters)]
+    letter = np.array([letters.index(label.partition("-")[0]) for label in [*labels, "O"]])
+    names = {name: number for number, name in enumerate(dict.fromkeys(label.partition("-")[2] for label in labels))}
+    kind = np.array([*(names[label.partition("-")[2]] for label in labels), -1])
+    # two labels fit or not by their letters, and by whether they are of the same type
+    fits = np.array([[[table.may_follow(p, y, same) for same in (False, True)] for y in letters] for p in letters])
+    same = (kind[:, np.newaxis] == kind).astype(np.int64)
+    allowed = fits[letter[:, np.newaxis], letter, same]
+    bans = np.where(allowed, 0, -np.inf).astype(np.float32)
+    L = len(labels)
+    all_bans: Floats = np.concatenate([bans[:L, :L], bans[L:, :L], bans[:L, L:].T])  # the borders count as 'O'
+    return all_bans
+
+
+Transition = tuple[str | None, str | None]  # None is the border of a sentence
+
+
+def transition_counts(gold: Ints, offsets: Longs, labels: int) -> Longs:
+    """Return how often each label follows each other one, begins a sentence and ends one: [labels + 2, labels].
+
+    Tags below 0, which are missing or open, are not counted.
+
+    >>> transition_counts(np.array([0, 1, 1], np.int32), np.array([0, 2, 3]), 2).tolist()
+    [[0, 1], [0, 0], [1, 1], [0, 2]]
+    """
+    rows, tags, _ = _neighbours(gold, offsets, labels)
+    counts: Longs = np.bincount(rows * labels + tags, minlength=(labels + 2) * labels).reshape(labels + 2, labels)
+    return counts
+
+
+def first_forbidden(bans: Floats, gold: Ints, offsets: Longs) -> int | None:
+    """Return the number, from 0, of the first sentence with a forbidden transition; None if there is none.
+
+    >>> bans = np.zeros((4, 2), np.float32)
+    >>> bans[0, 1] = -np.inf  # label 1 may not follow label 0
+    >>> first_forbidden(bans, np.array([1, 0, 0, 1], np.int32), np.array([0, 2, 4]))
+    1
+    """
+    rows, tags, sentences = _neighbours(gold, offsets, bans.shape[1])
+    broken = bans[rows, tags] < 0
+    return int(sentences[broken].min()) if broken.any() else None
+
+
+def _neighbours(gold: Ints, offsets: Longs, labels: int) -> tuple[Longs, Longs, Longs]:
+    """Return row and column of every pair of neighbours in the shape of bans, and its sentence."""
+    sizes = np.diff(offsets)
+    filled = np.flatnonzero(sizes > 0)
+    starts, ends = offsets[:-1][filled], offsets[1:][filled] - 1
+    sentence_of = np.repeat(np.arange(len(sizes)), sizes)
+    inside = np.ones(len(gold), bool)
+    inside[starts] = False
+    after = np.flatnonzero(inside)
+    rows = np.concatenate([gold[after - 1], np.full(len(starts), labels), np.full(len(ends), labels + 1)])
+    places = np.concatenate([after, starts, ends])
+    tags = gold[places]
+    known = (rows >= 0) & (tags >= 0)
+    return rows[known].astype(np.int64), tags[known].astype(np.int64), sentence_of[places[known]]
+
 
 TOO_MANY = 0.1  # of the tags of spans: with more faults than this the tags follow no scheme
 

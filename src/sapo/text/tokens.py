@@ -1,10 +1,197 @@
-"""A text without blanks in, the sizes of its tokens out."""
+"""Cut text without blanks into tokens, by a table of rules that a model keeps.
+
+A rule says for a mark and its neighbours (see `atoms.mark_key`) which of them it stays with:
+
+    alone   a token of its own: dog|.        left    with what stands before it: U.S.
+    both    inside a token: o'clock          right   with what follows: -5
+
+What stands on either side of a mark decides how it is cut. It has a class:
+
+    i  one letter        a  letters        1  one or two digits        9  more digits        _  a cut, or a mark
+"""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from sapo.text.atoms import ACCENT, EDGE, atoms_of, is_mark, mark_key, sides, word_key
-from sapo.text.rules import ALONE, BOTH, CHARACTERS, IDEOGRAPHS, LEFT, RIGHT, Rules
+from sapo.errors import SapoError
+
+ALONE, LEFT, RIGHT, BOTH = "alone", "left", "right", "both"
+WORDS, CHARACTERS, IDEOGRAPHS = "words", "characters", "ideographs"
+CLITICS = ("'d", "'ll", "'m", "'re", "'s", "'ve", "n't")
+TITLES = ("Mr.", "Mrs.", "Ms.", "Dr.", "Prof.", "St.", "Jr.", "Sr.")
+KEPT = (*TITLES, "vs.", "etc.", "Inc.", "Co.", "Ltd.", "Corp.", "Ph.D.")
+MOST_STRINGS = 100_000  # in a list of a model file
+MOST_CLITICS, LONGEST_CLITIC = 1000, 20  # all are tried at each place
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How to cut text into tokens and sentences.
+
+    >>> Rules.from_json(Rules().as_json()) == Rules()
+    True
+    """
+
+    unit: str = WORDS  # or each character, or each ideograph and other words whole
+    marks: Mapping[str, str] = field(default_factory=dict)  # learned: "a-a" -> "alone"
+    runs: str = "'*-.=_`"  # marks that make one token with equal ones behind them
+    clitics: tuple[str, ...] = CLITICS
+    kept: frozenset[str] = frozenset(KEPT)  # tokens that other rules would cut
+    pieces: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # words in several tokens: "cannot" -> (3, 3)
+    units: frozenset[str] = frozenset()  # letters that are tokens behind digits: 5|pm
+    ends: Mapping[str, str] = field(default_factory=dict)  # learned: before which classes a token is an end
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the rules for the header of a model file."""
+        return {
+            "unit": self.unit,
+            "marks": dict(sorted(self.marks.items())),
+            "runs": self.runs,
+            "clitics": list(self.clitics),
+            "kept": sorted(self.kept),
+            "pieces": {word: list(sizes) for word, sizes in sorted(self.pieces.items())},
+            "units": sorted(self.units),
+            "ends": dict(sorted(self.ends.items())),
+        }
+
+    @classmethod
+    def from_json(cls, value: Any) -> "Rules":
+        """Return the rules of `as_json`; raise SapoError if they are anything else."""
+        try:
+            rules = cls(
+                value["unit"],
+                _strings(value["marks"]),
+                value["runs"],
+                tuple(value["clitics"]),
+                frozenset(value["kept"]),
+                {word: tuple(sizes) for word, sizes in value["pieces"].items()},
+                frozenset(value["units"]),
+                _strings(value["ends"]),
+            )
+            _check(rules)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise SapoError(f"the rules for text are damaged ({error!r:.60})") from None
+        return rules
+
+
+def _strings(value: Any) -> dict[str, str]:
+    table = dict(value)
+    if not all(isinstance(text, str) for pair in table.items() for text in pair):
+        raise ValueError("table")
+    return table
+
+
+def _check(rules: Rules) -> None:
+    lists = (rules.clitics, rules.kept, rules.units, rules.pieces)
+    if rules.unit not in (WORDS, CHARACTERS, IDEOGRAPHS) or not isinstance(rules.runs, str):
+        raise ValueError("unit")
+    if not all(isinstance(text, str) and text for listed in lists for text in listed):
+        raise ValueError("list")
+    if any(len(listed) > MOST_STRINGS for listed in lists):
+        raise ValueError("size")
+    if len(rules.clitics) > MOST_CLITICS or any(len(clitic) > LONGEST_CLITIC for clitic in rules.clitics):
+        raise ValueError("clitics")
+    if not set(rules.marks.values()) <= {ALONE, LEFT, RIGHT, BOTH}:
+        raise ValueError("marks")
+    for word, sizes in rules.pieces.items():
+        if not all(type(size) is int and size > 0 for size in sizes) or sum(sizes) != len(word):
+            raise ValueError("pieces")
+
+
+_LETTER = r"[^\W\d_]"
+# accents stay with what they follow; some are letters to Python's \w, most are not
+ACCENT = (
+    "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0e31\u0e34-\u0e3a"
+    "\u0e47-\u0e4e\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f]"
+)
+ATOM = re.compile(rf"(?:{_LETTER}{ACCENT}*)+|\d+|(?P<mixed>[!?]{{2,}})|(?P<mark>[^\w\s]|_)(?P=mark)*{ACCENT}*|\S")
+_EQUAL = re.compile(r"!+|\?+")
+EDGE = "_"
+
+
+def atoms_of(chunk: str, runs: str) -> list[str]:
+    """Cut a text without blanks into atoms. Only marks in `runs` stay together with equal ones behind them.
+
+    Exclamation and question marks count as equal if both are in `runs`.
+
+    >>> atoms_of("((non-U.S.)...", "."), atoms_of("!!?", "!"), atoms_of("!!?", "!?")
+    (['(', '(', 'non', '-', 'U', '.', 'S', '.', ')', '...'], ['!!', '?'], ['!!?'])
+    """
+    atoms: list[str] = []
+    for match in ATOM.finditer(chunk):
+        atom, mark = match[0], match["mark"]
+        if match["mixed"]:
+            whole = "!" in runs and "?" in runs
+            atoms.extend([atom] if whole else (part for one in _EQUAL.finditer(atom) for part in _run(one[0], runs)))
+        elif mark and len(atom) > 1 and atom[1] == mark and mark not in runs:
+            first = len(atom) - len(atom.lstrip(mark)) - 1
+            atoms.extend(mark for _ in range(first))
+            atoms.append(atom[first:])
+        else:
+            atoms.append(atom)
+    return atoms
+
+
+def _run(marks: str, runs: str) -> list[str]:
+    return [marks] if marks[0] in runs else list(marks)
+
+
+def is_mark(atom: str) -> bool:
+    """Return whether an atom is neither letters nor digits.
+
+    >>> is_mark("..."), is_mark("a"), is_mark("7")
+    (True, False, False)
+    """
+    return not atom[0].isalnum()
+
+
+def side_class(atom: str) -> str:
+    """Return the class of what stands beside a mark.
+
+    >>> [side_class(atom) for atom in ("U", "dog", "12", "1990", ")", "")]
+    ['i', 'a', '1', '9', '_', '_']
+    """
+    if not atom or is_mark(atom):
+        return EDGE
+    if atom[0].isalpha():
+        return "i" if len(atom) == 1 else "a"
+    return "1" if len(atom) < 3 else "9"
+
+
+def sides(atoms: list[str], at: int, cut_earlier: bool) -> tuple[str, str]:
+    """Return the classes of what stands before and after the mark `at`.
+
+    `cut_earlier` says that the atom before it begins a token. If not, that atom is part of a word: even a mark, and
+    the t of don't is no initial.
+
+    >>> sides(["U", ".", "-", "based"], 2, False), sides(["don", "'", "t", "."], 3, False), sides(["J", "."], 1, True)
+    (('a', 'a'), ('a', '_'), ('i', '_'))
+    """
+    left = side_class(atoms[at - 1]) if at else EDGE
+    if at > 1 and not cut_earlier and (left == EDGE or (left == "i" and atoms[at - 2] in ("'", "\u2019"))):
+        left = "a"
+    return left, side_class(atoms[at + 1]) if at + 1 < len(atoms) else EDGE
+
+
+def mark_key(left: str, mark: str, right: str) -> str:
+    """Return the key of a mark between two classes, for tables of rules. Longer runs count as two.
+
+    >>> mark_key("a", "-", "a"), mark_key("a", "....", "_")
+    ('a-a', 'a.._')
+    """
+    return f"{left}{mark[:2]}{right}"
+
+
+def word_key(atoms: list[str], at: int, right: str) -> str:
+    """Return the key of a mark behind a certain word: prefixes have rules of their own.
+
+    >>> word_key(["non", "-", "linear"], 1, "a")
+    'non -a'
+    """
+    return f"{atoms[at - 1].lower()} {atoms[at][:2]}{right}"
+
 
 IDEOGRAPH = "\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
 _PARTS = re.compile(rf"[{IDEOGRAPH}]|[^{IDEOGRAPH}]+")

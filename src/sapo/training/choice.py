@@ -1,4 +1,9 @@
-"""Choose the settings of SAPO from the data (docs/explanation/defaults.md).
+"""Choose settings from the data: the start rate, candidate labels, and the trials of SAPO.
+
+The best start rate differs between tasks by a factor of ten or more: the more features the tokens share, the more one
+step changes the scores of all sentences. But the good rates of different tasks overshoot by about the same amount: a
+trial pass of SAPO over some sentences has a mean loss somewhat above log n, which is the loss of a model that knows
+nothing. So we halve the rate until the loss of the trial is at most TARGET times log n, and then interpolate.
 
 Pieces, averages and the fall of the rate suit all data alike. How boldly to learn does not: where entities are rare or
 never the same, large steps and a weak regulariser find more of them; where the same features mean many things, they
@@ -16,14 +21,95 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.subset import subset
-from sapo.evaluate import Scores
-from sapo.kernels.types import Longs
-from sapo.learn import DevSet, Observer, Settings
+from sapo.evaluate.scores import Scores
+from sapo.features.encoded import EncodedCorpus, subset
+from sapo.jit.arrays import Longs
 from sapo.learn.loop import LearnerPass, run_pass
+from sapo.learn.records import DevSet, Observer
+from sapo.learn.samples import Corpus, parts_of
+from sapo.learn.sapo import sapo_pass
+from sapo.learn.settings import Settings
+from sapo.learn.weights import Weights
+from sapo.search.lattice import ALL_LABELS, BY_RANK, LOSS
+from sapo.search.weights import Lists
 from sapo.training.data import TrainingData
-from sapo.training.label_lists import label_lists
+
+RATE_SENTENCES = 2000  # length of a trial
+TARGET = 1.55  # chosen on CoNLL-2000, JNLPBA and EWT; see benchmarks/README.md
+LARGEST, SMALLEST = 0.1, 1e-4
+TRIAL = Settings(n=5, strength=0.0, regulariser="none")
+
+
+def start_rate(corpus: EncodedCorpus, weights: Weights, seed: int) -> float:
+    """Return the start rate for this corpus. `weights` must all be zero, and are zero again afterwards."""
+    rng = np.random.default_rng(seed)
+    tagged = _tagged(corpus)
+    sample = tagged[rng.permutation(len(tagged))[:RATE_SENTENCES]]
+    target = TARGET * math.log(TRIAL.number)
+    above: tuple[float, float] | None = None  # the last rate that was too large, and its loss
+    rate = LARGEST
+    while True:
+        loss = _rate_trial(corpus, weights, sample, rate)
+        if loss <= target or rate <= SMALLEST:
+            break
+        above = rate, loss
+        rate /= 2
+    if above is not None and loss < target:
+        part = (target - loss) / (above[1] - loss)
+        rate *= 2**part
+    return float(f"{rate:.2g}")
+
+
+def _tagged(corpus: EncodedCorpus) -> Longs:
+    """Return the numbers of the sentences to learn from; those without any tag are left out."""
+    known = np.append(0, np.cumsum(corpus.gold != -1))
+    untagged = (np.diff(corpus.offsets) > 0) & (np.diff(known[corpus.offsets]) == 0)
+    return np.flatnonzero(~untagged)
+
+
+def _rate_trial(corpus: EncodedCorpus, weights: Weights, sample: np.ndarray, rate: float) -> float:
+    totals = np.zeros(BY_RANK)
+    try:
+        for _ in sapo_pass(weights, corpus, sample, rate, TRIAL, totals):
+            pass
+    finally:
+        weights.clear()
+    loss = float(totals[LOSS]) / len(sample)
+    return loss if math.isfinite(loss) else math.inf
+
+
+# Above it lists are short (benchmarks/README.md, "Many labels"). A list is chosen without transitions, so it may lack
+# the label that must follow in a span. Up to this many labels, an exact search is affordable and avoids that loss.
+MANY_LABELS = 300
+LISTED_LABELS = 16  # labels of a token that are left, at most
+NEVER = -(1 << 62)
+FREQUENT = 50  # times that a word must occur, so that it is tagged with labels it was seen with alone
+
+
+def label_lists(source: Corpus, labels: int, *, exact: bool = False) -> Lists:
+    """Return the lists for this training data; with few labels, or if it is to be `exact`, all are looked at."""
+    if exact or labels <= MANY_LABELS:
+        return ALL_LABELS
+    counts = np.zeros(labels, np.int64)
+    times = np.empty(0, np.int64)  # of each word; a missing tag may be any, and then the word is as if it were rare
+    pairs = np.empty(0, np.int64)  # of a word and a label
+    for part in parts_of(source):
+        known = part.gold >= 0
+        counts += np.bincount(part.gold[known], minlength=labels)
+        if not len(part.words):
+            continue
+        words = part.words
+        size = max(len(times), int(words.max(initial=-1)) + 1)
+        times = np.append(times, np.zeros(size - len(times), np.int64))
+        times += np.bincount(words[known & (words >= 0)], minlength=size)
+        times[words[~known & (words >= 0)]] = NEVER
+        seen = known & (words >= 0)
+        pairs = np.union1d(pairs, words[seen].astype(np.int64) * labels + part.gold[seen])
+    order = np.argsort(-counts, kind="stable").astype(np.int32)
+    pairs = pairs[times[pairs // labels] >= FREQUENT]
+    offsets = np.append(0, np.cumsum(np.bincount(pairs // labels, minlength=len(times))))
+    return Lists(LISTED_LABELS, order, offsets, (pairs % labels).astype(np.uint16))
+
 
 Say = Callable[[str], None]
 
@@ -38,13 +124,13 @@ FALL = 0.1  # the rate of the last pass, as a share of the first
 # Rate and strength, from careful to bold; those in the middle are tried first.
 BOLDNESS = ((0.1, 3.0), (0.1, 1.0), (0.2, 0.3), (0.4, 0.03), (0.8, 0.01))
 USUAL = 2
-MANY_LABELS = 1000
-FEWEST, MOST = 20_000, 60_000  # tokens to try on
+NO_TRIALS = 1000
+FEWEST_TOKENS, MOST_TOKENS = 20_000, 60_000  # tokens to try on
 JUDGED = 100_000  # tokens that a trial tags, at most
 SHARE = 8  # of larger sets of sentences a part of this size
 SMALL = 50_000  # tokens; a smaller set of sentences is divided twice, and learned longer
 PASSES = 10  # of a trial, at most: enough to tell which is the best
-SENTENCES = 40  # fewer are too few to tell anything
+FEWEST_SENTENCES = 40  # fewer are too few to tell anything
 BETTER = 0.25  # standard errors by which another choice must be better than the usual one
 
 
@@ -85,7 +171,7 @@ def choose_settings(
 
 def _can_be_tried(corpus: EncodedCorpus) -> bool:
     """Return whether there are enough sentences to divide, and all their tags are known."""
-    return corpus.sentences >= SENTENCES and bool((corpus.gold >= 0).all())
+    return corpus.sentences >= FEWEST_SENTENCES and bool((corpus.gold >= 0).all())
 
 
 class _Halt(Observer):
@@ -109,7 +195,7 @@ def _best_of(learner: LearnerPass, data: TrainingData, trials: list[Settings], s
     """Return the best settings. The most careful and the boldest are tried only where this looks like the right way."""
     folds = list(_folds(data, trials[0].seed))
     say(f"choosing rate and strength by trials on {folds[0].train.sentences:,} of {data.corpus.sentences:,} sentences")
-    if len(data.labels) > MANY_LABELS:
+    if len(data.labels) > NO_TRIALS:
         say(f"  with {len(data.labels):,} labels this may take minutes; give --rate and --strength to do without")
     results: dict[int, list[Scores]] = {}
     halt = _Halt()
@@ -155,7 +241,7 @@ def _folds(data: TrainingData, seed: int) -> Iterator[_Fold]:
     """
     corpus = data.corpus
     lengths = np.diff(corpus.offsets)
-    wanted = min(0.8 * corpus.tokens, max(FEWEST, min(MOST, corpus.tokens / SHARE)))
+    wanted = min(0.8 * corpus.tokens, max(FEWEST_TOKENS, min(MOST_TOKENS, corpus.tokens / SHARE)))
     rng = np.random.default_rng([seed, corpus.sentences])
     order = rng.permutation(corpus.sentences)
     for _ in range(2 if corpus.tokens < SMALL else 1):

@@ -1,34 +1,37 @@
-"""Read and encode the data of a training run: sentences, labels, constraints and the dev set."""
+"""Read and encode the data of a training run, and warn if it looks wrong."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sapo import kernels
-from sapo.corpus import LABEL, Block, Sentence, format_of
-from sapo.corpus.labelled import Labelled, Source, read_labelled, read_pairs, with_evidence
-from sapo.corpus.tables import is_table
-from sapo.encode.building import build_encoder
-from sapo.encode.encoded import EncodedCorpus, join_encoded
-from sapo.encode.encoder import TemplateEncoder
-from sapo.encode.importance import counted_samples
-from sapo.encode.interface import Encoder
-from sapo.encode.pairs import observed_pairs
-from sapo.encode.presets import template_text
-from sapo.encode.ready import FeatureEncoder, build_feature_encoder, build_from_batches
-from sapo.encode.scales import scaled, scales_of
-from sapo.encode.strings import StringTable, label_ids
-from sapo.encode.template import parse_templates
-from sapo.errors import SapoError
-from sapo.kernels.types import Bools, Floats, Ints
-from sapo.learn import CRF_LBFGS, DevSet, Weights
-from sapo.learn.chunks import Corpus
+from sapo import jit
+from sapo.check.doctor import examine, quick_findings
+from sapo.check.findings import ERROR, Finding
+from sapo.corpus.blocks import LABEL, Block, Sentence, is_table
+from sapo.corpus.formats import format_of
+from sapo.corpus.labeled import Labelled, Source, read_labelled, read_pairs, with_evidence
+from sapo.errors import DataWarning, SapoError
+from sapo.features.building import build_encoder
+from sapo.features.encoded import EncodedCorpus, join_encoded, observed_pairs
+from sapo.features.encoder import Encoder, TemplateEncoder
+from sapo.features.presets import template_text
+from sapo.features.ready import FeatureEncoder, build_feature_encoder, build_from_batches
+from sapo.features.strings import StringTable, label_ids
+from sapo.features.template import parse_templates
+from sapo.jit.arrays import Bools, Floats, Ints
+from sapo.learn.batch_crf import CRF_LBFGS
+from sapo.learn.records import DevSet
+from sapo.learn.samples import Corpus, counted_samples, scaled, scales_of
+from sapo.learn.weights import Weights
 from sapo.neural.options import Texts
-from sapo.tags import Notation, looks_like_spans, notation_of, refuse_missing
-from sapo.text import Evidence, Rules, rules_of
+from sapo.tags.labels import refuse_missing
+from sapo.tags.schemes import Notation, looks_like_spans, notation_of
+from sapo.text.learning import Evidence, rules_of
+from sapo.text.tokens import Rules
 from sapo.training.gold import Gold, make_gold
 from sapo.training.plan import Plan, ReadingOptions
 from sapo.training.shards.corpus import ShardedCorpus
@@ -136,7 +139,7 @@ def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: b
     template = default_template(given.first, marks) if plan.template is None else plan.template
     text, source = template_text(template)
     templates = parse_templates(text, given.first.columns, source)
-    kernels.compile_kernels()
+    jit.compile_kernels()
     table = StringTable()
     evidence = Evidence()
     blocks = with_evidence(iter(kept) if keep_texts else given.blocks, evidence)
@@ -202,7 +205,7 @@ def _encode_features(plan: Plan, listed: list[Any], counted: Bools | None) -> Tr
             "a template makes features from words; leave it out, because these tokens already have features"
         )
     tokens, tags = read_pairs(listed, "training data", counted)
-    kernels.compile_kernels()
+    jit.compile_kernels()
     table = StringTable()
     ids = table.add([tag for sentence in tags for tag in sentence])
     encoder, corpus = build_feature_encoder(tokens, ids, min_count=plan.min_count)
@@ -223,7 +226,7 @@ def _encode_feature_blocks(plan: Plan, data: Source, given: Labelled, reading: d
     """Encode the ready-made features of a file. A template, if given, would need words."""
     if plan.template is not None:
         raise SapoError(f"{given.name}: has ready-made features and no words; leave the template out")
-    kernels.compile_kernels()
+    jit.compile_kernels()
     table = StringTable()
     numbers = [np.empty(0, np.int32)]
     encoder, corpus = build_from_batches(_numbered(given.blocks, table, numbers), min_count=plan.min_count)
@@ -276,3 +279,57 @@ def default_template(first: Block, marks: Sequence[str] = ()) -> str:
     outside = [tag == "O" for token, tag in known if tag in labels and any(map(str.isalnum, token))]
     phrases = "chunk" not in first.columns and sum(outside) < PHRASES_OUTSIDE * len(outside)
     return "chunking-best" if phrases else "ner-pos"
+
+
+SHOWN = 3  # findings
+NAMED = 5  # labels, in a warning about many
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, DataWarning, stacklevel=6)  # the caller of `sapo.train`
+
+
+def warn_of(plan: Plan, data: TrainingData, *, strict: bool = False, warn: Callable[[str], None] = _warn) -> None:
+    """Call `warn` with what is gravely wrong with the data; if `strict`, look closer, and raise SapoError instead."""
+    reading: dict[str, Any] = {**plan.reading, "missing": plan.labels.missing}
+    if strict and (found := _errors(plan, reading)):
+        others = f" ({len(found) - 1} more: sapo check {plan.data})" if len(found) > 1 else ""
+        raise SapoError(f"{found[0].place}: {found[0].message}{others}")
+    dev_offsets = data.dev.corpus.offsets if data.dev else None
+    path = plan.data if data.shards is None else None  # where it is in shards, it is too large to be read for this
+    found = quick_findings(
+        data.label_counts, data.corpus.offsets, path, dev=plan.dev, dev_offsets=dev_offsets, **reading
+    )
+    if strict and found:  # from a pipe
+        raise SapoError(f"{found[0].place}: {found[0].message}")
+    for finding in found[:SHOWN]:
+        warn(f"{finding.place}: {finding.message}")
+    if len(found) > SHOWN:
+        name = plan.data if isinstance(plan.data, str | Path) else "FILE"
+        warn(f"{len(found) - SHOWN} more like these; see sapo check {name}")
+    if data.unseen:
+        warn(f"{_unseen_labels(data.unseen)} in the training data")
+
+
+def _errors(plan: Plan, reading: dict[str, Any]) -> list[Finding]:
+    """Return the errors of all checks; none for a pipe, which was read already."""
+    files = [str(path) for path in (plan.data, plan.dev) if path is not None and Path(str(path)).is_file()]
+    if str(plan.data) not in files:
+        return []
+    return [finding for finding in examine(files, **reading).findings if finding.severity == ERROR]
+
+
+def _unseen_labels(names: list[str]) -> str:
+    """Return the beginning of the warning about labels of the dev data; it names the first few.
+
+    >>> _unseen_labels(["A", "B"])
+    "the labels 'A', 'B' of the dev data never occur"
+    >>> _unseen_labels([str(number) for number in range(100)])
+    "100 labels of the dev data ('0', '1', '2', '3', '4', ...) never occur"
+    """
+    if len(names) == 1:
+        return f"the label '{names[0]}' of the dev data never occurs"
+    listed = ", ".join(f"'{name}'" for name in names[:NAMED])
+    if len(names) > NAMED:
+        return f"{len(names):,} labels of the dev data ({listed}, ...) never occur"
+    return f"the labels {listed} of the dev data never occur"

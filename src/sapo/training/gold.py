@@ -5,33 +5,43 @@ taggings are forbidden.
 """
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sapo import limits
-from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.importance import importance_of_tokens
-from sapo.errors import SapoError
-from sapo.kernels.types import Floats, Ints, Longs
+from sapo.corpus.files import check_utf8, read_chunks, show_path
+from sapo.errors import SapoError, check_limit, current_limits
+from sapo.features.encoded import EncodedCorpus
+from sapo.jit.arrays import Floats, Ints, Longs
+from sapo.learn.samples import importance_of_tokens
 from sapo.learn.settings import AUTO
-from sapo.model import Model, shown_places
-from sapo.search.rows import FEW_LABELS
-from sapo.tags import (
-    Constraints,
-    LearnedLabels,
-    bans_of,
-    find_constraints,
-    learn_as,
-    notation_of,
-    open_missing,
-    prefixed,
-    recognise,
-    transition_counts,
-)
-from sapo.tags.letters import TABLE
+from sapo.search.weights import FEW_LABELS
+from sapo.tagger.model import Model, shown_places
+from sapo.tags.constraints import EXAMPLE, Constraints, bans_of, find_constraints
+from sapo.tags.labels import LearnedLabels, learn_as, open_missing
+from sapo.tags.recognition import recognise, transition_counts
+from sapo.tags.schemes import TABLE, notation_of, prefixed
 from sapo.training.plan import LabelOptions
-from sapo.training.rules import read_rules
+
+
+def read_rules(path: str | Path) -> list[str]:
+    """Return the rules of a file, which has one per line, and comments after #.
+
+    Raises SapoError if the file has no rules or cannot be read.
+    """
+    name, pieces, size = show_path(path), [], 0
+    for chunk in read_chunks(path):
+        pieces.append(chunk)
+        size += len(chunk)
+        check_limit("rules", size, name, "bytes of rules")
+    data = b"".join(pieces)
+    check_utf8(data, name, 1)
+    lines = data.decode("utf-8").splitlines()
+    found = [rule for rule in (re.sub(r"(^|\s)#.*", "", line).strip() for line in lines) if rule]
+    if not found:
+        raise SapoError(f"{name}: holds no rule; {EXAMPLE}")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +100,9 @@ def make_gold(labels: Sequence[str], corpus: EncodedCorpus, options: LabelOption
 
 def check_number(labels: Sequence[str]) -> None:
     """Raise SapoError if there are more labels than the limit."""
-    if len(labels) > limits.current().labels:
+    if len(labels) > current_limits().labels:
         raise SapoError(
-            f"training data: {len(labels):,} labels are more than {limits.current().labels:,}; is it the right column? "
+            f"training data: {len(labels):,} labels are more than {current_limits().labels:,}; is it the right column? "
             f"Name it with --label, or use --limit labels={len(labels)}"
         )
 

@@ -1,4 +1,4 @@
-"""All learners by name, linear and neural, behind one small interface: choose a rate, begin training."""
+"""Find a learner by name, linear or neural, and begin training with it."""
 
 import dataclasses
 from collections.abc import Collection
@@ -7,20 +7,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.encoder import TemplateEncoder
-from sapo.encode.interface import Encoder
-from sapo.encode.pairs import observed_pairs
 from sapo.errors import SapoError
-from sapo.learn import CRF_LBFGS, LEARNERS, BatchOptions, DevSet, Learner, Settings, start_rate
-from sapo.learn.batch_crf import BatchWeights, batch_pass, flat_layout
+from sapo.features.encoded import EncodedCorpus, observed_pairs
+from sapo.features.encoder import Encoder, TemplateEncoder
+from sapo.learn import LEARNERS, Learner
+from sapo.learn.batch_crf import CRF_LBFGS, BatchOptions, BatchWeights, batch_pass, flat_layout
 from sapo.learn.lbfgs import Minimiser
 from sapo.learn.loop import LearnerPass
-from sapo.learn.settings import AUTO
+from sapo.learn.records import DevSet
+from sapo.learn.settings import AUTO, Settings
 from sapo.neural.options import LAYERS, RATE, NeuralOptions, need_torch
-from sapo.training.choice import Say, choose_settings
+from sapo.training.choice import Say, choose_settings, label_lists, start_rate
 from sapo.training.data import TrainingData
-from sapo.training.label_lists import label_lists
 from sapo.training.plan import AUTOMATIC, Plan, known_learner
 
 
@@ -29,7 +27,7 @@ class Beginning:
     """What the training loop needs from a learner, and the encoder of the future model."""
 
     one_pass: LearnerPass
-    weights: Any  # a sapo.learn.state.Learned
+    weights: Any  # a sapo.learn.records.Learned
     settings: Settings
     dev: DevSet | None
     encoder: Encoder

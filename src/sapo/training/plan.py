@@ -1,4 +1,4 @@
-"""The plan of a training run: all options in one value. Everything that can be checked without data is checked here."""
+"""Hold all options of a training run in one value, and check everything that can be checked without data."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,13 +7,13 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from sapo.corpus.labelled import Source
+from sapo.corpus.labeled import Source
 from sapo.errors import SapoError, choice, did_you_mean
-from sapo.learn import CRF_LBFGS, DEFAULTS, LEARNERS, BatchOptions, Settings
-from sapo.learn.settings import AUTO
+from sapo.learn import DEFAULTS, LEARNERS
+from sapo.learn.batch_crf import CRF_LBFGS, BatchOptions
+from sapo.learn.settings import AUTO, Settings
 from sapo.neural.options import LAYERS, OPTION_NAMES, NeuralOptions
-from sapo.tags.learned_labels import LEARNABLE
-from sapo.tags.missing import MISSING
+from sapo.tags.labels import LEARNABLE, MISSING
 
 # Settings that may be chosen from the data, if the user does not give them. Most learners choose the rate alone.
 CHOSEN = ("epochs", "rate", "strength", "decay", "piece", "average", "hide", "stop_ratio", "drop")
@@ -109,7 +109,7 @@ class LabelOptions:
     """Options about the labels of a training run."""
 
     constraints: bool = True  # taggings follow the tag scheme, if the labels mark spans
-    rules: Sequence[str] | str | Path = ()  # rules, or a file with rules: see tags/rules.py
+    rules: Sequence[str] | str | Path = ()  # rules, or a file with rules: see tags/constraints.py
     scheme: str | None = None  # learn the labels in this scheme; 'auto': in BIOES where that is better
     missing: str | None = None  # what is written for a missing tag; None always stands for one
     sample_weight: Sequence[float] | None = None  # one weight per sentence

@@ -1,12 +1,13 @@
-"""Show the progress of training and compiling in plain lines on standard error, for logs, pipes and Python."""
+"""Show the progress of training and compiling from Python."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sapo import kernels
+from sapo import jit
 from sapo.errors import harmless
-from sapo.learn import Observer, PassRecord, Settings, State
+from sapo.learn.records import Observer, PassRecord, State
+from sapo.learn.settings import Settings
 
 ERASE = "\r\x1b[K"  # a line of a terminal
 
@@ -27,7 +28,7 @@ class Quiet(Observer):
     @contextmanager
     def running(self, score_name: str | None, tokens: int) -> Iterator[None]:
         """Show progress while the run is inside this context."""
-        self.score_name, self.tokens, self.started = score_name, tokens, kernels.clock()
+        self.score_name, self.tokens, self.started = score_name, tokens, jit.clock()
         yield
 
     def seconds_left(self, epoch: int, part: float = 1.0) -> float:
@@ -35,7 +36,7 @@ class Quiet(Observer):
         if self.passes_before is None:
             self.passes_before = epoch - 1
         done = max(epoch - 1 + part - self.passes_before, 1e-9)
-        return (kernels.clock() - self.started) / done * (self.settings.epochs - epoch + 1 - part)
+        return (jit.clock() - self.started) / done * (self.settings.epochs - epoch + 1 - part)
 
     def line(self, record: PassRecord, *, wide: bool) -> str:
         """Return the measurements of a pass as a line: the main ones in less than 80 columns, or all if `wide`."""
@@ -102,8 +103,8 @@ def shown(settings: Settings, *, lines: bool = True) -> Iterator[Quiet]:
 
     `lines` says whether to print messages and a line per epoch.
     """
-    kernels.watch_compiling(Compiling())
+    jit.watch_compiling(Compiling())
     try:
         yield Lines(settings) if lines else Quiet(settings)
     finally:
-        kernels.watch_compiling(None)
+        jit.watch_compiling(None)

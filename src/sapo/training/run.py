@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
-from sapo import kernels
-from sapo.corpus.labelled import Source
+from sapo import jit
+from sapo.corpus.labeled import Source
 from sapo.errors import SapoError
-from sapo.learn import Observer, PassRecord, Settings, State, Stop, learn
-from sapo.learn.loop import RunPass, final_weights
-from sapo.model import Checkpoint, Model, fingerprint
-from sapo.model.checkpoint import saved_choice
+from sapo.learn.loop import RunPass, final_weights, learn
+from sapo.learn.records import Observer, PassRecord, State, Stop
+from sapo.learn.settings import Settings
 from sapo.neural.options import NeuralOptions
 from sapo.search.lattice import Parameters
-from sapo.tagger import Tagger
-from sapo.training.data import TrainingData, encode_data
-from sapo.training.data_warnings import warn_of
-from sapo.training.dev_calibration import calibrated_on_dev
+from sapo.tagger.model import Model
+from sapo.tagger.tagger import Tagger
+from sapo.training.calibration import calibrated_on_dev
+from sapo.training.checkpoint import Checkpoint, fingerprint, saved_choice
+from sapo.training.data import TrainingData, encode_data, warn_of
 from sapo.training.learners import Beginning, System, find_system
 from sapo.training.plan import Options, Plan, known_learner, make_plan
 from sapo.training.shards.making import sharded_data
@@ -31,7 +31,7 @@ REHEARSED = ("search", "regulariser", "order", "schedule")  # settings that deci
 
 
 class PassMaker(Protocol):
-    """Makes the passes of a run somewhere else, as `sapo.cluster.training.Cluster` does."""
+    """Makes the passes of a run somewhere else, as `sapo.apps.ray.training.Cluster` does."""
 
     def passes(
         self, learner: str, source: Any, settings: Settings, state: State, checkpoint: Checkpoint | None
@@ -230,9 +230,9 @@ def start(
     say = told or (lambda message: None)
     system = find_system(plan.learner)
     if plan.learner == "sapo":
-        kernels.expect(kernels.TRAINING)
+        jit.expect(jit.TRAINING)
         same = {name: getattr(plan.settings, name) for name in REHEARSED}
-        kernels.compile_ahead("sapo.training.rehearsal", {"settings": same})
+        jit.compile_ahead("sapo.training.warm_up", {"settings": same})
     if data is None:
         if plan.stream is None:
             data = encode_data(plan, keep_texts=system.reads_texts)

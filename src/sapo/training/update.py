@@ -2,7 +2,7 @@
 
 The vocabulary, the features and the labels grow; what is known keeps its index and its weight. Passes over the new
 sentences begin with the start rate of training, and end when all of them are tagged correctly. The regulariser acts as
-if the new sentences were added to the old ones, and what many sentences share changes little (learn/pacing.py).
+if the new sentences were added to the old ones, and what many sentences share changes little (learn/updating.py).
 """
 
 import dataclasses
@@ -13,29 +13,58 @@ from typing import Any
 
 import numpy as np
 
-from sapo import kernels
-from sapo.corpus import LABEL
-from sapo.corpus.labelled import Source, read_labelled, read_pairs
-from sapo.corpus.tables import is_table
-from sapo.encode.encoded import EncodedCorpus, join_encoded
-from sapo.encode.importance import counted_samples
-from sapo.encode.pairs import observed_pairs
-from sapo.encode.strings import StringTable
+from sapo import jit
+from sapo.corpus.blocks import LABEL, is_table
+from sapo.corpus.labeled import Source, read_labelled, read_pairs
 from sapo.errors import SapoError
-from sapo.kernels import update as counts
-from sapo.kernels.types import Bools, Floats
-from sapo.learn import CRF_LBFGS, LEARNERS, Learner, Observer, Settings, State, Stop
-from sapo.learn.growing import GrowingWeights
+from sapo.features.encoded import EncodedCorpus, join_encoded, observed_pairs
+from sapo.features.strings import StringTable
+from sapo.jit.arrays import Bools, Floats
+from sapo.learn import LEARNERS, Learner
+from sapo.learn.batch_crf import CRF_LBFGS
 from sapo.learn.loop import run_pass
-from sapo.learn.pacing import Pacing, growth, typical_weight
-from sapo.learn.records import make_record, out_of_bounds
-from sapo.learn.settings import AUTO
-from sapo.learn.stopping import INTERRUPTED
-from sapo.model import Model
+from sapo.learn.records import INTERRUPTED, Observer, State, Stop, make_record, out_of_bounds
+from sapo.learn.samples import counted_samples
+from sapo.learn.settings import AUTO, Settings
+from sapo.learn.updating import GrowingWeights, Pacing, growth, typical_weight
+from sapo.search.lattice import LOSS
+from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger
+from sapo.tags.labels import have_common_label, listed, nearest, unknown_labels
 from sapo.training.gold import grown_gold
-from sapo.training.new_labels import refuse_new_labels
 from sapo.training.plan import LabelOptions, known_learner, make_settings
+
+WAY_OUT = "to learn new labels, give new_labels=True (--new-labels)"
+
+
+def refuse_new_labels(known: Sequence[str], labels: Sequence[str], data: Source, reading: dict[str, Any]) -> None:
+    """Raise SapoError if `labels`, those of the data, has a label that is not among the `known` ones of the model.
+
+    `reading` is how a file is read, to name the line of the label.
+    """
+    new = unknown_labels(known, labels)
+    if not new:
+        return
+    place = _place(data, new[0], reading)
+    if len(new) == 1:
+        near = nearest(new[0], known)
+        meant = f"did you mean '{near}'? Otherwise," if near else f"it has {listed(known)};"
+        raise SapoError(f"{place}: the model does not know the label '{new[0]}'; {meant} {WAY_OUT}")
+    task = "" if have_common_label(known, labels) else f"is this data of another task? The model has {listed(known)}; "
+    raise SapoError(f"{place}: the model does not know {len(new):,} labels ({listed(new)}); {task}{WAY_OUT}")
+
+
+def _place(data: Source, label: str, reading: dict[str, Any]) -> str:
+    """Return where a label stands first."""
+    if not isinstance(data, str | Path):
+        return "new data"
+    if str(data) != "-":
+        for block in read_labelled(data, "new data", **reading).blocks:
+            tags = block.strings(LABEL)
+            if label in tags:
+                return block.place_of(tags.index(label))
+    return str(data)
+
 
 PASSES = 10  # maximum, by default
 GROWN = 100.0  # the rate may grow to at most this multiple of the first one
@@ -65,7 +94,7 @@ class Trainer:
     def __init__(self, tagger: Tagger) -> None:
         model = tagger.model
         encoder = model.linear_encoder("it cannot go on with new sentences; train it anew on all of them")
-        kernels.compile_kernels()
+        jit.compile_kernels()
         self._encoder = encoder.growing()
         self._weights = GrowingWeights(model.parameters, transitions=encoder.transitions)
         # a model file has left out features without a weight
@@ -231,7 +260,7 @@ class Trainer:
                 with pacing.slowed(weights.weights) as slowed:
                     done = run_pass(learner.run, slowed, paced, weights.weights, epoch + 1, observers=observers)
                 epoch += 1
-                if not math.isfinite(done.totals[counts.LOSS]):
+                if not math.isfinite(done.totals[LOSS]):
                     raise out_of_bounds(epoch, chosen)
                 if observers:
                     record = make_record(done, corpus, settings, weights.weights)

@@ -1,21 +1,27 @@
-"""Compile everything beforehand, for an image of a container or a machine without spare time.
+"""Compile everything beforehand, and compile what a training run will call while it starts.
 
 Small jobs call each kernel with the arguments that real jobs would give it. The jobs are real training and tagging, so
 this list cannot ask for something that nobody uses.
+
+`sapo.training.run` starts `python -m sapo.training.warm_up`, which reads settings as JSON from standard input.
 """
 
+import json
+import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sapo import kernels
-from sapo.learn import CRF_LBFGS, LEARNERS
-from sapo.tagger import Tagger
+from sapo import jit
+from sapo.learn import LEARNERS
+from sapo.learn.batch_crf import CRF_LBFGS
+from sapo.tagger.tagger import Tagger
 from sapo.training.run import train
 from sapo.training.update import Trainer
 
-FEW, SOME, MANY = 3, 40, 130  # labels: one matrix of weights; lists of labels; few labels a token
+FEW, SOME, MANY = 3, 40, 320  # labels: one matrix of weights; lists of labels; few labels a token
 EDGES = "U:%x[0,0]\nU:%x[-1,0]/%x[0,0]\nB\nB:%x[0,0]\n"
 
 
@@ -23,9 +29,9 @@ def warm_up() -> None:
     """Compile all kernels and keep them in the cache, so that no later run compiles.
 
     It takes some minutes. The cache is the directory `sapo` in NUMBA_CACHE_DIR, or else in XDG_CACHE_HOME, or else in
-    ~/.cache. `kernels.watch_compiling` shows how far it is.
+    ~/.cache. `sapo.jit.watch_compiling` shows how far it is.
     """
-    kernels.compile_kernels()
+    jit.compile_kernels()
     with tempfile.TemporaryDirectory() as directory:
         for tagger in _taggers(Path(directory)):
             _use(tagger, Path(directory))
@@ -71,3 +77,23 @@ def _use(trained: Tagger, directory: Path) -> None:
         for search in ("topn", "astar", "beam"):
             tagger.nbest(words, 2, search=search)
     Trainer(trained).update([(words, list(trained.labels[:1]) * len(words))])
+
+
+LINES = "the DT\ncat NN\nsleeps VBZ\n\na DT\ndog NN\n\n"
+
+
+def rehearse(settings: dict[str, Any]) -> None:
+    """Do what a user does with a training file: train, evaluate, look at taggings."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "train.txt"
+        path.write_text(LINES)
+        tagger = train(path, dev=path, epochs=2, **settings)
+        tagger.evaluate(path)
+        tagger.nbest(["the", "bird"], 2)
+        tagger.marginals(["the", "bird"])
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the temporary directory is removed
+    given = json.load(sys.stdin)
+    jit.compile_what(lambda: rehearse(given["settings"]), given["parent"])

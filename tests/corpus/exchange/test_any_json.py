@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapo.corpus import FORMATS, LABEL, read_blocks
+from sapo.corpus.blocks import LABEL
+from sapo.corpus.formats import FORMATS, read_blocks
 from sapo.errors import SapoError
 
 KEYS = ["text", "label", "labels", "entities", "tokens", "spans", "answer", "data", "annotations", "result", "value"]

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo.corpus import FORMATS, format_of, read, read_blocks
 from sapo.corpus.conversion import Source, Target, convert
 from sapo.corpus.exchange import docbin
-from sapo.corpus.formats import open_output
+from sapo.corpus.formats import FORMATS, format_of, open_output, read, read_blocks
 from sapo.errors import DataWarning, SapoError
 
 spacy: Any = pytest.importorskip("spacy", reason="spaCy is an extra; make test installs it")

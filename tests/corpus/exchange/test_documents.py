@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapo.corpus.char_spans import CharSpan
-from sapo.corpus.exchange.documents import Cut, Document, cut_document
-from sapo.corpus.exchange.notices import Notices
-from sapo.corpus.exchange.units import counted_by_browser, from_browser, to_browser
+from sapo.corpus.annotations import CharSpan
+from sapo.corpus.exchange.documents import Cut, Document, Notices, cut_document
+from sapo.corpus.exchange.format import counted_by_browser, from_browser, to_browser
 from sapo.errors import DataWarning, SapoError
-from sapo.text import Splitter
+from sapo.text.splitter import Splitter
 
 
 def cut(text: str, *spans: tuple[int, int, str], tokens: Sequence[tuple[int, int]] | None = None) -> Cut:

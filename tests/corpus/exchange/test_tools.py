@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo.corpus import FORMATS, LABEL, Block, format_of, read, read_blocks
+from sapo.corpus.annotations import TaggedSpan
+from sapo.corpus.blocks import LABEL, Block
 from sapo.corpus.conversion import Source, Target, convert
-from sapo.corpus.exchange import records
-from sapo.corpus.formats import open_output
-from sapo.corpus.predictions import TaggedSpan
+from sapo.corpus.exchange import format
+from sapo.corpus.formats import FORMATS, format_of, open_output, read, read_blocks
 from sapo.errors import DataWarning, SapoError
 
 TEXT = "Anna Lee sings in Oslo. She left!\n\nBob 😀 stays in Rome."
@@ -222,8 +222,8 @@ def test_an_array_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.Mon
     data = path.read_bytes()
     for size in (1, 7, 1000):
         pieces = [data[at : at + size] for at in range(0, len(data), size)]
-        monkeypatch.setattr(records, "read_chunks", lambda _, pieces=pieces: iter(pieces))
-        found = list(records.read_array(path))
+        monkeypatch.setattr(format, "read_chunks", lambda _, pieces=pieces: iter(pieces))
+        found = list(format.read_array(path))
         assert [record["text"] for _, _, record in found] == [f"n {i} é" for i in range(50)]
         assert found[1][0] == 8
 

@@ -12,7 +12,7 @@ import pytest
 
 from laboratory.datasets.fetching import fetch
 from laboratory.datasets.registry import CORPORA, Corpus, Source, find_corpus
-from sapo.corpus import read
+from sapo.corpus.formats import read
 from sapo.errors import SapoError
 
 Corpora = dict[str, Corpus]

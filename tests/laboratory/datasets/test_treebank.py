@@ -10,7 +10,7 @@ from laboratory.datasets.treebank import read_sections, slash_sentences, tree_se
 from laboratory.setup import Setup
 from laboratory.sources import read_task
 from laboratory.tasks import TASKS
-from sapo.corpus import read
+from sapo.corpus.formats import read
 from sapo.errors import SapoError
 
 TREES = r"""

@@ -12,12 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sapo.corpus.char_spans import CharSpan
-from sapo.corpus.encodings import EncodedPath, with_encoding
-from sapo.corpus.exchange.documents import Document
+from sapo.corpus.annotations import CharSpan
+from sapo.corpus.exchange.documents import Document, Notices
 from sapo.corpus.exchange.format import Found, Reading
-from sapo.corpus.exchange.notices import Notices
-from sapo.corpus.files import check_utf8, missing_file, read_chunks
+from sapo.corpus.files import EncodedPath, check_utf8, missing_file, read_chunks, with_encoding
 from sapo.errors import SapoError
 
 LARGEST = 1 << 26  # bytes of a document

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sapo.corpus.char_spans import CharSpan
+from sapo.corpus.annotations import CharSpan
 from sapo.corpus.exchange.documents import Document
 from sapo.corpus.exchange.format import Found, Reading
 from sapo.corpus.files import read_whole

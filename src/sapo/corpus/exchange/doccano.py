@@ -10,11 +10,19 @@ difference, the spans are read in the way that fits the tokens better, and writt
 from collections.abc import Iterator
 from typing import Any
 
-from sapo.corpus.char_spans import CharSpan
+from sapo.corpus.annotations import CharSpan
 from sapo.corpus.exchange.documents import Document
-from sapo.corpus.exchange.format import Found, Reading
-from sapo.corpus.exchange.records import char_span, read_objects, text_of
-from sapo.corpus.exchange.units import counted_by_browser, from_browser, has_wide, to_browser
+from sapo.corpus.exchange.format import (
+    Found,
+    Reading,
+    char_span,
+    counted_by_browser,
+    from_browser,
+    has_wide,
+    read_objects,
+    text_of,
+    to_browser,
+)
 from sapo.corpus.jsonl import json_line
 from sapo.errors import SapoError
 

@@ -1,6 +1,10 @@
-"""What all tools for annotation have in common: blocks of whole documents in, documents with other spans out."""
+"""Share what the formats of all annotation tools have in common."""
 
+import codecs
 import itertools
+import json
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,17 +12,162 @@ from typing import Any
 
 import numpy as np
 
+from sapo.corpus.annotations import CharSpan, TaggedSpan, Taggings
 from sapo.corpus.blocks import Block, Sentence, block_from_sentences
-from sapo.corpus.char_spans import CharSpan
-from sapo.corpus.exchange.documents import Cut, Document, cut_document
-from sapo.corpus.exchange.notices import Notices
-from sapo.corpus.files import show_path
+from sapo.corpus.exchange.documents import Cut, Document, Notices, cut_document
+from sapo.corpus.files import check_utf8, read_chunks, show_path
 from sapo.corpus.jsonl import joined
-from sapo.corpus.predictions import TaggedSpan, Taggings
-from sapo.errors import SapoError
-from sapo.kernels.types import Doubles, Ints, Longs
-from sapo.tags import Span, looks_like_spans
-from sapo.text import Splitter
+from sapo.corpus.scanner import read_lines
+from sapo.errors import SapoError, current_limits
+from sapo.jit.arrays import Doubles, Ints, Longs
+from sapo.tags.schemes import looks_like_spans
+from sapo.tags.spans import Span
+from sapo.text.splitter import Splitter
+
+
+def has_wide(text: str) -> bool:
+    """Return whether a text has characters that browsers count twice."""
+    return not text.isascii() and max(text) > "\uffff"
+
+
+def from_browser(text: str, spans: Sequence[CharSpan]) -> list[CharSpan]:
+    """Return spans that a browser has counted as Python counts them.
+
+    >>> from_browser("😀 Oslo", [CharSpan(3, 7, "LOC")])
+    [CharSpan(start=2, end=6, type='LOC')]
+    """
+    # the second halves of wide characters, as a browser counts
+    halves = [at + number + 1 for number, at in enumerate(_wide_places(text))]
+    return [_moved(span, lambda at: at - bisect_right(halves, at)) for span in spans]
+
+
+def to_browser(text: str, spans: Sequence[CharSpan]) -> list[CharSpan]:
+    """Return spans of Python as a browser counts them.
+
+    >>> to_browser("😀 Oslo", [CharSpan(2, 6, "LOC")])
+    [CharSpan(start=3, end=7, type='LOC')]
+    """
+    wide = _wide_places(text)
+    return [_moved(span, lambda at: at + bisect_left(wide, at)) for span in spans]
+
+
+def _wide_places(text: str) -> list[int]:
+    return [at for at, letter in enumerate(text) if letter > "\uffff"]
+
+
+def _moved(span: CharSpan, move: Callable[[int], int]) -> CharSpan:
+    return CharSpan(move(span.start), move(span.end), span.type)
+
+
+def counted_by_browser(text: str, spans: Sequence[CharSpan]) -> bool:
+    """Return whether spans fit the tokens of a text better if a browser has counted them."""
+    if not spans or not has_wide(text):
+        return False
+    tokens = Splitter().tokens(text)
+    borders = {start for start, _ in tokens}, {end for _, end in tokens}
+
+    def fitting(listed: Sequence[CharSpan]) -> int:
+        return sum((span.start in borders[0]) + (span.end in borders[1]) for span in listed)
+
+    return fitting(from_browser(text, spans)) > fitting(spans)
+
+
+_BLANK = re.compile(r"[\s,]*")
+
+
+def read_objects(path: str | Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Yield the line, the place for messages, and the object, of each line of a file that is not empty."""
+    name = show_path(path)
+    for number, line in read_lines(path, "write one document a line"):
+        if not line.strip():
+            continue
+        check_utf8(line, name, number)
+        place = f"{name}:{number}"
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise SapoError(f"{place}: not JSON ({error})") from None
+        yield number, place, _object(value, place)
+
+
+def read_array(path: str | Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Do as `read_objects`, for a file that is one array of objects, which is never in memory as a whole."""
+    name = show_path(path)
+    decode = json.JSONDecoder().raw_decode
+    rest, line, opened = "", 1, False
+    tried = 0  # characters that were too few for an object
+    for text, final in _texts(path, name):
+        rest += text
+        if not opened:
+            rest = rest.removeprefix("\ufeff")
+            begun = rest.lstrip()
+            if not begun and not final:
+                line, rest = line + rest.count("\n"), ""
+                continue
+            if not begun.startswith("["):
+                raise SapoError(f"{name}: expected an array of tasks, which begins with '[', found {begun[:20]!r}")
+            line += rest[: len(rest) - len(begun)].count("\n")
+            rest, opened = begun[1:], True
+        at = 0  # slicing at each object would copy the rest as often
+        while True:
+            blank = _BLANK.match(rest, at)
+            assert blank is not None
+            line, at = line + blank[0].count("\n"), blank.end()
+            if at == len(rest) or (len(rest) - at < 2 * tried and not final):
+                break
+            if rest[at] == "]":
+                return
+            place = f"{name}:{line}"
+            if rest[at] != "{":
+                raise SapoError(f"{place}: expected an object, found {rest[at : at + 20]!r}")
+            try:
+                value, end = decode(rest, at)
+            except (ValueError, RecursionError) as error:
+                if final or len(rest) - at > current_limits().line or isinstance(error, RecursionError):
+                    raise SapoError(f"{place}: the task that begins here is not JSON ({error})") from None
+                tried = len(rest) - at
+                break
+            tried = 0
+            yield line, place, _object(value, place)
+            line, at = line + rest.count("\n", at, end), end
+        rest = rest[at:]
+    raise SapoError(f"{name}: its array does not end; the file is cut off")
+
+
+def _texts(path: str | Path, name: str) -> Iterator[tuple[str, bool]]:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    line, chunk = 1, b""
+    try:
+        for chunk in read_chunks(path):
+            yield decoder.decode(chunk), False
+            line += chunk.count(b"\n")
+        yield decoder.decode(b"", final=True), True
+    except UnicodeDecodeError:
+        check_utf8(chunk, name, line)
+        raise SapoError(f"{name}:{line}: not UTF-8") from None
+
+
+def _object(value: object, place: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise SapoError(f'{place}: expected an object such as {{"text": ...}}, found {type(value).__name__}')
+    return value
+
+
+def text_of(record: dict[str, Any], key: str, place: str) -> str:
+    """Return the text of a record; raise SapoError if it has none."""
+    text = record.get(key)
+    if not isinstance(text, str):
+        raise SapoError(f"{place}: has no '{key}'; known here: {', '.join(record) or 'nothing'}")
+    return text
+
+
+def char_span(values: object, place: str, form: str) -> CharSpan:
+    """Return (start, end, label) as a span; raise SapoError unless they are two numbers and a string."""
+    match values:
+        case (int(start), int(end), str(label)) if label:
+            return CharSpan(start, end, label)
+    raise SapoError(f"{place}: a span must be {form}, found {values!r:.80}")
+
 
 SENTENCES = 500  # in a block, if no document has more
 

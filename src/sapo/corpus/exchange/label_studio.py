@@ -10,11 +10,9 @@ Tasks are written as JSON, with annotations by people or predictions of a model,
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sapo.corpus.char_spans import CharSpan
+from sapo.corpus.annotations import CharSpan
 from sapo.corpus.exchange.documents import Document
-from sapo.corpus.exchange.format import Found, Reading
-from sapo.corpus.exchange.records import char_span, read_array, text_of
-from sapo.corpus.exchange.units import from_browser, has_wide
+from sapo.corpus.exchange.format import Found, Reading, char_span, from_browser, has_wide, read_array, text_of
 from sapo.corpus.jsonl import json_line
 from sapo.errors import SapoError
 

@@ -10,8 +10,7 @@ from typing import Any, BinaryIO
 
 from sapo.corpus.arrow import load_pyarrow
 from sapo.corpus.exchange.docbin import load_spacy
-from sapo.corpus.files import write_file
-from sapo.corpus.replacing import part_name, real_path, remove_abandoned
+from sapo.corpus.files import part_name, real_path, remove_abandoned, write_file
 from sapo.errors import SapoError
 
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sapo.corpus.exchange.documents import Document
-from sapo.corpus.exchange.format import Found, Reading
-from sapo.corpus.exchange.records import char_span, read_objects, text_of
+from sapo.corpus.exchange.format import Found, Reading, char_span, read_objects, text_of
 from sapo.corpus.jsonl import json_line
 from sapo.errors import SapoError
 

@@ -1,4 +1,4 @@
-"""A corpus in shards on disk: written once, checked, and read chunk by chunk in each pass.
+"""Keep a corpus in shards on disk: written once, checked, and read chunk by chunk in each pass.
 
 The cache directory has
 

@@ -1,26 +1,23 @@
-"""Shards in, the chunks of a pass out: shards in random order, some at a time, and their sentences shuffled."""
+"""Read the chunks of an epoch: shards in random order, some at a time, with their sentences shuffled."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from sapo.encode.encoded import EncodedCorpus
-from sapo.encode.pairs import Pairs, joined_pairs, observed_pairs
 from sapo.errors import SapoError
-from sapo.learn.chunks import Chunk, draw_order
-from sapo.learn.hiding import Counts
+from sapo.features.encoded import EncodedCorpus, Pairs, joined_pairs, observed_pairs
+from sapo.learn.samples import Chunk, Counts, draw_order
 from sapo.learn.settings import Settings
 from sapo.training.plan import BUFFER
-from sapo.training.shards.files import join_shards, open_shard, read_counts
-from sapo.training.shards.manifest import Manifest, load_manifest
+from sapo.training.shards.files import Manifest, join_shards, load_manifest, open_shard, read_counts
 
 SAMPLE = 1 << 19  # tokens to choose settings on
 SHARDS = 3  # keeps the order of shards apart from that of sentences, from cuts and from what is hidden (learn/)
 
 
 class ShardedCorpus:
-    """The shards of a cache directory, or some of them, as the training loop takes a corpus (learn/chunks.py).
+    """The shards of a cache directory, or some of them, as the training loop takes a corpus (learn/samples.py).
 
     In each pass the shards come in another order. As many as fit into the `buffer` (in tokens; at least one) are read
     at once, and their sentences shuffled: that is a chunk. If all fit, the order is that of training in memory. Where a

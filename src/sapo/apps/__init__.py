@@ -1,0 +1,1 @@
+"""Programs built on the library, as a stranger would build them."""

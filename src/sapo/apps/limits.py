@@ -1,0 +1,127 @@
+"""Limit what a request may cost, and refuse one that is too large, too slow or not allowed. Needs no extra package."""
+
+import hashlib
+import hmac
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from sapo.errors import SapoError
+
+PACKAGES = ("httptools", "msgspec", "uvicorn")
+
+
+def need_extra(command: str) -> None:
+    """Raise SapoError if a package is missing that serving needs."""
+    for name in PACKAGES:
+        if find_spec(name) is None:
+            raise SapoError(f"{command} needs the package {name}; install it with pip install 'sapo-nlp[serve]'")
+
+
+VALUES = 20  # numbers or tags that an answer may have for each token that a request may have
+
+
+SHORTEST_TOKEN = 16
+
+
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+
+
+class RefusedError(Exception):
+    """A request that is not answered: the status, and one line for the client."""
+
+    def __init__(self, status: int, message: str, **headers: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.headers = headers
+
+
+class GoneError(Exception):
+    """The client has closed the connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The largest requests that are answered."""
+
+    body: int = 4_000_000  # bytes
+    tokens: int = 50_000  # in one request
+    n: int = 100
+    seconds: float = 30.0  # for one request
+    requests: int = 256  # at the same time
+
+    def check_n(self, n: int) -> None:
+        """Refuse to search for too many taggings."""
+        if n > self.n:
+            raise RefusedError(422, f"n must be at most {self.n}, not {n}")
+
+    def check_tokens(self, tokens: int, values: int = 1) -> None:
+        """Refuse too many tokens, or an answer with too many values; `values` is their number for each token."""
+        if tokens > self.tokens:
+            raise RefusedError(
+                422, f"a request may have at most {self.tokens} tokens, this one has {tokens}; send it in parts"
+            )
+        if tokens * values > self.tokens * VALUES:
+            raise RefusedError(
+                422,
+                f"{tokens} tokens with {values} values each make an answer of {tokens * values} values, and "
+                f"{self.tokens * VALUES} are allowed; send fewer tokens at once",
+            )
+
+    async def read_body(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
+        """Read the body of a request, and stop as soon as it is too large."""
+        length = headers.get(b"content-length", b"0")
+        if length.isdigit() and int(length) > self.body:
+            raise self._too_large()
+        parts, size = [], 0
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise GoneError
+            part = message.get("body", b"")
+            size += len(part)
+            if size > self.body:
+                raise self._too_large()
+            parts.append(part)
+            if not message.get("more_body", False):
+                return b"".join(parts)
+
+    def _too_large(self) -> RefusedError:
+        return RefusedError(413, f"the body of a request may have at most {self.body} bytes; send it in parts")
+
+
+class Token:
+    """The token that every client must send. Compared in constant time."""
+
+    def __init__(self, secret: str) -> None:
+        self._digest = hashlib.sha256(secret.encode()).digest()
+
+    @classmethod
+    def read(cls, path: Path) -> "Token":
+        """Read the token from the first line of a file. Raise SapoError if there is none, or it is too short."""
+        try:
+            secret = path.read_text("ascii").strip()
+        except FileNotFoundError:
+            raise SapoError(f"{path}: no such file; write the token into it") from None
+        except OSError as error:
+            raise SapoError(f"{path}: cannot be read ({error.strerror or error})") from None
+        except UnicodeDecodeError:
+            raise SapoError(
+                f"{path}: a token is plain letters and digits, such as openssl rand -hex 32 makes"
+            ) from None
+        if len(secret) < SHORTEST_TOKEN or len(secret.split()) != 1:
+            raise SapoError(
+                f"{path}: expected one line with a token of {SHORTEST_TOKEN} characters or more; "
+                "openssl rand -hex 32 makes one"
+            )
+        return cls(secret)
+
+    def check(self, headers: Mapping[bytes, bytes]) -> None:
+        """Refuse a request without the token."""
+        scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
+        same = hmac.compare_digest(hashlib.sha256(given.strip()).digest(), self._digest)
+        if scheme.lower() != b"bearer" or not same:
+            header = {"www-authenticate": "Bearer"}
+            raise RefusedError(401, "this server needs a token: Authorization: Bearer TOKEN", **header)

@@ -1,0 +1,1 @@
+"""Train and tag on a Ray cluster."""

@@ -1,0 +1,1 @@
+"""Answer requests over HTTP with trained models."""

@@ -1,0 +1,166 @@
+"""Keep the models that are served; load a changed file in the background, and reject a broken one."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sapo import jit
+from sapo.apps.serve.messages import ModelAnswer
+from sapo.corpus.files import missing_file
+from sapo.errors import SapoError, did_you_mean
+from sapo.tagger.explain import explain
+from sapo.tagger.file import model_from_bytes
+from sapo.tagger.tagger import Tagger
+from sapo.tagger.text import find
+from sapo.tags.schemes import looks_like_spans
+
+INTERVAL = 1.0  # seconds between two looks at the files
+Say = Callable[[str], None]
+Stamp = tuple[int, int, int]  # changes with the file
+
+
+@dataclass(slots=True)
+class ServedModel:
+    """A model in use, and the file it came from."""
+
+    name: str
+    path: Path
+    stamp: Stamp
+    tagger: Tagger
+    loaded: float  # seconds since 1970
+    reloads: int = 0
+    failures: int = 0
+    problem: str | None = None  # why the file as it is now was not loaded
+    seen: Stamp | None = None  # of a changed file, at the last look
+
+    def describe(self, *, record: bool = False) -> ModelAnswer:
+        """Return what clients may know; not where the file is."""
+        model = self.tagger.model
+        return ModelAnswer(
+            name=self.name,
+            labels=list(self.tagger.labels),
+            columns=list(self.tagger.columns),
+            marks_spans=looks_like_spans(model.outer_labels),
+            features=model.encoder.features,
+            loaded=datetime.fromtimestamp(self.loaded, UTC).isoformat(timespec="seconds"),
+            reloads=self.reloads,
+            problem=self.problem,
+            record=dict(model.record) if record else None,
+        )
+
+
+class Models:
+    """All models that are served. Other threads may ask while a model is replaced."""
+
+    def __init__(self, paths: Sequence[str | Path], say: Say) -> None:
+        self._say = say
+        self._stop = threading.Event()
+        self._by_name: dict[str, ServedModel] = {}
+        for path in map(Path, paths):
+            if (other := self._by_name.get(path.stem)) is not None:
+                raise SapoError(f"{path} and {other.path} are both called '{path.stem}'; rename one of the files")
+            stamp = _stamp(path)
+            self._by_name[path.stem] = ServedModel(path.stem, path, stamp, load(path), time.time())
+
+    def __iter__(self) -> Any:
+        return iter(self._by_name.values())
+
+    def find(self, name: str | None) -> ServedModel:
+        """Return a model by name, or the first one. Raise SapoError if there is none of that name."""
+        if name is None:
+            return next(iter(self._by_name.values()))
+        if name not in self._by_name:
+            raise SapoError(f"no model is called '{name}'{did_you_mean(name, self._by_name)}")
+        return self._by_name[name]
+
+    def problems(self) -> dict[str, str]:
+        """Return why changed files were not loaded, by the name of the model."""
+        return {one.name: one.problem for one in self if one.problem is not None}
+
+    def watch(self) -> None:
+        """Look for changed files from now on, in a thread."""
+        threading.Thread(target=self._watch, name="sapo-models", daemon=True).start()
+
+    def end(self) -> None:
+        """Look no longer."""
+        self._stop.set()
+
+    def refresh(self) -> None:
+        """Load files that have changed, and did not change again since the last look: then they are whole."""
+        for served in self:
+            try:
+                stamp = _stamp(served.path)
+            except SapoError as error:
+                self._refuse(served, f"{error}")
+                continue
+            if stamp == served.stamp:
+                continue
+            if stamp == served.seen:
+                self._replace(served, stamp)
+            served.seen = stamp
+
+    def _watch(self) -> None:
+        while not self._stop.wait(INTERVAL):
+            self.refresh()
+
+    def _replace(self, served: ServedModel, stamp: Stamp) -> None:
+        try:
+            tagger = load(served.path)
+            if _stamp(served.path) != stamp:  # it is being written; look again
+                return
+        except Exception as error:  # whatever it is, the old model must stay
+            self._refuse(served, f"{error}")
+        else:
+            served.tagger, served.loaded, served.problem = tagger, time.time(), None
+            served.reloads += 1
+            self._say(f"sapo: {served.name}: loaded the changed file")
+        served.stamp = stamp
+
+    def _refuse(self, served: ServedModel, problem: str) -> None:
+        # the message begins with the path, which is nothing for clients
+        told = problem.removeprefix(f"{served.path}: ")
+        if told != served.problem:
+            served.failures += 1
+            self._say(f"sapo: {served.path}: the changed file was not loaded, the old model stays ({told})")
+        served.problem = told
+
+
+def load(path: Path) -> Tagger:
+    """Load a model and everything that it needs to answer. Raise SapoError if it is missing or damaged.
+
+    The file is read, not mapped: it may be written over while the model is in use.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise SapoError(f"{path}: cannot be read ({error.strerror or error})") from None
+    tagger = Tagger(model_from_bytes(data, name=path))
+    warm_up(tagger)
+    return tagger
+
+
+def warm_up(tagger: Tagger) -> None:
+    """Do once what requests may ask for, so that none of them waits for a kernel."""
+    jit.compile_kernels()
+    token: Any = ["a"] if len(tagger.columns) == 0 else ("a",) * len(tagger.columns)
+    sentence = [token] * 3
+    for probabilities, nbest in ((False, 0), (True, 2)):
+        list(find(tagger.model, [sentence, sentence], probabilities=probabilities, nbest=nbest))
+    tagger.marginals(sentence)
+    with contextlib.suppress(SapoError):  # networks, and models of one label, explain nothing
+        explain(tagger, sentence, 1)
+
+
+def _stamp(path: Path) -> Stamp:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        raise missing_file(path) from None
+    except OSError as error:
+        raise SapoError(f"{path}: cannot be read ({error.strerror or error})") from None
+    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -1,0 +1,1 @@
+"""Teach a tagger on a page in the browser."""

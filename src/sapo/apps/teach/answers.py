@@ -1,0 +1,209 @@
+"""Answer questions about a project; nothing here changes it."""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from sapo.apps.teach import classroom as views
+from sapo.apps.teach import messages
+from sapo.apps.teach.classroom import Classroom, Point, curve
+from sapo.apps.teach.predictions import Mark, Variety, choose, know_nothing
+from sapo.apps.teach.state import TaughtSentence
+from sapo.errors import SapoError
+from sapo.tagger.explain import explain
+
+
+def kappa(pairs: Iterable[tuple[str, str]]) -> float | None:
+    """Return Cohen's kappa: how much more often two people agree than by chance. None if chance explains all.
+
+    >>> kappa([("O", "O"), ("O", "O"), ("PER", "PER"), ("PER", "O")])
+    0.5
+    """
+    both = Counter(pairs)
+    total = both.total()
+    if not total:
+        return None
+    first, second = Counter[str](), Counter[str]()
+    for (one, other), count in both.items():
+        first[one] += count
+        second[other] += count
+    agreed = sum(count for (one, other), count in both.items() if one == other) / total
+    chance = sum(first[label] * second[label] for label in first) / total**2
+    return None if chance == 1.0 else (agreed - chance) / (1.0 - chance)
+
+
+def token_pairs(sentences: Iterable[Mapping[str, Sequence[str]]]) -> Iterable[tuple[str, str]]:
+    """Yield the tags that each two people, in the order of their names, gave each token.
+
+    >>> list(token_pairs([{"ben": ["O"], "anna": ["PER"]}]))
+    [('PER', 'O')]
+    """
+    for said in sentences:
+        for one, other in itertools.combinations(sorted(said), 2):
+            yield from zip(said[one], said[other], strict=True)
+
+
+UNKNOWN = -1.0  # the doubt of what was not tagged yet: it comes last
+
+
+class Orders:
+    """The sentences of a project, which it numbers from 0, and which of them are accepted."""
+
+    def __init__(self) -> None:
+        self._places: dict[int, int] = {}
+        self._numbers: list[int] = []
+        self._variety = Variety([])
+        self._labelled: set[int] = set()
+
+    def take(self, sentences: Mapping[int, TaughtSentence]) -> None:
+        """Take the sentences of a project, all of them, if there are new ones."""
+        if len(sentences) == len(self._numbers):
+            return
+        self._numbers = list(sentences)
+        self._places = {number: place for place, number in enumerate(self._numbers)}
+        self._variety = Variety([one.words for one in sentences.values()])
+        self._labelled = set()
+
+    def next(self, order: str, free: Sequence[int], count: int, marks: Mapping[int, Mark]) -> list[int]:
+        """Return some of the free sentences, in an order."""
+        places = [self._places[one] for one in free]
+        doubts = [marks[one].doubt if one in marks else UNKNOWN for one in free] if order == "least-sure" else None
+        return [self._numbers[place] for place in choose(order, places, count, doubts=doubts, variety=self._variety)]
+
+    def label(self, accepted: Iterable[int]) -> None:
+        """Say which sentences are accepted now."""
+        now = {self._places[one] for one in accepted}
+        for place in now - self._labelled:
+            self._variety.label(place)
+        for place in self._labelled - now:
+            self._variety.unlabel(place)
+        self._labelled = now
+
+
+SLIPS = 100  # that are shown
+
+
+class Answers:
+    """Answers questions, in the thread of the classroom."""
+
+    def __init__(self, classroom: Classroom) -> None:
+        self._room = classroom
+        self._orders = Orders()
+
+    def project(self, form: messages.Asked) -> messages.ProjectAnswer:
+        """Describe the project."""
+        return messages.ProjectAnswer(
+            name=self._room.store.path.stem,
+            kind=self._room.kind,
+            labels=self._room.state.labels,
+            people=self._room.state.people,
+            counts=self._room.counts(),
+            orders=messages.ORDERS,
+            formats=messages.FORMATS,
+            model=self._room.model_view(),
+            curve=[_point(point) for point in curve(self._room.kind, self._room.all_seen())],
+            seq=self._room.state.seq,
+        )
+
+    def sentences(self, form: messages.SentencesForm) -> messages.SentencesAnswer:
+        """Return the next sentences, or those that are asked for."""
+        if form.ids is not None:
+            asked = [one for one in map(int, form.ids.split(",")) if one in self._room.store.sentences]
+            return messages.SentencesAnswer(sentences=self._room.views_of(asked), total=len(asked))
+        wanted = self._in_state(form)
+        total = len(wanted)
+        if form.order == "in-order":
+            chosen = [one for one in wanted if one > form.after][: form.count]
+        else:
+            held = self._room.locks.held()
+            free = [one for one in wanted if held.get(one, form.author) == form.author]
+            self._orders.take(self._room.store.sentences)
+            self._orders.label(self._room.state.accepted())
+            chosen = self._orders.next(form.order, free, form.count, self._room.cache.marks)
+        if form.second:
+            return messages.SentencesAnswer(sentences=[self._blank_view(one) for one in chosen], total=total)
+        return messages.SentencesAnswer(sentences=self._room.views_of(chosen), total=total)
+
+    def nbest(self, number: int, form: messages.NBestForm) -> messages.NBestAnswer:
+        """Return the best taggings of a sentence."""
+        sentence = self._room.sentence(number)
+        tagger = self._room.pupil.tagger
+        if tagger is None:
+            return messages.NBestAnswer(taggings=[])
+        found = []
+        for one in tagger.nbest(sentence.words, form.n):
+            tags = self._room.pupil.as_kept(one.tags)
+            share = round(min(one.exact_probability, 1.0), 4)
+            found.append(
+                messages.TaggingView(
+                    tags=tags, spans=views.certain_spans(tags, self._room.kind, share), probability=share
+                )
+            )
+        return messages.NBestAnswer(taggings=found)
+
+    def explain(self, number: int, form: messages.ExplainForm) -> messages.ExplainAnswer:
+        """Explain the tag of a token."""
+        sentence = self._room.sentence(number)
+        tagger = self._room.pupil.tagger
+        if tagger is None:
+            raise SapoError("there is no model yet; accept a sentence first")
+        return views.explain_answer(explain(tagger, sentence.words, form.token, top=form.top))
+
+    def slips(self, form: messages.Asked) -> messages.SlipsAnswer:
+        """Return accepted sentences that the model would tag in another way."""
+        marks = self._room.cache.marks
+        found = []
+        for one in self._room.state.accepted():
+            event, mark = self._room.state.current(one), marks.get(one)
+            if event is not None and mark is not None and mark.tags != hash(event.tags):
+                found.append((mark.sure, one))
+        chosen = [one for _, one in sorted(found, reverse=True)[:SLIPS]]
+        said = self._room.cache.fresh(chosen, self._room.pupil.version)
+        shown = [
+            messages.SlipView(
+                sentence=self._room.view(one, said[one]),
+                model_tags=said[one].tags,
+                probability=round(said[one].sure, 4),
+            )
+            for one in chosen
+            if (event := self._room.state.current(one)) and event.tags != said[one].tags
+        ]
+        return messages.SlipsAnswer(slips=sorted(shown, key=lambda slip: -slip.probability))
+
+    def disagreements(self, form: messages.Asked) -> messages.DisagreementsAnswer:
+        """Return what several people accepted with different tags, and how far they agree."""
+        several = {one: said for one in self._room.state.accepted() if len(said := self._room.state.by_person(one)) > 1}
+        items = [
+            messages.DisagreementView(
+                id=one, text=self._room.store.sentences[one].text, sentence=self._room.view(one), by=said
+            )
+            for one, said in several.items()
+            if len(set(said.values())) > 1
+        ]
+        share = kappa(token_pairs(several.values()))
+        return messages.DisagreementsAnswer(
+            items=items[: messages.MOST], kappa=None if share is None else round(share, 4), both=len(several)
+        )
+
+    def _in_state(self, form: messages.SentencesForm) -> list[int]:
+        everything = self._room.store.sentences
+        if form.second:
+            return [
+                one
+                for one in everything
+                if self._room.state.current(one) and form.author not in self._room.state.by_person(one)
+            ]
+        if form.state == "all":
+            return list(everything)
+        wanted = form.state == "accepted"
+        return [one for one in everything if (self._room.state.current(one) is not None) == wanted]
+
+    def _blank_view(self, number: int) -> messages.View:
+        """Show a sentence to a second person, who should not see what the first one said."""
+        sentence = self._room.store.sentences[number]
+        said = know_nothing(self._room.kind, len(sentence.offsets))
+        return views.open_view(number, sentence, said, self._room.locks.holder(number), self._room.pupil.version)
+
+
+def _point(point: Point) -> messages.PointView:
+    return messages.PointView(accepted=point.accepted, score=point.score, sure=point.sure)

@@ -1,0 +1,441 @@
+"""Change a project: check, journal, learn, retag.
+
+An accepted sentence goes through in this order: it is checked; what the model says about it is counted; it is written
+to the journal; the model learns it; the sentences on the screen are tagged anew.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sapo.apps.teach import messages
+from sapo.apps.teach.background import Background
+from sapo.apps.teach.predictions import Cache, Prediction, know_nothing, predict
+from sapo.apps.teach.pupil import Pupil
+from sapo.apps.teach.retraining import Pair
+from sapo.apps.teach.state import (
+    ACCEPT,
+    IMPORT,
+    LABEL,
+    REDO,
+    UNDO,
+    Draft,
+    Event,
+    Seen,
+    State,
+    TaughtSentence,
+    check_name,
+)
+from sapo.apps.teach.store import Store
+from sapo.apps.teach.task import SPANS, by_label, check_tags, count_seen, label_names
+from sapo.errors import SapoError
+from sapo.tagger.explain import Explanation
+from sapo.tags.spans import loose_spans
+
+SECONDS = 60.0
+
+
+class Locks:
+    """The locks of all people."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._held: dict[int, tuple[str, float]] = {}
+
+    def holder(self, sentence: int) -> str | None:
+        """Return who holds a sentence."""
+        author, until = self._held.get(sentence, ("", 0.0))
+        return author if author and until > self._now() else None
+
+    def lock(self, sentence: int, author: str) -> str:
+        """Take or renew a lock, unless somebody else holds it; return the holder."""
+        holder = self.holder(sentence) or author
+        if holder == author:
+            self._held[sentence] = (author, self._now() + SECONDS)
+        return holder
+
+    def unlock(self, sentence: int, author: str) -> str | None:
+        """Give a sentence free if this person holds it; return who holds it then."""
+        if self.holder(sentence) == author:
+            del self._held[sentence]
+        return self.holder(sentence)
+
+    def held(self) -> dict[int, str]:
+        """Return all locks that hold now, and forget the others."""
+        now = self._now()
+        self._held = {sentence: one for sentence, one in self._held.items() if one[1] > now}
+        return {sentence: author for sentence, (author, _) in self._held.items()}
+
+
+WINDOW = 50  # sentences
+POINTS = 200  # at most
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The score of the last sentences, and the score that the model itself expected."""
+
+    accepted: int
+    score: float
+    sure: float
+
+
+def curve(kind: str, seen: Sequence[Seen], *, window: int = WINDOW, points: int = POINTS) -> list[Point]:
+    """Return F1 of spans, or accuracy of tags, over the last sentences before each point.
+
+    >>> curve("tags", [Seen(1, 2, 2, 1.5, 2.0), Seen(2, 2, 2, 1.8, 2.0)])
+    [Point(accepted=1, score=0.5, sure=0.75), Point(accepted=2, score=0.75, sure=0.825)]
+    """
+    if not seen:
+        return []
+    rows = np.array([[one.right, one.said, one.gold, one.sure, one.likely] for one in seen])
+    sums = np.cumsum(np.vstack([np.zeros(5), rows]), axis=0)
+    ends = np.unique(np.linspace(len(seen), 1, min(points, len(seen))).round().astype(int))
+    found = sums[ends] - sums[np.maximum(ends - window, 0)]
+    right, said, gold, sure, likely = found.T
+    if kind == SPANS:
+        score, expected = _f1(right, said + gold), _f1(sure, said + likely)
+    else:
+        score, expected = right / np.maximum(gold, 1), sure / np.maximum(likely, 1)
+    return [
+        Point(int(end), round(float(one), 4), round(float(other), 4))
+        for end, one, other in zip(ends, score, expected, strict=True)
+    ]
+
+
+def _f1(right: np.ndarray, both: np.ndarray) -> np.ndarray:
+    """Return F1; where there is no span and none was said, all is right."""
+    return np.where(both > 0, 2 * right / np.where(both > 0, both, 1), 1.0)
+
+
+def open_view(number: int, sentence: TaughtSentence, said: Prediction, lock: str | None, version: int) -> messages.View:
+    """Show a sentence as the model tags it."""
+    spans = [
+        messages.SpanView(start=span.start, end=span.end, label=span.type, probability=round(share, 4))
+        for span, share in said.spans
+    ]
+    return messages.View(
+        id=number,
+        text=sentence.text,
+        tokens=sentence.offsets,
+        tags=said.tags,
+        spans=spans,
+        probabilities=[round(share, 4) for share in said.probabilities],
+        sure=round(said.sure, 4),
+        state="open",
+        by=None,
+        lock=lock,
+        version=version,
+    )
+
+
+def accepted_view(sentence: TaughtSentence, accept: Event, kind: str, lock: str | None, version: int) -> messages.View:
+    """Show a sentence as a person tagged it."""
+    assert accept.sentence is not None
+    return messages.View(
+        id=accept.sentence,
+        text=sentence.text,
+        tokens=sentence.offsets,
+        tags=accept.tags,
+        spans=certain_spans(accept.tags, kind),
+        probabilities=[1.0] * len(accept.tags),
+        sure=1.0,
+        state="accepted",
+        by=accept.author,
+        lock=lock,
+        version=version,
+    )
+
+
+def certain_spans(tags: Sequence[str], kind: str, probability: float = 1.0) -> list[messages.SpanView]:
+    """Return the spans of tags."""
+    return [
+        messages.SpanView(start=span.start, end=span.end, label=span.type, probability=probability)
+        for span in (loose_spans(tags) if kind == SPANS else ())
+    ]
+
+
+def explain_answer(why: Explanation) -> messages.ExplainAnswer:
+    """Show what speaks for a tag and what against it, the strongest first."""
+    weights = [messages.WeightView(feature=one.name, weight=round(one.difference, 4)) for one in why.contributions]
+    weights += [
+        messages.WeightView(feature=f"{one.word}: {one.tag}, not {one.rival}", weight=round(one.difference, 4))
+        for one in why.elsewhere
+    ]
+    weights.sort(key=lambda one: -abs(one.weight))
+    return messages.ExplainAnswer(
+        token=why.token,
+        label=why.tag,
+        other=why.rival,
+        speaks_for=[one for one in weights if one.weight > 0],
+        against=[one for one in weights if one.weight < 0],
+    )
+
+
+Publish = Callable[[str, int | None, str | None], None]  # what happened, to which sentence, by whom
+CHUNK = 8  # sentences tagged at a time in idle time: an answer waits for them at most
+POLL = 0.5  # seconds between two looks at what other processes and threads have done
+
+
+class Classroom:
+    """Answers requests about a project. Only one thread may use it, except for `publish`."""
+
+    def __init__(self, store: Store, pupil: Pupil, background: Background, publish: Publish) -> None:
+        self.store, self.pupil, self.background, self.publish = store, pupil, background, publish
+        self.locks = Locks()
+        self.cache = Cache(self._predict)
+        self.problem: str | None = None
+        self._seen: list[Seen] | None = None
+
+    @property
+    def state(self) -> State:
+        """What people have done."""
+        return self.store.state
+
+    @property
+    def kind(self) -> str:
+        """What the tags mean."""
+        return self.store.kind
+
+    def __len__(self) -> int:
+        return self.state.accepted_count()
+
+    def pairs(self) -> list[Pair]:
+        """Return the words and tags of all accepted sentences."""
+        return [self._pair(event) for one in self.state.accepted() if (event := self.state.current(one))]
+
+    def news(self, after: int | None) -> list[dict[str, int | str | None]]:
+        """Return what a page hears that begins to listen: events that it missed, and who works on which sentence."""
+        missed = [] if after is None else self.state.since(after)
+        events = [(one.seq, _NAMES[one.kind], one.sentence, one.author) for one in missed]
+        locks = [(self.state.seq, "lock", one, author) for one, author in self.locks.held().items()]
+        return [dict(zip(("seq", "kind", "id", "author"), one, strict=True)) for one in (*events, *locks)]
+
+    def changes(self, events: Iterable[Event]) -> list[Pair]:
+        """Return what there is to learn from events: the sentences that they are about, as they are now."""
+        about = dict.fromkeys(event.sentence for event in events if event.sentence is not None)
+        return [self._pair(event) for one in about if (event := self.state.current(one))]
+
+    def lock(self, form: messages.LockForm) -> messages.LockAnswer:
+        """Lock a sentence for a person, unless another one has it."""
+        self.sentence(form.id)
+        before = self.locks.holder(form.id)
+        holder = self.locks.lock(form.id, check_name(form.author, "author"))
+        if holder != before:
+            self.publish("lock", form.id, holder)
+        return messages.LockAnswer(lock=holder)
+
+    def unlock(self, form: messages.LockForm) -> messages.LockAnswer:
+        """Give a sentence back."""
+        self.sentence(form.id)
+        before, after = self.locks.holder(form.id), self.locks.unlock(form.id, form.author)
+        if after != before:
+            self.publish("unlock", form.id, before)
+        return messages.LockAnswer(lock=after)
+
+    def label(self, form: messages.LabelForm) -> None:
+        """Add a label."""
+        name = check_name(form.name, "label")
+        if name in self.state.labels:
+            raise SapoError(f"there is a label '{name}' already")
+        author = check_name(form.author, "author")
+        self.store.write(lambda state: [] if name in state.labels else [Draft(LABEL, author, name=name)])
+        self._catch_up()
+
+    def accept(self, forms: Sequence[messages.AcceptForm]) -> list[messages.ChangeAnswer | SapoError]:
+        """Accept sentences of several people, and write them to the disk together."""
+        checked = [self._checked(form) for form in forms]
+        good = [one for one in checked if isinstance(one, Draft)]
+        before = self.pupil.version
+        said = self.cache.fresh([one.sentence for one in good if one.sentence], before)
+        visible = {one for form in forms for one in form.visible}
+        shown = self._shown(visible)
+        self.store.write(lambda state: self._drafts(state, good, said))
+        self._catch_up()
+        self.cache.fresh(self.open_ones(visible), self.pupil.version)  # of all screens together: that is faster
+        answers: list[messages.ChangeAnswer | SapoError] = []
+        for form, one in zip(forms, checked, strict=True):
+            if isinstance(one, SapoError):
+                answers.append(one)
+                continue
+            if self.locks.holder(form.id) == one.author:
+                self.locks.unlock(form.id, one.author)
+                self.publish("unlock", form.id, one.author)
+            answers.append(self._change(form.id, form, shown, before))
+        return answers
+
+    def undo(self, form: messages.UndoForm, kind: str = UNDO) -> messages.ChangeAnswer:
+        """Take back what a person accepted last; with the kind redo, bring it back."""
+        author = check_name(form.author, "author")
+        before = self.pupil.version
+        shown = self._shown(form.visible)
+        taken: list[Event] = []
+
+        def decide(state: State) -> Iterable[Draft]:
+            event = state.to_undo(author) if kind == UNDO else state.to_redo(author)
+            if event is None:
+                return []
+            taken.append(event)
+            return [Draft(kind, author, event.sentence)]
+
+        self.store.write(decide)
+        self._catch_up()
+        return self._change(taken[0].sentence if taken else None, form, shown, before)
+
+    def redo(self, form: messages.UndoForm) -> messages.ChangeAnswer:
+        """Bring back what a person took back last."""
+        return self.undo(form, REDO)
+
+    def idle(self) -> float:
+        """Do a little of what can wait; return how many seconds the rest can wait."""
+        try:
+            self.store.refresh()
+            self._catch_up()
+            if self.background.finish(self.pupil, self):
+                self.publish("model", None, None)
+            more = self.cache.refresh(self.store.sentences, self.pupil.version, CHUNK)
+        except Exception as error:  # whatever it is, the thread must go on answering
+            self.problem = f"beside the answers: {error}"
+            return POLL
+        return 0.0 if more else POLL
+
+    def _drafts(self, state: State, accepts: Sequence[Draft], said: dict[int, Prediction]) -> Iterable[Draft]:
+        """Return the events of accepts: new labels first, and how good the model was at open sentences."""
+        labels, seen = set(state.labels), set[int]()
+        drafts = []
+        for draft in accepts:
+            sentence = draft.sentence
+            assert sentence is not None
+            for name in label_names(self.kind, draft.tags):
+                if name not in labels:
+                    labels.add(name)
+                    drafts.append(Draft(LABEL, draft.author, name=name))
+            counted = None
+            if self.pupil.model is not None and state.current(sentence) is None and sentence not in seen:
+                one = said[sentence]
+                counted = count_seen(self.kind, one.tags, draft.tags, one.expected, one.likely)
+                self.pupil.test(self.store.sentences[sentence].words, draft.tags)
+            seen.add(sentence)
+            drafts.append(Draft(ACCEPT, draft.author, sentence, draft.tags, seen=counted))
+        return drafts
+
+    def _checked(self, form: messages.AcceptForm) -> Draft | SapoError:
+        try:
+            tokens = len(self.sentence(form.id).offsets)
+            tags = check_tags(self.kind, form.tags, tokens)
+            return Draft(ACCEPT, check_name(form.author, "author"), form.id, tags)
+        except SapoError as error:
+            return error
+
+    def _catch_up(self) -> None:
+        """Learn what is in the journal and not learned yet, and tell everybody."""
+        state = self.state
+        if state.seq == self.pupil.seq:
+            return
+        new = state.since(self.pupil.seq)
+        taken_back = any(event.kind in (UNDO, REDO) for event in new)
+        if taken_back:
+            self._seen = None
+        elif self._seen is not None:
+            self._seen += [event.seen for event in new if event.seen is not None]
+        try:
+            self.pupil.learn(self.changes(new), state.seq, self, taken_back=taken_back)
+            self.problem = None
+        except SapoError as error:  # what a person did is kept, whatever the model can learn
+            self.problem = str(error)
+        for event in new:
+            self.publish(_NAMES[event.kind], event.sentence, event.author)
+        self.background.start(self.pupil, self)
+
+    def _pair(self, event: Event) -> Pair:
+        assert event.sentence is not None
+        return self.store.sentences[event.sentence].words, event.tags
+
+    def _predict(self, sentences: Sequence[int]) -> list[Prediction]:
+        model = self.pupil.model
+        words = [self.store.sentences[one].words for one in sentences]
+        if model is None:
+            return [know_nothing(self.kind, len(one)) for one in words]
+        return list(predict(model, self.kind, words, self.pupil.session))
+
+    def sentence(self, number: int) -> TaughtSentence:
+        """Return a sentence. Raise SapoError if there is none of this number."""
+        sentence = self.store.sentences.get(number)
+        if sentence is None:
+            raise SapoError(f"there is no sentence {number}")
+        return sentence
+
+    def open_ones(self, sentences: Iterable[int]) -> list[int]:
+        """Return those of the sentences that exist and are open."""
+        known = self.store.sentences
+        return [one for one in sentences if one in known and self.state.current(one) is None]
+
+    def views_of(self, sentences: Sequence[int]) -> list[messages.View]:
+        """Show sentences as they are now."""
+        said = self.cache.fresh(self.open_ones(sentences), self.pupil.version)
+        return [self.view(one, said.get(one)) for one in sentences]
+
+    def view(self, number: int, said: Prediction | None = None) -> messages.View:
+        """Show a sentence; `said` is what the model says about it, if it is open."""
+        sentence, lock, version = self.store.sentences[number], self.locks.holder(number), self.pupil.version
+        event = self.state.current(number)
+        if event is not None:
+            return accepted_view(sentence, event, self.kind, lock, version)
+        assert said is not None
+        return open_view(number, sentence, said, lock, version)
+
+    def _shown(self, visible: Iterable[int]) -> dict[int, Prediction]:
+        """Return what was said last about open sentences: a page shows it, if it has seen the last version."""
+        last = {one: self.cache.last(one) for one in self.open_ones(visible)}
+        return {one: prediction for one, prediction in last.items() if prediction is not None}
+
+    def _change(
+        self, number: int | None, form: messages.UndoForm, shown: dict[int, Prediction], before: int
+    ) -> messages.ChangeAnswer:
+        """Return what is new on a screen: all of it if the page has not seen what came before."""
+        visible = self.open_ones(form.visible)
+        said = self.cache.fresh(visible, self.pupil.version)
+        everything = form.version is not None and form.version != before
+        changed = [one for one in visible if everything or one not in shown or said[one].differs(shown[one])]
+        seen = self.all_seen()
+        points = curve(self.kind, seen[-WINDOW:], points=1)
+        return messages.ChangeAnswer(
+            sentence=None if number is None else self.views_of([number])[0],
+            changed=[self.view(one, said[one]) for one in changed if one != number],
+            curve_point=messages.PointView(accepted=len(seen), score=points[-1].score, sure=points[-1].sure)
+            if points
+            else None,
+            counts=self.counts(),
+            model=self.model_view(),
+            labels=self.state.labels,
+            seq=self.state.seq,
+        )
+
+    def all_seen(self) -> list[Seen]:
+        """Return how good the model was at each accepted sentence before it learned it."""
+        if self._seen is None:
+            self._seen = [event.seen for event in self.state.holding() if event.seen is not None]
+        return self._seen
+
+    def counts(self) -> messages.Counts:
+        """Return how much is done."""
+        return messages.Counts(
+            sentences=len(self.store.sentences),
+            accepted=len(self),
+            by_label=by_label(self.kind, self.state.labels, self.state.counts),
+        )
+
+    def model_view(self) -> messages.ModelView:
+        """Describe the model."""
+        return messages.ModelView(
+            version=self.pupil.version,
+            learned=self.pupil.learned,
+            training=self.background.training,
+            temperature=round(self.pupil.temperature, 3),
+            problem=self.problem or self.background.problem,
+        )
+
+
+_NAMES = {ACCEPT: "accepted", IMPORT: "accepted", UNDO: "undone", REDO: "accepted", LABEL: "label"}

@@ -1,0 +1,133 @@
+"""Make, fill and export projects."""
+
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sapo.apps.teach.pupil import check_pupil
+from sapo.apps.teach.state import IMPORT, LABEL, Draft, TaughtSentence, check_name, read_annotated, read_texts
+from sapo.apps.teach.store import Beginning, Store, create
+from sapo.apps.teach.task import OUTSIDE, SPANS, as_iob2, kind_of, label_names
+from sapo.corpus.formats import FORMATS, format_of, open_output
+from sapo.errors import SapoError, check_limit
+from sapo.tagger.file import load_model, model_bytes
+from sapo.tagger.model import Model
+from sapo.tags.schemes import as_prefixed
+from sapo.text.splitter import Splitter
+
+Files = Sequence[str | Path]
+Annotated = list[tuple[TaughtSentence, tuple[str, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a new project is made of."""
+
+    texts: Files
+    labels: Sequence[str] = ()
+    kind: str | None = None  # by default what the model or the annotated files have, or else spans
+    model: str | Path | None = None
+    annotated: Files = ()
+    format: str | None = None  # of the texts
+
+
+def make_project(path: str | Path, start: Start) -> None:
+    """Read texts and write a new project. Raise SapoError if something cannot be read, or nothing fits together."""
+    model = None if start.model is None else load_model(start.model)
+    splitter = Splitter(None if model is None else model.text_rules)
+    annotated = [one for file in start.annotated for one in read_annotated(file, None, splitter)]
+    kind = _kind(start, model, annotated)
+    drafts = [Draft(LABEL, "start", name=check_name(name, "label")) for name in _labels(kind, start, model, annotated)]
+    sentences = [sentence for sentence, _ in annotated]
+    author = Path(start.annotated[0]).name[:100] if start.annotated else ""
+    drafts += [
+        Draft(IMPORT, author, number, as_iob2(kind, tags)) for number, (_, tags) in enumerate(_prefixed(annotated), 1)
+    ]
+    known = {tuple(one.words) for one in sentences}
+    for file in start.texts:
+        sentences += [one for one in read_texts(file, start.format, splitter) if tuple(one.words) not in known]
+        check_limit("sentences", len(sentences), file, "sentences in a project")
+    if not sentences:
+        raise SapoError(f"{start.texts[0] if start.texts else path}: has no sentences")
+    create(path, Beginning(kind, sentences, drafts, None if model is None else model_bytes(model)))
+
+
+def import_file(store: Store, path: str | Path, format: str | None, author: str | None) -> tuple[int, int]:
+    """Take annotated sentences as accepted. Return how many there are, and how many of them are new sentences."""
+    annotated = list(_prefixed(list(read_annotated(path, format, Splitter()))))
+    kind = kind_of({tag for _, tags in annotated for tag in tags})
+    if annotated and kind != store.kind and any(set(tags) - {OUTSIDE} for _, tags in annotated):
+        raise SapoError(f"{path}: its labels are {kind}, and this project has {store.kind}; is it another task?")
+    known = {tuple(one.words): number for number, one in store.sentences.items()}
+    new = [(sentence, tags) for sentence, tags in annotated if tuple(sentence.words) not in known]
+    old = [(known[tuple(sentence.words)], tags) for sentence, tags in annotated if tuple(sentence.words) in known]
+    check_limit("sentences", len(known) + len(new), path, "sentences in a project")
+    name = check_name(Path(path).name[:100] if author is None else author, "author")
+
+    def drafts(numbers: Sequence[int]) -> Iterator[Draft]:
+        there = set(store.state.labels)
+        for label in label_names(store.kind, (tag for _, tags in annotated for tag in tags)):
+            if label not in there:
+                yield Draft(LABEL, name, name=check_name(label, "label"))
+        for number, tags in [*old, *zip(numbers, (tags for _, tags in new), strict=True)]:
+            yield Draft(IMPORT, name, number, as_iob2(store.kind, tags))
+
+    store.add([sentence for sentence, _ in new], drafts)
+    return len(annotated), len(new)
+
+
+def export_file(store: Store, path: str | Path, format: str | None) -> int:
+    """Write all accepted sentences to a file. Return how many there are; raise SapoError if there is none."""
+    if not store.state.accepted_count():
+        raise SapoError(f"{store.path}: no sentence is accepted yet; there is nothing to export")
+    chosen = format_of(path, format)
+    writer = FORMATS[chosen]
+    count = 0
+    with open_output(path, chosen) as stream:
+        for number, sentence in store.sentences.items():
+            event = store.state.current(number)
+            if event is None:
+                continue
+            count += 1
+            label = "misc" if store.kind == SPANS else "upos"  # of CoNLL-U
+            written = writer.write_sentence(sentence.with_tags(event.tags), label=label)
+            stream.write(written.encode("utf-8", "surrogatepass"))
+    return count
+
+
+def exported(store: Store, format: str) -> bytes:
+    """Return all accepted sentences as the bytes of a file."""
+    with tempfile.TemporaryDirectory() as room:
+        path = Path(room, "export")
+        export_file(store, path, format)
+        return path.read_bytes()
+
+
+def _kind(start: Start, model: Model | None, annotated: Annotated) -> str:
+    """Return what the tags of a new project mean; what was said must fit what was given."""
+    found = {kind_of(model.outer_labels)} if model is not None else set()
+    tags = {tag for _, own in annotated for tag in own}
+    if tags:
+        found.add(kind_of(tags))
+    if start.kind is not None:
+        found.add(start.kind)
+    if len(found) > 1:
+        raise SapoError("--model, --annotated and --tags do not fit together: some mark spans, some tag each token")
+    kind = found.pop() if found else SPANS
+    if model is not None:
+        check_pupil(model, kind)
+    return kind
+
+
+def _labels(kind: str, start: Start, model: Model | None, annotated: Annotated) -> list[str]:
+    tags = [] if model is None else as_prefixed(model.outer_labels) if kind == SPANS else list(model.outer_labels)
+    own = dict.fromkeys(tag for _, tags in _prefixed(annotated) for tag in tags)
+    return list(dict.fromkeys([*start.labels, *label_names(kind, tags), *label_names(kind, own)]))
+
+
+def _prefixed(annotated: Annotated) -> Iterable[tuple[TaughtSentence, list[str]]]:
+    """Return annotated sentences whose spans have letter, '-' and type, whatever the file has."""
+    labels = list(dict.fromkeys(tag for _, tags in annotated for tag in tags))
+    names = dict(zip(labels, as_prefixed(labels), strict=True))
+    return [(sentence, [names[tag] for tag in tags]) for sentence, tags in annotated]

@@ -1,0 +1,215 @@
+"""Keep the model of a project, which learns from each sentence as soon as it is accepted.
+
+The sentences of a project are the best test there is: each one is tagged before it is learned. The temperature that
+makes what people accepted most likely is fitted to the last of them, by the rule of `sapo.training.calibration`.
+"""
+
+import dataclasses
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from sapo.apps.teach.retraining import Pair, train_anew
+from sapo.apps.teach.task import SPANS, as_iob2, for_model, scheme_of
+from sapo.jit.arrays import Ints
+from sapo.search.lattice import Lattice
+from sapo.search.marginals import distribution
+from sapo.search.topn import viterbi
+from sapo.tagger import decoding
+from sapo.tagger.decoding import encoded_batches
+from sapo.tagger.file import model_bytes, model_from_bytes
+from sapo.tagger.model import Model
+from sapo.tagger.tagger import Tagger
+from sapo.tagger.text import check_words_only
+from sapo.tags.schemes import as_prefixed
+from sapo.training.calibration import LEAST, log_doubts, lowest, smoothed
+from sapo.training.update import Trainer
+
+WINDOW = 60  # sentences
+FEWEST = 15
+WIDEST = 8.0  # temperatures from an eighth to eight: more is chance
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A sentence before it was learned: its scores without a temperature, and its tags as labels of the model."""
+
+    lattice: Lattice
+    gold: Ints  # -1 for a label that the model did not know
+
+
+class Tests:
+    """The last sentences that people accepted."""
+
+    def __init__(self) -> None:
+        self._last: deque[Test] = deque(maxlen=WINDOW)
+        self.new = 0  # since the last fit
+
+    def add(self, model: Model, words: Sequence[str], tags: Sequence[str], session: Any = None) -> None:
+        """Keep a sentence as the model sees it now; `tags` are in the scheme that the model shows."""
+        corpus = next(encoded_batches(model, [words], session))
+        lattice = decoding.sentence_lattice(model, corpus, 0, exact=True)
+        numbers = {label: number for number, label in enumerate(model.labels)}
+        gold = [numbers.get(tag, -1) for tag in decoding.learned_tags(model, tags)]
+        # the weights of transitions are those of the model, which goes on learning
+        kept = Lattice(lattice.node.copy(), lattice.edge.copy())
+        self._last.append(Test(kept, np.array(gold, np.int32)))
+        self.new += 1
+
+    def taken(self) -> list[Test]:
+        """Return the sentences to fit a temperature to; none while there are too few, or nothing new."""
+        if len(self._last) < FEWEST or self.new < FEWEST:
+            return []
+        self.new = 0
+        return list(self._last)
+
+
+def fit(tests: Sequence[Test]) -> float | None:
+    """Return the temperature that makes the accepted tags most likely, or None if none is best."""
+    best = [viterbi(test.lattice).paths for test in tests]
+    possible = [(test, paths[0]) for test, paths in zip(tests, best, strict=True) if len(paths)]
+
+    def loss(log_temperature: float) -> float:
+        temperature = math.exp(log_temperature)
+        total, doubts = 0.0, []
+        for test, path in possible:
+            logs = distribution(test.lattice.tempered(temperature)).log_marginal()
+            known = np.flatnonzero(test.gold >= 0)
+            total -= float(np.maximum(logs[known, test.gold[known]], LEAST).sum())
+            doubts.append(log_doubts(logs[known], path[known]))
+        return smoothed(total, doubts)
+
+    found = lowest(loss, 0.0)
+    return None if found is None else min(max(math.exp(found), 1 / WIDEST), WIDEST)
+
+
+SMALL = 10  # so few sentences are learned from scratch each time: it takes no longer, and is better
+
+
+class Accepted(Protocol):
+    """All sentences that are accepted."""
+
+    def __len__(self) -> int: ...
+
+    def pairs(self) -> list[Pair]:
+        """Return their words and tags."""
+
+
+class Pupil:
+    """Learns and tags. Only one thread may use it.
+
+    `seq` is the last event of the journal that it has learned, `version` changes with everything that it learns.
+    """
+
+    def __init__(self, kind: str, *, based: bool = False) -> None:
+        self.kind = kind
+        self.based = based  # on a model that knows more than the sentences of this project
+        self.seq = 0
+        self.version = 0
+        self.learned = 0  # sentences
+        self.temperature = 1.0
+        self.tests = Tests()
+        self._trainer: Trainer | None = None
+        self._session: tuple[Any, Any] = (None, None)  # an encoder, and a session of it
+
+    @property
+    def session(self) -> Any:
+        """A session of the model's encoder, which remembers new words; None if there is no model."""
+        encoder = None if self._trainer is None else self._trainer.tagger.model.encoder
+        if self._session[0] is not encoder:
+            self._session = (encoder, None if encoder is None else encoder.session())
+        return self._session[1]
+
+    @property
+    def model(self) -> Model | None:
+        """The model as it is now, or None before the first sentence. It does not outlive the next `learn`."""
+        if self._trainer is None:
+            return None
+        model = self._trainer.tagger.model
+        return dataclasses.replace(model, temperature=self.temperature)
+
+    @property
+    def tagger(self) -> Tagger | None:
+        """The model in use."""
+        model = self.model
+        return None if model is None else Tagger(model)
+
+    def take(self, tagger: Tagger, seq: int) -> None:
+        """Go on with another model, which has learned all events up to `seq`."""
+        check_pupil(tagger.model, self.kind)
+        self._trainer, self.seq = Trainer(tagger), seq
+        self.version += 1
+        if tagger.model.temperature != 1.0:
+            self.temperature = tagger.model.temperature
+
+    def replace_by(self, other: "Pupil") -> None:
+        """Go on with the model of another pupil; the temperature stays, and so do the tests that it comes from."""
+        self._trainer, self.seq = other._trainer, other.seq
+        self.version += 1
+
+    def learn(self, pairs: Sequence[Pair], seq: int, accepted: Accepted, *, taken_back: bool = False) -> None:
+        """Learn sentences, up to an event of the journal; `accepted` are all of them.
+
+        What was taken back is forgotten at once while there are few sentences. Otherwise it is forgotten when the model
+        is trained from scratch, which an undo starts (background.py). Raises SapoError if the model cannot learn the
+        sentences, because it forbids such tags: it is then as before.
+        """
+        self.seq = seq
+        small = not self.based and len(accepted) <= SMALL
+        if not pairs and not (small and taken_back):
+            return
+        self.learned += len(pairs)
+        self.version += 1
+        if small or self._trainer is None:
+            everything = accepted.pairs()
+            self._trainer = Trainer(train_anew(self.kind, everything)) if everything else None
+        else:
+            self._trainer.update([(words, self._as_shown(tags)) for words, tags in pairs], new_labels=True)
+
+    def as_kept(self, tags: Sequence[str]) -> tuple[str, ...]:
+        """Return tags of the model as the project keeps them."""
+        if self.kind != SPANS:
+            return tuple(tags)
+        labels = [] if self._trainer is None else list(self._trainer.tagger.labels)
+        names = dict(zip(labels, as_prefixed(labels), strict=True))
+        return as_iob2(self.kind, [names.get(tag, tag) for tag in tags])
+
+    def set_temperature(self, temperature: float) -> None:
+        """Take another temperature: the tags stay, and the probabilities change."""
+        self.temperature = temperature
+        self.version += 1
+
+    def test(self, words: Sequence[str], tags: Sequence[str]) -> None:
+        """Keep a sentence that is about to be learned, to fit the temperature to."""
+        model = self.model
+        if model is not None:
+            self.tests.add(model, words, self._as_shown(tags), self.session)
+
+    def snapshot(self) -> bytes | None:
+        """Return the model as bytes, or None if there is none."""
+        if self._trainer is None:
+            return None
+        model = self._trainer.snapshot().model
+        return model_bytes(dataclasses.replace(model, temperature=self.temperature))
+
+    def _as_shown(self, tags: Sequence[str]) -> Sequence[str]:
+        if self.kind != SPANS or self._trainer is None:
+            return tags
+        return for_model(tags, scheme_of(self._trainer.tagger.labels))
+
+
+def check_pupil(model: Model, kind: str) -> None:
+    """Raise SapoError unless a model can go on learning from words and tags of this kind."""
+    model.linear_encoder("it cannot learn a sentence at a time; begin with a model of another learner")
+    check_words_only(model)
+    if kind == SPANS:
+        scheme_of(model.outer_labels)
+
+
+def load_pupil(data: bytes, name: str) -> Tagger:
+    """Return the tagger of a snapshot."""
+    return Tagger(model_from_bytes(data, name=name))

@@ -1,0 +1,315 @@
+"""Represent what people did to a project as events, and its state after them.
+
+The state is a fold of the journal and nothing else, so that it is the same after a crash. Each person has a stack of
+what they accepted, and one of what they took back:
+
+    accept   goes on the first stack, and empties the second
+    undo     moves the top of the first stack to the second
+    redo     moves it back
+
+What lies on the first stacks holds. Of several people who accepted a sentence, the last one decides its tags.
+"""
+
+import json
+from bisect import bisect_right, insort
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sapo.corpus.blocks import Sentence
+from sapo.corpus.files import check_readable, read_chunks, show_path
+from sapo.corpus.formats import ENDINGS, format_of, read_blocks, sentences_of
+from sapo.corpus.jsonl import joined
+from sapo.errors import SapoError
+from sapo.text.splitter import Splitter
+
+ACCEPT, IMPORT, UNDO, REDO, LABEL = "accept", "import", "undo", "redo", "label"
+KINDS = (ACCEPT, IMPORT, UNDO, REDO, LABEL)
+LONGEST_NAME = 100  # characters of a label, or of the name of a person
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the model said about a sentence before it learned from it, counted in spans, or in tokens.
+
+    `sure` and `likely` are what the model itself expected of `right` and of `gold`.
+    """
+
+    right: int
+    said: int
+    gold: int
+    sure: float
+    likely: float
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An event before it is written."""
+
+    kind: str
+    author: str
+    sentence: int | None = None
+    tags: tuple[str, ...] = ()
+    name: str = ""  # of a new label
+    seen: Seen | None = None
+
+    def value(self) -> str:
+        """Return what the journal keeps beside kind, author and sentence, as JSON."""
+        value: dict[str, Any] = {}
+        if self.tags:
+            value["tags"] = self.tags
+        if self.name:
+            value["name"] = self.name
+        if self.seen is not None:
+            seen = self.seen
+            value["seen"] = [seen.right, seen.said, seen.gold, round(seen.sure, 4), round(seen.likely, 4)]
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class Event(Draft):
+    """An event of the journal; `seq` counts from 1."""
+
+    seq: int = 0
+    time: float = 0.0  # seconds since 1970
+
+
+def read_event(row: tuple[Any, ...]) -> Event:
+    """Return an event from a row of the journal. Raise SapoError if it cannot have been written by us."""
+    seq, time, author, kind, sentence, text = row
+    try:
+        value = json.loads(text)
+        tags, name, seen = value.get("tags", []), value.get("name", ""), value.get("seen")
+        good = isinstance(name, str) and isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)
+        if (
+            not good
+            or not isinstance(author, str)
+            or not isinstance(time, float)
+            or kind not in KINDS
+            or (kind == LABEL) != (sentence is None)
+        ):
+            raise ValueError
+        counted = None
+        if seen is not None:
+            right, said, gold, sure, likely = seen
+            counted = Seen(int(right), int(said), int(gold), float(sure), float(likely))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise SapoError(f"event {seq} of the journal") from None
+    return Event(kind, author, sentence, tuple(tags), name, counted, seq, time)
+
+
+def check_name(name: str, what: str) -> str:
+    """Return the name of a person or a label without blanks around it. Raise SapoError unless it can be one.
+
+    >>> check_name(" anna ", "author")
+    'anna'
+    """
+    name = name.strip()
+    if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
+        raise SapoError(f"{what}: expected a name of 1 to {LONGEST_NAME} printable characters, not {name!r:.40}")
+    return name
+
+
+COLUMNS = (".conll", ".bio", ".iob", ".iob2", ".tsv")  # files that cannot be text
+TABLES = (".csv", ".ods", ".xls", ".xlsx")
+DOCUMENTS = (".doc", ".docx", ".epub", ".htm", ".html", ".odt", ".pdf", ".rtf", ".xml")
+TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class TaughtSentence:
+    """A sentence that people tag. Its words are `text[start:end]` of each offset."""
+
+    text: str
+    offsets: tuple[tuple[int, int], ...]
+    source: str = ""  # the file it came from
+
+    @property
+    def words(self) -> list[str]:
+        """The tokens as strings."""
+        return [self.text[start:end] for start, end in self.offsets]
+
+    def with_tags(self, tags: Sequence[str]) -> Sentence:
+        """Return the sentence in the form that files are written from."""
+        return Sentence({"word": tuple(self.words)}, tuple(tags), self.text, self.offsets)
+
+
+def text_format(path: str | Path, given: str | None) -> str:
+    """Return how to read a file without labels: as text, unless its extension or the user says otherwise.
+
+    Raise SapoError if the extension says that it is neither text nor in a format of sapo.
+
+    >>> text_format("notes.txt", None), text_format("a.conllu.gz", None), text_format("b.txt", "columns")
+    ('text', 'conllu', 'columns')
+    """
+    if given is not None or (Path(path).is_dir() and next(Path(path).rglob("*.ann"), None) is not None):
+        return format_of(path, given)
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in (".gz", ".zip")]
+    ending = suffixes[-1] if suffixes else ""
+    if ending in TABLES or (ending == ".tsv" and _has_blanks_in_cells(path)):
+        raise SapoError(
+            f'{path}: a table is not read as text; write its texts to a .jsonl file, as lines of {{"text": "..."}}, '
+            "or say what it is with --format"
+        )
+    if ending in DOCUMENTS:
+        raise SapoError(
+            f"{path}: {ending} files are not read; convert it to plain text, or say what it is with --format"
+        )
+    return format_of(path) if ending in (*ENDINGS, *COLUMNS) else TEXT
+
+
+def _has_blanks_in_cells(path: str | Path) -> bool:
+    """Return whether the first lines of a file have blanks between their tabs: texts and not tokens."""
+    first = next(read_chunks(path), b"").split(b"\n", 10)[:10]
+    return any(b" " in cell.strip() for line in first for cell in line.split(b"\t"))
+
+
+def read_texts(path: str | Path, format: str | None, splitter: Splitter) -> Iterator[TaughtSentence]:
+    """Yield the sentences of a text, or of a corpus without looking at its labels."""
+    if not Path(path).is_dir():
+        check_readable(path)
+    chosen = text_format(path, format)
+    for block in read_blocks(path, format=chosen, labelled=False, splitter=splitter):
+        for sentence in sentences_of(block, chosen):
+            if len(sentence):
+                yield taught(sentence, path)
+
+
+def read_annotated(
+    path: str | Path, format: str | None, splitter: Splitter
+) -> Iterator[tuple[TaughtSentence, tuple[str, ...]]]:
+    """Yield the sentences of a labelled file with their tags."""
+    chosen = format_of(path, format)
+    for block in read_blocks(path, format=chosen, splitter=splitter):
+        for sentence in sentences_of(block, chosen):
+            if len(sentence) and sentence.tags is not None:
+                yield taught(sentence, path), tuple(sentence.tags)
+
+
+def taught(sentence: Sentence, path: str | Path = "") -> TaughtSentence:
+    """Return a sentence of a file; where the file has no running text, blanks stand between its words."""
+    words = sentence.words
+    if not words:
+        raise SapoError(f"{show_path(path)}: has ready-made features and no words to show; give a file with words")
+    text, offsets = sentence.text, sentence.offsets
+    if text is None or offsets is None:
+        text, offsets = joined(words)
+    source = show_path(path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise SapoError(f"{source}: half of a surrogate pair is not text: {text!r:.60}") from None
+    return TaughtSentence(text, tuple((int(start), int(end)) for start, end in offsets), Path(source).name)
+
+
+def check_sentence(text: object, offsets: object) -> TaughtSentence:
+    """Return the sentence that a project file has. Raise SapoError unless its tokens lie in the text, in order.
+
+    >>> check_sentence("a dog", [[0, 1], [2, 5]]).words
+    ['a', 'dog']
+    """
+    made = []
+    last = 0
+    try:
+        if not isinstance(text, str) or not isinstance(offsets, list) or not offsets:
+            raise ValueError
+        for start, end in offsets:
+            if type(start) is not int or type(end) is not int or not last <= start < end <= len(text):
+                raise ValueError
+            made.append((start, end))
+            last = end
+    except (ValueError, TypeError):
+        raise SapoError("its tokens are not in its text") from None
+    return TaughtSentence(text, tuple(made))
+
+
+class State:
+    """The state after some events. Only `apply` changes it."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self.seq = 0  # of the last event
+        self.labels: list[str] = []
+        self.people: list[str] = []  # who have accepted sentences
+        self.log: list[Event] = []
+        self.counts: Counter[str] = Counter()  # tags of all accepted sentences
+        self._accepts: dict[int, Event] = {}  # by seq
+        self._holds: dict[int, list[int]] = {}  # by sentence: the accepts that hold, in order
+        self._done: defaultdict[str, list[int]] = defaultdict(list)
+        self._undone: defaultdict[str, list[int]] = defaultdict(list)
+        for event in events:
+            self.apply(event)
+
+    def apply(self, event: Event) -> None:
+        """Go on by one event. An undo or redo without anything to take changes nothing."""
+        self.seq = event.seq
+        self.log.append(event)
+        author = event.author
+        if author not in self.people and event.kind in (ACCEPT, IMPORT):
+            self.people.append(author)
+        if event.kind == LABEL and event.name not in self.labels:
+            self.labels.append(event.name)
+        elif event.kind in (ACCEPT, IMPORT):
+            self._accepts[event.seq] = event
+            self._set(event, holds=True)
+            if event.kind == ACCEPT:
+                self._done[author].append(event.seq)
+                self._undone[author].clear()
+        elif event.kind == UNDO and self._done[author]:
+            self._undone[author].append(self._done[author].pop())
+            self._set(self._accepts[self._undone[author][-1]], holds=False)
+        elif event.kind == REDO and self._undone[author]:
+            self._done[author].append(self._undone[author].pop())
+            self._set(self._accepts[self._done[author][-1]], holds=True)
+
+    def since(self, seq: int) -> list[Event]:
+        """Return the events after this one."""
+        return self.log[bisect_right(self.log, seq, key=lambda event: event.seq) :]
+
+    def accepted(self) -> list[int]:
+        """Return the accepted sentences."""
+        return list(self._holds)
+
+    def accepted_count(self) -> int:
+        """Return how many sentences are accepted."""
+        return len(self._holds)
+
+    def current(self, sentence: int) -> Event | None:
+        """Return the accept that decides the tags of a sentence, or None if it is open."""
+        holds = self._holds.get(sentence)
+        return self._accepts[holds[-1]] if holds else None
+
+    def by_person(self, sentence: int) -> dict[str, tuple[str, ...]]:
+        """Return the tags that each person gave a sentence at last."""
+        return {self._accepts[seq].author: self._accepts[seq].tags for seq in self._holds.get(sentence, ())}
+
+    def to_undo(self, author: str) -> Event | None:
+        """Return what an undo of this person would take back."""
+        done = self._done.get(author)
+        return self._accepts[done[-1]] if done else None
+
+    def to_redo(self, author: str) -> Event | None:
+        """Return what a redo of this person would bring back."""
+        undone = self._undone.get(author)
+        return self._accepts[undone[-1]] if undone else None
+
+    def holding(self) -> list[Event]:
+        """Return all accepts that hold, in order."""
+        return [self._accepts[seq] for seq in sorted(seq for held in self._holds.values() for seq in held)]
+
+    def _set(self, accept: Event, *, holds: bool) -> None:
+        sentence = accept.sentence
+        assert sentence is not None
+        before = self.current(sentence)
+        held = self._holds.setdefault(sentence, [])
+        if holds:
+            insort(held, accept.seq)
+        else:
+            held.remove(accept.seq)
+        if not held:
+            del self._holds[sentence]
+        after = self.current(sentence)
+        if before is not after:
+            self.counts.subtract(before.tags if before else ())
+            self.counts.update(after.tags if after else ())

@@ -1,4 +1,0 @@
-"""Suggest annotations to Label Studio and INCEpTION, and learn from those that people make (`sapo assist`).
-
-Needs the extra `serve`; for INCEpTION also the extra `inception`.
-"""

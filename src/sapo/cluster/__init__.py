@@ -1,1 +1,0 @@
-"""More than one machine: train and tag on a Ray cluster. Only `sapo.cluster.connection` imports Ray."""

@@ -1,0 +1,171 @@
+"""Represent predictions for writing, and convert spans between characters and tokens."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sapo.errors import SapoError
+from sapo.jit.arrays import Doubles, Ints, Longs
+from sapo.tags.spans import Span, check_token_span
+
+
+@dataclass(frozen=True, slots=True)
+class CharSpan:
+    """The characters start, ..., end - 1 of a text, and the type of the span they make.
+
+    >>> text, span = "He saw Mary Ann", CharSpan(7, 15, "PER")
+    >>> text[span.start:span.end]
+    'Mary Ann'
+    """
+
+    start: int
+    end: int
+    type: str
+
+
+def char_spans_to_spans(char_spans: Iterable[CharSpan], token_offsets: Sequence[tuple[int, int]]) -> list[Span]:
+    """Return one token span for each character span, in the order given.
+
+    Raise SapoError if a span does not begin and end where a token does.
+
+    >>> char_spans_to_spans([CharSpan(7, 15, "PER")], [(0, 2), (3, 6), (7, 11), (12, 15)])
+    [Span(start=2, end=4, type='PER')]
+    >>> char_spans_to_spans([CharSpan(8, 15, "PER")], [(0, 2), (3, 6), (7, 11), (12, 15)])
+    Traceback (most recent call last):
+    ...
+    sapo.errors.SapoError: character span 8:15 'PER' does not begin where a token begins; \
+the nearest is token 3 at 7:11: move the span or split the token
+    """
+    _check_offsets(token_offsets)
+    token_beginning_at = {start: token for token, (start, _) in enumerate(token_offsets)}
+    token_ending_at = {end: token for token, (_, end) in enumerate(token_offsets)}
+    spans = []
+    for span in char_spans:
+        if span.start >= span.end:
+            raise SapoError(f"character span {_show(span)} holds no character; its end must lie after its start")
+        if span.start not in token_beginning_at:
+            raise SapoError(_off_border(span, "begin", span.start, token_offsets))
+        if span.end not in token_ending_at:
+            raise SapoError(_off_border(span, "end", span.end, token_offsets))
+        spans.append(Span(token_beginning_at[span.start], token_ending_at[span.end] + 1, span.type))
+    return spans
+
+
+def spans_to_char_spans(spans: Iterable[Span], token_offsets: Sequence[tuple[int, int]]) -> list[CharSpan]:
+    """Return one character span for each token span, in the order given.
+
+    >>> spans_to_char_spans([Span(2, 4, "PER")], [(0, 2), (3, 6), (7, 11), (12, 15)])
+    [CharSpan(start=7, end=15, type='PER')]
+    """
+    _check_offsets(token_offsets)
+    char_spans = []
+    for span in spans:
+        check_token_span(span, len(token_offsets))
+        char_spans.append(CharSpan(token_offsets[span.start][0], token_offsets[span.end - 1][1], span.type))
+    return char_spans
+
+
+def _check_offsets(token_offsets: Sequence[tuple[int, int]]) -> None:
+    previous_end = 0
+    for token, (start, end) in enumerate(token_offsets, 1):
+        if not previous_end <= start < end:
+            raise SapoError(
+                f"token {token}: offsets {start}:{end} are empty or begin before {previous_end}; "
+                "list tokens in text order, each with one character or more"
+            )
+        previous_end = end
+
+
+def _off_border(span: CharSpan, verb: str, border: int, token_offsets: Sequence[tuple[int, int]]) -> str:
+    if not token_offsets:
+        return (
+            f"character span {_show(span)} does not {verb} where a token {verb}s; the text has no tokens: drop the span"
+        )
+
+    side = 0 if verb == "begin" else 1
+
+    def distance(token: int) -> tuple[int, bool]:
+        start, end = token_offsets[token]
+        return abs(token_offsets[token][side] - border), not start < border < end  # first the one that it cuts
+
+    nearest = min(range(len(token_offsets)), key=distance)
+    start, end = token_offsets[nearest]
+    return (
+        f"character span {_show(span)} does not {verb} where a token {verb}s; "
+        f"the nearest is token {nearest + 1} at {start}:{end}: move the span or split the token"
+    )
+
+
+def _show(span: CharSpan) -> str:
+    return f"{span.start}:{span.end} {span.type!r}"
+
+
+NONE = "_"  # where a token is in no span
+
+
+@dataclass(frozen=True, slots=True)
+class RankedTagging:
+    """One of the n best taggings of a sentence, as numbers of labels."""
+
+    tags: Ints
+    probability: float  # over these n
+    exact_probability: float  # over all taggings
+
+
+class TaggedSpan(NamedTuple):
+    """The tokens start, ..., end - 1, the type of the span they make, and its probability over all taggings."""
+
+    start: int
+    end: int
+    type: str
+    probability: float
+
+
+Taggings = Sequence[RankedTagging]  # of a sentence, best first
+
+
+def top_n_mass(taggings: Taggings) -> float:
+    """Return how much of the probability of all taggings these have together."""
+    return min(sum(tagging.exact_probability for tagging in taggings), 1.0)
+
+
+def show(probability: float) -> str:
+    """Return a probability as all files have it.
+
+    >>> show(1 / 3)
+    '0.333333'
+    """
+    return f"{probability:.6f}"
+
+
+def with_notes(taggings: Taggings) -> Iterator[tuple[str, RankedTagging]]:
+    """Yield each tagging of a sentence with the comments to write before it: its rank and probabilities."""
+    mass = show(top_n_mass(taggings))
+    for rank, tagging in enumerate(taggings, 1):
+        notes = {
+            "tagging": rank,
+            "probability": show(tagging.probability),
+            "exact_probability": show(tagging.exact_probability),
+            "top_n_mass": mass,
+        }
+        yield "".join(f"# {key} = {value}\n" for key, value in notes.items()), tagging
+
+
+def tag_notes(tags: Ints, marginal: Doubles) -> list[str]:
+    """Return the probability of each token's tag; `marginal` has those of all labels, [tokens, labels]."""
+    return [show(probability) for probability in marginal[np.arange(len(tags)), tags].tolist()]
+
+
+def span_notes(spans: Sequence[Sequence[TaggedSpan]], offsets: Longs) -> list[str]:
+    """Return for each token the probability of the span that it is in, or '_'.
+
+    >>> span_notes([[TaggedSpan(1, 3, "NP", 0.5)]], np.array([0, 3]))
+    ['_', '0.500000', '0.500000']
+    """
+    notes = [NONE] * int(offsets[-1])
+    for first, found in zip(offsets[:-1].tolist(), spans, strict=True):
+        for span in found:
+            notes[first + span.start : first + span.end] = [show(span.probability)] * (span.end - span.start)
+    return notes

@@ -1,0 +1,1 @@
+"""Turn text into integers: templates, ready-made features, vocabularies."""

@@ -1,0 +1,338 @@
+"""Build the encoder of a corpus, in memory, from shards, or by growing an existing one.
+
+The keys of a shard are counted in memory, and the counts are appended to one of many files, chosen by the hash of the
+key. In the end each file is small enough to be counted in memory, and all counts of a key are in the same file. The
+features, and the order of their rows, are exactly those of `build_encoder`: the most frequent first, and among equals
+the one that comes first.
+
+It has spare room in everything: string tables, values of views, keys and slots, and a spare bit for each value in a
+key. The cost of adding a sentence therefore depends on the sentence, not on the size of the encoder. When room runs
+out, the slots are made anew, and the keys too if they are short of bits: seldom, and less often the larger they are.
+"""
+
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapo.corpus.blocks import LABEL, Block
+from sapo.corpus.files import told
+from sapo.errors import SapoError
+from sapo.features.encoded import EncodedCorpus
+from sapo.features.encoder import TemplateEncoder, fields_of
+from sapo.features.hashing import add_keys, count_keys, hash_keys, new_slots
+from sapo.features.layout import Layout, Values, damaged, many_keys, template_keys, view_values, views_of
+from sapo.features.strings import StringTable, power_of_two
+from sapo.features.tables import Features, OpenTables, make_tables, rekey
+from sapo.features.template import TemplateSet
+from sapo.features.views import ViewValues
+from sapo.jit.arrays import Growable, Ints, Longs
+
+
+def build_encoder(
+    blocks: Iterable[Block], templates: TemplateSet, labels: StringTable, *, min_count: int = 1
+) -> tuple[TemplateEncoder, EncodedCorpus]:
+    """Read the training blocks once: number their strings, collect the features, and encode the blocks.
+
+    Features that occur less than `min_count` times are left out; new labels are added to `labels`.
+    """
+    columns = {name: StringTable() for name in templates.columns}
+    ids, offsets, gold = _read(blocks, columns, labels)
+    views = tuple(ViewValues.of_words(view, columns[view.column]) for view in views_of(templates))
+    layout = Layout(templates, views)
+    found = _count_features(layout, ids, offsets, min_count)
+    known = _most_frequent_first(found[: layout.node_tables], 0)
+    edges = _most_frequent_first(found[layout.node_tables :], layout.node_tables)
+    encoder = TemplateEncoder(templates, columns, views, make_tables(layout, known, edges))
+    return encoder, encoder.session().encode_ids(ids, offsets, gold)
+
+
+def _read(
+    blocks: Iterable[Block], columns: Mapping[str, StringTable], labels: StringTable
+) -> tuple[dict[str, Ints], Longs, Ints]:
+    """Return the numbers of all strings, where sentences begin, and the labels; add new strings to the tables."""
+    ids: dict[str, list[Ints]] = {name: [np.empty(0, np.int32)] for name in columns}
+    golds, sizes = [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
+    for block in blocks:
+        for name, table in columns.items():
+            ids[name].append(table.add_fields(*fields_of(block, name)))
+        golds.append(labels.add_fields(*block.column(LABEL)))
+        sizes.append(np.diff(block.offsets))
+    joined = {name: np.concatenate(parts) for name, parts in ids.items()}
+    return joined, np.cumsum(np.concatenate(sizes)), np.concatenate(golds)
+
+
+def _count_features(
+    layout: Layout, ids: Mapping[str, Ints], offsets: Longs, min_count: int
+) -> list[tuple[Longs, Ints]]:
+    """Return for each table the keys that occur often enough, and how often they do."""
+    values = view_values(layout, ids, int(offsets[-1]), {})
+    return [distinct_keys(table_keys(layout, table, offsets, values), min_count) for table in range(len(layout.tables))]
+
+
+def table_keys(layout: Layout, table: int, offsets: Longs, values: Values) -> Longs:
+    """Return all keys that the templates of one table make, as often as they occur."""
+    wanted = []
+    for template in np.flatnonzero(layout.template_table == table).tolist():
+        most = many_keys(layout.many_view[template], values)
+        keys = np.empty(most + int(offsets[-1]), np.int64)
+        written = template_keys(template, offsets, layout.arrays(), values, keys)
+        wanted.append(keys[:written])
+    return np.concatenate(wanted)
+
+
+def _most_frequent_first(found: list[tuple[Longs, Ints]], first_table: int) -> tuple[Longs, Ints]:
+    """Return keys and tables of all features in the order of their rows: frequent ones together, for the cache."""
+    if not found:
+        return np.empty(0, np.int64), np.empty(0, np.int32)
+    order = np.argsort(-np.concatenate([counts for _, counts in found]), kind="stable")
+    tables_found = np.arange(first_table, first_table + len(found), dtype=np.int32)
+    owner = np.repeat(tables_found, [len(keys) for keys, _ in found])
+    return np.concatenate([keys for keys, _ in found])[order], owner[order]
+
+
+def distinct_keys(wanted: Longs, min_count: int) -> tuple[Longs, Ints]:
+    """Return the keys that occur often enough, in the order in which they first come, and how often they do."""
+    keys = np.empty(len(wanted), np.int64)
+    counts = np.empty(len(wanted), np.int32)
+    slots = new_slots(power_of_two(2 * len(wanted)))
+    distinct = count_keys(wanted, keys, counts, slots)
+    often = counts[:distinct] >= min_count
+    return keys[:distinct][often], counts[:distinct][often]
+
+
+PARTS = 128  # files: of 100 million tokens each has some 100 MB
+ENTRY = np.dtype([("key", "<i8"), ("first", "<i8"), ("count", "<i4"), ("table", "<i2")])
+# where a key comes first: its template among those of its table, then the shard, then the place in the shard
+TEMPLATE, SHARD = 52, 28
+
+
+class FeatureCounter:
+    """Counts features shard by shard. Its files are in a directory of its own, which `close` removes."""
+
+    def __init__(self, layout: Layout, directory: Path) -> None:
+        self.layout, self.directory = layout, directory
+        self.shards = 0
+        self._rank = _ranks(layout)
+        shutil.rmtree(directory, ignore_errors=True)  # of a process that was killed
+        with told(directory):
+            directory.mkdir(parents=True)
+
+    def add(self, ids: Mapping[str, Ints], offsets: Longs) -> None:
+        """Count the features of a shard, whose columns are numbers of strings."""
+        found = list(self._entries(ids, offsets))
+        entries = np.concatenate(found) if found else np.empty(0, ENTRY)
+        part = hash_keys(entries["key"]) % PARTS
+        order = np.argsort(part.astype(np.int16), kind="stable")
+        ends = np.cumsum(np.bincount(part, minlength=PARTS))
+        for number, some in enumerate(np.split(entries[order], ends[:-1])):
+            path = self.directory / str(number)
+            with told(path), path.open("ab") as stream:
+                stream.write(some.tobytes())
+        self.shards += 1
+
+    def _entries(self, ids: Mapping[str, Ints], offsets: Longs) -> Iterator[NDArray[np.void]]:
+        values = view_values(self.layout, ids, int(offsets[-1]), {})
+        for template, table in enumerate(self.layout.template_table.tolist()):
+            most = many_keys(self.layout.many_view[template], values)
+            keys = np.empty(most + int(offsets[-1]), np.int64)
+            written = template_keys(template, offsets, self.layout.arrays(), values, keys)
+            distinct, counts = distinct_keys(keys[:written], 1)
+            entries = np.empty(len(distinct), ENTRY)
+            entries["key"], entries["count"], entries["table"] = distinct, counts, table
+            entries["first"] = (self._rank[template] << TEMPLATE) + (self.shards << SHARD) + np.arange(len(distinct))
+            yield entries
+
+    def features(self, min_count: int) -> tuple[Features, Features]:
+        """Return keys and tables of all features that occur often enough, in the order of rows; then of edge features.
+
+        Only these, and the counts of one file, are in memory.
+        """
+        kept = [np.empty(0, ENTRY)]
+        for number in range(PARTS):
+            path = self.directory / str(number)
+            if path.exists():
+                merged = _merged(np.fromfile(path, ENTRY))
+                kept.append(merged[merged["count"] >= min_count])
+        entries = np.concatenate(kept)
+        del kept
+        order = np.lexsort((entries["first"], entries["table"], -entries["count"]))
+        keys, owner = entries["key"][order], entries["table"][order].astype(np.int32)
+        edge = owner >= self.layout.node_tables
+        return (keys[~edge], owner[~edge]), (keys[edge], owner[edge])
+
+    def close(self) -> None:
+        """Remove the files."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def _merged(entries: NDArray[np.void]) -> NDArray[np.void]:
+    """Return one entry for each key of a table, with the sum of the counts, and where it comes first."""
+    found = []
+    by_table = np.argsort(entries["table"], kind="stable")
+    ends = np.cumsum(np.bincount(entries["table"]))
+    for places in np.split(by_table, ends[:-1]) if len(entries) else ():
+        if not len(places):
+            continue
+        keys = entries["key"][places]
+        order = np.argsort(keys)
+        some = entries[places[order]]
+        begins = np.flatnonzero(np.append(True, np.diff(some["key"]) != 0))
+        merged = some[begins]
+        merged["count"] = np.add.reduceat(some["count"], begins)
+        merged["first"] = np.minimum.reduceat(some["first"], begins)
+        found.append(merged)
+    return np.concatenate(found) if found else entries
+
+
+def _ranks(layout: Layout) -> list[int]:
+    """Return for each template its place among the templates of its table."""
+    seen: dict[int, int] = {}
+    ranks = []
+    for table in layout.template_table.tolist():
+        ranks.append(seen.get(table, 0))
+        seen[table] = ranks[-1] + 1
+    return ranks
+
+
+ROOM = 1000  # strings, and features of a template, that there is room for from the start
+
+
+class _View:
+    """The values of one view, in arrays that grow."""
+
+    def __init__(self, values: ViewValues, columns: dict[str, StringTable]) -> None:
+        self.view = values.view
+        self.stored = values.offsets is not None  # else the values are the words of the column
+        self.table = values.table.copy(room=ROOM) if self.stored else columns[self.view.column]
+        self._offsets = Growable(np.zeros(0, np.int64) if values.offsets is None else values.offsets)
+        self._members = Growable(np.zeros(0, np.int32) if values.members is None else values.members)
+
+    def values(self) -> ViewValues:
+        """Return the values so far; the arrays are not copied."""
+        if not self.stored:
+            return ViewValues(self.view, self.table, None, None)
+        return ViewValues(self.view, self.table, self._offsets.used, self._members.used)
+
+    def unknown(self, words: Sequence[str]) -> int:
+        """Return how many values the view would get with these new words."""
+        if not self.stored:
+            return len(words)
+        found = set(self.view.apply_all(words)[1])
+        return int((self.table.find(list(found)) < 0).sum()) if found else 0
+
+    def add(self, words: Sequence[str]) -> None:
+        """Add the values of new words."""
+        if self.stored and words:
+            sizes, values = self.view.apply_all(words)
+            self._members.append(self.table.add(values))
+            self._offsets.append(self._offsets.used[-1] + np.cumsum(sizes))
+
+
+class GrowingEncoder(TemplateEncoder):
+    """A copy of an encoder that learns new strings and features in place. Known ones keep their numbers."""
+
+    def __init__(self, encoder: TemplateEncoder) -> None:
+        columns = {name: table.copy(room=ROOM) for name, table in encoder.columns.items()}
+        self._views = [_View(view, columns) for view in encoder.views]
+        views = tuple(view.values() for view in self._views)
+        super().__init__(encoder.templates, columns, views, encoder.tables)
+        self.layout = encoder.layout  # as the keys are; the other encoder may have spare bits too
+        self._check_keys()
+        self._lay_out([len(view.table) for view in views])
+
+    def grow(self, block: Block, gold: Ints) -> EncodedCorpus:
+        """Add the strings and features of a block, and encode it. If there cannot be room, nothing changes."""
+        new_words = {name: self._new_words(block, name) for name in self.columns}
+        if any(new_words.values()):
+            sizes = [len(view.table) + view.unknown(new_words[view.view.column]) for view in self._views]
+            needed = self.layout.bits_for(sizes)
+            if any(bits > room for bits, room in zip(needed, self.layout.view_bits, strict=True)):
+                self._lay_out(sizes)
+        ids = {name: table.add_fields(*fields_of(block, name)) for name, table in self.columns.items()}
+        for view in self._views:
+            view.add(new_words[view.view.column])
+        self.views = self.layout.views = tuple(view.values() for view in self._views)
+        self._add_features(ids, block.offsets)
+        return self.session().encode_ids(ids, block.offsets, gold)
+
+    def frozen(self) -> TemplateEncoder:
+        """Return what is known now as an encoder without spare room, in its own arrays."""
+        columns = {name: table.copy() for name, table in self.columns.items()}
+        views = []
+        for view in self.views:
+            if view.offsets is None or view.members is None:
+                views.append(ViewValues(view.view, columns[view.view.column], None, None))
+            else:
+                views.append(ViewValues(view.view, view.table.copy(), view.offsets.copy(), view.members.copy()))
+        layout = Layout(self.templates, tuple(views))
+        return TemplateEncoder(self.templates, columns, tuple(views), make_tables(layout, *self._features_in(layout)))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return self.frozen().arrays()
+
+    def _check_keys(self) -> None:
+        """Raise SapoError if a feature names a value that there is not: a new string would get its weight."""
+        for keys, groups in ((self.keys, self.groups()), (self.edge_keys, self.edge_groups())):
+            for table in np.unique(groups).tolist():
+                if not self.layout.knows(table, keys[groups == table]):
+                    raise damaged()
+
+    def _new_words(self, block: Block, name: str) -> list[str]:
+        """Return the unknown words of a column, in the order in which they would be added."""
+        data, starts, ends = fields_of(block, name)
+        unknown = np.flatnonzero(self.columns[name].find_fields(data, starts, ends) < 0)
+        if not len(unknown):
+            return []
+        new = StringTable()
+        new.add_fields(data, starts[unknown], ends[unknown])
+        return new.strings()
+
+    def _lay_out(self, sizes: Sequence[int]) -> None:
+        """Join all keys anew, so that each view has room for this many values and more."""
+        needed = self.layout.bits_for(sizes)
+        try:
+            layout = Layout(self.templates, self.views, [bits + 1 for bits in needed])
+        except SapoError:  # no bit to spare
+            layout = Layout(self.templates, self.views, needed)
+        nodes, edges = self._features_in(layout)
+        self._keys, self._edge_keys = Growable(nodes[0]), Growable(edges[0])
+        self.layout = layout
+        self._make_slots(nodes[1], edges[1], [0] * len(layout.tables))
+
+    def _features_in(self, layout: Layout) -> tuple[Features, Features]:
+        """Return keys under another layout, and tables, of all features and of all edge features."""
+        nodes, edges = self.groups(), self.edge_groups()
+        return (
+            (rekey(self.layout, layout, self.keys, nodes), nodes),
+            (rekey(self.layout, layout, self.edge_keys, edges), edges),
+        )
+
+    def _make_slots(self, groups: Ints, edge_groups: Ints, wanted: Sequence[int]) -> None:
+        """Make slots for all features, for those that are wanted, and for some more."""
+        count = len(self.layout.tables)
+        self._used = np.bincount(groups, minlength=count) + np.bincount(edge_groups, minlength=count)
+        room = [new + used // 8 + ROOM for new, used in zip(wanted, self._used.tolist(), strict=True)]
+        nodes, edges = (self._keys.used, groups), (self._edge_keys.used, edge_groups)
+        self.tables: OpenTables = make_tables(self.layout, nodes, edges, room)
+
+    def _add_features(self, ids: dict[str, Ints], offsets: Longs) -> None:
+        layout = self.layout
+        values = view_values(layout, ids, int(offsets[-1]), {})
+        wanted = [table_keys(layout, table, offsets, values) for table in range(len(layout.tables))]
+        most = [len(keys) for keys in wanted]
+        direct = [layout.direct_size(table) is not None for table in range(len(most))]
+        full = 2 * (self._used + most) > np.diff(self.tables.offsets)
+        if (full & ~np.array(direct, bool)).any():
+            self._make_slots(self.groups(), self.edge_groups(), most)
+        slots, slot_offsets = self.tables.slots, self.tables.offsets
+        for table, keys in enumerate(wanted):
+            rows = self._keys if table < layout.node_tables else self._edge_keys
+            rows.reserve(len(keys))
+            before = rows.count
+            base, end = slot_offsets[table : table + 2].tolist()
+            rows.count = add_keys(keys, rows.whole, before, direct[table], slots, base, end - base)
+            self._used[table] += rows.count - before
+        self.tables = OpenTables(layout.node_tables, self._keys.used, self._edge_keys.used, slots, slot_offsets)

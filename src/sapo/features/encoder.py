@@ -1,0 +1,310 @@
+"""Turn blocks of text into integers, by templates and by the strings and features that training has seen.
+
+An encoder turns sentences into integers (`EncodedCorpus`): the rows of the features of each token, and their values.
+With the weights of the model (`Parameters`) they give the scores of a sentence. The features of a network are the
+scores of the labels, and its weights the identity.
+
+An encoder is frozen. A `Session` encodes with it and remembers new words, so that a stream of blocks pays for each of
+them only once.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from sapo.corpus.blocks import LABEL, Block
+from sapo.errors import SapoError
+from sapo.features.encoded import EncodedCorpus
+from sapo.features.layout import Layout, Tables, Values, feature_rows, most_rows, view_values, views_of
+from sapo.features.strings import StringTable, array_of
+from sapo.features.tables import FrozenTables, OpenTables, freeze_tables
+from sapo.features.template import TemplateSet, parse_templates
+from sapo.features.views import NewWords, ViewValues
+from sapo.jit.arrays import Bools, Bytes, Ints, Longs
+
+
+class EncodingSession(Protocol):
+    """Encodes block after block, and remembers what is new; not to be shared between threads."""
+
+    def encode(self, block: Any, gold: Ints | None = None) -> EncodedCorpus:
+        """Encode a block of a file; or a batch of sentences, where the features are ready-made."""
+
+
+class Encoder(Protocol):
+    """An encoder with all that training has shown; it does not change."""
+
+    kind: str  # its name in model files
+    linear: bool  # whether scores are sums of weights of features, which can be inspected and updated
+
+    @property
+    def columns(self) -> Iterable[str]:
+        """The columns that it reads; none where the features are ready-made."""
+
+    @property
+    def features(self) -> int:
+        """How many features have weights."""
+
+    @property
+    def edge_features(self) -> int:
+        """How many edge features have weights."""
+
+    @property
+    def transitions(self) -> bool:
+        """Whether pairs of labels have weights of their own."""
+
+    def session(self) -> Any:
+        """Return a fresh session."""
+
+    def feature_names(self, rows: Iterable[int]) -> list[str]:
+        """Return features as people read them."""
+
+    def edge_feature_names(self, rows: Iterable[int]) -> list[str]:
+        """Return edge features as people read them."""
+
+    def growing(self) -> Any:
+        """Return a copy that learns new strings and features in place."""
+
+    def description(self) -> dict[str, Any]:
+        """Return what `sapo inspect` shows: the template's text, or the shape of a network."""
+
+    def header(self) -> dict[str, Any]:
+        """Return what is not an array, for a model file."""
+
+    def arrays(self) -> Mapping[str, np.ndarray]:
+        """Return the arrays of a model file."""
+
+
+NEW_WORDS = 100_000  # that a session remembers
+
+
+class TemplateEncoder:
+    """Templates with what training has seen: the strings of columns, the values of views, and features."""
+
+    kind = "templates"
+    linear = True
+
+    def __init__(
+        self,
+        templates: TemplateSet,
+        columns: Mapping[str, StringTable],
+        views: tuple[ViewValues, ...],
+        tables: OpenTables | FrozenTables,
+    ) -> None:
+        self.templates = templates
+        self.columns = dict(columns)
+        self.views = views
+        self.tables = tables
+        self.layout = Layout(templates, views)
+
+    @property
+    def features(self) -> int:
+        return self.tables.features
+
+    @property
+    def edge_features(self) -> int:
+        return self.tables.edge_features
+
+    @property
+    def keys(self) -> Longs:
+        """The joined values of each feature."""
+        return self.tables.keys
+
+    @property
+    def edge_keys(self) -> Longs:
+        """The joined values of each edge feature."""
+        return self.tables.edge_keys
+
+    @property
+    def slots(self) -> Ints:
+        """The slots of the tables."""
+        return self.tables.slots
+
+    @property
+    def transitions(self) -> bool:
+        return self.templates.transitions
+
+    def session(self) -> "Session":
+        """Return a session that encodes block after block."""
+        return Session(self)
+
+    def feature_names(self, rows: Iterable[int]) -> list[str]:
+        """Return features as people read them: `word[-1] & word[0] = the & cat`."""
+        return self._names(rows, self.groups(), edges=False)
+
+    def edge_feature_names(self, rows: Iterable[int]) -> list[str]:
+        """Return edge features as people read them."""
+        return self._names(rows, self.edge_groups(), edges=True)
+
+    def _names(self, rows: Iterable[int], owner: Ints, *, edges: bool) -> list[str]:
+        wanted = np.fromiter(rows, np.int64)
+        named = zip(owner[wanted].tolist(), self.tables.keys_of(wanted, edges=edges).tolist(), strict=True)
+        return [self.layout.feature_name(table, key) for table, key in named]
+
+    def groups(self) -> Ints:
+        """Return for each feature the template (or bag of templates) that it comes from."""
+        return self.tables.groups()
+
+    def edge_groups(self) -> Ints:
+        """Return for each edge feature the template that it comes from."""
+        return self.tables.edge_groups()
+
+    def growing(self) -> Any:
+        """Return a copy that learns new strings and features in place."""
+        from sapo.features.building import GrowingEncoder
+
+        return GrowingEncoder(self)
+
+    def description(self) -> dict[str, Any]:
+        """Return what there is to show beside the features."""
+        return {"template": self.templates.text}
+
+    def header(self) -> dict[str, Any]:
+        """Return what a model file keeps in its header."""
+        return {
+            "template": self.templates.text,
+            "file_columns": list(self.templates.file_columns),
+        }
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that a model file keeps."""
+        tables = self.tables if isinstance(self.tables, OpenTables) else self.tables.opened()
+        arrays = tables.arrays()
+        for name, table in self.columns.items():
+            arrays.update((f"column.{name}.{key}", array) for key, array in table.arrays().items())
+        for number, view in enumerate(self.views):
+            if view.offsets is not None and view.members is not None:
+                arrays[f"view.{number}.value_offsets"] = view.offsets
+                arrays[f"view.{number}.values"] = view.members
+                arrays.update((f"view.{number}.{key}", array) for key, array in view.table.arrays().items())
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "TemplateEncoder":
+        """Return the encoder of a model file; raise ValueError or KeyError if its arrays do not fit together."""
+        templates = parse_templates(header["template"], header["file_columns"])
+        columns = {name: StringTable.from_arrays(arrays, f"column.{name}") for name in templates.columns}
+        views = []
+        for number, view in enumerate(views_of(templates)):
+            words = columns[view.column]
+            if not view.functions:
+                views.append(ViewValues(view, words, None, None))
+                continue
+            table = StringTable.from_arrays(arrays, f"view.{number}")
+            offsets = array_of(arrays, f"view.{number}.value_offsets", np.int64)
+            members = array_of(arrays, f"view.{number}.values", np.int32)
+            views.append(ViewValues.checked(view, words, table, offsets, members))
+        tables = OpenTables.from_arrays(Layout(templates, tuple(views)), arrays)
+        return cls(templates, columns, tuple(views), tables)
+
+
+class Session:
+    """Encode block after block. Threads must not share a session."""
+
+    def __init__(self, encoder: TemplateEncoder) -> None:
+        self._encoder = encoder
+        self._new = {name: NewWords() for name in encoder.columns}
+
+    def encode(self, block: Block, gold: Ints | None = None) -> EncodedCorpus:
+        """Encode a block; features that training has not seen are left out."""
+        encoder = self._encoder
+        ids = {}
+        for name, known in encoder.columns.items():
+            fields = fields_of(block, name)
+            numbers = known.find_fields(*fields)
+            if any(view.view.functions for view in encoder.views if view.view.column == name):
+                new = self._new[name]
+                if len(new) > NEW_WORDS:
+                    new = self._new[name] = NewWords()
+                unknown = np.flatnonzero(numbers < 0)
+                if len(unknown):
+                    data, starts, ends = fields
+                    numbers[unknown] = len(known) + new.add_fields(data, starts[unknown], ends[unknown])
+            ids[name] = numbers
+        encoded = self.encode_ids(ids, block.offsets, gold)
+        for new in self._new.values():
+            new.kept = True
+        return encoded
+
+    def encode_ids(self, ids: Mapping[str, Ints], offsets: Longs, gold: Ints | None = None) -> EncodedCorpus:
+        """Encode columns that are numbers of strings already."""
+        layout, count = self._encoder.layout, self._encoder.layout.node_templates
+        values = self._values(ids, int(offsets[-1]))
+        tables = self._encoder.tables
+        row_offsets, rows = self._rows(slice(0, count), tables.for_nodes(), offsets, values)
+        edges: dict[str, Any] = {}
+        if count < len(layout.templates):
+            edge_rows = self._rows(slice(count, None), tables.for_edges(), offsets, values)
+            edges = {"edge_row_offsets": edge_rows[0], "edge_rows": edge_rows[1]}
+        gold = np.empty(0, np.int32) if gold is None else gold
+        words = ids.get("word", next(iter(ids.values()), np.empty(0, np.int32)))
+        return EncodedCorpus(offsets, row_offsets, rows, gold=gold, words=words, **edges)
+
+    def _rows(self, templates: slice, tables: Tables, offsets: Longs, values: Values) -> tuple[Longs, Ints]:
+        """Return the features that some of the templates make at each token."""
+        layout = self._encoder.layout
+        most = most_rows(layout, templates, values)
+        rows = np.empty(most, np.int32)
+        row_offsets = np.empty(int(offsets[-1]) + 1, np.int64)
+        written = feature_rows(offsets, layout.arrays(templates), values, tables, rows, row_offsets)
+        if written < most // 2:
+            rows = rows[:written].copy()
+        return row_offsets, rows[:written]
+
+    def _values(self, ids: Mapping[str, Ints], tokens: int) -> Values:
+        return view_values(self._encoder.layout, ids, tokens, self._new)
+
+
+def fields_of(block: Block, name: str) -> tuple[Bytes, Ints, Ints]:
+    """Return a column of a block; raise SapoError if it has none of this name."""
+    if name not in block.columns:
+        have = ", ".join(column for column in block.columns if column != LABEL) or "ready-made features only"
+        raise SapoError(f"{block.name}: has no column '{name}', which the features need; it has {have}")
+    return block.column(name)
+
+
+class Frozen(NamedTuple):
+    """An encoder with frozen tables, and the rows that its features had before."""
+
+    encoder: TemplateEncoder
+    order: Longs  # [features]
+    edge_order: Longs  # [edge features]
+
+
+def freeze(encoder: TemplateEncoder, keep: Bools | None = None, edge_keep: Bools | None = None) -> Frozen:
+    """Return an encoder of the same features, or of those to keep, with small tables. Features get new rows."""
+    from sapo.features.building import GrowingEncoder  # which tagging does not need
+
+    if isinstance(encoder, GrowingEncoder):
+        encoder = encoder.frozen()
+    kept = np.arange(encoder.features) if keep is None else np.flatnonzero(keep)
+    edge_kept = np.arange(encoder.edge_features) if edge_keep is None else np.flatnonzero(edge_keep)
+    nodes = encoder.keys[kept], encoder.groups()[kept]
+    edges = encoder.edge_keys[edge_kept], encoder.edge_groups()[edge_kept]
+    tables, order, edge_order = freeze_tables(encoder.layout, nodes, edges)
+    frozen = TemplateEncoder(encoder.templates, encoder.columns, encoder.views, tables)
+    return Frozen(frozen, kept[order], edge_kept[edge_order])
+
+
+def frozen_arrays(encoder: TemplateEncoder) -> dict[str, np.ndarray]:
+    """Return the arrays that a model file keeps of an encoder of `freeze`; others raise TypeError."""
+    if not isinstance(encoder.tables, FrozenTables):
+        raise TypeError("freeze the encoder first: its features get new rows")
+    arrays = encoder.tables.arrays()
+    for name, table in encoder.columns.items():
+        arrays.update((f"column.{name}.{key}", array) for key, array in table.small_arrays().items())
+    for number, view in enumerate(encoder.views):
+        arrays.update((f"view.{number}.{key}", array) for key, array in view.small_arrays().items())
+    return arrays
+
+
+def from_frozen_arrays(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> TemplateEncoder:
+    """Return the encoder of a model file; raise ValueError or KeyError if its arrays do not fit together."""
+    templates = parse_templates(header["template"], header["file_columns"])
+    columns = {name: StringTable.from_small_arrays(arrays, f"column.{name}") for name in templates.columns}
+    views = tuple(
+        ViewValues.from_small_arrays(view, columns[view.column], arrays, f"view.{number}")
+        for number, view in enumerate(views_of(templates))
+    )
+    tables = FrozenTables.from_arrays(Layout(templates, views), arrays)
+    return TemplateEncoder(templates, columns, views, tables)

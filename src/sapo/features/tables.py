@@ -1,0 +1,459 @@
+"""Number features: tables that grow during training, and frozen ones that take a few bytes per feature.
+
+Training makes them, with the most frequent features first. See features/hashing.py.
+
+A feature with a single value has a bit in its table, and its row is the number of bits before it. Of a feature with
+joined values only the rest of its key is stored: see features/hashing.py. Rows are in the order of the tables, and in
+each table in the order in which features are stored.
+"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sapo.features.hashing import ODD, PRIME, PROBES, hash_keys, insert_rows, new_slots, seed_from
+from sapo.features.layout import Frozen, Layout, Tables, damaged
+from sapo.features.strings import array_of, power_of_two, valid_offsets, within
+from sapo.jit.arrays import Bytes, Ints, Longs
+
+AT_ONCE = 1 << 20  # slots that are looked at
+Features = tuple[Longs, Ints]  # keys and tables of features, in the order of their rows
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTables:
+    """The known features, and where to find them."""
+
+    node_tables: int  # the other tables are those of edge features
+    keys: Longs  # [features] the joined values of each feature
+    edge_keys: Longs  # [edge features]
+    slots: Ints  # all tables, one after the other, and a seed
+    offsets: Longs  # [tables + 1] into slots
+
+    @property
+    def features(self) -> int:
+        return len(self.keys)
+
+    @property
+    def edge_features(self) -> int:
+        return len(self.edge_keys)
+
+    def keys_of(self, rows: Longs, *, edges: bool) -> Longs:
+        """Return the keys of some features."""
+        return (self.edge_keys if edges else self.keys)[rows]
+
+    def groups(self) -> Ints:
+        """Return the table of each feature."""
+        return self._owners(self.features, range(self.node_tables))
+
+    def edge_groups(self) -> Ints:
+        """Return the table of each edge feature."""
+        return self._owners(self.edge_features, range(self.node_tables, len(self.offsets) - 1))
+
+    def _owners(self, features: int, numbers: range) -> Ints:
+        owner = np.zeros(features + 1, np.int32)
+        for table in numbers:
+            owner[self.slots[self.offsets[table] : self.offsets[table + 1]]] = table
+        return owner[1:]
+
+    def for_nodes(self) -> Tables:
+        """Return the tables as kernels take them, to find features."""
+        return Tables(self.keys, self.slots, self.offsets, nothing_frozen(len(self.offsets) - 1))
+
+    def for_edges(self) -> Tables:
+        """Return the same, to find edge features."""
+        return self.for_nodes()._replace(keys=self.edge_keys)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that a model file keeps."""
+        arrays: dict[str, np.ndarray] = {
+            "feature.keys": self.keys,
+            "feature.slots": self._public_slots(),
+            "feature.slot_offsets": self.offsets,
+        }
+        if self.edge_features:
+            arrays["edge_feature.keys"] = self.edge_keys
+        return arrays
+
+    def _public_slots(self) -> Ints:
+        """Return slots that do not depend on a seed that was drawn: a file is the same each time."""
+        crowded = self._crowded()
+        return (self._filled_anew(crowded, seed_from(self.keys.data)) if crowded else self.slots)[:-1]
+
+    def _crowded(self) -> list[int]:
+        """Return the tables in which the seed was used."""
+        found = []
+        for table, (a, b) in enumerate(itertools.pairwise(self.offsets.tolist())):
+            keys = self.keys if table < self.node_tables else self.edge_keys
+            for start in range(a, b, AT_ONCE):  # there may be millions
+                part = self.slots[start : min(b, start + AT_ONCE)]
+                places = np.flatnonzero(part)
+                mine = keys[part[places] - 1]
+                places += start - a
+                # in a direct table each key is its place
+                if ((places != mine) & ((places - hash_keys(mine)) & (b - a - 1) >= PROBES)).any():
+                    found.append(table)
+                    break
+        return found
+
+    def _filled_anew(self, crowded: Sequence[int], seed: int | None) -> Ints:
+        """Return slots for another seed, drawn if there is none, in which these tables are filled anew."""
+        slots = new_slots(len(self.slots) - 1, seed)
+        slots[:-1] = self.slots[:-1]
+        for table in crowded:
+            a, b = self.offsets[table : table + 2].tolist()
+            rows = np.sort(slots[a:b][slots[a:b] > 0]) - np.int32(1)
+            slots[a:b] = 0
+            keys = self.keys if table < self.node_tables else self.edge_keys
+            insert_rows(rows, keys, slots, a, b - a - 1)
+        return slots
+
+    @classmethod
+    def from_arrays(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "OpenTables":
+        """Return the tables of a model file; raise ValueError or KeyError if its arrays do not fit together."""
+        keys = array_of(arrays, "feature.keys", np.int64)
+        slots = array_of(arrays, "feature.slots", np.int32)
+        offsets = array_of(arrays, "feature.slot_offsets", np.int64)
+        if not (valid_offsets(offsets, len(layout.tables), len(slots)) and (keys >= 0).all()):
+            raise ValueError("feature tables")
+        edge_keys = np.empty(0, np.int64)
+        if "edge_feature.keys" in arrays:
+            edge_keys = array_of(arrays, "edge_feature.keys", np.int64)
+        if (edge_keys < 0).any():
+            raise ValueError("edge features")
+        rows = [np.empty(0, np.int64), np.empty(0, np.int64)]  # of features, of edge features
+        for number, (a, b) in enumerate(itertools.pairwise(offsets.tolist())):
+            edges = number >= layout.node_tables
+            places = np.flatnonzero(slots[a:b])
+            mine = slots[a:b][places].astype(np.int64) - 1
+            own = edge_keys if edges else keys
+            if not within(mine, len(own)) or not _fits(layout, number, b - a, places, own[mine]):
+                raise ValueError("feature table")
+            rows[edges] = np.concatenate([rows[edges], mine])
+        for found, own in zip(rows, (keys, edge_keys), strict=True):
+            if len(found) != len(own) or len(np.unique(found)) != len(own):  # each in one place
+                raise ValueError("feature tables")
+        # copies: kernels have another compiled form for arrays that cannot be changed
+        slots = np.append(slots, new_slots(0))
+        found_tables = cls(layout.node_tables, keys.copy(), edge_keys.copy(), slots, offsets.copy())
+        crowded = found_tables._crowded()
+        return replace(found_tables, slots=found_tables._filled_anew(crowded, None)) if crowded else found_tables
+
+
+def _fits(layout: Layout, table: int, size: int, places: Longs, keys: Longs) -> bool:
+    """Return whether a table has the right size, and its keys are in the right places and name known values."""
+    direct = layout.direct_size(table)
+    if direct is not None:
+        return size == direct and bool((keys == places).all())
+    half_full = size == power_of_two(size) and 2 * len(places) <= size
+    return half_full and layout.knows(table, keys)
+
+
+def make_tables(layout: Layout, nodes: Features, edges: Features, room: Sequence[int] | None = None) -> OpenTables:
+    """Return the tables of all features; `room` is for how many more features each hashed table has slots.
+
+    Raises SapoError if a key is not of its table, or two features have the same: a model file may say anything.
+    """
+    kinds = [nodes if table < layout.node_tables else edges for table in range(len(layout.tables))]
+    rows_of = [np.flatnonzero(owner == table).astype(np.int32) for table, (_, owner) in enumerate(kinds)]
+    direct = [layout.direct_size(table) for table in range(len(rows_of))]
+    more = room or [0] * len(rows_of)
+    sizes = [size or power_of_two(2 * (len(rows) + new)) for size, rows, new in zip(direct, rows_of, more, strict=True)]
+    offsets = np.cumsum([0, *sizes], dtype=np.int64)
+    slots = new_slots(int(offsets[-1]))
+    for table, rows in enumerate(rows_of):
+        keys = kinds[table][0]
+        base, end = offsets[table : table + 2].tolist()
+        if not within(keys[rows], end - base if direct[table] is not None else 1 << layout.key_bits(table)):
+            raise damaged()
+        if direct[table] is not None:
+            slots[base + keys[rows]] = rows + 1
+        else:
+            insert_rows(rows, keys, slots, base, end - base - 1)
+        if np.count_nonzero(slots[base:end]) != len(rows):
+            raise damaged()
+    return OpenTables(layout.node_tables, nodes[0], edges[0], slots, offsets)
+
+
+def rekey(old: Layout, new: Layout, keys: Longs, owner: Ints) -> Longs:
+    """Return the keys of the same values, joined with the bits of another layout."""
+    result = np.zeros_like(keys)
+    for table, template in enumerate(old.tables):
+        mine = owner == table
+        rest = keys[mine]
+        joined = np.zeros_like(rest)
+        shift = 0
+        for atom in reversed(template.atoms):
+            view = old.number[atom.view]
+            joined |= (rest & ((1 << old.view_bits[view]) - 1)) << shift
+            rest = rest >> old.view_bits[view]
+            shift += new.view_bits[view]
+        result[mine] = joined
+    return result
+
+
+def nothing_frozen(count: int) -> Frozen:
+    """Return what kernels take in place of frozen tables; read-only, as frozen tables are, for one compiled form."""
+    buckets, rests = np.empty(0, np.int32), np.empty(0, np.uint8)
+    buckets.flags.writeable = rests.flags.writeable = False
+    none = np.zeros(count, np.int64)
+    return Frozen(np.zeros(count, np.int32), buckets, np.zeros(count + 1, np.int64), rests, none, none)
+
+
+BUCKET_LOAD = 4  # at most this many features a bucket, in the mean: more would take longer
+BUCKET_BYTES = 4
+FULLEST = 200  # features that a bucket may have: by chance it has never more than some 30
+INVERSE = pow(ODD, -1, 1 << 64)
+MOST = 2**31 - 1  # rows are 32-bit numbers
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenTables:
+    """The known features, and where to find them."""
+
+    layout: Layout
+    counts: Longs  # [tables] features of each table
+    slots: Ints  # of direct tables, one after the other: row + 1, or 0
+    offsets: Longs  # [tables + 1] into slots
+    frozen: Frozen  # the other tables
+
+    @property
+    def features(self) -> int:
+        return int(self.counts[: self.layout.node_tables].sum())
+
+    @property
+    def edge_features(self) -> int:
+        return int(self.counts[self.layout.node_tables :].sum())
+
+    @property
+    def keys(self) -> Longs:
+        """The joined values of each feature."""
+        return self.keys_of(np.arange(self.features), edges=False)
+
+    @property
+    def edge_keys(self) -> Longs:
+        """The joined values of each edge feature."""
+        return self.keys_of(np.arange(self.edge_features), edges=True)
+
+    def groups(self) -> Ints:
+        """Return the table of each feature."""
+        nodes = self.layout.node_tables
+        return np.repeat(np.arange(nodes, dtype=np.int32), self.counts[:nodes])
+
+    def edge_groups(self) -> Ints:
+        """Return the table of each edge feature."""
+        nodes = self.layout.node_tables
+        return np.repeat(np.arange(nodes, len(self.counts), dtype=np.int32), self.counts[nodes:])
+
+    def keys_of(self, rows: Longs, *, edges: bool) -> Longs:
+        """Return the keys of some features."""
+        keys = np.zeros(len(rows), np.int64)
+        firsts = first_rows(self.layout, self.counts)
+        nodes = self.layout.node_tables
+        for table in range(nodes, len(self.counts)) if edges else range(nodes):
+            mine = np.flatnonzero((rows >= firsts[table]) & (rows < firsts[table] + self.counts[table]))
+            if len(mine):
+                keys[mine] = self._keys_in(table, rows[mine], int(firsts[table]))
+        return keys
+
+    def _keys_in(self, table: int, rows: Longs, first: int) -> Longs:
+        """Return the keys of some features of one table."""
+        bits = int(self.frozen.rest_bits[table])
+        if not bits:
+            slots = self.slots[self.offsets[table] : self.offsets[table + 1]]
+            return np.flatnonzero(slots)[rows - first]
+        buckets = self.frozen.buckets[self.frozen.offsets[table] : self.frozen.offsets[table + 1]]
+        bucket = np.searchsorted(buckets, rows, side="right") - 1
+        begin, size = buckets[bucket].astype(np.int64), np.diff(buckets)[bucket].astype(np.int64)
+        width = rest_width(bits)
+        spread = np.zeros(len(rows), np.uint64)
+        for byte in range(width):
+            place = self.frozen.origins[table] + width * begin + byte * size + (rows - begin)
+            spread = (spread << np.uint64(8)) | self.frozen.rests[place]
+        rest = (spread * np.uint64(INVERSE) & np.uint64((1 << bits) - 1)).astype(np.int64)
+        hashes = hash_keys(rest, int(self.frozen.seeds[table]))
+        return ((bucket ^ (hashes & (len(buckets) - 2))) << bits) | rest
+
+    def for_nodes(self) -> Tables:
+        """Return the tables as kernels take them, to find features."""
+        return Tables(np.empty(0, np.int64), self.slots, self.offsets, self.frozen)
+
+    def for_edges(self) -> Tables:
+        """Return the same, to find edge features."""
+        return self.for_nodes()
+
+    def opened(self) -> OpenTables:
+        """Return the same features, with the same rows, in tables that can grow."""
+        return make_tables(self.layout, (self.keys, self.groups()), (self.edge_keys, self.edge_groups()))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that a model file keeps."""
+        sizes = np.diff(self.frozen.offsets)
+        seeds = self.frozen.seeds
+        return {
+            **({"feature.seeds": seeds} if seeds.any() else {}),
+            "feature.counts": self.counts.astype(np.int32),
+            "feature.bucket_bits": np.array([bucket_bits(size) for size in sizes.tolist()], np.uint8),
+            "feature.direct": np.packbits(self.slots > 0),
+            "feature.buckets": self.frozen.buckets,
+            "feature.rests": self.frozen.rests,
+        }
+
+    @classmethod
+    def from_arrays(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "FrozenTables":
+        """Return the tables of a model file; raise ValueError or KeyError if its arrays do not fit together."""
+        counts = array_of(arrays, "feature.counts", np.int32).astype(np.int64)
+        bits = array_of(arrays, "feature.bucket_bits", np.uint8)
+        packed = array_of(arrays, "feature.direct", np.uint8)
+        buckets = array_of(arrays, "feature.buckets", np.int32)
+        rests = array_of(arrays, "feature.rests", np.uint8)
+        seeds = np.zeros(len(counts), np.int64)
+        if "feature.seeds" in arrays:
+            seeds = array_of(arrays, "feature.seeds", np.int64).copy()
+        nodes = layout.node_tables
+        if not (
+            len(counts) == len(bits) == len(seeds) == len(layout.tables)
+            and within(seeds, PRIME)
+            and (counts >= 0).all()
+            and max(counts[:nodes].sum(), counts[nodes:].sum()) <= MOST
+        ):
+            raise ValueError("feature.counts")
+        direct = [layout.direct_size(table) for table in range(len(counts))]
+        if any(
+            bits[table] if size is not None else bits[table] >= min(layout.key_bits(table), 31)
+            for table, size in enumerate(direct)
+        ):
+            raise ValueError("feature.bucket_bits")
+        bucket_counts = [0 if size is not None else (1 << int(bits[t])) + 1 for t, size in enumerate(direct)]
+        frozen = _place(layout, counts, bucket_counts, buckets, rests, seeds)
+        firsts = first_rows(layout, counts).tolist()
+        if len(buckets) != frozen.offsets[-1] or len(rests) != (_widths(frozen.rest_bits) * counts).sum():
+            raise ValueError("feature tables")
+        offsets = np.cumsum([0, *(size or 0 for size in direct)], dtype=np.int64)
+        if len(packed) != (offsets[-1] + 7) // 8:
+            raise ValueError("direct feature table")
+        slots = np.unpackbits(packed, count=int(offsets[-1])).astype(np.int32)
+        for table, (first, count) in enumerate(zip(firsts, counts.tolist(), strict=True)):
+            if direct[table] is None:
+                mine = buckets[frozen.offsets[table] : frozen.offsets[table + 1]]
+                if not valid_offsets(mine, bucket_counts[table] - 1, first + count, first):
+                    raise ValueError("feature table")
+                if fullest(mine) > FULLEST:  # each look into it would take long
+                    raise ValueError("bucket of features")
+            else:
+                known = slots[offsets[table] : offsets[table + 1]]
+                rows = np.cumsum(known, dtype=np.int32)
+                if rows[-1] != count:
+                    raise ValueError("direct feature table")
+                known *= rows + np.int32(first)
+        return cls(layout, counts, slots, offsets, frozen)
+
+
+def freeze_tables(layout: Layout, nodes: Features, edges: Features) -> tuple[FrozenTables, Longs, Longs]:
+    """Return frozen tables of features, and which of the features and edge features each row is."""
+    kinds = [nodes if table < layout.node_tables else edges for table in range(len(layout.tables))]
+    order = [np.flatnonzero(owner == table) for table, (_, owner) in enumerate(kinds)]
+    counts = np.array([len(rows) for rows in order], np.int64)
+    firsts = first_rows(layout, counts).tolist()
+    direct = [layout.direct_size(table) for table in range(len(kinds))]
+    offsets = np.cumsum([0, *(size or 0 for size in direct)], dtype=np.int64)
+    slots = np.zeros(offsets[-1], np.int32)
+    buckets, rests = [np.empty(0, np.int32)], [np.empty(0, np.uint8)]
+    bucket_counts = [0] * len(kinds)
+    seeds = np.zeros(len(kinds), np.int64)
+    for table, rows in enumerate(order):
+        keys = kinds[table][0][rows]
+        if direct[table] is not None:
+            places = np.argsort(keys)
+            slots[offsets[table] + keys[places]] = np.arange(firsts[table] + 1, firsts[table] + 1 + len(rows))
+        else:
+            bits = layout.key_bits(table)
+            chosen = best_bucket_bits(bits, len(keys))
+            places, ends, stored = _in_buckets(keys, bits, chosen)
+            while fullest(ends) > FULLEST:  # somebody made such keys; but not for all seeds
+                if len(np.unique(keys)) < len(keys):
+                    raise damaged()
+                seeds[table] = seed_from(np.append(keys, seeds[table]).data)
+                places, ends, stored = _in_buckets(keys, bits, chosen, int(seeds[table]))
+            buckets.append((firsts[table] + ends).astype(np.int32))
+            rests.append(stored)
+            bucket_counts[table] = len(ends)
+        order[table] = rows[places]
+    whole = _place(layout, counts, bucket_counts, np.concatenate(buckets), np.concatenate(rests), seeds)
+    whole.buckets.flags.writeable = whole.rests.flags.writeable = False  # as those of a file
+    none = [np.empty(0, np.int64)]
+    node_order = np.concatenate(none + order[: layout.node_tables])
+    edge_order = np.concatenate(none + order[layout.node_tables :])
+    return FrozenTables(layout, counts, slots, offsets, whole), node_order, edge_order
+
+
+def fullest(ends: Longs | Ints) -> int:
+    """Return how many features the fullest bucket has; `ends` begins with where the first one begins."""
+    return int(np.diff(ends).max(initial=0))
+
+
+def _in_buckets(keys: Longs, bits: int, bucket_bits: int, seed: int = 0) -> tuple[Longs, Longs, Bytes]:
+    """Return the order in which keys are stored, where each bucket ends (and 0), and the bytes of the rests."""
+    rest_bits = bits - bucket_bits
+    width = rest_width(rest_bits)
+    rests = keys & ((1 << rest_bits) - 1)
+    bucket = (keys >> rest_bits) ^ (hash_keys(rests, seed) & ((1 << bucket_bits) - 1))
+    order = np.argsort(bucket, kind="stable")  # in a bucket, frequent features stay first
+    sizes = np.bincount(bucket, minlength=1 << bucket_bits)
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    bucket, spread = bucket[order], rests[order].astype(np.uint64) * np.uint64(ODD)
+    begin = ends[bucket]
+    stored = np.empty(width * len(keys), np.uint8)
+    for byte in range(width):
+        places = width * begin + byte * sizes[bucket] + (np.arange(len(keys)) - begin)
+        stored[places] = (spread >> np.uint64(8 * (width - byte) - 8)).astype(np.uint8)
+    return order, ends, stored
+
+
+def _place(
+    layout: Layout, counts: Longs, bucket_counts: list[int], buckets: Ints, rests: Bytes, seeds: Longs
+) -> Frozen:
+    """Return the tables as kernels take them; a table without buckets is a direct one."""
+    rest_bits = np.zeros(len(counts), np.int32)
+    for table, size in enumerate(bucket_counts):
+        if size:
+            rest_bits[table] = layout.key_bits(table) - bucket_bits(size)
+    widths = _widths(rest_bits)
+    starts = np.cumsum(widths * counts) - widths * counts
+    offsets = np.cumsum([0, *bucket_counts], dtype=np.int64)
+    return Frozen(rest_bits, buckets, offsets, rests, starts - widths * first_rows(layout, counts), seeds)
+
+
+def _widths(rest_bits: Ints) -> Longs:
+    return np.array([rest_width(bits) for bits in rest_bits.tolist()], np.int64)
+
+
+def first_rows(layout: Layout, counts: Longs) -> Longs:
+    """Return the first row of each table; those of edge features begin at 0 again."""
+    nodes = layout.node_tables
+    return np.concatenate([np.cumsum(part) - part for part in (counts[:nodes], counts[nodes:])])
+
+
+def best_bucket_bits(bits: int, features: int) -> int:
+    """Return how many of the bits of a key should choose its bucket, so that a table of features is small.
+
+    More of them make more buckets, and can save a byte in each rest.
+    """
+    fewest = max(0, (features // BUCKET_LOAD).bit_length())
+
+    def size(chosen: int) -> int:
+        return BUCKET_BYTES * (1 << chosen) + rest_width(bits - chosen) * features
+
+    return min((min(chosen, bits - 1, 30) for chosen in range(fewest, fewest + 3)), key=size)
+
+
+def bucket_bits(buckets: int) -> int:
+    """Return how many bits choose one of the buckets, whose number is a power of two and one more."""
+    return max(0, buckets - 2).bit_length()
+
+
+def rest_width(bits: int) -> int:
+    """Return how many bytes a rest of some bits takes."""
+    return (bits + 7) // 8

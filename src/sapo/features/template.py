@@ -1,0 +1,316 @@
+"""Parse template files.
+
+    # one template a line; a line makes one feature at each token
+    word[0]                     the current word; `word` alone means the same
+    word[-1] & word[0]          two values joined
+    suffix(word, 3)             a function of a value
+    shape(word[1]) & pos[1]
+    suffix(lower(word), 2)
+    label[-1]                   the label before: the transitions between labels
+    label[-1] & pos[0]          an edge feature: a transition together with a value
+    bias                        a feature that every token has
+
+Columns have names (`word`, `pos`, ...) or numbers (`c0`, `c1`, ...). A line that reads `U01:%x[-1,0]` makes the
+whole file a CRF++ template: `U05:%x[-1,0]/%x[0,0]` is `c0[-1] & c0[0]`, `B` stands for label[-1], and `B01:%x[0,1]` for
+label[-1] & c1[0]. Any other macro than %x is an error.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sapo.errors import SapoError, check_limit, did_you_mean
+from sapo.features.words import WORD_FUNCTIONS
+
+FARTHEST = 50  # positions an atom may look away from the current token
+LONGEST = 100  # letters of a prefix, suffix or substring
+DEEPEST = 10  # functions in each other
+SHOWN = 200  # characters of a line in a message
+LABEL = "label"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One function of one column: `suffix(lower(word), 3)` is ('word', (('lower', None), ('suffix', 3)))."""
+
+    column: str
+    functions: tuple[tuple[str, int | None], ...] = ()
+
+    @property
+    def many(self) -> bool:
+        return bool(self.functions) and WORD_FUNCTIONS[self.functions[-1][0]].many
+
+    def apply(self, value: str) -> list[str]:
+        """Return all values of the view for one value of the column.
+
+        >>> View("word", (("lower", None), ("suffix", 2))).apply("Paris")
+        ['is']
+        """
+        return self.apply_all([value])[1]
+
+    def apply_all(self, values: Iterable[str]) -> tuple[list[int], list[str]]:
+        """Return how many values the view has for each value of the column, and all of them, one after the other.
+
+        >>> View("word", (("lower", None), ("suffix", 2))).apply_all(["Paris", "I", "am"])
+        ([1, 0, 1], ['is', 'am'])
+        """
+        results: list[Any] = list(values)
+        for name, number in self.functions:  # only the outermost one may give lists; none stays none
+            function = WORD_FUNCTIONS[name].apply
+            if number is None:
+                results = [None if result is None else function(result) for result in results]
+            else:
+                results = [None if result is None else function(result, number) for result in results]
+        if self.many:
+            lists = [result or [] for result in results]
+            return [len(result) for result in lists], [value for result in lists for value in result]
+        return [int(result is not None) for result in results], [result for result in results if result is not None]
+
+    def show(self, offset: int) -> str:
+        """Return the view as a template has it, at this offset."""
+        text = f"{self.column}[{offset}]"
+        for name, number in self.functions:
+            text = f"{name}({text})" if number is None else f"{name}({text}, {number})"
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A view of the token at some distance from the current one."""
+
+    view: View
+    offset: int
+
+    def __str__(self) -> str:
+        return self.view.show(self.offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Atoms whose values are joined; an edge feature joins them with the label before, too.
+
+    Templates of the same `bag` share their features, as in CRF++.
+    """
+
+    atoms: tuple[Atom, ...]
+    bag: str | None = None
+    edge: bool = False
+
+    def __str__(self) -> str:
+        atoms = [*(["label[-1]"] if self.edge else []), *map(str, self.atoms)]
+        return " & ".join(atoms) or "bias"
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateSet:
+    """The templates of a file."""
+
+    templates: tuple[Template, ...]  # those of edge features come last
+    transitions: bool  # whether weights for pairs of labels are learned
+    text: str  # as it was written
+    file_columns: tuple[str, ...]  # all columns of the file it was written for
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the templates use, in the order of the file."""
+        used = {atom.view.column for template in self.templates for atom in template.atoms}
+        return tuple(column for column in self.file_columns if column in used)
+
+
+def parse_templates(text: str, columns: Sequence[str], source: str = "template") -> TemplateSet:
+    """Return the templates of a text, for data with these columns; `source` is the template's name, for messages.
+
+    >>> parse_templates("word[-1] & word\\nlabel[-1]", ["word", "pos", "label"]).templates[0].atoms[0].offset
+    -1
+    """
+    check_limit("template", len(text), source, "characters of templates")
+    for number, line in enumerate(text.splitlines(), 1):
+        check_limit("template_line", len(line), f"{source}:{number}", "characters in a line")
+    if re.search(r"^[^#\n]*%[A-Za-z]\s*\[", text, re.MULTILINE):
+        return _parse_crfpp(text, columns, source)
+    templates: list[Template] = []
+    transitions = False
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.split("#", 1)[0].strip()
+        if not line:
+            continue
+        place = f"{source}:{number}"
+        if re.fullmatch(r"label\s*\[\s*-1\s*\]", line):
+            transitions = True
+        elif line == "bias":
+            templates.append(Template(()))
+        else:
+            templates.append(_Line(line, place, columns).template())
+    return _checked(templates, transitions, text, source, columns)
+
+
+def _short(line: str) -> str:
+    """Return a line for a message."""
+    return line if len(line) <= SHOWN else line[:SHOWN] + "..."
+
+
+def _checked(
+    templates: list[Template], transitions: bool, text: str, source: str, columns: Sequence[str]
+) -> TemplateSet:
+    if not templates:
+        raise SapoError(f"{source}: holds no template; write one a line, such as word[-1] & word[0]")
+    check_limit("templates", len(templates), source, "templates")
+    distinct = sorted(dict.fromkeys(templates), key=lambda template: template.edge)
+    return TemplateSet(tuple(distinct), transitions, text, tuple(columns))
+
+
+class _Line:
+    """A recursive-descent parser of one line."""
+
+    _end = re.compile(r"\s*\Z")
+    _token = re.compile(r"\s*(?:([A-Za-z_]\w*)|([+-]?\d+)|([\[\](),&]))", re.ASCII)
+
+    def __init__(self, line: str, place: str, columns: Sequence[str]) -> None:
+        self.line, self.place, self.columns, self.at, self.depth = line, place, columns, 0, 0
+        self.kind, self.value = "", ""
+        self.advance()
+
+    def advance(self) -> None:
+        if self._end.match(self.line, self.at):
+            self.kind, self.value = "end", "the end"
+            return
+        match = self._token.match(self.line, self.at)
+        if match is None:
+            raise self.error(f"unexpected {self.line[self.at :].lstrip()[0]!r}")
+        self.at = match.end()
+        self.kind = ("name", "number", "mark")[(match.lastindex or 1) - 1]
+        self.value = match.group(match.lastindex or 1)
+
+    def error(self, what: str) -> SapoError:
+        return SapoError(
+            f"{self.place}: {what} in '{_short(self.line)}'; write for example suffix(word[-1], 3) & pos[0]"
+        )
+
+    def take(self, mark: str) -> None:
+        if self.value != mark or self.kind != "mark":
+            raise self.error(f"expected '{mark}', found {self.value!r}")
+        self.advance()
+
+    def number(self, low: int, high: int) -> int:
+        if self.kind != "number":
+            raise self.error(f"expected a number, found {self.value!r}")
+        number = int(self.value) if len(self.value) < 10 else high + 1
+        if not low <= number <= high:
+            raise self.error(f"{self.value[:10]} is not between {low} and {high}")
+        self.advance()
+        return number
+
+    def template(self) -> Template:
+        atoms: list[Atom] = []
+        labels = self.part(atoms)
+        while self.value == "&":
+            self.advance()
+            labels += self.part(atoms)
+        if self.kind != "end":
+            raise self.error(f"expected '&' or the end, found {self.value!r}")
+        if labels > 1 or (labels and not atoms):
+            raise self.error("label[-1] stands twice")
+        template = Template(tuple(atoms), edge=labels > 0)
+        if sum(atom.view.many for atom in atoms) > 1:
+            raise SapoError(f"{self.place}: '{template}' joins two many-valued functions; keep one of them")
+        return template
+
+    def part(self, atoms: list[Atom]) -> int:
+        """Read one atom into the list, or label[-1]; return the number of labels read."""
+        if (self.kind, self.value) != ("name", LABEL):
+            atoms.append(self.atom())
+            return 0
+        self.advance()
+        self.take("[")
+        if self.value != "-1":
+            raise self.error(f"only label[-1] can be looked at, not label[{self.value}]")
+        self.advance()
+        self.take("]")
+        return 1
+
+    def atom(self) -> Atom:
+        if self.kind != "name":
+            raise self.error(f"expected a column or a function, found {self.value!r}")
+        name = self.value
+        self.advance()
+        if self.value == "(":
+            return self.call(name)
+        if name == LABEL:
+            raise self.error("label[-1] cannot be used inside a function")
+        offset = 0
+        if self.value == "[":
+            self.advance()
+            offset = self.number(-FARTHEST, FARTHEST)
+            self.take("]")
+        return Atom(View(_column(name, self.columns, f"{self.place}: '{_short(self.line)}'")), offset)
+
+    def call(self, name: str) -> Atom:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise SapoError(f"{self.place}: more than {DEEPEST} functions in each other")
+        function = WORD_FUNCTIONS.get(name)
+        if function is None:
+            raise self.error(f"unknown function '{name}'{did_you_mean(name, WORD_FUNCTIONS)}")
+        self.take("(")
+        inner = self.atom()
+        if inner.view.many:
+            raise self.error(f"'{inner}' gives many values and cannot be used inside {name}")
+        number = None
+        if function.number:
+            self.take(",")
+            number = self.number(1, LONGEST)
+        self.take(")")
+        self.depth -= 1
+        view = inner.view
+        return Atom(View(view.column, (*view.functions, (name, number))), inner.offset)
+
+
+_MACRO = re.compile(r"%x\s*\[\s*([+-]?\d{1,9})\s*,\s*(\d{1,9})\s*\]", re.ASCII)
+_OTHER_MACRO = re.compile(r"%(?!x)\w?")  # such as %m, %t and %X of Wapiti
+
+
+def _parse_crfpp(text: str, columns: Sequence[str], source: str) -> TemplateSet:
+    """`U05:%x[-1,0]/%x[0,0]` is the bag 'U05:/' with the atoms word[-1], word[0]; `B` are the transitions, and with
+    macros the edge features."""
+    templates: list[Template] = []
+    transitions = False
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        if other := _OTHER_MACRO.search(line):
+            raise SapoError(
+                f"{source}:{number}: unknown macro '{other[0]}' in '{_short(line)}'; only %x[row,column] is supported; "
+                "for more, write lines such as suffix(word, 3) and lower(word) in a file without macros"
+            )
+        macros = _MACRO.findall(line)
+        literal = _MACRO.sub("", line)
+        if line[0] not in "UB" or "%x" in literal:
+            raise SapoError(f"{source}:{number}: expected U..:%x[row,column] or B in '{_short(line)}'")
+        if line[0] == "B" and not macros:
+            transitions = True
+            continue
+        atoms = []
+        for row, column in macros:
+            if abs(int(row)) > FARTHEST:
+                raise SapoError(
+                    f"{source}:{number}: row {row} is not between -{FARTHEST} and {FARTHEST} in '{_short(line)}'"
+                )
+            atoms.append(
+                Atom(View(_column(f"c{int(column)}", columns, f"{source}:{number}: '{_short(line)}'")), int(row))
+            )
+        templates.append(Template(tuple(atoms), bag=literal, edge=line[0] == "B"))
+    return _checked(templates, transitions, text, source, columns)
+
+
+def _column(name: str, columns: Sequence[str], place: str) -> str:
+    """Return the name of a column, which may be given by its number as c0, c1, ..."""
+    if re.fullmatch(r"c\d{1,9}", name) and name not in columns and int(name[1:]) < len(columns):
+        name = columns[int(name[1:])]
+    if name == LABEL:
+        raise SapoError(f"{place} uses the label itself, which is not known when tagging")
+    if name not in columns:
+        have = ", ".join(column for column in columns if column != LABEL)
+        raise SapoError(f"{place} uses the column '{name}', which is not there; the columns are {have}")
+    return name

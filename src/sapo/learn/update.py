@@ -1,0 +1,288 @@
+"""Change weights by candidates with coefficients: what all learners that search have in common.
+
+A gold tag is a label, or -1 where any will do, or -2 - s where one of allowed[s] will. The
+CRF learns all taggings that keep to the tags; learners that need one oracle take the best of these under the weights.
+
+All weights here are v of w = scale * v (see learn/rows.py).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sapo.features.encoded import Samples
+from sapo.jit import kernel
+from sapo.jit.arrays import Bools, Doubles, Floats, Ints, Reals
+from sapo.learn.rows import Part, change_features, penalise_feature, penalise_row
+from sapo.learn.weights import CLOCK, PENALTY, SCALE, SMALLEST_SCALE, STEPS, Parts, fold
+from sapo.search.lattice import (
+    CORRECT,
+    TOKENS,
+    UPDATED_SAMPLES,
+    UPDATES,
+    Workspace,
+    find_pair,
+)
+from sapo.search.viterbi import best_path, best_scores
+
+
+class Rates(NamedTuple):
+    """How far a sample moves the weights."""
+
+    rate: float
+    shrink: float  # L2: rate * strength / |S|
+    owed: float | None  # L1: rate * strength / |S|
+
+
+class Rivals(NamedTuple):
+    """The oracle, and the candidates that are weighed against it."""
+
+    oracle: Ints  # [T]
+    paths: Ints  # [found, T]
+    coefficients: Doubles  # [found]
+    found: int
+    mass: float  # the sum of the coefficients
+
+
+UNTAGGED, PARTLY, FULLY = 0, 1, 2
+
+
+@kernel
+def how_tagged(gold: Ints) -> int:
+    """Whether nothing is known of these tokens, something, or the tag of each."""
+    told = False
+    is_open = False
+    for t in range(len(gold)):
+        told |= gold[t] != -1
+        is_open |= gold[t] < 0
+    if not is_open:
+        return FULLY
+    return PARTLY if told else UNTAGGED
+
+
+@kernel
+def allows(tag: int, y: int, allowed: Bools) -> bool:
+    """Whether a token with this gold tag may have the label y."""
+    if tag >= 0:
+        return tag == y
+    return tag == -1 or bool(allowed[-2 - tag, y])
+
+
+@kernel
+def bind(
+    gold: Ints,  # [T]
+    allowed: Bools,  # [sets, L]
+    node: Reals,  # [T, L]
+    T: int,
+    bound: Reals,  # [T, L] out: node, and minus infinity where the gold tag is another
+) -> None:
+    for t in range(T):
+        for y in range(node.shape[1]):
+            bound[t, y] = node[t, y] if allows(gold[t], y, allowed) else -np.inf
+
+
+@kernel
+def complete(gold: Ints, allowed: Bools, T: int, work: Workspace) -> None:
+    """Write the best tagging that keeps to the gold tags to `work.oracle`; `work` holds the lattice."""
+    oracle = work.oracle
+    if how_tagged(gold) == FULLY:
+        for t in range(T):
+            oracle[t] = gold[t]
+        return
+    bound = np.empty((T, work.node.shape[1]), np.float32)
+    bind(gold, allowed, work.node, T, bound)
+    best_scores(bound, work.edge, T, work.best, work.row)
+    best_path(work.best, work.edge_to, T, oracle)
+
+
+@kernel
+def update(
+    first: int,  # the sentence begins at this token
+    T: int,
+    samples: Samples,
+    rivals: Rivals,
+    step: float,
+    parts: Parts,  # changed
+    clock: float,
+    work: Workspace,
+) -> int:
+    """v += step * (mass * F(x, y*) - sum_k coefficient_k * F(x, y_k)); return how many tokens were touched."""
+    touched = note_changes(first, T, samples.importance, rivals, step, work)
+    if touched > 0:
+        change_features(first, T, samples, work.changing, work.sizes, work.changes, parts.nodes, clock)
+    update_steps(first, T, samples, rivals, step, parts, clock, touched)
+    return touched
+
+
+@kernel
+def update_steps(
+    first: int, T: int, samples: Samples, rivals: Rivals, step: float, parts: Parts, clock: float, touched: int
+) -> None:
+    """Update what belongs to two labels in a row."""
+    if touched > 0 and parts.with_edges:
+        update_edges(first, T, samples.importance, rivals, step, parts.edges, clock)
+    if touched > 0 and len(parts.pair_codes) > 0:
+        update_pairs(first, T, samples, rivals, step, parts, clock)
+
+
+@kernel
+def note_changes(first: int, T: int, importance: Floats, rivals: Rivals, step: float, work: Workspace) -> int:
+    """Write by what the features of each token change; return how many tokens are touched."""
+    oracle, paths, coefficients, found = rivals.oracle, rivals.paths, rivals.coefficients, rivals.found
+    delta, labels, sizes, changes = work.row, work.changing, work.sizes, work.changes
+    touched = 0
+    for t in range(T):
+        sizes[t] = 0
+        # Where all candidates agree with the oracle the update cancels, for the coefficients sum to the mass.
+        agree = True
+        for k in range(found):
+            if paths[k, t] != oracle[t]:
+                agree = False
+        if agree:
+            continue
+        touched += 1
+        counts = step * importance_of(first + t, importance)
+        labels[t, 0] = oracle[t]
+        distinct = 1
+        delta[oracle[t]] = counts * rivals.mass
+        for k in range(found):
+            y = paths[k, t]
+            new = True
+            for j in range(distinct):
+                if labels[t, j] == y:
+                    new = False
+            if new:
+                labels[t, distinct] = y
+                distinct += 1
+                delta[y] = 0.0
+            delta[y] -= counts * coefficients[k]
+        sizes[t] = distinct
+        for j in range(distinct):
+            changes[t, j] = delta[labels[t, j]]
+    return touched
+
+
+@kernel
+def importance_of(token: int, importance: Floats) -> float:
+    return float(importance[token]) if len(importance) > 0 else 1.0
+
+
+@kernel
+def agree_on_step(t: int, rivals: Rivals) -> bool:
+    """Whether all candidates have the oracle's pair of labels at t."""
+    oracle, paths = rivals.oracle, rivals.paths
+    for k in range(rivals.found):
+        if paths[k, t - 1] != oracle[t - 1] or paths[k, t] != oracle[t]:
+            return False
+    return True
+
+
+@kernel
+def update_edges(
+    first: int, T: int, importance: Floats, rivals: Rivals, step: float, edges: Part, clock: float
+) -> None:
+    """Update the pairs of labels."""
+    weights, sums = edges.v, edges.sums
+    oracle, paths, coefficients, mass = rivals.oracle, rivals.paths, rivals.coefficients, rivals.mass
+    averaged = len(sums) > 0
+    for t in range(1, T):
+        if agree_on_step(t, rivals):
+            continue
+        counts = step * importance_of(first + t, importance)
+        weights[oracle[t - 1], oracle[t]] += counts * mass
+        if averaged:
+            sums[oracle[t - 1], oracle[t]] += counts * mass * clock
+        for k in range(rivals.found):
+            change = counts * coefficients[k]
+            weights[paths[k, t - 1], paths[k, t]] -= change
+            if averaged:
+                sums[paths[k, t - 1], paths[k, t]] -= change * clock
+
+
+@kernel
+def update_pairs(first: int, T: int, samples: Samples, rivals: Rivals, step: float, parts: Parts, clock: float) -> None:
+    """Update the edge features. A pair that a feature was never seen with in training has no weight there."""
+    oracle, paths, coefficients = rivals.oracle, rivals.paths, rivals.coefficients
+    L = parts.edges.v.shape[0]
+    for t in range(1, T):
+        if agree_on_step(t, rivals):
+            continue
+        counts = step * importance_of(first + t, samples.importance)
+        for i in range(samples.edge_row_offsets[first + t], samples.edge_row_offsets[first + t + 1]):
+            e = samples.edge_rows[i]
+            change_pair(e, oracle[t - 1] * L + oracle[t], counts * rivals.mass, parts, clock)
+            for k in range(rivals.found):
+                change_pair(e, paths[k, t - 1] * L + paths[k, t], -counts * coefficients[k], parts, clock)
+
+
+@kernel
+def change_pair(e: int, code: int, change: float, parts: Parts, clock: float) -> None:
+    entry = find_pair(e, code, parts.pair_offsets, parts.pair_codes)
+    if entry >= 0:
+        parts.pairs.v[entry, 0] += change
+        if len(parts.pairs.sums) > 0:
+            parts.pairs.sums[entry, 0] += change * clock
+
+
+@kernel
+def count_correct(T: int, oracle: Ints, path: Ints, totals: Doubles) -> None:
+    for t in range(T):
+        if path[t] == oracle[t]:
+            totals[CORRECT] += 1
+
+
+@kernel
+def count_allowed(T: int, gold: Ints, allowed: Bools, path: Ints, totals: Doubles) -> None:
+    """The same where tags may be open: right is what they allow."""
+    for t in range(T):
+        if allows(gold[t], path[t], allowed):
+            totals[CORRECT] += 1
+
+
+@kernel
+def count_untagged(T: int, totals: Doubles) -> None:
+    """A sentence without any tag: whatever was found is right, and nothing is learned."""
+    totals[TOKENS] += T
+    totals[CORRECT] += T
+
+
+@kernel
+def count_updates(touched: int, totals: Doubles) -> None:
+    totals[UPDATES] += touched
+    if touched > 0:
+        totals[UPDATED_SAMPLES] += 1
+
+
+@kernel
+def regularise(first: int, T: int, samples: Samples, rates: Rates, parts: Parts, state: Doubles) -> None:
+    """w <- w - rate * strength / |S| * grad R(w): L1 where something is owed, L2 by shrinking."""
+    penalise(first, T, samples, rates.owed, parts, state)
+    end_sample(rates.shrink, parts, state)
+
+
+@kernel
+def end_sample(shrink: float, parts: Parts, state: Doubles) -> None:
+    """Regularise by L2, w <- (1 - shrink) * w, and let the clock go on."""
+    state[SCALE] *= 1.0 - shrink
+    if state[SCALE] < SMALLEST_SCALE:
+        fold(parts, state)
+    state[CLOCK] += state[SCALE]
+    state[STEPS] += 1
+
+
+@kernel
+def penalise(first: int, T: int, samples: Samples, owed: float | None, parts: Parts, state: Doubles) -> None:
+    """L1 by cumulative penalty (Tsuruoka et al. 2009): bring the weights of this sentence up to date."""
+    if owed is None:
+        return
+    state[PENALTY] += owed
+    clock, penalty = state[CLOCK], state[PENALTY]
+    for i in range(samples.row_offsets[first], samples.row_offsets[first + T]):
+        penalise_feature(samples.rows[i], parts.nodes, clock, penalty)
+    for p in range(parts.edges.v.shape[0]):
+        penalise_row(p, parts.edges, clock, penalty)
+    if len(parts.pair_codes) > 0:
+        for i in range(samples.edge_row_offsets[first], samples.edge_row_offsets[first + T]):
+            e = samples.edge_rows[i]
+            for entry in range(parts.pair_offsets[e], parts.pair_offsets[e + 1]):
+                penalise_row(entry, parts.pairs, clock, penalty)

@@ -1,1 +1,0 @@
-"""Render results as text, HTML and figures."""

@@ -1,1 +1,0 @@
-"""Answer requests over HTTP with trained models (`sapo serve`). Needs the extra `serve`."""

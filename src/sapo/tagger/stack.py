@@ -1,0 +1,277 @@
+"""Tag with a stack of models, each of which adds a column."""
+
+import dataclasses
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sapo.corpus.blocks import LABEL, Block
+from sapo.corpus.columns import splice_tags
+from sapo.corpus.jsonl import JsonlOrigin, json_line, with_tags
+from sapo.corpus.scanner import Scanned, ScannedOrigin, check_tag
+from sapo.errors import SapoError
+from sapo.jit.arrays import Ints
+from sapo.search.searches import check_search
+from sapo.tagger.decoding import plain_sentences
+from sapo.tagger.tagger import Tagger
+from sapo.tagger.text import Cut, TaggedText, check_text, cut_texts, find, tagged_texts
+from sapo.tags.schemes import notation_of
+
+MODEL = ".sapo"  # the file extension of models
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyStep:
+    """Add a column with a model that is trained already.
+
+    >>> ReadyStep("pos", "pos.sapo").column
+    'pos'
+    """
+
+    column: str
+    model: str | Path
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedStep:
+    """Add a column with a model that the pipeline trains on these files.
+
+    >>> TrainedStep("pos", ("train.txt",), template="pos").files
+    ('train.txt',)
+    """
+
+    column: str
+    files: tuple[str | Path, ...]
+    template: str | Path | None = None  # a preset or a file; default: the preset that suits the tags
+
+
+Step = ReadyStep | TrainedStep
+
+
+def parse_step(text: str, template: str | None = None) -> Step:
+    """Return the step that is written as on the command line.
+
+    A file that ends in .sapo is a model; other files are training data. Raises SapoError if the text is not a step.
+
+    >>> parse_step("pos=pos.sapo")
+    ReadyStep(column='pos', model='pos.sapo')
+    >>> parse_step("chunk=a.txt,b.txt.gz").files
+    ('a.txt', 'b.txt.gz')
+    """
+    column, equals, value = text.partition("=")
+    names = [name.strip() for name in value.split(",")]
+    if not equals or not all(names):
+        raise SapoError(f"a step is column=model.sapo or column=file,file, not '{text}'")
+    models = [name for name in names if name.endswith(MODEL)]
+    if not models:
+        return TrainedStep(column.strip(), tuple(names), template)
+    if len(names) > 1:
+        raise SapoError(f"the step '{text}' has a model beside other files; give one model, or files to train on")
+    if template is not None:
+        raise SapoError(f"the step '{text}' has a ready model and takes no template")
+    return ReadyStep(column.strip(), models[0])
+
+
+def check_names(steps: tuple[Step, ...], columns: tuple[str, ...], source: str) -> None:
+    """Raise SapoError unless every step adds a new column with a valid name."""
+    have = list(columns)
+    for step in steps:
+        if not step.column.isidentifier() or step.column == LABEL:
+            raise SapoError(
+                f"a column cannot be called '{step.column}'; use letters, digits and _, and not '{LABEL}', "
+                "which is the gold tag"
+            )
+        if step.column in have:
+            there = source if step.column in columns else "the pipeline"
+            raise SapoError(f"{there}: has a column '{step.column}' already; give the step another name")
+        have.append(step.column)
+
+
+def with_column(block: Block, name: str, tags: Ints, labels: Sequence[str]) -> Block:
+    """Return the block with the column `labels[tags[t]]`; each label is appended once to the bytes of the block."""
+    encoded = [label.encode("utf-8", "surrogatepass") for label in labels]
+    ends = len(block.data) + np.cumsum([len(label) for label in encoded], dtype=np.int32)
+    starts = ends - np.array([len(label) for label in encoded], np.int32)
+    return dataclasses.replace(
+        block,
+        columns=(*block.columns, name),
+        data=np.concatenate([block.data, np.frombuffer(b"".join(encoded), np.uint8)]),
+        starts=np.column_stack([block.starts, starts[tags]]),
+        ends=np.column_stack([block.ends, ends[tags]]),
+    )
+
+
+def sentences_of(block: Block, first: int, last: int) -> Block:
+    """Return a block of the sentences `first`, ..., `last` - 1. It can be tagged, but not written."""
+    begin, end = int(block.offsets[first]), int(block.offsets[last])
+    return dataclasses.replace(
+        block,
+        starts=block.starts[begin:end],
+        ends=block.ends[begin:end],
+        offsets=block.offsets[first : last + 1] - begin,
+        origin=None,
+    )
+
+
+def widened(block: Block) -> bytes:
+    """Return the bytes of the file with the added columns: before the gold tag, or else at the end of the line.
+
+    Raises SapoError if a tag cannot be written, or a comment would be read as a token.
+    """
+    scanned = block.origin_as(ScannedOrigin).scanned
+    separator = b"\t" if scanned.layout.tabs else b" "
+    gold = LABEL in block.columns
+    own = scanned.layout.columns
+    tuples, piece = np.unique(block.starts[:, own:], axis=0, return_inverse=True)
+    whole = block.data.tobytes()
+    end_of = dict(zip(block.starts[:, own:].ravel().tolist(), block.ends[:, own:].ravel().tolist(), strict=True))
+    pieces = []
+    for row in tuples.tolist():
+        values = [whole[start : end_of[start]] for start in row]
+        text = b"".join(value + separator if gold else separator + value for value in values)
+        pieces.append(text.decode("utf-8", "surrogatepass"))
+        for value in values:
+            check_tag(value.decode("utf-8", "surrogatepass"), tabs=scanned.layout.tabs)
+    _check_comments(scanned, len(block.columns), block.name)
+    at = scanned.starts[:, -1] if gold else scanned.line_ends
+    return splice_tags(scanned.data, at, at, pieces, piece.reshape(-1).astype(np.int32))
+
+
+def widened_records(block: Block, added: Sequence[str], *, as_columns: bool) -> bytes:
+    """Return the sentences of text or JSONL with the added columns: as lines of words and tags, or as records.
+
+    Records of text also get `tokens`, and `spans` if the last column marks spans. Raises SapoError if a record has
+    something else under the name of a column.
+    """
+    columns = {name: block.strings(name) for name in ("word", *added)}
+    notation = notation_of(sorted(set(columns[added[-1]])))
+    lines = []
+    records = block.origin_as(JsonlOrigin).records
+    for record, (first, last) in zip(records, itertools.pairwise(block.offsets.tolist()), strict=True):
+        tags = {name: columns[name][first:last] for name in added}
+        if as_columns:
+            rows = zip(columns["word"][first:last], *tags.values(), strict=True)
+            lines.append("".join("\t".join(row) + "\n" for row in rows) + "\n")
+            continue
+        for name in added:
+            if name in record.values:
+                raise SapoError(f"{block.name}:{record.line}: has a key '{name}' already; give the step another name")
+        result = {**record.values, **with_tags(record, tags[added[-1]], notation), **tags}
+        if "tags" not in record.values:
+            del result["tags"]
+        else:
+            result["tags"] = record.values["tags"]
+        lines.append(json_line(result))
+    return "".join(lines).encode("utf-8", "surrogatepass")
+
+
+def _check_comments(scanned: Scanned, columns: int, name: str) -> None:
+    """Raise SapoError if a comment now has as many fields as a line with a token, since it would be read as one."""
+    whole = scanned.data.tobytes()
+    if b"#" not in whole:
+        return
+    words = set(scanned.line_starts.tolist())
+    for line in re.finditer(rb"^#.*", whole, re.MULTILINE):
+        fields = line[0].rstrip(b"\r").split(b"\t") if scanned.layout.tabs else line[0].split()
+        if line.start() not in words and len(fields) == columns and fields[2:3] != [b"="]:
+            place = scanned.first_line + whole.count(b"\n", 0, line.start())
+            raise SapoError(
+                f"{name}:{place}: the comment {line[0].decode()!r:.60} would be a word among {columns} columns; "
+                "write it as '# key = value'"
+            )
+
+
+WORD = "word"
+Steps = Mapping[str, Tagger | str | Path] | Iterable[tuple[str, Tagger | str | Path]]
+
+
+class Pipeline:
+    """Models that tag one after another. Each adds a column, and looks at words and earlier columns by their names.
+
+    `steps` has the name of each column, and the tagger or the path of the model that adds it. Raises SapoError if a
+    model needs a column that no step before it adds.
+
+    >>> import sapo
+    >>> pos = sapo.train([(["a", "dog"], ["DT", "NN"])] * 2, template="pos")
+    >>> chunks = sapo.train([([("a", "DT"), ("dog", "NN")], ["B-NP", "I-NP"])] * 2, template="chunking")
+    >>> pipeline = Pipeline({"pos": pos, "chunk": chunks})
+    >>> pipeline.tag(["a", "dog"])
+    {'pos': ['DT', 'NN'], 'chunk': ['B-NP', 'I-NP']}
+    >>> pipeline.tag_text("a dog").spans[0].text
+    'a dog'
+    """
+
+    def __init__(self, steps: Steps) -> None:
+        pairs = list(steps.items() if isinstance(steps, Mapping) else steps)
+        if not pairs:
+            raise SapoError("a pipeline needs a step, such as {'pos': 'pos.sapo'}")
+        check_names(tuple(ReadyStep(column, "") for column, _ in pairs), (WORD,), "text")
+        self.taggers = {column: one if isinstance(one, Tagger) else Tagger.load(one) for column, one in pairs}
+        have = [WORD]
+        for column, tagger in self.taggers.items():
+            if not tagger.columns:
+                raise SapoError(f"step '{column}': was trained on ready-made features and cannot be part of a pipeline")
+            for needed in tagger.columns:
+                if needed not in have:
+                    raise SapoError(
+                        f"step '{column}' needs the column '{needed}', but before it there are only {', '.join(have)}; "
+                        f"put a step '{needed}' before it"
+                    )
+            have.append(column)
+
+    def tag(self, words: Sequence[str]) -> dict[str, list[str]]:
+        """Return the tags that each step gives the words of one sentence, by the name of its column."""
+        return self.tag_many([words])[0]
+
+    def tag_many(self, sentences: Iterable[Sequence[str]]) -> list[dict[str, list[str]]]:
+        """Return the tags of many sentences; much faster than calling `tag` for each."""
+        listed = list(plain_sentences(sentences))
+        columns = self._columns(listed, list(self.taggers))
+        return [{column: columns[column][at] for column in self.taggers} for at in range(len(listed))]
+
+    def tag_text(self, text: str, *, probabilities: bool = False, nbest: int = 0, cut: Cut | None = None) -> TaggedText:
+        """Tag raw text as `Tagger.tag_text` does with the last model, after the others.
+
+        Tokens have the tags of the earlier models in `columns`. The first model says how the text is cut, unless `cut`
+        does.
+        """
+        return self.tag_texts([check_text(text)], probabilities=probabilities, nbest=nbest, cut=cut)[0]
+
+    def tag_texts(
+        self, texts: Iterable[str], *, probabilities: bool = False, nbest: int = 0, cut: Cut | None = None
+    ) -> list[TaggedText]:
+        """Tag many texts as `tag_text` does; much faster than calling it for each."""
+        if nbest:
+            check_search("topn", nbest)
+        first, *_ = self.taggers.values()
+        *earlier, (_, last) = self.taggers.items()
+        parts = cut_texts(texts, cut or first.splitter)
+        words = list(parts.words())
+        columns = self._columns(words, [column for column, _ in earlier])
+        found = find(last.model, self._rows(last, columns, len(words)), probabilities=probabilities, nbest=nbest)
+        del columns[WORD]
+        further = ({column: tags[at] for column, tags in columns.items()} for at in range(len(words)))
+        return tagged_texts(parts, found, further if columns else None)
+
+    def _columns(
+        self, words: list[Sequence[str]] | list[list[str]], steps: Sequence[str]
+    ) -> dict[str, list[list[str]]]:
+        """Return the words and the tags of these steps, for each sentence."""
+        columns: dict[str, list[list[str]]] = {WORD: [list(sentence) for sentence in words]}
+        for step in steps:
+            columns[step] = self.taggers[step].tag_many(self._rows(self.taggers[step], columns, len(words)))
+        return columns
+
+    @staticmethod
+    def _rows(
+        tagger: Tagger, columns: Mapping[str, list[list[str]]], sentences: int
+    ) -> list[list[str]] | list[list[tuple[str, ...]]]:
+        """Return the sentences as this tagger takes them: strings, or tuples of its columns."""
+        needed = [columns[column] for column in tagger.columns]
+        if len(needed) == 1:
+            return needed[0]
+        return [list(zip(*(column[at] for column in needed), strict=True)) for at in range(sentences)]

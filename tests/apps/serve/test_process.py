@@ -1,0 +1,120 @@
+"""The command as a process: where it listens, how it ends, and its mistakes."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sapo
+
+# a request that takes a while, for as long as the test wants
+SLOW = """
+import pathlib, sys, time
+from sapo.apps.serve import work
+answers = work.plain_answers
+def slow_answers(name, model, sentences, counts):
+    if ["slowly"] in sentences:
+        pathlib.Path(sys.argv[-1]).with_suffix(".begun").touch()
+        time.sleep(1.5)
+    return answers(name, model, sentences, counts)
+work.plain_answers = slow_answers
+"""
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Start `sapo` with these arguments."""
+    with ExitStack() as stack:
+
+        def call(*args: object, before: str = "") -> subprocess.Popen[str]:
+            code = f"{before}\nfrom sapo.cli import main; main()"
+            process = subprocess.Popen(
+                [sys.executable, "-c", code, *map(str, args)],
+                env={**os.environ, "PYTHONPATH": str(Path(sapo.__file__).parent.parent)},
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            stack.enter_context(process)
+            stack.callback(process.kill)
+            return process
+
+        yield call
+
+
+def address_of(process: subprocess.Popen[str]) -> str:
+    assert process.stderr is not None
+    for line in process.stderr:
+        if found := re.match(r"sapo: serving place at (http://127\.0\.0\.1:\d+)$", line):
+            return found[1]
+    raise AssertionError("it does not listen")
+
+
+def ask(address: str, message: Any) -> Any:
+    request = urllib.request.Request(
+        f"{address}/tag", json.dumps(message).encode(), {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=60) as reply:
+        return json.load(reply)
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_running_request_is_answered_before_the_end(
+    start: Start, originals: Path, tmp_path: Path, sent: int, code: int
+) -> None:
+    model = tmp_path / "place.sapo"
+    model.write_bytes((originals / "place.sapo").read_bytes())
+    process = start("serve", "--port", 0, model, before=SLOW)
+    address = address_of(process)
+    answers: list[Any] = []
+    asking = threading.Thread(target=lambda: answers.append(ask(address, {"tokens": ["slowly"]})))
+    asking.start()
+    while not model.with_suffix(".begun").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(sent)
+    asking.join(60)
+    assert answers[0]["sentences"][0]["tags"] == ["O"]
+    assert process.stderr is not None
+    rest = process.stderr.read()
+    assert process.wait(60) == code
+    assert rest.split() == ["sapo:", "interrupted"] * (code == 130)
+    with pytest.raises(urllib.error.URLError):
+        ask(address, {"tokens": ["in"]})
+
+
+def told(process: subprocess.Popen[str]) -> str:
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 2
+    (line,) = said.splitlines()
+    return line
+
+
+def test_a_port_in_use_is_one_line(start: Start, originals: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        line = told(start("serve", originals / "place.sapo", "--port", port))
+    assert line.startswith(f"sapo: 127.0.0.1:{port}: cannot listen there (")
+    assert line.endswith("; give another --port or --host")
+
+
+def test_a_missing_package_is_one_line(start: Start, originals: Path) -> None:
+    line = told(start("serve", originals / "place.sapo", before="import sys; sys.modules['uvicorn'] = None"))
+    assert line == "sapo: sapo serve needs the package uvicorn; install it with pip install 'sapo-nlp[serve]'"
+
+
+def test_a_missing_model_is_one_line(start: Start, tmp_path: Path) -> None:
+    assert told(start("serve", tmp_path / "none.sapo", "--port", 0)) == f"sapo: {tmp_path}/none.sapo: no such file"

@@ -1,0 +1,193 @@
+"""Training from scratch beside the answers, and the temperature."""
+
+import io
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sapo.errors import SapoError
+from taught_text import GOLD
+
+Open = Callable[..., Any]
+
+
+def in_this_process(self: Any, kind: str, pairs: Any, base: bytes | None) -> bytes:
+    """Train as the process does."""
+    from sapo.apps.teach.retraining import train_anew
+    from sapo.tagger.file import model_bytes, model_from_bytes
+    from sapo.tagger.tagger import Tagger
+
+    return model_bytes(train_anew(kind, pairs, base and Tagger(model_from_bytes(base))).model)
+
+
+def wait_for_training(client: Any) -> Any:
+    while (project := client.get("/api/project").json)["model"]["training"]:
+        time.sleep(0.02)
+    return project
+
+
+def test_what_is_accepted_meanwhile_is_not_lost(
+    project: Path, open_project: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sapo.apps.teach import retraining
+    from sapo.apps.teach.background import Habits
+
+    monkeypatch.setattr(retraining.Process, "train", in_this_process)
+    client = open_project(project, habits=Habits(first=3, least=3))
+    for sentence in range(1, 7):
+        client.accept(sentence)
+    version = client.classroom.pupil.version
+    now = wait_for_training(client)
+    assert now["model"]["version"] > version
+    assert now["model"]["problem"] is None
+    assert client.classroom.pupil.seq == client.classroom.state.seq
+    assert client.get("/api/sentences?ids=7").json["sentences"][0]["tags"] == GOLD[7]
+    assert client.classroom.store.snapshot() is not None
+
+
+@pytest.mark.parametrize("based", [False, True])
+def test_what_is_taken_back_is_forgotten_soon(
+    project: Path, open_project: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, based: bool
+) -> None:
+    from sapo.apps.teach import background, pupil, retraining
+    from sapo.apps.teach.project import Start, make_project
+
+    monkeypatch.setattr(retraining.Process, "train", in_this_process)
+    for module in (background, pupil):
+        monkeypatch.setattr(module, "SMALL", 2)
+    if based:
+        retraining.train_anew("spans", [(["in", "Bonn"], ["O", "B-LOC"])]).save(tmp_path / "base.sapo")
+        project = tmp_path / "based.teach"
+        make_project(project, Start([tmp_path / "notes.txt"], model=tmp_path / "base.sapo"))
+    client = open_project(project)
+    if not based:
+        for sentence in (2, 3, 4):
+            client.accept(sentence)
+    client.accept(1, tags=["B-ORG", *["O"] * 5])
+    assert not client.get("/api/project").json["model"]["training"]
+    answer = client.post("/api/undo", {"author": "anna"}).json
+    assert answer["sentence"]["tags"] == ["B-ORG", *["O"] * 5]  # it has not forgotten yet
+    wait_for_training(client)
+    assert "B-ORG" not in client.get("/api/sentences?ids=1").json["sentences"][0]["tags"]
+
+
+def test_what_is_taken_back_during_training_is_forgotten_by_the_next_one(
+    project: Path, open_project: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sapo.apps.teach import background, pupil, retraining
+
+    may_go, seen = threading.Event(), []
+
+    def train(self: Any, kind: str, pairs: Any, base: bytes | None) -> bytes:
+        may_go.wait(30)
+        seen.append(len(pairs))
+        return in_this_process(self, kind, pairs, base)
+
+    monkeypatch.setattr(retraining.Process, "train", train)
+    for module in (background, pupil):
+        monkeypatch.setattr(module, "SMALL", 2)
+    client = open_project(project)
+    for sentence in (1, 2, 3, 4, 5, 6):
+        client.accept(sentence)
+    client.post("/api/undo", {"author": "anna"})
+    client.post("/api/undo", {"author": "anna"})
+    may_go.set()
+    wait_for_training(client)
+    assert seen == [5, 4]
+
+
+def test_what_is_taken_back_is_forgotten_after_a_restart_too(
+    project: Path, open_project: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sapo.apps.teach import background, pupil, retraining
+
+    for module in (background, pupil):
+        monkeypatch.setattr(module, "SMALL", 2)
+    for sentences in ((2, 3, 4), (1,)):  # the second time there is a snapshot that knows all four
+        client = open_project(project)
+        for sentence in sentences:
+            client.accept(sentence, tags=["B-ORG", *["O"] * 5] if sentence == 1 else None)
+        client.close()
+    client = open_project(project)
+    may_go = threading.Event()
+    monkeypatch.setattr(retraining.Process, "train", lambda *what: may_go.wait(30) and None)
+    client.post("/api/undo", {"author": "anna"})
+    threading.Timer(0.3, may_go.set).start()
+    client.close()
+    monkeypatch.setattr(retraining.Process, "train", in_this_process)
+    client = open_project(project)
+    wait_for_training(client)
+    assert "B-ORG" not in client.get("/api/sentences?ids=1").json["sentences"][0]["tags"]
+
+
+def test_what_the_process_reads_is_what_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sapo.apps.teach import retraining
+    from sapo.tagger.file import model_bytes
+
+    pairs = [(["in", "Oslo"], ["O", "B-LOC"]), (["at", "home"], ["O", "O"])]
+    base = retraining.train_anew("spans", pairs)
+    copies = "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read())"
+    monkeypatch.setattr(retraining, "COMMAND", ("-S", "-c", copies))
+    sent = retraining.Process().train("spans", pairs, model_bytes(base.model))
+    assert sent is not None
+    monkeypatch.setattr(retraining.os, "nice", lambda by: 0)
+    monkeypatch.setattr(retraining.sys, "stdin", io.TextIOWrapper(io.BytesIO(sent)))
+    monkeypatch.setattr(retraining.sys, "stdout", io.TextIOWrapper(written := io.BytesIO()))
+    retraining.main()
+    assert written.getvalue() == model_bytes(retraining.train_anew("spans", pairs, base).model)
+
+
+def test_a_process_that_fails_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sapo.apps.teach import retraining
+
+    monkeypatch.setattr(retraining, "COMMAND", ("-S", "-c", "import sys; sys.exit('a\\nthe reason')"))
+    with pytest.raises(SapoError, match=r"^training from scratch failed: the reason$"):
+        retraining.Process().train("spans", [], None)
+
+
+def test_a_process_that_is_stopped_gives_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sapo.apps.teach import retraining
+
+    monkeypatch.setattr(retraining, "COMMAND", ("-S", "-c", "import time; time.sleep(60)"))
+    process = retraining.Process()
+    threading.Timer(0.1, process.end).start()
+    assert process.train("spans", [], None) is None
+
+
+def test_training_that_fails_is_told_in_one_line(
+    project: Path, open_project: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sapo.apps.teach import retraining
+    from sapo.apps.teach.background import Habits
+
+    def fails(self: Any, kind: str, pairs: Any, base: bytes | None) -> bytes:
+        raise SapoError("training from scratch failed: no memory")
+
+    monkeypatch.setattr(retraining.Process, "train", fails)
+    client = open_project(project, habits=Habits(first=2, least=2))
+    client.accept(1)
+    client.accept(2)
+    assert wait_for_training(client)["model"]["problem"] == "training from scratch failed: no memory"
+    assert client.accept(3)["counts"]["accepted"] == 3
+
+
+def test_the_temperature_makes_what_people_said_most_likely() -> None:
+    import numpy as np
+
+    from sapo.apps.teach.pupil import Test, fit
+    from sapo.search.lattice import Lattice
+
+    edge = np.zeros((2, 2), np.float32)
+    sure = Lattice(np.array([[4.0, 0.0]], np.float32), edge)  # 98 % for the first label
+    right, wrong = Test(sure, np.array([0], np.int32)), Test(sure, np.array([1], np.int32))
+    for rights, wrongs in ((3, 1), (40, 20), (4, 0), (58, 0)):
+        temperature = fit([right] * rights + [wrong] * wrongs)
+        assert temperature is not None
+        share = (rights + 1) / (rights + wrongs + 2)  # Laplace's rule: never surer than the sentences can prove
+        assert abs(1 / (1 + np.exp(-4.0 / temperature)) - share) < 0.01
+    only = Lattice(np.array([[4.0, -np.inf]], np.float32), edge)
+    assert fit([Test(only, np.array([0], np.int32))]) is None  # there is no choice
