@@ -2,7 +2,7 @@
 
 SAPO_DATA=DIRECTORY python benchmarks/compat.py [ALGORITHM ...]
 
-Needs sklearn-crfsuite. Times are seconds of the processor, of one thread, so that neighbours disturb them less; the
+Needs sklearn-crfsuite. Times are seconds of the processor, of one thread, so that neighbors disturb them less; the
 compile cache is warm. The features are those of examples/chunking_sklearn_crfsuite.py, made once for both.
 """
 

@@ -3,7 +3,7 @@
     SAPO_DATA=DIRECTORY python benchmarks/dropin.py [CORPUS ...] [ALGORITHM ...]
 
 Needs sklearn-crfsuite. The sample comes with the package; the others lie in DIRECTORY/zoo, a directory each with train
-and test files. Tokens are dictionaries (bias, word, affixes, shape, neighbours), made once for both. Scores are F1
+and test files. Tokens are dictionaries (bias, word, affixes, shape, neighbors), made once for both. Scores are F1
 of spans where the labels mark spans, else accuracy. CRFsuite cannot fix the order of the sentences, so its online
 algorithms differ from run to run by some tenths.
 """

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sapo.corpus.labeled import read_labelled
+from sapo.corpus.labeled import read_labeled
 from sapo.learn.records import Observer, PassRecord, State
 from sapo.training.data import encoded_dev_set
 from sapo.training.plan import make_plan
@@ -50,7 +50,7 @@ def run(corpus: Corpus, seed: int) -> Scored:
             patience=1000,
         )
     )
-    other = encoded_dev_set(run.data.encoder, read_labelled(judged[:JUDGED], "dev").blocks, run.data.gold)
+    other = encoded_dev_set(run.data.encoder, read_labeled(judged[:JUDGED], "dev").blocks, run.data.gold)
     real: list[float] = []
 
     class Watch(Observer):

@@ -1,8 +1,8 @@
-"""Make a large labelled corpus: real text, tagged by a model, and repeated with changed words.
+"""Make a large labeled corpus: real text, tagged by a model, and repeated with changed words.
 
     SAPO_DATA=DIRECTORY python benchmarks/large_corpus.py OUT.txt [--tokens 100000000] [--seed 0]
 
-The English and biomedical text of `unlabelled` is tagged with the parts of speech of UD English EWT by a model that is
+The English and biomedical text of `unlabeled` is tagged with the parts of speech of UD English EWT by a model that is
 trained here. Then the text is written again and again, each time in another order of sentences and with other rare
 words, so that the vocabulary grows as in real text: with N tokens there are about as many different words as N to the
 power of HEAPS (Heaps' law). A changed word keeps its case, its length and its last letters, so that its tag still suits

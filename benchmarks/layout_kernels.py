@@ -44,7 +44,7 @@ class Trace(NamedTuple):
 
 @jit
 def score_dense(corpus: Corpus, weights: Floats, node: Floats) -> float:
-    """Score all sentences; return a sum, so that nothing is optimised away."""
+    """Score all sentences; return a sum, so that nothing is optimized away."""
     total = 0.0
     none = np.empty(0, np.float32)
     for s in corpus.order:

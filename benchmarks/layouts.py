@@ -46,10 +46,10 @@ TASKS: dict[str, tuple[str, str, str | None]] = {
     "feats": ("zoo/ud-estonian-ewt/train.conllu.gz", "pos", "feats"),
 }
 
-score_sentence, search_n, normalise, update_all = (
+score_sentence, search_n, normalize, update_all = (
     lattice.score_sentence,
     run_search,
-    sapo.normalise,
+    sapo.normalize,
     update,
 )
 
@@ -82,7 +82,7 @@ def learn(
         gold = samples.gold[first : first + T]
         score_sentence(first, T, samples, parts, 1.0, node, edge, edge_to)
         found = search_n(0, node, edge, edge_to, T, N, 0, np.inf, best, row, paths, scores)
-        normalise(scores, found, probability)
+        normalize(scores, found, probability)
         for t in range(T):
             before = written
             for k in range(-1, found):

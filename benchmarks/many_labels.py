@@ -111,7 +111,7 @@ def report(name: str, seconds: float, path: Path, found: Any, gold: Any) -> None
 
 
 def features(words: Any) -> list[dict[str, Any]]:
-    """The usual features of a tutorial: the word, its ends, its shape, its neighbours."""
+    """The usual features of a tutorial: the word, its ends, its shape, its neighbors."""
     rows = []
     for i, word in enumerate(words):
         row: dict[str, Any] = {"bias": 1.0, "lower": word.lower(), "prefix": word[:3], "title": word.istitle()}

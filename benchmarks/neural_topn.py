@@ -1,4 +1,4 @@
-"""The two searches and the two normalisers for a batch side by side, and a step of each last layer: Markdown tables.
+"""The two searches and the two normalizers for a batch side by side, and a step of each last layer: Markdown tables.
 
     python benchmarks/neural_topn.py
 
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from sapo.neural import CrfLayer, PerceptronLayer, SapoLayer, SoftmaxLayer, kernel_top_n, torch_top_n
-from sapo.neural.chains import kernel_log_normaliser, torch_log_normaliser
+from sapo.neural.chains import kernel_log_normalizer, torch_log_normalizer
 
 TOKENS, LABELS, N = 25, 22, 5
 BATCHES = (1, 32, 256)
@@ -61,7 +61,7 @@ def search(find: Callable[[Tensor, Tensor, Tensor, int], object]) -> Callable[[i
     return make
 
 
-def normaliser(find: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Callable[[int], Callable[[], object]]:
+def normalizer(find: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Callable[[int], Callable[[], object]]:
     """With its gradient."""
 
     def make(batch: int) -> Callable[[], object]:
@@ -84,8 +84,8 @@ def step(layer: torch.nn.Module) -> Callable[[int], Callable[[], object]]:
 def main() -> None:
     torch.set_num_threads(1)
     table(f"search, n = {N}", {"kernel": search(kernel_top_n), "PyTorch": search(torch_top_n)})
-    ways = {"kernel": kernel_log_normaliser, "PyTorch": torch_log_normaliser}
-    table("normaliser of a CRF and its gradient", {name: normaliser(find) for name, find in ways.items()})
+    ways = {"kernel": kernel_log_normalizer, "PyTorch": torch_log_normalizer}
+    table("normalizer of a CRF and its gradient", {name: normalizer(find) for name, find in ways.items()})
     layers = {
         "softmax": SoftmaxLayer(LABELS),
         "perceptron": PerceptronLayer(LABELS),

@@ -26,7 +26,7 @@ from sapo.training.run import start
 
 def ours(sentences: list[tuple[Any, Any]], c1: float, c2: float) -> tuple[int, float, int]:
     """Return iterations, objective and weights that are not zero."""
-    kind = {"regulariser": "l2", "strength": 2 * c2} if c2 else {"regulariser": "l1", "strength": c1}
+    kind = {"regularizer": "l2", "strength": 2 * c2} if c2 else {"regularizer": "l1", "strength": c1}
     plan = Plan(
         data=sentences,
         labels=LabelOptions(constraints=False),

@@ -24,7 +24,7 @@ word[1]
 word[2]
 word[-1] & word[0]
 word[0] & word[1]
-normalised(word)
+normalized(word)
 substrings(word, 9)
 shape(word)
 short_shape(word)

@@ -101,11 +101,11 @@ def draw(results: Results, corpora: Sequence[str], part: str, seeds: Sequence[in
 
     def panel(corpus: str) -> Callable[[Any], None]:
         def draw_curves(axes: Any) -> None:
-            for order, (colour, style) in styles.items():
+            for order, (color, style) in styles.items():
                 for run in _runs(results, corpus, part, order, seeds):
                     sizes = [point["sentences"] for point in run["points"]]
                     shares = [100 * point["score"] / run["full"] for point in run["points"]]
-                    axes.plot(sizes, shares, color=colour, linestyle=style)
+                    axes.plot(sizes, shares, color=color, linestyle=style)
             for goal in GOALS:
                 axes.axhline(100 * goal, color=GREY, linewidth=0.8)
             axes.set_xscale("log")
@@ -121,6 +121,6 @@ def draw(results: Results, corpora: Sequence[str], part: str, seeds: Sequence[in
         "",
         tuple(Panel(corpus, panel(corpus)) for corpus in corpora),
         columns=2,
-        legend=tuple((order, {"color": colour, "linestyle": style}) for order, (colour, style) in styles.items()),
+        legend=tuple((order, {"color": color, "linestyle": style}) for order, (color, style) in styles.items()),
     )
     path.write_bytes(save(picture, math.ceil(math.sqrt(len(corpora))), "svg"))

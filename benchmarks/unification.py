@@ -25,9 +25,9 @@ SENTENCES = 100
 
 
 def step(learner: str, weights: Weights, corpus: EncodedCorpus, sentence: int, n: int) -> np.ndarray:
-    """The change of all weights by one sample, at a rate of 1 and without regulariser."""
+    """The change of all weights by one sample, at a rate of 1 and without regularizer."""
     moved = Weights.of(weights.features.copy(), weights.edges.copy(), transitions=weights.transitions)
-    settings = make_settings({"n": n, "strength": 0.0, "regulariser": "none"})
+    settings = make_settings({"n": n, "strength": 0.0, "regularizer": "none"})
     for _ in LEARNERS[learner].run(moved, corpus, np.array([sentence]), 1.0, settings, np.zeros(20)):
         pass
     changes = (moved.features - weights.features, moved.edges - weights.edges)

@@ -35,7 +35,7 @@ class Row:
 
     @property
     def to_best(self) -> float | None:
-        """The difference to the best setting of python-crfsuite on this very part, which favours python-crfsuite."""
+        """The difference to the best setting of python-crfsuite on this very part, which favors python-crfsuite."""
         return self.score - max(self.peers.values()) if self.peers else None
 
     @property
@@ -118,7 +118,7 @@ def draw(panels: Mapping[str, Sequence[Row]], path: Path) -> None:
         1, len(panels), figsize=(1.6 + 4 * len(panels), 1.4 + 0.24 * len(names)), sharey=True, squeeze=False
     )
     for axes, (system, rows) in zip(all_axes[0], panels.items(), strict=True):
-        for label, colour, marker, shift in ((BEST, VERMILLION, "o", -0.15), (PEERS[0], BLUE, "s", 0.15)):
+        for label, color, marker, shift in ((BEST, VERMILLION, "o", -0.15), (PEERS[0], BLUE, "s", 0.15)):
             points = [(row, row.to_best if label == BEST else row.to_lbfgs) for row in rows]
             known = [(row, difference) for row, difference in points if difference is not None]
             axes.errorbar(
@@ -126,7 +126,7 @@ def draw(panels: Mapping[str, Sequence[Row]], path: Path) -> None:
                 [names.index(row.corpus) + shift for row, _ in known],
                 xerr=[row.deviation for row, _ in known],
                 fmt=marker,
-                color=colour,
+                color=color,
                 markersize=4,
                 elinewidth=1,
                 label=f"sapo minus {label}",

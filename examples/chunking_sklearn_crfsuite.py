@@ -26,7 +26,7 @@ def read(path: Path) -> list[list[Token]]:
 
 
 def token_features(sentence: list[Token], place: int) -> dict[str, Any]:
-    """What one token and its two neighbours look like."""
+    """What one token and its two neighbors look like."""
     word, pos, _ = sentence[place]
     features: dict[str, Any] = {
         "bias": 1.0,

@@ -51,14 +51,14 @@ TABLES: list[Any] = [
 def _corpus(format: str) -> Callable[[bytes], None]:
     def use(data: bytes) -> None:
         with piped(data) as path:
-            for number, _ in enumerate(read(path, format=format, labelled=_labelled(data, format))):
+            for number, _ in enumerate(read(path, format=format, labeled=_labeled(data, format))):
                 if number > MOST:
                     break
 
     return use
 
 
-def _labelled(data: bytes, format: str) -> bool:
+def _labeled(data: bytes, format: str) -> bool:
     """Return whether to look for labels: for half of the inputs, and for text, which has none, never."""
     return format != "text" and len(data) % 2 == 0
 
@@ -71,12 +71,12 @@ def _brat(data: bytes) -> None:
     text, _, annotations = data.partition(b"\x00")
     path = file("a.txt", text)
     file("a.ann", annotations)
-    list(read(path, format="brat", labelled=_labelled(data, "brat")))
+    list(read(path, format="brat", labeled=_labeled(data, "brat")))
 
 
 def _docbin(data: bytes) -> None:
     path = file("a.spacy", zlib.compress(data, 1))
-    list(read(path, format="spacy", labelled=_labelled(data, "spacy")))
+    list(read(path, format="spacy", labeled=_labeled(data, "spacy")))
 
 
 def _docbin_seeds() -> list[bytes]:
@@ -89,7 +89,7 @@ def _docbin_seeds() -> list[bytes]:
 
 def _arrow(data: bytes) -> None:
     path = file("a.parquet" if data.startswith(b"PAR1") else "a.arrow", data)
-    list(read(path, labelled=_labelled(data, "arrow")))
+    list(read(path, labeled=_labeled(data, "arrow")))
 
 
 def _arrow_seeds() -> list[bytes]:
@@ -113,7 +113,7 @@ def _tables(data: bytes) -> None:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError, pyarrow.ArrowException):
         return  # not a table that anybody could have written
     _write_stream(table)
-    list(read(room() / "table.arrow", labelled=_labelled(data, "arrow")))
+    list(read(room() / "table.arrow", labeled=_labeled(data, "arrow")))
 
 
 def _table(value: Any) -> Any:

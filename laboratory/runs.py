@@ -40,10 +40,10 @@ def run_settings(system: System, seed: int, setup: Setup, *, strength: float, ra
     """Every pass is made: neither the test set nor the objective may stop a run early."""
     values = {"epochs": setup.passes, "patience": setup.passes, "tolerance": 0.0, "seed": seed, **system.settings}
     if system.learner in LAYERS:
-        return Settings(**{"rate": RATE, **values}, strength=0.0, regulariser="none")
-    if LEARNERS[system.learner].regularised:
+        return Settings(**{"rate": RATE, **values}, strength=0.0, regularizer="none")
+    if LEARNERS[system.learner].regularized:
         return Settings(**{"strength": strength, "rate": rate, **values})
-    return Settings(**values, strength=0.0, regulariser="none")
+    return Settings(**values, strength=0.0, regularizer="none")
 
 
 def make_run(

@@ -1,6 +1,6 @@
 """Choose the next job for a worker.
 
-A task's runs of regularised systems wait for its tuning. A worker stays with a task until nothing of it is left, so
+A task's runs of regularized systems wait for its tuning. A worker stays with a task until nothing of it is left, so
 that it encodes every task at most once.
 """
 
@@ -37,7 +37,7 @@ class Job:
         if not isinstance(self.what, Run):
             return False
         learner = SYSTEMS[self.what.system].learner
-        return learner not in LAYERS and LEARNERS[learner].regularised
+        return learner not in LAYERS and LEARNERS[learner].regularized
 
 
 def template_of(task: Task, system: System) -> str:

@@ -1,4 +1,4 @@
-"""Tune the strength of the regulariser on CRF alone; SAPO uses the same, as in the paper.
+"""Tune the strength of the regularizer on CRF alone; SAPO uses the same, as in the paper.
 
 The paper's values are tried on the dev set if there is one, else by 4-fold cross-validation on the training set.
 """

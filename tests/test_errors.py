@@ -48,7 +48,7 @@ def bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         lambda path: list(read(path, format="jsonl")),
         lambda path: list(read(path, format="crfsuite")),
         lambda path: list(read(path, format="label-studio")),
-        lambda path: list(read(path, format="text", labelled=False)),
+        lambda path: list(read(path, format="text", labeled=False)),
         read_rules,
         read_vectors,
     ],
@@ -170,7 +170,7 @@ def test_a_message_about_a_template_is_short() -> None:
 
 
 @pytest.mark.parametrize("text", ["'s", "n't", "n'tn'tx", "。", "。\uff09", "a@", "www.,", "(", "!?", "\n \n", "'d'll"])
-def test_no_text_takes_the_tokeniser_long(text: str) -> None:
+def test_no_text_takes_the_tokenizer_long(text: str) -> None:
     """A clock is no good in a test, but 15 s for 60 KB were: these take less than half a second."""
     whole = (text * 60_000)[:60_000]
     begin = time.process_time()

@@ -45,12 +45,12 @@ def terminal(command: str, output: str) -> str:
     return _svg(width, height, parts, f"A terminal after {command}")
 
 
-def _line(line: str, y: float, colour: str) -> str:
-    """Return a line of text whose words are at their places whatever the font is; labels of spans are coloured."""
+def _line(line: str, y: float, color: str) -> str:
+    """Return a line of text whose words are at their places whatever the font is; labels of spans are colored."""
     words = []
     for word in re.finditer(r"\S+", line):
         label = re.fullmatch(r"[BI]-(\w+)", word[0])
-        fill = COLOURS.get(label[1], colour) if label else colour
+        fill = COLOURS.get(label[1], color) if label else color
         words.append(_text(20 + word.start() * WIDE, y, word[0], fill))
     return "".join(words)
 
@@ -78,9 +78,9 @@ def explanation(why: dict[str, Any]) -> str:
     for number, (name, value) in enumerate(rows):
         y = 116.0 + 24 * number
         size = half * abs(value) / longest
-        colour, left = ("#0b7a75", middle) if value >= 0 else ("#b5541c", middle - size)
+        color, left = ("#0b7a75", middle) if value >= 0 else ("#b5541c", middle - size)
         parts.append(_text(24, y, name, "#222222", wide=7.2))
-        parts.append(f'<rect x="{left:.1f}" y="{y - 12:g}" width="{size:.1f}" height="15" fill="{colour}"/>')
+        parts.append(f'<rect x="{left:.1f}" y="{y - 12:g}" width="{size:.1f}" height="15" fill="{color}"/>')
         parts.append(_text(width - 16, y, f"{value:+.2f}", "#555555", "end"))
     end = 116.0 + 24 * len(rows)
     parts.append(f'<line x1="{middle:g}" y1="98" x2="{middle:g}" y2="{end - 14:g}" stroke="#999999"/>')

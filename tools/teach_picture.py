@@ -64,7 +64,7 @@ def _pose(page: Any) -> bytes:
     """Show the list in order, from its beginning, with a span of the second sentence that has one opened."""
     page.get_by_label("Order").select_option("in-order")
     page.wait_for_timeout(2500)  # until nothing flashes any more
-    page.locator(".sentence:has(.mark)").nth(1).locator(".labelled").first.click()
+    page.locator(".sentence:has(.mark)").nth(1).locator(".labeled").first.click()
     page.locator(".why tr").first.wait_for()
     page.mouse.move(5, 5)
     page.evaluate("scrollTo(0, 0)")
@@ -73,7 +73,7 @@ def _pose(page: Any) -> bytes:
 
 
 def main() -> None:
-    """Write the picture, with few colours, so that it is small."""
+    """Write the picture, with few colors, so that it is small."""
     with tempfile.TemporaryDirectory() as room, start(Path(room)) as process:
         try:
             assert process.stderr is not None

@@ -121,7 +121,7 @@ def _tables(contents: Contents) -> list[Block]:
             found += [
                 Text(
                     "SAPO against each system, seed 0: paired t-test on the accuracy of sentences, as in the paper, "
-                    "and approximate randomisation on the score."
+                    "and approximate randomization on the score."
                 ),
                 significance_table(task, contents.significances[task.name]),
             ]
@@ -136,7 +136,7 @@ def _claims(contents: Contents) -> list[Block]:
         Text(
             "Each by a rule that stands with it. The paper gives no thresholds: they are ours, and were chosen when "
             "earlier results of this package on CoNLL-2000 chunking were known, so judge by the numbers too. Where "
-            f"significance counts, p is that of seed 0, below {LEVEL}: of the randomisation test where the score is "
+            f"significance counts, p is that of seed 0, below {LEVEL}: of the randomization test where the score is "
             "F1, of the t-test where it is accuracy."
         ),
     ]

@@ -112,7 +112,7 @@ def _draw_curves(axes: "Axes", curves: dict[str, Curve], ylabel: str, from_zero:
             **line_look(system),
         )
         if curve.low != curve.high:
-            axes.fill_between(curve.epochs, curve.low, curve.high, color=style_of(system).colour, alpha=0.15, lw=0)
+            axes.fill_between(curve.epochs, curve.low, curve.high, color=style_of(system).color, alpha=0.15, lw=0)
     axes.set_xlabel("pass")
     axes.set_ylabel(ylabel)
     axes.ticklabel_format(axis="y", useOffset=False)

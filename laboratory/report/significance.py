@@ -23,11 +23,11 @@ class Significance:
 
     difference: float
     t_p: float | None  # paired t-test on the accuracy of sentences, as in the paper
-    randomisation_p: float | None  # approximate randomisation on F1
+    randomization_p: float | None  # approximate randomization on F1
 
     def p(self, metric: str) -> float | None:
         """Return the p value that decides: of the test on the task's own metric, if there is one."""
-        return self.t_p if metric != "F1" or self.randomisation_p is None else self.randomisation_p
+        return self.t_p if metric != "F1" or self.randomization_p is None else self.randomization_p
 
 
 Compare = Callable[[Taggings, Taggings, Taggings], Significance]  # gold, ours, theirs
@@ -39,7 +39,7 @@ def compare_with_tests(gold: Taggings, ours: Taggings, theirs: Taggings) -> Sign
     return Significance(
         difference=100 * comparison.difference,
         t_p=paired_t_p(gold, ours, theirs),
-        randomisation_p=comparison.randomisation.p,
+        randomization_p=comparison.randomization.p,
     )
 
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 class Style:
     """How a system is drawn, the same in all figures."""
 
-    colour: str
+    color: str
     line: str
     marker: str
     hatch: str = ""
 
 
-# A family has one colour, and its naive version a broken line: averaging leaves the weights that are trained as they
+# A family has one color, and its naive version a broken line: averaging leaves the weights that are trained as they
 # are, so that the two often lie on one another.
 STYLES = {
     SAPO: Style(VERMILLION, "-", "o"),
@@ -49,10 +49,10 @@ def style_of(system: str) -> Style:
 def line_look(system: str) -> dict[str, Any]:
     style = style_of(system)
     return {
-        "color": style.colour,
+        "color": style.color,
         "linestyle": style.line,
         "marker": style.marker,
-        "markerfacecolor": "white" if style.line == ":" else style.colour,
+        "markerfacecolor": "white" if style.line == ":" else style.color,
         "markeredgewidth": 1.0,
     }
 

@@ -42,11 +42,11 @@ def _significant(value: Mean) -> str:
 
 
 def significance_table(task: TaskResults, significances: Significances) -> Table:
-    head = ("system", f"SAPO's {task.metric} less its", "p, t-test", "p, randomisation")
+    head = ("system", f"SAPO's {task.metric} less its", "p, t-test", "p, randomization")
     return Table(
         head,
         tuple(
-            (system, say_points(one.difference), _p(one.t_p), _p(one.randomisation_p))
+            (system, say_points(one.difference), _p(one.t_p), _p(one.randomization_p))
             for system, one in significances.items()
         ),
     )
@@ -106,7 +106,7 @@ def task_numbers(task: TaskResults, significances: Significances) -> dict[str, A
         ],
         "systems": {system: _group_numbers(group) for system, group in task.groups.items()},
         "significance": {
-            system: {"difference": one.difference, "t_p": one.t_p, "randomisation_p": one.randomisation_p}
+            system: {"difference": one.difference, "t_p": one.t_p, "randomization_p": one.randomization_p}
             for system, one in significances.items()
         },
     }

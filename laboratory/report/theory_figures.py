@@ -44,7 +44,7 @@ def _count_ticks(axes: "Axes") -> None:
 
 
 def _look(line: Line) -> dict[str, Any]:
-    return {"color": COLOURS[line.colour % len(COLOURS)], "linestyle": DASHES[line.dash % len(DASHES)]}
+    return {"color": COLOURS[line.color % len(COLOURS)], "linestyle": DASHES[line.dash % len(DASHES)]}
 
 
 def _plain(text: str) -> str:

@@ -79,7 +79,7 @@ def _line(found: Any) -> Line:
     x, y = ([float(value) for value in found[axis]] for axis in "xy")
     if len(x) != len(y):
         raise ValueError("a line with points that lack one coordinate")
-    return Line(_text(found["name"]), x, y, int(found["colour"]), int(found["dash"]))
+    return Line(_text(found["name"]), x, y, int(found["color"]), int(found["dash"]))
 
 
 def _table(found: Any) -> Table:

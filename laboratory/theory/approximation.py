@@ -128,7 +128,7 @@ def _text(found: dict[str, list[Point]], sizes: list[int], sentences: int) -> st
     mass = ", ".join(f"{p.mass[at]:.2f} on {name}" for name, p in end.items())
     return (
         f"For {sentences} training sentences z of each task, the update s_z(w) of SAPO and the stochastic gradient "
-        "∇f_z(w) were computed exactly at the same weights w, both without the regulariser, which they share. Shown is "
+        "∇f_z(w) were computed exactly at the same weights w, both without the regularizer, which they share. Shown is "
         "the mean of ‖∇f_z(w) - s_z(w)‖ / ‖∇f_z(w)‖: 0 is the gradient itself, 1 is as far from it as doing nothing. "
         f"The weights are those of SAPO with n = {N}, calibrated rate, λ = 1, seed 0.\n\n"
         f"After {next(iter(end.values())).passes} passes the distance is {near} at n = {N}, and {far} at "

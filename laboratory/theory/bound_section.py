@@ -90,7 +90,7 @@ def _text(studies: Sequence[Study]) -> str:
     return (
         "The same ways as above, mean over seeds, beside the bound of the proof: "
         "E[f(w_t) - f(w*)] is at most q/2 ((1 - cr)^t (a_0 - a) + a) with a = (2τ + rκ²) / c, where r is the rate. c "
-        "is λ / |S|, which is exact: the loss is flat along weights that favour no label. q is the largest eigenvalue "
+        "is λ / |S|, which is exact: the loss is flat along weights that favor no label. q is the largest eigenvalue "
         "of the Hessian at 0, at w*/2 and at w* (Lanczos iteration), κ the largest ‖s_z(w)‖ and τ the largest left "
         "side of (7) that were met: estimates from below, so the bound drawn is the smallest possible. "
         f"{constants}.\n\n"

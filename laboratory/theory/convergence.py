@@ -9,7 +9,7 @@ import numpy as np
 
 from laboratory.setup import Say
 from laboratory.theory.bound import Constants
-from laboratory.theory.optimum import Optimum, largest_curvature, minimise
+from laboratory.theory.optimum import Optimum, largest_curvature, minimize
 from laboratory.theory.problem import Problem
 from sapo.corpus.blocks import Sentence
 from sapo.corpus.formats import read
@@ -44,7 +44,7 @@ class Plan:
         return f"{what}, λ = {self.strength:g}"
 
 
-# A strong regulariser makes c large, which the bound needs; a weak one is what is used in practice.
+# A strong regularizer makes c large, which the bound needs; a weak one is what is used in practice.
 FULL = (
     Plan(),
     Plan(tokens=3),
@@ -107,7 +107,7 @@ def _cut(sentence: Sentence, tokens: int | None) -> Sentence:
 def study_convergence(plan: Plan, say: Say) -> Study:
     """Find the optimum, then run SAPO from w = 0 for each n."""
     problem = small_problem(plan)
-    optimum = minimise(problem.value, problem.zero())
+    optimum = minimize(problem.value, problem.zero())
     say = _about(plan, say)
     say(f"optimum found in {optimum.iterations} steps, gradient norm {optimum.gradient_norm:.1e}")
     trajectories = []

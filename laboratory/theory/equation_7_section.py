@@ -49,7 +49,7 @@ def _text(studies: Sequence[Study]) -> str:
     return (
         "Theorem 1 asks that [∇f(w) - s(w)]ᵀ(w - w*) is at most τ at all w on SAPO's way, with τ at most cε / 2q. "
         f"Measured on the first {plan.sentences} sentences of the bundled sample (chunks; parts of speech of three "
-        "tokens as features), whole or cut short, with strong and weak regularisers λ; SAPO begins at w = 0 and has a "
+        "tokens as features), whole or cut short, with strong and weak regularizers λ; SAPO begins at w = 0 and has a "
         f"fixed rate, seed 0. w* was found by L-BFGS down to a gradient norm of {norm:.0e}. The theorem compares ∇f(w) "
         "with s(w) = E_z[s_z(w)]; since f is a sum over the training set, that fits only f / |S|, the mean, which is "
         "meant by f here.\n\n" + "\n\n".join(map(_verdict, studies))

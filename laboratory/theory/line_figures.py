@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A name for the legend, points, a colour and a dash by number. Points that an axis cannot show are left out."""
+    """A name for the legend, points, a color and a dash by number. Points that an axis cannot show are left out."""
 
     name: str
     x: Sequence[float]
     y: Sequence[float]
-    colour: int = 0
+    color: int = 0
     dash: int = 0
 
 

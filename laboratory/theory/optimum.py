@@ -23,10 +23,10 @@ class Optimum:
     iterations: int
 
 
-def minimise(function: Function, start: Doubles, *, gradient_norm: float = 1e-7, iterations: int = 2000) -> Optimum:
+def minimize(function: Function, start: Doubles, *, gradient_norm: float = 1e-7, iterations: int = 2000) -> Optimum:
     """Run L-BFGS until the gradient is shorter than `gradient_norm`, or as short as the digits of f allow.
 
-    >>> found = minimise(lambda w: (float((w - 3) @ (w - 3)), 2 * (w - 3)), np.zeros(2))
+    >>> found = minimize(lambda w: (float((w - 3) @ (w - 3)), 2 * (w - 3)), np.zeros(2))
     >>> found.w.round(6).tolist(), found.iterations <= 3
     ([3.0, 3.0], True)
     """

@@ -46,7 +46,7 @@ class Problem:
 
     @property
     def modulus(self) -> float:
-        """c: the regulariser's λ / |S|. The loss adds nothing: along w that favour no label over another it is flat."""
+        """c: the regularizer's λ / |S|. The loss adds nothing: along w that favor no label over another it is flat."""
         return self.strength / len(self.sentences)
 
     def zero(self) -> Doubles:

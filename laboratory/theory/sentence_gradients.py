@@ -4,7 +4,7 @@
     s_z(w)  = sum over Y_n of P_k F(x,y_k) - F(x,y*)          SAPO's update term, equation (5)
     δ_z(w)  = ∇f_z(w) - s_z(w)
 
-Neither has the regulariser, which is the same in both. Learners change the weights without making these vectors; here
+Neither has the regularizer, which is the same in both. Learners change the weights without making these vectors; here
 they are made, in double precision and over the features of the sentence alone.
 """
 

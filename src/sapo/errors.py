@@ -27,7 +27,7 @@ ELSEWHERE = {
         "rate": "learning_rate lr eta step_size",
         "epochs": "iterations iteration iter iters max_iter max_iterations n_iter num_epochs max_epochs passes pass",
         "strength": "c2 l2 lambda alpha c regularization regularisation weight_decay sigma",
-        "regulariser": "regularizer penalty c1 l1",
+        "regularizer": "regulariser penalty c1 l1",
         "output": "out output_file outfile save save_to model_filename save_model dest model model_file model_path",
         "learner": "algorithm method solver model_type trainer",
         "template": "feature_template templates feature_set preset",

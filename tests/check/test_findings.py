@@ -42,7 +42,7 @@ def only(*paths: Path, **reading: str) -> Finding:
     return finding
 
 
-def relabelled(number: int, label: str, lines: list[str] = ENTITIES) -> list[str]:
+def relabeled(number: int, label: str, lines: list[str] = ENTITIES) -> list[str]:
     return changed(lines, number, lines[number - 1].rpartition("\t")[0] + "\t" + label)
 
 
@@ -59,7 +59,7 @@ def test_the_sample_is_clean(column: str) -> None:
     [("0", "O"), ("o", "O"), ("B_PER", "B-PER"), ("b-per", "B-PER"), ("B\u2013PER", "B-PER"), ("OO", None)],
 )
 def test_a_label_that_almost_fits_the_scheme_is_an_error(write: Write, label: str, meant: str | None) -> None:
-    finding = only(write(relabelled(OUTSIDE, label)))
+    finding = only(write(relabeled(OUTSIDE, label)))
     assert (finding.kind, finding.severity, finding.line) == ("near-scheme", ERROR, OUTSIDE)
     assert f"'{label}'" in finding.text
     assert (f"did you mean '{meant}'?" == finding.way_out) if meant else ("--missing" in finding.way_out)
@@ -85,19 +85,19 @@ def test_a_header_with_another_number_of_columns_is_found_in_line_1(write: Write
 
 def test_labels_that_differ_by_case_are_a_warning(write: Write) -> None:
     number = next(number for number, line in enumerate(TAGS, 1) if line.endswith("\tNN"))
-    finding = only(write(relabelled(number, "nn", TAGS)))
+    finding = only(write(relabeled(number, "nn", TAGS)))
     assert (finding.kind, finding.severity, finding.line) == ("case", WARNING, number)
 
 
 @pytest.mark.parametrize("label", ["B-PRE", "B-PERS", "B-PET"])
 def test_a_rare_label_one_letter_away_is_a_warning(write: Write, label: str) -> None:
-    (finding, *_) = found(write(relabelled(PERSON, label)))
+    (finding, *_) = found(write(relabeled(PERSON, label)))
     assert (finding.kind, finding.severity, finding.line) == ("similar-label", WARNING, PERSON)
     assert finding.way_out == "did you mean 'B-PER'?"
 
 
 def test_a_label_seen_once_is_a_note(write: Write) -> None:
-    report = examine([write(relabelled(PERSON, "B-SHIP"))])
+    report = examine([write(relabeled(PERSON, "B-SHIP"))])
     assert [(finding.kind, finding.line) for finding in report.findings if finding.kind == "once"] == [("once", PERSON)]
 
 
@@ -189,12 +189,12 @@ def test_words_with_blanks_or_invisible_characters_are_a_warning(write: Write, w
 
 def test_a_label_with_an_invisible_character_is_an_error(write: Write) -> None:
     number = next(number for number, line in enumerate(TAGS, 1) if line.endswith("\tNN"))
-    finding = only(write(relabelled(number, "NN\u200b", TAGS)))
+    finding = only(write(relabeled(number, "NN\u200b", TAGS)))
     assert (finding.kind, finding.severity, finding.line) == ("unclean-label", ERROR, number)
 
 
 def test_spans_that_break_their_scheme_are_a_warning(write: Write) -> None:
-    finding = only(write(relabelled(OUTSIDE, "I-PER")))
+    finding = only(write(relabeled(OUTSIDE, "I-PER")))
     assert (finding.kind, finding.severity, finding.line) == ("scheme", WARNING, OUTSIDE)
 
 
@@ -231,7 +231,7 @@ def test_an_empty_file_is_an_error(write: Write) -> None:
 
 
 def test_a_mark_of_missing_tags_is_no_label(write: Write) -> None:
-    path = write(relabelled(OUTSIDE, "?"))
+    path = write(relabeled(OUTSIDE, "?"))
     assert only(path).kind == "near-scheme"
     assert not found(path, missing="?")
 

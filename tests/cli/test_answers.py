@@ -20,7 +20,7 @@ def last(*args: object) -> str:
     ("command", "more"),
     [("tag", []), ("eval", []), ("errors", []), ("prune", ["--half"]), ("calibrate", [])],
 )
-def test_a_swapped_order_is_recognised(house: Any, tmp_path: Path, command: str, more: list[str]) -> None:
+def test_a_swapped_order_is_recognized(house: Any, tmp_path: Path, command: str, more: list[str]) -> None:
     out = ["-o", tmp_path / "out"] if command in ("prune", "calibrate") else []
     right = answer(command, house.model, house.test, *more, *out)
     swapped = answer(command, house.test, house.model, *more, *out)
@@ -30,7 +30,7 @@ def test_a_swapped_order_is_recognised(house: Any, tmp_path: Path, command: str,
     assert note == f"sapo: the model comes first; taken as: sapo {command} {house.model} {house.test}"
 
 
-def test_a_swapped_order_is_recognised_beside_a_sentence_and_two_models(house: Any) -> None:
+def test_a_swapped_order_is_recognized_beside_a_sentence_and_two_models(house: Any) -> None:
     assert answer("explain", "The/DT", house.model, "--token", 1).out
     gold_first = answer("compare", house.test, house.model, house.model, "--rounds", 10)
     assert gold_first.out == answer("compare", house.model, house.model, house.test, "--rounds", 10).out
@@ -70,11 +70,11 @@ def test_the_help_lists_the_commands_in_the_order_of_use() -> None:
 
 
 def test_choices_are_taken_in_any_case(house: Any, tmp_path: Path) -> None:
-    options = "--learner CRF --scheme BIOES --regulariser L1 --order Draw --schedule FIXED --search TopN -t Chunking"
+    options = "--learner CRF --scheme BIOES --regularizer L1 --order Draw --schedule FIXED --search TopN -t Chunking"
     done = answer("train", house.test, "-o", tmp_path / "m", "-e", 1, "-q", *options.split(), "--format", "Columns")
     assert done.code == 0, done
     record = sapo.Tagger.load(tmp_path / "m").model.record
-    assert (record["learner"], record["settings"]["regulariser"]) == ("crf", "l1")
+    assert (record["learner"], record["settings"]["regularizer"]) == ("crf", "l1")
     assert answer("tag", house.model, house.test, "--search", "ASTAR").code == 0
     assert answer("convert", house.test, "--scheme", "BILOU").code == 0
     assert answer("calibrate", house.model, house.test, "--by", "Tokens", "-o", tmp_path / "m").code == 0
@@ -98,8 +98,8 @@ def test_choices_are_taken_in_any_case_in_python() -> None:
         ("--lr", "--rate"),
         ("--c2", "--strength"),
         ("--l2", "--strength"),
-        ("--c1", "--regulariser"),
-        ("--regularizer", "--regulariser"),
+        ("--c1", "--regularizer"),
+        ("--regularizer", "--regularizer"),
         ("--algorithm", "--learner"),
         ("--validation", "--dev"),
         ("--random-state", "--seed"),
@@ -183,7 +183,7 @@ def test_absurd_settings_are_refused(name: str) -> None:
         ("-l mira --stop-ratio 5", ["--stop-ratio is not used by mira"]),
         ("--all-pairs", ["--all-pairs is not used by sapo"]),
         ("--width 5", ["--width is not used: it is the width of --search beam"]),
-        ("--regulariser none --strength 1", ["--strength is not used: --regulariser none has no strength"]),
+        ("--regularizer none --strength 1", ["--strength is not used: --regularizer none has no strength"]),
         ("--patience 3", ["--patience is not used: it counts dev scores; give --dev FILE"]),
         ("--n 5 --rate 0.1 --strength 1 --search beam --width 5", []),
         ("-l crf --rate 0.1 --strength 1 --all-pairs", []),

@@ -67,7 +67,7 @@ def test_the_rounds_and_the_seed_are_those_that_were_asked_for(run: Any, room: P
     (room / "b.tags").write_text("".join(("Y\n" if size % 3 else "X\n") * size + "\n" for size in sizes))
     always = ("compare", "a.tags", "b.tags", "gold.tags", "--rounds", 500)
     told = run(*always, "--seed", 3, cwd=room).stdout
-    assert json.loads(run(*always, "--json", cwd=room).stdout)["comparisons"][0]["randomisation"]["rounds"] == 500
+    assert json.loads(run(*always, "--json", cwd=room).stdout)["comparisons"][0]["randomization"]["rounds"] == 500
     assert run(*always, "--seed", 3, cwd=room).stdout == told
     assert run(*always, "--seed", 4, cwd=room).stdout != told
 
@@ -155,7 +155,7 @@ def test_a_long_test_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch, tmp_pa
         (tmp_path / name).write_text("\n\n".join("\n".join(sentence) for sentence in tags) + "\n")
     compare_command.main([str(tmp_path / name) for name in ("a", "b", "gold")], standalone_mode=False)
     assert len(told) > 1
-    assert told[-1] == "randomisation test: 10,000 of 10,000 rounds"
+    assert told[-1] == "randomization test: 10,000 of 10,000 rounds"
 
 
 def test_models_tag_the_gold_file_themselves(run: Any, house: Any, tmp_path: Path) -> None:

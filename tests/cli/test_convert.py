@@ -73,7 +73,7 @@ def test_annotations_are_converted_and_split_at_once(run: Run, tmp_path: Path) -
 def test_sentences_without_labels_can_be_split(run: Run, tmp_path: Path) -> None:
     run("convert", sample_path("test"), tmp_path / "words.txt", "--keep", "word", "--no-label", "-q")
     run("convert", tmp_path / "words.txt", tmp_path / "data", "--no-label", *SPLIT, "-q")
-    sizes = [len(list(sapo.read(tmp_path / "data" / f"{part}.txt", labelled=False))) for part in PARTS]
+    sizes = [len(list(sapo.read(tmp_path / "data" / f"{part}.txt", labeled=False))) for part in PARTS]
     assert min(sizes) > 0
     assert sum(sizes) == len(list(sapo.read(sample_path("test"))))
 

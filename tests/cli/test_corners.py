@@ -43,7 +43,7 @@ def test_a_standard_output_that_is_closed_is_one_line(house: Any, command: list[
 
 def test_nothing_is_left_in_the_terminal_when_a_command_ends(tmp_path: Path) -> None:
     pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
-    pytest.importorskip("colorama", reason="numba colours its errors only where colorama is installed")
+    pytest.importorskip("colorama", reason="numba colors its errors only where colorama is installed")
     ours, theirs = pty.openpty()
     code = "from sapo.cli import main; main()"
     command = [sys.executable, "-c", code, "sample", str(tmp_path / "data"), "-q"]

@@ -47,7 +47,7 @@ MISTAKES = [
     ("train -q s.txt -o x --format text", "text has no labels"),
     ("train -q s.txt -o x --encoding utf8x", "unknown encoding 'utf8x'; did you mean 'utf-8'?"),
     ("train -q s.txt -o x --hidden 50", "only for the neural learners"),
-    ("train -q s.txt -o x --regulariser elastic", "regulariser must be one of l2, l1, none"),
+    ("train -q s.txt -o x --regularizer elastic", "regularizer must be one of l2, l1, none"),
     ("train -q s.txt -o x --rate fast", "rate must be auto or a number, not fast"),
     ("train -q s.txt -o x --class-weight B-NP:2", "class_weight must be"),
     ("train -q s.txt -o x --epochs 1.5", "'1.5' is not a valid integer"),

@@ -42,7 +42,7 @@ def test_without_an_output_the_model_is_pruned_in_its_place(run: Any, house: Any
         (["{model}", "--half", "-o", "-"], "a model cannot go to standard output"),
         (["{model}", "missing.txt", "--half"], "missing.txt: no such file"),
         (["missing.sapo", "--half"], "missing.sapo: no such file"),
-        (["{model}", "{test}", "--half", "-o", "{test}"], "{test}: -o would overwrite the labelled data"),
+        (["{model}", "{test}", "--half", "-o", "{test}"], "{test}: -o would overwrite the labeled data"),
     ],
 )
 def test_a_mistake_is_one_line(run: Any, house: Any, args: list[str], complaint: str) -> None:

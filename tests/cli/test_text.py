@@ -1,4 +1,4 @@
-"""`sapo tag` on raw text: recognised, cut, tagged, and written with offsets."""
+"""`sapo tag` on raw text: recognized, cut, tagged, and written with offsets."""
 
 import json
 from pathlib import Path

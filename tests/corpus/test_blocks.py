@@ -14,11 +14,11 @@ ANY_TEXT = st.text(st.characters(), max_size=4)  # the empty string and lone sur
 @st.composite
 def corpora(draw: st.DrawFn) -> list[Sentence]:
     names = draw(st.sampled_from([("word",), ("word", "pos"), ("form", "lemma", "chunk")]))
-    labelled = draw(st.booleans())
+    labeled = draw(st.booleans())
     sentences = []
     for length in draw(st.lists(st.integers(0, 4), min_size=1, max_size=5)):
         values = st.lists(ANY_TEXT, min_size=length, max_size=length).map(tuple)
-        sentences.append(Sentence({name: draw(values) for name in names}, draw(values) if labelled else None))
+        sentences.append(Sentence({name: draw(values) for name in names}, draw(values) if labeled else None))
     return sentences
 
 

@@ -143,8 +143,8 @@ def test_the_last_column_is_the_label_and_the_others_have_their_usual_names(
 
 def test_without_labels_all_columns_have_their_usual_names(make_file: MakeFile) -> None:
     path = make_file("a b c d\n", "names.txt")
-    assert next(read_blocks(path, labelled=False)).columns == ("word", "pos", "chunk", "c3")
-    assert next(read(path, labelled=False)).tags is None
+    assert next(read_blocks(path, labeled=False)).columns == ("word", "pos", "chunk", "c3")
+    assert next(read(path, labeled=False)).tags is None
 
 
 @pytest.mark.parametrize(
@@ -214,12 +214,12 @@ def test_a_file_to_be_tagged_may_lack_the_label_or_have_more_columns(
     make_file: MakeFile, text: str, names: tuple[str, ...]
 ) -> None:
     path = make_file(text, "untagged.txt")
-    assert next(read_blocks(path, columns=["word", "pos", "tag"], labelled=False)).columns == names
+    assert next(read_blocks(path, columns=["word", "pos", "tag"], labeled=False)).columns == names
 
 
 def test_a_file_to_be_tagged_may_lack_a_label_that_stands_in_the_middle(make_file: MakeFile) -> None:
     path = make_file("a c\n", "untagged.txt")
-    block = next(read_blocks(path, columns=["word", "ner", "pos"], label="ner", labelled=False))
+    block = next(read_blocks(path, columns=["word", "ner", "pos"], label="ner", labeled=False))
     assert block.columns == ("word", "pos")
 
 

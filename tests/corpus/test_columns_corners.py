@@ -92,5 +92,5 @@ def test_what_would_be_read_as_something_else_is_refused_or_survives(make_file: 
         text = write_sentence(sentence)
     except SapoError:
         return
-    found = list(read(make_file(text, "written.txt"), labelled=sentence.tags is not None))
+    found = list(read(make_file(text, "written.txt"), labeled=sentence.tags is not None))
     assert [(other.words, other.tags) for other in found] == [(sentence.words, sentence.tags)]

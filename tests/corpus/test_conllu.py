@@ -70,7 +70,7 @@ def test_the_label_stands_in_the_place_of_its_column_and_feats_stay_beside_their
     path = make_file(TEXT, "a.conllu")
     assert next(read_blocks(path)).columns == tuple("label" if name == "upos" else name for name in COLUMNS)
     assert next(read_blocks(path, label="Number")).columns == (*COLUMNS, "label")
-    assert next(read_blocks(path, label="xpos", labelled=False)).columns == COLUMNS
+    assert next(read_blocks(path, label="xpos", labeled=False)).columns == COLUMNS
 
 
 def test_lines_that_are_no_words_are_kept_with_their_place(make_file: MakeFile) -> None:
@@ -111,7 +111,7 @@ def test_tagging_with_the_own_labels_gives_back_the_same_bytes(
 
 @pytest.mark.parametrize("label", ["upos", "xpos"])
 def test_a_new_tag_changes_its_field_and_nothing_else(make_file: MakeFile, label: str) -> None:
-    block = next(read_blocks(make_file(TEXT, "a.conllu"), label=label, labelled=False))
+    block = next(read_blocks(make_file(TEXT, "a.conllu"), label=label, labeled=False))
     found = tagged(block, np.arange(8, dtype=np.int32), [f"Ä{i}" * i for i in range(8)]).decode()
     number = 0
     expected = []
@@ -137,7 +137,7 @@ def test_a_key_of_feats_is_put_in_its_alphabetical_place_or_taken_out(
 ) -> None:
     old = ["_", "Case=Nom", "Number=Plur", "Person=3"]
     text = "".join(f"{i}\tw\tw\tX\tX\t{value}\t0\troot\t_\t_\n" for i, value in enumerate(old, 1)) + "\n"
-    block = next(read_blocks(make_file(text, "feats.conllu"), label=label, labelled=False))
+    block = next(read_blocks(make_file(text, "feats.conllu"), label=label, labeled=False))
     written = tagged(block, np.zeros(4, np.int32), [tag]).decode()
     assert [line.split("\t")[5] for line in written.splitlines() if line] == feats
 

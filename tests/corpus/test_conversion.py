@@ -34,14 +34,14 @@ TAGS = st.sampled_from(["O", "B-PER", "I-PER", "B-a-b", "NN", "$", "#", ",", "``
 
 def convert(source: str | Path, target: str | Path, **options: Any) -> Conversion:
     """Convert with options of either side: those that both have begin with source_ or target_."""
-    reading = {name: options.pop(name) for name in ("label", "columns", "labelled") if name in options}
+    reading = {name: options.pop(name) for name in ("label", "columns", "labeled") if name in options}
     reading |= {name: options.pop(f"source_{name}") for name in ("format", "scheme") if f"source_{name}" in options}
     writing = {name.removeprefix("target_"): value for name, value in options.items()}
     return convert_files(Source(source, **reading), Target(target, **writing))
 
 
 @st.composite
-def labelled_sentences(draw: st.DrawFn) -> list[Sentence]:
+def labeled_sentences(draw: st.DrawFn) -> list[Sentence]:
     drawn = draw(st.lists(st.lists(st.tuples(WORDS, TAGS), min_size=1, max_size=5), max_size=4))
     return [
         Sentence({"word": tuple(word for word, _ in sentence)}, tuple(tag for _, tag in sentence)) for sentence in drawn
@@ -61,7 +61,7 @@ def pairs(sentences: Any) -> list[list[tuple[str, str]]]:
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 @settings(deadline=None, max_examples=20)
-@given(labelled_sentences())
+@given(labeled_sentences())
 def test_words_and_tags_survive_from_every_format_to_every_other_and_back(
     make_file: MakeFile, source: str, target: str, sentences: list[Sentence]
 ) -> None:
@@ -115,7 +115,7 @@ CONLLU = """\
         ({}, "Dáme\tVERB\nlo\tPRON\nya\tADV\n\n"),
         ({"label": "xpos"}, "Dáme\tV\nlo\tP\nya\tR\n\n"),
         ({"label": "Number"}, "Dáme\tSing\nlo\t_\nya\t_\n\n"),
-        ({"labelled": False}, "Dáme\nlo\nya\n\n"),
+        ({"labeled": False}, "Dáme\nlo\nya\n\n"),
         ({"keep": ["word", "lemma"]}, "Dáme\tdar\tVERB\nlo\tél\tPRON\nya\tya\tADV\n\n"),
         ({"keep": ["xpos", "word"], "label": "deprel"}, "V\tDáme\troot\nP\tlo\tobj\nR\tya\tadvmod\n\n"),
     ],
@@ -215,7 +215,7 @@ def sentences_with_spans(draw: st.DrawFn) -> list[tuple[list[Span], int]]:
 @pytest.mark.parametrize(("source", "target"), list(itertools.product(SCHEMES, SCHEMES)))
 @settings(deadline=None, max_examples=8)
 @given(sentences_with_spans())
-def test_every_scheme_becomes_every_other_and_comes_back_whether_told_or_recognised(
+def test_every_scheme_becomes_every_other_and_comes_back_whether_told_or_recognized(
     make_file: MakeFile, source: str, target: str, told: bool, corpus: list[tuple[list[Span], int]]
 ) -> None:
     text = written(
@@ -354,7 +354,7 @@ def test_from_columns_to_columns_only_the_tags_change(make_file: MakeFile) -> No
     source, target = make_file(text, "a.txt"), make_file("", "b.txt")
     assert convert(source, target, label="1", target_scheme="bioes").lost == ()
     assert target.read_bytes() == text.replace("I-X", "E-X").encode()
-    assert convert(source, target, labelled=False).sentences == 1
+    assert convert(source, target, labeled=False).sentences == 1
     assert target.read_bytes() == text.encode()
 
 

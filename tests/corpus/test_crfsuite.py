@@ -39,7 +39,7 @@ def test_tagging_replaces_labels_and_nothing_else(make_file: MakeFile) -> None:
 
 def test_labels_may_be_empty_in_a_file_to_be_tagged(make_file: MakeFile) -> None:
     path = make_file("\tw=a\n\tw=b\n", "a.crfsuite")
-    (block,) = read_blocks(path, labelled=False)
+    (block,) = read_blocks(path, labeled=False)
     assert block.columns == ()
     assert tagged(block, np.array([0, 0], np.int32), ["X"]) == b"X\tw=a\nX\tw=b\n"
     with pytest.raises(SapoError, match=r"a.crfsuite:1: the label, the first field, is empty"):

@@ -1,4 +1,4 @@
-"""Files that are not UTF-8: named when they are recognised, and read with their encoding; and zip archives."""
+"""Files that are not UTF-8: named when they are recognized, and read with their encoding; and zip archives."""
 
 import io
 import zipfile

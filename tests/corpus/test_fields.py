@@ -27,7 +27,7 @@ CONLLU = "1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n\n"
 def test_a_label_that_would_break_the_file_is_refused(
     make_file: MakeFile, name: str, text: str, label: str | None, tag: str, message: str
 ) -> None:
-    (block,) = read_blocks(make_file(text, name), label=label, labelled=False)
+    (block,) = read_blocks(make_file(text, name), label=label, labeled=False)
     with pytest.raises(SapoError, match=message):
         block.check_labels(["O", tag])
 
@@ -45,5 +45,5 @@ def test_a_label_that_would_break_the_file_is_refused(
 def test_a_label_that_the_file_can_hold_is_not(
     make_file: MakeFile, name: str, text: str, label: str | None, tag: str
 ) -> None:
-    (block,) = read_blocks(make_file(text, name), label=label, labelled=False)
+    (block,) = read_blocks(make_file(text, name), label=label, labeled=False)
     block.check_labels(["O", tag])

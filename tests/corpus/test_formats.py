@@ -76,7 +76,7 @@ def test_every_format_tells_a_missing_file(format: str) -> None:
 
 @pytest.mark.parametrize("format", CONTENT)
 def test_every_format_can_be_read_without_labels(make_file: MakeFile, format: str) -> None:
-    (sentence,) = read(make_file(CONTENT[format], "corpus.dat"), format=format, labelled=False)
+    (sentence,) = read(make_file(CONTENT[format], "corpus.dat"), format=format, labeled=False)
     assert (sentence.words, sentence.tags) == (("Anna", "sings"), None)
 
 

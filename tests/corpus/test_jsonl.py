@@ -58,7 +58,7 @@ def test_another_key_may_hold_the_labels_and_the_tags_are_no_column_then(make_fi
 
 def test_without_labels_old_tags_are_neither_asked_for_nor_a_column(make_file: MakeFile) -> None:
     path = make_file(lines({"tokens": ["a"], "pos": ["X"], "tags": ["O"]}, {"tokens": ["b"], "pos": ["Y"]}), "a.jsonl")
-    assert list(read(path, labelled=False)) == [
+    assert list(read(path, labeled=False)) == [
         Sentence({"word": ("a",), "pos": ("X",)}),
         Sentence({"word": ("b",), "pos": ("Y",)}),
     ]
@@ -156,7 +156,7 @@ def test_text_with_spans_in_any_accepted_form_becomes_words_and_tags(
 
 
 def test_text_without_labels_needs_no_spans(make_file: MakeFile) -> None:
-    (sentence,) = read(make_file(lines({"text": TEXT}), "a.jsonl"), labelled=False)
+    (sentence,) = read(make_file(lines({"text": TEXT}), "a.jsonl"), labeled=False)
     assert (sentence.words, sentence.tags) == (("Zoë", "Li", "saw", "Oslo", "."), None)
 
 
@@ -278,14 +278,14 @@ def test_a_record_comes_out_with_new_tags_and_all_that_it_brought(make_file: Mak
         {"id": 7, "tokens": ["a", "ö"], "tags": ["old", "old"], "score": 0.5, "meta": {"x": [None, True]}},
         {"tokens": ["c"], "pos": "X"},
     ]
-    block = next(read_blocks(make_file(lines(*records), "a.jsonl"), labelled=False))
+    block = next(read_blocks(make_file(lines(*records), "a.jsonl"), labeled=False))
     found = tagged(block, np.array([1, 0, 1], np.int32), ["A", "Ä"])
     assert parsed(found) == [{**records[0], "tags": ["Ä", "A"]}, {**records[1], "tags": ["Ä"]}]
     assert "ö" in found.decode()
 
 
 def test_tagged_text_gets_tokens_tags_and_spans(make_file: MakeFile) -> None:
-    block = next(read_blocks(make_file(lines({"text": TEXT, "id": 1}), "a.jsonl"), labelled=False))
+    block = next(read_blocks(make_file(lines({"text": TEXT, "id": 1}), "a.jsonl"), labeled=False))
     labels = ["O", "B-PER", "I-PER", "B-LOC"]
     assert parsed(tagged(block, np.array([1, 2, 0, 3, 0], np.int32), labels)) == [
         {
@@ -299,7 +299,7 @@ def test_tagged_text_gets_tokens_tags_and_spans(make_file: MakeFile) -> None:
 
 
 def test_tagged_text_gets_no_spans_where_tags_are_no_spans(make_file: MakeFile) -> None:
-    block = next(read_blocks(make_file(lines({"text": "a b"}), "a.jsonl"), labelled=False))
+    block = next(read_blocks(make_file(lines({"text": "a b"}), "a.jsonl"), labeled=False))
     (record,) = parsed(tagged(block, np.array([0, 1], np.int32), ["DT", "NN"]))
     assert record == {"text": "a b", "tags": ["DT", "NN"], "tokens": ["a", "b"]}
 

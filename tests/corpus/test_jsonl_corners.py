@@ -21,7 +21,7 @@ def test_a_key_called_label_does_not_take_the_place_of_the_tags(make_file: MakeF
 
 def test_without_labels_a_key_called_label_is_not_the_label(make_file: MakeFile) -> None:
     path = make_file('{"tokens": ["a"], "label": ["other"]}\n', "a.jsonl")
-    assert "label" not in next(read_blocks(path, labelled=False)).columns
+    assert "label" not in next(read_blocks(path, labeled=False)).columns
 
 
 def test_a_sentence_without_tokens_does_not_take_the_columns_from_the_others(make_file: MakeFile) -> None:

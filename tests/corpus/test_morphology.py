@@ -118,7 +118,7 @@ def test_sentences_that_were_read_are_written_as_they_were(make_file: MakeFile, 
 
 
 def test_new_tags_change_their_columns_and_nothing_else(make_file: MakeFile) -> None:
-    block = next(read_blocks(make_file(TEXT, "a.conllu"), label="upos+feats", labelled=False))
+    block = next(read_blocks(make_file(TEXT, "a.conllu"), label="upos+feats", labeled=False))
     labels = ["NOUN|Case=Nom|Number=Sing", "X|_"]
     found = tagged(block, np.array([0, 1, 0, 1], np.int32), labels).decode()
     expected = []
@@ -131,12 +131,12 @@ def test_new_tags_change_their_columns_and_nothing_else(make_file: MakeFile) -> 
 
 
 def test_tags_are_written_over_broken_feats(make_file: MakeFile) -> None:
-    block = next(read_blocks(make_file(rows(("X", "X", "oops")), "a.conllu"), label="feats", labelled=False))
+    block = next(read_blocks(make_file(rows(("X", "X", "oops")), "a.conllu"), label="feats", labeled=False))
     assert tagged(block, np.zeros(1, np.int32), ["Number=Sing|Case=Nom"]).split(b"\t")[5] == b"Case=Nom|Number=Sing"
 
 
 def test_probabilities_stand_beside_the_tags(make_file: MakeFile) -> None:
-    block = next(read_blocks(make_file(rows(("X", "N", "_")), "a.conllu"), label="upos+feats", labelled=False))
+    block = next(read_blocks(make_file(rows(("X", "N", "_")), "a.conllu"), label="upos+feats", labeled=False))
     labels, tags = ["NOUN|Case=Nom"], np.zeros(1, np.int32)
     line = "1\tw\tw\tNOUN\tN\tCase=Nom\t0\troot\t_\t{}\n\n"
     assert with_marginals(block, tags, np.ones((1, 1)), labels).decode() == line.format("TagProbability=1.000000")
@@ -175,7 +175,7 @@ def test_a_tag_of_another_form_is_refused(make_file: MakeFile, into: str, tag: s
     source = make_file(f"a {tag}\n", "a.txt")
     with pytest.raises(SapoError, match=r"sentence 1: the tag .* does not have the form (UPOS\|)?FEATS, as"):
         convert(Source(source), Target(source.with_name("a.conllu"), into=into))
-    block = next(read_blocks(make_file(TEXT, "b.conllu"), label=into, labelled=False))
+    block = next(read_blocks(make_file(TEXT, "b.conllu"), label=into, labeled=False))
     with pytest.raises(SapoError, match="does not have the form"):
         block.check_labels([tag])
 

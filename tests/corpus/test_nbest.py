@@ -29,7 +29,7 @@ def one_of_n(tags: list[int], probability: float) -> RankedTagging:
 
 
 def only_block(path: Path) -> Block:
-    (block,) = read_blocks(path, labelled=False)
+    (block,) = read_blocks(path, labeled=False)
     return block
 
 
@@ -175,7 +175,7 @@ def test_the_n_best_taggings_can_be_read_as_sentences_in_their_order(
     sentences, taggings = corpus
     write = FORMATS[format].write_sentence
     path = make_file("".join(map(write, sentences)), "in.dat")
-    (block,) = read_blocks(path, format=format, labelled=False)
+    (block,) = read_blocks(path, format=format, labeled=False)
     result = make_file(b"".join(FORMATS[format].nbest(block, taggings, LABELS)), "out.dat")
     expected = [
         (sentence.words, tuple(LABELS[tag] for tag in tagging.tags))

@@ -64,11 +64,11 @@ def test_blanks_are_no_text() -> None:
 def test_lines_and_words_are_told(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes("\ufeffAnna sings.\r\nÖl, too.\n\nYes".encode())
-    block, last = read_blocks(path, format="text", labelled=False)
+    block, last = read_blocks(path, format="text", labeled=False)
     assert block.first_lines().tolist() == [1, 2]
     assert last.first_lines().tolist() == [4]
     assert block.place_of(4) == f"{path}:2"
-    assert [one.words for one in read(path, format="text", labelled=False)] == [
+    assert [one.words for one in read(path, format="text", labeled=False)] == [
         ("Anna", "sings", "."),
         ("Öl", ",", "too", "."),
         ("Yes",),
@@ -80,9 +80,9 @@ def test_what_is_no_text_is_told_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"Anna sings.\n\nCaf\xe9\n")
     with pytest.raises(SapoError, match=r"a\.txt:3: not UTF-8: byte 0xe9"):
-        list(read_blocks(path, format="text", labelled=False))
+        list(read_blocks(path, format="text", labeled=False))
     path.write_bytes("é".encode()[:1])
     with pytest.raises(SapoError, match=r"a\.txt:1: not UTF-8"):
-        list(read_blocks(path, format="text", labelled=False))
+        list(read_blocks(path, format="text", labeled=False))
     with pytest.raises(SapoError, match="text has no labels"):
         read_blocks(path, format="text")

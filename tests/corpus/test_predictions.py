@@ -30,7 +30,7 @@ CONLLU = """\
 
 
 def only_block(path: Path, **reading: str) -> Block:
-    (block,) = read_blocks(path, labelled=False, **reading)
+    (block,) = read_blocks(path, labeled=False, **reading)
     return block
 
 

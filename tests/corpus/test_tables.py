@@ -55,7 +55,7 @@ MAKERS: dict[str, Callable[[dict[str, Any]], Any]] = {
 @pytest.mark.parametrize("columns", [LISTS, ROWS])
 def test_sentences_are_rows_or_runs_of_rows(maker: str, columns: dict[str, Any]) -> None:
     assert list(read(MAKERS[maker](columns))) == SENTENCES
-    assert [one.tags for one in read(MAKERS[maker](columns), labelled=False)] == [None, None]
+    assert [one.tags for one in read(MAKERS[maker](columns), labeled=False)] == [None, None]
 
 
 @pytest.mark.parametrize("maker", [*MAKERS, "hugging face"])

@@ -69,7 +69,7 @@ def test_what_is_empty_beside_the_label_is_taken_as_it_is(make_file: MakeFile) -
 def test_a_single_column_has_no_label(make_file: MakeFile) -> None:
     path = make_file("a\nb\n", "a.txt")
     assert complaint(path) == "a.txt: has one column; a training file needs a word and a label"
-    assert [sentence.words for sentence in read(path, labelled=False)] == [("a", "b")]
+    assert [sentence.words for sentence in read(path, labeled=False)] == [("a", "b")]
 
 
 UTF_16 = "is not UTF-8; it looks like UTF-16; use --encoding utf-16"

@@ -58,14 +58,14 @@ def test_swapping_the_systems_turns_the_signs_only(labels: list[str], data: st.D
     forth, back = compare_taggings(gold, a, b), compare_taggings(gold, b, a)
     assert (back.a, back.b) == (forth.b, forth.a)
     assert (back.a_wins, back.b_wins, back.even) == (forth.b_wins, forth.a_wins, forth.even)
-    assert (back.difference, back.randomisation.p) == (-forth.difference, forth.randomisation.p)
+    assert (back.difference, back.randomization.p) == (-forth.difference, forth.randomization.p)
 
 
 @given(taggings(SPANS))
 def test_a_system_beside_itself_has_a_p_of_1(three: tuple[Taggings, Taggings, Taggings]) -> None:
     gold, a, _ = three
     result = compare_taggings(gold, a, a)
-    assert (result.randomisation.p, result.differing, result.difference) == (1, 0, 0)
+    assert (result.randomization.p, result.differing, result.difference) == (1, 0, 0)
     meaning = f"\none: no significant difference in {result.score_name} from two"
     assert comparison_text(["one", "two"], [result]).endswith(meaning)
 
@@ -87,7 +87,7 @@ def test_an_empty_sentence_changes_no_test() -> None:
     gold, a, b = [["B-X", "O"], ["B-X"]], [["B-X", "O"], ["O"]], [["O", "O"], ["O"]]
     plain = compare_taggings(gold, a, b)
     wider = compare_taggings([[], *gold, []], [[], *a, []], [[], *b, []])
-    assert wider.randomisation == plain.randomisation
+    assert wider.randomization == plain.randomization
     assert (wider.a.sentences, plain.a.sentences) == (4, 2)
 
 
@@ -148,7 +148,7 @@ def test_json_has_all_numbers_and_no_infinity() -> None:
             "score": "accuracy",
             "difference": 1,
             "sentences": {"differing": 2, "a_wins": 2, "b_wins": 0, "even": 0},
-            "randomisation": {"p": 0.5, "holm": 0.5, "rounds": 3, "exact": True},
+            "randomization": {"p": 0.5, "holm": 0.5, "rounds": 3, "exact": True},
         }
     ]
 

@@ -41,7 +41,7 @@ def test_every_function_takes_odd_strings(name: str, word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "normalised", "shape", "short_shape"),
+    ("word", "normalized", "shape", "short_shape"),
     [
         ("", "", "", ""),
         ("ABC", "abc", "AAA", "A"),
@@ -53,8 +53,8 @@ def test_every_function_takes_odd_strings(name: str, word: str) -> None:
         ("...", "...", "...", "."),
     ],
 )
-def test_forms_of_a_word(word: str, normalised: str, shape: str, short_shape: str) -> None:
-    assert words.normalised(word) == normalised
+def test_forms_of_a_word(word: str, normalized: str, shape: str, short_shape: str) -> None:
+    assert words.normalized(word) == normalized
     assert words.shape(word) == shape
     assert words.short_shape(word) == short_shape
 
@@ -131,7 +131,7 @@ def test_fast_forms_are_those_of_a_loop_over_the_characters(word: str) -> None:
     shape = "".join(kinds)
     assert words.shape(word) == shape
     assert words.short_shape(word) == "".join(c for i, c in enumerate(shape) if shape[i - 1 : i] != c)
-    assert words.normalised(word) == re.sub(r"\d", "#", word.lower())
+    assert words.normalized(word) == re.sub(r"\d", "#", word.lower())
     assert words.classes(word) == list(words._classes.__wrapped__(word))  # without a stand-in for each character
 
 

@@ -46,7 +46,7 @@ def write(path: Path, text: str) -> None:
 
 @pytest.fixture(scope="session")
 def sentences() -> dict[str, list[Sentence]]:
-    stream = sapo.read(sample_path("train"), columns=COLUMNS, labelled=False)
+    stream = sapo.read(sample_path("train"), columns=COLUMNS, labeled=False)
     return {part: list(itertools.islice(stream, size)) for part, size in SIZES.items()}
 
 

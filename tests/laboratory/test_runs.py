@@ -37,8 +37,8 @@ def test_the_lines_of_every_system_have_all_keys(system: Any, load: Any, setup: 
     for line in lines:
         assert set(line) == set(KEYS[line["kind"]].split())
     settings = lines[0]["settings"]
-    regularised = system.learner.startswith(("sapo", "crf"))
-    assert (settings["strength"], settings["regulariser"]) == ((0.5, "l2") if regularised else (0.0, "none"))
+    regularized = system.learner.startswith(("sapo", "crf"))
+    assert (settings["strength"], settings["regularizer"]) == ((0.5, "l2") if regularized else (0.0, "none"))
     assert lines[-1]["passes"] == 2
     assert lines[-1]["seconds"] == pytest.approx(sum(line["seconds"] for line in lines[1:-1]))
 

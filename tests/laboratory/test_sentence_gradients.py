@@ -26,7 +26,7 @@ def nonzero(change: Any) -> list[float]:
 
 def step(learner: str, weights: Weights, corpus: EncodedCorpus, sentence: int, n: int) -> list[float]:
     before = weights.current().blocks
-    settings = Settings(n=n, strength=0.0, regulariser="none")
+    settings = Settings(n=n, strength=0.0, regularizer="none")
     list(LEARNERS[learner].run(weights, corpus, np.array([sentence]), 1.0, settings, np.zeros(20)))
     return nonzero([after - old for after, old in zip(weights.current().blocks, before, strict=True)])
 

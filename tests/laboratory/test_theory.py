@@ -12,7 +12,7 @@ from laboratory.report import read_theory
 from laboratory.theory.bound import Constants
 from laboratory.theory.bound_section import bound_of
 from laboratory.theory.convergence import SMALL, small_problem, study_convergence
-from laboratory.theory.optimum import minimise
+from laboratory.theory.optimum import minimize
 
 
 def test_the_bound_by_hand() -> None:
@@ -55,7 +55,7 @@ def test_both_ways_to_the_gradient_agree_and_with_all_taggings_the_update_is_the
     assert np.linalg.norm(found.updates[0] - found.gradient) > 0.1
 
 
-def test_f_is_flat_along_weights_that_favour_no_label_so_c_is_the_regularisers() -> None:
+def test_f_is_flat_along_weights_that_favor_no_label_so_c_is_the_regularizers() -> None:
     problem = small_problem(SMALL[0])
     flat = np.zeros((problem.features + problem.labels, problem.labels))
     flat[0] = 1.0
@@ -65,7 +65,7 @@ def test_f_is_flat_along_weights_that_favour_no_label_so_c_is_the_regularisers()
 
 def test_the_optimum_has_no_slope_and_lies_below_its_surroundings() -> None:
     problem = small_problem(SMALL[0])
-    optimum = minimise(problem.value, problem.zero())
+    optimum = minimize(problem.value, problem.zero())
     assert optimum.gradient_norm < 1e-6
     rng = np.random.default_rng(2)
     assert all(problem.value(optimum.w + rng.normal(size=problem.size) / 10)[0] > optimum.value for _ in range(5))

@@ -187,7 +187,7 @@ def test_a_token_at_which_all_agree_keeps_its_weights_though_others_change(tiny:
 
 
 @pytest.mark.parametrize("strength", [0.5, 4.0])
-def test_the_regulariser_shrinks_all_weights_also_those_that_are_not_touched(tiny: Any, strength: float) -> None:
+def test_the_regularizer_shrinks_all_weights_also_those_that_are_not_touched(tiny: Any, strength: float) -> None:
     corpus, weights = taught(tiny, 2, margin=50)
     features, edges = (array.astype(np.float64) for array in weights.true_weights().blocks[:2])
     run(corpus, weights, [0, 1, 2, 3, 0], Settings(n=1, strength=strength, rate=0.2))
@@ -200,7 +200,7 @@ def test_the_regulariser_shrinks_all_weights_also_those_that_are_not_touched(tin
     ("shrink", "n"), [(0.5, 1), (0.5, 4), (0.5, 81), (0.9, 81), (0.999999, 81), (1.0, 81), (1.5, 81)]
 )
 def test_bringing_back_a_tiny_scale_changes_nothing(tiny: Any, shrink: float, n: int) -> None:
-    """So strong a regulariser that the scale falls below any bound several times in a pass."""
+    """So strong a regularizer that the scale falls below any bound several times in a pass."""
     corpus = tiny.corpus(3)
     weights = tiny.weights(3, corpus)
     settings = Settings(n=n, rate=1.0, strength=4 * shrink)

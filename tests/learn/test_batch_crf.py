@@ -10,7 +10,7 @@ from literal_sapo import SHARED
 from sapo.features.encoded import EncodedCorpus, observed_pairs
 from sapo.jit.arrays import Doubles
 from sapo.learn.batch_crf import BatchWeights, FlatLayout, flat_layout, total_gradient
-from sapo.learn.lbfgs import Minimiser
+from sapo.learn.lbfgs import Minimizer
 from sapo.search.lattice import LOSS, no_bans
 
 KINDS = ("plain", "values", "edge features", "bans", "open tags", "importance", "everything")
@@ -134,13 +134,13 @@ def test_threads_give_the_same_up_to_rounding_and_each_number_always_the_same(th
 @pytest.mark.parametrize("kind", ["plain", "edge features", "bans"])
 def test_with_l1_the_optimum_is_sparse_and_is_one(kind: str, tiny: Any) -> None:
     corpus, layout = problem(kind, 1, tiny)
-    minimiser = Minimiser(np.zeros(layout.size), l1=0.4, epsilon=1e-8)
-    weights = BatchWeights(layout, minimiser, l2=0.2, period=10, tolerance=0.0)
+    minimizer = Minimizer(np.zeros(layout.size), l1=0.4, epsilon=1e-8)
+    weights = BatchWeights(layout, minimizer, l2=0.2, period=10, tolerance=0.0)
     for _ in range(200):
         weights.iterate(corpus, 1, np.zeros(20))
         if weights.converged:
             break
-    x = minimiser.x
+    x = minimizer.x
     gradient = evaluate(corpus, layout, x)[1] + 0.2 * x
     assert 0 < np.count_nonzero(x) < layout.size
     assert (np.abs(gradient[x == 0]) <= 0.4 + 1e-6).all()

@@ -116,10 +116,10 @@ def test_a_learner_equals_its_literal_twin(
     corpus, weights = bound(tiny, seed, missing=missing, weighted=weighted, banned=banned)
     twin = Twin(corpus, weights)
     order = [*range(corpus.sentences)] * 2
-    regularised = name in ("sapo", "crf")
+    regularized = name in ("sapo", "crf")
     n = {"sapo": 4, "crf": 0, "perceptron": 1, "mira": 1}[name]
-    settings = Settings(n=max(n, 1), strength=0.7 if regularised else 0.0)
-    rate = 0.3 if regularised else 1.0
+    settings = Settings(n=max(n, 1), strength=0.7 if regularized else 0.0)
+    rate = 0.3 if regularized else 1.0
     totals = np.zeros(20)
     list(LEARNERS[name].run(weights, corpus, np.array(order, np.int64), rate, settings, totals))
     loss = 0.0

@@ -38,7 +38,7 @@ AMBIGUOUS = corpus_of(ROWS, RNG.integers(3, size=(30, 6)).tolist())  # it tells 
 
 def trained(corpus: EncodedCorpus) -> Parameters:
     state = State(Weights.zeros(3, 3))
-    settings = Settings(n=5, strength=0.0, regulariser="none", rate=1.0, epochs=40, tolerance=0.0)
+    settings = Settings(n=5, strength=0.0, regularizer="none", rate=1.0, epochs=40, tolerance=0.0)
     learn(LEARNERS["crf"].run, corpus, settings, state)
     return state.weights.current()
 

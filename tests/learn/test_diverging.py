@@ -39,10 +39,10 @@ def test_a_strength_that_would_turn_the_weights_around_is_refused(
     assert (weights.features == before).all()
 
 
-@pytest.mark.parametrize("regulariser", ["l1", "none"])
-def test_where_nothing_is_multiplied_any_strength_will_do(tiny: Any, regulariser: str) -> None:
+@pytest.mark.parametrize("regularizer", ["l1", "none"])
+def test_where_nothing_is_multiplied_any_strength_will_do(tiny: Any, regularizer: str) -> None:
     corpus = tiny.corpus(0)
-    settings = Settings(rate=0.5, strength=1e4, epochs=2, regulariser=regulariser)
+    settings = Settings(rate=0.5, strength=1e4, epochs=2, regularizer=regularizer)
     weights = tiny.weights(0, corpus)
-    weights.prepare(averaged=False, l1=regulariser == "l1")
+    weights.prepare(averaged=False, l1=regularizer == "l1")
     assert learn(sapo_pass, corpus, settings, State(weights)).text == "all 2 epochs done"

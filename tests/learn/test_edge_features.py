@@ -197,14 +197,14 @@ def test_a_learner_with_edge_features_equals_its_literal_twin(
     twin = Twin(corpus, weights)
     order = [*range(corpus.sentences)] * 2
     n = {"sapo": 4, "crf": 10**6, "perceptron": 1, "mira": 1}[name]
-    regularised = name in ("sapo", "crf")
-    settings = Settings(n=min(n, 4), strength=0.7 if regularised else 0.0)
-    run(name, corpus, weights, order, 0.3 if regularised else 1.0, settings)
+    regularized = name in ("sapo", "crf")
+    settings = Settings(n=min(n, 4), strength=0.7 if regularized else 0.0)
+    run(name, corpus, weights, order, 0.3 if regularized else 1.0, settings)
     for sentence in order:
         if name == "mira":
             twin.mira_step(sentence)
         else:
-            twin.step(sentence, n, 0.3 if regularised else 1.0, settings.strength)
+            twin.step(sentence, n, 0.3 if regularized else 1.0, settings.strength)
     np.testing.assert_allclose(flat(weights.true_weights()), twin.w, atol=2e-4)
 
 
@@ -243,7 +243,7 @@ def test_l1_empties_edge_features_too(tiny: Any) -> None:
     corpus = with_edge_rows(tiny.corpus(3), 3)
     weights = make_weights(tiny, 3, corpus)
     weights.prepare(averaged=False, l1=True)
-    run("sapo", corpus, weights, [*range(corpus.sentences)] * 20, 0.5, Settings(regulariser="l1", strength=9.0))
+    run("sapo", corpus, weights, [*range(corpus.sentences)] * 20, 0.5, Settings(regularizer="l1", strength=9.0))
     weights.pay_penalties()
     assert (weights.pair_weights == 0).mean() > 0.5
 

@@ -1,11 +1,11 @@
-"""The minimiser: against scipy on smooth functions; with L1 against the conditions of an optimum, and a slow method."""
+"""The minimizer: against scipy on smooth functions; with L1 against the conditions of an optimum, and a slow method."""
 
 from typing import Any
 
 import numpy as np
 import pytest
 
-from sapo.learn.lbfgs import Function, LineSearch, Minimiser
+from sapo.learn.lbfgs import Function, LineSearch, Minimizer
 
 
 def logistic(seed: int, *, samples: int = 60, size: int = 25, l2: float = 0.1) -> Function:
@@ -22,12 +22,12 @@ def logistic(seed: int, *, samples: int = 60, size: int = 25, l2: float = 0.1) -
     return function
 
 
-def minimised(function: Function, size: int, **options: Any) -> Minimiser:
-    minimiser = Minimiser(np.zeros(size), **{"epsilon": 1e-8, **options})
+def minimized(function: Function, size: int, **options: Any) -> Minimizer:
+    minimizer = Minimizer(np.zeros(size), **{"epsilon": 1e-8, **options})
     for _ in range(2000):
-        if not minimiser.step(function):
+        if not minimizer.step(function):
             break
-    return minimiser
+    return minimizer
 
 
 def by_scipy(function: Function, size: int) -> Any:
@@ -45,7 +45,7 @@ def by_scipy(function: Function, size: int) -> Any:
 def test_a_smooth_convex_function_has_the_minimum_that_scipy_finds(seed: int) -> None:
     function = logistic(seed)
     theirs = by_scipy(function, 25)
-    ours = minimised(function, 25)
+    ours = minimized(function, 25)
     assert ours.value == pytest.approx(theirs.fun, rel=1e-9)
     assert ours.x == pytest.approx(theirs.x, abs=1e-4)
 
@@ -58,14 +58,14 @@ def test_the_valley_of_rosenbrock_is_followed_to_its_end() -> None:
         gradient[1:] += 200 * b
         return float((a**2 + 100 * b**2).sum())
 
-    assert minimised(function, 6).x == pytest.approx(np.ones(6), abs=1e-5)
+    assert minimized(function, 6).x == pytest.approx(np.ones(6), abs=1e-5)
 
 
 @pytest.mark.parametrize("l1", [0.3, 3.0, 30.0])
 @pytest.mark.parametrize("seed", range(3))
 def test_with_l1_the_conditions_of_an_optimum_hold(seed: int, l1: float) -> None:
     function = logistic(seed)
-    found = minimised(function, 25, l1=l1)
+    found = minimized(function, 25, l1=l1)
     gradient = np.empty(25)
     function(found.x, gradient)
     is_zero = found.x == 0
@@ -83,27 +83,27 @@ def test_with_l1_the_value_is_that_of_slow_proximal_steps(seed: int) -> None:
         x = x - rate * gradient
         x = np.sign(x) * np.maximum(0, np.abs(x) - rate * l1)
     slow = function(x, gradient) + l1 * np.abs(x).sum()
-    found = minimised(function, 6, l1=l1)
+    found = minimized(function, 6, l1=l1)
     assert found.value == pytest.approx(slow, rel=1e-7)
     assert ((found.x == 0) == (x == 0)).all()
 
 
 def test_a_large_l1_leaves_nothing_and_needs_no_step() -> None:
-    minimiser = Minimiser(np.zeros(25), l1=1e6)
-    assert not minimiser.step(logistic(0))
-    assert not minimiser.x.any()
+    minimizer = Minimizer(np.zeros(25), l1=1e6)
+    assert not minimizer.step(logistic(0))
+    assert not minimizer.x.any()
 
 
 def test_the_value_falls_with_every_step() -> None:
-    minimiser, function = Minimiser(np.zeros(25), l1=1.0), logistic(1)
+    minimizer, function = Minimizer(np.zeros(25), l1=1.0), logistic(1)
     values = []
-    while minimiser.step(function):
-        values.append(minimiser.value)
+    while minimizer.step(function):
+        values.append(minimizer.value)
     assert len(values) > 3
     assert (np.diff(values) < 0).all()
 
 
-def test_a_function_that_is_not_finite_far_away_is_minimised_near_by() -> None:
+def test_a_function_that_is_not_finite_far_away_is_minimized_near_by() -> None:
     def function(x: Any, gradient: Any) -> float:
         if np.abs(x).max() > 2:
             gradient[:] = np.nan
@@ -111,7 +111,7 @@ def test_a_function_that_is_not_finite_far_away_is_minimised_near_by() -> None:
         gradient[:] = 2 * (x - 1.5) * 100
         return float(((x - 1.5) ** 2).sum() * 100)
 
-    assert minimised(function, 3).x == pytest.approx(np.full(3, 1.5), abs=1e-6)
+    assert minimized(function, 3).x == pytest.approx(np.full(3, 1.5), abs=1e-6)
 
 
 @pytest.mark.parametrize("step", [1e-3, 0.1, 1.0, 30.0, 1e4])

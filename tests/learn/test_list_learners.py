@@ -72,12 +72,12 @@ def make_weights(seed: int, corpus: EncodedCorpus, name: str, *, l1: bool = Fals
     return weights
 
 
-def run(corpus: EncodedCorpus, name: str, weights: Weights, *, regulariser: str = "l2", **values: Any) -> Any:
+def run(corpus: EncodedCorpus, name: str, weights: Weights, *, regularizer: str = "l2", **values: Any) -> Any:
     learner = LEARNERS[name]
-    if not learner.regularised:
-        regulariser = "none"
+    if not learner.regularized:
+        regularizer = "none"
     chosen = Settings(
-        n=values.pop("n", 3), rate=0.3, strength=0.2, regulariser=regulariser, epochs=4, tolerance=0.0, **values
+        n=values.pop("n", 3), rate=0.3, strength=0.2, regularizer=regularizer, epochs=4, tolerance=0.0, **values
     )
     state = State(weights)
     learn(learner.run, corpus, chosen, state)
@@ -106,10 +106,10 @@ def test_lists_learn_what_a_matrix_learns(tiny: Any, name: str, kind: str) -> No
         assert_same(lists, matrix, exactly=name.startswith("perceptron") and kind in ("plain", "edges", "missing"))
 
 
-@pytest.mark.parametrize("regulariser", ["l1", "none"])
+@pytest.mark.parametrize("regularizer", ["l1", "none"])
 @pytest.mark.parametrize("name", ["sapo", "sapo-avg", "crf", "crf-avg"])
-def test_so_they_do_with_every_regulariser(
-    tiny: Any, name: str, regulariser: str, monkeypatch: pytest.MonkeyPatch
+def test_so_they_do_with_every_regularizer(
+    tiny: Any, name: str, regularizer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loop, "SAMPLES_PER_RUN", 2)
     for seed, kind in enumerate(["plain", "edges"]):
@@ -118,8 +118,8 @@ def test_so_they_do_with_every_regulariser(
             run(
                 corpus,
                 name,
-                make_weights(seed, corpus, name, matrix=matrix, l1=regulariser == "l1"),
-                regulariser=regulariser,
+                make_weights(seed, corpus, name, matrix=matrix, l1=regularizer == "l1"),
+                regularizer=regularizer,
             )
             for matrix in (False, True)
         )
@@ -227,17 +227,17 @@ def test_a_crf_with_fixed_pairs_changes_no_other(tiny: Any, averaged: bool) -> N
         assert not found.features[~has].any()
 
 
-@pytest.mark.parametrize("regulariser", ["l2", "l1"])
+@pytest.mark.parametrize("regularizer", ["l2", "l1"])
 @pytest.mark.parametrize("name", ["sapo", "sapo-avg", "crf", "perceptron-avg", "mira-nbest"])
-def test_threads_share_lists_that_grow(tiny: Any, name: str, regulariser: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_share_lists_that_grow(tiny: Any, name: str, regularizer: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "SAMPLES_PER_RUN", 3)
     corpus = tiny.corpus(5, lengths=(3, 4, 2) * 20, labels=LABELS)
     results = []
     for threads in (1, 2):
         weights = Weights.zeros(
-            SHARED + corpus.tokens, LABELS, averaged="avg" in name, l1=regulariser == "l1", matrix=False
+            SHARED + corpus.tokens, LABELS, averaged="avg" in name, l1=regularizer == "l1", matrix=False
         )
-        state, found = run(corpus, name, weights, regulariser=regulariser, threads=threads)
+        state, found = run(corpus, name, weights, regularizer=regularizer, threads=threads)
         assert all(np.isfinite(block).all() for block in found.blocks)
         owner, places = frozen_module.entry_places(weights.rows.head)
         assert len(owner) == 0 or places.max() < weights.rows.room[0] <= len(weights.rows.v)

@@ -136,7 +136,7 @@ def test_sentences_without_any_tag_change_no_weight(tiny: Any, name: str, thread
 
 
 @pytest.mark.parametrize("name", ["sapo", "crf"])
-def test_sentences_without_any_tag_are_regularised(tiny: Any, name: str) -> None:
+def test_sentences_without_any_tag_are_regularized(tiny: Any, name: str) -> None:
     corpus = open_corpus(tiny, [[-1, -1, -1], [-1]])
     weights = tiny.weights(0, corpus)
     before = weights.true_weights().features

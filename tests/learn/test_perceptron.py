@@ -18,7 +18,7 @@ from sapo.learn.weights import Weights
 from sapo.search.lattice import CORRECT, LOSS, TOKENS, UPDATED_SAMPLES, UPDATES
 
 RATHER_SURE = 1e-4  # a decision closer than this may fall otherwise in single precision
-UNREGULARISED: dict[str, Any] = {"regulariser": "none", "strength": 0.0, "tolerance": 0.0}
+UNREGULARISED: dict[str, Any] = {"regularizer": "none", "strength": 0.0, "tolerance": 0.0}
 
 
 def run(corpus: EncodedCorpus, weights: Weights, order: Any, settings: Settings, rate: float = 1.0) -> Doubles:
@@ -98,7 +98,7 @@ def test_neither_the_rate_nor_the_settings_of_sapo_matter(tiny: Any) -> None:
     results = []
     for rate, settings in (
         (1.0, Settings()),
-        (0.01, Settings(rate=0.01, strength=9.0, n=7, regulariser="l1", search="beam", width=1, stop_ratio=2.0)),
+        (0.01, Settings(rate=0.01, strength=9.0, n=7, regularizer="l1", search="beam", width=1, stop_ratio=2.0)),
     ):
         weights = tiny.weights(3, corpus)
         run(corpus, weights, [0, 1, 2, 3, 2], settings, rate)

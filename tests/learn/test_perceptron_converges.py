@@ -13,7 +13,7 @@ def test_a_perceptron_that_still_makes_mistakes_goes_on(tiny: Any) -> None:
     """Both passes have a loss of 0.5 a sample; the third or fourth one would have none."""
     corpus = tiny.corpus(4)
     state = State(Weights.zeros(3 + corpus.tokens, 3, transitions=False))
-    settings = Settings(epochs=20, regulariser="none", strength=0.0, tolerance=1e-9)
+    settings = Settings(epochs=20, regularizer="none", strength=0.0, tolerance=1e-9)
     reason = learn(LEARNERS["perceptron"].run, corpus, settings, state)
     assert reason.text == "converged"
     assert state.history[-1].accuracy == 1

@@ -19,7 +19,7 @@ from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 from sapo.search.lattice import CANDIDATES, SEARCHED, no_bans
 
-PLAIN = Settings(n=3, strength=0.0, regulariser="none")
+PLAIN = Settings(n=3, strength=0.0, regularizer="none")
 
 
 def blocks(weights: Weights) -> list[np.ndarray]:
@@ -92,10 +92,10 @@ def test_no_cut_goes_through_a_span_unless_the_tags_tell_how_it_ends() -> None:
     assert cut(corpus, 1, 0, 1, bans).cuts.all()
 
 
-@pytest.mark.parametrize("regulariser", ["l2", "none"])
-def test_the_average_is_that_of_the_weights_after_each_step_of_the_last_passes(tiny: Any, regulariser: str) -> None:
+@pytest.mark.parametrize("regularizer", ["l2", "none"])
+def test_the_average_is_that_of_the_weights_after_each_step_of_the_last_passes(tiny: Any, regularizer: str) -> None:
     corpus = tiny.corpus(3, lengths=(3, 4, 2))
-    settings = Settings(n=3, epochs=4, average=0.5, tolerance=0.0, rate=0.3, regulariser=regulariser)
+    settings = Settings(n=3, epochs=4, average=0.5, tolerance=0.0, rate=0.3, regularizer=regularizer)
     state = State(tiny.weights(3, corpus))
     learn(LEARNERS["sapo"].run, corpus, settings, state)
     averaged = [np.asarray(block, np.float64) for block in final_weights(state).blocks]

@@ -22,7 +22,7 @@ from sapo.learn.rows import (
     LearningRows,
     change_features,
     has_room,
-    penalise_feature,
+    penalize_feature,
 )
 from sapo.learn.weights import CLOCK, PENALTY, SCALE, STEPS, Weights
 from sapo.search import weights as frozen_module
@@ -146,7 +146,7 @@ def do_to_all(what: str, weights: Weights, both: Both) -> None:
         if both.l1:
             state[PENALTY] += 0.25
             for f in (0, 2, 5):
-                penalise_feature(f, weights.rows.arrays, state[CLOCK], state[PENALTY])
+                penalize_feature(f, weights.rows.arrays, state[CLOCK], state[PENALTY])
         state[CLOCK] += state[SCALE]
         state[STEPS] += 1
     elif what == "scale":

@@ -28,7 +28,7 @@ def test_every_learner_has_an_average_beside_it() -> None:
     assert sorted(LEARNERS) == sorted([*NAMES, *(f"{name}-avg" for name in NAMES)])
     for name, learner in LEARNERS.items():
         assert learner.averaged == name.endswith("-avg")
-        assert learner.regularised == name.startswith(("sapo", "crf"))
+        assert learner.regularized == name.startswith(("sapo", "crf"))
 
 
 def learned(tiny: Any, seed: int, name: str, **settings: Any) -> tuple[Floats, Floats]:
@@ -105,7 +105,7 @@ def test_every_learner_lowers_its_objective_with_many_labels(tiny: Any, name: st
     corpus = tiny.corpus(24, lengths=(2, 1, 3), labels=labels)
     learner = LEARNERS[name]
     state = State(Weights.zeros(3 + corpus.tokens, labels, averaged=learner.averaged))
-    penalty: dict[str, Any] = {} if learner.regularised else {"regulariser": "none", "strength": 0.0}
+    penalty: dict[str, Any] = {} if learner.regularized else {"regularizer": "none", "strength": 0.0}
     learn(learner.run, corpus, Settings(rate=0.5, epochs=2, tolerance=0.0, **penalty), state)
     first, last = state.history[0], state.history[-1]
     assert last.objective < first.objective
@@ -137,5 +137,5 @@ def test_every_learner_trains_saves_and_tags(name: str, tmp_path: Path) -> None:
     assert outcome.history[-1].objective < outcome.history[0].objective
     record = loaded.model.record
     assert record["learner"] == name
-    assert record["settings"]["regulariser"] == ("l2" if LEARNERS[name].regularised else "none")
+    assert record["settings"]["regularizer"] == ("l2" if LEARNERS[name].regularized else "none")
     assert json.loads(json.dumps(record["history"])) == record["history"]

@@ -38,7 +38,7 @@ from sapo.learn.settings import RARE, Settings
         ("seed", -1, "0 or more"),
         ("width", 0, "at least 1"),
         ("search", "dijkstra", "topn, astar, beam"),
-        ("regulariser", "l3", "l2, l1, none"),
+        ("regularizer", "l3", "l2, l1, none"),
         ("schedule", "never", "exponential, fixed, inverse"),
         ("order", "sorted", "shuffle, draw"),
     ],
@@ -114,9 +114,9 @@ def test_what_is_rarely_asked_for_is_written_only_then(name: str) -> None:
     assert Settings(**{name: True}).as_json()[name] is True
 
 
-@pytest.mark.parametrize(("regulariser", "strength"), [("l2", 1.0), ("l1", 0.1), ("none", 1.0)])
-def test_every_regulariser_has_its_own_strength_unless_one_is_given(regulariser: str, strength: float) -> None:
-    assert Settings(regulariser=regulariser).strength == strength
-    assert Settings(regulariser=regulariser, strength=None).strength == strength  # type: ignore[arg-type]
-    assert Settings(regulariser=regulariser, strength=3.0).strength == 3.0
-    assert Settings(regulariser=regulariser).as_json()["strength"] == strength
+@pytest.mark.parametrize(("regularizer", "strength"), [("l2", 1.0), ("l1", 0.1), ("none", 1.0)])
+def test_every_regularizer_has_its_own_strength_unless_one_is_given(regularizer: str, strength: float) -> None:
+    assert Settings(regularizer=regularizer).strength == strength
+    assert Settings(regularizer=regularizer, strength=None).strength == strength  # type: ignore[arg-type]
+    assert Settings(regularizer=regularizer, strength=3.0).strength == 3.0
+    assert Settings(regularizer=regularizer).as_json()["strength"] == strength

@@ -49,15 +49,15 @@ def test_sapo_with_n_1_rate_1_and_strength_0_is_the_perceptron_pass_for_pass(
 
 @pytest.mark.parametrize("values", [True, False])
 @pytest.mark.parametrize("transitions", [True, False])
-@pytest.mark.parametrize("regulariser", ["none", "l2", "l1"])
+@pytest.mark.parametrize("regularizer", ["none", "l2", "l1"])
 def test_sapo_with_n_all_taggings_is_the_crf_sample_for_sample(
-    tiny: Any, values: bool, transitions: bool, regulariser: str
+    tiny: Any, values: bool, transitions: bool, regularizer: str
 ) -> None:
     corpus = tiny.corpus(12, values=values)
-    settings = Settings(n=81, rate=0.3, strength=2.0, regulariser=regulariser)
+    settings = Settings(n=81, rate=0.3, strength=2.0, regularizer=regularizer)
     sapo, crf = (tiny.weights(12, corpus, transitions=transitions) for _ in range(2))
     for weights in (sapo, crf):
-        weights.prepare(averaged=False, l1=regulariser == "l1")
+        weights.prepare(averaged=False, l1=regularizer == "l1")
     for sentence in [0, 2, 1, 3, 2, 0, 3, 1]:
         ours = run("sapo", corpus, sapo, [sentence], settings)
         theirs = run("crf", corpus, crf, [sentence], settings)

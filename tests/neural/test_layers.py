@@ -75,13 +75,13 @@ def test_second_derivatives_are_right(layer: torch.nn.Module, tokens: int) -> No
         each = (enumerated_loss(layer, scores[b, :end], tags[b, :end].tolist(), n) for b, end in enumerate(lengths))
         return torch.stack(list(each)).sum()
 
-    def penalised(loss: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def penalized(loss: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """The derivatives of the squared length of a gradient, as a gradient penalty needs them."""
         (gradient,) = torch.autograd.grad(loss, inputs, create_graph=True)
         return torch.autograd.grad(gradient.square().sum(), wanted)
 
     # below a layer that is not linear, where a gradient that counts as constant still gives some second derivative
-    theirs, mine = penalised(loss_of(inputs.tanh())), penalised(layer(inputs.tanh(), tags, mask))
+    theirs, mine = penalized(loss_of(inputs.tanh())), penalized(layer(inputs.tanh(), tags, mask))
     for one, other in zip(mine, theirs, strict=True):
         torch.testing.assert_close(one, other)
 

@@ -25,5 +25,5 @@ def test_the_scores_that_a_search_reports_add_up_in_double_precision(lattice: La
         path = found.paths[0]
         node = lattice.node[np.arange(TOKENS), path].sum(dtype=np.float64)
         edge = lattice.edge[path[:-1], path[1:]].sum(dtype=np.float64)
-        # the rows between two renormalisations are in single precision; their errors are small and do not grow
+        # the rows between two renormalizations are in single precision; their errors are small and do not grow
         assert found.scores[0] == pytest.approx(node + edge, abs=1e-2, rel=0)

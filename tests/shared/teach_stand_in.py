@@ -1,6 +1,6 @@
 """A stand-in for the server of `sapo teach`, for tests of the page alone: the same messages, and a very simple model.
 
-It labels every word as the word was labelled last. So what a test must see is known without training anything, and an
+It labels every word as the word was labeled last. So what a test must see is known without training anything, and an
 accepted sentence visibly changes others. `texts` in, a server on a free port of 127.0.0.1 out.
 """
 
@@ -52,7 +52,7 @@ class Teacher:
         return [self.texts[at][start:end] for start, end in self.tokens[at]]
 
     def predict(self, at: int) -> tuple[Tags, list[float]]:
-        """Tag a sentence: words that were labelled are labelled so again."""
+        """Tag a sentence: words that were labeled are labeled so again."""
         tags: Tags = []
         before = None
         for word in self.words(at):
@@ -165,7 +165,7 @@ class Teacher:
         return {"items": items, "kappa": 0.81 if both else None, "both": len(both)}
 
     def best(self, at: int) -> list[dict[str, Any]]:
-        """Return three taggings: the model's, one without labels, and one with the first word labelled."""
+        """Return three taggings: the model's, one without labels, and one with the first word labeled."""
         tags, chances = self.predict(at)
         blank = ["O" if self.kind == "spans" else self.labels[-1]] * len(tags)
         first = [f"B-{self.labels[0]}" if self.kind == "spans" else self.labels[0], *blank[1:]]

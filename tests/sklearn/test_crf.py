@@ -95,7 +95,7 @@ def test_algorithms_that_are_replaced_keep_the_arguments_that_have_a_meaning(alg
 def test_l2sgd_has_the_objective_of_lbfgs(sample: Any) -> None:
     X_train, y_train = sample[0]
     record = record_of(CRF("l2sgd", c2=0.3, delta=0.01, max_iterations=2).fit(X, Y))["settings"]
-    assert (record["regulariser"], record["strength"], record["tolerance"]) == ("l2", 0.6, 0.01)
+    assert (record["regularizer"], record["strength"], record["tolerance"]) == ("l2", 0.6, 0.01)
     assert record["schedule"] == "inverse"
     steps, optimum = (
         CRF(name, all_possible_states=True, all_possible_transitions=True).fit(X_train[:80], y_train[:80])
@@ -175,11 +175,11 @@ def test_what_training_does_not_show_has_a_weight_only_if_wanted() -> None:
 
 def test_c1_and_c2_are_the_strengths_of_the_same_objective() -> None:
     record = record_of(CRF(c2=0.3, max_iterations=2).fit(X, Y))["settings"]
-    assert (record["regulariser"], record["strength"]) == ("l2", 0.6)
+    assert (record["regularizer"], record["strength"]) == ("l2", 0.6)
     record = record_of(CRF(c1=0.3, c2=0, max_iterations=2).fit(X, Y))["settings"]
-    assert (record["regulariser"], record["strength"]) == ("l1", 0.3)
+    assert (record["regularizer"], record["strength"]) == ("l1", 0.3)
     record = record_of(CRF(c1=0, c2=0, max_iterations=2).fit(X, Y))["settings"]
-    assert record["regulariser"] == "none"
+    assert record["regularizer"] == "none"
     assert record_of(CRF(max_iterations=2).fit(X, Y))["settings"]["strength"] == 2.0
 
 

@@ -179,7 +179,7 @@ def test_one_token_has_no_transitions_and_nothing_elsewhere() -> None:
     assert why.elsewhere == ()
 
 
-def test_a_neighbour_that_changes_too_is_told_in_one_line() -> None:
+def test_a_neighbor_that_changes_too_is_told_in_one_line() -> None:
     """Both tokens go together: the transition X -> Y and Y -> X are very bad."""
     features = np.array([[1, 0], [0.5, 0]], np.float32)
     edges = np.array([[0, -9], [-9, 0]], np.float32)

@@ -69,7 +69,7 @@ def test_a_table_is_refused_and_the_way_out_works(tagger: sapo.Tagger, package: 
     for texts in (tagger.tag_texts, pipeline.tag_texts):
         with pytest.raises(sapo.SapoError, match="a list of texts, not a DataFrame; give its column of texts"):
             texts(table)
-    sentences = [one.words for one in sapo.read(table, labelled=False)]  # as the message says
+    sentences = [one.words for one in sapo.read(table, labeled=False)]  # as the message says
     assert tagger.tag_many(sentences) == tagger.tag_many([["the", "cat"], ["a"]])
     assert tagger.tag(table["word"]) == tagger.tag(["the", "cat", "a"])
 

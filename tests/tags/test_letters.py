@@ -89,7 +89,7 @@ def test_the_valid_long_taggings_are_those_of_the_definition(scheme: str, data: 
         ("ioe2", {}, {"I": "E"}),
     ],
 )
-def test_letters_know_which_neighbours_they_need(
+def test_letters_know_which_neighbors_they_need(
     scheme: str, needs_before: dict[str, str], needs_after: dict[str, str]
 ) -> None:
     assert TABLE[scheme].needs_before == needs_before

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapo.tags.recognition import recognise, recognise_scheme, transition_counts
+from sapo.tags.recognition import recognize, recognize_scheme, transition_counts
 from sapo.tags.schemes import SCHEMES
 from sapo.tags.spans import loose_spans, spans_to_tags
 from scheme_patterns import TAGS, is_valid
@@ -15,11 +15,11 @@ from scheme_patterns import TAGS, is_valid
 LIKELIEST_FIRST = ("iob2", "iob1", "bioes", "bilou", "bmes")
 
 
-def recognised(sentences: list[list[str]]) -> tuple[str, int] | None:
-    """What `recognise` finds: the scheme and the number of faults."""
+def recognized(sentences: list[list[str]]) -> tuple[str, int] | None:
+    """What `recognize` finds: the scheme and the number of faults."""
     labels = sorted({tag for tags in sentences for tag in tags})
     gold = np.array([labels.index(tag) for tags in sentences for tag in tags], np.int32)
-    found = recognise(labels, transition_counts(gold, np.cumsum([0, *map(len, sentences)]), len(labels)))
+    found = recognize(labels, transition_counts(gold, np.cumsum([0, *map(len, sentences)]), len(labels)))
     return found and (found[0], int(found[1].sum()))
 
 
@@ -32,12 +32,12 @@ def tagged(draw: st.DrawFn) -> list[list[str]]:
 
 
 @given(tagged())
-def test_the_first_scheme_in_which_all_sentences_are_valid_is_recognised(sentences: list[list[str]]) -> None:
+def test_the_first_scheme_in_which_all_sentences_are_valid_is_recognized(sentences: list[list[str]]) -> None:
     fitting = [scheme for scheme in LIKELIEST_FIRST if all(is_valid(tags, scheme) for tags in sentences)]
     expected = fitting[0] if fitting and any(sentences) else None
-    assert recognise_scheme(sentences) == expected
+    assert recognize_scheme(sentences) == expected
     if any(tag != "O" for tags in sentences for tag in tags):
-        found = recognised(sentences)
+        found = recognized(sentences)
         assert (found[0] if found and not found[1] else None) == expected
 
 
@@ -66,10 +66,10 @@ def test_the_first_scheme_in_which_all_sentences_are_valid_is_recognised(sentenc
         (["O Q-X"], None),
     ],
 )
-def test_a_scheme_is_recognised_by_its_letters_and_by_what_follows_what(
+def test_a_scheme_is_recognized_by_its_letters_and_by_what_follows_what(
     sentences: list[str], scheme: str | None
 ) -> None:
-    found = recognised([sentence.split() for sentence in sentences])
+    found = recognized([sentence.split() for sentence in sentences])
     assert (found and found[0]) == scheme
 
 
@@ -88,12 +88,12 @@ def test_a_scheme_is_recognised_by_its_letters_and_by_what_follows_what(
         [["I-NP"], ["B-NP"]],
     ],
 )
-def test_no_scheme_is_recognised_where_none_fits(sequences: list[list[str]]) -> None:
-    assert recognise_scheme(sequences) is None
+def test_no_scheme_is_recognized_where_none_fits(sequences: list[list[str]]) -> None:
+    assert recognize_scheme(sequences) is None
 
 
 def test_outside_alone_counts_as_iob2() -> None:
-    assert recognise_scheme([["O", "O"]]) == "iob2"
+    assert recognize_scheme([["O", "O"]]) == "iob2"
 
 
 def test_nothing_is_read_after_the_last_scheme_is_out() -> None:
@@ -101,10 +101,10 @@ def test_nothing_is_read_after_the_last_scheme_is_out() -> None:
         yield ["B-X", "NN"]
         raise AssertionError
 
-    assert recognise_scheme(sentences()) is None
+    assert recognize_scheme(sentences()) is None
 
 
-def test_neighbours_are_counted_within_sentences_and_not_beside_missing_tags() -> None:
+def test_neighbors_are_counted_within_sentences_and_not_beside_missing_tags() -> None:
     gold = np.array([0, 1, -1, 0, 1, 1], np.int32)
     counts = transition_counts(gold, np.array([0, 4, 4, 6]), 2)
     assert counts.tolist() == [[0, 1], [0, 1], [1, 1], [1, 1]]

@@ -1,4 +1,4 @@
-"""The tokeniser: its rules by example, and that it keeps every character."""
+"""The tokenizer: its rules by example, and that it keeps every character."""
 
 import pytest
 from hypothesis import example, given
@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sapo.text.splitter import Splitter
 
-tokenise = Splitter().tokens
+tokenize = Splitter().tokens
 
 # made of what the rules look at, so that rules meet each other often
 ENGLISH_LIKE = st.lists(
@@ -21,7 +21,7 @@ ENGLISH_LIKE = st.lists(
 
 
 def tokens(text: str) -> list[str]:
-    return [text[start:end] for start, end in tokenise(text)]
+    return [text[start:end] for start, end in tokenize(text)]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_an_accent_stays_on_its_letter() -> None:
 @example("'s's'")
 @example("\x1c\u2028a\u3000b\u200b")
 def test_each_character_but_blanks_is_in_exactly_one_token_in_order(text: str) -> None:
-    offsets = tokenise(text)
+    offsets = tokenize(text)
     covered = [position for start, end in offsets for position in range(start, end)]
     assert covered == [position for position, character in enumerate(text) if not character.isspace()]
     assert all(start < end for start, end in offsets)

@@ -37,10 +37,10 @@ def ready() -> Sentences:
 
 
 def trained(data: Any, c1: float = 0.0, c2: float = 0.5, **changes: Any) -> Outcome:
-    regulariser = {"regulariser": "l2", "strength": 2 * c2} if c2 else {"regulariser": "l1", "strength": c1}
+    regularizer = {"regularizer": "l2", "strength": 2 * c2} if c2 else {"regularizer": "l1", "strength": c1}
     fields = {"batch": None, "checkpoint": None, "resume": False, "dev": None, "labels": LabelOptions()}
     own = {name: changes.pop(name, value) for name, value in fields.items()}
-    settings = Settings(**{"epochs": 2000, "patience": 2000, "tolerance": 1e-5, **regulariser, **changes})
+    settings = Settings(**{"epochs": 2000, "patience": 2000, "tolerance": 1e-5, **regularizer, **changes})
     batch = own.pop("batch") or BatchOptions(l1=c1)
     return start(Plan(data=data, learner="crf-lbfgs", settings=settings, batch=batch, **own)).finish()
 
@@ -148,7 +148,7 @@ def test_weights_of_labels_have_no_objective_and_are_refused() -> None:
         sapo.train(TINY, template="pos", learner="crf-lbfgs", class_weight={"NN": 2.0})
 
 
-def test_a_strong_regulariser_needs_no_small_rate() -> None:
+def test_a_strong_regularizer_needs_no_small_rate() -> None:
     assert trained(TINY, c2=1000.0).history[-1].w_complexity < 0.1
 
 

@@ -8,20 +8,20 @@ from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.tagger.tagger import Tagger
 
 
-def chunker(regulariser: str, seed: int) -> Tagger:
+def chunker(regularizer: str, seed: int) -> Tagger:
     return sapo.train(
-        sample_path("train"), columns=COLUMNS, label="chunk", epochs=5, regulariser=regulariser, seed=seed
+        sample_path("train"), columns=COLUMNS, label="chunk", epochs=5, regularizer=regularizer, seed=seed
     )
 
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, tuple[float, float]]:
-    """The mean F1 on the held-out part and the mean number of weights that are not 0, by regulariser."""
+    """The mean F1 on the held-out part and the mean number of weights that are not 0, by regularizer."""
     results = {}
-    for regulariser in ("l2", "l1"):
-        taggers = [chunker(regulariser, seed) for seed in (0, 1)]
+    for regularizer in ("l2", "l1"):
+        taggers = [chunker(regularizer, seed) for seed in (0, 1)]
         scores = [tagger.evaluate(sample_path("test")).main[1] for tagger in taggers]
-        results[regulariser] = 100 * np.mean(scores), np.mean([one.model.parameters.nonzero for one in taggers])
+        results[regularizer] = 100 * np.mean(scores), np.mean([one.model.parameters.nonzero for one in taggers])
     return results
 
 

@@ -71,9 +71,9 @@ def test_inspect_shows_the_strongest_of_them(tmp_path: Path) -> None:
     assert "strongest edge features" in text
 
 
-@pytest.mark.parametrize("regulariser", ["l1", "l2", "none"])
-def test_every_regulariser_takes_them(tmp_path: Path, regulariser: str) -> None:
-    tagger = sapo.train(PAIRS, template=template(tmp_path, OWN), regulariser=regulariser, strength=0.001)
+@pytest.mark.parametrize("regularizer", ["l1", "l2", "none"])
+def test_every_regularizer_takes_them(tmp_path: Path, regularizer: str) -> None:
+    tagger = sapo.train(PAIRS, template=template(tmp_path, OWN), regularizer=regularizer, strength=0.001)
     assert tagger.tag(["c", "b"]) == ["Y", "X"]
 
 

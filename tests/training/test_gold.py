@@ -12,7 +12,7 @@ from sapo.cli.bias_curve import operating_curve
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import allow_limits
 from sapo.learn import LEARNERS
-from sapo.tags.recognition import recognise_scheme
+from sapo.tags.recognition import recognize_scheme
 from sapo.tags.spans import convert_tags, tags_to_spans
 from sapo.training.run import read_data
 
@@ -55,7 +55,7 @@ def test_without_constraints_the_n_best_are_sometimes_invalid(sentences: list[An
     free = sapo.train(sample_path("train"), epochs=1, constraints=False, **READING)
     assert not free.model.parameters.bans.any()
     taggings = [tagging.tags for tokens in sentences[:10] for tagging in free.nbest(tokens, 20)]
-    assert recognise_scheme(taggings) != "iob2"
+    assert recognize_scheme(taggings) != "iob2"
 
 
 @pytest.mark.parametrize("learner", sorted(LEARNERS))
@@ -371,7 +371,7 @@ def test_no_output_on_a_real_test_set_is_invalid(corpora: Path, name: str) -> No
     sentences = [one for one, _ in zip(sapo.read(train), range(1000), strict=False)]
     tagger = sapo.train(sentences, epochs=2)
     offsets, tags = [], []
-    for block, found in tagger.tag_blocks(tagger.read_blocks(test, labelled=True)):
+    for block, found in tagger.tag_blocks(tagger.read_blocks(test, labeled=True)):
         names = [tagger.labels[tag] for tag in found.tolist()]
         offsets.append(len(block.offsets) - 1)
         tags += [names[a:b] for a, b in zip(block.offsets[:-1], block.offsets[1:], strict=True)]

@@ -250,7 +250,7 @@ def fails(trainer: Trainer, room: Path) -> dict[str, Callable[[], None]]:
     return {
         "too large": lambda: trainer.update([(["b", "cc"], ["Z", "X"])], strength=1e9, new_labels=True),
         "expected 2": lambda: trainer.update(bad, new_labels=True),
-        "not l1": lambda: trainer.update([(["b"], ["X"])], regulariser="l1", new_labels=True),
+        "not l1": lambda: trainer.update([(["b"], ["X"])], regularizer="l1", new_labels=True),
         "no sentence": lambda: trainer.update([], new_labels=True),
         "tokens but": lambda: trainer.update([(["b"], [])], new_labels=True),
     }

@@ -134,15 +134,15 @@ class StopAfter(Observer):
 
 @pytest.mark.parametrize("dev", [False, True])
 @pytest.mark.parametrize(
-    ("learner", "regulariser"),
+    ("learner", "regularizer"),
     [("sapo", "l2"), ("sapo-avg", "l1"), ("crf", "l2"), ("crf-avg", "l1"), ("perceptron-avg", "none")],
 )
 def test_a_run_that_is_taken_up_again_ends_like_one_that_never_stopped(
-    tmp_path: Path, learner: str, regulariser: str, dev: bool, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, learner: str, regularizer: str, dev: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(learning_rows, "ENTRIES", 16)
     monkeypatch.setattr(learning_rows, "DENSE", 2)
-    how = make_settings({"epochs": 5, "tolerance": 0.0, "regulariser": regulariser, "strength": 0.1})
+    how = make_settings({"epochs": 5, "tolerance": 0.0, "regularizer": regularizer, "strength": 0.1})
 
     def run(name: str, **more: Any) -> bytes:
         data = read_data(EXAMPLES, dev=EXAMPLES[:9] if dev else None, template="pos")

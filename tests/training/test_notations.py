@@ -10,7 +10,7 @@ import sapo
 from sapo.corpus.conversion import Source, Target, convert
 from sapo.evaluate.scores import score
 from sapo.tagger.output import Output, tagged_file
-from sapo.tags.recognition import recognise_scheme
+from sapo.tags.recognition import recognize_scheme
 from sapo.tags.schemes import as_prefixed
 from sapo.tags.spans import convert_tags
 from sapo.training.plan import make_plan
@@ -39,7 +39,7 @@ def test_a_word_segmenter_keeps_to_its_scheme_and_gives_words(segmenter: sapo.Ta
     assert segmenter.model.constraints.scheme == "bmes"
     letters = list("abcddabccxyzab")
     for tagging in segmenter.nbest(letters, 20):
-        assert recognise_scheme([["S"], ["B", "M", "E"], tagging.tags]) == "bmes"
+        assert recognize_scheme([["S"], ["B", "M", "E"], tagging.tags]) == "bmes"
     spans = segmenter.spans(letters)
     assert spans[0].start == 0
     assert [one.end for one in spans][:-1] == [one.start for one in spans][1:]

@@ -267,7 +267,7 @@ def test_a_run_that_was_stopped_and_resumed_gives_the_same_file(
 @pytest.mark.parametrize(
     ("learner", "options"),
     [
-        ("sapo-avg", {"regulariser": "l1"}),
+        ("sapo-avg", {"regularizer": "l1"}),
         ("sapo", {"search": "beam", "order": "draw"}),
         ("crf", {"schedule": "inverse"}),
         ("perceptron-avg", {}),

@@ -312,7 +312,7 @@ def test_resume_without_a_stream_is_refused(files: Path) -> None:
         sapo.train(files / "train.txt", resume=True)
 
 
-def test_a_part_of_the_shards_shares_the_regulariser_of_all(files: Path, cache: Path) -> None:
+def test_a_part_of_the_shards_shares_the_regularizer_of_all(files: Path, cache: Path) -> None:
     start(make_plan(files / "train.txt", stream=StreamOptions(cache, 300), **FIXED))
     corpus = open_shards(cache)
     part = corpus.part([1, 2])

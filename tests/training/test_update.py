@@ -190,8 +190,8 @@ def test_a_rate_that_grows_never_turns_the_weights_around(tagger: Tagger) -> Non
 
 
 def test_an_update_of_a_sparse_model_has_the_strength_of_l2() -> None:
-    trainer = Trainer(sapo.train(OLD, template="ner", epochs=2, regulariser="l1"))
+    trainer = Trainer(sapo.train(OLD, template="ner", epochs=2, regularizer="l1"))
     assert trainer.tagger.model.record["settings"]["strength"] == 0.1
     trainer.update(NEW, new_labels=True)
     settings = trainer.tagger.model.record["continued"][-1]["settings"]
-    assert (settings["regulariser"], settings["strength"]) == ("l2", 1.0)
+    assert (settings["regularizer"], settings["strength"]) == ("l2", 1.0)

@@ -202,7 +202,7 @@ class Worker:
             thread.start()
 
     async def answer(self, key: Hashable, request: Any) -> bytes:
-        """Return the answer to a request. If the caller is cancelled before its turn, nothing is computed."""
+        """Return the answer to a request. If the caller is canceled before its turn, nothing is computed."""
         job = Job(key, request, asyncio.get_running_loop().create_future())
         with self._changed:
             self._waiting.append(job)

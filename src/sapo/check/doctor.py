@@ -37,7 +37,7 @@ from sapo.check.sentences import (
 )
 from sapo.errors import SapoError
 from sapo.jit.arrays import Longs
-from sapo.tags.recognition import recognise_scheme
+from sapo.tags.recognition import recognize_scheme
 
 BINS = (1, 5, 10, 15, 20, 30, 40, 60, 80, 100, 200, 500)  # sentences of at least this many tokens
 
@@ -80,7 +80,7 @@ class Summary:
         }
 
 
-def summarise(sheet: Sheet) -> Summary:
+def summarize(sheet: Sheet) -> Summary:
     """Return the summary of a sheet."""
     lengths, counts = sheet.lengths or [0], dict(sheet.counts.most_common())
     tags = (sheet.labels[begin:end] for begin, end in sheet.bounds()) if sheet.labels and not sheet.marks else ()
@@ -95,7 +95,7 @@ def summarise(sheet: Sheet) -> Summary:
         sheet.sentences,
         sheet.tokens,
         tuple(sheet.columns),
-        recognise_scheme(tags),
+        recognize_scheme(tags),
         counts,
         tuple(dict.fromkeys(similar)),
         tuple((least, count) for least, count in _binned(sheet.lengths)),
@@ -148,7 +148,7 @@ def examine(
     missing: str | None = None,
     encoding: str | None = None,
 ) -> Report:
-    """Examine labelled files: the first is for training, the others are dev and test data.
+    """Examine labeled files: the first is for training, the others are dev and test data.
 
     Raises SapoError if a file cannot be read at all, or an option is wrong. The options are those of `read_sheet`.
 
@@ -165,7 +165,7 @@ def examine(
         findings += found if number == 0 else [finding for finding in found if finding.kind not in OF_TRAINING]
     for (number, first), (_, second) in combinations(enumerate(sheets), 2):
         findings += (check_between if number == 0 else check_overlap)(first, second)
-    return Report(in_order(findings), [summarise(sheet) for sheet in sheets])
+    return Report(in_order(findings), [summarize(sheet) for sheet in sheets])
 
 
 def examine_sheet(sheet: Sheet) -> list[Finding]:

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from sapo.check.findings import ERROR, NOTE, WARNING, Finding, Sheet, at_lines
-from sapo.tags.recognition import recognise, transition_counts
+from sapo.tags.recognition import recognize, transition_counts
 from sapo.tags.schemes import SPAN_LETTERS, looks_like_spans
 
 OUTSIDE = frozenset("0o\u039f\u03bf\u041e\u043e")  # zero, and letters that look like O: of Greek and Cyrillic too
@@ -234,7 +234,7 @@ def _broken_spans(sheet: Sheet) -> Iterator[Finding]:
     gold = np.array([numbers.get(label, missing) for label in sheet.labels], np.int32)
     if missing in gold:  # a sentence with missing tags has no transitions to judge
         return
-    found = recognise(names, transition_counts(gold, np.array(sheet.offsets, np.int64), len(names)))
+    found = recognize(names, transition_counts(gold, np.array(sheet.offsets, np.int64), len(names)))
     if found is None:
         yield Finding(
             "scheme", WARNING, sheet.name, "the labels mark spans but follow neither IOB1, IOB2, BIOES nor BILOU"

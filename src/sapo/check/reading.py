@@ -298,7 +298,7 @@ def read_sheet(
     missing: str | None = None,
     encoding: str | None = None,
 ) -> Sheet:
-    """Read a labelled file. The arguments are those of `sapo.read`; `missing` stands for a missing tag.
+    """Read a labeled file. The arguments are those of `sapo.read`; `missing` stands for a missing tag.
 
     Raises SapoError if there is no such file, or an option is wrong.
     """

@@ -33,7 +33,7 @@ class OperatingPoint:
 def operating_curve(
     tagger: Tagger, path: str | Path, *, biases: Sequence[float] = BIASES, strict: bool = False, **reading: Any
 ) -> list[OperatingPoint]:
-    """Return the precision, recall and F1 of the spans of a labelled file, for each bias on O.
+    """Return the precision, recall and F1 of the spans of a labeled file, for each bias on O.
 
     Each bias is added to the one that the tagger has. `strict` counts only well-formed spans; `reading` says how to
     read the file (format, label, columns). Raises SapoError if the labels do not mark spans.
@@ -49,7 +49,7 @@ def operating_curve(
         raise SapoError("a curve of precision and recall needs a model of spans, with labels such as O, B-X and I-X")
     labels = list(tagger.labels)
     encoded = []
-    for block, corpus in encoded_blocks(tagger.model, tagger.read_blocks(path, labelled=True, **reading)):
+    for block, corpus in encoded_blocks(tagger.model, tagger.read_blocks(path, labeled=True, **reading)):
         encoded.append((corpus, label_ids(block, labels)))
     check_no_missing(tagger.model, labels, path)
     if not sum(corpus.sentences for corpus, _ in encoded):

@@ -1,4 +1,4 @@
-"""sapo calibrate: fit the temperature of a model on a labelled file."""
+"""sapo calibrate: fit the temperature of a model on a labeled file."""
 
 import click
 
@@ -46,7 +46,7 @@ def calibrate_command(
 
     sapo calibrate chunk.sapo dev.txt
 
-    DEV is a labelled file that the model was not trained on. sapo finds the temperature that makes its tags most
+    DEV is a labeled file that the model was not trained on. sapo finds the temperature that makes its tags most
     likely, and stores it in the model: all probabilities change, the tags do not. The fewer errors the model makes in
     DEV, the less sapo trusts them. sapo eval --calibration shows how good the probabilities are.
     """
@@ -58,7 +58,7 @@ def calibrate_command(
     target = output or model
     if target == "-":
         raise SapoError("a model cannot go to standard output; give the name of a file with -o")
-    refuse_same_file({"the labelled data": dev}, {"-o": target})
+    refuse_same_file({"the labeled data": dev}, {"-o": target})
     check_writable(target)
     refuse_other_file(target)
     announce_compiling(quiet)

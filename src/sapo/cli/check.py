@@ -1,4 +1,4 @@
-"""sapo check: find mistakes in labelled files."""
+"""sapo check: find mistakes in labeled files."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -41,7 +41,7 @@ def check_command(
     html: str | None,
     as_json: bool,
 ) -> None:
-    """Find mistakes in labelled files.
+    """Find mistakes in labeled files.
 
     sapo check train.txt dev.txt test.txt
 

@@ -11,9 +11,9 @@ from sapo.cli.options import Ticker, announce_compiling, encoding_option, models
 @click.argument("systems", nargs=-1, required=True, metavar="A B [C ...]")
 @click.argument("gold")
 @click.option(
-    "--rounds", default=10_000, show_default=True, type=click.IntRange(1), help="Rounds of the randomisation test."
+    "--rounds", default=10_000, show_default=True, type=click.IntRange(1), help="Rounds of the randomization test."
 )
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the randomisation test.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the randomization test.")
 @click.option(
     "--column", metavar="COLUMN", help="The tags of the systems: a column's number or name. Default: the last."
 )
@@ -47,7 +47,7 @@ def compare_command(
     ticker = Ticker()
 
     def watch(done: int) -> None:
-        ticker.tell(f"randomisation test: {done:,} of {rounds:,} rounds")
+        ticker.tell(f"randomization test: {done:,} of {rounds:,} rounds")
 
     how = {"rounds": rounds, "seed": seed, "watch": watch}
     files = [with_encoding(path, encoding) for path in (*systems, gold)]

@@ -23,7 +23,7 @@ from sapo.errors import SapoError
 @click.option("--from", "source_format", metavar="NAME", help="The format of the input, as of sapo train --format.")
 @click.option("--to", "target_format", metavar="NAME", help="The format of the output.")
 @click.option("--scheme", metavar="NAME", help="Write the tags as iob1, iob2, bioes, bilou or bmes.")
-@click.option("--from-scheme", metavar="NAME", help="The scheme of the input; recognised by default.")
+@click.option("--from-scheme", metavar="NAME", help="The scheme of the input; recognized by default.")
 @click.option("--text", is_flag=True, help="Write JSONL as running text with character spans.")
 @encoding_option
 @label_option
@@ -80,7 +80,7 @@ def convert_command(
     from sapo.corpus.formats import format_of
 
     path, names = with_encoding(input, encoding), split_names(columns)
-    source = Source(path, source_format, label, names, labelled=not no_label, scheme=from_scheme)
+    source = Source(path, source_format, label, names, labeled=not no_label, scheme=from_scheme)
     target = Target(output, target_format, split_names(keep), into=into, scheme=scheme, text=text)
     shares = [] if split is None else parse_shares(split)
     if split is None and (by is not None or seed is not None):

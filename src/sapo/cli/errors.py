@@ -37,7 +37,7 @@ def errors_command(
 
     sapo errors chunk.sapo test.txt
 
-    Tags INPUT, a labelled file, and shows wrong spans (or tokens) in context, grouped by kind, which labels are
+    Tags INPUT, a labeled file, and shows wrong spans (or tokens) in context, grouped by kind, which labels are
     confused, likely mistakes of the gold tags, and what the model is least sure of.
     """
     from sapo.cli.pages import errors_page

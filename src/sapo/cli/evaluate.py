@@ -57,7 +57,7 @@ def eval_command(
 ) -> None:
     """Evaluate a model or a tagged file.
 
-    sapo eval chunk.sapo test.txt: tag the labelled FILE with MODEL, and compare.
+    sapo eval chunk.sapo test.txt: tag the labeled FILE with MODEL, and compare.
 
     sapo eval tagged.txt: compare the last two columns of FILE, gold and predicted, as sapo tag writes them.
     """
@@ -109,7 +109,7 @@ def _files(files: tuple[str, ...]) -> tuple[str | None, str]:
         raise click.UsageError(f"takes a model and a file, found {len(files)} files: {forms}")
     if len(files) == 1:
         if is_model(files[0]):
-            raise SapoError(f"{files[0]}: is a model; give the labelled file after it: {forms}")
+            raise SapoError(f"{files[0]}: is a model; give the labeled file after it: {forms}")
         return None, files[0]
     first, second = model_first(*files)
     if Path(first).is_file() and not is_model(first):

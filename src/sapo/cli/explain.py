@@ -133,7 +133,7 @@ def _from_file(tagger: "Tagger", file: "str | Path", number: int, format: str | 
     if number < 1:
         raise SapoError(f"--sentence must be at least 1, not {number}")
     count = 0
-    for count, sentence in enumerate(read(file, labelled=False, **tagger.reading(file, {"format": format})), 1):
+    for count, sentence in enumerate(read(file, labeled=False, **tagger.reading(file, {"format": format})), 1):
         if count == number:
             if not columns:
                 return _features(sentence, file)

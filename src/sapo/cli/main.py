@@ -105,7 +105,7 @@ class Commands(click.Group):
     "--limit", "raised", multiple=True, metavar="NAME=VALUE", help="Raise a limit: see docs/explanation/security.md."
 )
 def app(raised: tuple[str, ...]) -> None:
-    """Train a tagger, chunker or entity recogniser on your own data in seconds, and use it."""
+    """Train a tagger, chunker or entity recognizer on your own data in seconds, and use it."""
     set_limits(**dict(parse_limit(text) for text in raised))
 
 
@@ -121,7 +121,7 @@ def run_commands(app: click.Group, name: str, obj: object = None) -> None:
     """
     if f"_{name.upper()}_COMPLETE" in os.environ:
         complete_files(app)
-    # With colours for its errors, numba would write an escape sequence when the command ends.
+    # With colors for its errors, numba would write an escape sequence when the command ends.
     os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
     gc.set_threshold(*FEW_COLLECTIONS)
     prepare_streams()

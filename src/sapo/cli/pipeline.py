@@ -27,7 +27,7 @@ from sapo.errors import SapoError
     multiple=True,
     required=True,
     metavar="COLUMN=FILES",
-    help="Add this column: with a model (pos=pos.sapo), or one trained now on labelled files (pos=a.txt,b.txt). "
+    help="Add this column: with a model (pos=pos.sapo), or one trained now on labeled files (pos=a.txt,b.txt). "
     "May be given several times; each step may use the columns of those before it.",
 )
 @click.option(
@@ -103,7 +103,7 @@ def pipeline_command(
             output,
             parsed,
             columns=split_names(columns),
-            labelled=not no_label,
+            labeled=not no_label,
             format=format,
             to=to,
             cross=cross,

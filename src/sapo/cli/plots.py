@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# Okabe and Ito's palette, which colour-blind readers can distinguish.
+# Okabe and Ito's palette, which color-blind readers can distinguish.
 VERMILLION, BLUE, ORANGE, SKY, GREEN, PURPLE = "#D55E00", "#0072B2", "#E69F00", "#56B4E9", "#009E73", "#CC79A7"
 BLACK, GREY = "#000000", "#7F7F7F"
 LOOK: Any = {  # settings of matplotlib
@@ -145,9 +145,9 @@ def draw_curve(points: Sequence[OperatingPoint], format: str = "svg") -> bytes:
         axes.set_ylabel("precision")
 
     def by_bias(axes: "Axes") -> None:
-        for name, line, colour in (("precision", "--", "#1f5fa8"), ("recall", ":", "#b5541c"), ("f1", "-", "#222222")):
+        for name, line, color in (("precision", "--", "#1f5fa8"), ("recall", ":", "#b5541c"), ("f1", "-", "#222222")):
             values = [100 * getattr(p.spans, name) for p in points]
-            axes.plot([p.bias for p in points], values, line, color=colour, label="F1" if name == "f1" else name)
+            axes.plot([p.bias for p in points], values, line, color=color, label="F1" if name == "f1" else name)
         axes.axvline(best.bias, color="#999999", linewidth=0.8)
         axes.set_xlabel("bias on O")
         axes.legend(loc="lower center")
@@ -176,11 +176,11 @@ def draw_reliability(calibration: Calibration, format: str) -> bytes:
 
 def _draw(axes: "Axes", lines: dict[str, Reliability]) -> None:
     axes.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1.0)
-    for (name, found), colour, marker in zip(lines.items(), (BLUE, ORANGE), ("o", "s"), strict=True):
+    for (name, found), color, marker in zip(lines.items(), (BLUE, ORANGE), ("o", "s"), strict=True):
         axes.plot(
             [one.confidence for one in found.bins],
             [one.accuracy for one in found.bins],
-            color=colour,
+            color=color,
             marker=marker,
             label=f"{name}: ECE {found.ece:.3f}",
         )

@@ -51,7 +51,7 @@ def prune_command(
 
     sapo prune chunk.sapo dev.txt --to 5MB -o small.sapo
 
-    Weights near 0 change few tags. With a labelled FILE, shows the scores before and after.
+    Weights near 0 change few tags. With a labeled FILE, shows the scores before and after.
     """
     from sapo.corpus.files import check_readable, check_writable
     from sapo.tagger.file import model_bytes, model_from_bytes, save_model
@@ -62,7 +62,7 @@ def prune_command(
         model, file = model_first(model, file)
     target, size = output or model, None if to is None else parse_size(to)
     _check(below, to, half, file, target)
-    refuse_same_file({"the labelled data": file}, {"-o": target})
+    refuse_same_file({"the labeled data": file}, {"-o": target})
     check_writable(target)
     refuse_other_file(target)
     if file is not None:

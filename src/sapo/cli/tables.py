@@ -216,7 +216,7 @@ def nothing_known(why: Explanation) -> str:
     """Return a note if the model does not know any feature of the token."""
     if why.known:
         return ""
-    return "The model knows no feature of this token: only its neighbours, by transitions, decide."
+    return "The model knows no feature of this token: only its neighbors, by transitions, decide."
 
 
 def others(count: int) -> str:

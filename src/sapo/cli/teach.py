@@ -17,11 +17,11 @@ from sapo.errors import SapoError
     "--tags", is_flag=True, help="Each token gets one label, as in part-of-speech tagging. Default: spans of tokens."
 )
 @click.option("--model", metavar="MODEL", help="Begin with this model.")
-@click.option("--annotated", multiple=True, metavar="FILE", help="Begin with the sentences of this labelled file.")
+@click.option("--annotated", multiple=True, metavar="FILE", help="Begin with the sentences of this labeled file.")
 @click.option(
     "--format", metavar="NAME", help="Format of the texts, or of the file to import or export. Default: see the docs."
 )
-@click.option("--import", "imported", metavar="FILE", help="Add the sentences of a labelled file to PROJECT, and exit.")
+@click.option("--import", "imported", metavar="FILE", help="Add the sentences of a labeled file to PROJECT, and exit.")
 @click.option("--export", "exported", metavar="FILE", help="Write the accepted sentences of PROJECT, and exit.")
 @click.option("--author", metavar="NAME", help="Author of the imported annotations. Default: the name of the file.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; 0.0.0.0 for all addresses.")

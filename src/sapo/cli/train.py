@@ -65,7 +65,7 @@ PATH = click.Path(path_type=Path)
 @click.option(
     "--dev",
     metavar="FILE",
-    help="Labelled sentences that decide when to stop and which epoch to keep, and calibrate the probabilities.",
+    help="Labeled sentences that decide when to stop and which epoch to keep, and calibrate the probabilities.",
 )
 @click.option(
     "--template",
@@ -127,7 +127,7 @@ def train_command(
 
     sapo train train.txt --dev dev.txt --template chunking -o chunk.sapo
 
-    TRAIN holds labelled sentences: a file, plain or compressed, or - for standard input.
+    TRAIN holds labeled sentences: a file, plain or compressed, or - for standard input.
     """
 
     from sapo.training.learners import find_system

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 RATE = ("rate", "schedule", "decay")
-PENALTY = ("strength", "regulariser")
+PENALTY = ("strength", "regularizer")
 SEARCH = ("search", "width", "stop_ratio")
 
 
@@ -49,7 +49,7 @@ learning_options = _all_of(
         metavar="NUMBER",
         help="Learning rate of the first epoch; auto: chosen on held-out sentences, with the strength.",
     ),
-    _option("--strength", default="auto", metavar="NUMBER", help="Strength of the regulariser (lambda)."),
+    _option("--strength", default="auto", metavar="NUMBER", help="Strength of the regularizer (lambda)."),
     _option(
         "--schedule",
         default="exponential",
@@ -77,7 +77,7 @@ learning_options = _all_of(
         help="Hide rare features at random while learning: one that occurs c times with probability NUMBER / (NUMBER + "
         "c); 0: none. For sapo.",
     ),
-    _option("--regulariser", default="l2", metavar="NAME", help="l2, l1 (sparse) or none."),
+    _option("--regularizer", default="l2", metavar="NAME", help="l2, l1 (sparse) or none."),
     _option("--search", default="topn", metavar="NAME", help="How to search: topn, astar (both exact) or beam."),
     _option("--width", default=50, help="Width of the beam."),
     _option(
@@ -221,7 +221,7 @@ def unused_options(plan: "Plan", given: Collection[str]) -> list[str]:
     for name, unused, reason in (
         ("width", settings.search != "beam", "is not used: it is the width of --search beam"),
         ("decay", settings.schedule == "fixed", "is not used: --schedule fixed keeps the rate"),
-        ("strength", settings.regulariser == "none", "is not used: --regulariser none has no strength"),
+        ("strength", settings.regularizer == "none", "is not used: --regularizer none has no strength"),
         ("patience", plan.dev is None, "is not used: it counts dev scores; give --dev FILE"),
     ):
         if name in given and name not in names and unused:
@@ -243,7 +243,7 @@ def _of_no_use(name: str) -> set[str]:
     learner, unused = LEARNERS[name], set[str]()
     if not learner.n_best:
         unused |= {"n", "stop_ratio"}
-    if not learner.regularised:
+    if not learner.regularized:
         unused |= {*RATE, *PENALTY, "stop_ratio"}
     if not name.startswith(("sapo", "mira")):  # these sum over all taggings, or take the best one
         unused |= {*SEARCH}

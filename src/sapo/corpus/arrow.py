@@ -47,12 +47,12 @@ def load_pyarrow() -> Any:
 
 
 def read_blocks(
-    path: str | Path, *, label: str | None = None, columns: Sequence[str] | None = None, labelled: bool = True
+    path: str | Path, *, label: str | None = None, columns: Sequence[str] | None = None, labeled: bool = True
 ) -> Iterator[Block]:
     """Read a table in blocks. `label` and `columns` name its columns; the first of `columns` is the word."""
     table = open_file(path)
     batch: list[Record] = []
-    for row, sentence in table_sentences(table, label=label, columns=columns, labelled=labelled):
+    for row, sentence in table_sentences(table, label=label, columns=columns, labeled=labeled):
         batch.append(Record(row, {"tokens": list(sentence.words)}, sentence))
         if len(batch) == BLOCK:
             yield _block(batch, table.name)

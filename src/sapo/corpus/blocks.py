@@ -140,11 +140,11 @@ def block_from_sentences(
     origin: "Origin | None" = None,
     *,
     columns: tuple[str, ...] = ("word",),
-    labelled: bool = False,
+    labeled: bool = False,
 ) -> Block:
     """Return sentences with the same columns as one block; their tags become the column 'label'.
 
-    `columns` and `labelled` say what a block without sentences has.
+    `columns` and `labeled` say what a block without sentences has.
 
     >>> block = block_from_sentences([Sentence({"word": ("a", "dog")}, ("DT", "NN"))])
     >>> block.columns, block.strings("label"), block.place_of(1)
@@ -152,12 +152,12 @@ def block_from_sentences(
     """
     listed = list(sentences)
     if listed:
-        columns, labelled = tuple(listed[0].columns), listed[0].tags is not None
+        columns, labeled = tuple(listed[0].columns), listed[0].tags is not None
     ready = all(sentence.features is not None for sentence in listed) and (bool(listed) or not columns)
     values: list[str] = []
     lengths = []
     for number, sentence in enumerate(listed, 1):
-        if tuple(sentence.columns) != columns or (sentence.tags is not None) != labelled:
+        if tuple(sentence.columns) != columns or (sentence.tags is not None) != labeled:
             raise SapoError(
                 f"{name}: sentence {number} has the columns {', '.join(sentence.columns)}"
                 f"{' with' if sentence.tags is not None else ' without'} tags, unlike those before it"
@@ -172,7 +172,7 @@ def block_from_sentences(
             )
         lengths.append(len(sentence))
         values += rows[0] if len(rows) == 1 else chain.from_iterable(zip(*rows, strict=True))
-    names = (*columns, LABEL) if labelled else columns
+    names = (*columns, LABEL) if labeled else columns
     features = tuple(sentence.features or () for sentence in listed) if ready else None
     return block_from_values(values, lengths, names, name, origin, features)
 
@@ -331,5 +331,5 @@ def check_no_table(data: object, place: str) -> None:
         kind = f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
         raise SapoError(
             f"{place}: expected lists of tokens, found a table ({kind}); read its sentences first: "
-            "[one.words for one in sapo.read(table, labelled=False)]"
+            "[one.words for one in sapo.read(table, labeled=False)]"
         )

@@ -95,26 +95,26 @@ USUAL_NAMES = ("word", "pos", "chunk")
 
 
 def read_blocks(
-    path: str | Path, *, label: str | None = None, columns: Sequence[str] | None = None, labelled: bool = True
+    path: str | Path, *, label: str | None = None, columns: Sequence[str] | None = None, labeled: bool = True
 ) -> Iterator[Block]:
     """Read a column file in blocks.
 
     `label` is the number (0 is the first, -1 the last) or name of the label's column; the default is the last column.
-    `columns` names all columns. Without `labelled`, the file may lack the label and other columns.
+    `columns` names all columns. Without `labeled`, the file may lack the label and other columns.
     """
     name = show_path(path)
     names: tuple[str, ...] | None = None
-    for scanned in scan_file(path, hint="" if labelled else HINT):
+    for scanned in scan_file(path, hint="" if labeled else HINT):
         if names is None:
-            names = name_columns(scanned.layout.columns, label, columns, labelled, name)
-        if labelled:
+            names = name_columns(scanned.layout.columns, label, columns, labeled, name)
+        if labeled:
             refuse_empty(scanned, names.index(LABEL), name)
         origin = ScannedOrigin(scanned)
         yield Block(name, names, scanned.data, scanned.starts, scanned.ends, scanned.offsets, origin)
 
 
 def name_columns(
-    count: int, label: str | None, columns: Sequence[str] | None, labelled: bool, source: str
+    count: int, label: str | None, columns: Sequence[str] | None, labeled: bool, source: str
 ) -> tuple[str, ...]:
     """Return the names of a file's columns, with 'label' for that of the label.
 
@@ -123,11 +123,11 @@ def name_columns(
     >>> name_columns(4, "pos", ["word", "pos", "chunk", "ner"], True, "train.txt")
     ('word', 'label', 'chunk', 'ner')
     """
-    if labelled and count == 1 and label is None:
+    if labeled and count == 1 and label is None:
         raise SapoError(f"{source}: has one column; a training file needs a word and a label")
     if columns is not None and LABEL in columns and label is None:
         label = LABEL
-    if columns is not None and len(columns) != count and labelled:
+    if columns is not None and len(columns) != count and labeled:
         raise SapoError(
             f"{source}: has {count} column{'s' * (count > 1)}, but {len(columns)} are named ({', '.join(columns)})"
         )
@@ -137,7 +137,7 @@ def name_columns(
         if count < len(names):
             names.pop(column_index(label, columns, len(columns), source))
         return tuple([*names, *(f"c{i}" for i in range(len(names), count))][:count])
-    at = column_index(label, columns, count, source) if labelled or label is not None else None
+    at = column_index(label, columns, count, source) if labeled or label is not None else None
     if columns is not None:
         names = [LABEL if i == at else name for i, name in enumerate(columns)]
         if len(set(names)) < count or len(set(columns)) < count:

@@ -233,7 +233,7 @@ class ConlluOrigin(ScannedOrigin):
 
 
 def read_blocks(
-    path: str | Path, *, label: str | None = None, columns: Sequence[str] | None = None, labelled: bool = True
+    path: str | Path, *, label: str | None = None, columns: Sequence[str] | None = None, labeled: bool = True
 ) -> Iterator[Block]:
     """Read a CoNLL-U file in blocks.
 
@@ -255,12 +255,12 @@ def read_blocks(
     names.insert(into, LABEL)
     for scanned in scan_file(path, Layout(len(COLUMNS), tabs=True, conllu=True)):
         data, starts, ends = scanned.data, scanned.starts, scanned.ends
-        if labelled:
+        if labeled:
             data, first, last = label_fields(scanned, place, name)
             starts, ends = np.insert(starts[:, kept], into, first, 1), np.insert(ends[:, kept], into, last, 1)
         yield Block(
             name,
-            tuple(names) if labelled else COLUMNS,
+            tuple(names) if labeled else COLUMNS,
             data,
             np.ascontiguousarray(starts, np.int32),
             np.ascontiguousarray(ends, np.int32),

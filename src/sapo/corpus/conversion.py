@@ -24,7 +24,7 @@ from sapo.corpus.formats import FORMATS, format_of, open_output, read_blocks, se
 from sapo.corpus.jsonl import json_lines, read_record
 from sapo.corpus.scanner import ScannedOrigin, sentence_regions
 from sapo.errors import SapoError, choice, did_you_mean
-from sapo.tags.recognition import recognise_scheme
+from sapo.tags.recognition import recognize_scheme
 from sapo.tags.schemes import SCHEMES, looks_like_spans
 from sapo.tags.spans import convert_tags, type_of
 from sapo.text.splitter import Splitter
@@ -82,13 +82,11 @@ class Source:
     format: str | None = None  # inferred from the file extension
     label: str | None = None
     columns: Sequence[str] | None = None
-    labelled: bool = True
-    scheme: str | None = None  # recognised
+    labeled: bool = True
+    scheme: str | None = None  # recognized
 
     def blocks(self) -> Iterator[Block]:
-        return read_blocks(
-            self.path, format=self.format, label=self.label, columns=self.columns, labelled=self.labelled
-        )
+        return read_blocks(self.path, format=self.format, label=self.label, columns=self.columns, labeled=self.labeled)
 
     def sentences(self, block: Block) -> Iterator[Sentence]:
         return sentences_of(block, format_of(self.path, self.format))
@@ -139,7 +137,7 @@ def convert(source: Source, target: Target) -> Conversion:
         if target.scheme and source.scheme is None:
             if str(source.path) == "-":
                 source = replace(source, path=_kept(source.path, Path(room)))  # it is read twice
-            source = replace(source, scheme=_recognised(source, name))
+            source = replace(source, scheme=_recognized(source, name))
         if target.into is None:
             target = replace(target, into=source.label if source.format == "conllu" and source.label else "upos")
         return _convert(source, target, name)
@@ -180,9 +178,9 @@ def _convert(source: Source, target: Target, name: str) -> Conversion:
     return Conversion(count, left_out.told())
 
 
-def _recognised(source: Source, name: str) -> str:
+def _recognized(source: Source, name: str) -> str:
     sentences = (sentence for block in source.blocks() for sentence in source.sentences(block))
-    scheme = recognise_scheme(sentence.tags or () for sentence in sentences)
+    scheme = recognize_scheme(sentence.tags or () for sentence in sentences)
     if scheme is None:
         raise SapoError(f"{name}: its tags are in none of the schemes {', '.join(SCHEMES)}")
     return scheme
@@ -383,7 +381,7 @@ def _by_type(labels: Counter[str]) -> Counter[str]:
 
 def _sentences(source: Source) -> Iterator[Unit]:
     for block in source.blocks():
-        scanned, tags = block.origin_as(ScannedOrigin).scanned, block.strings(LABEL) if source.labelled else ()
+        scanned, tags = block.origin_as(ScannedOrigin).scanned, block.strings(LABEL) if source.labeled else ()
         whole = scanned.data.tobytes()
         for (begin, end), (first, last) in zip(
             sentence_regions(scanned), pairwise(block.offsets.tolist()), strict=True
@@ -399,7 +397,7 @@ def _records(source: Source) -> Iterator[Unit]:
     name = show_path(source.path)
     tokens_of = Splitter().tokens
     for number, line in json_lines(source.path):
-        record = read_record(line, f"{name}:{number}", source.label or "tags", source.labelled, tokens_of)
+        record = read_record(line, f"{name}:{number}", source.label or "tags", source.labeled, tokens_of)
         document = next((str(record.values[key]) for key in DOCUMENT_KEYS if key in record.values), None)
         labels = Counter(record.sentence.tags or ())
         yield Unit(line.rstrip(b"\r\n") + b"\n", labels, 1, len(record.sentence), document=document)

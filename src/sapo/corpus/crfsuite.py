@@ -179,15 +179,15 @@ class AttributeOrigin:
 
 
 def read_blocks(
-    path: str | Path, *, label: str | None = None, columns: Sequence[str] | None = None, labelled: bool = True
+    path: str | Path, *, label: str | None = None, columns: Sequence[str] | None = None, labeled: bool = True
 ) -> Iterator[Block]:
-    """Read an attribute file in blocks, which have no columns but features. Without `labelled`, labels may be empty."""
+    """Read an attribute file in blocks, which have no columns but features. Without `labeled`, labels may be empty."""
     name = show_path(path)
     if label not in (None, LABEL, "0") or columns is not None:
         raise SapoError(f"{name}: the label of a CRFsuite file is its first field; leave --label and --columns out")
     attributes = Attributes()
     for first_line, lines in _batches(path, name):
-        yield _block(first_line, lines, attributes, labelled, name)
+        yield _block(first_line, lines, attributes, labeled, name)
 
 
 def _batches(path: str | Path, name: str) -> Iterator[tuple[int, list[bytes]]]:
@@ -212,7 +212,7 @@ def _batches(path: str | Path, name: str) -> Iterator[tuple[int, list[bytes]]]:
         yield first, lines
 
 
-def _block(first_line: int, lines: list[bytes], attributes: Attributes, labelled: bool, name: str) -> Block:
+def _block(first_line: int, lines: list[bytes], attributes: Attributes, labeled: bool, name: str) -> Block:
     sentences: list[Sentence] = []
     places: list[int] = []
     features: list[Any] = []
@@ -220,21 +220,21 @@ def _block(first_line: int, lines: list[bytes], attributes: Attributes, labelled
     for at, line in enumerate([*lines, b""]):
         if not line.strip():
             if features:
-                tags = tuple(labels) if labelled else None
+                tags = tuple(labels) if labeled else None
                 sentences.append(Sentence({}, tags, features=tuple(features)))
                 features, labels = [], []
             continue
         label, token = attributes.read(line.decode(), f"{name}:{first_line + at}")
         if label is None:  # a comment
             continue
-        if labelled and not label:
+        if labeled and not label:
             raise SapoError(f"{name}:{first_line + at}: the label, the first field, is empty; write one")
         places.append(at)
         features.append(token)
         labels.append(label)
     offsets = np.cumsum([0, *(len(sentence) for sentence in sentences)], dtype=np.int64)
     origin = AttributeOrigin(first_line, tuple(lines), np.array(places, np.int64), offsets)
-    return block_from_sentences(sentences, name, origin, columns=(), labelled=labelled)
+    return block_from_sentences(sentences, name, origin, columns=(), labeled=labeled)
 
 
 def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:

@@ -105,7 +105,7 @@ def read_blocks(
     format: str | None = None,
     label: str | None = None,
     columns: Sequence[str] | None = None,
-    labelled: bool = True,
+    labeled: bool = True,
     encoding: str | None = None,
     splitter: "Splitter | None" = None,
 ) -> Iterator[Block]:
@@ -118,10 +118,10 @@ def read_blocks(
         from sapo.corpus.tables import table_blocks
 
         if is_table(path):
-            return table_blocks(path, label=label, columns=columns, labelled=labelled)
+            return table_blocks(path, label=label, columns=columns, labeled=labeled)
     chosen = format_of(path, format)
     encoded = path if encoding is None else with_encoding(path, encoding)
-    how: dict[str, Any] = {"label": label, "columns": columns, "labelled": labelled}
+    how: dict[str, Any] = {"label": label, "columns": columns, "labeled": labeled}
     if chosen in CUT:
         how["splitter"] = splitter
     blocks: Iterator[Block] = FORMATS[chosen].read_blocks(encoded, **how)
@@ -134,7 +134,7 @@ def read(
     format: str | None = None,
     label: str | None = None,
     columns: Sequence[str] | None = None,
-    labelled: bool = True,
+    labeled: bool = True,
     encoding: str | None = None,
 ) -> Iterator[Sentence]:
     """Read a corpus sentence by sentence, as Python strings.
@@ -143,7 +143,7 @@ def read(
 
     `format` is one of `FORMATS`, by default inferred from the file extension (but never text). `label` says where the
     label is: a column's number or name, a key of FEATS, upos+feats, or a key of JSONL. `columns` names the columns of a
-    column file. Read a file without labels with `labelled=False`. `encoding` is that of a file that is not UTF-8:
+    column file. Read a file without labels with `labeled=False`. `encoding` is that of a file that is not UTF-8:
     latin-1.
 
     >>> from sapo.corpus.sample import sample_path
@@ -151,7 +151,7 @@ def read(
     ('The', 'miners', 'laid')
     """
     chosen = format_of(path, format) if isinstance(path, str | Path) else "columns"
-    how: dict[str, Any] = {"label": label, "columns": columns, "labelled": labelled, "encoding": encoding}
+    how: dict[str, Any] = {"label": label, "columns": columns, "labeled": labeled, "encoding": encoding}
     for block in read_blocks(path, format=chosen, **how):
         yield from sentences_of(block, chosen)
 

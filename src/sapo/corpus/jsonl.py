@@ -46,17 +46,17 @@ class Record:
         return (key for key in self.values if key not in known)
 
 
-def read_records(path: str | Path, label: str, labelled: bool, tokenise: Callable[[str], Offsets]) -> Iterator[Record]:
-    """Yield the records of a file. `label` is the key of the tags; `tokenise` cuts text into tokens."""
+def read_records(path: str | Path, label: str, labeled: bool, tokenize: Callable[[str], Offsets]) -> Iterator[Record]:
+    """Yield the records of a file. `label` is the key of the tags; `tokenize` cuts text into tokens."""
     name = show_path(path)
     for number, line in json_lines(path):
-        yield read_record(line, f"{name}:{number}", label, labelled, tokenise)
+        yield read_record(line, f"{name}:{number}", label, labeled, tokenize)
 
 
-def read_record(line: bytes, place: str, label: str, labelled: bool, tokenise: Callable[[str], Offsets]) -> Record:
+def read_record(line: bytes, place: str, label: str, labeled: bool, tokenize: Callable[[str], Offsets]) -> Record:
     """Return the record of a line. `place` is the file and the number of the line. Raise SapoError if it is wrong."""
     values = _parse(line, place)
-    sentence = _sentence(values, label, labelled, place, tokenise)
+    sentence = _sentence(values, label, labeled, place, tokenize)
     check_labels(sentence.tags or (), place)
     return Record(int(place.rpartition(":")[2]), values, sentence)
 
@@ -81,7 +81,7 @@ def _parse(line: bytes, place: str) -> dict[str, Any]:
 
 
 def _sentence(
-    record: dict[str, Any], label: str, labelled: bool, place: str, tokenise: Callable[[str], Offsets]
+    record: dict[str, Any], label: str, labeled: bool, place: str, tokenize: Callable[[str], Offsets]
 ) -> Sentence:
     features = _features(record)
     if "tokens" in record or features is not None:
@@ -98,7 +98,7 @@ def _sentence(
             and all(isinstance(value, str) for value in values)
         }
         tags = None
-        if labelled:
+        if labeled:
             if label not in record:
                 raise SapoError(f"{place}: has no '{label}'; {_hint(label, list(record))}")
             tags = tuple(_strings(record[label], label, place))
@@ -114,9 +114,9 @@ def _sentence(
     if not isinstance(record.get("text"), str):
         raise SapoError(f"{place}: has neither 'tokens' nor 'text'; known here: {', '.join(record) or 'nothing'}")
     text = record["text"]
-    offsets = tokenise(text)
+    offsets = tokenize(text)
     tags = None
-    if labelled:
+    if labeled:
         try:
             spans = char_spans_to_spans(_char_spans(record, place), offsets)
             tags = tuple(spans_to_tags(spans, len(offsets), "iob2"))
@@ -207,7 +207,7 @@ def read_blocks(
     *,
     label: str | None = None,
     columns: Sequence[str] | None = None,
-    labelled: bool = True,
+    labeled: bool = True,
     splitter: Splitter | None = None,
 ) -> Iterator[Block]:
     """Read a JSONL file in blocks.
@@ -220,7 +220,7 @@ def read_blocks(
         raise SapoError(f"{name}: the columns of JSONL have their names; leave the names of columns out")
     batch: list[Record] = []
     known: tuple[str, ...] = ()  # the columns of the first block
-    for record in read_records(path, label or "tags", labelled, (splitter or Splitter()).tokens):
+    for record in read_records(path, label or "tags", labeled, (splitter or Splitter()).tokens):
         batch.append(record)
         if len(batch) == SENTENCES:
             block = _block(batch, name, known)

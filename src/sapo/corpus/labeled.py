@@ -32,7 +32,7 @@ Source = str | Path | Iterable[Sentence] | Pairs
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class Labeled:
     """Sentences with tags: at least one sentence, and none without tokens."""
 
     name: str  # for messages
@@ -40,17 +40,17 @@ class Labelled:
     blocks: Iterator[Block]  # all of them, the first one too
 
 
-def read_labelled(data: Source, what: str, *, counted: Bools | None = None, **reading: Any) -> Labelled:
-    """Read and check labelled data. `what` it is, for messages: 'training data'; `reading` as of `read`.
+def read_labeled(data: Source, what: str, *, counted: Bools | None = None, **reading: Any) -> Labeled:
+    """Read and check labeled data. `what` it is, for messages: 'training data'; `reading` as of `read`.
 
     `counted` says for each sentence whether it counts; the others are left out, as if they were not there.
 
-    >>> read_labelled([(["a", "dog"], ["DT", "NN"])], "training data").first.columns
+    >>> read_labeled([(["a", "dog"], ["DT", "NN"])], "training data").first.columns
     ('word', 'label')
     """
     blocks, name = _blocks(data, what, **reading)
     first, blocks = first_and_all(blocks if counted is None else _counted(blocks, counted), name)
-    return Labelled(name, first, blocks)
+    return Labeled(name, first, blocks)
 
 
 def read_pairs(listed: Sequence[Any], what: str, counted: Bools | None = None) -> tuple[list[Any], list[Sequence[str]]]:

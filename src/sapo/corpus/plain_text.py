@@ -40,7 +40,7 @@ def read_blocks(
     *,
     label: str | None = None,
     columns: Sequence[str] | None = None,
-    labelled: bool = True,
+    labeled: bool = True,
     splitter: Splitter | None = None,
 ) -> Iterator[Block]:
     """Read a text, or all texts of a directory, in blocks; `splitter` cuts it into sentences.
@@ -49,7 +49,7 @@ def read_blocks(
     the name of their file.
     """
     name = show_path(path)
-    if labelled:
+    if labeled:
         raise SapoError(f"{name}: text has no labels; give a column file, CoNLL-U or JSONL")
     splitter = splitter or Splitter()
     if not Path(path).is_dir():

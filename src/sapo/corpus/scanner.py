@@ -200,7 +200,7 @@ def splice(
 BOM = b"\xef\xbb\xbf"
 # A field of CRFsuite's attribute files such as w[0]=the or pos[-1]|pos[0]=DT|NN, and its name.
 ATTRIBUTE = re.compile(r"([A-Za-z_][\w\[\]|+*.,/-]*)=.")
-LOOKED_AT = 20  # lines, to recognise such a file
+LOOKED_AT = 20  # lines, to recognize such a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +262,7 @@ def scan_file(path: str | Path, layout: Layout | None = None, *, hint: str = "")
             pieces = [rest]
             beginning = False
         if layout is None:
-            layout = _recognise(rest, final, name)
+            layout = _recognize(rest, final, name)
             if layout is None:
                 if final:
                     return
@@ -351,7 +351,7 @@ def _refuse_lone_returns(data: bytes, name: str, first_line: int) -> None:
         )
 
 
-def _recognise(data: bytes, final: bool, name: str) -> Layout | None:
+def _recognize(data: bytes, final: bool, name: str) -> Layout | None:
     """Return the layout of the first line that is surely a token, or None if there is none yet.
 
     Raise SapoError if the first lines are those of an attribute file, whose columns mean nothing.

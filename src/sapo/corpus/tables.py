@@ -74,11 +74,11 @@ def class_names(feature: Any) -> Sequence[str] | None:
     return None
 
 
-def table_blocks(data: Any, *, labelled: bool = True, name: str = "table", **reading: Any) -> Iterator[Block]:
+def table_blocks(data: Any, *, labeled: bool = True, name: str = "table", **reading: Any) -> Iterator[Block]:
     """Read a table of Python in blocks. `label` and `columns` name its columns; the first of `columns` is the word."""
     batch: list[Sentence] = []
     wanted = {key: reading.get(key) for key in ("label", "columns")}
-    for _, sentence in table_sentences(open_table(data, name), labelled=labelled, **wanted):
+    for _, sentence in table_sentences(open_table(data, name), labeled=labeled, **wanted):
         batch.append(sentence)
         if len(batch) == BLOCK:
             yield block_from_sentences(batch, name)
@@ -88,14 +88,14 @@ def table_blocks(data: Any, *, labelled: bool = True, name: str = "table", **rea
 
 
 def table_sentences(
-    table: Table, *, label: str | None = None, columns: Sequence[str] | None = None, labelled: bool = True
+    table: Table, *, label: str | None = None, columns: Sequence[str] | None = None, labeled: bool = True
 ) -> Iterator[tuple[int, Sentence]]:
     """Yield the sentences of a table, each with the number of its first row, from 1."""
     batches = iter(table.batches)
     first = next(batches, None)
     if first is None or not any(len(values) for values in first.values()):
         return
-    layout = _layout(first, label, columns, labelled, table)
+    layout = _layout(first, label, columns, labeled, table)
     names = [*layout.words, *([layout.label] if layout.label is not None else [])]
     rows = _rows(chain([first], batches), [*names, *([layout.sentence] if layout.sentence else [])])
     grouped = _lists(rows, names, table.name) if layout.sentence is None else _runs(rows, layout.sentence, table.name)
@@ -109,20 +109,20 @@ def table_sentences(
         yield number, Sentence(dict(zip(layout.names(), map(tuple, words), strict=True)), tags)
 
 
-def _layout(first: Batch, label: str | None, columns: Sequence[str] | None, labelled: bool, table: Table) -> Layout:
+def _layout(first: Batch, label: str | None, columns: Sequence[str] | None, labeled: bool, table: Table) -> Layout:
     listed = any(_is_list(value) for value in _samples(first))
     known = list(first)
     words = tuple(columns) if columns else (_first(known, WORDS, "words", "columns", table.name),)
     chosen = label
-    if labelled and chosen is None:
+    if labeled and chosen is None:
         chosen = _first([name for name in known if name not in words], LABELS, "labels", "label", table.name)
-    for name in (*words, *([chosen] if chosen is not None and labelled else [])):
+    for name in (*words, *([chosen] if chosen is not None and labeled else [])):
         if name not in first:
             raise SapoError(f"{table.name}: has no column '{name}'{did_you_mean(name, known)}")
     sentence = None
     if not listed:
         sentence = _first(known, SENTENCES, "sentences", "", table.name)
-    return Layout(words, chosen if labelled else None, sentence)
+    return Layout(words, chosen if labeled else None, sentence)
 
 
 def _is_list(value: Any) -> bool:

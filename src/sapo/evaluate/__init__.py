@@ -4,10 +4,10 @@ from sapo.evaluate.calibration import Reliability, reliability, reliability_tabl
 from sapo.evaluate.comparison import Comparison, compare, compare_taggings, comparison_json, comparison_text
 from sapo.evaluate.scores import FeatureCounts, Scores, SpanCounts, as_json, conlleval_table, count_features, score
 from sapo.evaluate.significance import (
-    Randomisation,
+    Randomization,
     SentenceCounts,
     holm,
-    randomisation_test,
+    randomization_test,
     span_counts,
     token_counts,
 )
@@ -15,7 +15,7 @@ from sapo.evaluate.significance import (
 __all__ = [
     "Comparison",
     "FeatureCounts",
-    "Randomisation",
+    "Randomization",
     "Reliability",
     "Scores",
     "SentenceCounts",
@@ -28,7 +28,7 @@ __all__ = [
     "conlleval_table",
     "count_features",
     "holm",
-    "randomisation_test",
+    "randomization_test",
     "reliability",
     "reliability_table",
     "score",

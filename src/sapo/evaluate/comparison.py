@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sapo.errors import SapoError
 from sapo.evaluate.scores import Scores, as_json, score
-from sapo.evaluate.significance import Randomisation, holm, randomisation_test, span_counts, token_counts
+from sapo.evaluate.significance import Randomization, holm, randomization_test, span_counts, token_counts
 
 Taggings = Sequence[Sequence[str]]
 
@@ -22,7 +22,7 @@ class Comparison:
     differing: int  # sentences in which at least one tag is not the same
     a_wins: int  # of these, sentences in which A has more right tags
     b_wins: int
-    randomisation: Randomisation  # of the main score
+    randomization: Randomization  # of the main score
 
     @property
     def score_name(self) -> str:
@@ -32,7 +32,7 @@ class Comparison:
     @property
     def difference(self) -> float:
         """The main score of A minus that of B."""
-        return self.randomisation.difference
+        return self.randomization.difference
 
     @property
     def even(self) -> int:
@@ -49,7 +49,7 @@ def compare_taggings(gold: Taggings, a: Taggings, b: Taggings, *, rounds: int = 
     >>> result = compare_taggings(gold, a, b)
     >>> result.score_name, round(result.difference, 4), result.a_wins, result.b_wins
     ('F1', 0.4667, 2, 1)
-    >>> result.randomisation.p
+    >>> result.randomization.p
     0.75
     """
     _check_lengths(gold, a, b)
@@ -92,7 +92,7 @@ def compare(
         differing=int(np.count_nonzero(token_counts(a, b, offsets).correct < a_tokens.gold)),
         a_wins=int(np.count_nonzero(a_tokens.correct > b_tokens.correct)),
         b_wins=int(np.count_nonzero(b_tokens.correct > a_tokens.correct)),
-        randomisation=randomisation_test(a_main, b_main, rounds=rounds, seed=seed, watch=watch),
+        randomization=randomization_test(a_main, b_main, rounds=rounds, seed=seed, watch=watch),
     )
 
 
@@ -145,7 +145,7 @@ def comparison_text(names: Sequence[str], comparisons: Sequence[Comparison]) -> 
 
 def comparison_json(names: Sequence[str], comparisons: Sequence[Comparison]) -> dict[str, object]:
     """Return counts, fractions and p values under fixed keys, ready for json.dumps."""
-    corrected = holm([one.randomisation.p for one in comparisons])
+    corrected = holm([one.randomization.p for one in comparisons])
     return {
         "systems": [
             {"name": name, **as_json(scores)} for name, scores in zip(names, _all_scores(comparisons), strict=True)
@@ -162,11 +162,11 @@ def comparison_json(names: Sequence[str], comparisons: Sequence[Comparison]) -> 
                     "b_wins": one.b_wins,
                     "even": one.even,
                 },
-                "randomisation": {
-                    "p": one.randomisation.p,
+                "randomization": {
+                    "p": one.randomization.p,
                     "holm": corrected_p,
-                    "rounds": one.randomisation.rounds,
-                    "exact": one.randomisation.exact,
+                    "rounds": one.randomization.rounds,
+                    "exact": one.randomization.exact,
                 },
             }
             for name, one, corrected_p in zip(names[1:], comparisons, corrected, strict=True)
@@ -182,7 +182,7 @@ def _tests(names: Sequence[str], comparisons: Sequence[Comparison]) -> list[str]
         ["wins", *(str(one.a_wins) for one in comparisons)],
         ["loses", *(str(one.b_wins) for one in comparisons)],
     ]
-    found = [one.randomisation.p for one in comparisons]
+    found = [one.randomization.p for one in comparisons]
     columns.append(["p", *map(_p, found)])
     if len(comparisons) > 1:
         columns.append(["Holm", *map(_p, holm(found))])
@@ -193,7 +193,7 @@ def _conclusion(names: Sequence[str], comparisons: Sequence[Comparison]) -> str:
     """Say which systems the first one differs from in the main score, after Holm's correction."""
     score = comparisons[0].score_name
     outcomes: dict[str, list[str]] = {}
-    for name, one, p in zip(names[1:], comparisons, holm([one.randomisation.p for one in comparisons]), strict=True):
+    for name, one, p in zip(names[1:], comparisons, holm([one.randomization.p for one in comparisons]), strict=True):
         order = "higher" if one.difference > 0 else "lower"
         outcome = f"significantly {order} {score} than" if p < LEVEL else f"no significant difference in {score} from"
         outcomes.setdefault(outcome, []).append(name)

@@ -70,8 +70,8 @@ _ROUNDING = 1e-12  # differences closer than this are one difference, computed i
 
 
 @dataclass(frozen=True, slots=True)
-class Randomisation:
-    """The randomisation test."""
+class Randomization:
+    """The randomization test."""
 
     difference: float  # in F1 or accuracy, above 0 where the first system is better
     p: float  # two-sided
@@ -79,7 +79,7 @@ class Randomisation:
     exact: bool  # whether these are all that there are
 
 
-def randomisation_test(
+def randomization_test(
     a: SentenceCounts,
     b: SentenceCounts,
     *,
@@ -87,7 +87,7 @@ def randomisation_test(
     seed: int = 0,
     exact: int = EXACT,
     watch: Callable[[int], None] | None = None,
-) -> Randomisation:
+) -> Randomization:
     """Test whether the F1 of a and b is the same; for accuracy give counts of tokens (`token_counts`).
 
     At random, p = (swaps with a difference as large + 1) / (rounds + 1). If at most `exact` swaps can give
@@ -96,7 +96,7 @@ def randomisation_test(
 
     >>> gold = np.array([3, 2, 4, 3, 1])
     >>> a, b = (SentenceCounts(gold, gold, np.array(right)) for right in ([3, 2, 3, 3, 1], [2, 1, 3, 1, 0]))
-    >>> result = randomisation_test(a, b)
+    >>> result = randomization_test(a, b)
     >>> round(result.difference, 4), result.p, result.exact
     (0.3846, 0.125, True)
     """
@@ -115,7 +115,7 @@ def randomisation_test(
     arrangements = math.prod(n + 1 for n in sizes.tolist())
     if arrangements <= max(1, exact):  # 1: there is nothing to swap
         moved, chances = _all_swaps(kinds, sizes)
-        return Randomisation(difference, min(1.0, float(chances[as_large(moved)].sum())), arrangements, exact=True)
+        return Randomization(difference, min(1.0, float(chances[as_large(moved)].sum())), arrangements, exact=True)
     rng = np.random.default_rng(seed)
     at_once = max(1, _CELLS // len(moves))
     count = 0
@@ -123,7 +123,7 @@ def randomisation_test(
         count += int(as_large(_coins(rng, min(at_once, rounds - done), len(moves)) @ moves).sum())
         if watch is not None:
             watch(min(done + at_once, rounds))
-    return Randomisation(difference, (count + 1) / (rounds + 1), rounds, exact=False)
+    return Randomization(difference, (count + 1) / (rounds + 1), rounds, exact=False)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -186,10 +186,10 @@ def _f1(doubled: NDArray[np.float64], gold: int) -> NDArray[np.float64]:
 
 def _check(a: SentenceCounts, b: SentenceCounts, rounds: int, seed: int) -> None:
     if len({len(row) for counts in (a, b) for row in (counts.gold, counts.found, counts.correct)}) != 1:
-        raise SapoError("randomisation test: both systems must have counts of the same sentences")
+        raise SapoError("randomization test: both systems must have counts of the same sentences")
     if not np.array_equal(a.gold, b.gold):
-        raise SapoError("randomisation test: both systems must have the same counts of gold")
+        raise SapoError("randomization test: both systems must have the same counts of gold")
     if rounds < 1:
-        raise SapoError(f"randomisation test: rounds must be at least 1, found {rounds}")
+        raise SapoError(f"randomization test: rounds must be at least 1, found {rounds}")
     if seed < 0:
-        raise SapoError(f"randomisation test: the seed must be 0 or more, found {seed}")
+        raise SapoError(f"randomization test: the seed must be 0 or more, found {seed}")

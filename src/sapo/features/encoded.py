@@ -71,7 +71,7 @@ class EncodedCorpus:
 
     @property
     def sentences_in_all(self) -> int:
-        """The number of sentences of the whole corpus: the regulariser is shared out among them."""
+        """The number of sentences of the whole corpus: the regularizer is shared out among them."""
         return self.part_of or self.sentences
 
     @property

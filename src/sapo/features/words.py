@@ -35,10 +35,10 @@ def lower(word: str) -> str:
     return word.lower()
 
 
-def normalised(word: str) -> str:
+def normalized(word: str) -> str:
     """Return the word in lower case, with '#' for each digit.
 
-    >>> normalised("IL-2")
+    >>> normalized("IL-2")
     'il-#'
     """
     lowered = word.lower()
@@ -162,7 +162,7 @@ class WordFunction:
 
 WORD_FUNCTIONS = {
     "lower": WordFunction(lower),
-    "normalised": WordFunction(normalised),
+    "normalized": WordFunction(normalized),
     "shape": WordFunction(shape),
     "short_shape": WordFunction(short_shape),
     "prefix": WordFunction(prefix, number=True),

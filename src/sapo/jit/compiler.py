@@ -1,8 +1,8 @@
 """Compile functions with numba. This is the only file that knows numba; it is loaded when kernels are compiled.
 
-A kernel is compiled in two forms. The whole form is called from Python: it is optimised, turned into machine code, and
-kept in the cache. A part is what another kernel calls. It goes into the code of its caller, which is optimised as a
-whole, so optimising it and turning it into machine code on its own would be work for nothing, twice the time of all
+A kernel is compiled in two forms. The whole form is called from Python: it is optimized, turned into machine code, and
+kept in the cache. A part is what another kernel calls. It goes into the code of its caller, which is optimized as a
+whole, so optimizing it and turning it into machine code on its own would be work for nothing, twice the time of all
 the rest.
 """
 
@@ -129,7 +129,7 @@ def load(form: Any, types: tuple[Any, ...]) -> bool:
 
 
 class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """Code to be linked into that of a caller: neither optimised nor made executable here."""
+    """Code to be linked into that of a caller: neither optimized nor made executable here."""
 
     def _optimize_final_module(self) -> None:
         pass

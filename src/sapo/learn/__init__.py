@@ -18,7 +18,7 @@ class Learner:
 
     run: LearnerPass
     averaged: bool = False  # the result is the average of the weights over all steps
-    regularised: bool = True  # it has a rate and a regulariser
+    regularized: bool = True  # it has a rate and a regularizer
     n_best: bool = False  # it searches for n taggings
     most_n: int = MOST  # of them
     all_labels: bool = False  # a step changes the weights of every label
@@ -34,10 +34,10 @@ LEARNERS = {
     "sapo-avg": Learner(threaded(sapo_pass), averaged=True, n_best=True),
     "crf": Learner(threaded(crf_pass), all_labels=True),
     "crf-avg": Learner(threaded(crf_pass), averaged=True, all_labels=True),
-    "perceptron": Learner(threaded(perceptron_pass), regularised=False),
-    "perceptron-avg": Learner(threaded(perceptron_pass), averaged=True, regularised=False),
-    "mira": Learner(threaded(mira_pass), regularised=False),
-    "mira-avg": Learner(threaded(mira_pass), averaged=True, regularised=False),
-    "mira-nbest": Learner(threaded(mira_nbest_pass), regularised=False, n_best=True, most_n=100),
-    "mira-nbest-avg": Learner(threaded(mira_nbest_pass), averaged=True, regularised=False, n_best=True, most_n=100),
+    "perceptron": Learner(threaded(perceptron_pass), regularized=False),
+    "perceptron-avg": Learner(threaded(perceptron_pass), averaged=True, regularized=False),
+    "mira": Learner(threaded(mira_pass), regularized=False),
+    "mira-avg": Learner(threaded(mira_pass), averaged=True, regularized=False),
+    "mira-nbest": Learner(threaded(mira_nbest_pass), regularized=False, n_best=True, most_n=100),
+    "mira-nbest-avg": Learner(threaded(mira_nbest_pass), averaged=True, regularized=False, n_best=True, most_n=100),
 }

@@ -1,6 +1,6 @@
 """Train a conditional random field (Lafferty et al. 2001) as a batch problem: the optimum itself.
 
-All in double precision: a gradient over all sentences is a sum of millions, and a minimiser compares sums that differ
+All in double precision: a gradient over all sentences is a sum of millions, and a minimizer compares sums that differ
 little.
 
     minimize over w   sum over the sentences of -log P(y* | x)  +  c1 |w|  +  c2 |w|^2
@@ -25,7 +25,7 @@ from sapo.errors import SapoError
 from sapo.features.encoded import EncodedCorpus, Pairs, Samples
 from sapo.jit import kernel
 from sapo.jit.arrays import Bools, Doubles, Floats, Ints, Longs, Shorts
-from sapo.learn.lbfgs import Minimiser, dot
+from sapo.learn.lbfgs import Minimizer, dot
 from sapo.learn.settings import Settings
 from sapo.learn.update import FULLY, UNTAGGED, allows, bind, how_tagged
 from sapo.search.lattice import ALL_LABELS, CORRECT, LOSS, TOKENS, Parameters, path_score, stages_of
@@ -317,7 +317,7 @@ class BatchWeights:
     """The weights of a batch CRF in training, as a `sapo.learn.records.Learned`."""
 
     layout: FlatLayout
-    minimiser: Minimiser
+    minimizer: Minimizer
     l2: float  # strength: l2 / 2 |w|^2
     period: int
     tolerance: float
@@ -327,18 +327,18 @@ class BatchWeights:
     own_rules: ClassVar[bool] = True
 
     def current(self) -> Parameters:
-        return self.layout.parameters(self.minimiser.x)
+        return self.layout.parameters(self.minimizer.x)
 
     true_weights = current
 
     def keep(self, now: Parameters) -> Doubles:
-        return self.minimiser.x
+        return self.minimizer.x
 
     def finish(self, best: Doubles | None) -> Parameters:
-        return self.layout.parameters(self.minimiser.x if best is None else best)
+        return self.layout.parameters(self.minimizer.x if best is None else best)
 
     def arrays(self, best: Doubles | None) -> dict[str, NDArray[Any]]:
-        own = self.minimiser
+        own = self.minimizer
         found = {
             "x": own.x,
             "gradient": own.gradient,
@@ -349,7 +349,7 @@ class BatchWeights:
         return found if best is None else {**found, "best": best}
 
     def load(self, arrays: Mapping[str, NDArray[Any]], passes: int) -> Doubles | None:
-        own, size = self.minimiser, self.layout.size
+        own, size = self.minimizer, self.layout.size
         loaded = {name: np.array(array) for name, array in arrays.items()}
         for name, array in loaded.items():
             shape = {"values": (passes + 2,), "steps": (len(array), size), "changes": (len(array), size)}
@@ -369,15 +369,15 @@ class BatchWeights:
         """Do nothing: the weights are always up to date."""
 
     def w_complexity(self) -> float:
-        return float(np.abs(self.minimiser.x).mean()) if self.layout.size else 0.0
+        return float(np.abs(self.minimizer.x).mean()) if self.layout.size else 0.0
 
     def penalty(self) -> float:
-        """Return the regulariser's part of the objective."""
-        x = self.minimiser.x
-        return self.l2 / 2 * dot(x, x) + self.minimiser.l1 * float(np.abs(x).sum())
+        """Return the regularizer's part of the objective."""
+        x = self.minimizer.x
+        return self.l2 / 2 * dot(x, x) + self.minimizer.l1 * float(np.abs(x).sum())
 
     def iterate(self, corpus: EncodedCorpus, threads: int, totals: Doubles) -> None:
-        """Make one step of the minimiser; what is counted at the new weights is added to `totals`."""
+        """Make one step of the minimizer; what is counted at the new weights is added to `totals`."""
         counts = np.zeros_like(totals)
 
         def objective(x: Doubles, gradient: Doubles) -> float:
@@ -386,7 +386,7 @@ class BatchWeights:
             gradient += self.l2 * x
             return float(counts[LOSS]) + self.l2 / 2 * dot(x, x)
 
-        own = self.minimiser
+        own = self.minimizer
         own.begin(objective)
         if not self.values:
             self.values.append(own.value)
@@ -397,7 +397,7 @@ class BatchWeights:
         self._judge(moved=moved)
 
     def _judge(self, *, moved: bool) -> None:
-        own, values = self.minimiser, self.values
+        own, values = self.minimizer, self.values
         if not moved or own.is_flat(own.slope()):
             self.converged = "converged"
         elif self.tolerance > 0 and len(values) > self.period:

@@ -6,7 +6,7 @@ place of F(x, y*) stands the expectation over these.
     w <- w + rate * (F(x, y*) - E[F(x, y)])     the expectation over all taggings, by forward-backward
     w <- w - rate * strength / |S| * grad R(w)
 
-Rate and regulariser are those of SAPO; a CRF is SAPO with n = all taggings. If some tags of y* are missing, F(x, y*) is
+Rate and regularizer are those of SAPO; a CRF is SAPO with n = all taggings. If some tags of y* are missing, F(x, y*) is
 the expectation over all taggings that agree with the known tags: the gradient of the log of their total probability.
 """
 
@@ -31,7 +31,7 @@ from sapo.learn.update import (
     count_updates,
     how_tagged,
     importance_of,
-    regularise,
+    regularize,
 )
 from sapo.learn.weights import CLOCK, SCALE, Parts, Weights, tagging_weights
 from sapo.search.lattice import (
@@ -53,7 +53,7 @@ from sapo.search.marginals import forward_backward
 
 @kernel
 def crf_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, rates: Rates, totals: Doubles) -> int:
-    """w <- w + rate * (F(x, y*) - E[F(x, y)]), then regularise; return how many samples there was room for."""
+    """w <- w + rate * (F(x, y*) - E[F(x, y)]), then regularize; return how many samples there was room for."""
     most = labels_left(order, samples, parts.lists.most)
     longest = longest_of(order, samples.offsets)
     stages = stages_of(samples.edge_row_offsets, longest)
@@ -80,7 +80,7 @@ def crf_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, ra
         tagged = how_tagged(gold)
         if tagged == UNTAGGED:
             count_untagged(T, totals)
-            regularise(first, T, samples, rates, parts, state)
+            regularize(first, T, samples, rates, parts, state)
             continue
         if most > 0:
             fill_short(first, T, samples, weights, state[SCALE], LEARNING, work, totals)
@@ -108,7 +108,7 @@ def crf_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, ra
             totals[CORRECT] += expect_nodes(first, T, samples, marginal, kept, step, nodes, state[CLOCK])
             expect_edges(first, T, samples, pairs, step, parts, state[CLOCK])
         count_updates(T, totals)
-        regularise(first, T, samples, rates, parts, state)
+        regularize(first, T, samples, rates, parts, state)
     return len(order)
 
 

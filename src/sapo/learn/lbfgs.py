@@ -52,13 +52,13 @@ LONGEST = 1e20
 
 
 @dataclass(slots=True)
-class Minimiser:
+class Minimizer:
     """Where the search for the minimum is, and what it remembers.
 
     >>> def bowl(x, gradient):
     ...     gradient[:] = 2 * (x - 3)
     ...     return float(((x - 3) ** 2).sum())
-    >>> smooth, sparse = Minimiser(np.zeros(2)), Minimiser(np.zeros(2), l1=10.0)
+    >>> smooth, sparse = Minimizer(np.zeros(2)), Minimizer(np.zeros(2), l1=10.0)
     >>> while smooth.step(bowl) or sparse.step(bowl):
     ...     pass
     >>> smooth.x.round(6).tolist(), sparse.x.tolist()

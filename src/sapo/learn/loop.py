@@ -119,12 +119,12 @@ def search_of(settings: Settings, *, n: int, margin: float) -> Search:
 
 
 def rates_of(rate: float, settings: Settings, sentences: int) -> Rates:
-    """The rate of a pass with the regulariser's share of one sample."""
+    """The rate of a pass with the regularizer's share of one sample."""
     penalty = rate * settings.strength / sentences
     return Rates(
         rate,
-        penalty if settings.regulariser == "l2" else 0.0,
-        penalty if settings.regulariser == "l1" else None,
+        penalty if settings.regularizer == "l2" else 0.0,
+        penalty if settings.regularizer == "l1" else None,
     )
 
 
@@ -137,7 +137,7 @@ def threaded(one_pass: Pass) -> Pass:
         if settings.threads == 1:
             yield from one_pass(weights, corpus, order, rate, settings, totals)
             return
-        shrink = rate * settings.strength / corpus.sentences_in_all if settings.regulariser == "l2" else 0.0
+        shrink = rate * settings.strength / corpus.sentences_in_all if settings.regularizer == "l2" else 0.0
         if (1 - shrink) ** SAMPLES_PER_RUN < 4 * SMALLEST_SCALE:
             raise SapoError(f"the strength {settings.strength} is too large for {settings.threads} threads; use one")
 

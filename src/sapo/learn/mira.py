@@ -2,7 +2,7 @@
 
 For a sample with the candidates y_1 ... y_n (Crammer & Singer 2003; McDonald et al. 2005, k-best MIRA):
 
-    minimise |w' - w|^2 / 2  subject to  w'.F(x, y*) - w'.F(x, y_k) >= loss(y*, y_k)  for every k
+    minimize |w' - w|^2 / 2  subject to  w'.F(x, y*) - w'.F(x, y_k) >= loss(y*, y_k)  for every k
 
 The loss is the Hamming loss: the number of wrong tags, of tokens whose tag is open those that it does not allow. The
 dual has one variable a_k >= 0 a constraint, and
@@ -10,10 +10,10 @@ w' = w + sum_k a_k * D_k with D_k = F(x, y*) - F(x, y_k). Hildreth's algorithm g
 to its best value with the others fixed, until nothing moves; it needs only the products D_j.D_k. With one candidate
 the first round is the closed form a = max(0, (loss - margin) / |D|^2).
 
-    minimise |w' - w|^2 / 2  subject to  w'.F(x, y*) - w'.F(x, y_k) >= loss(y*, y_k)  for the candidates y_k
+    minimize |w' - w|^2 / 2  subject to  w'.F(x, y*) - w'.F(x, y_k) >= loss(y*, y_k)  for the candidates y_k
 
 The loss is the Hamming loss: the number of wrong tags. `mira` has one candidate, the best tagging; `mira-nbest` has the
-n best taggings, and each adds a constraint. There is no rate, no regulariser and no limit on the step (no C), so the
+n best taggings, and each adds a constraint. There is no rate, no regularizer and no limit on the step (no C), so the
 weights keep growing on data that cannot be separated, as the paper shows.
 """
 
@@ -162,7 +162,7 @@ def multiply_differences(table: Differences, count: int, found: int, gram: Doubl
 
 @kernel
 def solve_dual(gram: Doubles, wanted: Doubles, found: int, dual: Doubles) -> None:
-    """Hildreth's algorithm: maximise sum_k a_k wanted_k - |sum_k a_k D_k|^2 / 2 over a >= 0."""
+    """Hildreth's algorithm: maximize sum_k a_k wanted_k - |sum_k a_k D_k|^2 / 2 over a >= 0."""
     for k in range(found):
         dual[k] = 0.0
     for _ in range(ROUNDS):

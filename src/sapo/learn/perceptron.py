@@ -2,7 +2,7 @@
 
     w <- w + rate * (F(x, y*) - F(x, y))
 
-The rate is 1, and there is no regulariser. `perceptron-avg` returns the average of w over all steps.
+The rate is 1, and there is no regularizer. `perceptron-avg` returns the average of w over all steps.
 """
 
 from collections.abc import Iterator

@@ -37,7 +37,7 @@ class PassRecord:
     """The measurements of one pass. The seconds do not include the evaluation on the dev set."""
 
     epoch: int
-    objective: float  # mean loss of a sample during the pass, including the regulariser
+    objective: float  # mean loss of a sample during the pass, including the regularizer
     dev: float | None  # F1 or accuracy
     w_complexity: float  # mean |w|
     rate: float
@@ -115,12 +115,12 @@ def out_of_bounds(epoch: int, settings: Settings) -> SapoError:
 
 
 def _penalty(weights: Any, settings: Settings, sentences: int) -> float:
-    """Return the regulariser's part of the objective, per sample."""
+    """Return the regularizer's part of the objective, per sample."""
     if weights.own_rules:
         return float(weights.penalty()) / sentences
-    if settings.regulariser == "l2":
+    if settings.regularizer == "l2":
         return settings.strength / 2 * float(weights.squared_norm()) / sentences
-    if settings.regulariser == "l1":
+    if settings.regularizer == "l1":
         return settings.strength * float(weights.absolute_norm()) / sentences
     return 0.0
 
@@ -128,7 +128,7 @@ def _penalty(weights: Any, settings: Settings, sentences: int) -> float:
 class Learned(Protocol):
     """What training changes: linear weights (learn/weights.py and others) or a network (neural/training.py)."""
 
-    own_rules: ClassVar[bool]  # whether rate and regulariser of the settings do not hold, but rules of its own
+    own_rules: ClassVar[bool]  # whether rate and regularizer of the settings do not hold, but rules of its own
 
     @property
     def converged(self) -> str:

@@ -77,7 +77,7 @@ def fold_scale(part: Part, scale: float, clock: float) -> None:
 
 
 @kernel
-def penalise_row(f: int, part: Part, clock: float, penalty: float) -> None:
+def penalize_row(f: int, part: Part, clock: float, penalty: float) -> None:
     """L1: move each weight towards 0 by what it still owes of the penalty that it could have got, and not past it."""
     weights, sums, received = part.v, part.sums, part.received
     averaged = len(sums) > 0
@@ -96,10 +96,10 @@ def penalise_row(f: int, part: Part, clock: float, penalty: float) -> None:
 
 
 @kernel
-def penalise_all(part: Part, clock: float, penalty: float) -> None:
+def penalize_all(part: Part, clock: float, penalty: float) -> None:
     """The same for all rows of a block."""
     for f in range(part.v.shape[0]):
-        penalise_row(f, part, clock, penalty)
+        penalize_row(f, part, clock, penalty)
 
 
 @kernel
@@ -275,18 +275,18 @@ def to_dense(start: int, used: int, d: int, nodes: LearnedRows) -> None:
 
 
 @kernel
-def penalise_feature(f: int, nodes: LearnedRows, clock: float, penalty: float) -> None:
+def penalize_feature(f: int, nodes: LearnedRows, clock: float, penalty: float) -> None:
     """L1: bring the weights of one feature up to date."""
     if len(nodes.head) == 0:
-        penalise_row(f, nodes.dense, clock, penalty)
+        penalize_row(f, nodes.dense, clock, penalty)
         return
     at = nodes.head[f]
     if at < 0:
-        penalise_row(-1 - at, nodes.dense, clock, penalty)
+        penalize_row(-1 - at, nodes.dense, clock, penalty)
     elif at > 0:
         start = at >> START
         for k in range(start, start + ((at >> COUNT) & MOST)):
-            penalise_row(k, nodes.entries, clock, penalty)
+            penalize_row(k, nodes.entries, clock, penalty)
 
 
 ENTRIES = 1 << 17  # that there is room for at first

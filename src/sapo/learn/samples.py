@@ -5,7 +5,7 @@ score by s^2 times as much: a feature whose values are in the hundreds, such as 
 others. So online learners see values that are at most about 1, and the weights are turned back when they are learned.
 
 A word that was seen once predicts its tag, so a learner that always sees the word learns little from its ending and its
-neighbours, the only evidence for a new word ("weight undertraining": Sutton, Sindelar and McCallum 2006). So a
+neighbors, the only evidence for a new word ("weight undertraining": Sutton, Sindelar and McCallum 2006). So a
 feature that occurs c times is hidden with probability a / (a + c), as Kiperwasser and Goldberg (2016) hide words.
 
 A few candidates of a long sentence differ from each other in one or two places, so that a step learns from next to

@@ -45,7 +45,7 @@ from sapo.learn.update import (
     count_updates,
     how_tagged,
     note_changes,
-    regularise,
+    regularize,
     update_steps,
 )
 from sapo.learn.weights import CLOCK, SCALE, Parts, Weights, tagging_weights
@@ -109,7 +109,7 @@ def sapo_samples(
         if touched > 0:
             change_features(first, T, samples, work.changing, work.sizes, work.changes, parts.nodes, state[CLOCK])
         count_updates(touched, totals)
-        regularise(first, T, samples, rates, parts, state)
+        regularize(first, T, samples, rates, parts, state)
     return len(order)
 
 
@@ -154,7 +154,7 @@ def learn_piece(
     found = run_search(search, search.astar, search.width, T, work)
     if found == 0:
         return -1
-    log_mass = normalise(work.scores, found, probability)
+    log_mass = normalize(work.scores, found, probability)
     for k in range(found):
         if BY_RANK + k < len(totals):
             totals[BY_RANK + k] += probability[k]
@@ -169,7 +169,7 @@ def learn_piece(
     among = False
     if tagged == PARTLY:
         found, among = leave_rivals(gold, samples.allowed, T, found, paths, work.scores, oracle)
-        log_mass = normalise(work.scores, found, probability)
+        log_mass = normalize(work.scores, found, probability)
     if not among and left == 0:
         complete(gold, samples.allowed, T, work)
     totals[LOSS] += log_mass - path_score(node, edge, oracle, T)
@@ -217,7 +217,7 @@ def leave_rivals(
 
 
 @kernel
-def normalise(scores: Doubles, found: int, probability: Doubles) -> float:
+def normalize(scores: Doubles, found: int, probability: Doubles) -> float:
     """P_k = exp(score_k) / sum of exp(score) over Y_n; return the log of that sum."""
     mass = 0.0
     for k in range(found):

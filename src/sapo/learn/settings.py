@@ -14,11 +14,11 @@ MOST = 1000  # taggings to learn from: each step takes as long as searching for 
 RARE = ("exact", "all_pairs", "piece", "average", "hide", "drop")  # left out of records where they are as usual
 CHOICES = {
     "search": ("topn", "astar", "beam"),
-    "regulariser": ("l2", "l1", "none"),
+    "regularizer": ("l2", "l1", "none"),
     "schedule": ("exponential", "fixed", "inverse"),
     "order": ("shuffle", "draw"),
 }
-# of each regulariser, where none is given: with more, l1 loses accuracy (docs/reference/learners.md)
+# of each regularizer, where none is given: with more, l1 loses accuracy (docs/reference/learners.md)
 STRENGTHS = {"l2": 1.0, "l1": 0.1, "none": 1.0}
 
 
@@ -30,7 +30,7 @@ class Settings:
 
     >>> Settings(epochs=3).rate
     0.1
-    >>> Settings().strength, Settings(regulariser="l1").strength
+    >>> Settings().strength, Settings(regularizer="l1").strength
     (1.0, 0.1)
     >>> Settings(n=0)
     Traceback (most recent call last):
@@ -39,7 +39,7 @@ class Settings:
     """
 
     n: int | Literal["auto"] = 5  # taggings to search for; 'auto' measures before each pass how many are worth it
-    strength: float = cast(float, None)  # lambda of the regulariser; None stands for its default in STRENGTHS
+    strength: float = cast(float, None)  # lambda of the regularizer; None stands for its default in STRENGTHS
     rate: float = 0.1  # gamma in the first pass
     decay: float = 0.9  # how fast the rate falls; see `schedule`
     stop_ratio: float = math.inf  # leave out candidates this many times less probable than the best
@@ -49,7 +49,7 @@ class Settings:
     seed: int = 0
     search: str = "topn"  # topn and astar are exact, beam is not
     width: int = 50  # width of the beam
-    regulariser: str = "l2"
+    regularizer: str = "l2"
     schedule: str = (
         "exponential"  # the rate is multiplied by `decay` after each pass, falls with inverse time, or is fixed
     )
@@ -66,7 +66,7 @@ class Settings:
         for name, choices in CHOICES.items():
             object.__setattr__(self, name, choice(getattr(self, name), choices))
         if self.strength is None:
-            object.__setattr__(self, "strength", STRENGTHS.get(self.regulariser, 1.0))
+            object.__setattr__(self, "strength", STRENGTHS.get(self.regularizer, 1.0))
         for name, rule, low, high in (
             ("n", "at least 1 or 'auto'", 1, math.inf),
             ("epochs", "at least 1", 1, 1000 * LARGEST_OPTION),
@@ -145,7 +145,7 @@ class Settings:
         >>> Settings(rate=0.1, strength=4.0).shrink_of(2)
         0.2
         """
-        shrink = self.rate * self.strength / sentences if self.regulariser == "l2" else 0.0
+        shrink = self.rate * self.strength / sentences if self.regularizer == "l2" else 0.0
         if shrink >= 1.0:
             raise SapoError(
                 f"the strength {self.strength} is too large for {sentences} sentences at the rate {self.rate}; lower "

@@ -13,7 +13,7 @@ import numpy as np
 from sapo.features.encoded import Samples
 from sapo.jit import kernel
 from sapo.jit.arrays import Bools, Doubles, Floats, Ints, Reals
-from sapo.learn.rows import Part, change_features, penalise_feature, penalise_row
+from sapo.learn.rows import Part, change_features, penalize_feature, penalize_row
 from sapo.learn.weights import CLOCK, PENALTY, SCALE, SMALLEST_SCALE, STEPS, Parts, fold
 from sapo.search.lattice import (
     CORRECT,
@@ -254,15 +254,15 @@ def count_updates(touched: int, totals: Doubles) -> None:
 
 
 @kernel
-def regularise(first: int, T: int, samples: Samples, rates: Rates, parts: Parts, state: Doubles) -> None:
+def regularize(first: int, T: int, samples: Samples, rates: Rates, parts: Parts, state: Doubles) -> None:
     """w <- w - rate * strength / |S| * grad R(w): L1 where something is owed, L2 by shrinking."""
-    penalise(first, T, samples, rates.owed, parts, state)
+    penalize(first, T, samples, rates.owed, parts, state)
     end_sample(rates.shrink, parts, state)
 
 
 @kernel
 def end_sample(shrink: float, parts: Parts, state: Doubles) -> None:
-    """Regularise by L2, w <- (1 - shrink) * w, and let the clock go on."""
+    """Regularize by L2, w <- (1 - shrink) * w, and let the clock go on."""
     state[SCALE] *= 1.0 - shrink
     if state[SCALE] < SMALLEST_SCALE:
         fold(parts, state)
@@ -271,18 +271,18 @@ def end_sample(shrink: float, parts: Parts, state: Doubles) -> None:
 
 
 @kernel
-def penalise(first: int, T: int, samples: Samples, owed: float | None, parts: Parts, state: Doubles) -> None:
+def penalize(first: int, T: int, samples: Samples, owed: float | None, parts: Parts, state: Doubles) -> None:
     """L1 by cumulative penalty (Tsuruoka et al. 2009): bring the weights of this sentence up to date."""
     if owed is None:
         return
     state[PENALTY] += owed
     clock, penalty = state[CLOCK], state[PENALTY]
     for i in range(samples.row_offsets[first], samples.row_offsets[first + T]):
-        penalise_feature(samples.rows[i], parts.nodes, clock, penalty)
+        penalize_feature(samples.rows[i], parts.nodes, clock, penalty)
     for p in range(parts.edges.v.shape[0]):
-        penalise_row(p, parts.edges, clock, penalty)
+        penalize_row(p, parts.edges, clock, penalty)
     if len(parts.pair_codes) > 0:
         for i in range(samples.edge_row_offsets[first], samples.edge_row_offsets[first + T]):
             e = samples.edge_rows[i]
             for entry in range(parts.pair_offsets[e], parts.pair_offsets[e + 1]):
-                penalise_row(entry, parts.pairs, clock, penalty)
+                penalize_row(entry, parts.pairs, clock, penalty)

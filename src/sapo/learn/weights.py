@@ -27,7 +27,7 @@ from sapo.learn.rows import (
     Part,
     absolute_sum,
     fold_scale,
-    penalise_all,
+    penalize_all,
     squared_sum,
 )
 from sapo.search.lattice import (
@@ -374,7 +374,7 @@ class Weights:
         if len(self.edge_received):
             clock, penalty = self.state[CLOCK], self.state[PENALTY]
             for part in self._blocks():
-                penalise_all(part, clock, penalty)
+                penalize_all(part, clock, penalty)
 
     def w_complexity(self) -> float:
         """Return mean |w| over all weights, as the paper plots it."""

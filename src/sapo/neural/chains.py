@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from sapo import jit
-from sapo.search.sums import normalise_batch, top_n_batch
+from sapo.search.sums import normalize_batch, top_n_batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,27 +108,27 @@ def torch_top_n(nodes: Tensor, edges: Tensor, lengths: Tensor, n: int) -> Found:
     return Found(paths * inside.unsqueeze(1) * valid.unsqueeze(2), valid)
 
 
-def log_normaliser(nodes: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
-    """Return the log normaliser of each sentence, [B]: by the kernel on a CPU, otherwise by PyTorch.
+def log_normalizer(nodes: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
+    """Return the log normalizer of each sentence, [B]: by the kernel on a CPU, otherwise by PyTorch.
 
-    The arguments are those of `kernel_log_normaliser`.
+    The arguments are those of `kernel_log_normalizer`.
 
-    >>> log_normaliser(torch.zeros(1, 3, 2), torch.zeros(2, 2), torch.tensor([3])).exp().round()
+    >>> log_normalizer(torch.zeros(1, 3, 2), torch.zeros(2, 2), torch.tensor([3])).exp().round()
     tensor([8.])
     """
-    return (kernel_log_normaliser if nodes.device.type == "cpu" else torch_log_normaliser)(nodes, edges, lengths)
+    return (kernel_log_normalizer if nodes.device.type == "cpu" else torch_log_normalizer)(nodes, edges, lengths)
 
 
-def kernel_log_normaliser(
+def kernel_log_normalizer(
     nodes: Tensor,  # [B, T, L] padded at the end of each sentence
     edges: Tensor,  # [L, L] edges[p, y]: the score of y after p
     lengths: Tensor,  # int64[B]
 ) -> Tensor:
-    """Return the log normaliser of each sentence, [B], by forward-backward (see search/marginals.py)."""
-    return _Normaliser.apply(nodes, edges, lengths)
+    """Return the log normalizer of each sentence, [B], by forward-backward (see search/marginals.py)."""
+    return _Normalizer.apply(nodes, edges, lengths)
 
 
-class _Normaliser(torch.autograd.Function):
+class _Normalizer(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, nodes: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
         jit.compile_kernels()
@@ -137,7 +137,7 @@ class _Normaliser(torch.autograd.Function):
         edge = np.ascontiguousarray(as_numpy(edges), precision)[np.newaxis]
         log_z = np.empty(len(node), np.float64)
         marginals, pairs = np.zeros_like(node), np.zeros((len(node), *edge.shape[1:]), precision)
-        normalise_batch(node, edge, lengths.cpu().numpy().astype(np.int64), log_z, marginals, pairs)
+        normalize_batch(node, edge, lengths.cpu().numpy().astype(np.int64), log_z, marginals, pairs)
         found = torch.from_numpy(marginals).to(nodes), torch.from_numpy(pairs).to(edges)
         ctx.save_for_backward(nodes, edges, lengths, *found)
         return torch.from_numpy(log_z).to(nodes)
@@ -147,14 +147,14 @@ class _Normaliser(torch.autograd.Function):
         nodes, edges, lengths, marginals, pairs = ctx.saved_tensors
         if torch.is_grad_enabled():  # the gradient will be differentiated: the kernel's marginals would be constants
             inputs = [one for one, needed in zip((nodes, edges), ctx.needs_input_grad, strict=False) if needed]
-            log_z = torch_log_normaliser(nodes, edges, lengths)
+            log_z = torch_log_normalizer(nodes, edges, lengths)
             found = list(torch.autograd.grad(log_z, inputs, grad, create_graph=True, allow_unused=True))
             return found.pop(0) if ctx.needs_input_grad[0] else None, found[0] if found else None, None
         return marginals * grad.view(-1, 1, 1), torch.tensordot(grad, pairs, 1), None
 
 
-def torch_log_normaliser(nodes: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
-    """Return the same as `kernel_log_normaliser`, in PyTorch, for all sentences of the batch at once."""
+def torch_log_normalizer(nodes: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
+    """Return the same as `kernel_log_normalizer`, in PyTorch, for all sentences of the batch at once."""
     B, T, _ = nodes.shape
     if T == 0:
         return nodes.sum((1, 2))

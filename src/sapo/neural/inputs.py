@@ -31,7 +31,7 @@ def plain_word(word: str) -> str:
 
 
 def capitals(word: str) -> int:
-    """Return the kind of capitalisation: lower case, Capitalised, UPPER CASE, mixed, or no letters.
+    """Return the kind of capitalization: lower case, Capitalized, UPPER CASE, mixed, or no letters.
 
     >>> [capitals(word) for word in ("the", "The", "THE", "iPod", "12")]
     [0, 1, 2, 3, 4]

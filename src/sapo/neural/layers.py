@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sapo.errors import SapoError
-from sapo.neural.chains import log_normaliser, top_n
+from sapo.neural.chains import log_normalizer, top_n
 
 REDUCTIONS = ("sum", "mean", "none")
 
@@ -37,10 +37,10 @@ class Ranked:
 
 
 class TopNLoss(nn.Module):
-    """The loss that Algorithm 1 of the paper minimises: -score(oracle) + log of the sum of exp(score) over the top-n.
+    """The loss that Algorithm 1 of the paper minimizes: -score(oracle) + log of the sum of exp(score) over the top-n.
 
     The gradient flows through the scores only; the choice of the top-n taggings is taken as given. If the oracle is not
-    among them, the normaliser is still over the top-n only, as in the paper. `reduction` is sum, mean or none.
+    among them, the normalizer is still over the top-n only, as in the paper. `reduction` is sum, mean or none.
 
     >>> loss = TopNLoss()
     >>> round(loss(torch.tensor([1.0]), torch.tensor([[2.0, 1.0]])).item(), 4)
@@ -253,7 +253,7 @@ class CrfLayer(SequenceLayer):
     """
 
     def losses(self, nodes: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
-        return log_normaliser(nodes, self.transitions, lengths) - self._oracle(nodes, tags, lengths)
+        return log_normalizer(nodes, self.transitions, lengths) - self._oracle(nodes, tags, lengths)
 
 
 class SoftmaxLayer(SequenceLayer):

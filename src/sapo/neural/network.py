@@ -114,7 +114,7 @@ class Network(nn.Module):
         )
 
     def use_vectors(self, numbers: Tensor, vectors: Floats) -> None:
-        """Initialise the words of these numbers with vectors, scaled to the variance of random ones."""
+        """Initialize the words of these numbers with vectors, scaled to the variance of random ones."""
         with torch.no_grad():
             given = torch.from_numpy(vectors)
             deviation = float(given.std(correction=0)) or 1.0
@@ -184,5 +184,5 @@ class CharacterLstm(nn.Module):
 
 
 def _spread(weight: Tensor, size: int) -> None:
-    """Initialise uniformly with variance 1 / size, so that the vector of a word has a length of about 1."""
+    """Initialize uniformly with variance 1 / size, so that the vector of a word has a length of about 1."""
     nn.init.uniform_(weight, -math.sqrt(3 / size), math.sqrt(3 / size))

@@ -191,7 +191,7 @@ class NetworkWeights:
         return best or None
 
     def pay_penalties(self) -> None:
-        """Do nothing: a network is not regularised."""
+        """Do nothing: a network is not regularized."""
 
     def w_complexity(self) -> float:
         with one_thread():  # the same to the last digit, however many threads there are
@@ -251,7 +251,7 @@ def begin_network(
     *,
     learner: str,
 ) -> ReadyNetwork:
-    """Return a network before its first pass, initialised with word vectors if there are any.
+    """Return a network before its first pass, initialized with word vectors if there are any.
 
     `corpus` has the tags, `templates` the columns to read and the features. `bans` do not affect training, only
     tagging. Raises SapoError if n is 'auto', or the word vectors cannot be read.

@@ -225,7 +225,7 @@ def top_n_batch(
 
 
 @kernel
-def normalise_batch(
+def normalize_batch(
     nodes: Floats,  # [B, T, L] padded behind each sentence
     edge: Floats,  # [1, L, L]
     lengths: Longs,  # [B]

@@ -22,7 +22,7 @@ from sapo.learn.records import Observer, PassRecord, State
 from sapo.learn.settings import Settings
 from sapo.search.lattice import Parameters
 from sapo.search.marginals import distribution
-from sapo.sklearn.estimator import FittedLabeler, Label, LabelledSequences
+from sapo.sklearn.estimator import FittedLabeler, Label, LabeledSequences
 from sapo.sklearn.metrics import flat_accuracy_score
 from sapo.tagger.file import model_bytes
 from sapo.tagger.tagger import Tagger
@@ -69,7 +69,7 @@ def unused(algorithm: str, arguments: dict[str, Any]) -> list[str]:
 
 
 def crfsuite_plan(
-    algorithm: str, arguments: dict[str, Any], data: LabelledSequences, dev: LabelledSequences | None
+    algorithm: str, arguments: dict[str, Any], data: LabeledSequences, dev: LabeledSequences | None
 ) -> Plan:
     """Return the plan of training with these arguments. Raise SapoError if one of them is wrong."""
     given = {name: value for name, value in arguments.items() if value is not None}
@@ -98,7 +98,7 @@ def _learner(algorithm: str, arguments: dict[str, Any]) -> str:
 
 
 def _lbfgs_plan(
-    given: dict[str, Any], min_freq: float, all_pairs: bool, data: LabelledSequences, dev: LabelledSequences | None
+    given: dict[str, Any], min_freq: float, all_pairs: bool, data: LabeledSequences, dev: LabeledSequences | None
 ) -> Plan:
     limit = given.get("max_iterations", UNLIMITED)
     names = {"epsilon": "epsilon", "period": "period", "num_memories": "memories", "max_linesearch": "trials"}
@@ -111,7 +111,7 @@ def _lbfgs_plan(
         labels=LabelOptions(constraints=False),
         learner=CRF_LBFGS,
         settings=Settings(
-            regulariser=kind, strength=strength, tolerance=delta, epochs=limit, patience=limit, all_pairs=all_pairs
+            regularizer=kind, strength=strength, tolerance=delta, epochs=limit, patience=limit, all_pairs=all_pairs
         ),
         batch=BatchOptions(
             l1=c1, all_transitions=bool(given.get("all_possible_transitions")), min_freq=min_freq, **own
@@ -456,7 +456,7 @@ class CRF(FittedLabeler):
             self._tagger, self._kind = Tagger.load(file), str
         return super()._trained()
 
-    def _pairs(self, X: Any, y: Any, names: tuple[str, str] = ("X", "y")) -> tuple[LabelledSequences, type[Label]]:
+    def _pairs(self, X: Any, y: Any, names: tuple[str, str] = ("X", "y")) -> tuple[LabeledSequences, type[Label]]:
         pairs, kind = super()._pairs(X, y, names)
         return list(zip(_features([tokens for tokens, _ in pairs]), [tags for _, tags in pairs], strict=True)), kind
 

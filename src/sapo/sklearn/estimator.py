@@ -31,7 +31,7 @@ from sapo.training.progress import shown
 from sapo.training.run import Outcome, start
 
 Label = str | int
-LabelledSequences = list[tuple[list[Any], list[str]]]
+LabeledSequences = list[tuple[list[Any], list[str]]]
 
 
 def plain_sequences(values: Any, name: str) -> list[list[Any]]:
@@ -82,9 +82,9 @@ def token_sequences(X: Any, *, name: str = "X", columns: bool = False) -> list[l
     return found
 
 
-def labelled_pairs(
+def labeled_pairs(
     X: Any, y: Any, *, columns: bool = False, names: tuple[str, str] = ("X", "y")
-) -> tuple[LabelledSequences, type[Label]]:
+) -> tuple[LabeledSequences, type[Label]]:
     """Return sequences of tokens with their labels as strings, and the type that the labels had: str or int.
 
     Raises SapoError if X and y do not fit together, or a label is neither a string nor an integer.
@@ -267,10 +267,10 @@ class FittedLabeler(Estimator):
         self.n_iter_ = len(outcome.history)
         return outcome
 
-    def _pairs(self, X: Any, y: Any, names: tuple[str, str] = ("X", "y")) -> tuple[LabelledSequences, type[Label]]:
-        return labelled_pairs(X, y, columns=self._takes_columns(), names=names)
+    def _pairs(self, X: Any, y: Any, names: tuple[str, str] = ("X", "y")) -> tuple[LabeledSequences, type[Label]]:
+        return labeled_pairs(X, y, columns=self._takes_columns(), names=names)
 
-    def _dev_pairs(self, X_dev: Any, y_dev: Any, kind: type[Label]) -> LabelledSequences | None:
+    def _dev_pairs(self, X_dev: Any, y_dev: Any, kind: type[Label]) -> LabeledSequences | None:
         if (X_dev is None) != (y_dev is None):
             raise SapoError("give both X_dev and y_dev, or none of them")
         if X_dev is None:

@@ -10,7 +10,7 @@ import numpy as np
 from sapo.errors import SapoError
 from sapo.learn.samples import BALANCED, counted_samples
 from sapo.learn.settings import AUTO
-from sapo.sklearn.estimator import FittedLabeler, Label, LabelledSequences
+from sapo.sklearn.estimator import FittedLabeler, Label, LabeledSequences
 from sapo.tagger.tagger import Tagger
 from sapo.training.plan import LearningOptions, make_plan
 from sapo.training.update import Trainer
@@ -59,7 +59,7 @@ class SequenceLabeler(FittedLabeler):
         tolerance: float | None = None,
         search: str = "topn",
         width: int = 50,
-        regulariser: str = "l2",
+        regularizer: str = "l2",
         schedule: str = "exponential",
         order: str = "shuffle",
         threads: int = 1,
@@ -92,7 +92,7 @@ class SequenceLabeler(FittedLabeler):
         self.tolerance = tolerance
         self.search = search
         self.width = width
-        self.regulariser = regulariser
+        self.regularizer = regularizer
         self.schedule = schedule
         self.order = order
         self.threads = threads
@@ -162,9 +162,9 @@ class SequenceLabeler(FittedLabeler):
 
     def _fit_pairs(
         self,
-        pairs: LabelledSequences,
+        pairs: LabeledSequences,
         kind: type[Label],
-        dev: LabelledSequences | None,
+        dev: LabeledSequences | None,
         sample_weight: Any,
         class_weight: Any,
     ) -> None:
@@ -202,7 +202,7 @@ class SequenceLabeler(FittedLabeler):
         for name in ("_tagger", "_trainer", "_allowed"):
             vars(self).pop(name, None)
 
-    def _check_classes(self, pairs: LabelledSequences, kind: type[Label], allowed: list[Label] | None) -> None:
+    def _check_classes(self, pairs: LabeledSequences, kind: type[Label], allowed: list[Label] | None) -> None:
         if allowed is None:
             return
         names = {str(label) for label in (*allowed, self.missing)}
@@ -224,7 +224,7 @@ class SequenceLabeler(FittedLabeler):
         return tags
 
 
-def _tags_of(pairs: LabelledSequences, sample_weight: Any) -> dict[str, None]:
+def _tags_of(pairs: LabeledSequences, sample_weight: Any) -> dict[str, None]:
     """Return all tags of sequences that count, each once, in order of first occurrence."""
     counted = pairs if sample_weight is None else compress(pairs, counted_samples(sample_weight)[1])
     return dict.fromkeys(tag for _, tags in counted for tag in tags)

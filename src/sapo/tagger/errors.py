@@ -223,7 +223,7 @@ class ErrorReport:
 
 
 def find_errors(tagger: Tagger, path: str | Path, **reading: Any) -> ErrorReport:
-    """Tag a labelled file, and return the mistakes. `reading` says how to read the file (format, label, columns).
+    """Tag a labeled file, and return the mistakes. `reading` says how to read the file (format, label, columns).
 
     Raises SapoError if the file cannot be read, or does not belong to the model.
 
@@ -237,7 +237,7 @@ def find_errors(tagger: Tagger, path: str | Path, **reading: Any) -> ErrorReport
     model = tagger.model
     mistakes, doubts = list[Mistake](), list[Doubt]()
     golds, founds, sizes = list[str](), list[str](), [0]
-    for block, corpus in encoded_blocks(model, tagger.read_blocks(path, labelled=True, **reading)):
+    for block, corpus in encoded_blocks(model, tagger.read_blocks(path, labeled=True, **reading)):
         gold, found = block.strings(LABEL_COLUMN), decoding.label_names(model, decoding.best_tags(model, corpus))
         sentences = _Sentences(model, block, corpus, gold, found)
         mistakes += sentences.mistakes()
@@ -374,7 +374,7 @@ def compare_systems(
 def _tags(tagger: Tagger, gold: str | Path, column: str | None) -> tuple[list[str], list[str]]:
     """Return the tags that a model finds in the gold file, and the gold tags."""
     found, right = list[str](), list[str]()
-    for block, tags in tagger.tag_blocks(tagger.read_blocks(gold, labelled=True, label=column)):
+    for block, tags in tagger.tag_blocks(tagger.read_blocks(gold, labeled=True, label=column)):
         found += decoding.label_names(tagger.model, tags)
         right += block.strings(LABEL)
     check_no_missing(tagger.model, right, gold)

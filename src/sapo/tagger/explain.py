@@ -232,7 +232,7 @@ class _Weighed:
             yield float(parameters.pair_weights[start:end, 0][here].sum(dtype=float))
 
     def elsewhere(self, token: int, words: Sequence[str]) -> Iterable[Elsewhere]:
-        """Yield each other token that differs, with the step on its far side; the near one belongs to its neighbour."""
+        """Yield each other token that differs, with the step on its far side; the near one belongs to its neighbor."""
         for other in range(len(self.path)):
             step = self.step(other if other < token else other + 1) if other != token else []
             if other == token or (self.path[other] == self.rival[other] and not step):

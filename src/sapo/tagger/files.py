@@ -77,7 +77,7 @@ def each_block(
 
 
 def evaluate(tagger: HasModel, blocks: Iterable[Block], path: str | Path, *, strict: bool = False) -> "Scores":
-    """Tag labelled blocks, and return the scores of the tags. `path` is for messages."""
+    """Tag labeled blocks, and return the scores of the tags. `path` is for messages."""
     labels = list(tagger.model.outer_labels)
     golds, found, sizes = [np.empty(0, np.int32)], [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
     for block, tags in each_block(tagger, blocks, decoding.best_tags):
@@ -95,7 +95,7 @@ def evaluate(tagger: HasModel, blocks: Iterable[Block], path: str | Path, *, str
 
 
 def evaluate_pairs(tagger: HasModel, data: Any, *, strict: bool = False) -> "Scores":
-    """Tag labelled sentences from Python, and return the scores. Raise SapoError if they have another shape."""
+    """Tag labeled sentences from Python, and return the scores. Raise SapoError if they have another shape."""
     if not isinstance(data, Iterable) or isinstance(data, bytes | Mapping):
         raise SapoError(
             f"evaluate: expected the path of a file, a table, or pairs of tokens and tags, found {data!r:.40}"
@@ -147,7 +147,7 @@ def check_same_task(model: Model, labels: Sequence[str], path: str | Path) -> No
 
 
 def gold_lattices(tagger: HasModel, blocks: Iterable[Block]) -> Iterator[tuple[Lattice, list[str]]]:
-    """Yield the lattice of each sentence of labelled blocks, with its gold tags as learned labels."""
+    """Yield the lattice of each sentence of labeled blocks, with its gold tags as learned labels."""
     for block, corpus in streams.encoded_blocks(tagger.model, blocks):
         model, tags = tagger.model, block.strings(LABEL)
         for sentence in range(corpus.sentences):

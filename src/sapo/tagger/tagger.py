@@ -292,11 +292,11 @@ class Tagger:
             decoding.sentence_distribution(self.model, corpus, 0, exact=True).span_probabilities(reading, wanted)[0]
         )
 
-    def read_blocks(self, path: str | Path, *, labelled: bool = False, **reading: Any) -> Iterator[Block]:
+    def read_blocks(self, path: str | Path, *, labeled: bool = False, **reading: Any) -> Iterator[Block]:
         """Read a file in blocks, in the same way as the training file unless `reading` has other options."""
         from sapo.corpus.formats import read_blocks
 
-        return read_blocks(path, labelled=labelled, splitter=self.splitter, **self.reading(path, reading))
+        return read_blocks(path, labeled=labeled, splitter=self.splitter, **self.reading(path, reading))
 
     def reading(self, path: str | Path, told: dict[str, Any]) -> dict[str, Any]:
         """Return how to read a file. Options missing in `told` are as for the training file, if it has that format."""
@@ -336,7 +336,7 @@ class Tagger:
         return files.each_block(self, blocks, decoding.tags_and_spans, **how)
 
     def evaluate(self, path: Any, *, strict: bool = False, **reading: Any) -> "Scores":
-        """Tag labelled data, and return the scores of the tags.
+        """Tag labeled data, and return the scores of the tags.
 
         The data is the path of a file, a table, pairs of tokens and tags, or sentences of (word, tag) tuples. `strict`
         counts only well-formed spans; `reading` says how to read the file (format, label, columns, encoding).
@@ -353,11 +353,11 @@ class Tagger:
         if not isinstance(path, str | Path) and not is_table(path):
             return files.evaluate_pairs(self, path, strict=strict)
         name = path if isinstance(path, str | Path) else "table"
-        return files.evaluate(self, self.read_blocks(path, labelled=True, **reading), name, strict=strict)
+        return files.evaluate(self, self.read_blocks(path, labeled=True, **reading), name, strict=strict)
 
     def gold_lattices(self, path: str | Path, **reading: Any) -> Iterator[tuple[Lattice, list[str]]]:
-        """Yield the lattice of each sentence of a labelled file, as `lattices` does, with its learned gold tags."""
-        return files.gold_lattices(self, self.read_blocks(path, labelled=True, **reading))
+        """Yield the lattice of each sentence of a labeled file, as `lattices` does, with its learned gold tags."""
+        return files.gold_lattices(self, self.read_blocks(path, labeled=True, **reading))
 
     def encode(self, tokens: Sequence[Any], *, forced: Forced | None = None) -> EncodedCorpus:
         """Return one sentence as integers: the features of each token that the model knows.

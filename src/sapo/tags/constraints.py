@@ -19,7 +19,7 @@ import numpy as np
 
 from sapo.errors import SapoError, check_limit
 from sapo.jit.arrays import Bools, Floats, Ints, Longs
-from sapo.tags.recognition import Transition, faults_in, first_forbidden, recognise, scheme_bans, transition_counts
+from sapo.tags.recognition import Transition, faults_in, first_forbidden, recognize, scheme_bans, transition_counts
 from sapo.tags.schemes import SCHEMES
 
 LONGEST = 1000  # tokens up to which lengths are tried, if the sets of labels that can be reached never repeat
@@ -225,7 +225,7 @@ def find_constraints(
 ) -> tuple[Constraints, Floats, list[str]]:
     """Return the constraints for gold tags, their bans, and notes for the person who trains.
 
-    The scheme is recognised unless it is given. If `on` is false, only the user's rules hold. `shown` are the names of
+    The scheme is recognized unless it is given. If `on` is false, only the user's rules hold. `shown` are the names of
     the labels in rules, as for `bans_of`; `what` names the data in messages. Raise SapoError if the rules leave some
     sentence without a tagging, or if the gold tags break them.
 
@@ -273,10 +273,10 @@ def constraints_of(
 
 def _of_scheme(labels: Sequence[str], counts: Longs, scheme: str | None) -> tuple[Constraints, list[str]]:
     if scheme is None:
-        recognised = recognise(labels, counts)
-        if recognised is None:
+        recognized = recognize(labels, counts)
+        if recognized is None:
             return Constraints(), []
-        scheme, faults = recognised
+        scheme, faults = recognized
     else:
         faults = faults_in(labels, counts, scheme)
     borders = len(labels), len(labels) + 1

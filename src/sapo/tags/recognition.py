@@ -60,7 +60,7 @@ def transition_counts(gold: Ints, offsets: Longs, labels: int) -> Longs:
     >>> transition_counts(np.array([0, 1, 1], np.int32), np.array([0, 2, 3]), 2).tolist()
     [[0, 1], [0, 0], [1, 1], [0, 2]]
     """
-    rows, tags, _ = _neighbours(gold, offsets, labels)
+    rows, tags, _ = _neighbors(gold, offsets, labels)
     counts: Longs = np.bincount(rows * labels + tags, minlength=(labels + 2) * labels).reshape(labels + 2, labels)
     return counts
 
@@ -73,13 +73,13 @@ def first_forbidden(bans: Floats, gold: Ints, offsets: Longs) -> int | None:
     >>> first_forbidden(bans, np.array([1, 0, 0, 1], np.int32), np.array([0, 2, 4]))
     1
     """
-    rows, tags, sentences = _neighbours(gold, offsets, bans.shape[1])
+    rows, tags, sentences = _neighbors(gold, offsets, bans.shape[1])
     broken = bans[rows, tags] < 0
     return int(sentences[broken].min()) if broken.any() else None
 
 
-def _neighbours(gold: Ints, offsets: Longs, labels: int) -> tuple[Longs, Longs, Longs]:
-    """Return row and column of every pair of neighbours in the shape of bans, and its sentence."""
+def _neighbors(gold: Ints, offsets: Longs, labels: int) -> tuple[Longs, Longs, Longs]:
+    """Return row and column of every pair of neighbors in the shape of bans, and its sentence."""
     sizes = np.diff(offsets)
     filled = np.flatnonzero(sizes > 0)
     starts, ends = offsets[:-1][filled], offsets[1:][filled] - 1
@@ -97,17 +97,17 @@ def _neighbours(gold: Ints, offsets: Longs, labels: int) -> tuple[Longs, Longs, 
 TOO_MANY = 0.1  # of the tags of spans: with more faults than this the tags follow no scheme
 
 
-def recognise(labels: Sequence[str], counts: Longs) -> tuple[str, Longs] | None:
+def recognize(labels: Sequence[str], counts: Longs) -> tuple[str, Longs] | None:
     """Return the scheme with the fewest faults in the gold tags, and how often each forbidden transition occurs.
 
     `counts` are those of `transition_counts`. Return None if the labels fit no scheme, or if more than a tenth of the
     tags of spans are faults.
 
     >>> labels, counts = ["O", "B-NP", "I-NP"], np.array([[1, 3, 0], [1, 0, 2], [2, 0, 0], [1, 0, 0], [1, 0, 0]])
-    >>> scheme, faults = recognise(labels, counts)
+    >>> scheme, faults = recognize(labels, counts)
     >>> scheme, int(faults.sum())
     ('iob2', 0)
-    >>> recognise(["NN", "VB"], np.ones((4, 2), np.int64)) is None
+    >>> recognize(["NN", "VB"], np.ones((4, 2), np.int64)) is None
     True
     """
     if not looks_like_spans(labels):
@@ -120,14 +120,14 @@ def recognise(labels: Sequence[str], counts: Longs) -> tuple[str, Longs] | None:
     return (scheme, faults) if scheme and int(faults.sum()) <= TOO_MANY * in_spans else None
 
 
-def recognise_scheme(tag_sequences: Iterable[Sequence[str]]) -> str | None:
+def recognize_scheme(tag_sequences: Iterable[Sequence[str]]) -> str | None:
     """Return the first of iob2, iob1, bioes, bilou and bmes in which every sentence is valid.
 
     Return None if there is no such scheme, or not a single tag.
 
-    >>> recognise_scheme([["O", "I-NP", "I-NP"], ["I-NP", "B-NP"]])
+    >>> recognize_scheme([["O", "I-NP", "I-NP"], ["I-NP", "B-NP"]])
     'iob1'
-    >>> recognise_scheme([["PRP", "VBD", "NNP"]]) is None
+    >>> recognize_scheme([["PRP", "VBD", "NNP"]]) is None
     True
     """
     seen: set[Transition] = set()

@@ -279,7 +279,7 @@ def _letters(chunk: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _marks(chunks: Chunks, rules: Rules) -> dict[str, str]:
-    """Return how each mark between its neighbours is cut most often, where it is not the default."""
+    """Return how each mark between its neighbors is cut most often, where it is not the default."""
     counted: dict[str, Counter[str]] = {}
     of_words: dict[tuple[str, str], Counter[str]] = {}  # by the key of the word and that of its class
     classes: dict[str, tuple[str, str, str]] = {}

@@ -1,6 +1,6 @@
 """Cut text without blanks into tokens, by a table of rules that a model keeps.
 
-A rule says for a mark and its neighbours (see `atoms.mark_key`) which of them it stays with:
+A rule says for a mark and its neighbors (see `atoms.mark_key`) which of them it stays with:
 
     alone   a token of its own: dog|.        left    with what stands before it: U.S.
     both    inside a token: o'clock          right   with what follows: -5
@@ -321,7 +321,7 @@ class Words:
 
 
 def default_attachment(left: str, mark: str, right: str) -> str:
-    """Return how the Penn Treebank, about, cuts a mark between two classes of neighbours.
+    """Return how the Penn Treebank, about, cuts a mark between two classes of neighbors.
 
     >>> default_attachment("a", "-", "a"), default_attachment("a", ".", "_"), default_attachment("_", "-", "1")
     ('both', 'alone', 'right')

@@ -83,7 +83,7 @@ def measure(
     watch: Callable[[int], None] | None = None,
     **reading: Any,
 ) -> Calibration:
-    """Tag a labelled file, or pairs of tokens and tags, and compare the probabilities with the gold tags.
+    """Tag a labeled file, or pairs of tokens and tags, and compare the probabilities with the gold tags.
 
     A sentence is left out if every tagging of it is forbidden, since it has no probabilities. `watch` is called with
     the number of tokens of each sentence.
@@ -154,7 +154,7 @@ def calibrate(
 ) -> Tagger:
     """Return the same tagger with the temperature that makes the gold tags of `dev` most likely.
 
-    `dev` is the path of a labelled file, or pairs of tokens and tags; it must not be part of the training data. `by`
+    `dev` is the path of a labeled file, or pairs of tokens and tags; it must not be part of the training data. `by`
     says what is made likely: `tokens` means each gold tag on its own (its marginal), `sequence` the whole gold tagging.
     The tagger never becomes surer than its errors in `dev` allow: with k errors among n tokens, it expects at least
     about k + 1. `watch` is called with every temperature that is tried, and its loss, and at last with the temperature
@@ -189,7 +189,7 @@ def fit_temperature(
     model = tagger.model
     cases = [_Case.of(lattice, gold, model) for lattice, gold in data if len(gold)]
     if not cases:
-        raise SapoError("calibration: the data has no tokens; give some labelled sentences")
+        raise SapoError("calibration: the data has no tokens; give some labeled sentences")
     loss_of = LOSSES[by]
     losses: list[float] = []
 

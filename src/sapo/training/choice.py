@@ -6,7 +6,7 @@ trial pass of SAPO over some sentences has a mean loss somewhat above log n, whi
 nothing. So we halve the rate until the loss of the trial is at most TARGET times log n, and then interpolate.
 
 Pieces, averages and the fall of the rate suit all data alike. How boldly to learn does not: where entities are rare or
-never the same, large steps and a weak regulariser find more of them; where the same features mean many things, they
+never the same, large steps and a weak regularizer find more of them; where the same features mean many things, they
 overfit. So a part of the sentences is learned with the whole schedule, carefully, as usual and boldly, and the other
 sentences tell which is the best.
 """
@@ -37,7 +37,7 @@ from sapo.training.data import TrainingData
 RATE_SENTENCES = 2000  # length of a trial
 TARGET = 1.55  # chosen on CoNLL-2000, JNLPBA and EWT; see benchmarks/README.md
 LARGEST, SMALLEST = 0.1, 1e-4
-TRIAL = Settings(n=5, strength=0.0, regulariser="none")
+TRIAL = Settings(n=5, strength=0.0, regularizer="none")
 
 
 def start_rate(corpus: EncodedCorpus, weights: Weights, seed: int) -> float:
@@ -139,7 +139,7 @@ def choose_settings(
 ) -> Settings:
     """Return the settings with those that are automatic chosen for this data. `say` shows the user what was chosen."""
     rate, strength = BOLDNESS[USUAL]
-    l2 = settings.regulariser == "l2"
+    l2 = settings.regularizer == "l2"
     few = data.corpus.tokens < SMALL
     epochs = (EPOCHS_SMALL if few else EPOCHS) if "epochs" in automatic else settings.epochs
     usual = {
@@ -148,7 +148,7 @@ def choose_settings(
         "strength": strength if l2 else settings.strength,
         "decay": FALL ** (1 / epochs),
         "piece": PIECE,
-        "average": 0.0 if settings.regulariser == "l1" else AVERAGE,  # an average has few zeros
+        "average": 0.0 if settings.regularizer == "l1" else AVERAGE,  # an average has few zeros
         "hide": HIDE,
         "stop_ratio": STOP_RATIO,
         "drop": DROP,
@@ -267,7 +267,7 @@ def _unseen(data: TrainingData, sentences: Longs) -> DevSet:
 
 def _trial(learner: LearnerPass, data: TrainingData, fold: _Fold, settings: Settings, halt: Observer) -> list[Scores]:
     """Learn with the whole schedule, and tag the sentences that were not learned."""
-    weights = data.zero_weights(l1=settings.regulariser == "l1")
+    weights = data.zero_weights(l1=settings.regularizer == "l1")
     weights.lists = label_lists(data.corpus, len(data.labels), exact=settings.exact)
     for epoch in range(1, settings.epochs + 1):
         run_pass(learner, fold.train, settings, weights, epoch, observers=[halt])

@@ -13,7 +13,7 @@ from sapo.check.doctor import examine, quick_findings
 from sapo.check.findings import ERROR, Finding
 from sapo.corpus.blocks import LABEL, Block, Sentence, is_table
 from sapo.corpus.formats import format_of
-from sapo.corpus.labeled import Labelled, Source, read_labelled, read_pairs, with_evidence
+from sapo.corpus.labeled import Labeled, Source, read_labeled, read_pairs, with_evidence
 from sapo.errors import DataWarning, SapoError
 from sapo.features.building import build_encoder
 from sapo.features.encoded import EncodedCorpus, join_encoded, observed_pairs
@@ -130,7 +130,7 @@ def encode_data(plan: Plan, *, keep_texts: bool = False) -> TrainingData:
 def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: bool) -> TrainingData:
     marks = plan.labels.marks
     reading = reading_of(plan.reading)
-    given = read_labelled(data, "training data", counted=counted, **reading)
+    given = read_labeled(data, "training data", counted=counted, **reading)
     if given.first.features is not None:
         words = set(given.first.columns) - {LABEL}
         if not words or (plan.template is None and not keep_texts):
@@ -147,7 +147,7 @@ def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: b
     gold = make_gold(table.strings(), corpus, plan.labels)
     dev_set, dev_kept = None, tuple[Block, ...]()
     if plan.dev is not None:
-        dev_given = read_labelled(plan.dev, "dev data", **reading)
+        dev_given = read_labeled(plan.dev, "dev data", **reading)
         dev_kept = tuple(dev_given.blocks) if keep_texts else ()
         dev_set = encoded_dev_set(encoder, dev_kept if keep_texts else dev_given.blocks, gold)
         refuse_missing(dev_set.labels, marks, dev_given.name)
@@ -164,7 +164,7 @@ def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: b
 
 
 def encoded_dev_set(encoder: TemplateEncoder | FeatureEncoder, blocks: Iterable[Block], gold: Gold) -> DevSet:
-    """Return labelled sentences as a dev set, encoded with the features of the training data."""
+    """Return labeled sentences as a dev set, encoded with the features of the training data."""
     session, labels = encoder.session(), list(gold.outer)
     parts = [session.encode(block, label_ids(block, labels)) for block in blocks]
     return DevSet(join_encoded(parts), labels, gold.shown_places)
@@ -218,11 +218,11 @@ def _encode_features(plan: Plan, listed: list[Any], counted: Bools | None) -> Tr
 
 
 def _scales(plan: Plan, corpus: EncodedCorpus, encoder: FeatureEncoder) -> Floats:
-    # a batch learner finds the same optimum in any case, and its regulariser means the values as they are
+    # a batch learner finds the same optimum in any case, and its regularizer means the values as they are
     return scales_of(corpus, 0 if plan.learner == CRF_LBFGS else encoder.features)
 
 
-def _encode_feature_blocks(plan: Plan, data: Source, given: Labelled, reading: dict[str, Any]) -> TrainingData:
+def _encode_feature_blocks(plan: Plan, data: Source, given: Labeled, reading: dict[str, Any]) -> TrainingData:
     """Encode the ready-made features of a file. A template, if given, would need words."""
     if plan.template is not None:
         raise SapoError(f"{given.name}: has ready-made features and no words; leave the template out")
@@ -234,7 +234,7 @@ def _encode_feature_blocks(plan: Plan, data: Source, given: Labelled, reading: d
     gold = make_gold(table.strings(), scaled(replace(corpus, gold=np.concatenate(numbers)), scales), plan.labels)
     dev_set = None
     if plan.dev is not None:
-        dev_given = read_labelled(plan.dev, "dev data", **reading)
+        dev_given = read_labeled(plan.dev, "dev data", **reading)
         dev_set = encoded_dev_set(encoder, dev_given.blocks, gold)
         refuse_missing(dev_set.labels, plan.labels.marks, dev_given.name)
         dev_set = replace(dev_set, corpus=scaled(dev_set.corpus, scales))

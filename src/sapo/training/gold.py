@@ -20,7 +20,7 @@ from sapo.search.weights import FEW_LABELS
 from sapo.tagger.model import Model, shown_places
 from sapo.tags.constraints import EXAMPLE, Constraints, bans_of, find_constraints
 from sapo.tags.labels import LearnedLabels, learn_as, open_missing
-from sapo.tags.recognition import recognise, transition_counts
+from sapo.tags.recognition import recognize, transition_counts
 from sapo.tags.schemes import TABLE, notation_of, prefixed
 from sapo.training.plan import LabelOptions
 
@@ -133,7 +133,7 @@ def scheme_to_learn(labels: Sequence[str], counts: Longs, options: LabelOptions)
         return None
     if not options.constraints:
         raise SapoError("a scheme needs constraints: without them, the output cannot be converted back")
-    found = recognise(labels, counts)
+    found = recognize(labels, counts)
     if found is None or (found[0] != "iob2" and not (found[0] == scheme and not found[1].any())):
         actual = f"is {found[0]}" if found else "follows no scheme"
         raise SapoError(
@@ -145,7 +145,7 @@ def scheme_to_learn(labels: Sequence[str], counts: Longs, options: LabelOptions)
 
 def already_in(scheme: str, labels: Sequence[str], counts: Longs) -> bool:
     """Return whether the labels are in a scheme already, without a fault; IOB2 is always learned anew."""
-    found = recognise(labels, counts)
+    found = recognize(labels, counts)
     return scheme != "iob2" and found is not None and found[0] == scheme and not found[1].any()
 
 
@@ -157,7 +157,7 @@ def _best_scheme(labels: Sequence[str], counts: Longs) -> str | None:
     """
     if not all(TABLE["iob2"].fits(label) for label in labels):
         return None
-    found = recognise(labels, counts)
+    found = recognize(labels, counts)
     if found is None or found[0] != "iob2" or found[1].any():
         return None
     types = sum(label.startswith("B-") for label in labels)

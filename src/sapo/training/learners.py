@@ -12,7 +12,7 @@ from sapo.features.encoded import EncodedCorpus, observed_pairs
 from sapo.features.encoder import Encoder, TemplateEncoder
 from sapo.learn import LEARNERS, Learner
 from sapo.learn.batch_crf import CRF_LBFGS, BatchOptions, BatchWeights, batch_pass, flat_layout
-from sapo.learn.lbfgs import Minimiser
+from sapo.learn.lbfgs import Minimizer
 from sapo.learn.loop import LearnerPass
 from sapo.learn.records import DevSet
 from sapo.learn.settings import AUTO, Settings
@@ -67,7 +67,7 @@ class Linear:
         pass
 
     def rate(self, data: TrainingData, settings: Settings) -> float:
-        if not self.learner.regularised:
+        if not self.learner.regularized:
             return settings.rate
         weights = data.zero_weights()
         weights.lists = label_lists(data.corpus, len(data.labels), exact=settings.exact)
@@ -83,12 +83,12 @@ class Linear:
 
     def begin(self, plan: Plan, data: TrainingData, settings: Settings) -> Beginning:
         learner = self.learner
-        if not learner.regularised:
-            settings = dataclasses.replace(settings, regulariser="none", strength=0.0)
+        if not learner.regularized:
+            settings = dataclasses.replace(settings, regularizer="none", strength=0.0)
         if settings.n == AUTO and not learner.n_best:
             settings = dataclasses.replace(settings, n=Settings().n)  # not used by this learner
         encoder, labels = data.encoder, data.labels
-        weights = data.zero_weights(averaged=learner.averaged, l1=settings.regulariser == "l1")
+        weights = data.zero_weights(averaged=learner.averaged, l1=settings.regularizer == "l1")
         weights.lists = label_lists(data.source, len(labels), exact=settings.exact)
         if learner.all_labels and weights.rows.listed and not settings.all_pairs:
             weights.rows.fix(data.corpus.gold, data.corpus.row_offsets, data.corpus.rows)
@@ -116,8 +116,8 @@ class Batch:
         encoder, options, strength = data.encoder, plan.batch or BatchOptions(), settings.strength
         if len(data.corpus.importance) and _differ_within_sentences(data.corpus):
             raise SapoError(f"{CRF_LBFGS} takes weights of sentences (sample_weight), but not of labels (class_weight)")
-        l2 = strength if settings.regulariser == "l2" else 0.0
-        l1 = strength if settings.regulariser == "l1" else options.l1
+        l2 = strength if settings.regularizer == "l2" else 0.0
+        l1 = strength if settings.regularizer == "l1" else options.l1
         layout = flat_layout(
             data.corpus,
             encoder.features,
@@ -129,10 +129,10 @@ class Batch:
             min_freq=options.min_freq,
             lists=label_lists(data.corpus, len(data.labels), exact=settings.exact),
         )
-        minimiser = Minimiser(
+        minimizer = Minimizer(
             np.zeros(layout.size), l1=l1, memories=options.memories, trials=options.trials, epsilon=options.epsilon
         )
-        weights = BatchWeights(layout, minimiser, l2, options.period, settings.tolerance)
+        weights = BatchWeights(layout, minimizer, l2, options.period, settings.tolerance)
         names = [CRF_LBFGS, f"transitions {encoder.transitions}", f"l1 {l1}", str(options)]
         names += [*data.labels, str(data.gold.constraints)]
         n = Settings().n if settings.n == AUTO else settings.n
@@ -177,7 +177,7 @@ class Neural:
         self.check()
         from sapo.neural.training import begin_network
 
-        settings = dataclasses.replace(settings, regulariser="none", strength=0.0, drop=0.0)
+        settings = dataclasses.replace(settings, regularizer="none", strength=0.0, drop=0.0)
         settings = dataclasses.replace(settings, piece=0, average=0.0, hide=0.0)
         begun = begin_network(
             data.texts,

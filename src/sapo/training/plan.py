@@ -60,7 +60,7 @@ class LearningOptions(TypedDict, total=False):
     seed: int
     search: str
     width: int
-    regulariser: str
+    regularizer: str
     schedule: str
     order: str
     threads: int

@@ -27,7 +27,7 @@ from sapo.training.shards.making import sharded_data
 if TYPE_CHECKING:
     from sapo.training.progress import Quiet
 
-REHEARSED = ("search", "regulariser", "order", "schedule")  # settings that decide which kernels are called, and how
+REHEARSED = ("search", "regularizer", "order", "schedule")  # settings that decide which kernels are called, and how
 
 
 class PassMaker(Protocol):

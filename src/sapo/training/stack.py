@@ -281,7 +281,7 @@ def run_pipeline(
     steps: Iterable[Step],
     *,
     columns: Sequence[str] | None = None,
-    labelled: bool = True,
+    labeled: bool = True,
     format: str | None = None,
     to: str | None = None,
     cross: int = 0,
@@ -292,7 +292,7 @@ def run_pipeline(
     """Read `source`, add a column for each step, and write the result to `target`.
 
     Each step may use the columns of the steps before it. If `source` is a column file with several columns, the last
-    one is the gold tag, and stays last; `labelled=False` says that there is no gold tag. JSONL gets a key for each
+    one is the gold tag, and stays last; `labeled=False` says that there is no gold tag. JSONL gets a key for each
     step. Text (`format="text"`) is cut as the first step needs it, and becomes columns, or JSONL: `to`, or the file
     extension of `target`.
 
@@ -319,7 +319,7 @@ def run_pipeline(
     check_writable(target)
     chosen = format_of(source, format)
     if chosen == "columns":
-        first, blocks = _read_columns(source, columns, labelled)
+        first, blocks = _read_columns(source, columns, labeled)
         if format is None:
             _refuse_text(first, steps[0])
     else:
@@ -414,11 +414,11 @@ def _read_records(
         splitter = Tagger.load(step.model).splitter
     else:
         splitter = Splitter(learn_rules((one.words, one.text) for path in step.files for one in read(path)))
-    return first_and_all(read_blocks(source, format=chosen, labelled=False, splitter=splitter), name)
+    return first_and_all(read_blocks(source, format=chosen, labeled=False, splitter=splitter), name)
 
 
-def _read_columns(source: str | Path, columns: Sequence[str] | None, labelled: bool) -> tuple[Block, Iterator[Block]]:
-    blocks = read_blocks(source, format="columns", labelled=False)
+def _read_columns(source: str | Path, columns: Sequence[str] | None, labeled: bool) -> tuple[Block, Iterator[Block]]:
+    blocks = read_blocks(source, format="columns", labeled=False)
     leading = []  # what comes before the first sentence is copied, too
     for block in blocks:
         leading.append(block)
@@ -432,7 +432,7 @@ def _read_columns(source: str | Path, columns: Sequence[str] | None, labelled: b
         raise SapoError(
             f"{first.name}: has {count} column{'s' * (count > 1)}, but {len(columns)} are named ({', '.join(columns)})"
         )
-    names = name_columns(count, None, columns, labelled and count > 1, first.name)
+    names = name_columns(count, None, columns, labeled and count > 1, first.name)
     if LABEL in names[:-1]:
         raise SapoError(f"{first.name}: the gold tag must be the last column, not column {names.index(LABEL)}")
     named = (dataclasses.replace(block, columns=names) for block in itertools.chain(leading, blocks))

@@ -1,7 +1,7 @@
 """Update a trained tagger with new sentences.
 
 The vocabulary, the features and the labels grow; what is known keeps its index and its weight. Passes over the new
-sentences begin with the start rate of training, and end when all of them are tagged correctly. The regulariser acts as
+sentences begin with the start rate of training, and end when all of them are tagged correctly. The regularizer acts as
 if the new sentences were added to the old ones, and what many sentences share changes little (learn/updating.py).
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from sapo import jit
 from sapo.corpus.blocks import LABEL, is_table
-from sapo.corpus.labeled import Source, read_labelled, read_pairs
+from sapo.corpus.labeled import Source, read_labeled, read_pairs
 from sapo.errors import SapoError
 from sapo.features.encoded import EncodedCorpus, join_encoded, observed_pairs
 from sapo.features.strings import StringTable
@@ -59,7 +59,7 @@ def _place(data: Source, label: str, reading: dict[str, Any]) -> str:
     if not isinstance(data, str | Path):
         return "new data"
     if str(data) != "-":
-        for block in read_labelled(data, "new data", **reading).blocks:
+        for block in read_labeled(data, "new data", **reading).blocks:
             tags = block.strings(LABEL)
             if label in tags:
                 return block.place_of(tags.index(label))
@@ -78,7 +78,7 @@ class Trainer:
 
     `tagger` is live: it is always the same object, and tags with everything learned so far. It must not be used in
     another thread while `update` runs. Its `model` is replaced by each update, so do not keep a reference to it. Its
-    tags are exact, but its scores may be too large by a factor of up to 1.0001, because regularisation is applied to
+    tags are exact, but its scores may be too large by a factor of up to 1.0001, because regularization is applied to
     all weights only now and then. `snapshot` returns a tagger that is exact and does not change.
 
     `stopped` says why the last update ended, and `interrupted` whether it was by Ctrl-C; what was learned until then is
@@ -199,25 +199,25 @@ class Trainer:
         name = known_learner(name)
         learner = LEARNERS["crf" if name == CRF_LBFGS else name]
         trained = {key: value for key, value in self._record.get("settings", {}).items() if value is not None}
-        regulariser = "l2" if learner.regularised else "none"
-        if trained.get("regulariser") != regulariser:
-            trained.pop("strength", None)  # that of another regulariser says nothing about this one
+        regularizer = "l2" if learner.regularized else "none"
+        if trained.get("regularizer") != regularizer:
+            trained.pop("strength", None)  # that of another regularizer says nothing about this one
         for name in ("piece", "average", "hide"):  # a new sentence is learned whole, and at once
             trained.pop(name, None)
-        values = {**trained, "epochs": PASSES, "regulariser": regulariser, **given}
+        values = {**trained, "epochs": PASSES, "regularizer": regularizer, **given}
         if values.get("n") == AUTO:  # a handful of sentences is too little to measure it again
             history = self._record.get("history")
             values["n"] = history[-1]["n"] if trained.get("n") == AUTO and history else Settings().n
         chosen = make_settings(values)
-        if chosen.regulariser not in ("l2", "none"):
-            raise SapoError(f"an update takes the regulariser l2 or none, not {chosen.regulariser}")
+        if chosen.regularizer not in ("l2", "none"):
+            raise SapoError(f"an update takes the regularizer l2 or none, not {chosen.regularizer}")
         return learner, chosen
 
     def _grow(self, data: Source, labels: StringTable, counted: Bools | None, **reading: Any) -> EncodedCorpus:
         """Return the new sentences, encoded, after adding their features to the encoder."""
         encoder = self._encoder
         if encoder.columns or isinstance(data, str | Path):
-            blocks = read_labelled(data, "new data", counted=counted, **reading).blocks
+            blocks = read_labeled(data, "new data", counted=counted, **reading).blocks
             return join_encoded([encoder.grow(block, labels.add_fields(*block.column(LABEL))) for block in blocks])
         tokens, tags = read_pairs(list(data), "new data", counted)
         if not tokens:
@@ -311,7 +311,7 @@ def _rate_of(settings: Settings, epoch: int, sentences: int, known: int) -> floa
     if settings.schedule != "exponential":
         return settings.rate_of(epoch + 1)
     most = GROWN * settings.rate
-    if settings.regulariser == "l2" and settings.strength > 0:
+    if settings.regularizer == "l2" and settings.strength > 0:
         most = min(most, max(settings.rate, 0.5 * known / settings.strength))
     factor = growth(settings.decay, sentences)
     passes = epoch if factor <= 1.0 else min(epoch, math.ceil(math.log(GROWN) / math.log(factor)))  # avoids overflow

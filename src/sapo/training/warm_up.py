@@ -52,7 +52,7 @@ def _taggers(directory: Path) -> Iterator[Tagger]:
         train(_sentences(FEW), template="pos", learner=learner, epochs=2)
     for search in ("astar", "beam"):
         train(_sentences(FEW), template="pos", search=search, epochs=2)
-    train(_sentences(FEW), template="pos", regulariser="l1", epochs=2)
+    train(_sentences(FEW), template="pos", regularizer="l1", epochs=2)
 
 
 def _sentences(labels: int) -> list[tuple[list[str], list[str]]]:

@@ -97,7 +97,7 @@ def test_a_worker_makes_its_weights_from_the_setup(data: TrainingData) -> None:
     assert np.array_equal(made.bans, weights.bans)
 
 
-def test_a_regulariser_that_leaves_nothing_asks_for_more_mixings(data: TrainingData) -> None:
+def test_a_regularizer_that_leaves_nothing_asks_for_more_mixings(data: TrainingData) -> None:
     strong = Settings(rate=0.5, strength=10.0, piece=4)
     with pytest.raises(SapoError, match="too large for so few mixings"):
         learn_part(data.zero_weights(), LEARNERS["sapo"].run, chunks(data), 1, strong, totals())

@@ -218,7 +218,7 @@ def test_shards_that_are_too_few_for_the_workers_are_told(ray_cluster: Any, sent
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"regulariser": "l1"}, "l2 or none"),
+        ({"regularizer": "l1"}, "l2 or none"),
         ({"learner": "crf-lbfgs"}, "--ray is for sapo"),
     ],
 )

@@ -11,11 +11,11 @@ from sapo.errors import SapoError
 SENTENCES = st.lists(st.lists(st.sampled_from(["a", "b", "c", "d", "e", "F"]), max_size=8), min_size=1, max_size=12)
 
 
-def slow_choice(sentences: list[list[str]], labelled: list[int], open_ones: list[int], count: int) -> list[float]:
+def slow_choice(sentences: list[list[str]], labeled: list[int], open_ones: list[int], count: int) -> list[float]:
     """Return what each sentence brings that is chosen step by step, by the definition."""
     words = [{word.lower() for word in one} for one in sentences]
     holders = {word: sum(word in one for one in words) for one in words for word in one}
-    seen = {word: sum(word in words[one] for one in labelled) for word in holders}
+    seen = {word: sum(word in words[one] for one in labeled) for word in holders}
     left, gains = list(open_ones), []
     while left and len(gains) < count:
         worth = {
@@ -33,18 +33,18 @@ def slow_choice(sentences: list[list[str]], labelled: list[int], open_ones: list
 
 @given(SENTENCES, st.randoms(use_true_random=False), st.integers(0, 8))
 def test_the_lazy_choice_brings_as_much_as_the_greedy_one(sentences, random, count):
-    labelled = [one for one in range(len(sentences)) if random.random() < 0.3]
-    open_ones = [one for one in range(len(sentences)) if one not in labelled]
+    labeled = [one for one in range(len(sentences)) if random.random() < 0.3]
+    open_ones = [one for one in range(len(sentences)) if one not in labeled]
     variety = Variety(sentences)
-    for one in labelled:
+    for one in labeled:
         variety.label(one)
     chosen = variety.choose(open_ones, count)
     assert len(set(chosen)) == len(chosen) == min(count, len(open_ones))
-    expected = slow_choice(sentences, labelled, open_ones, count)
+    expected = slow_choice(sentences, labeled, open_ones, count)
     for one, gain in zip(chosen, expected, strict=True):
-        (found,) = slow_choice(sentences, labelled, [one], 1)
+        (found,) = slow_choice(sentences, labeled, [one], 1)
         assert found == pytest.approx(gain)
-        labelled.append(one)
+        labeled.append(one)
 
 
 @given(SENTENCES)

@@ -34,22 +34,22 @@ RECORDS = st.fixed_dictionaries(
 
 @pytest.mark.filterwarnings("ignore::sapo.errors.DataWarning")
 @pytest.mark.parametrize("tool", ["doccano", "prodigy", "label-studio", "jsonl", "crfsuite"])
-@given(records=st.lists(VALUES | RECORDS, max_size=3), labelled=st.booleans())
+@given(records=st.lists(VALUES | RECORDS, max_size=3), labeled=st.booleans())
 def test_any_json_is_read_or_refused(
-    tool: str, records: list[Any], labelled: bool, tmp_path_factory: pytest.TempPathFactory
+    tool: str, records: list[Any], labeled: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = Path(tmp_path_factory.getbasetemp()) / f"any-{tool}"
     array = json.dumps(records)
     path.write_text(array if tool == "label-studio" else "\n".join(json.dumps(record) for record in records))
     blocks, refused = [], ""
     try:
-        blocks = list(read_blocks(path, format=tool, labelled=labelled))
+        blocks = list(read_blocks(path, format=tool, labeled=labeled))
     except SapoError as error:
         refused = str(error)
     assert "\n" not in refused
     for block in blocks:
-        assert (LABEL in block.columns) == labelled
-        if labelled and tool not in ("jsonl", "crfsuite"):
+        assert (LABEL in block.columns) == labeled
+        if labeled and tool not in ("jsonl", "crfsuite"):
             sentences = list(FORMATS[tool].sentences(block))
             FORMATS[tool].retagged(block, sentences)
             FORMATS["prodigy"].retagged(block, sentences)

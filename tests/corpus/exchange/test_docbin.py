@@ -46,7 +46,7 @@ def test_tokens_entities_and_sentences_are_those_of_spacy(doc: Any, tmp_path: Pa
 
 def test_predictions_change_entities_and_nothing_else(doc: Any, tmp_path: Path) -> None:
     path, out = saved(tmp_path / "a.spacy", doc), tmp_path / "out.spacy"
-    (block,) = read_blocks(path, labelled=False)
+    (block,) = read_blocks(path, labeled=False)
     with open_output(out, "spacy") as stream:
         stream.write(FORMATS["spacy"].tagged(block, np.array([0, 0, 1, 0, 0, 0, 0, 0, 0], np.int32), ["O", "B-X"]))
     (found,) = loaded(out)
@@ -79,7 +79,7 @@ def test_documents_without_entities_are_left_out_of_training(tmp_path: Path) -> 
     spacy.tokens.DocBin(docs=[spacy.blank("en")("Anna sings")], attrs=["ORTH", "SPACY"]).to_disk(path)
     with pytest.warns(DataWarning, match="left out 1 documents whose entities are not known"):
         assert list(read(path)) == []
-    assert [one.words for one in read(path, labelled=False)] == [("Anna", "sings")]
+    assert [one.words for one in read(path, labeled=False)] == [("Anna", "sings")]
 
 
 def test_a_damaged_or_huge_file_is_refused(doc: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,7 +102,7 @@ def content(path: Path, tool: str) -> list[Any]:
 def test_sentences_and_tags_are_read(export: tuple[str, Path]) -> None:
     tool, path = export
     assert content(path, tool) == list(zip(WORDS, TAGS, strict=True))
-    sentences = list(read(path, format=tool, labelled=False))
+    sentences = list(read(path, format=tool, labeled=False))
     assert [sentence.words for sentence in sentences] == WORDS
     assert all(sentence.tags is None for sentence in sentences)
     assert [sentence.text for sentence in sentences][1] == "She left!"
@@ -167,7 +167,7 @@ def test_predictions_are_written_where_people_can_correct_them(export: tuple[str
 def test_spans_have_probabilities_where_there_is_room(tmp_path: Path) -> None:
     spans = [[TaggedSpan(0, 2, "PER", 0.75)], [], [TaggedSpan(4, 5, "LOC", 0.5)]]
     for name, (tool, listed) in RECORDS.items():
-        (block,) = read_blocks(write_records(tmp_path / name, tool, listed), format=tool, labelled=False)
+        (block,) = read_blocks(write_records(tmp_path / name, tool, listed), format=tool, labeled=False)
         text = FORMATS[tool].with_spans(block, np.zeros(15, np.int32), spans, ["O"]).decode()
         assert "0.75" in text
         assert "0.5" in text
@@ -191,7 +191,7 @@ def test_only_accepted_tasks_are_learned(tmp_path: Path) -> None:
         f"{path}: left out 1 tasks with the answer 'ignore'",
         f"{path}: left out 2 tasks with the answer 'reject'",
     ]
-    assert len(list(read(path, format="prodigy", labelled=False))) == 12
+    assert len(list(read(path, format="prodigy", labeled=False))) == 12
 
 
 def test_tasks_without_annotations_are_left_out_of_training(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_tasks_without_annotations_are_left_out_of_training(tmp_path: Path) -> N
     path = write_records(tmp_path / "a.json", "label-studio", tasks)
     with pytest.warns(DataWarning, match="left out 2 tasks without annotations"):
         assert list(read(path, format="label-studio")) == []
-    assert len(list(read(path, format="label-studio", labelled=False))) == 2
+    assert len(list(read(path, format="label-studio", labeled=False))) == 2
 
 
 def test_offsets_of_a_browser_count_emoji_twice(tmp_path: Path) -> None:

@@ -79,15 +79,15 @@ def test_features_stand_beside_the_papers_with_the_reason(make_run: MakeRun, tmp
 
 def compare_by_count(gold: list[list[str]], a: list[list[str]], b: list[list[str]]) -> Significance:
     right = [sum(x == y for s, t in zip(gold, tags, strict=True) for x, y in zip(s, t, strict=True)) for tags in (a, b)]
-    return Significance(difference=right[0] - right[1], t_p=0.04, randomisation_p=None)
+    return Significance(difference=right[0] - right[1], t_p=0.04, randomization_p=None)
 
 
 def test_two_systems_have_the_p_values_of_both_tests() -> None:
     gold = [["B-X", "O"], ["B-X"]]
     found = compare_with_tests(gold, gold, [["B-X", "B-X"], ["O"]])
     assert found.t_p == pytest.approx(0.2048, abs=1e-4)  # t = 3, one degree of freedom
-    assert found.randomisation_p == 0.5
-    assert compare_with_tests(gold, gold, gold) == Significance(0.0, t_p=1.0, randomisation_p=1.0)
+    assert found.randomization_p == 0.5
+    assert compare_with_tests(gold, gold, gold) == Significance(0.0, t_p=1.0, randomization_p=1.0)
     assert paired_t_p(gold, gold, [["O", "B-X"], ["O"]]) == 0.0  # all sentences differ by the same
 
 
@@ -98,7 +98,7 @@ def test_every_system_with_fitting_tags_is_compared_with_sapo(make_run: MakeRun,
     make_run("chunking", "MIRA-Avg", [90.0])  # without tags
     make_run("chunking", "MIRA-Naive", [90.0], seed=1, tags="B\nO\n\nB\n\n")  # not of seed 0
     found = dict(against_sapo(only_task(tmp_path), compare_by_count))
-    assert found == {"CRF": Significance(difference=2.0, t_p=0.04, randomisation_p=None)}
+    assert found == {"CRF": Significance(difference=2.0, t_p=0.04, randomization_p=None)}
     assert significance_table(only_task(tmp_path), found).rows == (("CRF", "+2.00", "0.040", "–"),)  # noqa: RUF001
 
 
@@ -109,9 +109,9 @@ def test_without_gold_tags_nothing_is_compared(make_run: MakeRun, tmp_path: Path
 
 
 def test_the_deciding_p_is_of_the_test_on_the_tasks_metric() -> None:
-    assert Significance(1.0, t_p=0.1, randomisation_p=0.2).p("F1") == 0.2
-    assert Significance(1.0, t_p=0.1, randomisation_p=0.2).p("accuracy") == 0.1
-    assert Significance(1.0, t_p=0.1, randomisation_p=None).p("F1") == 0.1
+    assert Significance(1.0, t_p=0.1, randomization_p=0.2).p("F1") == 0.2
+    assert Significance(1.0, t_p=0.1, randomization_p=0.2).p("accuracy") == 0.1
+    assert Significance(1.0, t_p=0.1, randomization_p=None).p("F1") == 0.1
 
 
 def test_training_sentences_stand_beside_the_papers(make_run: MakeRun, tmp_path: Path) -> None:

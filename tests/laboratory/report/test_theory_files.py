@@ -12,7 +12,7 @@ from laboratory.report import read_theory, write_report
 from laboratory.report.theory_figures import theory_picture
 from laboratory.theory.line_figures import Line, LineFigure, LinePanel
 
-LINE = {"name": "n < 5", "x": [0, 1, 10], "y": [1.0, 2.0, 3.0], "colour": 0, "dash": 0}
+LINE = {"name": "n < 5", "x": [0, 1, 10], "y": [1.0, 2.0, 3.0], "color": 0, "dash": 0}
 PANEL = {"title": "p & q $1", "x": "t", "y": "f", "lines": [LINE], "log_x": True, "log_y": False}
 FIGURE = {"caption": "Both", "panels": [PANEL]}
 

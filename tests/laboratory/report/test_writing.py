@@ -22,7 +22,7 @@ VOID = {"meta", "br", "hr", "img", "link"}
 
 
 def compare(gold: object, a: object, b: object) -> Significance:
-    return Significance(difference=0.5, t_p=0.02, randomisation_p=0.03)
+    return Significance(difference=0.5, t_p=0.02, randomization_p=0.03)
 
 
 class Page(HTMLParser):
@@ -86,7 +86,7 @@ def test_the_whole_report(many_runs: Path, tmp_path: Path) -> None:
     assert numbers["tasks"]["chunking"]["significance"]["CRF"] == {
         "difference": 0.5,
         "t_p": 0.02,
-        "randomisation_p": 0.03,
+        "randomization_p": 0.03,
     }
     assert set(numbers["claims"]) == {"crf", "search-based", "convergence", "weights", "speed", "n", "search"}
     assert numbers["skipped"] == {"chunking/crf-seed9.jsonl": "line 1 is not JSON"}

@@ -75,7 +75,7 @@ def test_blocks_cover_all_sentences_once_and_in_order(data: st.DataObject, sente
     assert max(map(len, blocks)) - min(map(len, blocks)) <= 1
 
 
-def test_the_sentences_of_genia_are_recognised_in_the_bio_entity_corpus(corpora: Path) -> None:
+def test_the_sentences_of_genia_are_recognized_in_the_bio_entity_corpus(corpora: Path) -> None:
     genia = [one.words for part in ("train", "dev", "test") for one in read(corpora / f"genia-pos/{part}.txt.gz")]
     entity = [one.words for one in read(corpora / "jnlpba/train.txt.gz")]
     blocks = [entity[part.start : part.stop] for part in cut(len(entity), 10)]

@@ -82,7 +82,7 @@ def test_the_gold_tag_stays_last_and_all_else_as_it_was(models: Path, tmp_path: 
 def test_without_a_gold_tag_the_new_columns_stand_at_the_end(models: Path, tmp_path: Path) -> None:
     source = write(tmp_path / "in.txt", [[("a", "1"), ("dog", "2")]], " ")
     step = ReadyStep("pos", models / "pos.sapo")
-    report = run_pipeline(source, tmp_path / "out.txt", [step], columns=["word", "id"], labelled=False)
+    report = run_pipeline(source, tmp_path / "out.txt", [step], columns=["word", "id"], labeled=False)
     assert report.columns == ("word", "id", "pos")
     assert rows(tmp_path / "out.txt") == [[("a", "1", "DT"), ("dog", "2", "NN")]]
 
@@ -91,7 +91,7 @@ def test_columns_are_found_by_name_wherever_they_stand(models: Path, tmp_path: P
     source = write(tmp_path / "in.txt", [[("DT", "1", "?", "a"), ("NN", "2", "?", "dog"), ("VB", "3", "?", "runs")]])
     step = ReadyStep("np", models / "chunk.sapo")
     columns = ["pos", "id", "x", "word"]
-    run_pipeline(source, tmp_path / "out.txt", [step], columns=columns, labelled=False)
+    run_pipeline(source, tmp_path / "out.txt", [step], columns=columns, labeled=False)
     assert [row[-1] for row in rows(tmp_path / "out.txt")[0]] == ["B-NP", "I-NP", "B-VP"]
 
 

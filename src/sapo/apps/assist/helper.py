@@ -54,11 +54,11 @@ def pairs_of(document: Document, model: Model, splitter: Splitter) -> tuple[list
         scheme = scheme_of(model.outer_labels)
         pairs = [(list(one.words), for_model(one.tags or (), scheme)) for one in cut.sentences]
     else:
-        pairs = list(_labelled_tokens(cut.sentences, document.place))
+        pairs = list(_labeled_tokens(cut.sentences, document.place))
     return pairs, notices.told
 
 
-def _labelled_tokens(sentences: Sequence[Sentence], place: str) -> Iterator[Pair]:
+def _labeled_tokens(sentences: Sequence[Sentence], place: str) -> Iterator[Pair]:
     """Yield sentences of which every token has a label; a sentence where some have none is not finished."""
     for sentence in sentences:
         words, tags = list(sentence.words), list(sentence.tags or ())

@@ -111,7 +111,7 @@ class LabelStudio:
         if not shared:
             raise SapoError(
                 f"no label of the project is one of the model, {', '.join(self._helper.labels)[:200]}; "
-                "use these in the labelling interface"
+                "use these in the labeling interface"
             )
         return {"model_version": self._helper.version}
 
@@ -148,7 +148,7 @@ class LabelStudio:
 
 
 def read_config(config: str | None) -> Names:
-    """Return the names of the first labels for a text in a labelling configuration. Raise SapoError if there are none.
+    """Return the names of the first labels for a text in a labeling configuration. Raise SapoError if there are none.
 
     >>> names = read_config('<View><Labels name="ner" toName="t"><Label value="PER"/></Labels>'
     ...                     '<Text name="t" value="$body"/></View>')
@@ -158,11 +158,11 @@ def read_config(config: str | None) -> Names:
     if not config or not config.strip():
         return Names()
     if "<!" in config.replace("<!--", ""):  # a declaration could define entities that grow without end
-        raise SapoError("the labelling configuration must not have declarations such as <!DOCTYPE>")
+        raise SapoError("the labeling configuration must not have declarations such as <!DOCTYPE>")
     try:
         root = ElementTree.fromstring(config)
     except (ElementTree.ParseError, ValueError) as error:
-        raise SapoError(f"the labelling configuration is not XML: {error}") from None
+        raise SapoError(f"the labeling configuration is not XML: {error}") from None
     texts = {one.get("name"): one.get("value", "$text") for one in root.iter() if one.tag in ("Text", "HyperText")}
     for labels in root.iter():
         target = labels.get("toName", "")
@@ -170,7 +170,7 @@ def read_config(config: str | None) -> Names:
             known = frozenset(one.get("value", "") for one in labels.iter("Label"))
             key = texts[target].removeprefix("$")
             return Names(labels.get("name", "label"), target, key, None if labels.get("value") else known)
-    raise SapoError("the labelling configuration has no <Labels> for a <Text>; sapo marks spans of text")
+    raise SapoError("the labeling configuration has no <Labels> for a <Text>; sapo marks spans of text")
 
 
 def text_of(task: Task, names: Names) -> str:

@@ -190,7 +190,7 @@ def mix(changes: Sequence[Change]) -> Change:
     """
     shrunk = float(np.mean([change.shrunk for change in changes]))
     sums = [_Sum(*map(fixed, (change.places, change.values, NO_COUNTS))) for change in changes]
-    while len(sums) > 1:  # neighbours together, so that each weight is added up in few steps
+    while len(sums) > 1:  # neighbors together, so that each weight is added up in few steps
         pairs = [sums[at : at + 2] for at in range(0, len(sums), 2)]
         sums = [_merged(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
     places, values, counts = sums[0]

@@ -104,7 +104,7 @@ def _chunk(corpus: EncodedCorpus, order: Longs, part_of: int, counts: Counts, pa
 
 
 def _run(corpus: EncodedCorpus, first: int, last: int) -> EncodedCorpus:
-    """Return neighbouring sentences of a shard: as `subset` does, but without looking for each of their rows."""
+    """Return neighboring sentences of a shard: as `subset` does, but without looking for each of their rows."""
     tokens = slice(*corpus.offsets[[first, last]].tolist())
     rows = slice(*corpus.row_offsets[[tokens.start, tokens.stop]].tolist())
     edges: tuple[Longs, Ints] = corpus.edge_row_offsets, corpus.edge_rows

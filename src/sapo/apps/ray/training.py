@@ -183,8 +183,8 @@ def check(learner: str, settings: Settings, weights: Any) -> None:
     """Raise SapoError if this cannot be learned on a cluster."""
     if learner not in LEARNERS:
         raise SapoError(f"--ray is for {', '.join(LEARNERS)}, not for {learner}; leave it out")
-    if settings.regulariser not in ("l2", "none"):
-        raise SapoError(f"--ray takes the regulariser l2 or none, not {settings.regulariser}")
+    if settings.regularizer not in ("l2", "none"):
+        raise SapoError(f"--ray takes the regularizer l2 or none, not {settings.regularizer}")
     if LEARNERS[learner].all_labels and weights.rows.listed and not settings.all_pairs:
         raise SapoError(f"--ray cannot train {learner} with more than 32 labels; add --all-pairs, or leave it out")
 

@@ -53,7 +53,7 @@ class Orders:
         self._places: dict[int, int] = {}
         self._numbers: list[int] = []
         self._variety = Variety([])
-        self._labelled: set[int] = set()
+        self._labeled: set[int] = set()
 
     def take(self, sentences: Mapping[int, TaughtSentence]) -> None:
         """Take the sentences of a project, all of them, if there are new ones."""
@@ -62,7 +62,7 @@ class Orders:
         self._numbers = list(sentences)
         self._places = {number: place for place, number in enumerate(self._numbers)}
         self._variety = Variety([one.words for one in sentences.values()])
-        self._labelled = set()
+        self._labeled = set()
 
     def next(self, order: str, free: Sequence[int], count: int, marks: Mapping[int, Mark]) -> list[int]:
         """Return some of the free sentences, in an order."""
@@ -73,11 +73,11 @@ class Orders:
     def label(self, accepted: Iterable[int]) -> None:
         """Say which sentences are accepted now."""
         now = {self._places[one] for one in accepted}
-        for place in now - self._labelled:
+        for place in now - self._labeled:
             self._variety.label(place)
-        for place in self._labelled - now:
+        for place in self._labeled - now:
             self._variety.unlabel(place)
-        self._labelled = now
+        self._labeled = now
 
 
 SLIPS = 100  # that are shown

@@ -1,7 +1,7 @@
 """Predict the open sentences of a project, and choose which ones to look at next.
 
 A sentence is named by its index. `doubt` says how unsure a model is of one. `Variety` knows the words of all sentences
-and which are labelled, and says how much of a sentence is new. `choose` puts both into an order.
+and which are labeled, and says how much of a sentence is new. `choose` puts both into an order.
 """
 
 import heapq
@@ -125,15 +125,15 @@ def _totals(values: Doubles, offsets: Longs) -> Doubles:
 
 ORDERS = ("least-sure", "different", "random", "in-order")
 LEAST = 3  # tokens that decide how unsure a sentence is
-DECAY = 0.5  # what a word is worth counts this much each time that it is labelled
+DECAY = 0.5  # what a word is worth counts this much each time that it is labeled
 SHORTLIST = 4  # least-sure sentences for each one that is chosen, of which those that differ are taken
 
 
 def doubt(probabilities: Sequence[float]) -> float:
     """Return how unsure a model is of a sentence, from 0 to 1. `probabilities` are those of the tags of its tokens.
 
-    It is the mean of 1 - probability over the three least sure tokens. The whole sentence would favour long sentences,
-    and the mean of all tokens would favour fragments of one or two words, which teach little.
+    It is the mean of 1 - probability over the three least sure tokens. The whole sentence would favor long sentences,
+    and the mean of all tokens would favor fragments of one or two words, which teach little.
 
     >>> round(doubt([0.9, 0.5, 1.0, 0.6]), 2)
     0.33
@@ -144,10 +144,10 @@ def doubt(probabilities: Sequence[float]) -> float:
 
 
 class Variety:
-    """How much there is to learn from the words of each sentence: words that are frequent, and seldom labelled yet.
+    """How much there is to learn from the words of each sentence: words that are frequent, and seldom labeled yet.
 
     A word counts by the logarithm of the number of sentences that have it, and half as much each time that one of
-    them is labelled. A word of one sentence counts nothing: no other sentence would gain. A sentence has the sum over
+    them is labeled. A word of one sentence counts nothing: no other sentence would gain. A sentence has the sum over
     its words, divided by the root of their number: long sentences are more work.
 
     >>> variety = Variety([["a", "dog"], ["a", "big", "dog"], ["a", "cat"], ["cat", "and", "a", "mouse"]])
@@ -163,25 +163,25 @@ class Variety:
         self._offsets: Longs = np.cumsum([0, *map(len, words)])
         self._sizes: Doubles = np.sqrt(np.maximum(1.0, [len(one) for one in sentences]))
         self._worth: Doubles = np.log(np.maximum(1, np.bincount(self._words, minlength=len(numbers))))
-        self._labelled: Longs = np.zeros(len(numbers), np.int64)
+        self._labeled: Longs = np.zeros(len(numbers), np.int64)
 
     def __len__(self) -> int:
         return len(self._sizes)
 
     def label(self, sentence: int) -> None:
-        """Take a sentence as labelled."""
-        self._labelled[self._of(sentence)] += 1
+        """Take a sentence as labeled."""
+        self._labeled[self._of(sentence)] += 1
 
     def unlabel(self, sentence: int) -> None:
         """Take back `label`."""
-        self._labelled[self._of(sentence)] -= 1
+        self._labeled[self._of(sentence)] -= 1
 
     def choose(self, sentences: Sequence[int], count: int, weights: Sequence[float] | None = None) -> list[int]:
         """Return the sentences that bring most, best first, each beside those before it.
 
         `weights` multiply what each of the sentences brings.
         """
-        values = self._worth * DECAY**self._labelled
+        values = self._worth * DECAY**self._labeled
         gains = self._gains(values, sentences)
         factors = np.ones(len(gains)) if weights is None else np.asarray(weights, np.float64)
         # What a sentence brings only falls with others that are chosen, so an old value is an upper bound: look again

@@ -171,7 +171,7 @@ def read_texts(path: str | Path, format: str | None, splitter: Splitter) -> Iter
     if not Path(path).is_dir():
         check_readable(path)
     chosen = text_format(path, format)
-    for block in read_blocks(path, format=chosen, labelled=False, splitter=splitter):
+    for block in read_blocks(path, format=chosen, labeled=False, splitter=splitter):
         for sentence in sentences_of(block, chosen):
             if len(sentence):
                 yield taught(sentence, path)
@@ -180,7 +180,7 @@ def read_texts(path: str | Path, format: str | None, splitter: Splitter) -> Iter
 def read_annotated(
     path: str | Path, format: str | None, splitter: Splitter
 ) -> Iterator[tuple[TaughtSentence, tuple[str, ...]]]:
-    """Yield the sentences of a labelled file with their tags."""
+    """Yield the sentences of a labeled file with their tags."""
     chosen = format_of(path, format)
     for block in read_blocks(path, format=chosen, splitter=splitter):
         for sentence in sentences_of(block, chosen):

@@ -41,7 +41,7 @@ def read_documents(reading: Reading) -> Iterator[Document]:
         ann_path = text_path.with_suffix(".ann")
         source: dict[str, Any] = {"name": text_path.relative_to(folder).with_suffix("").as_posix()}
         spans: list[CharSpan] = []
-        if reading.labelled:
+        if reading.labeled:
             if not ann_path.exists():
                 reading.notices.leave_out("documents without a .ann file")
                 continue

@@ -45,9 +45,9 @@ def read_documents(reading: Reading) -> Iterator[Document]:
             known = doc.has_annotation("ENT_IOB")
             tokens = [(token.idx, token.idx + len(token)) for token in doc if token.text.strip()]
             starts = [sent.start_char for sent in doc.sents] if doc.has_annotation("SENT_START") else None
-            spans = tuple(CharSpan(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents if reading.labelled)
+            spans = tuple(CharSpan(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents if reading.labeled)
             text = doc.text
-        if reading.labelled and not known:
+        if reading.labeled and not known:
             reading.notices.leave_out("documents whose entities are not known")
             continue
         yield Document(f"{path}: document {number}", number, text, spans, tokens, starts, doc)

@@ -33,10 +33,10 @@ def read_documents(reading: Reading) -> Iterator[Document]:
     """Yield the documents of a file. `reading.label` is the key of the spans; the default is the one that is there."""
     for line, place, record in read_objects(reading.path):
         key = _key(record) if reading.label is None else reading.label
-        if reading.labelled and not isinstance(record.get(key), list):
+        if reading.labeled and not isinstance(record.get(key), list):
             raise SapoError(f"{place}: has no list '{key}' of spans; known here: {', '.join(record)}")
         text = text_of(record, "text", place)
-        spans = tuple(_span(value, place) for value in record.get(key, ())) if reading.labelled else ()
+        spans = tuple(_span(value, place) for value in record.get(key, ())) if reading.labeled else ()
         if counted_by_browser(text, spans):
             spans = tuple(from_browser(text, spans))
         others = tuple(name for name in record if name not in ("text", key))

@@ -180,7 +180,7 @@ class Cut:
         ]
 
 
-def cut_document(document: Document, labelled: bool, notices: Notices, splitter: Splitter) -> Cut:
+def cut_document(document: Document, labeled: bool, notices: Notices, splitter: Splitter) -> Cut:
     """Cut a document into sentences and tokens; no sentence ends inside a span.
 
     `splitter` cuts what the tool has not cut itself.
@@ -201,7 +201,7 @@ def cut_document(document: Document, labelled: bool, notices: Notices, splitter:
         if starts is None:
             starts = [sentence[0][0] for sentence in cut]
     spans: list[CharSpan] = []
-    if labelled:
+    if labeled:
         check_labels([span.type for span in document.spans], document.place)
         tokens, spans = fit_spans(text, tokens, document.spans, document.place, notices)
         starts = _outside(starts, spans)
@@ -213,7 +213,7 @@ def cut_document(document: Document, labelled: bool, notices: Notices, splitter:
     for group in groups.values():
         begin, end = group[0][0], group[-1][1]
         inside = spans[bisect_left(firsts, begin) : bisect_left(firsts, end)]
-        sentences.append(_sentence(text, group, inside if labelled else None))
+        sentences.append(_sentence(text, group, inside if labeled else None))
         begins.append(begin)
     return Cut(document, tuple(sentences), tuple(begins))
 

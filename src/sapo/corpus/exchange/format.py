@@ -177,7 +177,7 @@ class Reading:
     """How to read a file of a tool."""
 
     path: str | Path
-    labelled: bool
+    labeled: bool
     label: str | None
     notices: Notices
 
@@ -236,7 +236,7 @@ class DocumentFormat:
         *,
         label: str | None = None,
         columns: Sequence[str] | None = None,
-        labelled: bool = True,
+        labeled: bool = True,
         splitter: Splitter | None = None,
     ) -> Iterator[Block]:
         """Read a file in blocks of whole documents, and warn of what had to be changed or left out.
@@ -250,20 +250,20 @@ class DocumentFormat:
         splitter = splitter or Splitter()
         cuts: list[Cut] = []
         count = 0
-        for document in self._read(Reading(path, labelled, label, notices)):
-            cuts.append(cut_document(document, labelled, notices, splitter))
+        for document in self._read(Reading(path, labeled, label, notices)):
+            cuts.append(cut_document(document, labeled, notices, splitter))
             count += len(cuts[-1].sentences)
             if count >= SENTENCES:
-                yield self._block(cuts, name, labelled)
+                yield self._block(cuts, name, labeled)
                 cuts, count = [], 0
         if cuts:
-            yield self._block(cuts, name, labelled)
+            yield self._block(cuts, name, labeled)
         notices.close()
 
-    def _block(self, cuts: Sequence[Cut], name: str, labelled: bool) -> Block:
+    def _block(self, cuts: Sequence[Cut], name: str, labeled: bool) -> Block:
         origin = DocumentOrigin(self.tool, tuple(cuts))
         plain = [Sentence(sentence.columns, sentence.tags) for cut in cuts for sentence in cut.sentences]
-        return block_from_sentences(plain, name, origin, columns=("word",), labelled=labelled)
+        return block_from_sentences(plain, name, origin, columns=("word",), labeled=labeled)
 
     def sentences(self, block: Block) -> Iterator[Sentence]:
         """Yield the sentences with their text and the places of their tokens in it."""

@@ -29,18 +29,18 @@ def read_documents(reading: Reading) -> Iterator[Document]:
         if not isinstance(data, dict):
             raise SapoError(f"{place}: 'data' must be an object, found {data!r:.60}")
         values = _values(task, place) if "data" in task else _short_values(task, reading.label, place)
-        if reading.labelled and values is None:
+        if reading.labeled and values is None:
             reading.notices.leave_out("tasks without annotations")
             continue
         text = text_of(data, _text_key(data, task), place)
         chosen = [value for value in values or () if reading.label in (None, value.get("from_name", reading.label))]
-        spans = tuple(read_span(text, value, place) for value in chosen) if reading.labelled else ()
+        spans = tuple(read_span(text, value, place) for value in chosen) if reading.labeled else ()
         others = tuple(key for key in task if key not in ("data", "text", "annotations", "label"))
         yield Document(place, line, text, spans, source=task, other_keys=others)
 
 
 def _values(task: dict[str, Any], place: str) -> list[dict[str, Any]] | None:
-    """Return the spans of the first annotation that was not cancelled, or None if there is none."""
+    """Return the spans of the first annotation that was not canceled, or None if there is none."""
     listed = task.get("annotations", task.get("completions"))
     for annotation in listed if isinstance(listed, list) else ():
         if isinstance(annotation, dict) and not annotation.get("was_cancelled"):
@@ -75,7 +75,7 @@ def _text_key(data: dict[str, Any], task: dict[str, Any]) -> str:
 
 
 def label_of(value: dict[str, Any]) -> str | None:
-    """Return the label of a span, or None if this is not a labelled span."""
+    """Return the label of a span, or None if this is not a labeled span."""
     labels = value.get("labels")
     return labels[0] if isinstance(labels, list) and labels and isinstance(labels[0], str) else None
 

@@ -25,11 +25,11 @@ def read_documents(reading: Reading) -> Iterator[Document]:
         answer = record.get("answer", "accept")
         if answer not in ANSWERS:
             raise SapoError(f"{place}: the answer is {answer!r:.20}; it must be {', '.join(ANSWERS)}")
-        if reading.labelled and answer != "accept":
+        if reading.labeled and answer != "accept":
             reading.notices.leave_out(f"tasks with the answer '{answer}'")
             continue
         spans = []
-        if reading.labelled:
+        if reading.labeled:
             listed = record.get("spans") or []
             if not isinstance(listed, list) or not all(isinstance(span, dict) for span in listed):
                 raise SapoError(f"{place}: 'spans' must be a list of objects, found {listed!r:.60}")

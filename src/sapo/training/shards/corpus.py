@@ -24,7 +24,7 @@ class ShardedCorpus:
     sentence is cut into pieces does not depend on the chunk. So a pass over shards gives the same weights as one in
     memory with the same order of samples.
 
-    `part` has the same sentences_in_all: the regulariser is still shared out among the sentences of all shards.
+    `part` has the same sentences_in_all: the regularizer is still shared out among the sentences of all shards.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ import numpy as np
 from sapo import jit
 from sapo.corpus.blocks import LABEL, Block
 from sapo.corpus.files import is_special, missing_file, told
-from sapo.corpus.labeled import Labelled, read_labelled, with_evidence
+from sapo.corpus.labeled import Labeled, read_labeled, with_evidence
 from sapo.errors import SapoError
 from sapo.features.building import FeatureCounter
 from sapo.features.encoded import EncodedCorpus
@@ -369,7 +369,7 @@ def sharded_data(plan: Plan, stream: StreamOptions, say: Say) -> TrainingData:
     `say` is called with messages for the user. Raises SapoError if the directory belongs to other data or options.
     """
     path, reading = input_file(plan), reading_of(plan.reading)
-    given = read_labelled(path, "training data", **reading)
+    given = read_labeled(path, "training data", **reading)
     if not set(given.first.columns) - {LABEL}:
         raise SapoError(f"{path}: has ready-made features and no words; --stream needs words and a template")
     template = default_template(given.first, plan.labels.marks) if plan.template is None else plan.template
@@ -453,7 +453,7 @@ class _Making:
             self.strings.load(self.directory, self.manifest)
         return self.strings
 
-    def read(self, given: Labelled, about: dict[str, Any]) -> None:
+    def read(self, given: Labeled, about: dict[str, Any]) -> None:
         """Read the whole input into shards."""
         evidence = Evidence()
         blocks = with_evidence(given.blocks, evidence)
@@ -534,7 +534,7 @@ class _Making:
 def _dev_set(plan: Plan, encoder: TemplateEncoder, gold: Gold, reading: dict[str, Any]) -> DevSet | None:
     if plan.dev is None:
         return None
-    given = read_labelled(plan.dev, "dev data", **reading)
+    given = read_labeled(plan.dev, "dev data", **reading)
     dev = encoded_dev_set(encoder, given.blocks, gold)
     refuse_missing(dev.labels, plan.labels.marks, given.name)
     return dev

@@ -49,12 +49,12 @@ def contrast(screen: Screen, element: Any) -> float:
         element.evaluate("""element => {
           const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
           const behind = [];
-          // A label hangs below the coloured words.
+          // A label hangs below the colored words.
           const start = element.matches(".tag") ? element.closest(".text") : element;
           for (let one = start; one; one = one.parentElement) behind.unshift(getComputedStyle(one).backgroundColor);
-          const paint = colours => {
+          const paint = colors => {
             canvas.clearRect(0, 0, 1, 1);
-            for (const colour of colours) { canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); }
+            for (const color of colors) { canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1); }
             const light = [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).map(part => part / 255)
               .map(part => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
             return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2];

@@ -80,8 +80,8 @@ def test_the_less_sure_the_paler(teach: Teach) -> None:
     screen = teach(known={"London": "LOC", "Oslo": "LOC"})
     screen.teacher.known["Oslo"] = ("LOC", 0.4)
     screen.page.reload()
-    colour = "element => getComputedStyle(element).backgroundColor.match(/[\\d.]+(?=\\))/)[0]"
-    pale, strong = (screen.row(1).locator(".mark").nth(at).evaluate(colour) for at in (0, 1))
+    color = "element => getComputedStyle(element).backgroundColor.match(/[\\d.]+(?=\\))/)[0]"
+    pale, strong = (screen.row(1).locator(".mark").nth(at).evaluate(color) for at in (0, 1))
     assert float(pale) < float(strong)
 
 

@@ -1,6 +1,6 @@
-// Labels and their colours: the order of the labels decides, so that a label keeps its colour.
+// Labels and their colors: the order of the labels decides, so that a label keeps its color.
 
-const HUES = 8; // as many as colours.css has
+const HUES = 8; // as many as colors.css has
 
 export class Hues {
   #places = new Map();
@@ -10,7 +10,7 @@ export class Hues {
     this.#places = new Map(labels.map((label, place) => [label, place]));
   }
 
-  /** Return the class that gives an element the colour of a label. The label's text tells apart what shares one. */
+  /** Return the class that gives an element the color of a label. The label's text tells apart what shares one. */
   of(label) {
     return `hue-${(this.#places.get(label) ?? HUES - 1) % HUES}`;
   }

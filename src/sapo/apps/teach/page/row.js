@@ -108,7 +108,7 @@ export class Row {
     return [...joined(units), sentence.rest];
   }
 
-  /** Return a span: an element with its tokens, and what stands before it, which is not coloured. */
+  /** Return a span: an element with its tokens, and what stands before it, which is not colored. */
   #mark(span) {
     const inside = [];
     for (let at = span.from; at < span.to; at++) inside.push(this.#unit(at, span));
@@ -133,7 +133,7 @@ export class Row {
     const probability = span ? span.probability : this.sentence.probability(at);
     const token = this.#token(at, word, span?.label ?? "no label", probability);
     if (first) {
-      token.classList.add("labelled");
+      token.classList.add("labeled");
       token.append(tagElement(span.label));
     }
     return token;
@@ -144,7 +144,7 @@ export class Row {
     const label = labelOf(tag, "tags") ?? "no label";
     const probability = this.sentence.probability(at);
     const token = this.#token(at, word, label, probability);
-    token.classList.add("labelled", this.hues.of(tag));
+    token.classList.add("labeled", this.hues.of(tag));
     token.classList.toggle("empty", isEmpty(tag, "tags"));
     token.append(tagElement(isEmpty(tag, "tags") ? "–" : tag));
     setSureness(token, probability);
@@ -185,7 +185,7 @@ const LONGEST_CHAIN = 30; // characters that may not be broken; longer ones coul
 /**
  * Return the elements of units with what stands between them.
  *
- * A labelled word is a box, beside which a line could break even where the text has no space: such units are kept
+ * A labeled word is a box, beside which a line could break even where the text has no space: such units are kept
  * together, so that no comma begins a line.
  */
 function joined(units) {

@@ -1,4 +1,4 @@
-"""L1 by cumulative penalty against the algorithm of Tsuruoka et al. (2009) written out, and no regulariser at all."""
+"""L1 by cumulative penalty against the algorithm of Tsuruoka et al. (2009) written out, and no regularizer at all."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def pay(w: np.ndarray, received: np.ndarray, owed: float, places: Any) -> None:
 @pytest.mark.parametrize("values", [True, False])
 def test_l1_equals_the_cumulative_penalty_written_out(tiny: Any, strength: float, values: bool) -> None:
     corpus = tiny.corpus(9, values=values)
-    settings = Settings(n=4, rate=0.3, strength=strength, regulariser="l1")
+    settings = Settings(n=4, rate=0.3, strength=strength, regularizer="l1")
     weights = tiny.weights(9, corpus)
     weights.prepare(averaged=False, l1=True)
     literal = tiny.literal(corpus, tiny.weights(9, corpus))
@@ -55,7 +55,7 @@ def test_a_strong_l1_brings_most_weights_to_just_zero_and_counts_in_the_objectiv
     corpus = tiny.corpus(9)
     state = State(tiny.weights(9, corpus))
     state.weights.prepare(averaged=False, l1=True)
-    settings = Settings(n=4, rate=0.3, strength=2.0, regulariser="l1", epochs=6, tolerance=0.0)
+    settings = Settings(n=4, rate=0.3, strength=2.0, regularizer="l1", epochs=6, tolerance=0.0)
     seen = []
 
     def spying(*arguments: Any) -> Any:
@@ -69,10 +69,10 @@ def test_a_strong_l1_brings_most_weights_to_just_zero_and_counts_in_the_objectiv
     assert (final_weights(state).features == 0).mean() > 0.3
 
 
-def test_without_a_regulariser_the_strength_does_not_matter(tiny: Any) -> None:
+def test_without_a_regularizer_the_strength_does_not_matter(tiny: Any) -> None:
     corpus = tiny.corpus(9)
     results = []
-    for settings in (Settings(regulariser="none", strength=9.0), Settings(strength=0.0)):
+    for settings in (Settings(regularizer="none", strength=9.0), Settings(strength=0.0)):
         state = State(tiny.weights(9, corpus))
         learn(sapo_pass, corpus, settings, state)
         results.append((final_weights(state).features.tobytes(), [record.objective for record in state.history]))

@@ -1,7 +1,7 @@
 """Cut raw text into tokens and sentences, with sapo and with the libraries that are installed, and compare with UD.
 
     pip install spacy syntok nltk pysbd blingfire segtok sacremoses pyicu
-    SAPO_DATA=DIRECTORY python benchmarks/tokenise.py [TREEBANK ...] [--part dev]
+    SAPO_DATA=DIRECTORY python benchmarks/tokenizer.py [TREEBANK ...] [--part dev]
 
 The raw text of a document (the part of `sent_id` before the last mark) is its `# text` lines joined by blanks. A gold
 token is a word of the treebank where the words of a multiword token put together are its text (do|n't), and else the

@@ -1,6 +1,6 @@
-"""Dev score and size of models by regulariser. Usage: python benchmarks/regularisers.py TRAIN DEV [l1:0.3 ...]
+"""Dev score and size of models by regularizer. Usage: python benchmarks/regularizers.py TRAIN DEV [l1:0.3 ...]
 
-Each regulariser has its default strength, unless one is given. Default settings, seeds 0, 1 and 2.
+Each regularizer has its default strength, unless one is given. Default settings, seeds 0, 1 and 2.
 """
 
 import sys
@@ -14,13 +14,13 @@ SEEDS = (0, 1, 2)
 
 
 def main(train: str, dev: str, *others: str) -> None:
-    """Print a line for each regulariser: the score of the pass that is kept, and the weights that are not 0."""
+    """Print a line for each regularizer: the score of the pass that is kept, and the weights that are not 0."""
     data = read_data(train, dev=dev)
     for name in others or ("l2", "none", "l1"):
-        regulariser, _, given = name.partition(":")
+        regularizer, _, given = name.partition(":")
         scores, weights = [], []
         for seed in SEEDS:
-            settings = Settings(regulariser=regulariser, strength=float(given) if given else None, seed=seed)
+            settings = Settings(regularizer=regularizer, strength=float(given) if given else None, seed=seed)
             outcome = train_on(data, with_start_rate(data, settings))
             scores.append(100 * (outcome.history[outcome.best_epoch - 1].dev or 0.0))
             weights.append(outcome.tagger.model.parameters.nonzero)

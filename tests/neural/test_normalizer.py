@@ -1,4 +1,4 @@
-"""Both ways to the normaliser find what enumeration finds, and so do their gradients."""
+"""Both ways to the normalizer find what enumeration finds, and so do their gradients."""
 
 from itertools import pairwise, product
 
@@ -6,9 +6,9 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-from sapo.neural.chains import kernel_log_normaliser, torch_log_normaliser  # noqa: E402
+from sapo.neural.chains import kernel_log_normalizer, torch_log_normalizer  # noqa: E402
 
-WAYS = [kernel_log_normaliser, torch_log_normaliser]
+WAYS = [kernel_log_normalizer, torch_log_normalizer]
 
 
 def lattices(seed: int, *shape: int, dtype: object = torch.float64) -> tuple[torch.Tensor, torch.Tensor]:
@@ -49,7 +49,7 @@ def test_it_is_the_sum_over_all_taggings(way: object, seed: int) -> None:
 def test_the_kernel_passes_gradcheck() -> None:
     nodes, edges = lattices(7, 2, 5, 3)
     lengths = torch.tensor([5, 3])
-    assert torch.autograd.gradcheck(lambda *scores: kernel_log_normaliser(*scores, lengths), (nodes, edges))
+    assert torch.autograd.gradcheck(lambda *scores: kernel_log_normalizer(*scores, lengths), (nodes, edges))
 
 
 @pytest.mark.parametrize("scale", [1.0, 30.0, 1000.0])
