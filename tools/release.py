@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
-NEEDED = ("sapo/py.typed", "sapo/encode/presets/chunking.txt", "sapo/render/explanation.css", "sapo/corpus/sample/")
+NEEDED = ("sapo/py.typed", "sapo/features/presets/chunking.txt", "sapo/cli/explanation.css", "sapo/corpus/sample/")
 UNWANTED = ("tests/", "laboratory/", "benchmarks/", "docs/")
 SOURCES = (
     "src/sapo/__init__.py",
