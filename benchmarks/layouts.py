@@ -28,7 +28,7 @@ from sapo.learn import sapo
 from sapo.learn.update import update
 from sapo.learn.weights import Parts
 from sapo.search import lattice, viterbi
-from sapo.search.searches import run_search
+from sapo.search.chain import run_search
 from sapo.training.data import Prepared, prepare
 
 DATA = Path(os.environ["SAPO_DATA"])

@@ -4,9 +4,9 @@ Each limit is far above what real data has. Raise it if you need more: `sapo --l
 line, and in Python:
 
 >>> with allow_limits(line=1 << 30):
-...     current().line
+...     current_limits().line
 1073741824
->>> current().line
+>>> current_limits().line
 67108864
 """
 

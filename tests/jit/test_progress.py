@@ -28,8 +28,7 @@ def test_a_kernel_needs_all_that_it_calls() -> None:
     needed = progress.reached(function("learn.sapo.sapo_samples"), by_name)
     assert {
         "learn.sapo.sapo_samples",
-        "learn.sapo.learn_piece",
-        "search.searches.run_search",
+        "search.chain._find_candidates",
         "search.topn.find_top_n",
         "search.viterbi.best_scores",
     } <= needed
@@ -38,7 +37,7 @@ def test_a_kernel_needs_all_that_it_calls() -> None:
 
 
 def test_counting_ends_with_all_that_is_needed(seen: list[tuple[int, int]]) -> None:
-    with progress.compiling(function("search.searches.run_search"), REGISTERED, None):
+    with progress.compiling(function("search.chain._find_candidates"), REGISTERED, None):
         progress.part_compiled("search.topn.find_top_n")
     (_, total), *_ = seen
     assert seen == [(0, total), (1, total), (total, total)]
@@ -67,7 +66,7 @@ def test_the_clock_stands_still_meanwhile() -> None:
 def test_what_only_others_compile_is_not_shown(seen: list[tuple[int, int]]) -> None:
     progress.part_compiled("search.lattice.path_score")
     assert seen == []
-    with progress.compiling(function("search.searches.run_search"), REGISTERED, None):
+    with progress.compiling(function("search.chain._find_candidates"), REGISTERED, None):
         before = len(seen)
         progress.part_compiled("corpus.scanner.scan_lines")
         assert len(seen) == before

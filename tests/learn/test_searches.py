@@ -15,9 +15,9 @@ from sapo.learn.loop import final_weights, learn, search_of
 from sapo.learn.records import DevSet, State
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
+from sapo.search.chain import SEARCHES, find_candidates
 from sapo.search.decoding import tag_corpus
 from sapo.search.lattice import make_workspace, path_score
-from sapo.search.searches import SEARCHES, run_search
 from sapo.training.run import read_data, train_on
 
 ORDER = [0, 2, 1, 3, 2, 0, 3, 1]
@@ -74,7 +74,7 @@ def test_every_search_gives_the_scores_of_its_taggings_also_in_a_long_sentence(s
     work = make_workspace(100, 3, 1, 5, 0)
     work.node[:], work.edge[:], work.edge_to[:] = node, edge, edge.transpose(0, 2, 1)
     asked = search_of(Settings(search=search, width=200), n=5, margin=math.inf)
-    found = run_search(asked, asked.astar, asked.width, 100, work)
+    found = find_candidates(asked, 100, work)
     paths, scores = work.paths, work.scores
     assert found == len({tuple(path) for path in paths.tolist()}) == 5
     expected = [path_score(node, edge, path, 100) for path in paths]

@@ -26,8 +26,8 @@ from sapo.learn.records import State
 from sapo.learn.settings import Settings
 from sapo.learn.updating import growth, typical_weight
 from sapo.learn.weights import Weights
+from sapo.search.chain import search_n
 from sapo.search.lattice import Parameters, make_lattice
-from sapo.search.searches import search_n
 from sapo.training.update import PASSES
 
 Example = tuple[list[Any], list[str]]

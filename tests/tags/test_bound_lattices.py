@@ -12,9 +12,9 @@ from sapo.features.encoded import EncodedCorpus
 from sapo.jit.arrays import Floats
 from sapo.search.astar import astar
 from sapo.search.beam import beam
+from sapo.search.chain import search_n
 from sapo.search.decoding import tag_corpus
 from sapo.search.lattice import Parameters, make_lattice, with_bias
-from sapo.search.searches import search_n
 from sapo.search.topn import top_n, viterbi
 from sapo.tags.recognition import scheme_bans
 

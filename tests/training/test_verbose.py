@@ -29,7 +29,7 @@ def test_estimators_print_to_standard_error_or_like_crfsuite(capsys: pytest.Capt
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "epoch  2/2" in printed.err
-    CRF(algorithm="ap", max_iterations=2, verbose=True).fit([[{"w": "no"}, {"w": "rain"}]], tags)
+    CRF(algorithm="lbfgs", max_iterations=2, verbose=True).fit([[{"w": "no"}, {"w": "rain"}]], tags)
     printed = capsys.readouterr()
     assert printed.out.startswith("Iter 1")
     assert "epoch" not in printed.err

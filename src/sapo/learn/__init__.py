@@ -5,7 +5,7 @@ from typing import Any
 
 from sapo.learn.batch_crf import CRF_LBFGS
 from sapo.learn.crf import crf_pass
-from sapo.learn.loop import LearnerPass, threaded
+from sapo.learn.loop import LearnerPass
 from sapo.learn.mira import mira_nbest_pass, mira_pass
 from sapo.learn.perceptron import perceptron_pass
 from sapo.learn.sapo import sapo_pass
@@ -30,14 +30,14 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 LEARNERS = {
-    "sapo": Learner(threaded(sapo_pass), n_best=True),
-    "sapo-avg": Learner(threaded(sapo_pass), averaged=True, n_best=True),
-    "crf": Learner(threaded(crf_pass), all_labels=True),
-    "crf-avg": Learner(threaded(crf_pass), averaged=True, all_labels=True),
-    "perceptron": Learner(threaded(perceptron_pass), regularized=False),
-    "perceptron-avg": Learner(threaded(perceptron_pass), averaged=True, regularized=False),
-    "mira": Learner(threaded(mira_pass), regularized=False),
-    "mira-avg": Learner(threaded(mira_pass), averaged=True, regularized=False),
-    "mira-nbest": Learner(threaded(mira_nbest_pass), regularized=False, n_best=True, most_n=100),
-    "mira-nbest-avg": Learner(threaded(mira_nbest_pass), averaged=True, regularized=False, n_best=True, most_n=100),
+    "sapo": Learner(sapo_pass, n_best=True),
+    "sapo-avg": Learner(sapo_pass, averaged=True, n_best=True),
+    "crf": Learner(crf_pass, all_labels=True),
+    "crf-avg": Learner(crf_pass, averaged=True, all_labels=True),
+    "perceptron": Learner(perceptron_pass, regularized=False),
+    "perceptron-avg": Learner(perceptron_pass, averaged=True, regularized=False),
+    "mira": Learner(mira_pass, regularized=False),
+    "mira-avg": Learner(mira_pass, averaged=True, regularized=False),
+    "mira-nbest": Learner(mira_nbest_pass, regularized=False, n_best=True, most_n=100),
+    "mira-nbest-avg": Learner(mira_nbest_pass, averaged=True, regularized=False, n_best=True, most_n=100),
 }

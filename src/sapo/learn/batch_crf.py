@@ -27,7 +27,7 @@ from sapo.jit import kernel
 from sapo.jit.arrays import Bools, Doubles, Floats, Ints, Longs, Shorts
 from sapo.learn.lbfgs import Minimizer, dot
 from sapo.learn.settings import Settings
-from sapo.learn.update import FULLY, UNTAGGED, allows, bind, how_tagged
+from sapo.search.chain import FULLY, UNTAGGED, allows, bind, how_tagged
 from sapo.search.lattice import ALL_LABELS, CORRECT, LOSS, TOKENS, Parameters, path_score, stages_of
 from sapo.search.marginals import forward_backward
 from sapo.search.weights import FeatureRows, Lists

@@ -10,30 +10,17 @@ Rate and regularizer are those of SAPO; a CRF is SAPO with n = all taggings. If 
 the expectation over all taggings that agree with the known tags: the gradient of the log of their total probability.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from sapo.features.encoded import EncodedCorpus, Samples
 from sapo.jit import kernel
 from sapo.jit.arrays import Doubles, Ints, Longs
-from sapo.learn.loop import learn_run, rates_of, runs_of
+from sapo.learn.loop import Step, linear_pass, rates_of
 from sapo.learn.rows import LearnedRows, change_features, has_room
 from sapo.learn.settings import Settings
-from sapo.learn.update import (
-    FULLY,
-    UNTAGGED,
-    Rates,
-    allows,
-    bind,
-    change_pair,
-    count_untagged,
-    count_updates,
-    how_tagged,
-    importance_of,
-    regularize,
-)
+from sapo.learn.update import Rates, change_pair, count_update, importance_of, regularize
 from sapo.learn.weights import CLOCK, SCALE, Parts, Weights, tagging_weights
+from sapo.search.chain import FULLY, UNTAGGED, allows, bind, how_tagged, labels_left, longest_of
 from sapo.search.lattice import (
     CORRECT,
     LEARNING,
@@ -42,8 +29,6 @@ from sapo.search.lattice import (
     Workspace,
     fill_lattice,
     fill_short,
-    labels_left,
-    longest_of,
     make_workspace,
     path_score,
     stages_of,
@@ -79,7 +64,8 @@ def crf_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, ra
         gold = samples.gold[first : first + T]
         tagged = how_tagged(gold)
         if tagged == UNTAGGED:
-            count_untagged(T, totals)
+            totals[TOKENS] += T  # nothing to learn, and nothing is wrong
+            totals[CORRECT] += T
             regularize(first, T, samples, rates, parts, state)
             continue
         if most > 0:
@@ -95,7 +81,7 @@ def crf_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, ra
             log_kept = forward_backward(bound, edge, T, alpha, beta, kept, kept_pairs)
         totals[LOSS] += log_z - log_kept
         totals[TOKENS] += T
-        if not log_z > -np.inf or not log_kept > -np.inf:  # scores are no numbers any more; the loop will tell
+        if not log_z > -np.inf or not log_kept > -np.inf:  # training diverged
             totals[LOSS] += np.nan
             return len(order)
         step = rates.rate / state[SCALE]
@@ -107,7 +93,7 @@ def crf_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, ra
             nodes = parts.nodes
             totals[CORRECT] += expect_nodes(first, T, samples, marginal, kept, step, nodes, state[CLOCK])
             expect_edges(first, T, samples, pairs, step, parts, state[CLOCK])
-        count_updates(T, totals)
+        count_update(T, totals)
         regularize(first, T, samples, rates, parts, state)
     return len(order)
 
@@ -260,19 +246,11 @@ def expect_edges(
                         parts.pairs.sums[k, 0] += change * clock
 
 
-def crf_pass(
-    weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
-) -> Iterator[int]:
-    """Learn from the sentences in this order; yield the number of samples after each run of them.
-
-    What is counted on the way is added to `totals` (see learn/update.py).
-    """
-    rates = rates_of(rate, settings, corpus.sentences_in_all)
+def crf_step(weights: Weights, corpus: EncodedCorpus, rate: float, settings: Settings, totals: Doubles) -> Step:
+    """Return a function that learns from a run of samples."""
     samples, state = corpus.samples, weights.state
+    rates = rates_of(rate, settings, corpus.sentences_in_all)
+    return lambda run, parts: crf_samples(run, samples, parts, state, rates, totals)
 
-    def learn(run: Longs, parts: Parts) -> int:
-        return crf_samples(run, samples, parts, state, rates, totals)
 
-    for run in runs_of(order):
-        learn_run(weights, corpus, run, settings, learn)
-        yield len(run)
+crf_pass = linear_pass(crf_step)

@@ -34,7 +34,6 @@ from sapo.learn.records import (
     Learned,
     Observer,
     PassCounts,
-    PassRecord,
     State,
     Stop,
     make_record,
@@ -46,17 +45,41 @@ from sapo.learn.samples import Chunk, Corpus, chunks_of, cut, hide, sample_of
 from sapo.learn.settings import AUTO, Settings
 from sapo.learn.update import Rates
 from sapo.learn.weights import CLOCK, PENALTY, SCALE, SMALLEST_SCALE, STEPS, Parts, Weights
+from sapo.search.chain import Search
 from sapo.search.lattice import BY_RANK, Parameters, make_lattice
-from sapo.search.searches import Search
 from sapo.search.topn import top_n
 
-Pass = Callable[[Weights, EncodedCorpus, Longs, float, Settings, Doubles], Iterator[int]]
-SAMPLES_PER_RUN = 256  # of a run
-STEPS_PER_CALL = 50_000_000  # of a call of a kernel, each a pair of labels: about a tenth of a second
+# Weights, corpus, order of the samples, rate, settings, totals: learn, and yield the number of samples now and then.
+LearnerPass = Callable[[Any, EncodedCorpus, Longs, float, Settings, Doubles], Iterator[int]]
+# Learn from a run of samples; return how many there were before there was no room for new weights.
+Step = Callable[[Longs, Parts], int]
+MakeStep = Callable[[Weights, EncodedCorpus, float, Settings, Doubles], Step]
+# Makes a pass, as `run_pass` does here and sapo.apps.ray does elsewhere.
+RunPass = Callable[..., PassCounts]
+
+SAMPLES_PER_RUN = 256  # between runs, Ctrl-C and the progress display get a turn
+STEPS_PER_CALL = 50_000_000  # of a kernel, each a pair of labels: about a tenth of a second
+
+
+def linear_pass(make_step: MakeStep) -> LearnerPass:
+    """Return a pass over all samples, in runs that the step of a linear learner learns from."""
+
+    def one_pass(
+        weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
+    ) -> Iterator[int]:
+        if settings.threads > 1:
+            yield from _threaded(make_step, weights, corpus, order, rate, settings, totals)
+            return
+        step = make_step(weights, corpus, rate, settings, totals)
+        for run in runs_of(order):
+            learn_run(weights, corpus, run, settings, step)
+            yield len(run)
+
+    return one_pass
 
 
 def runs_of(order: Longs) -> Iterator[Longs]:
-    """Cut an order of samples into runs of some hundred: in between, Ctrl-C and the progress display get a turn."""
+    """Cut an order of samples into runs of some hundred."""
     for begin in range(0, len(order), SAMPLES_PER_RUN):
         yield np.ascontiguousarray(order[begin : begin + SAMPLES_PER_RUN])
 
@@ -69,17 +92,20 @@ class NoRoomError(Exception):
         self.done = done
 
 
-def learn_run(
-    weights: Weights, corpus: EncodedCorpus, run: Longs, settings: Settings, learn: Callable[[Longs, Parts], int]
-) -> None:
-    """Learn from a run of samples, in parts where it takes long."""
+def learn_run(weights: Weights, corpus: EncodedCorpus, run: Longs, settings: Settings, step: Step) -> None:
+    """Learn from a run of samples, in parts if it takes long. If there is no room for new weights, make some."""
     before = 0
     for part in parts_of(run, weights, corpus, settings):
-        try:
-            _learn_part(weights, corpus, part, learn)
-        except NoRoomError as error:
-            raise NoRoomError(before + error.done) from None
-        before += len(part)
+        done = step(part, weights.parts)
+        while done < len(part):
+            if weights.rows.shared:
+                raise NoRoomError(before + done)
+            first, last = corpus.offsets[part[done] : part[done] + 2]
+            weights.rows.grow(int(corpus.row_offsets[last] - corpus.row_offsets[first]))
+            before += done
+            part = np.ascontiguousarray(part[done:])
+            done = step(part, weights.parts)
+        before += done
 
 
 def parts_of(run: Longs, weights: Weights, corpus: EncodedCorpus, settings: Settings) -> list[Longs]:
@@ -94,18 +120,6 @@ def parts_of(run: Longs, weights: Weights, corpus: EncodedCorpus, settings: Sett
     if few and any((corpus.gold[corpus.offsets[i] : corpus.offsets[i + 1]] < 0).any() for i in run.tolist()):
         return [run]  # kernels look at all labels of a run in which some tag is open
     return np.split(run, np.flatnonzero(np.diff(steps // STEPS_PER_CALL)) + 1)
-
-
-def _learn_part(weights: Weights, corpus: EncodedCorpus, run: Longs, learn: Callable[[Longs, Parts], int]) -> None:
-    """Call the kernel. Where it has no room for new weights, make some and go on."""
-    done = learn(run, weights.parts)
-    while done < len(run):
-        if weights.rows.shared:
-            raise NoRoomError(done)
-        first, last = corpus.offsets[run[done] : run[done] + 2]
-        weights.rows.grow(int(corpus.row_offsets[last] - corpus.row_offsets[first]))
-        run = np.ascontiguousarray(run[done:])
-        done = learn(run, weights.parts)
 
 
 def search_of(settings: Settings, *, n: int, margin: float) -> Search:
@@ -128,65 +142,65 @@ def rates_of(rate: float, settings: Settings, sentences: int) -> Rates:
     )
 
 
-def threaded(one_pass: Pass) -> Pass:
-    """A pass that uses as many threads as the settings say."""
+def _threaded(
+    make_step: MakeStep,
+    weights: Weights,
+    corpus: EncodedCorpus,
+    order: Longs,
+    rate: float,
+    settings: Settings,
+    totals: Doubles,
+) -> Iterator[int]:
+    """Learn from as many runs at once as the settings say, and yield the number of samples after each batch of runs."""
+    shrink = rate * settings.strength / corpus.sentences_in_all if settings.regularizer == "l2" else 0.0
+    if (1 - shrink) ** SAMPLES_PER_RUN < 4 * SMALLEST_SCALE:
+        raise SapoError(f"the strength {settings.strength} is too large for {settings.threads} threads; use one")
 
-    def run(
-        weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
-    ) -> Iterator[int]:
-        if settings.threads == 1:
-            yield from one_pass(weights, corpus, order, rate, settings, totals)
-            return
-        shrink = rate * settings.strength / corpus.sentences_in_all if settings.regularizer == "l2" else 0.0
-        if (1 - shrink) ** SAMPLES_PER_RUN < 4 * SMALLEST_SCALE:
-            raise SapoError(f"the strength {settings.strength} is too large for {settings.threads} threads; use one")
-
-        def work(samples: Longs, before: Doubles, rows: LearningRows) -> tuple[Weights, Doubles, Longs]:
-            mine = replace(weights, state=before.copy(), rows=rows)
-            counts = np.zeros_like(totals)
-            done = 0
-            try:
-                for part in parts_of(samples, mine, corpus, settings):
-                    if stopped:
-                        break
-                    for _ in one_pass(mine, corpus, part, rate, settings, counts):
-                        pass
-                    done += len(part)
-            except NoRoomError as error:
-                return mine, counts, samples[done + error.done :]
-            return mine, counts, samples[:0]
-
-        stopped: list[bool] = []
-        runs = list(runs_of(order))
-        arenas = weights.rows.arenas(settings.threads)
+    def work(samples: Longs, before: Doubles, rows: LearningRows) -> tuple[Weights, Doubles, Longs]:
+        mine = replace(weights, state=before.copy(), rows=rows)
+        counts = np.zeros_like(totals)
+        step = make_step(mine, corpus, rate, settings, counts)
+        done = 0
         try:
-            with ThreadPoolExecutor(settings.threads) as pool:
-                for begin in range(0, len(runs), settings.threads):
-                    batch = runs[begin : begin + settings.threads]
-                    if weights.scale < 8 * SMALLEST_SCALE:
-                        weights.fold()  # while nobody else looks: a thread must not do it alone
-                    before = weights.state.copy()
-                    left = []
-                    try:
-                        for mine, counts, rest in pool.map(work, batch, [before] * len(batch), arenas):
-                            _join(weights.state, before, mine.state)
-                            totals += counts
-                            left.append(rest)
-                    except BaseException:
-                        stopped.append(True)
-                        raise
-                    weights.rows.join(arenas)  # others look at all weights before the next run
-                    waiting = np.concatenate(left)
-                    if len(waiting):
-                        arenas = []
-                        for _ in one_pass(weights, corpus, waiting, rate, settings, totals):
-                            pass
-                        arenas = weights.rows.arenas(settings.threads)
-                    yield sum(map(len, batch))
-        finally:  # after Ctrl-C, too: nobody may take what a thread has used
-            weights.rows.join(arenas)
+            for part in parts_of(samples, mine, corpus, settings):
+                if stopped:
+                    break
+                learn_run(mine, corpus, part, settings, step)
+                done += len(part)
+        except NoRoomError as error:
+            return mine, counts, samples[done + error.done :]
+        return mine, counts, samples[:0]
 
-    return run
+    stopped: list[bool] = []
+    runs = list(runs_of(order))
+    arenas = weights.rows.arenas(settings.threads)
+    try:
+        with ThreadPoolExecutor(settings.threads) as pool:
+            for begin in range(0, len(runs), settings.threads):
+                batch = runs[begin : begin + settings.threads]
+                if weights.scale < 8 * SMALLEST_SCALE:
+                    weights.fold()  # while no thread runs: a thread must not do it alone
+                before = weights.state.copy()
+                left = []
+                try:
+                    for mine, counts, rest in pool.map(work, batch, [before] * len(batch), arenas):
+                        _join(weights.state, before, mine.state)
+                        totals += counts
+                        left.append(rest)
+                except BaseException:
+                    stopped.append(True)
+                    raise
+                weights.rows.join(arenas)  # others look at all weights before the next run
+                waiting = np.concatenate(left)
+                if len(waiting):
+                    arenas = []
+                    step = make_step(weights, corpus, rate, settings, totals)
+                    for run in runs_of(waiting):
+                        learn_run(weights, corpus, run, settings, step)
+                    arenas = weights.rows.arenas(settings.threads)
+                yield sum(map(len, batch))
+    finally:  # after Ctrl-C, too: nobody else may take what a thread has used
+        weights.rows.join(arenas)
 
 
 def _join(state: Doubles, before: Doubles, mine: Doubles) -> None:
@@ -225,12 +239,6 @@ def next_shares(corpus: EncodedCorpus, parameters: Parameters, sizes: Sequence[i
 # at most this often is n measured: a small n makes flat weights, flat weights ask for a larger n, and so on
 MEASUREMENTS = 6
 
-# Weights, corpus, order of the samples, rate, settings, totals: learn, and yield the number of samples now and then.
-LearnerPass = Callable[[Any, EncodedCorpus, Longs, float, Settings, Doubles], Iterator[int]]
-
-# Makes a pass, as `run_pass` does here and sapo.apps.ray does elsewhere.
-RunPass = Callable[..., PassCounts]
-
 
 def learn(
     learner: LearnerPass,
@@ -244,23 +252,38 @@ def learn(
 ) -> Stop:
     """Train from `state` to the end, changing it in place; return why training stopped.
 
-    `passes` makes the passes in the place of `run_pass`.
+    `passes` makes the passes instead of `run_pass`.
     """
-    if not state.weights.own_rules:
+    weights: Learned = state.weights
+    if not weights.own_rules:
         settings.shrink_of(corpus.sentences)  # raises if L2 would flip the sign of the weights
     try:
-        while True:
-            reason = reason_to_stop(state, settings, dev)
-            if reason:
-                if dev is not None and settings.average:
-                    prefer_last(state, dev)
-                return Stop(reason)
-            record = _one_pass(learner, corpus, settings, state, dev, observers, passes or run_pass)
+        while not (reason := reason_to_stop(state, settings, dev)):
+            started = jit.clock()
+            current = replace(settings, n=n_of_pass(corpus, settings, state))
+            choosing = jit.clock() - started
+            done = (passes or run_pass)(learner, corpus, current, weights, state.epoch + 1, observers=observers)
+            record = make_record(done, corpus, current, weights)
+            record = replace(record, seconds=record.seconds + choosing)
+            if dev is not None:
+                record = replace(record, dev=_dev_score(state, dev))
             state.history.append(record)
             for observer in observers:
                 observer.passed(record, state)
+        if dev is not None and settings.average:
+            prefer_last(state, dev)
+        return Stop(reason)
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _dev_score(state: State, dev: DevSet) -> float:
+    """Return the score of the last pass on the dev set; keep the pass if it is the best one so far."""
+    true_weights = state.weights.true_weights()
+    value = dev.evaluate(true_weights).main[1]
+    if value > max((record.dev or 0.0 for record in state.history), default=-math.inf):
+        state.best, state.best_epoch = state.weights.keep(true_weights), state.epoch + 1
+    return value
 
 
 def final_weights(state: State) -> Parameters:
@@ -283,32 +306,6 @@ def n_of_pass(corpus: Corpus, settings: Settings, state: State) -> int:
     return choose_n(sample_of(corpus), state.weights.current(), seed=settings.seed)
 
 
-def _one_pass(
-    learner: LearnerPass,
-    corpus: Corpus,
-    settings: Settings,
-    state: State,
-    dev: DevSet | None,
-    observers: Sequence[Observer],
-    passes: RunPass,
-) -> PassRecord:
-    epoch = state.epoch + 1
-    weights: Learned = state.weights
-    started = jit.clock()
-    settings = replace(settings, n=n_of_pass(corpus, settings, state))
-    choosing = jit.clock() - started
-    done = passes(learner, corpus, settings, weights, epoch, observers=observers)
-    record = make_record(done, corpus, settings, weights)
-    record = replace(record, seconds=record.seconds + choosing)
-    if dev is None:
-        return record
-    true_weights = weights.true_weights()
-    value = dev.evaluate(true_weights).main[1]
-    if value > max((record.dev or 0.0 for record in state.history), default=-math.inf):
-        state.best, state.best_epoch = weights.keep(true_weights), epoch
-    return replace(record, dev=value)
-
-
 def run_pass(
     learner: LearnerPass,
     corpus: Corpus,
@@ -329,24 +326,17 @@ def run_pass(
     done = 0
     seconds = 0.0
     started = jit.clock()
-    for samples in _samples(learner, corpus, settings, weights, epoch, totals):
-        seconds += jit.clock() - started
-        done += samples
-        for observer in observers:
-            observer.samples(epoch, done, corpus.sentences)
-        started = jit.clock()
-    weights.pay_penalties()
-    return PassCounts(epoch, rate, totals, seconds)
-
-
-def _samples(
-    learner: LearnerPass, corpus: Corpus, settings: Settings, weights: Any, epoch: int, totals: Doubles
-) -> Iterator[int]:
-    """Learn from one chunk after the other, and yield the number of samples now and then."""
     for chunk in chunks_of(corpus, settings, epoch):
         part = prepared(chunk, settings, weights, epoch)
-        yield from learner(weights, part, chunk.order, settings.rate_of(epoch), settings, totals)
+        for samples in learner(weights, part, chunk.order, rate, settings, totals):
+            seconds += jit.clock() - started
+            done += samples
+            for observer in observers:
+                observer.samples(epoch, done, corpus.sentences)
+            started = jit.clock()
         del chunk, part  # before the next one is read: two would be the peak of memory
+    weights.pay_penalties()
+    return PassCounts(epoch, rate, totals, seconds)
 
 
 def prepared(chunk: Chunk, settings: Settings, weights: Any, epoch: int) -> EncodedCorpus:

@@ -1,24 +1,19 @@
 """MIRA (Crammer & Singer 2003; McDonald et al. 2005): the smallest change that separates the oracle from its rivals.
 
-For a sample with the candidates y_1 ... y_n (Crammer & Singer 2003; McDonald et al. 2005, k-best MIRA):
-
-    minimize |w' - w|^2 / 2  subject to  w'.F(x, y*) - w'.F(x, y_k) >= loss(y*, y_k)  for every k
-
-The loss is the Hamming loss: the number of wrong tags, of tokens whose tag is open those that it does not allow. The
-dual has one variable a_k >= 0 a constraint, and
-w' = w + sum_k a_k * D_k with D_k = F(x, y*) - F(x, y_k). Hildreth's algorithm goes round the variables, setting each
-to its best value with the others fixed, until nothing moves; it needs only the products D_j.D_k. With one candidate
-the first round is the closed form a = max(0, (loss - margin) / |D|^2).
-
     minimize |w' - w|^2 / 2  subject to  w'.F(x, y*) - w'.F(x, y_k) >= loss(y*, y_k)  for the candidates y_k
 
-The loss is the Hamming loss: the number of wrong tags. `mira` has one candidate, the best tagging; `mira-nbest` has the
-n best taggings, and each adds a constraint. There is no rate, no regularizer and no limit on the step (no C), so the
-weights keep growing on data that cannot be separated, as the paper shows.
+The loss is the Hamming loss: the number of wrong tags; of tokens whose tag is open, those that it does not allow.
+`mira` has one candidate, the best tagging; `mira-nbest` has the n best taggings, and each adds a constraint. There is
+no rate, no regularizer and no limit on the step (no C), so the weights keep growing on data that cannot be separated,
+as the paper shows.
+
+The dual has one variable a_k >= 0 per constraint, and w' = w + sum_k a_k * D_k with D_k = F(x, y*) - F(x, y_k).
+Hildreth's algorithm goes round the variables, setting each to its best value with the others fixed, until nothing
+moves; it needs only the products D_j.D_k. With one candidate the first round is the closed form
+a = max(0, (loss - margin) / |D|^2).
 """
 
 import math
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -27,25 +22,23 @@ from sapo.features.encoded import EncodedCorpus, Samples
 from sapo.features.hashing import find_key
 from sapo.jit import kernel
 from sapo.jit.arrays import Doubles, Ints, Longs
-from sapo.learn.loop import learn_run, runs_of, search_of
+from sapo.learn.loop import Step, linear_pass, search_of
 from sapo.learn.rows import has_room
 from sapo.learn.settings import Settings
-from sapo.learn.update import Rivals, allows, complete, count_correct, count_updates, end_sample, update
+from sapo.learn.update import Rivals, count_update, end_sample, update
 from sapo.learn.weights import CLOCK, Parts, Weights, tagging_weights
-from sapo.search.lattice import (
-    CANDIDATES,
-    LOSS,
-    TOKENS,
-    fill_learning,
-    find_pair,
-    labels_left,
-    longest_of,
-    make_workspace,
-    path_score,
-    stages_of,
+from sapo.search.chain import (
+    Search,
+    allows,
+    count_correct,
+    find_candidates,
+    find_oracle,
+    is_short,
+    open_chain,
+    score_chain,
     to_labels,
 )
-from sapo.search.searches import Search, run_search
+from sapo.search.lattice import CANDIDATES, CORRECT, LOSS, TOKENS, find_pair, path_score
 
 ROUNDS = 1000
 SMALL = 1e-9
@@ -63,18 +56,14 @@ class Differences(NamedTuple):
 
 @kernel
 def mira_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, search: Search, totals: Doubles) -> int:
-    """w <- w + sum_k a_k * D_k, with the a_k that solve the dual; return how many samples there was room for."""
+    """Learn from each sample in turn; return how many there were before there was no room for new weights."""
     n = search.n
-    longest = longest_of(order, samples.offsets)
-    stages = stages_of(samples.edge_row_offsets, longest)
-    most = parts.lists.most
-    left = labels_left(order, samples, most)
-    work = make_workspace(longest, parts.edges.v.shape[0], stages, n, left)
+    weights = tagging_weights(parts)
+    work = open_chain(order, samples, weights, n)
     node, edge, oracle, paths, dual = work.node, work.edge, work.oracle, work.paths, work.coefficients
     wanted = np.empty(n, np.float64)  # loss - margin: by how much a constraint is broken
     gram = np.empty((n, n), np.float64)
     table = make_differences(1024, n)
-    weights = tagging_weights(parts)
     for done in range(len(order)):
         first = samples.offsets[order[done]]
         T = samples.offsets[order[done] + 1] - first
@@ -82,52 +71,47 @@ def mira_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, s
             continue
         if not has_room(samples.row_offsets[first + T] - samples.row_offsets[first], parts.nodes):
             return done
-        fill_learning(first, T, samples, weights, 1.0, left, most, work, totals)
-        found = run_search(search, search.astar, search.width, T, work)
-        if found == 0:  # scores are no numbers any more; the loop will tell
+        score_chain(first, T, samples, weights, 1.0, work, totals)
+        # search the top-n outputs
+        found = find_candidates(search, T, work)
+        if found == 0:  # training diverged
             totals[LOSS] += np.nan
             return len(order)
         gold = samples.gold[first : first + T]
-        if left == 0:
-            complete(gold, samples.allowed, T, work)
+        found = find_oracle(gold, samples.allowed, T, found, work)
         totals[CANDIDATES] += found
         totals[TOKENS] += T
-        count_correct(T, oracle, paths[0], totals)
+        totals[CORRECT] += count_correct(gold, samples.allowed, T, work)
 
         oracle_score = path_score(node, edge, oracle, T)
         hinge = 0.0
         for k in range(found):
             wrong = 0
             for t in range(T):
-                if paths[k, t] != oracle[t] and (left > 0 or not allows(gold[t], paths[k, t], samples.allowed)):
+                if paths[k, t] != oracle[t] and (is_short(work) or not allows(gold[t], paths[k, t], samples.allowed)):
                     wrong += 1
             wanted[k] = wrong - (oracle_score - path_score(node, edge, paths[k], T))
             hinge = max(hinge, wanted[k])
         totals[LOSS] += hinge
-        if hinge <= SMALL:
-            count_updates(0, totals)
-            end_sample(0.0, parts, state)
-            continue
-        if left > 0:
-            to_labels(T, found, most, work)
-
-        room = 2 * difference_room(first, T, samples, oracle, paths, found)
-        size = len(table.slots) - 1
-        if room > size:
-            while size < room:
-                size *= 2
-            table = make_differences(size, n)
-        count = differences(first, T, samples, parts, oracle, paths, found, table)
-        multiply_differences(table, count, found, gram)
-        solve_dual(gram, wanted, found, dual)
-
-        # w <- w + sum_k a_k * D_k
-        mass = 0.0
-        for k in range(found):
-            mass += dual[k]
-        rivals = Rivals(oracle, paths, dual, found, mass)
-        touched = update(first, T, samples, rivals, 1.0, parts, state[CLOCK], work)
-        count_updates(touched, totals)
+        touched = 0
+        if hinge > SMALL:
+            # w <- w + sum_k a_k * D_k, with the a_k that solve the dual
+            to_labels(T, found, weights, work)
+            room = 2 * difference_room(first, T, samples, oracle, paths, found)
+            size = len(table.slots) - 1
+            if room > size:
+                while size < room:
+                    size *= 2
+                table = make_differences(size, n)
+            count = differences(first, T, samples, parts, oracle, paths, found, table)
+            multiply_differences(table, count, found, gram)
+            solve_dual(gram, wanted, found, dual)
+            mass = 0.0
+            for k in range(found):
+                mass += dual[k]
+            rivals = Rivals(oracle, paths, dual, found, mass)
+            touched = update(first, T, samples, rivals, 1.0, parts, state[CLOCK], work)
+        count_update(touched, totals)
         end_sample(0.0, parts, state)
     return len(order)
 
@@ -261,29 +245,20 @@ def add_entry(
     return count
 
 
-def mira_pass(
-    weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
-) -> Iterator[int]:
-    """Learn with one candidate, the best tagging; yield the number of samples after each run of them."""
-    return _pass(weights, corpus, order, 1, settings, totals)
+def mira_step(weights: Weights, corpus: EncodedCorpus, rate: float, settings: Settings, totals: Doubles) -> Step:
+    """Return a function that learns from a run of samples with one candidate, the best tagging."""
+    return _step(weights, corpus, 1, settings, totals)
 
 
-def mira_nbest_pass(
-    weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
-) -> Iterator[int]:
-    """Learn with the n best taggings as candidates; yield the number of samples after each run of them."""
-    return _pass(weights, corpus, order, settings.number, settings, totals)
+def mira_nbest_step(weights: Weights, corpus: EncodedCorpus, rate: float, settings: Settings, totals: Doubles) -> Step:
+    """Return a function that learns from a run of samples with the n best taggings as candidates."""
+    return _step(weights, corpus, settings.number, settings, totals)
 
 
-def _pass(
-    weights: Weights, corpus: EncodedCorpus, order: Longs, n: int, settings: Settings, totals: Doubles
-) -> Iterator[int]:
-    search = search_of(settings, n=n, margin=math.inf)
+def _step(weights: Weights, corpus: EncodedCorpus, n: int, settings: Settings, totals: Doubles) -> Step:
     samples, state = corpus.samples, weights.state
+    search = search_of(settings, n=n, margin=math.inf)
+    return lambda run, parts: mira_samples(run, samples, parts, state, search, totals)
 
-    def learn(run: Longs, parts: Parts) -> int:
-        return mira_samples(run, samples, parts, state, search, totals)
 
-    for run in runs_of(order):
-        learn_run(weights, corpus, run, settings, learn)
-        yield len(run)
+mira_pass, mira_nbest_pass = linear_pass(mira_step), linear_pass(mira_nbest_step)

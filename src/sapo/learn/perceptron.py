@@ -5,28 +5,16 @@
 The rate is 1, and there is no regularizer. `perceptron-avg` returns the average of w over all steps.
 """
 
-from collections.abc import Iterator
-
 from sapo.features.encoded import EncodedCorpus, Samples
 from sapo.jit import kernel
 from sapo.jit.arrays import Doubles, Longs
-from sapo.learn.loop import learn_run, runs_of
+from sapo.learn.loop import Step, linear_pass
 from sapo.learn.rows import has_room
 from sapo.learn.settings import Settings
-from sapo.learn.update import Rivals, complete, count_correct, count_updates, end_sample, update
+from sapo.learn.update import Rivals, count_update, end_sample, update
 from sapo.learn.weights import CLOCK, Parts, Weights, tagging_weights
-from sapo.search.lattice import (
-    CANDIDATES,
-    LOSS,
-    TOKENS,
-    fill_learning,
-    labels_left,
-    longest_of,
-    make_workspace,
-    path_score,
-    stages_of,
-    to_labels,
-)
+from sapo.search.chain import count_correct, find_oracle, open_chain, score_chain, to_labels
+from sapo.search.lattice import CANDIDATES, CORRECT, LOSS, TOKENS, path_score
 from sapo.search.viterbi import best_path, best_scores
 
 
@@ -34,16 +22,12 @@ from sapo.search.viterbi import best_path, best_scores
 def perceptron_samples(
     order: Longs, samples: Samples, parts: Parts, state: Doubles, rate: float, totals: Doubles
 ) -> int:
-    """w <- w + rate * (F(x, y*) - F(x, y)), with y the best tagging; return how many samples there was room for."""
-    longest = longest_of(order, samples.offsets)
-    stages = stages_of(samples.edge_row_offsets, longest)
-    most = parts.lists.most
-    left = labels_left(order, samples, most)
-    work = make_workspace(longest, parts.edges.v.shape[0], stages, 1, left)
-    node, edge, oracle, path = work.node, work.edge, work.oracle, work.paths[0]
-    work.coefficients[0] = 1.0
-    rivals = Rivals(oracle, work.paths, work.coefficients, 1, 1.0)
+    """Learn from each sample in turn; return how many there were before there was no room for new weights."""
     weights = tagging_weights(parts)
+    work = open_chain(order, samples, weights, 1)
+    path = work.paths[0]
+    work.coefficients[0] = 1.0
+    rivals = Rivals(work.oracle, work.paths, work.coefficients, 1, 1.0)
     for done in range(len(order)):
         first = samples.offsets[order[done]]
         T = samples.offsets[order[done] + 1] - first
@@ -51,35 +35,27 @@ def perceptron_samples(
             continue
         if not has_room(samples.row_offsets[first + T] - samples.row_offsets[first], parts.nodes):
             return done
-        fill_learning(first, T, samples, weights, 1.0, left, most, work, totals)
-        best_scores(node, edge, T, work.best, work.row)
+        score_chain(first, T, samples, weights, 1.0, work, totals)
+        # search the best output y
+        best_scores(work.node, work.edge, T, work.best, work.row)
         best_path(work.best, work.edge_to, T, path)
-        if left == 0:
-            complete(samples.gold[first : first + T], samples.allowed, T, work)
-        totals[LOSS] += path_score(node, edge, path, T) - path_score(node, edge, oracle, T)
+        gold = samples.gold[first : first + T]
+        find_oracle(gold, samples.allowed, T, 1, work)
+        totals[LOSS] += path_score(work.node, work.edge, path, T) - path_score(work.node, work.edge, work.oracle, T)
         totals[CANDIDATES] += 1
         totals[TOKENS] += T
-        count_correct(T, oracle, path, totals)
-        if left > 0:
-            to_labels(T, 1, most, work)
-        touched = update(first, T, samples, rivals, rate, parts, state[CLOCK], work)
-        count_updates(touched, totals)
+        totals[CORRECT] += count_correct(gold, samples.allowed, T, work)
+        # w <- w + rate * (F(x, y*) - F(x, y))
+        to_labels(T, 1, weights, work)
+        count_update(update(first, T, samples, rivals, rate, parts, state[CLOCK], work), totals)
         end_sample(0.0, parts, state)
     return len(order)
 
 
-def perceptron_pass(
-    weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
-) -> Iterator[int]:
-    """Learn from the sentences in this order; yield the number of samples after each run of them.
-
-    What is counted on the way is added to `totals` (see learn/update.py).
-    """
+def perceptron_step(weights: Weights, corpus: EncodedCorpus, rate: float, settings: Settings, totals: Doubles) -> Step:
+    """Return a function that learns from a run of samples."""
     samples, state = corpus.samples, weights.state
+    return lambda run, parts: perceptron_samples(run, samples, parts, state, 1.0, totals)
 
-    def learn(run: Longs, parts: Parts) -> int:
-        return perceptron_samples(run, samples, parts, state, 1.0, totals)
 
-    for run in runs_of(order):
-        learn_run(weights, corpus, run, settings, learn)
-        yield len(run)
+perceptron_pass = linear_pass(perceptron_step)

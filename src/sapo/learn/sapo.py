@@ -1,12 +1,5 @@
 """SAPO: search-based probabilistic online learning (Algorithm 1 of the paper).
 
-Where tags are open, the oracle is the best tagging that keeps to the tags that are there, and other candidates that
-keep to them are left out of Y_n: nobody said that they are wrong. So a sentence without tags changes nothing.
-
-The mean over the top-n of what the tags allow, in place of F(x, y*), would be the gradient of a CRF for n = all. But
-with a few candidates it does harm. Those that keep to the tags differ from each other in open tokens only, those of Y_n
-in others, too: each step would make the second-best tags of open tokens more probable (docs/how-to/partial-labels.md).
-
     repeat
         draw a sample z = (x, y*) at random from the training set S
         search the top-n outputs Y_n = {y_1 ... y_n} under w
@@ -16,75 +9,56 @@ in others, too: each step would make the second-best tags of open tokens more pr
         w <- w - rate * strength / |S| * grad R(w)  with R(w) = |w|^2 / 2 for L2
     until convergence
 
-The kernel does this for a few hundred samples at a time. With n = 1 this is the structured perceptron; with n = all
-taggings it is the stochastic gradient of a CRF. If some tags of y* are missing, y* is the best tagging that agrees with
-the tags that are known, and all other taggings that agree with them are removed from Y_n.
+With n = 1 this is the structured perceptron; with n = all taggings it is the stochastic gradient of a CRF.
+
+If tags are open, y* is the best tagging compatible with the known tags, and other compatible taggings are dropped
+from Y_n. The mean over the top-n of what the tags allow, instead of F(x, y*), would be the gradient of a CRF for
+n = all, but with few candidates it does harm. Compatible candidates differ from each other in open tokens only, those
+of Y_n in other tokens, too: each step would make the second-best tags of open tokens more probable
+(docs/how-to/partial-labels.md).
 """
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
 from sapo.features.encoded import EncodedCorpus, Samples
-from sapo.jit import inlined, kernel
-from sapo.jit.arrays import Bools, Doubles, Ints, Longs
-from sapo.learn.loop import learn_run, rates_of, runs_of, search_of
-from sapo.learn.rows import change_features, has_room
+from sapo.jit import kernel
+from sapo.jit.arrays import Doubles, Longs
+from sapo.learn.loop import Step, linear_pass, rates_of, search_of
+from sapo.learn.rows import has_room
 from sapo.learn.settings import Settings
-from sapo.learn.update import (
-    PARTLY,
-    UNTAGGED,
-    Rates,
-    Rivals,
-    allows,
-    complete,
-    count_allowed,
-    count_correct,
-    count_untagged,
-    count_updates,
-    how_tagged,
-    note_changes,
-    regularize,
-    update_steps,
-)
+from sapo.learn.update import Rates, Rivals, add_features, count_update, regularize, weigh
 from sapo.learn.weights import CLOCK, SCALE, Parts, Weights, tagging_weights
-from sapo.search.lattice import (
-    BY_RANK,
-    CANDIDATES,
-    LOSS,
-    SEARCHED,
-    TOKENS,
-    Workspace,
-    fill_learning,
-    labels_left,
-    longest_of,
-    make_workspace,
-    path_score,
-    stages_of,
+from sapo.search.chain import (
+    UNTAGGED,
+    Search,
+    count_correct,
+    end_of_piece,
+    find_candidates,
+    find_oracle,
+    how_tagged,
+    open_chain,
+    score_chain,
     to_labels,
     window,
 )
-from sapo.search.searches import Search, run_search
+from sapo.search.lattice import BY_RANK, CANDIDATES, CORRECT, LOSS, SEARCHED, TOKENS, path_score
 
 
 @kernel
 def sapo_samples(
     order: Longs,  # which sentences to learn from, in this order
     samples: Samples,
-    parts: Parts,  # changed
+    parts: Parts,  # the weights: changed
     state: Doubles,  # changed
     search: Search,
     rates: Rates,
     totals: Doubles,  # added to
 ) -> int:
     """Learn from each sample in turn; return how many there were before there was no room for new weights."""
-    longest = longest_of(order, samples.offsets)
-    stages = stages_of(samples.edge_row_offsets, longest)
-    most = parts.lists.most
-    left = labels_left(order, samples, most)
-    work = make_workspace(longest, parts.edges.v.shape[0], stages, search.n, left)
     weights = tagging_weights(parts)
+    work = open_chain(order, samples, weights, search.n)
     for done in range(len(order)):
         first = samples.offsets[order[done]]
         T = samples.offsets[order[done] + 1] - first
@@ -93,131 +67,51 @@ def sapo_samples(
             continue
         if not has_room(samples.row_offsets[first + T] - samples.row_offsets[first], parts.nodes):
             return done
-        fill_learning(first, T, samples, weights, state[SCALE], left, most, work, totals)
-
+        score_chain(first, T, samples, weights, state[SCALE], work, totals)
         touched = 0
         begin = 0
-        while begin < T:
+        while begin < T:  # each piece of the sentence; without cuts, the sentence
             end = end_of_piece(first, begin, T, samples.cuts)
-            piece = work if end - begin == T else window(work, begin, end)
-            changed = learn_piece(first + begin, end - begin, samples, search, rates, parts, state, left, piece, totals)
-            if changed < 0:  # the loop will tell
+            size = end - begin
+            piece = work if size == T else window(work, begin, end)
+            gold = samples.gold[first + begin : first + end]
+            totals[SEARCHED] += 1
+            totals[TOKENS] += size
+            if how_tagged(gold) == UNTAGGED:  # nothing to learn, and nothing is wrong
+                totals[CORRECT] += size
+                for t in range(size):
+                    piece.sizes[t] = 0
+                begin = end
+                continue
+            # search the top-n outputs Y_n
+            found = find_candidates(search, size, piece)
+            if found == 0:  # training diverged
                 totals[LOSS] += np.nan
                 return len(order)
-            touched += changed
+            found = find_oracle(gold, samples.allowed, size, found, piece)
+            # P_k = exp(w.F(x, y_k)) / sum over Y_n of exp(w.F(x, y))
+            log_mass = softmax(piece.scores, found, piece.coefficients)
+            totals[LOSS] += log_mass - path_score(piece.node, piece.edge, piece.oracle, size)
+            totals[CANDIDATES] += found
+            totals[CORRECT] += count_correct(gold, samples.allowed, size, piece)
+            for k in range(min(found, len(totals) - BY_RANK)):
+                totals[BY_RANK + k] += piece.coefficients[k]
+            # w <- w + rate * (F(x, y*) - sum_k P_k F(x, y_k)), in terms of v = w / scale
+            to_labels(size, found, weights, piece)
+            rivals = Rivals(piece.oracle, piece.paths, piece.coefficients, found, 1.0)
+            touched += weigh(
+                first + begin, size, samples, rivals, rates.rate / state[SCALE], parts, state[CLOCK], piece
+            )
             begin = end
-        if touched > 0:
-            change_features(first, T, samples, work.changing, work.sizes, work.changes, parts.nodes, state[CLOCK])
-        count_updates(touched, totals)
+        add_features(first, T, samples, parts.nodes, state[CLOCK], work, touched)
+        count_update(touched, totals)
+        # w <- w - rate * strength / |S| * grad R(w)
         regularize(first, T, samples, rates, parts, state)
     return len(order)
 
 
 @kernel
-@inlined
-def end_of_piece(first: int, begin: int, T: int, cuts: Bools) -> int:
-    """Return where the piece of a sentence that begins here ends."""
-    if len(cuts) == 0:
-        return T
-    end = begin + 1
-    while end < T and not cuts[first + end]:
-        end += 1
-    return end
-
-
-@kernel
-@inlined
-def learn_piece(
-    first: int,  # the piece begins at this token
-    T: int,
-    samples: Samples,
-    search: Search,
-    rates: Rates,
-    parts: Parts,  # what belongs to two labels in a row is changed
-    state: Doubles,
-    left: int,  # from labels_left
-    work: Workspace,  # holds the lattice of the piece; how its features change is noted here
-    totals: Doubles,  # added to
-) -> int:
-    """Learn from a piece of a sentence; return how many tokens it touches, or -1 if scores are no numbers."""
-    node, edge, oracle, paths, probability = work.node, work.edge, work.oracle, work.paths, work.coefficients
-    gold = samples.gold[first : first + T]
-    totals[SEARCHED] += 1
-    tagged = how_tagged(gold)
-    if tagged == UNTAGGED:
-        count_untagged(T, totals)
-        for t in range(T):
-            work.sizes[t] = 0
-        return 0
-
-    # search the top-n outputs Y_n
-    found = run_search(search, search.astar, search.width, T, work)
-    if found == 0:
-        return -1
-    log_mass = normalize(work.scores, found, probability)
-    for k in range(found):
-        if BY_RANK + k < len(totals):
-            totals[BY_RANK + k] += probability[k]
-    totals[CANDIDATES] += found
-    totals[TOKENS] += T
-    if left > 0:
-        count_correct(T, oracle, paths[0], totals)
-    else:
-        count_allowed(T, gold, samples.allowed, paths[0], totals)
-
-    # the oracle, and its rivals
-    among = False
-    if tagged == PARTLY:
-        found, among = leave_rivals(gold, samples.allowed, T, found, paths, work.scores, oracle)
-        log_mass = normalize(work.scores, found, probability)
-    if not among and left == 0:
-        complete(gold, samples.allowed, T, work)
-    totals[LOSS] += log_mass - path_score(node, edge, oracle, T)
-    if left > 0:
-        to_labels(T, found, parts.lists.most, work)
-
-    # w <- w + rate * (F(x, y*) - sum_k P_k F(x, y_k)), in terms of v
-    rivals = Rivals(oracle, paths, probability, found, 1.0)
-    step = rates.rate / state[SCALE]
-    touched = note_changes(first, T, samples.importance, rivals, step, work)
-    update_steps(first, T, samples, rivals, step, parts, state[CLOCK], touched)
-    return touched
-
-
-@kernel
-def leave_rivals(
-    gold: Ints,  # [T]
-    allowed: Bools,  # [sets, L]
-    T: int,
-    found: int,
-    paths: Ints,  # [found, T] changed
-    scores: Doubles,  # [found] changed
-    oracle: Ints,  # [T] out, where it is among them
-) -> tuple[int, bool]:
-    """Of the candidates that keep to the gold tags leave the best only; return how many are left, and whether it is."""
-    left = 0
-    among = False
-    for k in range(found):
-        keeps = True
-        for t in range(T):
-            if not allows(gold[t], paths[k, t], allowed):
-                keeps = False
-                break
-        if keeps and among:
-            continue
-        if keeps:
-            among = True
-            for t in range(T):
-                oracle[t] = paths[k, t]
-        scores[left] = scores[k]
-        for t in range(T):
-            paths[left, t] = paths[k, t]
-        left += 1
-    return left, among
-
-
-@kernel
-def normalize(scores: Doubles, found: int, probability: Doubles) -> float:
+def softmax(scores: Doubles, found: int, probability: Doubles) -> float:
     """P_k = exp(score_k) / sum of exp(score) over Y_n; return the log of that sum."""
     mass = 0.0
     for k in range(found):
@@ -228,20 +122,12 @@ def normalize(scores: Doubles, found: int, probability: Doubles) -> float:
     return float(scores[0]) + math.log(mass)
 
 
-def sapo_pass(
-    weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
-) -> Iterator[int]:
-    """Learn from the sentences in this order; yield the number of samples after each run of them.
-
-    What is counted on the way is added to `totals` (see learn/update.py).
-    """
-    rates = rates_of(rate, settings, corpus.sentences_in_all)
-    search = search_of(settings, n=settings.number, margin=math.log(settings.stop_ratio))
+def sapo_step(weights: Weights, corpus: EncodedCorpus, rate: float, settings: Settings, totals: Doubles) -> Step:
+    """Return a function that learns from a run of samples."""
     samples, state = corpus.samples, weights.state
+    search = search_of(settings, n=settings.number, margin=math.log(settings.stop_ratio))
+    rates = rates_of(rate, settings, corpus.sentences_in_all)
+    return lambda run, parts: sapo_samples(run, samples, parts, state, search, rates, totals)
 
-    def learn(run: Longs, parts: Parts) -> int:
-        return sapo_samples(run, samples, parts, state, search, rates, totals)
 
-    for run in runs_of(order):
-        learn_run(weights, corpus, run, settings, learn)
-        yield len(run)
+sapo_pass = linear_pass(sapo_step)

@@ -1,29 +1,21 @@
 """Change weights by candidates with coefficients: what all learners that search have in common.
 
-A gold tag is a label, or -1 where any will do, or -2 - s where one of allowed[s] will. The
-CRF learns all taggings that keep to the tags; learners that need one oracle take the best of these under the weights.
-
 All weights here are v of w = scale * v (see learn/rows.py).
 """
 
 from typing import NamedTuple
 
-import numpy as np
-
 from sapo.features.encoded import Samples
 from sapo.jit import kernel
-from sapo.jit.arrays import Bools, Doubles, Floats, Ints, Reals
-from sapo.learn.rows import Part, change_features, penalize_feature, penalize_row
+from sapo.jit.arrays import Doubles, Floats, Ints
+from sapo.learn.rows import LearnedRows, Part, change_features, penalize_feature, penalize_row
 from sapo.learn.weights import CLOCK, PENALTY, SCALE, SMALLEST_SCALE, STEPS, Parts, fold
 from sapo.search.lattice import (
-    CORRECT,
-    TOKENS,
     UPDATED_SAMPLES,
     UPDATES,
     Workspace,
     find_pair,
 )
-from sapo.search.viterbi import best_path, best_scores
 
 
 class Rates(NamedTuple):
@@ -44,57 +36,6 @@ class Rivals(NamedTuple):
     mass: float  # the sum of the coefficients
 
 
-UNTAGGED, PARTLY, FULLY = 0, 1, 2
-
-
-@kernel
-def how_tagged(gold: Ints) -> int:
-    """Whether nothing is known of these tokens, something, or the tag of each."""
-    told = False
-    is_open = False
-    for t in range(len(gold)):
-        told |= gold[t] != -1
-        is_open |= gold[t] < 0
-    if not is_open:
-        return FULLY
-    return PARTLY if told else UNTAGGED
-
-
-@kernel
-def allows(tag: int, y: int, allowed: Bools) -> bool:
-    """Whether a token with this gold tag may have the label y."""
-    if tag >= 0:
-        return tag == y
-    return tag == -1 or bool(allowed[-2 - tag, y])
-
-
-@kernel
-def bind(
-    gold: Ints,  # [T]
-    allowed: Bools,  # [sets, L]
-    node: Reals,  # [T, L]
-    T: int,
-    bound: Reals,  # [T, L] out: node, and minus infinity where the gold tag is another
-) -> None:
-    for t in range(T):
-        for y in range(node.shape[1]):
-            bound[t, y] = node[t, y] if allows(gold[t], y, allowed) else -np.inf
-
-
-@kernel
-def complete(gold: Ints, allowed: Bools, T: int, work: Workspace) -> None:
-    """Write the best tagging that keeps to the gold tags to `work.oracle`; `work` holds the lattice."""
-    oracle = work.oracle
-    if how_tagged(gold) == FULLY:
-        for t in range(T):
-            oracle[t] = gold[t]
-        return
-    bound = np.empty((T, work.node.shape[1]), np.float32)
-    bind(gold, allowed, work.node, T, bound)
-    best_scores(bound, work.edge, T, work.best, work.row)
-    best_path(work.best, work.edge_to, T, oracle)
-
-
 @kernel
 def update(
     first: int,  # the sentence begins at this token
@@ -107,22 +48,31 @@ def update(
     work: Workspace,
 ) -> int:
     """v += step * (mass * F(x, y*) - sum_k coefficient_k * F(x, y_k)); return how many tokens were touched."""
-    touched = note_changes(first, T, samples.importance, rivals, step, work)
-    if touched > 0:
-        change_features(first, T, samples, work.changing, work.sizes, work.changes, parts.nodes, clock)
-    update_steps(first, T, samples, rivals, step, parts, clock, touched)
+    touched = weigh(first, T, samples, rivals, step, parts, clock, work)
+    add_features(first, T, samples, parts.nodes, clock, work, touched)
     return touched
 
 
 @kernel
-def update_steps(
-    first: int, T: int, samples: Samples, rivals: Rivals, step: float, parts: Parts, clock: float, touched: int
-) -> None:
-    """Update what belongs to two labels in a row."""
+def weigh(
+    first: int, T: int, samples: Samples, rivals: Rivals, step: float, parts: Parts, clock: float, work: Workspace
+) -> int:
+    """Do the same for pairs of labels, and only note by what features change, for `add_features`."""
+    touched = note_changes(first, T, samples.importance, rivals, step, work)
     if touched > 0 and parts.with_edges:
         update_edges(first, T, samples.importance, rivals, step, parts.edges, clock)
     if touched > 0 and len(parts.pair_codes) > 0:
         update_pairs(first, T, samples, rivals, step, parts, clock)
+    return touched
+
+
+@kernel
+def add_features(
+    first: int, T: int, samples: Samples, nodes: LearnedRows, clock: float, work: Workspace, touched: int
+) -> None:
+    """Change the weights of the features of a sentence by what was noted for its tokens."""
+    if touched > 0:
+        change_features(first, T, samples, work.changing, work.sizes, work.changes, nodes, clock)
 
 
 @kernel
@@ -225,29 +175,7 @@ def change_pair(e: int, code: int, change: float, parts: Parts, clock: float) ->
 
 
 @kernel
-def count_correct(T: int, oracle: Ints, path: Ints, totals: Doubles) -> None:
-    for t in range(T):
-        if path[t] == oracle[t]:
-            totals[CORRECT] += 1
-
-
-@kernel
-def count_allowed(T: int, gold: Ints, allowed: Bools, path: Ints, totals: Doubles) -> None:
-    """The same where tags may be open: right is what they allow."""
-    for t in range(T):
-        if allows(gold[t], path[t], allowed):
-            totals[CORRECT] += 1
-
-
-@kernel
-def count_untagged(T: int, totals: Doubles) -> None:
-    """A sentence without any tag: whatever was found is right, and nothing is learned."""
-    totals[TOKENS] += T
-    totals[CORRECT] += T
-
-
-@kernel
-def count_updates(touched: int, totals: Doubles) -> None:
+def count_update(touched: int, totals: Doubles) -> None:
     totals[UPDATES] += touched
     if touched > 0:
         totals[UPDATED_SAMPLES] += 1

@@ -16,7 +16,7 @@ import numpy as np
 
 from sapo.errors import SapoError
 from sapo.features.encoded import EncodedCorpus, Pairs, Samples
-from sapo.jit import call_interruptibly, inlined, kernel
+from sapo.jit import call_interruptibly, kernel
 from sapo.jit.arrays import Doubles, Floats, Ints, Longs, Reals
 from sapo.search.viterbi import best_scores
 from sapo.search.weights import FeatureRows, Lists, TaggingWeights, score_features, score_few
@@ -95,41 +95,6 @@ def make_workspace(longest: int, L: int, stages: int, n: int, most: int) -> Work
         np.zeros(longest, np.int32),
         np.empty((longest, n + 1), np.float32),
     )
-
-
-@kernel
-@inlined
-def window(work: Workspace, begin: int, end: int) -> Workspace:
-    """Return the part of a lattice from one token up to another, as a lattice of its own."""
-    staged = work.edge.shape[0] > 1
-    return Workspace(
-        work.node[begin:end],
-        work.edge[begin:end] if staged else work.edge,
-        work.edge_to[begin:end] if staged else work.edge_to,
-        work.best[begin:end],
-        work.row,
-        work.oracle[begin:end],
-        work.paths,
-        work.scores,
-        work.coefficients,
-        work.lists[begin:end],
-        work.counts[begin:end],
-        work.place,
-        work.full,
-        work.begins[begin:end],
-        work.changing[begin:end],
-        work.sizes[begin:end],
-        work.changes[begin:end],
-    )
-
-
-@kernel
-def longest_of(order: Longs, offsets: Longs) -> int:
-    """Return the number of tokens of the longest of these sentences, at least 1."""
-    longest = 1
-    for sentence in order:
-        longest = max(longest, offsets[sentence + 1] - offsets[sentence])
-    return longest
 
 
 @kernel
@@ -226,38 +191,6 @@ def path_score(node: Reals, edge: Reals, path: Ints, T: int) -> float:
 
 # What a lattice is filled for: all its scores count; only which tagging is the best; or to learn, with the gold labels.
 SCORES, BEST, LEARNING = 0, 1, 2
-
-
-@kernel
-def labels_left(order: Longs, samples: Samples, most: int | None) -> int:
-    """Return how many labels a token keeps, 0 for all of them: where a gold tag is open, all labels are looked at."""
-    if most is None:
-        return 0
-    for sentence in order:
-        for token in range(samples.offsets[sentence], samples.offsets[sentence + 1]):
-            if samples.gold[token] < 0:
-                return 0
-    return most
-
-
-@kernel
-def fill_learning(
-    first: int,
-    T: int,
-    samples: Samples,
-    weights: TaggingWeights,
-    scale: float,
-    left: int,  # from labels_left
-    most: int | None,  # that of the lists
-    work: Workspace,
-    totals: Doubles,
-) -> None:
-    """Score the lattice of a sentence to learn from, with few labels a token or all."""
-    if most is not None:
-        if left > 0:
-            fill_short(first, T, samples, weights, scale, LEARNING, work, totals)
-            return
-    fill_lattice(first, T, samples, weights, scale, work.node, work.edge, work.edge_to)
 
 
 @kernel
@@ -396,17 +329,6 @@ def short_edges(first: int, T: int, samples: Samples, weights: TaggingWeights, s
         for i in range(before):
             for j in range(here):
                 edge_to[t, j, i] = edge[t, i, j]
-
-
-@kernel
-def to_labels(T: int, found: int, most: int | None, work: Workspace) -> None:
-    """Turn the oracle and the paths from places in the lists, if these have `most` labels, into labels."""
-    if most is None:
-        return
-    for t in range(T):
-        work.oracle[t] = work.lists[t, work.oracle[t]]
-        for k in range(found):
-            work.paths[k, t] = work.lists[t, work.paths[k, t]]
 
 
 ALL_LABELS = Lists(None, np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.uint16))

@@ -23,9 +23,9 @@ from sapo.corpus.blocks import LABEL, Block, check_no_table, plain_sentence, sen
 from sapo.errors import SapoError, did_you_mean
 from sapo.features.encoded import EncodedCorpus
 from sapo.jit.arrays import Doubles, Ints
+from sapo.search.chain import search_n
 from sapo.search.decoding import tag_corpus
 from sapo.search.lattice import Lattice, make_lattice
-from sapo.search.searches import search_n
 from sapo.search.topn import Candidates
 from sapo.tagger.model import Model
 

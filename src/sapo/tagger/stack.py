@@ -15,7 +15,7 @@ from sapo.corpus.jsonl import JsonlOrigin, json_line, with_tags
 from sapo.corpus.scanner import Scanned, ScannedOrigin, check_tag
 from sapo.errors import SapoError
 from sapo.jit.arrays import Ints
-from sapo.search.searches import check_search
+from sapo.search.chain import check_search
 from sapo.tagger.decoding import plain_sentences
 from sapo.tagger.tagger import Tagger
 from sapo.tagger.text import Cut, TaggedText, check_text, cut_texts, find, tagged_texts

@@ -10,8 +10,8 @@ from sapo.corpus.blocks import Block
 from sapo.errors import SapoError
 from sapo.features.encoded import EncodedCorpus
 from sapo.jit.arrays import Doubles, Ints
+from sapo.search.chain import check_search
 from sapo.search.lattice import ALL_LABELS, Lattice, Parameters
-from sapo.search.searches import check_search
 from sapo.search.topn import Candidates
 from sapo.tagger import decoding, files
 from sapo.tagger.decoding import Tagging, encoded_batches
