@@ -99,7 +99,7 @@ def kernel(function: F) -> F:
 def inlined(function: F) -> F:
     """Mark a kernel that is called often and takes large bundles of arrays: passing them would cost more than it does.
 
-    Goes below `@kernel`, and only where one place calls it: each has a copy of its own.
+    Goes below `@kernel`. Each caller has a copy of its own, so the function should be short or have one caller.
     """
     _inlined.add(function)
     return function

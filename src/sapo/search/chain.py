@@ -73,12 +73,14 @@ def labels_left(order: Longs, samples: Samples, most: int | None) -> int:
 
 
 @kernel
+@inlined
 def is_short(work: Workspace) -> bool:
     """Return whether nodes are places in short lists of labels; then every gold tag is known."""
     return len(work.lists) > 0
 
 
 @kernel
+@inlined
 def score_chain(
     first: int,  # the sentence begins at this token
     T: int,
@@ -149,6 +151,7 @@ def window(work: Workspace, begin: int, end: int) -> Workspace:
 
 
 @kernel
+@inlined
 def find_candidates(search: Search, T: int, work: Workspace) -> int:
     """Search the n best taggings Y_n; write them to `work.paths` and `work.scores`, and return how many were found.
 
@@ -280,6 +283,7 @@ def count_correct(gold: Ints, allowed: Bools, T: int, work: Workspace) -> int:
 
 
 @kernel
+@inlined
 def to_labels(T: int, found: int, weights: TaggingWeights, work: Workspace) -> None:
     """Turn the oracle and the candidates from places in short lists into labels; without lists they are labels."""
     _to_labels(T, found, weights.lists.most, work)
