@@ -1,15 +1,17 @@
-"""Draw the pictures of the README from what the commands really print: python tools/pictures.py
+"""Draw the pictures of the documentation from real results: python tools/pictures.py
 
-Writes docs/pictures/demo.svg (the terminal after `sapo demo`) and docs/pictures/explain.svg (`sapo explain`). Both are
-plain SVG: no scripts, no fonts from elsewhere.
+Writes demo.svg (the terminal after `sapo demo`), explain.svg (`sapo explain`) and lattice.svg (the variables of
+docs/explanation/how-it-works.md) to docs/pictures. All are plain SVG: no scripts, no external fonts.
 """
 
+import itertools
 import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,9 @@ PICTURES = ROOT / "docs" / "pictures"
 FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 WIDE, HIGH = 8.0, 18.0  # of a character
 SENTENCE = "The/DT visiting/VBG choir/NN sang/VBD twice/RB ./."
+PAGE = ROOT / "docs" / "explanation" / "how-it-works.md"
+RANKS = ("#b5541c", "#0b7a75", "#7a5ea8", "#3d7ab8", "#a8862e")  # colors of the first, second ... tagging
+THICK = 24.0  # thickness of all taggings together
 COLOURS = {"LOC": "#8bd5a0", "ORG": "#f0c674", "PER": "#81b1f5", "NP": "#81b1f5", "VP": "#f0c674", "PP": "#8bd5a0"}
 
 
@@ -88,6 +93,57 @@ def explanation(why: dict[str, Any]) -> str:
     return _svg(width, len(rows) * 24 + 130.0, parts, title)
 
 
+def lattice(x: Sequence[tuple[str, str]], oracle: Sequence[str], taggings: Sequence[Sequence[str]], P: Any) -> str:
+    """Return a lattice with its best taggings as SVG; the line of y_k is as thick as P_k is large."""
+    labels = list(dict.fromkeys([*oracle, *(label for tags in taggings for label in tags)]))
+    left, top, across, down = 120.0, 104.0, 104.0, 46.0
+    width, bottom = left + across * (len(x) - 1) + 60, top + down * len(labels)
+    height = bottom + 26.0 * len(taggings) + 4
+    title = f"The lattice of “{' '.join(word for word, _ in x)}” and its {len(taggings)} best taggings"
+    parts = [
+        f'<rect width="{width:g}" height="{height:g}" rx="8" fill="#fbfbf8" stroke="#d8d8d0"/>',
+        *(_text(24, top + down * row + 5, label, "#222222") for row, label in enumerate(labels)),
+    ]
+    rings = []  # around the nodes of the oracle, on top of the lines
+    for t, (word, pos) in enumerate(x):
+        parts.append(_text(left + across * t, 40, word, "#222222", "middle"))
+        parts.append(_text(left + across * t, 60, pos, "#777777", "middle"))
+        for row, label in enumerate(labels):
+            node = f'<circle cx="{left + across * t:g}" cy="{top + down * row:g}" r="16"'
+            parts.append(f'{node} fill="#ffffff" stroke="#d8d8d0"/>')
+            if label == oracle[t]:
+                rings.append(f'{node} fill="none" stroke="#222222" stroke-width="2"/>')
+    shift = -THICK / 2
+    for k, (tags, p, color) in enumerate(zip(taggings, P, RANKS, strict=True)):
+        middle = shift + THICK * p / 2
+        shift += THICK * p
+        points = [(left + across * t, top + down * labels.index(label) + middle) for t, label in enumerate(tags)]
+        y = bottom + 26.0 * k + 8
+        path = f"M{points[0][0] - 12:.1f} {points[0][1]:.1f}"
+        for (x1, y1), (x2, y2) in itertools.pairwise(points):
+            path += f"H{x1 + 12:.1f}C{x1 + 52:.1f} {y1:.1f} {x2 - 52:.1f} {y2:.1f} {x2 - 12:.1f} {y2:.1f}"
+        path += f"H{points[-1][0] + 12:.1f}"
+        parts += [
+            f'<path d="{path}" fill="none" stroke="{color}" stroke-width="{THICK * p - 0.6:.1f}"/>',
+            f'<rect x="24" y="{y - 12:g}" width="{200 * p:.1f}" height="15" fill="{color}"/>',
+            _text(90, y, f"y_{k + 1}", color),
+            _text(120, y, f"P_{k + 1} = {p:.3f}", "#222222"),
+            _text(240, y, " ".join(tags) + ("  (oracle, circled)" if list(tags) == list(oracle) else ""), "#222222"),
+        ]
+    return _svg(width, height, [*parts, *rings], title)
+
+
+def page_names(room: str | Path) -> dict[str, Any]:
+    """Run the blocks of PAGE in a directory with the sample and return their variables."""
+    sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "shared")]
+    from doc_pages import Page
+
+    page = Page(PAGE.read_text("utf-8"), Path(room))
+    for _ in page.run():
+        pass
+    return page.names
+
+
 def _svg(width: float, height: float, parts: list[str], title: str) -> str:
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
@@ -97,13 +153,16 @@ def _svg(width: float, height: float, parts: list[str], title: str) -> str:
 
 
 def main() -> None:
-    """Write both pictures."""
+    """Write all pictures."""
     (PICTURES / "demo.svg").write_text(terminal("sapo demo", sapo("demo")), "utf-8")
     with tempfile.TemporaryDirectory() as room:
         sapo("sample", ".", "-q", room=room)
         sapo("train", "train.txt", "--template", "chunking", "-q", "-o", "chunk.sapo", room=room)
         printed = sapo("explain", "chunk.sapo", SENTENCE, "--token", "2", "--top", "5", "--json", room=room)
+        page = page_names(room)
     (PICTURES / "explain.svg").write_text(explanation(json.loads(printed)), "utf-8")
+    found = lattice(page["x"], page["oracle"], [y.tags for y in page["found"]], page["P"])
+    (PICTURES / "lattice.svg").write_text(found, "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
-"""The README: its pictures show what the commands print, and its first commands exist. Its blocks run in test_pages."""
+"""The pictures show what commands and pages print, and the first commands of the README exist."""
 
 import re
-import sys
 from html import unescape
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from sapo.cli.main import app
+from sapo.corpus.sample import sample_files
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,10 +36,23 @@ def test_pictures_load_nothing() -> None:
         assert not re.search(r"https?:|url\(|<script|@import", text), picture.name
 
 
-def test_the_scripts_of_the_pictures_can_be_imported() -> None:
-    sys.path.insert(0, str(ROOT / "tools"))
-    try:
-        import pictures
-    finally:
-        sys.path.pop(0)
+def test_the_scripts_of_the_pictures_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    import pictures
+
     assert "<svg" in pictures.terminal("sapo", "B-NP O")
+
+
+def test_the_lattice_is_that_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words only: the last digits of probabilities are those of a machine."""
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    import pictures
+
+    for name, content in sample_files().items():
+        (tmp_path / name).write_text(content, "utf-8")
+    page = pictures.page_names(tmp_path)
+    drawn = pictures.lattice(page["x"], page["oracle"], [y.tags for y in page["found"]], page["P"])
+    kept = (ROOT / "docs/pictures/lattice.svg").read_text("utf-8")
+    assert [re.sub(r"\d\.\d+", "#", word) for word in re.findall(r">([^<]+)<", drawn)] == [
+        re.sub(r"\d\.\d+", "#", word) for word in re.findall(r">([^<]+)<", kept)
+    ]
