@@ -65,7 +65,8 @@ def measure(name: str, *, exact: bool) -> None:
     speed = 0.0
     for _ in range(3):
         begin = time.process_time()
-        tokens = sum(len(tags) for _, tags in loaded.tag_blocks(loaded.read_blocks(root / dev, **_reading(how))))
+        blocks = loaded.read_blocks(root / dev, **_reading(how))
+        tokens = sum(len(added.names()) for _, added in loaded.tag_blocks(blocks))
         speed = max(speed, tokens / (time.process_time() - begin))
     print(
         f"| {name}{' --exact' * exact} | {len(data.labels)} | {data.encoder.features:,} | {min(clock.seconds):.2f} | "

@@ -6,7 +6,8 @@ import pytest
 
 import sapo
 from sapo.tagger import decoding
-from sapo.tagger.output import Output, tagged_file
+from sapo.tagger.decoding import Output
+from sapo.tagger.files import tagged_file
 
 SENTENCES = [(["a", "dog", "barks"], ["DT", "NN", "VB"]), (["the", "cat"], ["DT", "NN"])]
 

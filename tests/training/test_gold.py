@@ -372,7 +372,7 @@ def test_no_output_on_a_real_test_set_is_invalid(corpora: Path, name: str) -> No
     tagger = sapo.train(sentences, epochs=2)
     offsets, tags = [], []
     for block, found in tagger.tag_blocks(tagger.read_blocks(test, labeled=True)):
-        names = [tagger.labels[tag] for tag in found.tolist()]
+        names = found.names()
         offsets.append(len(block.offsets) - 1)
         tags += [names[a:b] for a, b in zip(block.offsets[:-1], block.offsets[1:], strict=True)]
     assert len(tags) == sum(offsets) > 1000

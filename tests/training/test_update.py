@@ -73,8 +73,8 @@ def test_the_live_tagger_goes_on_with_a_file_by_what_was_learned_meanwhile(tagge
     stream = trainer.tagger.tag_blocks([block, block])
     next(stream)
     trainer.update(NEW, new_labels=True)  # words, features and labels are new
-    _, tags = next(stream)
-    assert [trainer.tagger.labels[tag] for tag in tags] == NEW[0][1]
+    _, added = next(stream)
+    assert added.names() == NEW[0][1]
 
 
 def test_new_sentences_are_learned_at_once_and_old_ones_are_kept(tagger: Tagger) -> None:

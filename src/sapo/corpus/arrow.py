@@ -10,30 +10,11 @@ from typing import Any
 
 from sapo.corpus.blocks import Block, block_from_sentences
 from sapo.corpus.files import missing_file
-from sapo.corpus.jsonl import (
-    JsonlOrigin,
-    Record,
-    nbest,
-    retagged,
-    sentences,
-    tagged,
-    with_marginals,
-    with_spans,
-    write_sentence,
-)
+from sapo.corpus.jsonl import JsonlOrigin, Record, sentences, write, write_sentence
 from sapo.corpus.tables import BLOCK, Batch, Table, class_names, table_sentences
 from sapo.errors import SapoError
 
-__all__ = [
-    "nbest",
-    "read_blocks",
-    "retagged",
-    "sentences",
-    "tagged",
-    "with_marginals",
-    "with_spans",
-    "write_sentence",
-]
+__all__ = ["read_blocks", "sentences", "write", "write_sentence"]
 
 
 def load_pyarrow() -> Any:

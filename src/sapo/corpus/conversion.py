@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sapo.corpus.annotations import Annotation, Placement, number_tags
 from sapo.corpus.blocks import LABEL, Block, Sentence
 from sapo.corpus.conllu import COLUMNS, check_target
 from sapo.corpus.exchange import TOOLS
@@ -154,6 +155,7 @@ def _convert(source: Source, target: Target, name: str) -> Conversion:
     tools = source.format in TOOLS and target.format in TOOLS  # documents stay whole
     same = (source.format == target.format or tools) and target.keep is None
     writer = FORMATS[target.format]
+    placement = Placement(target.into, key, target.text)
     left_out = LeftOut(source.format, target.format, label=key, keep=target.keep, text=target.text)
     count = 0
     with open_output(target.path, target.format) as stream:
@@ -169,10 +171,13 @@ def _convert(source: Source, target: Target, name: str) -> Conversion:
                         sentences.append(sentence)
                         continue
                     kept = _with_columns(sentence, source, target)
-                    stream.write(writer.write_sentence(kept, label=target.into, text=target.text).encode())
+                    stream.write(writer.write_sentence(kept, placement).encode())
             if same:
+                labels, numbers = number_tags(tag for sentence in sentences for tag in sentence.tags or ())
+                gold = Annotation(numbers if LABEL in block.columns else None, labels, placement=placement)
                 with _told(name):
-                    stream.write(writer.retagged(block, sentences, into=target.into, label=key, text=target.text))
+                    for piece in writer.write(block, gold):
+                        stream.write(piece)
             if not same or source.format != target.format:
                 left_out.look_at(block)
     return Conversion(count, left_out.told())

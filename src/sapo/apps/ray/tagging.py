@@ -21,8 +21,9 @@ from sapo.apps.ray.connection import LOCAL, LONELY, connected, no_worker, reason
 from sapo.corpus.files import write_file
 from sapo.corpus.formats import COLLECTED, format_of, open_output
 from sapo.errors import SapoError
+from sapo.tagger.decoding import Output
 from sapo.tagger.file import model_from_bytes
-from sapo.tagger.output import Output, tagged_file
+from sapo.tagger.files import tagged_file
 from sapo.tagger.tagger import Tagger
 
 HIDDEN = (".", "_")  # how names of files begin that are not data
