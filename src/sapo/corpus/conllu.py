@@ -225,6 +225,28 @@ class ConlluOrigin(ScannedOrigin):
         found = _TEXT_LINE.findall(self.scanned.data.tobytes())
         return [text.decode() for text in found] if len(found) == len(self.scanned.offsets) - 1 else ()
 
+    def sentences(self, block: Block) -> Iterator[Sentence]:
+        """Yield the sentences; lines that are not words become notes, so that nothing is lost when they are written."""
+        scanned = self.scanned
+        whole = scanned.data.tobytes()
+        regions = sentence_regions(scanned)
+        for number, sentence in enumerate(block_sentences(block)):
+            begin, end = regions[number]
+            words = set(scanned.line_starts[block.offsets[number] : block.offsets[number + 1]].tolist())
+            notes: list[tuple[int, str]] = []
+            text = None
+            at, token = begin, 0
+            for line in whole[begin:end].split(b"\n"):
+                if at in words:
+                    token += 1
+                elif line.strip():
+                    note = line.rstrip(b"\r").decode()
+                    notes.append((token, note))
+                    if note.startswith(TEXT):
+                        text = note.removeprefix(TEXT)
+                at += len(line) + 1
+            yield Sentence(sentence.columns, sentence.tags, text=text, notes=tuple(notes))
+
     def check_labels(self, labels: Sequence[str]) -> None:
         for label in labels:
             check_tag(label, tabs=True)
@@ -312,29 +334,6 @@ def _with_probabilities(origin: ConlluOrigin, added: Annotation, key: str, proba
         misc = with_feature(whole[starts[MISC] : ends[MISC]].decode(), key, probability)
         pieces.append(f"{value}{between}{misc}")
     return pieces
-
-
-def sentences(block: Block) -> Iterator[Sentence]:
-    """Yield the sentences; lines that are not words become notes, so that nothing is lost when they are written."""
-    scanned = block.origin_as(ConlluOrigin).scanned
-    whole = scanned.data.tobytes()
-    regions = sentence_regions(scanned)
-    for number, sentence in enumerate(block_sentences(block)):
-        begin, end = regions[number]
-        words = set(scanned.line_starts[block.offsets[number] : block.offsets[number + 1]].tolist())
-        notes: list[tuple[int, str]] = []
-        text = None
-        at, token = begin, 0
-        for line in whole[begin:end].split(b"\n"):
-            if at in words:
-                token += 1
-            elif line.strip():
-                note = line.rstrip(b"\r").decode()
-                notes.append((token, note))
-                if note.startswith(TEXT):
-                    text = note.removeprefix(TEXT)
-            at += len(line) + 1
-        yield Sentence(sentence.columns, sentence.tags, text=text, notes=tuple(notes))
 
 
 def write_sentence(sentence: Sentence, placement: Placement = DEFAULT) -> str:

@@ -19,9 +19,8 @@ import numpy as np
 from sapo.corpus.annotations import Annotation, Placement, number_tags
 from sapo.corpus.blocks import LABEL, Block, Sentence
 from sapo.corpus.conllu import COLUMNS, check_target
-from sapo.corpus.exchange import TOOLS
 from sapo.corpus.files import read_chunks, show_path, write_file
-from sapo.corpus.formats import FORMATS, format_of, open_output, read_blocks, sentences_of
+from sapo.corpus.formats import FORMATS, TOOLS, format_of, open_output, read_blocks
 from sapo.corpus.jsonl import json_lines, read_record
 from sapo.corpus.scanner import ScannedOrigin, sentence_regions
 from sapo.errors import SapoError, choice, did_you_mean
@@ -88,9 +87,6 @@ class Source:
 
     def blocks(self) -> Iterator[Block]:
         return read_blocks(self.path, format=self.format, label=self.label, columns=self.columns, labeled=self.labeled)
-
-    def sentences(self, block: Block) -> Iterator[Sentence]:
-        return sentences_of(block, format_of(self.path, self.format))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +157,7 @@ def _convert(source: Source, target: Target, name: str) -> Conversion:
     with open_output(target.path, target.format) as stream:
         for block in source.blocks():
             sentences = []
-            for sentence in source.sentences(block):
+            for sentence in block.sentences():
                 count += 1
                 with _told(f"{name}: sentence {count}"):
                     if target.scheme and source.scheme and sentence.tags is not None:
@@ -184,7 +180,7 @@ def _convert(source: Source, target: Target, name: str) -> Conversion:
 
 
 def _recognized(source: Source, name: str) -> str:
-    sentences = (sentence for block in source.blocks() for sentence in source.sentences(block))
+    sentences = (sentence for block in source.blocks() for sentence in block.sentences())
     scheme = recognize_scheme(sentence.tags or () for sentence in sentences)
     if scheme is None:
         raise SapoError(f"{name}: its tags are in none of the schemes {', '.join(SCHEMES)}")

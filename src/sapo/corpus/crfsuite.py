@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from sapo.corpus.annotations import DEFAULT, Annotation, Placement, names_of, with_comments
-from sapo.corpus.blocks import LABEL, Block, Sentence, block_from_sentences
+from sapo.corpus.blocks import LABEL, Block, Origin, Sentence, block_from_sentences
 from sapo.corpus.files import check_utf8, show_path
 from sapo.corpus.scanner import check_tag, no_sentence_end, read_lines
 from sapo.errors import SapoError, current_limits
@@ -149,7 +149,7 @@ SENTENCES = 500  # in a block
 
 
 @dataclass(frozen=True, slots=True)
-class AttributeOrigin:
+class AttributeOrigin(Origin):
     """The origin of a block of attributes: all its lines, and which of them are tokens."""
 
     first_line: int
@@ -168,14 +168,8 @@ class AttributeOrigin:
         for label in labels:
             _check_label(label)
 
-    def texts(self) -> Sequence[str | None]:
-        return ()
-
     def other_lines(self) -> int:
         return sum(1 for line in self.lines if line.strip()) - len(self.token_lines)
-
-    def other_keys(self, label: str) -> Sequence[str]:
-        return ()
 
 
 def read_blocks(

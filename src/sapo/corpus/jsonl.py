@@ -29,7 +29,7 @@ from sapo.corpus.annotations import (
     spans_to_char_spans,
     top_n_mass,
 )
-from sapo.corpus.blocks import LABEL, Block, Sentence, block_from_sentences, check_labels
+from sapo.corpus.blocks import LABEL, Block, Origin, Sentence, block_from_sentences, check_labels
 from sapo.corpus.files import check_utf8, show_path
 from sapo.corpus.scanner import read_lines
 from sapo.errors import SapoError, nearest
@@ -189,7 +189,7 @@ LEAST = 0.001  # marginals below it are left out
 
 
 @dataclass(frozen=True, slots=True)
-class JsonlOrigin:
+class JsonlOrigin(Origin):
     """The origin of a block of JSONL, where a sentence is a line."""
 
     records: tuple[Record, ...]
@@ -197,17 +197,11 @@ class JsonlOrigin:
     def first_lines(self) -> Longs:
         return np.array([record.line for record in self.records], np.int64)
 
-    def line_of(self, token: int, sentence: int) -> int:
-        return self.records[sentence].line
-
-    def check_labels(self, labels: Sequence[str]) -> None:
-        """JSON can hold everything."""
-
     def texts(self) -> Sequence[str | None]:
         return [record.sentence.text for record in self.records]
 
-    def other_lines(self) -> int:
-        return 0
+    def sentences(self, block: Block) -> Iterator[Sentence]:
+        return (record.sentence for record in self.records)
 
     def other_keys(self, label: str) -> Sequence[str]:
         return list(dict.fromkeys(key for record in self.records for key in record.other_keys(label)))
@@ -389,12 +383,6 @@ def with_tags(record: Record, tags: Sequence[str], notation: Notation) -> dict[s
 def _spans_as_json(tags: Sequence[str], offsets: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
     spans = spans_to_char_spans(loose_spans(tags), offsets)
     return [{"start": span.start, "end": span.end, "label": span.type} for span in spans]
-
-
-def sentences(block: Block) -> Iterator[Sentence]:
-    """Yield the sentences with their text and the places of their tokens in it."""
-    for record in block.origin_as(JsonlOrigin).records:
-        yield record.sentence
 
 
 def write_sentence(sentence: Sentence, placement: Placement = DEFAULT) -> str:

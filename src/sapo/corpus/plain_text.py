@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sapo.corpus.annotations import DEFAULT, Annotation, Placement, TaggedSpan, names_of, show, with_comments
-from sapo.corpus.blocks import Block, Sentence, block_from_sentences
+from sapo.corpus.blocks import Block, Sentence, block_from_sentences, block_sentences
 from sapo.corpus.files import EncodedPath, check_utf8, read_chunks, show_path, with_encoding
 from sapo.corpus.jsonl import JsonlOrigin, Record
 from sapo.corpus.scanner import check_tag
@@ -32,6 +32,9 @@ class TextOrigin(JsonlOrigin):
     def check_labels(self, labels: Sequence[str]) -> None:
         for label in labels:
             check_tag(label, tabs=True)
+
+    def sentences(self, block: Block) -> Iterator[Sentence]:
+        return block_sentences(block)  # without the text: a conversion writes words
 
 
 def read_blocks(

@@ -9,7 +9,7 @@ import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block, Sentence, is_table
 from sapo.corpus.files import show_path
-from sapo.corpus.formats import CUT, FORMATS, format_of
+from sapo.corpus.formats import FORMATS, TABLE, format_of
 from sapo.corpus.formats import read_blocks as read_any_blocks
 from sapo.errors import SapoError
 from sapo.features.strings import StringTable, label_ids
@@ -48,7 +48,7 @@ def reading_of(model: Model, path: str | Path, given: dict[str, Any]) -> dict[st
 def read_blocks(tagger: "Tagger", path: Any, *, labeled: bool, **reading: Any) -> Iterator[Block]:
     """Read a file or a table, in the same way as the training file unless `reading` has other options."""
     how = reading_of(tagger.model, path, reading)
-    if isinstance(path, str | Path) and format_of(path, how.get("format")) in CUT:
+    if isinstance(path, str | Path) and TABLE[format_of(path, how.get("format"))].cut:
         how["splitter"] = tagger.splitter
     return read_any_blocks(path, labeled=labeled, **how)
 

@@ -6,6 +6,7 @@ import json
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from sapo.corpus.annotations import DEFAULT, Annotation, CharSpan, Placement
-from sapo.corpus.blocks import Block, Sentence, block_from_sentences
+from sapo.corpus.blocks import Block, Origin, Sentence, block_from_sentences
 from sapo.corpus.exchange.documents import Cut, Document, Notices, cut_document
-from sapo.corpus.files import check_utf8, read_chunks, show_path
+from sapo.corpus.files import check_utf8, read_chunks, show_path, write_file
 from sapo.corpus.jsonl import joined
 from sapo.corpus.scanner import read_lines
 from sapo.errors import SapoError, current_limits
@@ -183,7 +184,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundSpans:
     """The spans to write into a document, and by whom: people, or a model that may know their probabilities."""
 
     spans: Sequence[CharSpan]
@@ -194,7 +195,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentOrigin:
+class DocumentOrigin(Origin):
     """The origin of a block of documents."""
 
     tool: str
@@ -203,32 +204,34 @@ class DocumentOrigin:
     def first_lines(self) -> Longs:
         return np.array([cut.document.line for cut in self.cuts for _ in cut.sentences], np.int64)
 
-    def line_of(self, token: int, sentence: int) -> int:
-        return int(self.first_lines()[sentence])
-
     def check_labels(self, labels: Sequence[str]) -> None:
         check_span_labels(labels, self.tool)
 
     def texts(self) -> Sequence[str | None]:
         return [sentence.text for cut in self.cuts for sentence in cut.sentences]
 
-    def other_lines(self) -> int:
-        return 0
+    def sentences(self, block: Block) -> Iterator[Sentence]:
+        return (sentence for cut in self.cuts for sentence in cut.sentences)
 
     def other_keys(self, label: str) -> Sequence[str]:
         return list(dict.fromkeys(key for cut in self.cuts for key in cut.document.other_keys))
 
 
 class DocumentFormat:
-    """The format of a tool: the functions that modules such as `corpus/jsonl.py` have."""
+    """The format of a tool: the functions that modules such as `corpus/jsonl.py` have.
+
+    `open_output` opens a stream for documents that `write` has turned into lines, if a file is not lines.
+    """
 
     def __init__(
         self,
         tool: str,
         read: Callable[[Reading], Iterator[Document]],
-        write: Callable[[Document, Found], str],
+        write: Callable[[Document, FoundSpans], str],
+        open_output: Callable[[str | Path], AbstractContextManager[Any]] = write_file,
     ) -> None:
         self.tool, self._read_documents, self._write_document = tool, read, write
+        self.open_output = open_output
 
     def read_blocks(
         self,
@@ -265,11 +268,6 @@ class DocumentFormat:
         plain = [Sentence(sentence.columns, sentence.tags) for cut in cuts for sentence in cut.sentences]
         return block_from_sentences(plain, name, origin, columns=("word",), labeled=labeled)
 
-    def sentences(self, block: Block) -> Iterator[Sentence]:
-        """Yield the sentences with their text and the places of their tokens in it."""
-        for cut in block.origin_as(DocumentOrigin).cuts:
-            yield from cut.sentences
-
     def write(self, block: Block, added: Annotation) -> Iterator[bytes]:
         """Yield the documents with the spans of these tags, as suggestions of a model or as the gold of a conversion.
 
@@ -298,7 +296,7 @@ class DocumentFormat:
             document = cut.document
             if origin.tool != self.tool:
                 document = Document(document.place, document.line, document.text, tokens=document.tokens)
-            yield self._write_document(document, Found(found, cut.tokens(), cut.begins, gold, shares)).encode()
+            yield self._write_document(document, FoundSpans(found, cut.tokens(), cut.begins, gold, shares)).encode()
 
     def write_sentence(self, sentence: Sentence, placement: Placement = DEFAULT) -> str:
         """Return a sentence as a document of its own."""
@@ -307,7 +305,7 @@ class DocumentFormat:
         if text is None or offsets is None:
             text, offsets = joined(sentence.words)
         cut = Cut(Document("", 0, text), (Sentence(sentence.columns, text=text, offsets=offsets),), (0,))
-        found = Found(cut.spans([sentence.tags or ()]), cut.tokens(), cut.begins, gold=True)
+        found = FoundSpans(cut.spans([sentence.tags or ()]), cut.tokens(), cut.begins, gold=True)
         return self._write_document(cut.document, found)
 
 
