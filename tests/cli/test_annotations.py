@@ -32,7 +32,7 @@ def test_an_export_trains_a_model_whose_predictions_go_back(run: Run, export: Pa
     assert same > 150
     assert "FB1" in run("eval", model, export, "--format", "doccano").stdout
     assert run("tag", model, export, "--format", "doccano", "--nbest", "2", ends=2).stderr == (
-        "sapo: doccano shows one tagging of a text; ask for spans, or convert the file to JSONL\n"
+        "sapo: doccano shows one tagging of a text; use --spans, or convert the file to JSONL\n"
     )
 
 

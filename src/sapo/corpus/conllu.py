@@ -324,7 +324,7 @@ def _with_probabilities(origin: ConlluOrigin, added: Annotation, key: str, proba
     """Return the line of each token from its label to MISC, which gets the probability under this key."""
     scanned, place = origin.scanned, origin.place
     if place.last == MISC:
-        raise SapoError("the label is MISC, where the probability goes; choose another label")
+        raise SapoError("the label is MISC, where the probability goes; tag into another column with --label")
     assert added.tags is not None
     whole = scanned.data.tobytes()
     pieces = []

@@ -274,11 +274,9 @@ class DocumentFormat:
         For a conversion, the block may come from another tool.
         """
         if added.taggings is not None:
-            raise SapoError(f"{self.tool} shows one tagging of a text; ask for spans, or convert the file to JSONL")
+            raise SapoError(f"{self.tool} shows one tagging of a text; use --spans, or convert the file to JSONL")
         if added.marginals is not None:
-            raise SapoError(
-                f"{self.tool} has no room for probabilities of tokens; ask for spans, or convert it to JSONL"
-            )
+            raise SapoError(f"{self.tool} has no room for probabilities of tokens; use --spans, or convert it to JSONL")
         gold = added.placement is not None
         if gold:
             check_span_labels(added.labels, self.tool)
