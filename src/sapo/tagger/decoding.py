@@ -13,7 +13,8 @@ import itertools
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
@@ -25,7 +26,7 @@ from sapo.features.encoded import EncodedCorpus
 from sapo.jit.arrays import Doubles, Ints
 from sapo.search.decoding import tag_corpus
 from sapo.search.lattice import Lattice, make_lattice
-from sapo.search.searches import search_n
+from sapo.search.searches import check_search, search_n
 from sapo.search.topn import Candidates
 from sapo.tagger.forced import force_block
 from sapo.tagger.model import Model
@@ -87,6 +88,9 @@ class Output:
     threads: int = 1  # the result does not depend on them
     forced: str | None = None  # a column of known tags, with '_' for tokens whose tag is not known
     exact: bool = False  # look at all labels of every token
+
+
+TAGS = Output()  # the best tagging of each sentence
 
 
 class HasModel(Protocol):
@@ -332,15 +336,27 @@ def spans_of(model: Model, corpus: EncodedCorpus, tags: Ints) -> "list[list[Tagg
     return result
 
 
+def tag_blocks(
+    tagger: HasModel, blocks: Iterable[Block], output: Output = TAGS, session: Any = None
+) -> "Iterator[tuple[Block, Annotation]]":
+    """Yield each block with its tags, or with whatever else `output` asks for, in order.
+
+    If it asks for more than some hundred taggings, each sentence is searched when its turn comes.
+    """
+    if output.search is not None or output.nbest:
+        output = replace(output, search=check_search(output.search or "topn", output.nbest or 1))
+    decode = partial(annotate, output=output)
+    return each_block(tagger, blocks, decode, threads=output.threads, forced=output.forced, session=session)
+
+
 def annotate(model: Model, corpus: EncodedCorpus, output: Output) -> "Annotation":
     """Return what a model adds to a block, as its file format writes it."""
     from sapo.corpus.annotations import Annotation
 
     labels = model.outer_labels
     if output.nbest:
-        search = output.search or "topn"
-        ranked = all_ranked(model, corpus, n=output.nbest, search=search, width=output.width)
-        return Annotation(None, labels, taggings=ranked)
+        best = all_ranked(model, corpus, n=output.nbest, search=output.search or "topn", width=output.width)
+        return Annotation(None, labels, taggings=best)
     if output.search is not None:
         return Annotation(searched_tags(model, corpus, search=output.search, width=output.width), labels)
     tags = best_tags(model, corpus)

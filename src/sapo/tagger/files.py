@@ -45,7 +45,7 @@ def reading_of(model: Model, path: str | Path, given: dict[str, Any]) -> dict[st
     return how
 
 
-def read_blocks(tagger: "Tagger", path: Any, *, labeled: bool, **reading: Any) -> Iterator[Block]:
+def read_blocks(tagger: "Tagger", path: Any, *, labeled: bool = False, **reading: Any) -> Iterator[Block]:
     """Read a file or a table, in the same way as the training file unless `reading` has other options."""
     how = reading_of(tagger.model, path, reading)
     if isinstance(path, str | Path) and TABLE[format_of(path, how.get("format"))].cut:
@@ -123,8 +123,10 @@ def _tagged(
                 block.check_labels(tagger.labels)
             yield block
 
+    if output.exact:
+        tagger = tagger.exact()
     write = FORMATS[writer].write
-    for block, annotation in tagger.tag_blocks(checked(), output, session=session):
+    for block, annotation in decoding.tag_blocks(tagger, checked(), output, session):
         for piece in _joined(write(block, annotation)):
             yield 0, piece
         yield int(block.offsets[-1]), b""

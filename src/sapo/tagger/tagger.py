@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,19 +13,18 @@ from sapo.search.lattice import ALL_LABELS, Lattice, Parameters
 from sapo.search.searches import check_search
 from sapo.search.topn import Candidates
 from sapo.tagger import decoding
-from sapo.tagger.decoding import Output, Tagging, encoded_batches
+from sapo.tagger.decoding import Tagging, encoded_batches
 from sapo.tagger.file import load_model, save_model
 from sapo.tagger.forced import Forced, force_sentences, forced_of_each
 from sapo.tagger.model import Model
 
 if TYPE_CHECKING:
-    from sapo.corpus.annotations import Annotation, TaggedSpan
+    from sapo.corpus.annotations import TaggedSpan
     from sapo.evaluate.scores import Scores
     from sapo.tagger.text import Cut, TaggedText
     from sapo.text.splitter import Splitter
 
 SHOWN = 6  # labels
-TAGS = Output()  # the best tagging of each sentence
 
 
 class Tagger:
@@ -298,21 +296,6 @@ class Tagger:
         from sapo.tagger.files import read_blocks
 
         return read_blocks(self, path, labeled=labeled, **reading)
-
-    def tag_blocks(
-        self, blocks: Iterable[Block], output: Output = TAGS, *, session: Any = None
-    ) -> "Iterator[tuple[Block, Annotation]]":
-        """Yield each block with its tags, as indices in `labels`, or with whatever else `output` asks for, in order.
-
-        If it asks for more than some hundred taggings, each sentence is searched when its turn comes. A session of the
-        model's encoder remembers new words from call to call.
-        """
-        if output.search is not None or output.nbest:
-            output = dataclasses.replace(output, search=check_search(output.search or "topn", output.nbest or 1))
-        tagger = self.exact() if output.exact else self
-        annotate = partial(decoding.annotate, output=output)
-        how: dict[str, Any] = {"threads": output.threads, "forced": output.forced, "session": session}
-        return decoding.each_block(tagger, blocks, annotate, **how)
 
     def evaluate(self, path: Any, *, strict: bool = False, **reading: Any) -> "Scores":
         """Tag labeled data, and return the scores of the tags.
