@@ -1,6 +1,7 @@
 """What the tests of corpora share: files to read, a pipe that trickles, and tagging a file with its own labels."""
 
 import io
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sapo.corpus.annotations import Annotation
 from sapo.corpus.blocks import LABEL, Block
 from sapo.corpus.formats import FORMATS, format_of, read_blocks
 
@@ -65,8 +67,9 @@ def tag_with_gold() -> TagWithGold:
     """The bytes of a file after tagging it with the labels that it has."""
 
     def tagged(path: str | Path, **reading: Any) -> bytes:
-        write = FORMATS[format_of(path, reading.get("format"))].tagged
-        return b"".join(write(block, *gold(block)) for block in read_blocks(path, **reading))
+        write = FORMATS[format_of(path, reading.get("format"))].write
+        pieces = (write(block, Annotation(*gold(block))) for block in read_blocks(path, **reading))
+        return b"".join(itertools.chain.from_iterable(pieces))
 
     return tagged
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sapo.corpus.annotations import Annotation
 from sapo.corpus.blocks import Sentence
-from sapo.corpus.columns import tagged, write_sentence
+from sapo.corpus.columns import write, write_sentence
 from sapo.corpus.formats import read, read_blocks
 from sapo.errors import SapoError, allow_limits
 
@@ -292,7 +293,10 @@ def test_tagging_adds_the_tag_to_each_word_and_touches_nothing_else(
 def test_any_tag_may_be_given_to_any_word(make_file: MakeFile) -> None:
     block = next(read_blocks(make_file("a X\nb Y\n\nc Z\n\n", "in.txt")))
     tags = np.array([2, 0, 1], np.int32)
-    assert tagged(block, tags, ["", "Ä" * 20, "T"]) == ("a X T\nb Y \n\nc Z " + "Ä" * 20 + "\n\n").encode()
+    assert (
+        b"".join(write(block, Annotation(tags, ["", "Ä" * 20, "T"])))
+        == ("a X T\nb Y \n\nc Z " + "Ä" * 20 + "\n\n").encode()
+    )
 
 
 @pytest.mark.parametrize("value", ["", " a", "a ", "a\tb", "a\nb", "a\rb", "\n", " "])

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import sapo
+from sapo.corpus.annotations import Annotation, Placement
 from sapo.corpus.blocks import Sentence
-from sapo.corpus.conllu import COLUMNS, tagged, write_sentence
+from sapo.corpus.conllu import COLUMNS, write, write_sentence
 from sapo.corpus.formats import read, read_blocks
 from sapo.errors import SapoError
 
@@ -112,7 +113,7 @@ def test_tagging_with_the_own_labels_gives_back_the_same_bytes(
 @pytest.mark.parametrize("label", ["upos", "xpos"])
 def test_a_new_tag_changes_its_field_and_nothing_else(make_file: MakeFile, label: str) -> None:
     block = next(read_blocks(make_file(TEXT, "a.conllu"), label=label, labeled=False))
-    found = tagged(block, np.arange(8, dtype=np.int32), [f"Ä{i}" * i for i in range(8)]).decode()
+    found = b"".join(write(block, Annotation(np.arange(8, dtype=np.int32), [f"Ä{i}" * i for i in range(8)]))).decode()
     number = 0
     expected = []
     for line in TEXT.splitlines():
@@ -138,7 +139,7 @@ def test_a_key_of_feats_is_put_in_its_alphabetical_place_or_taken_out(
     old = ["_", "Case=Nom", "Number=Plur", "Person=3"]
     text = "".join(f"{i}\tw\tw\tX\tX\t{value}\t0\troot\t_\t_\n" for i, value in enumerate(old, 1)) + "\n"
     block = next(read_blocks(make_file(text, "feats.conllu"), label=label, labeled=False))
-    written = tagged(block, np.zeros(4, np.int32), [tag]).decode()
+    written = b"".join(write(block, Annotation(np.zeros(4, np.int32), [tag]))).decode()
     assert [line.split("\t")[5] for line in written.splitlines() if line] == feats
 
 
@@ -183,12 +184,12 @@ def test_a_file_without_words_holds_no_sentence(make_file: MakeFile, text: str) 
 @pytest.mark.parametrize("label", ["upos", "xpos", "lemma", "Number", "Number[psor]"])
 def test_sentences_that_were_read_are_written_as_they_were(make_file: MakeFile, label: str) -> None:
     sentences = read(make_file(TEXT, "a.conllu"), label=label)
-    assert "".join(write_sentence(sentence, label=label) for sentence in sentences) == TEXT
+    assert "".join(write_sentence(sentence, Placement(label)) for sentence in sentences) == TEXT
 
 
 def test_plain_words_and_tags_get_ten_columns_and_their_text() -> None:
     sentence = Sentence({"word": ("Anna", "sings")}, ("NNP", "VBZ"))
-    assert write_sentence(sentence, label="xpos") == (
+    assert write_sentence(sentence, Placement("xpos")) == (
         "# text = Anna sings\n1\tAnna\t_\t_\tNNP\t_\t_\t_\t_\t_\n2\tsings\t_\t_\tVBZ\t_\t_\t_\t_\t_\n\n"
     )
 
@@ -200,7 +201,7 @@ def test_columns_that_conllu_knows_go_to_their_place_and_pos_is_xpos() -> None:
 
 def test_tags_may_go_to_a_key_of_feats() -> None:
     sentence = Sentence({"word": ("a", "b"), "feats": ("Case=Nom", "_")}, ("B-NP", "O"))
-    written = write_sentence(sentence, label="Chunk").splitlines()
+    written = write_sentence(sentence, Placement("Chunk")).splitlines()
     assert [line.split("\t")[5] for line in written[1:3]] == ["Case=Nom|Chunk=B-NP", "Chunk=O"]
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sapo.corpus.annotations import RankedTagging
+from sapo.corpus.annotations import Annotation, RankedTagging
 from sapo.corpus.blocks import Sentence
-from sapo.corpus.conllu import nbest, write_sentence
+from sapo.corpus.conllu import write, write_sentence
 from sapo.corpus.conversion import Source, Target, convert
 from sapo.corpus.formats import read, read_blocks
 from sapo.errors import SapoError
@@ -50,13 +50,16 @@ def test_a_comment_is_one_line_whatever_it_holds(make_file: MakeFile, character:
 
 
 def test_an_empty_node_behind_the_last_word_stays_with_its_sentence_in_n_best_output(make_file: MakeFile) -> None:
-    # one_sentence ends at the last word and lets the next sentence begin there
+    # a sentence must not end at its last word and lets the next sentence begin there
     first = row("1", "a") + row("1.1", "x") + "\n"
     second = "# text = b\n" + row("1", "b") + "\n"
     (block,) = read_blocks(make_file(first + second, "a.conllu"))
     one = RankedTagging(np.zeros(1, np.int32), 1.0, 1.0)
     head = "# tagging = 1\n# probability = 1.000000\n# exact_probability = 1.000000\n# top_n_mass = 1.000000\n"
-    assert b"".join(nbest(block, [[one], [one]], ["X"])).decode() == head + first + head + second
+    assert (
+        b"".join(write(block, Annotation(None, ["X"], taggings=[[one], [one]]))).decode()
+        == head + first + head + second
+    )
 
 
 @pytest.mark.parametrize("feats", ["Number=Sing|Case=Nom", "Foo|Number=Sing", "Foo", "case=Nom|Abc=1|Number=Sing"])

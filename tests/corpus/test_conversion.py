@@ -48,8 +48,8 @@ def labeled_sentences(draw: st.DrawFn) -> list[Sentence]:
     ]
 
 
-def written(sentences: list[Sentence], format: str, **options: Any) -> str:
-    return "".join(FORMATS[format].write_sentence(sentence, **options) for sentence in sentences)
+def written(sentences: list[Sentence], format: str) -> str:
+    return "".join(FORMATS[format].write_sentence(sentence) for sentence in sentences)
 
 
 def pairs(sentences: Any) -> list[list[tuple[str, str]]]:

@@ -1,5 +1,6 @@
 """Attribute files of CRFsuite: a label and ready-made features a line."""
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sapo.corpus.annotations import Annotation
 from sapo.corpus.blocks import Sentence
-from sapo.corpus.crfsuite import tagged, write_sentence
+from sapo.corpus.crfsuite import write, write_sentence
 from sapo.corpus.formats import read, read_blocks
 from sapo.errors import SapoError
 
@@ -33,7 +35,7 @@ def test_a_block_knows_its_lines(make_file: MakeFile) -> None:
 
 def test_tagging_replaces_labels_and_nothing_else(make_file: MakeFile) -> None:
     (block,) = read_blocks(make_file(FILE, "a.crfsuite"))
-    changed = tagged(block, np.array([0, 1, 1], np.int32), ["I-NP", "a:b"]).decode()
+    changed = b"".join(write(block, Annotation(np.array([0, 1, 1], np.int32), ["I-NP", "a:b"]))).decode()
     assert changed == FILE.replace("B-NP\t", "I-NP\t").replace("O\t", "a\\:b\t")
 
 
@@ -41,7 +43,7 @@ def test_labels_may_be_empty_in_a_file_to_be_tagged(make_file: MakeFile) -> None
     path = make_file("\tw=a\n\tw=b\n", "a.crfsuite")
     (block,) = read_blocks(path, labeled=False)
     assert block.columns == ()
-    assert tagged(block, np.array([0, 0], np.int32), ["X"]) == b"X\tw=a\nX\tw=b\n"
+    assert b"".join(write(block, Annotation(np.array([0, 0], np.int32), ["X"]))) == b"X\tw=a\nX\tw=b\n"
     with pytest.raises(SapoError, match=r"a.crfsuite:1: the label, the first field, is empty"):
         list(read_blocks(path))
 
@@ -70,10 +72,8 @@ def test_many_sentences_come_in_several_blocks(make_file: MakeFile) -> None:
     blocks = list(read_blocks(path))
     assert [len(block.offsets) - 1 for block in blocks] == [500, 500, 201]
     assert blocks[1].first_lines()[0] == 1501
-    assert (
-        b"".join(tagged(block, np.zeros(int(block.offsets[-1]), np.int32), ["A"]) for block in blocks).count(b"\n")
-        == 3603
-    )
+    added = [Annotation(np.zeros(int(block.offsets[-1]), np.int32), ["A"]) for block in blocks]
+    assert b"".join(itertools.chain.from_iterable(map(write, blocks, added))).count(b"\n") == 3603
 
 
 names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r"), min_size=1).filter(

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sapo.corpus.annotations import Annotation, Placement
 from sapo.corpus.blocks import Sentence
 from sapo.corpus.formats import read, read_blocks
-from sapo.corpus.jsonl import SENTENCES, tagged, write_sentence
+from sapo.corpus.jsonl import SENTENCES, write, write_sentence
 from sapo.errors import SapoError, allow_limits
 
 MakeFile = Callable[[bytes | str, str], Path]
@@ -279,7 +280,7 @@ def test_a_record_comes_out_with_new_tags_and_all_that_it_brought(make_file: Mak
         {"tokens": ["c"], "pos": "X"},
     ]
     block = next(read_blocks(make_file(lines(*records), "a.jsonl"), labeled=False))
-    found = tagged(block, np.array([1, 0, 1], np.int32), ["A", "Ä"])
+    found = b"".join(write(block, Annotation(np.array([1, 0, 1], np.int32), ["A", "Ä"])))
     assert parsed(found) == [{**records[0], "tags": ["Ä", "A"]}, {**records[1], "tags": ["Ä"]}]
     assert "ö" in found.decode()
 
@@ -287,7 +288,7 @@ def test_a_record_comes_out_with_new_tags_and_all_that_it_brought(make_file: Mak
 def test_tagged_text_gets_tokens_tags_and_spans(make_file: MakeFile) -> None:
     block = next(read_blocks(make_file(lines({"text": TEXT, "id": 1}), "a.jsonl"), labeled=False))
     labels = ["O", "B-PER", "I-PER", "B-LOC"]
-    assert parsed(tagged(block, np.array([1, 2, 0, 3, 0], np.int32), labels)) == [
+    assert parsed(b"".join(write(block, Annotation(np.array([1, 2, 0, 3, 0], np.int32), labels)))) == [
         {
             "text": TEXT,
             "id": 1,
@@ -300,7 +301,7 @@ def test_tagged_text_gets_tokens_tags_and_spans(make_file: MakeFile) -> None:
 
 def test_tagged_text_gets_no_spans_where_tags_are_no_spans(make_file: MakeFile) -> None:
     block = next(read_blocks(make_file(lines({"text": "a b"}), "a.jsonl"), labeled=False))
-    (record,) = parsed(tagged(block, np.array([0, 1], np.int32), ["DT", "NN"]))
+    (record,) = parsed(b"".join(write(block, Annotation(np.array([0, 1], np.int32), ["DT", "NN"]))))
     assert record == {"text": "a b", "tags": ["DT", "NN"], "tokens": ["a", "b"]}
 
 
@@ -329,7 +330,7 @@ def test_a_sentence_is_written_as_tokens_columns_and_tags() -> None:
 
 def test_a_sentence_is_written_as_text_with_spans() -> None:
     sentence = Sentence({"word": ("Zoë", "Li", "saw", "Oslo", ".")}, TAGS)
-    assert json.loads(write_sentence(sentence, text=True)) == {
+    assert json.loads(write_sentence(sentence, Placement(text=True))) == {
         "text": "Zoë Li saw Oslo .",
         "spans": [{"start": 0, "end": 6, "label": "PER"}, {"start": 11, "end": 15, "label": "LOC"}],
     }
@@ -338,19 +339,19 @@ def test_a_sentence_is_written_as_text_with_spans() -> None:
 def test_text_that_is_known_is_written_as_it_was() -> None:
     offsets = ((0, 3), (4, 6), (7, 10), (11, 15), (15, 16))
     sentence = Sentence({"word": ("Zoë", "Li", "saw", "Oslo", ".")}, TAGS, text=TEXT, offsets=offsets)
-    assert json.loads(write_sentence(sentence, text=True))["text"] == TEXT
+    assert json.loads(write_sentence(sentence, Placement(text=True)))["text"] == TEXT
 
 
 @pytest.mark.parametrize("scheme_tags", [("I-A", "I-A", "B-A"), ("B-A", "E-A", "S-A"), ("B-A", "L-A", "U-A")])
 def test_spans_are_found_in_tags_of_every_scheme(scheme_tags: tuple[str, ...]) -> None:
-    record = json.loads(write_sentence(Sentence({"word": ("aa", "b", "c")}, scheme_tags), text=True))
+    record = json.loads(write_sentence(Sentence({"word": ("aa", "b", "c")}, scheme_tags), Placement(text=True)))
     assert [(span["start"], span["end"]) for span in record["spans"]] == [(0, 4), (5, 6)]
 
 
 def test_text_without_tags_is_written_without_spans() -> None:
-    assert json.loads(write_sentence(Sentence({"word": ("a", "b")}), text=True)) == {"text": "a b"}
+    assert json.loads(write_sentence(Sentence({"word": ("a", "b")}), Placement(text=True))) == {"text": "a b"}
 
 
 def test_tags_that_are_no_spans_cannot_be_written_as_text() -> None:
     with pytest.raises(SapoError, match=r"^'NN' is not a span tag such as O or B-PER; leave --text out$"):
-        write_sentence(Sentence({"word": ("a", "b")}, ("O", "NN")), text=True)
+        write_sentence(Sentence({"word": ("a", "b")}, ("O", "NN")), Placement(text=True))

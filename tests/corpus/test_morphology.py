@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapo.corpus.annotations import RankedTagging
-from sapo.corpus.conllu import COLUMNS, nbest, tagged, with_marginals, write_sentence
+from sapo.corpus.annotations import Annotation, Placement, RankedTagging
+from sapo.corpus.conllu import COLUMNS, write, write_sentence
 from sapo.corpus.conversion import Source, Target, convert
 from sapo.corpus.formats import read, read_blocks
 from sapo.errors import SapoError
@@ -114,13 +114,13 @@ def test_labels_that_are_written_into_an_empty_place_are_read_back(
 @pytest.mark.parametrize("label", WHOLE)
 def test_sentences_that_were_read_are_written_as_they_were(make_file: MakeFile, label: str) -> None:
     sentences = read(make_file(TEXT, "a.conllu"), label=label)
-    assert "".join(write_sentence(sentence, label=label) for sentence in sentences) == TEXT
+    assert "".join(write_sentence(sentence, Placement(label)) for sentence in sentences) == TEXT
 
 
 def test_new_tags_change_their_columns_and_nothing_else(make_file: MakeFile) -> None:
     block = next(read_blocks(make_file(TEXT, "a.conllu"), label="upos+feats", labeled=False))
     labels = ["NOUN|Case=Nom|Number=Sing", "X|_"]
-    found = tagged(block, np.array([0, 1, 0, 1], np.int32), labels).decode()
+    found = b"".join(write(block, Annotation(np.array([0, 1, 0, 1], np.int32), labels))).decode()
     expected = []
     for line in TEXT.split("\n"):
         fields = line.split("\t")
@@ -132,15 +132,20 @@ def test_new_tags_change_their_columns_and_nothing_else(make_file: MakeFile) -> 
 
 def test_tags_are_written_over_broken_feats(make_file: MakeFile) -> None:
     block = next(read_blocks(make_file(rows(("X", "X", "oops")), "a.conllu"), label="feats", labeled=False))
-    assert tagged(block, np.zeros(1, np.int32), ["Number=Sing|Case=Nom"]).split(b"\t")[5] == b"Case=Nom|Number=Sing"
+    assert (
+        b"".join(write(block, Annotation(np.zeros(1, np.int32), ["Number=Sing|Case=Nom"]))).split(b"\t")[5]
+        == b"Case=Nom|Number=Sing"
+    )
 
 
 def test_probabilities_stand_beside_the_tags(make_file: MakeFile) -> None:
     block = next(read_blocks(make_file(rows(("X", "N", "_")), "a.conllu"), label="upos+feats", labeled=False))
     labels, tags = ["NOUN|Case=Nom"], np.zeros(1, np.int32)
     line = "1\tw\tw\tNOUN\tN\tCase=Nom\t0\troot\t_\t{}\n\n"
-    assert with_marginals(block, tags, np.ones((1, 1)), labels).decode() == line.format("TagProbability=1.000000")
-    written = b"".join(nbest(block, [[RankedTagging(tags, 1.0, 1.0)]], labels)).decode()
+    assert b"".join(write(block, Annotation(tags, labels, np.ones((1, 1))))).decode() == line.format(
+        "TagProbability=1.000000"
+    )
+    written = b"".join(write(block, Annotation(None, labels, taggings=[[RankedTagging(tags, 1.0, 1.0)]]))).decode()
     assert written.endswith("\n" + line.format("_"))
 
 

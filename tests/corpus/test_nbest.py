@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapo.corpus.annotations import RankedTagging
+from sapo.corpus.annotations import Annotation, RankedTagging
 from sapo.corpus.blocks import Block, Sentence
 from sapo.corpus.formats import FORMATS, read, read_blocks
 
@@ -65,13 +65,20 @@ sings|VBZ|N
 Hush|UH|Ä
 
 """
-    assert b"".join(FORMATS["columns"].nbest(block, TAGGINGS, LABELS)).decode() == expected.replace("|", separator)
+    assert b"".join(
+        FORMATS["columns"].write(block, Annotation(None, LABELS, taggings=TAGGINGS))
+    ).decode() == expected.replace("|", separator)
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 4])
 def test_rank_and_probability_are_comments_whatever_the_number_of_columns(make_file: MakeFile, width: int) -> None:
     block = only_block(make_file(" ".join("abcd"[:width]) + "\n\n", "a.txt"))
-    result = make_file(b"".join(FORMATS["columns"].nbest(block, [ranked(("N", 0.75), ("V", 0.25))], LABELS)), "b.txt")
+    result = make_file(
+        b"".join(
+            FORMATS["columns"].write(block, Annotation(None, LABELS, taggings=[ranked(("N", 0.75), ("V", 0.25))]))
+        ),
+        "b.txt",
+    )
     assert [(sentence.words, sentence.tags) for sentence in read(result)] == [(("a",), ("N",)), (("a",), ("V",))]
 
 
@@ -89,7 +96,7 @@ def test_conllu_gives_each_sentence_with_all_its_lines_once_for_each_tagging(mak
     second = CONLLU.replace("D", "T")
     block = only_block(make_file(CONLLU + second, "a.conllu"))
     taggings = [ranked(("N V", 0.75), ("N N", 0.25)), ranked(("V Ä", 1.0))]
-    assert b"".join(FORMATS["conllu"].nbest(block, taggings, LABELS)).decode() == (
+    assert b"".join(FORMATS["conllu"].write(block, Annotation(None, LABELS, taggings=taggings))).decode() == (
         "# tagging = 1\n# probability = 0.750000\n# exact_probability = 0.375000\n# top_n_mass = 0.500000\n"
         + CONLLU.replace("<1>", "N").replace("<2>", "V")
         + "# tagging = 2\n# probability = 0.250000\n# exact_probability = 0.125000\n# top_n_mass = 0.500000\n"
@@ -102,7 +109,7 @@ def test_conllu_gives_each_sentence_with_all_its_lines_once_for_each_tagging(mak
 def test_jsonl_gives_each_record_once_with_all_its_taggings(make_file: MakeFile) -> None:
     records = [{"tokens": ["Anna", "sings"], "id": 1}, {"text": "Hush", "id": 2}]
     path = make_file("".join(json.dumps(record) + "\n" for record in records), "a.jsonl")
-    found = b"".join(FORMATS["jsonl"].nbest(only_block(path), TAGGINGS, LABELS)).decode()
+    found = b"".join(FORMATS["jsonl"].write(only_block(path), Annotation(None, LABELS, taggings=TAGGINGS))).decode()
     assert [json.loads(line) for line in found.splitlines()] == [
         {
             **records[0],
@@ -126,14 +133,16 @@ def test_jsonl_gives_each_record_once_with_all_its_taggings(make_file: MakeFile)
 def test_jsonl_of_text_gets_the_spans_of_the_best_tagging(make_file: MakeFile) -> None:
     path = make_file('{"text": "Anna sings"}\n', "a.jsonl")
     taggings = [[one_of_n([1, 0], 0.9), one_of_n([0, 0], 0.1)]]
-    record = json.loads(b"".join(FORMATS["jsonl"].nbest(only_block(path), taggings, ["O", "B-PER"])))
+    record = json.loads(
+        b"".join(FORMATS["jsonl"].write(only_block(path), Annotation(None, ["O", "B-PER"], taggings=taggings)))
+    )
     assert record["spans"] == [{"start": 0, "end": 4, "label": "PER"}]
 
 
 def test_an_empty_sentence_of_jsonl_has_one_empty_tagging(make_file: MakeFile) -> None:
     path = make_file('{"tokens": []}\n', "a.jsonl")
     taggings = [[one_of_n([], 1.0)]]
-    record = json.loads(b"".join(FORMATS["jsonl"].nbest(only_block(path), taggings, LABELS)))
+    record = json.loads(b"".join(FORMATS["jsonl"].write(only_block(path), Annotation(None, LABELS, taggings=taggings))))
     assert record["nbest"] == [{"tags": [], "probability": 1.0, "exact_probability": 0.5}]
     assert (record["tokens"], record["tags"]) == ([], [])
 
@@ -143,7 +152,7 @@ def test_an_empty_sentence_of_jsonl_has_one_empty_tagging(make_file: MakeFile) -
 def test_a_probability_is_written_with_six_digits(make_file: MakeFile, format: str, value: float) -> None:
     path = make_file(FORMATS[format].write_sentence(Sentence({"word": ("a", "b")}, ("N", "N"))), f"a.{format}")
     (block,) = read_blocks(path, format=format)
-    found = b"".join(FORMATS[format].nbest(block, [ranked(("N V", value))], LABELS)).decode()
+    found = b"".join(FORMATS[format].write(block, Annotation(None, LABELS, taggings=[ranked(("N V", value))]))).decode()
     if format == "jsonl":
         assert json.loads(found)["nbest"][0]["probability"] == round(value, 6)
     else:
@@ -176,7 +185,7 @@ def test_the_n_best_taggings_can_be_read_as_sentences_in_their_order(
     write = FORMATS[format].write_sentence
     path = make_file("".join(map(write, sentences)), "in.dat")
     (block,) = read_blocks(path, format=format, labeled=False)
-    result = make_file(b"".join(FORMATS[format].nbest(block, taggings, LABELS)), "out.dat")
+    result = make_file(b"".join(FORMATS[format].write(block, Annotation(None, LABELS, taggings=taggings))), "out.dat")
     expected = [
         (sentence.words, tuple(LABELS[tag] for tag in tagging.tags))
         for sentence, ranked in zip(sentences, taggings, strict=True)

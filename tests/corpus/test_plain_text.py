@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sapo.corpus import plain_text
+from sapo.corpus.annotations import Annotation
 from sapo.corpus.formats import read, read_blocks
 from sapo.corpus.plain_text import text_blocks
 from sapo.errors import SapoError
@@ -21,7 +22,7 @@ PIECES = st.lists(
 def offsets(pieces: list[str]) -> list[list[tuple[int, int]]]:
     found = []
     for block in text_blocks(pieces, "a text", Splitter()):
-        for record in plain_text._records(block):
+        for record in block.origin_as(plain_text.TextOrigin).records:
             start = record.values["start"]
             found.append([(start + a, start + b) for a, b in record.values["offsets"]])
     return found
@@ -73,7 +74,7 @@ def test_lines_and_words_are_told(tmp_path: Path) -> None:
         ("Öl", ",", "too", "."),
         ("Yes",),
     ]
-    assert plain_text.tagged(block, np.zeros(7, np.int32), ["X"]).decode().count("\tX\n") == 7
+    assert b"".join(plain_text.write(block, Annotation(np.zeros(7, np.int32), ["X"]))).decode().count("\tX\n") == 7
 
 
 def test_what_is_no_text_is_told_with_its_line(tmp_path: Path) -> None:

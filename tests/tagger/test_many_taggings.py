@@ -6,7 +6,8 @@ import pytest
 
 import sapo
 from sapo.tagger import decoding
-from sapo.tagger.output import Output, tagged_file
+from sapo.tagger.decoding import Output
+from sapo.tagger.files import tagged_file
 
 SENTENCES = [(["a", "dog", "barks"], ["DT", "NN", "VB"]), (["the", "cat"], ["DT", "NN"])]
 
@@ -28,3 +29,10 @@ def test_few_and_many_are_written_alike(
     few = written()
     monkeypatch.setattr(decoding, "FEW", 1)
     assert written() == few
+
+
+def test_a_column_file_is_tagged_without_a_text_splitter(tmp_path: Path) -> None:
+    tagger = sapo.train([(["a", "dog"], ["DT", "NN"])], template="pos", epochs=2)
+    (tmp_path / "a.txt").write_text("a\ndog\n")
+    assert b"".join(piece for _, piece in tagged_file(tagger, tmp_path / "a.txt", Output())) == b"a DT\ndog NN\n"
+    assert tagger._splitter is None

@@ -14,7 +14,7 @@ from sapo.corpus.annotations import RankedTagging
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
 from sapo.search.marginals import distribution
-from sapo.tagger.decoding import learned_tags
+from sapo.tagger.decoding import Output, learned_tags, tag_blocks
 from sapo.training.run import train
 
 Text = list[list[tuple[str, str]]]
@@ -167,13 +167,13 @@ def test_blocks_of_a_file_have_what_each_sentence_has(file: Path, threads: int) 
     tagger = train(file, template="pos", epochs=2)
     sentences = [list(one.words) for one in sapo.read(file)]
     blocks = list(tagger.read_blocks(file)) * 3
-    for _, (tags, marginal) in tagger.marginal_blocks(blocks, threads=threads):
-        assert [tagger.labels[tag] for tag in tags] == [tag for tags in tagger.tag_many(sentences) for tag in tags]
-        np.testing.assert_array_equal(marginal, np.concatenate(tagger.marginal_arrays(sentences)))
-    for _, (_, spans) in tagger.span_blocks(blocks, threads=threads):
-        assert spans == [tagger.spans(sentence) for sentence in sentences]
-    for _, taggings in tagger.nbest_blocks(blocks, 2, threads=threads):
-        for ranked, sentence in zip(taggings, sentences, strict=True):
+    for _, added in tag_blocks(tagger, blocks, Output(marginals=True, threads=threads)):
+        assert added.names() == [tag for tags in tagger.tag_many(sentences) for tag in tags]
+        np.testing.assert_array_equal(added.marginals, np.concatenate(tagger.marginal_arrays(sentences)))
+    for _, added in tag_blocks(tagger, blocks, Output(spans=True, threads=threads)):
+        assert added.spans == [tagger.spans(sentence) for sentence in sentences]
+    for _, added in tag_blocks(tagger, blocks, Output(nbest=2, threads=threads)):
+        for ranked, sentence in zip(added.taggings, sentences, strict=True):
             assert all(isinstance(one, RankedTagging) for one in ranked)
             assert [one.exact_probability for one in ranked] == [
                 one.exact_probability for one in tagger.nbest(sentence, 2)

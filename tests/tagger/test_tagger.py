@@ -18,6 +18,7 @@ from sapo import Sentence, Tagger, Tagging, read
 from sapo.corpus.blocks import Block
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
+from sapo.tagger.decoding import Output, tag_blocks
 from sapo.training.run import train
 
 Text = list[list[tuple[str, str]]]
@@ -282,8 +283,8 @@ def test_tagging_a_file_in_threads_gives_the_same_in_the_same_order(tmp_path: Pa
         for _ in range(20):
             yield from tagger.read_blocks(path)
 
-    one = [tags.tolist() for _, tags in tagger.tag_blocks(pieces())]
-    many = [tags.tolist() for _, tags in tagger.tag_blocks(pieces(), threads=threads)]
+    one = [added.names() for _, added in tag_blocks(tagger, pieces())]
+    many = [added.names() for _, added in tag_blocks(tagger, pieces(), Output(threads=threads))]
     assert one == many
 
 
@@ -294,9 +295,9 @@ def test_a_token_may_bring_all_columns_of_training() -> None:
 
 
 def test_the_best_tagging_may_be_found_by_any_search(tagger: Tagger) -> None:
-    def found(**how: Any) -> list[int]:
+    def found(**how: Any) -> list[str]:
         blocks = sapo.corpus.read_blocks(sample_path("test"), columns=COLUMNS, label="chunk")
-        return [tag for _, tags in tagger.tag_blocks(blocks, **how) for tag in tags.tolist()]
+        return [tag for _, added in tag_blocks(tagger, blocks, Output(**how)) for tag in added.names()]
 
     best = found()
     assert found(search="topn") == found(search="astar") == found(search="beam", width=2000) == best

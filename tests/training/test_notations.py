@@ -9,7 +9,8 @@ import pytest
 import sapo
 from sapo.corpus.conversion import Source, Target, convert
 from sapo.evaluate.scores import score
-from sapo.tagger.output import Output, tagged_file
+from sapo.tagger.decoding import Output
+from sapo.tagger.files import tagged_file
 from sapo.tags.recognition import recognize_scheme
 from sapo.tags.schemes import as_prefixed
 from sapo.tags.spans import convert_tags

@@ -10,7 +10,7 @@ from sapo.errors import SapoError
 
 if TYPE_CHECKING:
     from sapo.apps.ray.training import Cluster
-    from sapo.tagger.output import Output
+    from sapo.tagger.decoding import Output
 
 F = TypeVar("F", bound=Callable[..., Any])
 

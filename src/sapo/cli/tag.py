@@ -21,7 +21,7 @@ from sapo.cli.options import (
 from sapo.errors import LARGEST_OPTION, MOST_THREADS, SapoError, check_limit
 
 if TYPE_CHECKING:
-    from sapo.tagger.output import Output
+    from sapo.tagger.decoding import Output
 
 
 @click.command("tag")
@@ -94,7 +94,7 @@ def tag_command(
 
     docs/explanation/probabilities.md explains each probability.
     """
-    from sapo.tagger.output import Output
+    from sapo.tagger.decoding import Output
 
     _check_numbers(**wanted)
     asked = Output(**{**wanted, "nbest": wanted["nbest"] or 0})
@@ -128,7 +128,7 @@ def _tag(
 ) -> bool:
     """Tag a file or a text; return whether the probabilities of the model are calibrated."""
     from sapo.corpus.formats import format_of, open_output
-    from sapo.tagger.output import tagged_file, tagged_text
+    from sapo.tagger.files import tagged_file, tagged_text
     from sapo.tagger.tagger import Tagger
 
     input, output = files

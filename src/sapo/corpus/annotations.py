@@ -1,4 +1,4 @@
-"""Represent predictions for writing, and convert spans between characters and tokens."""
+"""Describe what is added to a file when it is written, and convert spans between characters and tokens."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -126,6 +126,72 @@ class TaggedSpan(NamedTuple):
 Taggings = Sequence[RankedTagging]  # of a sentence, best first
 
 
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a conversion puts the tags; each format looks at what concerns it."""
+
+    column: str = "upos"  # of CoNLL-U, or a key of FEATS
+    key: str = "tags"  # of JSONL
+    text: bool = False  # JSONL as running text with spans of characters
+
+
+DEFAULT = Placement()
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """What is added to a block of a file when it is written: tags, and perhaps probabilities.
+
+    A model adds tags, tags with marginals or spans, or the n best taggings. A conversion gives the file's own tags in
+    another scheme, which replace its labels.
+    """
+
+    tags: Ints | None  # [tokens]; None for n-best taggings, and for the conversion of a file without labels
+    labels: Sequence[str]  # tags are indices of these
+    marginals: Doubles | None = None  # [tokens, labels]
+    spans: Sequence[Sequence[TaggedSpan]] | None = None  # of each sentence
+    taggings: Iterable[Taggings] | None = None  # the n best of each sentence
+    placement: Placement | None = None  # of a conversion
+
+    def names(self) -> list[str]:
+        """Return the tag of each token."""
+        return [] if self.tags is None else names_of(self.tags, self.labels)
+
+    def probabilities(self, offsets: Longs) -> list[str] | None:
+        """Return what files show of each token: the probability of its tag, or of its span or '_'; None if neither.
+
+        >>> spans = [[TaggedSpan(1, 3, "NP", 0.5)]]
+        >>> Annotation(np.zeros(3, np.int32), ["O"], spans=spans).probabilities(np.array([0, 3]))
+        ['_', '0.500000', '0.500000']
+        """
+        if self.marginals is not None and self.tags is not None:
+            return [show(value) for value in self.marginals[np.arange(len(self.tags)), self.tags].tolist()]
+        if self.spans is None:
+            return None
+        shown = [NONE] * int(offsets[-1])
+        for first, found in zip(offsets[:-1].tolist(), self.spans, strict=True):
+            for span in found:
+                shown[first + span.start : first + span.end] = [show(span.probability)] * (span.end - span.start)
+        return shown
+
+
+def names_of(tags: Ints, labels: Sequence[str]) -> list[str]:
+    """Return the labels with these numbers."""
+    return [labels[tag] for tag in tags.tolist()]
+
+
+def number_tags(tags: Iterable[str]) -> tuple[list[str], Ints]:
+    """Return the distinct tags in the order they come, and for each tag its number among them.
+
+    >>> labels, numbers = number_tags(["O", "B-X", "O"])
+    >>> labels, numbers.tolist()
+    (['O', 'B-X'], [0, 1, 0])
+    """
+    labels: dict[str, int] = {}
+    numbers = [labels.setdefault(tag, len(labels)) for tag in tags]
+    return list(labels), np.array(numbers, np.int32)
+
+
 def top_n_mass(taggings: Taggings) -> float:
     """Return how much of the probability of all taggings these have together."""
     return min(sum(tagging.exact_probability for tagging in taggings), 1.0)
@@ -140,32 +206,14 @@ def show(probability: float) -> str:
     return f"{probability:.6f}"
 
 
-def with_notes(taggings: Taggings) -> Iterator[tuple[str, RankedTagging]]:
-    """Yield each tagging of a sentence with the comments to write before it: its rank and probabilities."""
+def with_comments(taggings: Taggings) -> Iterator[tuple[str, Ints]]:
+    """Yield the tags of each tagging of a sentence, after the comments to write before it: rank and probabilities."""
     mass = show(top_n_mass(taggings))
     for rank, tagging in enumerate(taggings, 1):
-        notes = {
+        comments = {
             "tagging": rank,
             "probability": show(tagging.probability),
             "exact_probability": show(tagging.exact_probability),
             "top_n_mass": mass,
         }
-        yield "".join(f"# {key} = {value}\n" for key, value in notes.items()), tagging
-
-
-def tag_notes(tags: Ints, marginal: Doubles) -> list[str]:
-    """Return the probability of each token's tag; `marginal` has those of all labels, [tokens, labels]."""
-    return [show(probability) for probability in marginal[np.arange(len(tags)), tags].tolist()]
-
-
-def span_notes(spans: Sequence[Sequence[TaggedSpan]], offsets: Longs) -> list[str]:
-    """Return for each token the probability of the span that it is in, or '_'.
-
-    >>> span_notes([[TaggedSpan(1, 3, "NP", 0.5)]], np.array([0, 3]))
-    ['_', '0.500000', '0.500000']
-    """
-    notes = [NONE] * int(offsets[-1])
-    for first, found in zip(offsets[:-1].tolist(), spans, strict=True):
-        for span in found:
-            notes[first + span.start : first + span.end] = [show(span.probability)] * (span.end - span.start)
-    return notes
+        yield "".join(f"# {key} = {value}\n" for key, value in comments.items()), tagging.tags

@@ -1,39 +1,21 @@
 """Read and write the files of Arrow (Parquet, and datasets that Hugging Face saved) in batches of rows.
 
-Sentences are handled as those of JSONL; `ParquetFile` in `exchange/outputs.py` makes a table of the lines written.
+Sentences are handled as those of JSONL; `ParquetFile` makes a table of the lines written.
 """
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from sapo.corpus.blocks import Block, block_from_sentences
-from sapo.corpus.files import missing_file
-from sapo.corpus.jsonl import (
-    JsonlOrigin,
-    Record,
-    nbest,
-    retagged,
-    sentences,
-    tagged,
-    with_marginals,
-    with_spans,
-    write_sentence,
-)
+from sapo.corpus.files import LineSink, missing_file, write_file
+from sapo.corpus.jsonl import JsonlOrigin, Record, write, write_sentence
 from sapo.corpus.tables import BLOCK, Batch, Table, class_names, table_sentences
 from sapo.errors import SapoError
 
-__all__ = [
-    "nbest",
-    "read_blocks",
-    "retagged",
-    "sentences",
-    "tagged",
-    "with_marginals",
-    "with_spans",
-    "write_sentence",
-]
+__all__ = ["read_blocks", "write", "write_sentence"]
 
 
 def load_pyarrow() -> Any:
@@ -142,3 +124,46 @@ def _batches(arrow: Any, files: Sequence[Path], name: str) -> Iterator[Batch]:
                         yield batch.slice(begin, BLOCK).to_pydict()
     except (OSError, UnicodeDecodeError, arrow.ArrowException) as error:  # names of columns need not be UTF-8
         raise SapoError(f"{name}: cannot be read ({error!r:.80})") from None
+
+
+class ParquetFile(LineSink):
+    """Collects lines of JSON as rows of a table, with tags as ClassLabel of Hugging Face."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[dict[str, Any]] = []
+        self._arrow = load_pyarrow()
+
+    def add(self, line: bytes) -> None:
+        self.rows.append(json.loads(line))
+
+    def content(self) -> bytes:
+        arrow = self._arrow
+        names: dict[str, int] = {"O": 0} if any("O" in row.get("tags", ()) for row in self.rows) else {}
+        for row in self.rows:
+            if "tags" in row:
+                row["tags"] = [names.setdefault(tag, len(names)) for tag in row["tags"]]
+        table = arrow.Table.from_pylist(self.rows)
+        texts = [key for key in table.schema.names if arrow.types.is_list(table.schema.field(key).type)]
+        features = {
+            key: {"feature": {"dtype": "string", "_type": "Value"}, "_type": "Sequence"}
+            for key in texts
+            if table.schema.field(key).type.value_type == arrow.string()
+        }
+        features["tags"] = {"feature": {"names": list(names), "_type": "ClassLabel"}, "_type": "Sequence"}
+        if names and set(features) == set(table.schema.names):
+            told = {"huggingface": json.dumps({"info": {"features": features}})}
+            table = table.replace_schema_metadata(told)
+        stream = arrow.BufferOutputStream()
+        arrow.parquet.write_table(table, stream)
+        packed: bytes = stream.getvalue().to_pybytes()
+        return packed
+
+
+@contextmanager
+def open_output(path: str | Path) -> Iterator[Any]:
+    """Open a stream that takes lines of JSON, and writes them as a table."""
+    with write_file(path) as stream:
+        collected = ParquetFile()
+        yield collected
+        stream.write(collected.content())

@@ -6,18 +6,48 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from io import IOBase
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from sapo.errors import SapoError, check_limit, current_limits
 from sapo.jit.arrays import Bools, Bytes, Ints, Longs
 
-if TYPE_CHECKING:
-    from sapo.corpus.scanner import Origin
-
 LABEL = "label"
 Kind = TypeVar("Kind")
+
+
+class Origin:
+    """What a block that was read from a file knows of this file. Each format has its own, next to its reader."""
+
+    __slots__ = ()
+
+    def first_lines(self) -> Longs:
+        """Return the number of the line in which each sentence begins; the first line is 1."""
+        raise NotImplementedError
+
+    def line_of(self, token: int, sentence: int) -> int:
+        """Return the number of the line of a token, which is in this sentence of the block."""
+        return int(self.first_lines()[sentence])
+
+    def check_labels(self, labels: Sequence[str]) -> None:
+        """Raise SapoError if a label cannot be written into such a file."""
+
+    def texts(self) -> Sequence[str | None]:
+        """Return the running text of each sentence, or an empty list if the file has none."""
+        return ()
+
+    def sentences(self, block: "Block") -> "Iterator[Sentence]":
+        """Return the sentences of the block with all that the file knows of them, such as the running text."""
+        return block_sentences(block)
+
+    def other_lines(self) -> int:
+        """Count the lines that are neither tokens nor empty."""
+        return 0
+
+    def other_keys(self, label: str) -> Sequence[str]:
+        """Return the keys that were not read as tokens, tags or columns; `label` is the key of the tags."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +60,7 @@ class Block:
     starts: Ints  # [tokens, columns]
     ends: Ints  # [tokens, columns]
     offsets: Longs  # [sentences + 1] into the tokens
-    origin: "Origin | None" = None  # the file it was read from; None for sentences of Python
+    origin: Origin | None = None  # the file it was read from; None for sentences of Python
     features: tuple[Sequence[Any], ...] | None = None  # [sentences] ready-made features of each token, if it has them
 
     def __post_init__(self) -> None:
@@ -76,6 +106,10 @@ class Block:
         if not isinstance(self.origin, kind):
             raise TypeError(f"expected a block from {kind.__name__}, found {self.origin!r:.60}")
         return self.origin
+
+    def sentences(self) -> "Iterator[Sentence]":
+        """Return the sentences as Python strings, with all that their file knows of them."""
+        return block_sentences(self) if self.origin is None else self.origin.sentences(self)
 
     def only(self, wanted: Bools) -> "Block":
         """Return a block with some of the sentences, for learning: it no longer knows where it came from."""
@@ -137,7 +171,7 @@ class Sentence:
 def block_from_sentences(
     sentences: Iterable[Sentence],
     name: str = "corpus",
-    origin: "Origin | None" = None,
+    origin: Origin | None = None,
     *,
     columns: tuple[str, ...] = ("word",),
     labeled: bool = False,
@@ -182,7 +216,7 @@ def block_from_values(
     lengths: Sequence[int],
     columns: tuple[str, ...],
     name: str,
-    origin: "Origin | None" = None,
+    origin: Origin | None = None,
     features: tuple[Any, ...] | None = None,
 ) -> Block:
     """Return a block of sentences of these lengths; `values` has all columns of the first token, then of the second.

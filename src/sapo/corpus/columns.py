@@ -2,24 +2,25 @@
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from sapo.corpus.annotations import TaggedSpan, Taggings, span_notes, tag_notes, with_notes
+from sapo.corpus.annotations import DEFAULT, Annotation, Placement, with_comments
 from sapo.corpus.blocks import LABEL, Block, Sentence
 from sapo.corpus.files import show_path
 from sapo.corpus.scanner import ScannedOrigin, refuse_empty, scan_file, sentence_regions, splice
 from sapo.errors import SapoError, nearest
-from sapo.jit.arrays import Bytes, Doubles, Ints
+from sapo.jit.arrays import Bytes, Ints
 
 
 def splice_tags(data: Bytes, cut_starts: Ints, cut_ends: Ints, pieces: Sequence[str], piece: Ints) -> bytes:
     """Return the data with `pieces[piece[t]]` in place of the bytes cut_starts[t] to cut_ends[t], for each token t."""
     if len(piece) != len(cut_starts):
         raise ValueError(f"{len(cut_starts)} tokens but {len(piece)} tags")
+    if not len(piece):
+        return data.tobytes()
     encoded = [text.encode("utf-8", "surrogatepass") for text in pieces]
     sizes = np.array([len(text) for text in encoded], np.int64)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]).astype(np.int32)
@@ -36,19 +37,21 @@ def splice_tags(data: Bytes, cut_starts: Ints, cut_ends: Ints, pieces: Sequence[
     return out[:written].tobytes()
 
 
-def number_tags(tags: Iterable[str]) -> tuple[list[str], Ints]:
-    """Return the distinct tags in the order they come, and for each tag its number among them.
+def write_ranked(
+    block: Block, added: Annotation, write: Callable[[Block, Annotation], Iterator[bytes]]
+) -> Iterator[bytes]:
+    """Yield each sentence once for each of its n best taggings, with rank and probabilities as comments.
 
-    >>> labels, numbers = number_tags(["O", "B-X", "O"])
-    >>> labels, numbers.tolist()
-    (['O', 'B-X'], [0, 1, 0])
+    `write` writes a block with tags in the same format.
     """
-    labels: dict[str, int] = {}
-    numbers = [labels.setdefault(tag, len(labels)) for tag in tags]
-    return list(labels), np.array(numbers, np.int32)
+    regions = sentence_regions(block.origin_as(ScannedOrigin).scanned)
+    for sentence, ranked in enumerate(added.taggings or ()):
+        alone = _one_sentence(block, sentence, regions[sentence])
+        for comments, tags in with_comments(ranked):
+            yield comments.encode() + b"".join(write(alone, Annotation(tags, added.labels))) + b"\n\n"
 
 
-def one_sentence(block: Block, sentence: int, region: tuple[int, int]) -> Block:
+def _one_sentence(block: Block, sentence: int, region: tuple[int, int]) -> Block:
     """Return a block of one sentence, with the comments and other lines in its region."""
     origin = block.origin_as(ScannedOrigin)
     scanned = origin.scanned
@@ -71,23 +74,6 @@ def one_sentence(block: Block, sentence: int, region: tuple[int, int]) -> Block:
         offsets=part.offsets,
         origin=dataclasses.replace(origin, scanned=part),
     )
-
-
-def nbest_lines(
-    block: Block,
-    taggings: Iterable[Taggings],
-    labels: Sequence[str],
-    tagged: Callable[[Block, Ints, Sequence[str]], bytes],
-) -> Iterator[bytes]:
-    """Yield every sentence once for each of its taggings, with rank and probabilities as comments.
-
-    `tagged` is how the format writes one tagging of a block.
-    """
-    regions = sentence_regions(block.origin_as(ScannedOrigin).scanned)
-    for sentence, ranked in enumerate(taggings):
-        alone = one_sentence(block, sentence, regions[sentence])
-        for notes, tagging in with_notes(ranked):
-            yield notes.encode() + tagged(alone, tagging.tags, labels) + b"\n\n"
 
 
 HINT = "; if this is running text, use --format text"
@@ -179,47 +165,33 @@ def column_index(label: str | None, columns: Sequence[str] | None, count: int, s
     raise SapoError(f"{source}: there is no column '{label}'; {hint}")
 
 
-def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
-    """Return the block as it was read, with the tag as one more column."""
+def write(block: Block, added: Annotation) -> Iterator[bytes]:
+    """Yield the block as it was read, with the tags as one more column, and probabilities as another.
+
+    The tags of a conversion replace those of the file.
+    """
+    if added.taggings is not None:
+        yield from write_ranked(block, added, write)
+        return
     scanned = block.origin_as(ScannedOrigin).scanned
+    if added.tags is None:
+        yield scanned.data.tobytes()
+        return
+    if added.placement is not None:
+        at = block.columns.index(LABEL)
+        yield splice_tags(scanned.data, scanned.starts[:, at], scanned.ends[:, at], added.labels, added.tags)
+        return
     separator = "\t" if scanned.layout.tabs else " "
-    pieces = [separator + tag for tag in labels]
-    return splice_tags(scanned.data, scanned.line_ends, scanned.line_ends, pieces, tags)
+    probabilities = added.probabilities(block.offsets)
+    pieces, numbers = [separator + tag for tag in added.labels], added.tags
+    if probabilities is not None:
+        pairs = zip(added.names(), probabilities, strict=True)
+        pieces = [f"{separator}{tag}{separator}{probability}" for tag, probability in pairs]
+        numbers = np.arange(len(pieces), dtype=np.int32)
+    yield splice_tags(scanned.data, scanned.line_ends, scanned.line_ends, pieces, numbers)
 
 
-def nbest(block: Block, taggings: Iterable[Taggings], labels: Sequence[str]) -> Iterator[bytes]:
-    """Yield each sentence once for each of its taggings, best first, with their probabilities as comments."""
-    return nbest_lines(block, taggings, labels, tagged)
-
-
-def with_marginals(block: Block, tags: Ints, marginal: Doubles, labels: Sequence[str]) -> bytes:
-    """Return the block as it was read, with the tag and its probability as two more columns."""
-    return _with_notes(block, tags, tag_notes(tags, marginal), labels)
-
-
-def with_spans(block: Block, tags: Ints, spans: Sequence[Sequence[TaggedSpan]], labels: Sequence[str]) -> bytes:
-    """Return the block as it was read, with two more columns: the tag, and the probability of its span or '_'."""
-    return _with_notes(block, tags, span_notes(spans, block.offsets), labels)
-
-
-def _with_notes(block: Block, tags: Ints, notes: Sequence[str], labels: Sequence[str]) -> bytes:
-    scanned = block.origin_as(ScannedOrigin).scanned
-    separator = "\t" if scanned.layout.tabs else " "
-    pieces = [f"{separator}{labels[tag]}{separator}{note}" for tag, note in zip(tags.tolist(), notes, strict=True)]
-    return splice_tags(scanned.data, scanned.line_ends, scanned.line_ends, pieces, np.arange(len(tags), dtype=np.int32))
-
-
-def retagged(block: Block, sentences: Sequence[Sentence], **_: Any) -> bytes:
-    """Return the block with the tags of these sentences in the place of its labels; nothing else changes."""
-    scanned = block.origin_as(ScannedOrigin).scanned
-    labels, tags = number_tags(tag for sentence in sentences for tag in sentence.tags or ())
-    if not len(tags):  # without labels, or without sentences
-        return scanned.data.tobytes()
-    at = block.columns.index(LABEL)
-    return splice_tags(scanned.data, scanned.starts[:, at], scanned.ends[:, at], labels, tags)
-
-
-def write_sentence(sentence: Sentence, **_: Any) -> str:
+def write_sentence(sentence: Sentence, placement: Placement = DEFAULT) -> str:
     r"""Return a sentence with a TAB between its columns, the tags last. Values may then hold blanks.
 
     >>> write_sentence(Sentence({"word": ("New York", "sleeps")}, ("NNP", "VBZ")))

@@ -1,20 +1,19 @@
 """Read and write CoNLL-U; the label is UPOS, XPOS, FEATS, one key of FEATS, or UPOS and FEATS together."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from sapo.corpus.annotations import NONE, TaggedSpan, Taggings, span_notes, tag_notes
+from sapo.corpus.annotations import DEFAULT, NONE, Annotation, Placement, number_tags
 from sapo.corpus.blocks import LABEL, Block, Sentence, block_sentences
-from sapo.corpus.columns import nbest_lines, number_tags, splice_tags
+from sapo.corpus.columns import splice_tags, write_ranked
 from sapo.corpus.files import show_path
 from sapo.corpus.scanner import Layout, Scanned, ScannedOrigin, check_tag, refuse_empty, scan_file, sentence_regions
 from sapo.errors import SapoError
-from sapo.jit.arrays import Bytes, Doubles, Ints
+from sapo.jit.arrays import Bytes, Ints
 from sapo.tags.labels import in_order, split_pos
 
 COLUMNS = ("id", "word", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -226,6 +225,28 @@ class ConlluOrigin(ScannedOrigin):
         found = _TEXT_LINE.findall(self.scanned.data.tobytes())
         return [text.decode() for text in found] if len(found) == len(self.scanned.offsets) - 1 else ()
 
+    def sentences(self, block: Block) -> Iterator[Sentence]:
+        """Yield the sentences; lines that are not words become notes, so that nothing is lost when they are written."""
+        scanned = self.scanned
+        whole = scanned.data.tobytes()
+        regions = sentence_regions(scanned)
+        for number, sentence in enumerate(block_sentences(block)):
+            begin, end = regions[number]
+            words = set(scanned.line_starts[block.offsets[number] : block.offsets[number + 1]].tolist())
+            notes: list[tuple[int, str]] = []
+            text = None
+            at, token = begin, 0
+            for line in whole[begin:end].split(b"\n"):
+                if at in words:
+                    token += 1
+                elif line.strip():
+                    note = line.rstrip(b"\r").decode()
+                    notes.append((token, note))
+                    if note.startswith(TEXT):
+                        text = note.removeprefix(TEXT)
+                at += len(line) + 1
+            yield Sentence(sentence.columns, sentence.tags, text=text, notes=tuple(notes))
+
     def check_labels(self, labels: Sequence[str]) -> None:
         for label in labels:
             check_tag(label, tabs=True)
@@ -269,82 +290,54 @@ def read_blocks(
         )
 
 
-def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
-    """Return the block as it was read, with multiword tokens and empty nodes, and with the tag in the label's place."""
+def write(block: Block, added: Annotation) -> Iterator[bytes]:
+    """Yield the block as it was read, with the tags in the place of the label and probabilities in MISC.
+
+    Multiword tokens and empty nodes stay. A conversion says where the tags go.
+    """
+    if added.taggings is not None:
+        yield from write_ranked(block, added, write)
+        return
     origin = block.origin_as(ConlluOrigin)
+    if added.placement is not None:
+        origin = replace(origin, place=place_of(added.placement.column))
+        origin.check_labels(added.labels)
     scanned, place = origin.scanned, origin.place
-    if place.key is not None or place.whole_feats:
+    if added.tags is None:
+        yield scanned.data.tobytes()
+        return
+    labels, tags, last = added.labels, added.tags, place.last
+    probabilities = added.probabilities(block.offsets)
+    if probabilities is not None:
+        key = "TagProbability" if added.spans is None else "SpanProbability"
+        labels, tags, last = (
+            _with_probabilities(origin, added, key, probabilities),
+            np.arange(len(tags), dtype=np.int32),
+            MISC,
+        )
+    elif place.key is not None or place.whole_feats:
         labels, tags = number_tags(refilled(scanned, place, tags, labels))
-    return splice_tags(scanned.data, scanned.starts[:, place.first], scanned.ends[:, place.last], labels, tags)
+    yield splice_tags(scanned.data, scanned.starts[:, place.first], scanned.ends[:, last], labels, tags)
 
 
-def nbest(block: Block, taggings: Iterable[Taggings], labels: Sequence[str]) -> Iterator[bytes]:
-    """Yield each sentence once for each of its taggings, best first, with their probabilities as comments."""
-    return nbest_lines(block, taggings, labels, tagged)
-
-
-def with_marginals(block: Block, tags: Ints, marginal: Doubles, labels: Sequence[str]) -> bytes:
-    """Return the block as `tagged` does, with the probability of each tag in MISC."""
-    return _with_notes(block, tags, "TagProbability", tag_notes(tags, marginal), labels)
-
-
-def with_spans(block: Block, tags: Ints, spans: Sequence[Sequence[TaggedSpan]], labels: Sequence[str]) -> bytes:
-    """Return the block as `tagged` does, with the probability of each token's span in MISC."""
-    return _with_notes(block, tags, "SpanProbability", span_notes(spans, block.offsets), labels)
-
-
-def _with_notes(block: Block, tags: Ints, key: str, notes: Sequence[str], labels: Sequence[str]) -> bytes:
-    # the line is cut from the label to its end: between them nothing changes
-    origin = block.origin_as(ConlluOrigin)
+def _with_probabilities(origin: ConlluOrigin, added: Annotation, key: str, probabilities: Sequence[str]) -> list[str]:
+    """Return the line of each token from its label to MISC, which gets the probability under this key."""
     scanned, place = origin.scanned, origin.place
     if place.last == MISC:
         raise SapoError("the label is MISC, where the probability goes; tag into another column with --label")
+    assert added.tags is not None
     whole = scanned.data.tobytes()
     pieces = []
-    new = refilled(scanned, place, tags, labels)
-    for value, note, starts, ends in zip(new, notes, scanned.starts, scanned.ends, strict=True):
+    new = refilled(scanned, place, added.tags, added.labels)
+    for value, probability, starts, ends in zip(new, probabilities, scanned.starts, scanned.ends, strict=True):
         between = whole[ends[place.last] : starts[MISC]].decode()
-        misc = with_feature(whole[starts[MISC] : ends[MISC]].decode(), key, note)
+        misc = with_feature(whole[starts[MISC] : ends[MISC]].decode(), key, probability)
         pieces.append(f"{value}{between}{misc}")
-    each = np.arange(len(pieces), dtype=np.int32)
-    return splice_tags(scanned.data, scanned.starts[:, place.first], scanned.ends[:, MISC], pieces, each)
+    return pieces
 
 
-def sentences(block: Block) -> Iterator[Sentence]:
-    """Yield the sentences; lines that are not words become notes, so that nothing is lost when they are written."""
-    scanned = block.origin_as(ConlluOrigin).scanned
-    whole = scanned.data.tobytes()
-    regions = sentence_regions(scanned)
-    for number, sentence in enumerate(block_sentences(block)):
-        begin, end = regions[number]
-        words = set(scanned.line_starts[block.offsets[number] : block.offsets[number + 1]].tolist())
-        notes: list[tuple[int, str]] = []
-        text = None
-        at, token = begin, 0
-        for line in whole[begin:end].split(b"\n"):
-            if at in words:
-                token += 1
-            elif line.strip():
-                note = line.rstrip(b"\r").decode()
-                notes.append((token, note))
-                if note.startswith(TEXT):
-                    text = note.removeprefix(TEXT)
-            at += len(line) + 1
-        yield Sentence(sentence.columns, sentence.tags, text=text, notes=tuple(notes))
-
-
-def retagged(block: Block, sentences: Sequence[Sentence], *, into: str, **_: Any) -> bytes:
-    """Return the block with the tags of these sentences in the column or key `into`; nothing else changes."""
-    labels, tags = number_tags(tag for sentence in sentences for tag in sentence.tags or ())
-    origin = replace(block.origin_as(ConlluOrigin), place=place_of(into))
-    if not len(tags):  # without labels, or without sentences
-        return origin.scanned.data.tobytes()
-    origin.check_labels(labels)
-    return tagged(replace(block, origin=origin), tags, labels)
-
-
-def write_sentence(sentence: Sentence, *, label: str = "upos", **_: Any) -> str:
-    r"""Return a sentence in ten columns, with '_' for what is not known; its tags go into the column or key `label`.
+def write_sentence(sentence: Sentence, placement: Placement = DEFAULT) -> str:
+    r"""Return a sentence in ten columns, with '_' for what is not known; `placement` says where its tags go.
 
     >>> write_sentence(Sentence({"word": ("Hush",)}, ("INTJ",)))
     '# text = Hush\n1\tHush\t_\tINTJ\t_\t_\t_\t_\t_\t_\n\n'
@@ -357,7 +350,7 @@ def write_sentence(sentence: Sentence, *, label: str = "upos", **_: Any) -> str:
         notes.setdefault(0, []).insert(0, TEXT + " ".join(text.split()))
     glued = _glued(sentence) if "misc" not in sentence.columns else set()
     lines: list[str] = []
-    place = place_of(label)
+    place = place_of(placement.column)
     held = COLUMNS[place.first : place.last + 1]
     for token in range(len(sentence)):
         lines += notes.get(token, ())

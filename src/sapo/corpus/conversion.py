@@ -16,11 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
+from sapo.corpus.annotations import Annotation, Placement, number_tags
 from sapo.corpus.blocks import LABEL, Block, Sentence
 from sapo.corpus.conllu import COLUMNS, check_target
-from sapo.corpus.exchange import TOOLS
 from sapo.corpus.files import read_chunks, show_path, write_file
-from sapo.corpus.formats import FORMATS, format_of, open_output, read_blocks, sentences_of
+from sapo.corpus.formats import FORMATS, TOOLS, format_of, open_output, read_blocks
 from sapo.corpus.jsonl import json_lines, read_record
 from sapo.corpus.scanner import ScannedOrigin, sentence_regions
 from sapo.errors import SapoError, choice, did_you_mean
@@ -88,9 +88,6 @@ class Source:
     def blocks(self) -> Iterator[Block]:
         return read_blocks(self.path, format=self.format, label=self.label, columns=self.columns, labeled=self.labeled)
 
-    def sentences(self, block: Block) -> Iterator[Sentence]:
-        return sentences_of(block, format_of(self.path, self.format))
-
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -154,12 +151,13 @@ def _convert(source: Source, target: Target, name: str) -> Conversion:
     tools = source.format in TOOLS and target.format in TOOLS  # documents stay whole
     same = (source.format == target.format or tools) and target.keep is None
     writer = FORMATS[target.format]
+    placement = Placement(target.into, key, target.text)
     left_out = LeftOut(source.format, target.format, label=key, keep=target.keep, text=target.text)
     count = 0
     with open_output(target.path, target.format) as stream:
         for block in source.blocks():
             sentences = []
-            for sentence in source.sentences(block):
+            for sentence in block.sentences():
                 count += 1
                 with _told(f"{name}: sentence {count}"):
                     if target.scheme and source.scheme and sentence.tags is not None:
@@ -169,17 +167,20 @@ def _convert(source: Source, target: Target, name: str) -> Conversion:
                         sentences.append(sentence)
                         continue
                     kept = _with_columns(sentence, source, target)
-                    stream.write(writer.write_sentence(kept, label=target.into, text=target.text).encode())
+                    stream.write(writer.write_sentence(kept, placement).encode())
             if same:
+                labels, numbers = number_tags(tag for sentence in sentences for tag in sentence.tags or ())
+                gold = Annotation(numbers if LABEL in block.columns else None, labels, placement=placement)
                 with _told(name):
-                    stream.write(writer.retagged(block, sentences, into=target.into, label=key, text=target.text))
+                    for piece in writer.write(block, gold):
+                        stream.write(piece)
             if not same or source.format != target.format:
                 left_out.look_at(block)
     return Conversion(count, left_out.told())
 
 
 def _recognized(source: Source, name: str) -> str:
-    sentences = (sentence for block in source.blocks() for sentence in source.sentences(block))
+    sentences = (sentence for block in source.blocks() for sentence in block.sentences())
     scheme = recognize_scheme(sentence.tags or () for sentence in sentences)
     if scheme is None:
         raise SapoError(f"{name}: its tags are in none of the schemes {', '.join(SCHEMES)}")

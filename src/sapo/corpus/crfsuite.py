@@ -9,19 +9,19 @@ stand for a colon and a backslash. What follows `#` at the beginning of a field 
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sapo.corpus.annotations import TaggedSpan, Taggings, span_notes, tag_notes, with_notes
-from sapo.corpus.blocks import LABEL, Block, Sentence, block_from_sentences
+from sapo.corpus.annotations import DEFAULT, Annotation, Placement, names_of, with_comments
+from sapo.corpus.blocks import LABEL, Block, Origin, Sentence, block_from_sentences
 from sapo.corpus.files import check_utf8, show_path
 from sapo.corpus.scanner import check_tag, no_sentence_end, read_lines
 from sapo.errors import SapoError, current_limits
-from sapo.jit.arrays import Doubles, Ints, Longs
+from sapo.jit.arrays import Longs
 
 REMEMBERED = 1_000_000  # fields: most come many times
 NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
@@ -149,7 +149,7 @@ SENTENCES = 500  # in a block
 
 
 @dataclass(frozen=True, slots=True)
-class AttributeOrigin:
+class AttributeOrigin(Origin):
     """The origin of a block of attributes: all its lines, and which of them are tokens."""
 
     first_line: int
@@ -168,14 +168,8 @@ class AttributeOrigin:
         for label in labels:
             _check_label(label)
 
-    def texts(self) -> Sequence[str | None]:
-        return ()
-
     def other_lines(self) -> int:
         return sum(1 for line in self.lines if line.strip()) - len(self.token_lines)
-
-    def other_keys(self, label: str) -> Sequence[str]:
-        return ()
 
 
 def read_blocks(
@@ -237,56 +231,37 @@ def _block(first_line: int, lines: list[bytes], attributes: Attributes, labeled:
     return block_from_sentences(sentences, name, origin, columns=(), labeled=labeled)
 
 
-def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
-    """Return the lines of the block with tags in the place of labels."""
-    return _retagged(block.origin_as(AttributeOrigin), [labels[tag] for tag in tags.tolist()])
+def write(block: Block, added: Annotation) -> Iterator[bytes]:
+    """Yield the lines of the block with the tags in place of labels, and probabilities as comments behind them.
 
-
-def _retagged(origin: AttributeOrigin, tags: Sequence[str], notes: Sequence[str] = ()) -> bytes:
-    """Return the lines with other labels; a note goes behind the attributes of its token, as a comment."""
-    lines = list(origin.lines)
-    for token, (at, tag) in enumerate(zip(origin.token_lines.tolist(), tags, strict=True)):
-        line = lines[at]
-        ending = line[len(line.rstrip(b"\r")) :]
-        _, tab, rest = line.removesuffix(ending).partition(b"\t")
-        note = f"\t# {notes[token]}".encode() if notes else b""
-        lines[at] = escaped(tag).encode() + tab + rest + note + ending
-    return b"".join(line + b"\n" for line in lines)
-
-
-def nbest(block: Block, taggings: Iterable[Taggings], labels: Sequence[str]) -> Iterator[bytes]:
-    """Yield each sentence once for each of its taggings, best first, with their probabilities as comments."""
+    The n best taggings give each sentence several times, with rank and probabilities as comments before it.
+    """
     origin = block.origin_as(AttributeOrigin)
-    for (begin, end), ranked in zip(itertools.pairwise(origin.offsets.tolist()), taggings, strict=True):
+    if added.taggings is None:
+        yield _lines(origin, added.names(), added.probabilities(block.offsets) or ())
+        return
+    for (begin, end), ranked in zip(itertools.pairwise(origin.offsets.tolist()), added.taggings, strict=True):
         places = origin.token_lines[begin:end]
         alone = AttributeOrigin(
             0, origin.lines[places[0] : places[-1] + 1], places - places[0], np.array([0, end - begin])
         )
-        for notes, tagging in with_notes(ranked):
-            yield notes.encode() + _retagged(alone, [labels[tag] for tag in tagging.tags.tolist()]) + b"\n"
+        for comments, tags in with_comments(ranked):
+            yield comments.encode() + _lines(alone, names_of(tags, added.labels)) + b"\n"
 
 
-def with_marginals(block: Block, tags: Ints, marginal: Doubles, labels: Sequence[str]) -> bytes:
-    """Return the block with tags in the place of labels, and the probability of each as a comment behind it."""
-    origin = block.origin_as(AttributeOrigin)
-    return _retagged(origin, [labels[tag] for tag in tags.tolist()], tag_notes(tags, marginal))
+def _lines(origin: AttributeOrigin, tags: Sequence[str], probabilities: Sequence[str] = ()) -> bytes:
+    """Return the lines with these labels, or with their own if there are no tags."""
+    lines = list(origin.lines)
+    for token, (at, tag) in enumerate(zip(origin.token_lines.tolist() if tags else (), tags, strict=True)):
+        line = lines[at]
+        ending = line[len(line.rstrip(b"\r")) :]
+        _, tab, rest = line.removesuffix(ending).partition(b"\t")
+        comment = f"\t# {probabilities[token]}".encode() if probabilities else b""
+        lines[at] = escaped(tag).encode() + tab + rest + comment + ending
+    return b"".join(line + b"\n" for line in lines)
 
 
-def with_spans(block: Block, tags: Ints, spans: Sequence[Sequence[TaggedSpan]], labels: Sequence[str]) -> bytes:
-    """Return the block with tags in the place of labels, and the probability of each span, or '_', as a comment."""
-    origin = block.origin_as(AttributeOrigin)
-    return _retagged(origin, [labels[tag] for tag in tags.tolist()], span_notes(spans, block.offsets))
-
-
-def retagged(block: Block, sentences: Sequence[Sentence], **_: Any) -> bytes:
-    """Return the block with the tags of these sentences in the place of its labels; nothing else changes."""
-    origin = block.origin_as(AttributeOrigin)
-    if any(sentence.tags is None for sentence in sentences):
-        return b"".join(line + b"\n" for line in origin.lines)
-    return _retagged(origin, [tag for sentence in sentences for tag in sentence.tags or ()])
-
-
-def write_sentence(sentence: Sentence, **_: Any) -> str:
+def write_sentence(sentence: Sentence, placement: Placement = DEFAULT) -> str:
     r"""Return the tags and the ready-made features of a sentence.
 
     >>> write_sentence(Sentence({}, ("NNP", "VBZ"), features=({"w": "10:30", "length": 5}, ["w=is"])))

@@ -566,3 +566,24 @@ def check_writable(path: str | Path) -> None:
 
     with told(target), tempfile.TemporaryFile(dir=target.parent):
         pass
+
+
+class LineSink:
+    """A stream of bytes that passes on whole lines."""
+
+    def __init__(self) -> None:
+        self._rest: list[bytes] = []  # of a line, which may come in many pieces
+
+    def write(self, data: bytes) -> int:
+        *ends, rest = data.split(b"\n")
+        for end in ends:
+            self.add(b"".join([*self._rest, end]))
+            self._rest = []
+        self._rest.append(rest)
+        return len(data)
+
+    def flush(self) -> None:
+        """Do nothing: lines are passed on at once."""
+
+    def add(self, line: bytes) -> None:
+        raise NotImplementedError

@@ -1,64 +1,66 @@
 """Find the format of a file, with its reader and writer."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from sapo.corpus.blocks import Block, Sentence, block_sentences
+from sapo.corpus.blocks import Block, Sentence
 from sapo.corpus.files import with_encoding, write_file
 from sapo.errors import SapoError, choice, did_you_mean
 
 if TYPE_CHECKING:
     from sapo.text.splitter import Splitter
 
-MODULES = {
-    "columns": "sapo.corpus.columns",
-    "conllu": "sapo.corpus.conllu",
-    "jsonl": "sapo.corpus.jsonl",
-    "text": "sapo.corpus.plain_text",
-    "crfsuite": "sapo.corpus.crfsuite",
-    "arrow": "sapo.corpus.arrow",
+
+class FormatEntry(NamedTuple):
+    """Where a format is, and which file extensions it has."""
+
+    module: str  # below sapo.corpus
+    endings: tuple[str, ...] = ()
+    cut: bool = False  # its running text is cut into tokens by a splitter
+
+
+TABLE = {
+    "columns": FormatEntry("columns"),
+    "conllu": FormatEntry("conllu", (".conllu", ".conll-u")),
+    "jsonl": FormatEntry("jsonl", (".jsonl", ".ndjson", ".json"), cut=True),
+    "text": FormatEntry("plain_text", cut=True),
+    "crfsuite": FormatEntry("crfsuite", (".crfsuite",)),
+    "arrow": FormatEntry("arrow", (".parquet", ".arrow")),
+    "doccano": FormatEntry("exchange.doccano", cut=True),
+    "prodigy": FormatEntry("exchange.prodigy", cut=True),
+    "label-studio": FormatEntry("exchange.label_studio", cut=True),
+    "brat": FormatEntry("exchange.brat", (".ann",), cut=True),
+    "spacy": FormatEntry("exchange.docbin", (".spacy",), cut=True),
 }
-TOOLS = ("doccano", "prodigy", "label-studio", "brat", "spacy")  # see corpus/exchange/__init__.py
-CUT = ("jsonl", "text", *TOOLS)  # formats with running text
-COLLECTED = ("label-studio", "brat", "spacy", "arrow")  # formats that are not lines: see corpus/exchange/outputs.py
+TOOLS = ("doccano", "prodigy", "label-studio", "brat", "spacy")  # their documents are converted whole
+ENDINGS = {ending: name for name, entry in TABLE.items() for ending in entry.endings}
 
 
 class _Formats(Mapping[str, Any]):
-    """The formats by name: modules, or objects with the same functions. Each is loaded when it is first used."""
+    """The formats by name. Each is loaded when it is first used.
+
+    A format is a module, or the object FORMAT of a module, with three functions: `read_blocks`, `write` and
+    `write_sentence`, as in `corpus/columns.py`. If its files are not lines, it also has `open_output`.
+    """
 
     def __getitem__(self, name: str) -> Any:
-        if name in MODULES:
-            return import_module(MODULES[name])
-        from sapo.corpus.exchange import TOOLS
-
-        return TOOLS[name]
+        module = import_module(f"sapo.corpus.{TABLE[name].module}")
+        return getattr(module, "FORMAT", module)
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*MODULES, *TOOLS))
+        return iter(TABLE)
 
     def __len__(self) -> int:
-        return len(MODULES) + len(TOOLS)
+        return len(TABLE)
 
     def __contains__(self, name: object) -> bool:
-        return name in MODULES or name in TOOLS
+        return name in TABLE
 
 
 FORMATS = _Formats()
-ENDINGS = {
-    ".conllu": "conllu",
-    ".conll-u": "conllu",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".crfsuite": "crfsuite",
-    ".spacy": "spacy",
-    ".parquet": "arrow",
-    ".arrow": "arrow",
-    ".ann": "brat",
-}
 
 
 def format_of(path: str | Path, given: str | None = None) -> str:
@@ -86,17 +88,10 @@ def _format_of_directory(path: Path) -> str:
     raise SapoError(f"{path}: is a directory, not a file")
 
 
-@contextmanager
-def open_output(path: str | Path, format: str) -> Iterator[BinaryIO]:
+def open_output(path: str | Path, format: str) -> AbstractContextManager[BinaryIO]:
     """Open a stream for what a format writes. The result is a file, whole or not at all; for BRAT, a new directory."""
-    if format in COLLECTED:
-        from sapo.corpus.exchange.outputs import open_collected
-
-        opened = open_collected(path, format)
-    else:
-        opened = write_file(path)
-    with opened as stream:
-        yield stream
+    opened: AbstractContextManager[BinaryIO] = getattr(FORMATS[format], "open_output", write_file)(path)
+    return opened
 
 
 def read_blocks(
@@ -122,7 +117,7 @@ def read_blocks(
     chosen = format_of(path, format)
     encoded = path if encoding is None else with_encoding(path, encoding)
     how: dict[str, Any] = {"label": label, "columns": columns, "labeled": labeled}
-    if chosen in CUT:
+    if TABLE[chosen].cut:
         how["splitter"] = splitter
     blocks: Iterator[Block] = FORMATS[chosen].read_blocks(encoded, **how)
     return blocks
@@ -150,13 +145,6 @@ def read(
     >>> next(read(sample_path("train"))).words[:3]
     ('The', 'miners', 'laid')
     """
-    chosen = format_of(path, format) if isinstance(path, str | Path) else "columns"
     how: dict[str, Any] = {"label": label, "columns": columns, "labeled": labeled, "encoding": encoding}
-    for block in read_blocks(path, format=chosen, **how):
-        yield from sentences_of(block, chosen)
-
-
-def sentences_of(block: Block, format: str) -> Iterator[Sentence]:
-    """Return the sentences of a block with all that its format knows of them, such as the running text."""
-    sentences: Iterator[Sentence] = getattr(FORMATS[format], "sentences", block_sentences)(block)
-    return sentences
+    for block in read_blocks(path, format=format, **how):
+        yield from block.sentences()

@@ -10,19 +10,30 @@ import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sapo.corpus.annotations import CharSpan, TaggedSpan, Taggings, char_spans_to_spans, spans_to_char_spans, top_n_mass
-from sapo.corpus.blocks import LABEL, Block, Sentence, block_from_sentences, check_labels
+from sapo.corpus.annotations import (
+    DEFAULT,
+    Annotation,
+    CharSpan,
+    Placement,
+    TaggedSpan,
+    Taggings,
+    char_spans_to_spans,
+    names_of,
+    spans_to_char_spans,
+    top_n_mass,
+)
+from sapo.corpus.blocks import LABEL, Block, Origin, Sentence, block_from_sentences, check_labels
 from sapo.corpus.files import check_utf8, show_path
 from sapo.corpus.scanner import read_lines
 from sapo.errors import SapoError, nearest
-from sapo.jit.arrays import Doubles, Ints, Longs
+from sapo.jit.arrays import Doubles, Longs
 from sapo.tags.schemes import Notation, notation_of, prefixed
 from sapo.tags.spans import Span, loose_spans, spans_to_tags
 from sapo.text.splitter import Offsets, Splitter
@@ -178,7 +189,7 @@ LEAST = 0.001  # marginals below it are left out
 
 
 @dataclass(frozen=True, slots=True)
-class JsonlOrigin:
+class JsonlOrigin(Origin):
     """The origin of a block of JSONL, where a sentence is a line."""
 
     records: tuple[Record, ...]
@@ -186,17 +197,11 @@ class JsonlOrigin:
     def first_lines(self) -> Longs:
         return np.array([record.line for record in self.records], np.int64)
 
-    def line_of(self, token: int, sentence: int) -> int:
-        return self.records[sentence].line
-
-    def check_labels(self, labels: Sequence[str]) -> None:
-        """JSON can hold everything."""
-
     def texts(self) -> Sequence[str | None]:
         return [record.sentence.text for record in self.records]
 
-    def other_lines(self) -> int:
-        return 0
+    def sentences(self, block: Block) -> Iterator[Sentence]:
+        return (record.sentence for record in self.records)
 
     def other_keys(self, label: str) -> Sequence[str]:
         return list(dict.fromkeys(key for record in self.records for key in record.other_keys(label)))
@@ -277,69 +282,82 @@ def _have_features(batch: Sequence[Record], name: str) -> bool:
     return False
 
 
-def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
-    """Return each record as it was read, with `tags`, and with `spans` if it came as text."""
-    return "".join(json_line(record) for record, _, _ in _tagged_records(block, tags, labels)).encode()
+def write(block: Block, added: Annotation) -> Iterator[bytes]:
+    """Yield each record as it was read, with `tags`, and with `spans` if it came as text.
+
+    Probabilities go into `marginals`, `token_spans` or `nbest`. A conversion gives the key of the tags, and all other
+    keys stay.
+    """
+    records, notation = block.origin_as(JsonlOrigin).records, notation_of(added.labels)
+    if added.taggings is not None:
+        for record, ranked in zip(records, added.taggings, strict=True):
+            yield json_line(_with_nbest(record, ranked, added.labels, notation)).encode()
+        return
+    names, offsets = added.names(), block.offsets.tolist()
+    for number, (record, (begin, end)) in enumerate(zip(records, itertools.pairwise(offsets), strict=True)):
+        tags = names[begin:end]
+        if added.placement is not None:
+            result = _converted(record, None if added.tags is None else tags, added.placement)
+        else:
+            result = with_tags(record, tags, notation)
+        if added.marginals is not None:
+            result["marginals"] = [_probable(row, added.labels) for row in added.marginals[begin:end]]
+        if added.spans is not None:
+            spans = added.spans[number]
+            result["token_spans"] = [_span_object(span, span.probability) for span in spans]
+            if record.sentence.offsets is not None:
+                result["spans"] = _spans_of_text(spans, record.sentence.offsets)
+        yield json_line(result).encode()
 
 
-def _tagged_records(
-    block: Block, tags: Ints, labels: Sequence[str]
-) -> Iterator[tuple[dict[str, Any], Sentence, slice]]:
-    """Yield each record with its tags, its sentence, and where its tokens stand in the block."""
-    offsets, notation = block.offsets.tolist(), notation_of(labels)
-    for record, (begin, end) in zip(_records(block), itertools.pairwise(offsets), strict=True):
-        names = [labels[tag] for tag in tags[begin:end].tolist()]
-        yield with_tags(record, names, notation), record.sentence, slice(begin, end)
+def _with_nbest(record: Record, ranked: Taggings, labels: Sequence[str], notation: Notation) -> dict[str, Any]:
+    """Return a record with its best tagging, and with all taggings and their probabilities under `nbest`."""
+    names = [names_of(tagging.tags, labels) for tagging in ranked]
+    entries = [
+        {
+            "tags": tags,
+            "probability": round(tagging.probability, 6),
+            "exact_probability": round(tagging.exact_probability, 6),
+        }
+        for tags, tagging in zip(names, ranked, strict=True)
+    ]
+    result = with_tags(record, names[0] if names else [], notation)
+    for key in ("nbest", "top_n_mass"):  # those of the file, which may stand elsewhere
+        result.pop(key, None)
+    return {**result, "nbest": entries, "top_n_mass": round(top_n_mass(ranked), 6)}
 
 
-def nbest(block: Block, taggings: Iterable[Taggings], labels: Sequence[str]) -> Iterator[bytes]:
-    """Yield each record as `tagged` returns it, with all taggings and their probabilities under `nbest`."""
-    notation = notation_of(labels)
-    for record, ranked in zip(_records(block), taggings, strict=True):
-        names = [[labels[tag] for tag in tagging.tags.tolist()] for tagging in ranked]
-        entries = [
-            {
-                "tags": tags,
-                "probability": round(tagging.probability, 6),
-                "exact_probability": round(tagging.exact_probability, 6),
-            }
-            for tags, tagging in zip(names, ranked, strict=True)
-        ]
-        result = with_tags(record, names[0] if names else [], notation)
-        for key in ("nbest", "top_n_mass"):  # those of the file, which may stand elsewhere
-            result.pop(key, None)
-        yield json_line({**result, "nbest": entries, "top_n_mass": round(top_n_mass(ranked), 6)}).encode()
+def _probable(row: Doubles, labels: Sequence[str]) -> dict[str, float]:
+    """Return the probable labels of a token with their probabilities, best first."""
+    return {labels[y]: round(float(row[y]), 6) for y in np.argsort(-row, kind="stable").tolist() if row[y] > LEAST}
 
 
-def with_marginals(block: Block, tags: Ints, marginal: Doubles, labels: Sequence[str]) -> bytes:
-    """Return each record as `tagged` does, with the probable labels of each token under `marginals`, best first."""
-    lines = []
-    for record, _, tokens in _tagged_records(block, tags, labels):
-        record["marginals"] = [
-            {labels[y]: round(float(row[y]), 6) for y in np.argsort(-row, kind="stable").tolist() if row[y] > LEAST}
-            for row in marginal[tokens]
-        ]
-        lines.append(json_line(record))
-    return "".join(lines).encode()
+def _spans_of_text(spans: Sequence[TaggedSpan], offsets: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
+    plain = [Span(span.start, span.end, span.type) for span in spans]
+    pairs = zip(spans_to_char_spans(plain, offsets), spans, strict=True)
+    return [_span_object(chars, span.probability) for chars, span in pairs]
 
 
-def with_spans(block: Block, tags: Ints, spans: Sequence[Sequence[TaggedSpan]], labels: Sequence[str]) -> bytes:
-    """Return each record as `tagged` does, with `token_spans`; the `spans` of text have probabilities too."""
-    lines = []
-    for (record, sentence, _), found in zip(_tagged_records(block, tags, labels), spans, strict=True):
-        shares = [round(span.probability, 6) for span in found]
-        record["token_spans"] = [
-            {"start": span.start, "end": span.end, "label": span.type, "probability": share}
-            for span, share in zip(found, shares, strict=True)
-        ]
-        if sentence.offsets is not None:
-            plain = [Span(span.start, span.end, span.type) for span in found]
-            record["spans"] = [
-                {"start": span.start, "end": span.end, "label": span.type, "probability": share}
-                for span, share in zip(spans_to_char_spans(plain, sentence.offsets), shares, strict=True)
-            ]
-        lines.append(json_line(record))
-    return "".join(lines).encode()
+def _span_object(span: CharSpan | TaggedSpan, probability: float) -> dict[str, Any]:
+    return {"start": span.start, "end": span.end, "label": span.type, "probability": round(probability, 6)}
+
+
+def _converted(record: Record, tags: Sequence[str] | None, placement: Placement) -> dict[str, Any]:
+    """Return a record with these tags under the key of a conversion, or as running text with spans.
+
+    Records of text get their tokens too, without which tags have no meaning.
+    """
+    sentence, new = record.sentence, dict(record.values)
+    placed = {} if tags is None else {"tags" if sentence.offsets else placement.key: list(tags)}
+    if placement.text and sentence.offsets is None:
+        for key in ("tokens", *placed):
+            new.pop(key, None)
+        tagged = replace(sentence, tags=None if tags is None else tuple(tags))
+        new.update(json.loads(write_sentence(tagged, placement)))
+        return new
+    if placement.text:
+        return new
+    return new | ({"tokens": list(sentence.words), **placed} if sentence.columns else placed)
 
 
 def json_line(record: dict[str, Any]) -> str:
@@ -367,42 +385,13 @@ def _spans_as_json(tags: Sequence[str], offsets: Sequence[tuple[int, int]]) -> l
     return [{"start": span.start, "end": span.end, "label": span.type} for span in spans]
 
 
-def sentences(block: Block) -> Iterator[Sentence]:
-    """Yield the sentences with their text and the places of their tokens in it."""
-    for record in _records(block):
-        yield record.sentence
+def write_sentence(sentence: Sentence, placement: Placement = DEFAULT) -> str:
+    r"""Return a sentence as tokens and tags, or as running text and character spans if the placement says so.
 
-
-def _records(block: Block) -> tuple[Record, ...]:
-    return block.origin_as(JsonlOrigin).records
-
-
-def retagged(block: Block, sentences: Sequence[Sentence], *, label: str, text: bool, **_: Any) -> bytes:
-    """Return the records with the tags of these sentences under the key `label`, or, with `text`, as text and spans.
-
-    All other keys stay. Records of text get their tokens too, without which tags have no meaning.
-    """
-    lines = []
-    for record, sentence in zip(_records(block), sentences, strict=True):
-        new = dict(record.values)
-        tags = {} if sentence.tags is None else {"tags" if sentence.offsets else label: list(sentence.tags)}
-        if text and sentence.offsets is None:
-            for key in ("tokens", *tags):
-                new.pop(key, None)
-            new |= json.loads(write_sentence(sentence, text=True))
-        elif not text:
-            new |= {"tokens": list(sentence.words), **tags} if sentence.columns else tags
-        lines.append(json_line(new))
-    return "".join(lines).encode()
-
-
-def write_sentence(sentence: Sentence, *, text: bool = False, **_: Any) -> str:
-    r"""Return a sentence as tokens and tags, or, with `text`, as running text and character spans.
-
-    >>> write_sentence(Sentence({"word": ("Anna", "sings")}, ("B-PER", "O")), text=True)
+    >>> write_sentence(Sentence({"word": ("Anna", "sings")}, ("B-PER", "O")), Placement(text=True))
     '{"text": "Anna sings", "spans": [{"start": 0, "end": 4, "label": "PER"}]}\n'
     """
-    if not text:
+    if not placement.text:
         record: dict[str, Any] = {"tokens": list(sentence.words)} if sentence.columns else {}
         if sentence.features is not None:
             record["features"] = list(sentence.features)

@@ -13,13 +13,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from sapo.corpus.annotations import TaggedSpan, Taggings, show, tag_notes, with_notes
-from sapo.corpus.blocks import Block, Sentence, block_from_sentences
+from sapo.corpus.annotations import DEFAULT, Annotation, Placement, TaggedSpan, names_of, show, with_comments
+from sapo.corpus.blocks import Block, Sentence, block_from_sentences, block_sentences
 from sapo.corpus.files import EncodedPath, check_utf8, read_chunks, show_path, with_encoding
 from sapo.corpus.jsonl import JsonlOrigin, Record
 from sapo.corpus.scanner import check_tag
 from sapo.errors import SapoError
-from sapo.jit.arrays import Doubles, Ints
 from sapo.text.splitter import Offsets, Splitter, last_paragraph_end
 
 SENTENCES = 500  # in a block
@@ -33,6 +32,9 @@ class TextOrigin(JsonlOrigin):
     def check_labels(self, labels: Sequence[str]) -> None:
         for label in labels:
             check_tag(label, tabs=True)
+
+    def sentences(self, block: Block) -> Iterator[Sentence]:
+        return block_sentences(block)  # without the text: a conversion writes words
 
 
 def read_blocks(
@@ -136,64 +138,46 @@ def _block(records: Sequence[Record], name: str) -> Block:
     return block_from_sentences((record.sentence for record in records), name, TextOrigin(tuple(records)))
 
 
-def tagged(block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
-    """Return a line for each token with its tag, and an empty line after each sentence."""
-    return _lines(block, [labels[tag] for tag in tags.tolist()])
+def write(block: Block, added: Annotation) -> Iterator[bytes]:
+    """Yield a line for each token with its tag, and an empty line after each sentence; for spans, a line for each.
+
+    The n best taggings give each sentence several times, with rank and probabilities as comments before it.
+    """
+    if added.placement is not None:
+        raise SapoError("text has no tags to convert; give another format with --to")
+    records = block.origin_as(TextOrigin).records
+    if added.spans is not None:
+        for record, spans in zip(records, added.spans, strict=True):
+            yield from (_encoded(_span_line(record, span)) for span in spans)
+    elif added.taggings is not None:
+        for record, ranked in zip(records, added.taggings, strict=True):
+            for comments, tags in with_comments(ranked):
+                yield _encoded(comments + _lines(record, names_of(tags, added.labels)))
+    else:
+        values = added.names()
+        if (probabilities := added.probabilities(block.offsets)) is not None:
+            values = [f"{tag}\t{probability}" for tag, probability in zip(values, probabilities, strict=True)]
+        for record, (begin, end) in zip(records, itertools.pairwise(block.offsets.tolist()), strict=True):
+            yield _encoded(_lines(record, values[begin:end]))
 
 
-def with_marginals(block: Block, tags: Ints, marginal: Doubles, labels: Sequence[str]) -> bytes:
-    """Return the lines of `tagged` with the probability of each tag."""
-    notes = tag_notes(tags, marginal)
-    return _lines(block, [f"{labels[tag]}\t{note}" for tag, note in zip(tags.tolist(), notes, strict=True)])
+def _lines(record: Record, values: Sequence[str]) -> str:
+    rows = (f"{word}\t{value}\n" for word, value in zip(record.sentence.words, values, strict=True))
+    return "".join(rows) + "\n"
 
 
-def with_spans(block: Block, tags: Ints, spans: Sequence[Sequence[TaggedSpan]], labels: Sequence[str]) -> bytes:
-    """Return a line for each span: its start and end in the file, its type, its probability, and its text."""
-    lines = []
-    for record, found in zip(_records(block), spans, strict=True):
-        offsets = record.sentence.offsets or ()
-        for span in found:
-            start, end = offsets[span.start][0], offsets[span.end - 1][1]
-            text = " ".join(record.values["text"][start:end].split())
-            at = record.values["start"]
-            lines.append(f"{at + start}\t{at + end}\t{span.type}\t{show(span.probability)}\t{text}\n")
-    return _encoded("".join(lines))
-
-
-def nbest(block: Block, taggings: Iterable[Taggings], labels: Sequence[str]) -> Iterator[bytes]:
-    """Yield each sentence once for each of its taggings, best first, with their probabilities as comments."""
-    for record, ranked in zip(_records(block), taggings, strict=True):
-        words = record.sentence.words
-        for notes, tagging in with_notes(ranked):
-            tags = [labels[tag] for tag in tagging.tags.tolist()]
-            rows = "".join(f"{word}\t{tag}\n" for word, tag in zip(words, tags, strict=True))
-            yield _encoded(f"{notes}{rows}\n")
-
-
-def retagged(block: Block, sentences: Sequence[Sentence], **_: Any) -> bytes:
-    """Raise SapoError: a text has no tags to change."""
-    raise SapoError("text has no tags to convert; give another format with --to")
-
-
-def write_sentence(sentence: Sentence, **_: Any) -> str:
-    """Raise SapoError: text is only read."""
-    raise SapoError("text is a format to read only; write columns, conllu or jsonl")
-
-
-def _lines(block: Block, notes: Sequence[str]) -> bytes:
-    lines = []
-    at = 0
-    for record in _records(block):
-        for word in record.sentence.words:
-            lines.append(f"{word}\t{notes[at]}\n")
-            at += 1
-        lines.append("\n")
-    return _encoded("".join(lines))
+def _span_line(record: Record, span: TaggedSpan) -> str:
+    """Return the start and end of a span in the file, its type, its probability, and its text."""
+    offsets, at = record.sentence.offsets or (), record.values["start"]
+    start, end = offsets[span.start][0], offsets[span.end - 1][1]
+    text = " ".join(record.values["text"][start:end].split())
+    return f"{at + start}\t{at + end}\t{span.type}\t{show(span.probability)}\t{text}\n"
 
 
 def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _records(block: Block) -> tuple[Record, ...]:
-    return block.origin_as(TextOrigin).records
+def write_sentence(sentence: Sentence, placement: Placement = DEFAULT) -> str:
+    """Raise SapoError: text is only read."""
+    raise SapoError("text is a format to read only; write columns, conllu or jsonl")

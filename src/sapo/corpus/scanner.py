@@ -1,18 +1,15 @@
-"""Find the fields and sentences in the bytes of files with one token per line.
-
-Each format has an origin of its own, beside its reader; here is what all of them answer.
-"""
+"""Find the fields and sentences in the bytes of files with one token per line."""
 
 import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
 from sapo import jit
+from sapo.corpus.blocks import Origin
 from sapo.corpus.files import check_utf8, read_chunks, show_path
 from sapo.errors import SapoError, check_limit, current_limits
 from sapo.jit import kernel
@@ -229,10 +226,6 @@ class Scanned:
         """Return the number of the line of each place in `data`; the first line of the file is 1."""
         numbers: Longs = self.first_line + np.searchsorted(np.flatnonzero(self.data == ord("\n")), places)
         return numbers
-
-    def filled_lines(self) -> int:
-        """Count the lines that are not empty: tokens, comments and others."""
-        return len(re.findall(rb"(?m)^.*\S", self.data.tobytes()))
 
 
 def scan_file(path: str | Path, layout: Layout | None = None, *, hint: str = "") -> Iterator[Scanned]:
@@ -460,30 +453,8 @@ def check_tag(tag: str, *, tabs: bool) -> None:
         raise SapoError(f"the tag {tag!r} has half of a surrogate pair, which is not valid text" + ELSEWHERE)
 
 
-class Origin(Protocol):
-    """What a block that was read from a file knows of this file."""
-
-    def first_lines(self) -> Longs:
-        """Return the number of the line in which each sentence begins; the first line is 1."""
-
-    def line_of(self, token: int, sentence: int) -> int:
-        """Return the number of the line of a token, which is in this sentence of the block."""
-
-    def check_labels(self, labels: Sequence[str]) -> None:
-        """Raise SapoError if a label cannot be written into such a file."""
-
-    def texts(self) -> Sequence[str | None]:
-        """Return the running text of each sentence, or an empty list where the file has none."""
-
-    def other_lines(self) -> int:
-        """Count the lines that are neither tokens nor empty."""
-
-    def other_keys(self, label: str) -> Sequence[str]:
-        """Return the keys that were not read as tokens, tags or columns; `label` is the key of the tags."""
-
-
 @dataclass(frozen=True, slots=True)
-class ScannedOrigin:
+class ScannedOrigin(Origin):
     """The origin of a block from a file with one token a line."""
 
     scanned: Scanned
@@ -498,14 +469,9 @@ class ScannedOrigin:
         for label in labels:
             check_tag(label, tabs=self.scanned.layout.tabs)
 
-    def texts(self) -> Sequence[str | None]:
-        return ()
-
     def other_lines(self) -> int:
-        return self.scanned.filled_lines() - len(self.scanned.line_starts)
-
-    def other_keys(self, label: str) -> Sequence[str]:
-        return ()
+        filled = len(re.findall(rb"(?m)^.*\S", self.scanned.data.tobytes()))
+        return filled - len(self.scanned.line_starts)
 
 
 def read_lines(path: str | Path, advice: str = "write one sentence a line") -> Iterator[tuple[int, bytes]]:

@@ -27,7 +27,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TableLayout:
     """Which columns of a table are what."""
 
     words: tuple[str, ...]  # the word, and further columns
@@ -109,7 +109,7 @@ def table_sentences(
         yield number, Sentence(dict(zip(layout.names(), map(tuple, words), strict=True)), tags)
 
 
-def _layout(first: Batch, label: str | None, columns: Sequence[str] | None, labeled: bool, table: Table) -> Layout:
+def _layout(first: Batch, label: str | None, columns: Sequence[str] | None, labeled: bool, table: Table) -> TableLayout:
     listed = any(_is_list(value) for value in _samples(first))
     known = list(first)
     words = tuple(columns) if columns else (_first(known, WORDS, "words", "columns", table.name),)
@@ -122,7 +122,7 @@ def _layout(first: Batch, label: str | None, columns: Sequence[str] | None, labe
     sentence = None
     if not listed:
         sentence = _first(known, SENTENCES, "sentences", "", table.name)
-    return Layout(words, chosen if labeled else None, sentence)
+    return TableLayout(words, chosen if labeled else None, sentence)
 
 
 def _is_list(value: Any) -> bool:

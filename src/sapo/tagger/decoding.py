@@ -1,6 +1,6 @@
 """Encode and decode sentences with a model: the best tagging, the n best, marginals and spans.
 
-`encoded_batches` takes sentences from Python, `encoded_blocks` blocks of a file; `each_block` works on blocks in
+`encoded_batches` takes sentences from Python, `encoded_blocks` blocks of a file; `each_block` decodes blocks in
 several threads.
 
 A model may have learned other labels than it shows (see `Model.shown`). Results are in terms of the shown labels,
@@ -9,12 +9,13 @@ except for `Candidates` and `Distribution`, which belong to the lattice and have
 What only probabilities need is imported where it is used, since the first tag of a process should not wait for it.
 """
 
+import itertools
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -23,16 +24,17 @@ from sapo.corpus.blocks import LABEL, Block, check_no_table, plain_sentence, sen
 from sapo.errors import SapoError, did_you_mean
 from sapo.features.encoded import EncodedCorpus
 from sapo.jit.arrays import Doubles, Ints
-from sapo.search.chain import search_n
+from sapo.search.chain import check_search, search_n
 from sapo.search.decoding import tag_corpus
 from sapo.search.lattice import Lattice, make_lattice
 from sapo.search.topn import Candidates
+from sapo.tagger.forced import force_block
 from sapo.tagger.model import Model
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from sapo.corpus.annotations import RankedTagging, TaggedSpan, Taggings
+    from sapo.corpus.annotations import Annotation, RankedTagging, TaggedSpan, Taggings
     from sapo.search.marginals import Distribution
 
 
@@ -74,25 +76,61 @@ def encoded_blocks(model: Model, blocks: Iterable[Block], session: Any = None) -
         yield block, session.encode(block)
 
 
-def each_block(
-    model: Model, blocks: Iterable[Block], work: Callable[[Block, EncodedCorpus], R], threads: int, session: Any = None
-) -> Iterator[tuple[Block, R]]:
-    """Yield each block with the result of `work`, in order. The number of threads does not change the result.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What to find for each sentence: its tags, its n best taggings, or tags with probabilities of tags or spans."""
 
-    Only one thread uses the session.
+    nbest: int = 0
+    marginals: bool = False
+    spans: bool = False
+    search: str | None = None  # Viterbi for the best tagging, topn for the n best
+    width: int = 50  # of a beam
+    threads: int = 1  # the result does not depend on them
+    forced: str | None = None  # a column of known tags, with '_' for tokens whose tag is not known
+    exact: bool = False  # look at all labels of every token
+
+
+TAGS = Output()  # the best tagging of each sentence
+
+
+class HasModel(Protocol):
+    """A tagger. The tagger of a `Trainer` has a new model after each update."""
+
+    @property
+    def model(self) -> Model:
+        """The current model."""
+
+
+def each_block(
+    tagger: HasModel,
+    blocks: Iterable[Block],
+    decode: Callable[[Model, EncodedCorpus], R],
+    *,
+    threads: int = 1,
+    forced: str | None = None,
+    session: Any = None,
+) -> Iterator[tuple[Block, R]]:
+    """Yield each block with the result of `decode`, in order. The number of threads does not change the result.
+
+    `forced` is a column of known tags, as in `Output`. A session of the model's encoder remembers new words from file
+    to file; only one thread uses it.
     """
+
+    def work(block: Block, corpus: EncodedCorpus) -> tuple[Block, R]:
+        model = tagger.model
+        return block, decode(model, corpus if forced is None else force_block(corpus, block, forced, model))
+
     if threads == 1:
-        for block, corpus in encoded_blocks(model, blocks, session):
-            yield block, work(block, corpus)
+        yield from itertools.starmap(work, encoded_blocks(tagger.model, blocks, session))
         return
-    encoder = model.encoder
+    encoder = tagger.model.encoder
     jit.compile_kernels()
     sessions = threading.local()
 
     def encode_and_work(block: Block) -> tuple[Block, R]:
         if not hasattr(sessions, "mine"):
             sessions.mine = encoder.session()
-        return block, work(block, sessions.mine.encode(block))
+        return work(block, sessions.mine.encode(block))
 
     yield from in_threads(encode_and_work, blocks, threads)
 
@@ -134,7 +172,7 @@ def plain_sentences(sentences: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any
 
 def _batches(sentences: Iterable[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
     plain = plain_sentences(sentences)
-    while batch := list(islice(plain, BATCH)):
+    while batch := list(itertools.islice(plain, BATCH)):
         yield batch
 
 
@@ -223,6 +261,15 @@ class Tagging:
     exact_probability: float  # among all taggings
 
 
+def gold_lattices(tagger: HasModel, blocks: Iterable[Block]) -> Iterator[tuple[Lattice, list[str]]]:
+    """Yield the lattice of each sentence of labeled blocks, with its gold tags as learned labels."""
+    for block, corpus in encoded_blocks(tagger.model, blocks):
+        model, tags = tagger.model, block.strings(LABEL)
+        for sentence in range(corpus.sentences):
+            first, last = corpus.offsets[sentence : sentence + 2].tolist()
+            yield calibrated_lattice(model, corpus, sentence, exact=True), learned_tags(model, tags[first:last])
+
+
 def taggings(model: Model, corpus: EncodedCorpus, sentence: int, found: Candidates) -> list[Tagging]:
     """Return the candidates of a sentence with the names of their tags, and their probabilities."""
     each = ranked(model, found, sentence_distribution(model, corpus, sentence))
@@ -289,15 +336,32 @@ def spans_of(model: Model, corpus: EncodedCorpus, tags: Ints) -> "list[list[Tagg
     return result
 
 
-def tags_and_marginals(model: Model, corpus: EncodedCorpus) -> tuple[Ints, Doubles]:
-    """Return the best tags, and the exact probabilities of all labels, [tokens, labels]."""
-    return best_tags(model, corpus), all_marginals(model, corpus)
+def tag_blocks(
+    tagger: HasModel, blocks: Iterable[Block], output: Output = TAGS, session: Any = None
+) -> "Iterator[tuple[Block, Annotation]]":
+    """Yield each block with its tags, or with whatever else `output` asks for, in order.
+
+    If it asks for more than some hundred taggings, each sentence is searched when its turn comes.
+    """
+    if output.search is not None or output.nbest:
+        output = replace(output, search=check_search(output.search or "topn", output.nbest or 1))
+    decode = partial(annotate, output=output)
+    return each_block(tagger, blocks, decode, threads=output.threads, forced=output.forced, session=session)
 
 
-def tags_and_spans(model: Model, corpus: EncodedCorpus) -> "tuple[Ints, list[list[TaggedSpan]]]":
-    """Return the best tags, and the spans of every sentence with their exact probabilities."""
+def annotate(model: Model, corpus: EncodedCorpus, output: Output) -> "Annotation":
+    """Return what a model adds to a block, as its file format writes it."""
+    from sapo.corpus.annotations import Annotation
+
+    labels = model.outer_labels
+    if output.nbest:
+        best = all_ranked(model, corpus, n=output.nbest, search=output.search or "topn", width=output.width)
+        return Annotation(None, labels, taggings=best)
+    if output.search is not None:
+        return Annotation(searched_tags(model, corpus, search=output.search, width=output.width), labels)
     tags = best_tags(model, corpus)
-    return tags, spans_of(model, corpus, tags)
+    marginals = all_marginals(model, corpus) if output.marginals else None
+    return Annotation(tags, labels, marginals, spans_of(model, corpus, tags) if output.spans else None)
 
 
 def label_names(model: Model, tags: Ints) -> list[str]:

@@ -374,7 +374,8 @@ def compare_systems(
 def _tags(tagger: Tagger, gold: str | Path, column: str | None) -> tuple[list[str], list[str]]:
     """Return the tags that a model finds in the gold file, and the gold tags."""
     found, right = list[str](), list[str]()
-    for block, tags in tagger.tag_blocks(tagger.read_blocks(gold, labeled=True, label=column)):
+    blocks = tagger.read_blocks(gold, labeled=True, label=column)
+    for block, tags in decoding.each_block(tagger, blocks, decoding.best_tags):
         found += decoding.label_names(tagger.model, tags)
         right += block.strings(LABEL)
     check_no_missing(tagger.model, right, gold)

@@ -1,38 +1,31 @@
-"""Tag and evaluate files block by block, a few hundred sentences at a time, so that they may have any length.
+"""Read, tag and evaluate files block by block, a few hundred sentences at a time, so that they may have any length."""
 
-`Tagger` offers these functions as methods.
-"""
-
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sapo.corpus.blocks import LABEL, Block, Sentence
+from sapo.corpus.blocks import LABEL, Block, Sentence, is_table
+from sapo.corpus.files import show_path
+from sapo.corpus.formats import FORMATS, TABLE, format_of
+from sapo.corpus.formats import read_blocks as read_any_blocks
 from sapo.errors import SapoError
-from sapo.features.encoded import EncodedCorpus
 from sapo.features.strings import StringTable, label_ids
-from sapo.search.lattice import Lattice
 from sapo.tagger import decoding
-from sapo.tagger import decoding as streams
-from sapo.tagger.forced import force_block
+from sapo.tagger.decoding import Output
 from sapo.tagger.model import Model
 from sapo.tags.labels import MISSING, have_common_label, listed, refuse_missing
+from sapo.text.tokens import CHARACTERS
 
 if TYPE_CHECKING:
     from sapo.evaluate.scores import Scores
+    from sapo.tagger.tagger import Tagger
 
-R = TypeVar("R")
-Decode = Callable[[Model, EncodedCorpus], R]
-
-
-class HasModel(Protocol):
-    """A tagger. The tagger of a `Trainer` has a new model after each update."""
-
-    @property
-    def model(self) -> Model:
-        """The current model."""
+LINES = 200  # to look at
+PIECE = 1 << 16  # bytes
+_ENDS_SENTENCE = re.compile(r"\w[.!?\u2026][\"')\]\u201d\u00bb]*")
 
 
 def reading_of(model: Model, path: str | Path, given: dict[str, Any]) -> dict[str, Any]:
@@ -40,8 +33,6 @@ def reading_of(model: Model, path: str | Path, given: dict[str, Any]) -> dict[st
     how = dict(given)
     if not isinstance(path, str | Path):  # a table, whose columns have names
         return how
-    from sapo.corpus.formats import format_of
-
     trained = model.reader
     if format_of(path, how.get("format")) == trained.get("format"):
         for key in ("label", "columns"):
@@ -54,33 +45,159 @@ def reading_of(model: Model, path: str | Path, given: dict[str, Any]) -> dict[st
     return how
 
 
-def each_block(
-    tagger: HasModel,
-    blocks: Iterable[Block],
-    decode: Decode[R],
+def read_blocks(tagger: "Tagger", path: Any, *, labeled: bool = False, **reading: Any) -> Iterator[Block]:
+    """Read a file or a table, in the same way as the training file unless `reading` has other options."""
+    how = reading_of(tagger.model, path, reading)
+    if isinstance(path, str | Path) and TABLE[format_of(path, how.get("format"))].cut:
+        how["splitter"] = tagger.splitter
+    return read_any_blocks(path, labeled=labeled, **how)
+
+
+def tagged_file(
+    tagger: "Tagger",
+    path: str | Path,
+    output: Output,
     *,
-    threads: int = 1,
-    forced: str | None = None,
+    format: str | None = None,
+    label: str | None = None,
+    encoding: str | None = None,
+    to: str | None = None,
     session: Any = None,
-) -> Iterator[tuple[Block, R]]:
-    """Yield each block with the result of `decode`, in order. The number of threads does not change the result.
+) -> Iterator[tuple[int, bytes]]:
+    """Tag a file; yield the bytes to write, with the number of tokens that are done.
 
-    `forced` is a column of known tags, with '_' for tokens whose tag is not known. A session of the model's encoder
-    remembers new words from file to file.
+    Files keep their format, but text is written as columns, or as JSONL with `to="jsonl"`. A directory of texts is
+    tagged as one JSONL file. Raises SapoError if the tags cannot be written into such a file, or if a column file is
+    running text. A session of the model's encoder remembers new words from file to file.
     """
+    chosen = format_of(path, format)
+    writer = chosen
+    if chosen == "text":
+        from sapo.tagger.text import check_words_only
 
-    def work(block: Block, corpus: EncodedCorpus) -> R:
-        model = tagger.model
-        return decode(model, corpus if forced is None else force_block(corpus, block, forced, model))
+        check_words_only(tagger.model)
+        writer, label = _text_writer(to), None
+        if Path(path).is_dir() and writer != "jsonl":
+            raise SapoError(f"{path}: a directory is tagged as one JSONL file; add --to jsonl, or -o NAME.jsonl")
+    elif to not in (None, chosen):
+        raise SapoError(
+            f"{show_path(path)}: a file that is {chosen} is tagged as {chosen}; convert it with sapo convert"
+        )
+    elif chosen == "conllu" and label is None and tagger.model.reader.get("format") != "conllu":
+        raise SapoError("this model was not trained on CoNLL-U; say with --label where its tags go (upos, xpos, Chunk)")
+    blocks = read_blocks(tagger, path, labeled=False, format=chosen, label=label, encoding=encoding)
+    refuse = format is None and chosen == "columns"
+    return _tagged(tagger, blocks, output, writer, session, refuse_running_text=refuse)
 
-    return streams.each_block(tagger.model, blocks, work, threads, session)
+
+def tagged_text(tagger: "Tagger", text: str, output: Output, *, to: str | None = None) -> Iterator[tuple[int, bytes]]:
+    """Tag a text as `tagged_file` tags a file of text."""
+    from sapo.corpus.plain_text import text_blocks
+    from sapo.tagger.text import check_words_only
+
+    check_words_only(tagger.model)
+    return _tagged(tagger, text_blocks([text], "the text", tagger.splitter), output, _text_writer(to))
 
 
-def evaluate(tagger: HasModel, blocks: Iterable[Block], path: str | Path, *, strict: bool = False) -> "Scores":
-    """Tag labeled blocks, and return the scores of the tags. `path` is for messages."""
+def _text_writer(to: str | None) -> str:
+    """Return the format that tagged text is written in: text, which is written as columns, or jsonl."""
+    if to not in (None, "columns", "jsonl"):
+        raise SapoError(f"tagged text is written as columns or jsonl, not as '{to}'")
+    return "jsonl" if to == "jsonl" else "text"
+
+
+def _tagged(
+    tagger: "Tagger",
+    blocks: Iterator[Block],
+    output: Output,
+    writer: str,
+    session: Any = None,
+    *,
+    refuse_running_text: bool = False,
+) -> Iterator[tuple[int, bytes]]:
+    def checked() -> Iterator[Block]:
+        for number, block in enumerate(blocks):
+            if number == 0 and refuse_running_text:
+                refuse_text(block, tagger.model)
+            if number == 0 and writer != "jsonl":
+                block.check_labels(tagger.labels)
+            yield block
+
+    if output.exact:
+        tagger = tagger.exact()
+    write = FORMATS[writer].write
+    for block, annotation in decoding.tag_blocks(tagger, checked(), output, session):
+        for piece in _joined(write(block, annotation)):
+            yield 0, piece
+        yield int(block.offsets[-1]), b""
+
+
+def _joined(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the same bytes in pieces that are worth writing."""
+    waiting, size = [], 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece)
+        if size >= PIECE:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield b"".join(waiting)
+
+
+def refuse_text(block: Block, model: Model) -> None:
+    """Raise SapoError if the first block of a column file is running text. Files with TABs are not looked at."""
+    from sapo.corpus.scanner import ScannedOrigin
+
+    if not isinstance(block.origin, ScannedOrigin) or block.origin.scanned.layout.tabs or not len(block.starts):
+        return
+    if len(block.columns) == 1:
+        is_text = _uncut(block, model)
+    else:
+        is_text = _words_of_text(block) or (not _known_labels(block, model) and _mostly_lower_case(block))
+    if is_text:
+        raise SapoError(
+            f"{block.place_of(0)}: this looks like running text, not like columns; "
+            "use --format text, or --format columns if it is a column file"
+        )
+
+
+def _words_of_text(block: Block) -> bool:
+    """Return whether most lines end as sentences do, with a mark at the last word."""
+    last = block.strings(block.columns[-1], LINES)
+    return 2 * sum(_ENDS_SENTENCE.search(word) is not None for word in last) > len(last)
+
+
+def _uncut(block: Block, model: Model) -> bool:
+    """Return whether words of several characters go to a model of characters."""
+    words = block.strings(block.columns[0], LINES)
+    return model.text_rules.unit == CHARACTERS and 2 * sum(len(word) > 1 for word in words) > len(words)
+
+
+def _known_labels(block: Block, model: Model) -> bool:
+    """Return whether the file has labels of the model, or only lacks them and so may have words in lower case."""
+    labels = set(model.outer_labels)
+    if len(block.columns) + 1 == len(model.reader.get("columns") or ()):
+        return True
+    columns = [LABEL] if LABEL in block.columns else list(block.columns[1:])
+    return any(not labels.isdisjoint(block.strings(column, LINES)) for column in columns)
+
+
+def _mostly_lower_case(block: Block) -> bool:
+    """Return whether most fields behind the first are words in lower case, as they are in text; tags are not."""
+    fields = [field for column in block.columns[1:] for field in block.strings(column, LINES)]
+    return 2 * sum(field[:1].islower() for field in fields) > len(fields)
+
+
+def evaluate(tagger: "Tagger", data: Any, *, strict: bool = False, **reading: Any) -> "Scores":
+    """Tag a labeled file, a table, or labeled sentences from Python, and return the scores of the tags."""
+    if not isinstance(data, str | Path) and not is_table(data):
+        return _evaluate_pairs(tagger.model, data, strict=strict)
+    path = data if isinstance(data, str | Path) else "table"
     labels = list(tagger.model.outer_labels)
     golds, found, sizes = [np.empty(0, np.int32)], [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
-    for block, tags in each_block(tagger, blocks, decoding.best_tags):
+    blocks = read_blocks(tagger, data, labeled=True, **reading)
+    for block, tags in decoding.each_block(tagger, blocks, decoding.best_tags):
         golds.append(label_ids(block, labels))
         found.append(tags)
         sizes.append(np.diff(block.offsets))
@@ -94,28 +211,26 @@ def evaluate(tagger: HasModel, blocks: Iterable[Block], path: str | Path, *, str
     return score(labels, np.concatenate(golds), np.concatenate(found), offsets, strict=strict)
 
 
-def evaluate_pairs(tagger: HasModel, data: Any, *, strict: bool = False) -> "Scores":
+def _evaluate_pairs(model: Model, data: Any, *, strict: bool) -> "Scores":
     """Tag labeled sentences from Python, and return the scores. Raise SapoError if they have another shape."""
     if not isinstance(data, Iterable) or isinstance(data, bytes | Mapping):
         raise SapoError(
             f"evaluate: expected the path of a file, a table, or pairs of tokens and tags, found {data!r:.40}"
         )
-    model, listed = tagger.model, list(data)
-    if not listed:
+    sentences = list(data)
+    if not sentences:
         raise SapoError("data: has no sentences")
     from sapo.corpus.labeled import read_pairs  # which tagging does not need
+    from sapo.evaluate.scores import score
 
-    tokens, tags = read_pairs([_pair(one, model) for one in listed], "data")
-    found = [best for corpus in streams.encoded_batches(model, tokens) for best in decoding.best_tags(model, corpus)]
-    labels = list(model.outer_labels)
+    tokens, tags = read_pairs([_pair(one, model) for one in sentences], "data")
+    found = [best for corpus in decoding.encoded_batches(model, tokens) for best in decoding.best_tags(model, corpus)]
     golds = [tag for own in tags for tag in own]
     check_no_missing(model, sorted(set(golds)), "data")
     check_same_task(model, sorted(set(golds)), "data")
-    table = StringTable(labels)
+    table = StringTable(list(model.outer_labels))
     gold = table.add(golds)
     offsets = np.cumsum([0, *(len(own) for own in tags)])
-    from sapo.evaluate.scores import score
-
     return score(table.strings(), gold, np.array(found, np.int32), offsets, strict=strict)
 
 
@@ -144,13 +259,3 @@ def check_same_task(model: Model, labels: Sequence[str], path: str | Path) -> No
             f"{path}: the model knows none of its labels ({listed(labels)}); it has {listed(model.outer_labels)}; "
             "give data of its task, or the label's column with --label"
         )
-
-
-def gold_lattices(tagger: HasModel, blocks: Iterable[Block]) -> Iterator[tuple[Lattice, list[str]]]:
-    """Yield the lattice of each sentence of labeled blocks, with its gold tags as learned labels."""
-    for block, corpus in streams.encoded_blocks(tagger.model, blocks):
-        model, tags = tagger.model, block.strings(LABEL)
-        for sentence in range(corpus.sentences):
-            first, last = corpus.offsets[sentence : sentence + 2].tolist()
-            lattice = decoding.calibrated_lattice(model, corpus, sentence, exact=True)
-            yield lattice, decoding.learned_tags(model, tags[first:last])

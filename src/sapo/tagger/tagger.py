@@ -2,25 +2,24 @@
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sapo.corpus.blocks import Block
 from sapo.errors import SapoError
 from sapo.features.encoded import EncodedCorpus
-from sapo.jit.arrays import Doubles, Ints
+from sapo.jit.arrays import Doubles
 from sapo.search.chain import check_search
 from sapo.search.lattice import ALL_LABELS, Lattice, Parameters
 from sapo.search.topn import Candidates
-from sapo.tagger import decoding, files
+from sapo.tagger import decoding
 from sapo.tagger.decoding import Tagging, encoded_batches
 from sapo.tagger.file import load_model, save_model
 from sapo.tagger.forced import Forced, force_sentences, forced_of_each
 from sapo.tagger.model import Model
 
 if TYPE_CHECKING:
-    from sapo.corpus.annotations import TaggedSpan, Taggings
+    from sapo.corpus.annotations import TaggedSpan
     from sapo.evaluate.scores import Scores
     from sapo.tagger.text import Cut, TaggedText
     from sapo.text.splitter import Splitter
@@ -294,46 +293,9 @@ class Tagger:
 
     def read_blocks(self, path: str | Path, *, labeled: bool = False, **reading: Any) -> Iterator[Block]:
         """Read a file in blocks, in the same way as the training file unless `reading` has other options."""
-        from sapo.corpus.formats import read_blocks
+        from sapo.tagger.files import read_blocks
 
-        return read_blocks(path, labeled=labeled, splitter=self.splitter, **self.reading(path, reading))
-
-    def reading(self, path: str | Path, told: dict[str, Any]) -> dict[str, Any]:
-        """Return how to read a file. Options missing in `told` are as for the training file, if it has that format."""
-        return files.reading_of(self.model, path, told)
-
-    def tag_blocks(
-        self, blocks: Iterable[Block], *, search: str | None = None, width: int = 50, **how: Any
-    ) -> Iterator[tuple[Block, Ints]]:
-        """Yield each block with its tags, as indices in `labels`, in order.
-
-        The best tagging is found by Viterbi, or by the named search; beam search, of this width, may miss it. `threads`
-        makes it faster without changing the result. `forced` is a column of known tags, with '_' for unknown ones.
-        """
-        if search is None:
-            return files.each_block(self, blocks, decoding.best_tags, **how)
-        search = check_search(search, 1)
-        return files.each_block(self, blocks, partial(decoding.searched_tags, search=search, width=width), **how)
-
-    def nbest_blocks(
-        self, blocks: Iterable[Block], n: int, *, search: str = "topn", width: int = 50, **how: Any
-    ) -> "Iterator[tuple[Block, Iterable[Taggings]]]":
-        """Yield each block with the n best taggings of every sentence (indices in `labels`) and their probabilities.
-
-        If n is more than some hundred, each sentence is searched when its turn comes.
-        """
-        search = check_search(search, n)
-        return files.each_block(self, blocks, partial(decoding.all_ranked, n=n, search=search, width=width), **how)
-
-    def marginal_blocks(self, blocks: Iterable[Block], **how: Any) -> Iterator[tuple[Block, tuple[Ints, Doubles]]]:
-        """Yield each block with its tags and the exact probabilities of all labels, [tokens, labels]."""
-        return files.each_block(self, blocks, decoding.tags_and_marginals, **how)
-
-    def span_blocks(
-        self, blocks: Iterable[Block], **how: Any
-    ) -> "Iterator[tuple[Block, tuple[Ints, list[list[TaggedSpan]]]]]":
-        """Yield each block with its tags and the spans of every sentence, with their exact probabilities."""
-        return files.each_block(self, blocks, decoding.tags_and_spans, **how)
+        return read_blocks(self, path, labeled=labeled, **reading)
 
     def evaluate(self, path: Any, *, strict: bool = False, **reading: Any) -> "Scores":
         """Tag labeled data, and return the scores of the tags.
@@ -348,16 +310,13 @@ class Tagger:
         >>> name, value > 0.8
         ('accuracy', True)
         """
-        from sapo.corpus.blocks import is_table
+        from sapo.tagger.files import evaluate
 
-        if not isinstance(path, str | Path) and not is_table(path):
-            return files.evaluate_pairs(self, path, strict=strict)
-        name = path if isinstance(path, str | Path) else "table"
-        return files.evaluate(self, self.read_blocks(path, labeled=True, **reading), name, strict=strict)
+        return evaluate(self, path, strict=strict, **reading)
 
     def gold_lattices(self, path: str | Path, **reading: Any) -> Iterator[tuple[Lattice, list[str]]]:
         """Yield the lattice of each sentence of a labeled file, as `lattices` does, with its learned gold tags."""
-        return files.gold_lattices(self, self.read_blocks(path, labeled=True, **reading))
+        return decoding.gold_lattices(self, self.read_blocks(path, labeled=True, **reading))
 
     def encode(self, tokens: Sequence[Any], *, forced: Forced | None = None) -> EncodedCorpus:
         """Return one sentence as integers: the features of each token that the model knows.

@@ -30,7 +30,7 @@ from sapo.learn.samples import scaled
 from sapo.search.lattice import Lattice
 from sapo.search.marginals import Distribution, distribution, span_reading, tempered, top_n_marginals, top_n_spans
 from sapo.search.topn import top_n, viterbi
-from sapo.tagger import decoding, files
+from sapo.tagger import decoding
 from sapo.tagger.decoding import learned_tags
 from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger
@@ -423,7 +423,7 @@ def _lattices(tagger: Tagger, data: TrainingData, chosen: Sequence[int]) -> Iter
     assert data.dev is not None
     if data.texts is not None:  # a network reads words
         wanted = set(chosen)
-        for number, one in enumerate(files.gold_lattices(tagger, data.texts.dev)):
+        for number, one in enumerate(decoding.gold_lattices(tagger, data.texts.dev)):
             if number in wanted:
                 yield one
         return

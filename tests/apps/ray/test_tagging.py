@@ -15,7 +15,8 @@ import sapo
 from sapo.apps.ray.tagging import FileTagger, Job, tag_directory
 from sapo.cli.main import app
 from sapo.errors import SapoError
-from sapo.tagger.output import Output, tagged_file
+from sapo.tagger.decoding import Output
+from sapo.tagger.files import tagged_file
 
 TEXTS = ["The cat sleeps in Oslo. It is old.", "New York is large. The miners left."]
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sapo.corpus.annotations import Annotation, Placement, number_tags
 from sapo.corpus.blocks import LABEL
 from sapo.corpus.formats import FORMATS, read_blocks
 from sapo.errors import SapoError
@@ -50,6 +51,6 @@ def test_any_json_is_read_or_refused(
     for block in blocks:
         assert (LABEL in block.columns) == labeled
         if labeled and tool not in ("jsonl", "crfsuite"):
-            sentences = list(FORMATS[tool].sentences(block))
-            FORMATS[tool].retagged(block, sentences)
-            FORMATS["prodigy"].retagged(block, sentences)
+            labels, tags = number_tags(block.strings(LABEL))
+            for name in (tool, "prodigy"):
+                list(FORMATS[name].write(block, Annotation(tags, labels, placement=Placement())))

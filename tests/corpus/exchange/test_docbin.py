@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sapo.corpus.annotations import Annotation
 from sapo.corpus.conversion import Source, Target, convert
 from sapo.corpus.exchange import docbin
 from sapo.corpus.formats import FORMATS, format_of, open_output, read, read_blocks
@@ -48,7 +49,10 @@ def test_predictions_change_entities_and_nothing_else(doc: Any, tmp_path: Path) 
     path, out = saved(tmp_path / "a.spacy", doc), tmp_path / "out.spacy"
     (block,) = read_blocks(path, labeled=False)
     with open_output(out, "spacy") as stream:
-        stream.write(FORMATS["spacy"].tagged(block, np.array([0, 0, 1, 0, 0, 0, 0, 0, 0], np.int32), ["O", "B-X"]))
+        for piece in FORMATS["spacy"].write(
+            block, Annotation(np.array([0, 0, 1, 0, 0, 0, 0, 0, 0], np.int32), ["O", "B-X"])
+        ):
+            stream.write(piece)
     (found,) = loaded(out)
     assert found.text == TEXT
     assert [(ent.text, ent.label_) for ent in found.ents] == [("sings", "X")]

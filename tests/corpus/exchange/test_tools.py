@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo.corpus.annotations import TaggedSpan
+from sapo.corpus.annotations import Annotation, TaggedSpan
 from sapo.corpus.blocks import LABEL, Block
 from sapo.corpus.conversion import Source, Target, convert
 from sapo.corpus.exchange import format
@@ -155,7 +155,8 @@ def test_predictions_are_written_where_people_can_correct_them(export: tuple[str
     out = tmp_path / "out"
     with open_output(out, tool) as stream:
         for block in read_blocks(path, format=tool):
-            stream.write(FORMATS[tool].tagged(block, *gold(block)))
+            for piece in FORMATS[tool].write(block, Annotation(*gold(block))):
+                stream.write(piece)
     if tool == "label-studio":  # as people would accept it
         tasks = json.loads(out.read_text(encoding="utf-8"))
         for task in tasks:
@@ -168,7 +169,7 @@ def test_spans_have_probabilities_where_there_is_room(tmp_path: Path) -> None:
     spans = [[TaggedSpan(0, 2, "PER", 0.75)], [], [TaggedSpan(4, 5, "LOC", 0.5)]]
     for name, (tool, listed) in RECORDS.items():
         (block,) = read_blocks(write_records(tmp_path / name, tool, listed), format=tool, labeled=False)
-        text = FORMATS[tool].with_spans(block, np.zeros(15, np.int32), spans, ["O"]).decode()
+        text = b"".join(FORMATS[tool].write(block, Annotation(np.zeros(15, np.int32), ["O"], spans=spans))).decode()
         assert "0.75" in text
         assert "0.5" in text
 
@@ -176,7 +177,7 @@ def test_spans_have_probabilities_where_there_is_room(tmp_path: Path) -> None:
 def test_other_keys_stay_and_the_answer_is_yet_to_be_given(tmp_path: Path) -> None:
     path = write_records(tmp_path / "a.jsonl", "prodigy", [prodigy_task()])
     (block,) = read_blocks(path, format="prodigy")
-    task = json.loads(FORMATS["prodigy"].tagged(block, *gold(block)))
+    task = json.loads(b"".join(FORMATS["prodigy"].write(block, Annotation(*gold(block)))))
     assert task["meta"] == {"id": 7}
     assert "answer" not in task
     assert task["spans"][0] == {"start": 0, "end": 8, "token_start": 0, "token_end": 1, "label": "PER"}

@@ -19,10 +19,11 @@ from uuid import uuid4
 
 from sapo.apps.ray.connection import LOCAL, LONELY, connected, no_worker, reason
 from sapo.corpus.files import write_file
-from sapo.corpus.formats import COLLECTED, format_of, open_output
+from sapo.corpus.formats import format_of, open_output
 from sapo.errors import SapoError
+from sapo.tagger.decoding import Output
 from sapo.tagger.file import model_from_bytes
-from sapo.tagger.output import Output, tagged_file
+from sapo.tagger.files import tagged_file
 from sapo.tagger.tagger import Tagger
 
 HIDDEN = (".", "_")  # how names of files begin that are not data
@@ -195,7 +196,7 @@ def tag_directory(
     if not found:
         raise SapoError(f"{source}: holds no files")
     for name in found:
-        if format_of(name, job.format) in COLLECTED and format_of(name, job.format) != "arrow":
+        if format_of(name, job.format) in ("label-studio", "brat", "spacy"):
             raise SapoError(f"{source}/{name}: --ray tags lines and Parquet, not {format_of(name, job.format)}")
     out.make()
     _check_record(out, job)

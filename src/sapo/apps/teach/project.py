@@ -9,6 +9,7 @@ from sapo.apps.teach.pupil import check_pupil
 from sapo.apps.teach.state import IMPORT, LABEL, Draft, TaughtSentence, check_name, read_annotated, read_texts
 from sapo.apps.teach.store import Beginning, Store, create
 from sapo.apps.teach.task import OUTSIDE, SPANS, as_iob2, kind_of, label_names
+from sapo.corpus.annotations import Placement
 from sapo.corpus.formats import FORMATS, format_of, open_output
 from sapo.errors import SapoError, check_limit
 from sapo.tagger.file import load_model, model_bytes
@@ -83,6 +84,7 @@ def export_file(store: Store, path: str | Path, format: str | None) -> int:
         raise SapoError(f"{store.path}: no sentence is accepted yet; there is nothing to export")
     chosen = format_of(path, format)
     writer = FORMATS[chosen]
+    placement = Placement("misc" if store.kind == SPANS else "upos")
     count = 0
     with open_output(path, chosen) as stream:
         for number, sentence in store.sentences.items():
@@ -90,8 +92,7 @@ def export_file(store: Store, path: str | Path, format: str | None) -> int:
             if event is None:
                 continue
             count += 1
-            label = "misc" if store.kind == SPANS else "upos"  # of CoNLL-U
-            written = writer.write_sentence(sentence.with_tags(event.tags), label=label)
+            written = writer.write_sentence(sentence.with_tags(event.tags), placement)
             stream.write(written.encode("utf-8", "surrogatepass"))
     return count
 

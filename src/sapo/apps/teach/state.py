@@ -20,7 +20,7 @@ from typing import Any
 
 from sapo.corpus.blocks import Sentence
 from sapo.corpus.files import check_readable, read_chunks, show_path
-from sapo.corpus.formats import ENDINGS, format_of, read_blocks, sentences_of
+from sapo.corpus.formats import ENDINGS, format_of, read_blocks
 from sapo.corpus.jsonl import joined
 from sapo.errors import SapoError
 from sapo.text.splitter import Splitter
@@ -172,7 +172,7 @@ def read_texts(path: str | Path, format: str | None, splitter: Splitter) -> Iter
         check_readable(path)
     chosen = text_format(path, format)
     for block in read_blocks(path, format=chosen, labeled=False, splitter=splitter):
-        for sentence in sentences_of(block, chosen):
+        for sentence in block.sentences():
             if len(sentence):
                 yield taught(sentence, path)
 
@@ -183,7 +183,7 @@ def read_annotated(
     """Yield the sentences of a labeled file with their tags."""
     chosen = format_of(path, format)
     for block in read_blocks(path, format=chosen, splitter=splitter):
-        for sentence in sentences_of(block, chosen):
+        for sentence in block.sentences():
             if len(sentence) and sentence.tags is not None:
                 yield taught(sentence, path), tuple(sentence.tags)
 

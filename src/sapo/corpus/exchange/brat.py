@@ -3,19 +3,31 @@
     anna.txt   Anna sings
     anna.ann   T1<TAB>PER 0 4<TAB>Anna
 
-Writing makes a directory again; `BratDirectory` in `outputs.py` turns the lines that are written here into files.
+Writing makes a directory again; `BratDirectory` turns the lines of documents into files.
 """
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from sapo.corpus.annotations import CharSpan
 from sapo.corpus.exchange.documents import Document, Notices
-from sapo.corpus.exchange.format import Found, Reading
-from sapo.corpus.files import EncodedPath, check_utf8, missing_file, read_chunks, with_encoding
+from sapo.corpus.exchange.format import DocumentFormat, FoundSpans, Reading
+from sapo.corpus.files import (
+    EncodedPath,
+    LineSink,
+    check_utf8,
+    missing_file,
+    part_name,
+    read_chunks,
+    real_path,
+    remove_abandoned,
+    with_encoding,
+)
 from sapo.errors import SapoError
 
 LARGEST = 1 << 26  # bytes of a document
@@ -94,7 +106,7 @@ def _flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def write_document(document: Document, found: Found) -> str:
+def write_document(document: Document, found: FoundSpans) -> str:
     """Return a line of JSON with the name of a document, its text, and the content of its .ann file."""
     source = document.source or {}
     lines = [
@@ -123,3 +135,57 @@ def _places(text: str, span: CharSpan) -> str:
         for match in re.finditer(r"[^\n]+", text[span.start : span.end])
     ]
     return ";".join(f"{start} {end}" for start, end in pieces)
+
+
+class BratDirectory(LineSink):
+    """Writes the two files of each document."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path, self._count = path, 0
+
+    def add(self, line: bytes) -> None:
+        document = json.loads(line)
+        self._count += 1
+        name = document["name"] or f"{self._count:05}"
+        target = self._path / name
+        if not target.resolve().is_relative_to(self._path.resolve()):
+            raise SapoError(f"{self._path}: the document {name!r} would be written outside of it")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for ending, content in ((".txt", document["text"]), (".ann", document["ann"])):
+            target.with_name(target.name + ending).write_bytes(content.encode())
+
+
+@contextmanager
+def _directory(target: Path) -> Iterator[Path]:
+    """Give a directory beside the target, which becomes the target at the end, or is removed on any error."""
+    real = real_path(target)
+    remove_abandoned(real)
+    part = part_name(real)
+    try:
+        part.mkdir(parents=True)
+    except OSError as error:
+        raise SapoError(f"{target}: cannot be written ({error.strerror})") from None
+    try:
+        yield part
+        if target.exists():
+            target.rmdir()
+        part.replace(real)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def open_output(path: str | Path) -> Iterator[Any]:
+    """Open a stream that takes a line for each document, and makes a new directory of them."""
+    target = Path(path)
+    if str(path) == "-":
+        raise SapoError("BRAT has two files for each document; name a directory for them")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise SapoError(f"{path}: exists already; BRAT needs a new or empty directory")
+    with _directory(target) as part:
+        yield BratDirectory(part)
+
+
+FORMAT = DocumentFormat("BRAT", read_documents, write_document, open_output)

@@ -1,7 +1,7 @@
 """Files of spaCy (.spacy, a DocBin): documents with tokens and entities, perhaps with sentences.
 
 Needs spaCy (`pip install 'sapo-nlp[spacy]'`). Each document is written with its tokens and all that spaCy knew of it,
-and other entities; `DocBinFile` in `outputs.py` collects the documents.
+and other entities; `DocBinFile` collects the documents.
 """
 
 import base64
@@ -13,8 +13,8 @@ from typing import Any
 
 from sapo.corpus.annotations import CharSpan
 from sapo.corpus.exchange.documents import Document
-from sapo.corpus.exchange.format import Found, Reading
-from sapo.corpus.files import read_whole
+from sapo.corpus.exchange.format import DocumentFormat, FoundSpans, Reading
+from sapo.corpus.files import LineSink, read_whole, write_file
 from sapo.errors import SapoError
 
 LARGEST = 1 << 31  # bytes of a file when unpacked: it is read as a whole
@@ -75,7 +75,7 @@ def _check_size(data: bytes, path: str | Path) -> None:
         raise SapoError(f"{path}: not a file of spaCy ({error})") from None
 
 
-def write_document(document: Document, found: Found) -> str:
+def write_document(document: Document, found: FoundSpans) -> str:
     """Return a document as a line: the bytes of a Doc in base64."""
     spacy = load_spacy()
     doc = document.source
@@ -89,7 +89,7 @@ def write_document(document: Document, found: Found) -> str:
     return base64.b64encode(doc.to_bytes()).decode() + "\n"
 
 
-def _words(text: str, found: Found) -> tuple[list[str], list[bool], list[bool]]:
+def _words(text: str, found: FoundSpans) -> tuple[list[str], list[bool], list[bool]]:
     """Return words and blanks that make up the text, and which words begin a sentence; other white space is a word."""
     words: list[str] = []
     spaces: list[bool] = []
@@ -107,3 +107,32 @@ def _words(text: str, found: Found) -> tuple[list[str], list[bool], list[bool]]:
                 starts.append(begins)
         at = end
     return words, spaces, starts
+
+
+class DocBinFile(LineSink):
+    """Collects documents of spaCy."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.docs: list[Any] = []
+        self._spacy = load_spacy()
+        self._vocab = self._spacy.vocab.Vocab()
+
+    def add(self, line: bytes) -> None:
+        self.docs.append(self._spacy.tokens.Doc(self._vocab).from_bytes(base64.b64decode(line)))
+
+    def content(self) -> bytes:
+        packed: bytes = self._spacy.tokens.DocBin(docs=self.docs).to_bytes()
+        return packed
+
+
+@contextmanager
+def open_output(path: str | Path) -> Iterator[Any]:
+    """Open a stream that takes a line for each document, and writes all of them as one file."""
+    with write_file(path) as stream:
+        collected = DocBinFile()
+        yield collected
+        stream.write(collected.content())
+
+
+FORMAT = DocumentFormat("spaCy", read_documents, write_document, open_output)

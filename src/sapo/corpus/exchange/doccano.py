@@ -13,7 +13,8 @@ from typing import Any
 from sapo.corpus.annotations import CharSpan
 from sapo.corpus.exchange.documents import Document
 from sapo.corpus.exchange.format import (
-    Found,
+    DocumentFormat,
+    FoundSpans,
     Reading,
     char_span,
     counted_by_browser,
@@ -55,7 +56,7 @@ def _span(value: object, place: str) -> CharSpan:
     return char_span(values, place, "[start, end, label]")
 
 
-def write_document(document: Document, found: Found) -> str:
+def write_document(document: Document, found: FoundSpans) -> str:
     """Return a document with these spans; all other keys stay."""
     record = dict(document.source or {"text": document.text})
     key = _key(record)
@@ -73,3 +74,6 @@ def write_document(document: Document, found: Found) -> str:
     if shares is not None:
         record["probabilities"] = [round(share, 6) for share in shares]
     return json_line(record)
+
+
+FORMAT = DocumentFormat("doccano", read_documents, write_document)

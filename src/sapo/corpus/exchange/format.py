@@ -5,21 +5,22 @@ import itertools
 import json
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sapo.corpus.annotations import CharSpan, TaggedSpan, Taggings
-from sapo.corpus.blocks import Block, Sentence, block_from_sentences
+from sapo.corpus.annotations import DEFAULT, Annotation, CharSpan, Placement
+from sapo.corpus.blocks import Block, Origin, Sentence, block_from_sentences
 from sapo.corpus.exchange.documents import Cut, Document, Notices, cut_document
-from sapo.corpus.files import check_utf8, read_chunks, show_path
+from sapo.corpus.files import check_utf8, read_chunks, show_path, write_file
 from sapo.corpus.jsonl import joined
 from sapo.corpus.scanner import read_lines
 from sapo.errors import SapoError, current_limits
-from sapo.jit.arrays import Doubles, Ints, Longs
+from sapo.jit.arrays import Longs
 from sapo.tags.schemes import looks_like_spans
 from sapo.tags.spans import Span
 from sapo.text.splitter import Splitter
@@ -183,7 +184,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundSpans:
     """The spans to write into a document, and by whom: people, or a model that may know their probabilities."""
 
     spans: Sequence[CharSpan]
@@ -194,7 +195,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentOrigin:
+class DocumentOrigin(Origin):
     """The origin of a block of documents."""
 
     tool: str
@@ -203,32 +204,34 @@ class DocumentOrigin:
     def first_lines(self) -> Longs:
         return np.array([cut.document.line for cut in self.cuts for _ in cut.sentences], np.int64)
 
-    def line_of(self, token: int, sentence: int) -> int:
-        return int(self.first_lines()[sentence])
-
     def check_labels(self, labels: Sequence[str]) -> None:
         check_span_labels(labels, self.tool)
 
     def texts(self) -> Sequence[str | None]:
         return [sentence.text for cut in self.cuts for sentence in cut.sentences]
 
-    def other_lines(self) -> int:
-        return 0
+    def sentences(self, block: Block) -> Iterator[Sentence]:
+        return (sentence for cut in self.cuts for sentence in cut.sentences)
 
     def other_keys(self, label: str) -> Sequence[str]:
         return list(dict.fromkeys(key for cut in self.cuts for key in cut.document.other_keys))
 
 
 class DocumentFormat:
-    """The format of a tool: the functions that modules such as `corpus/jsonl.py` have."""
+    """The format of a tool: the functions that modules such as `corpus/jsonl.py` have.
+
+    `open_output` opens a stream for documents that `write` has turned into lines, if a file is not lines.
+    """
 
     def __init__(
         self,
         tool: str,
         read: Callable[[Reading], Iterator[Document]],
-        write: Callable[[Document, Found], str],
+        write: Callable[[Document, FoundSpans], str],
+        open_output: Callable[[str | Path], AbstractContextManager[Any]] = write_file,
     ) -> None:
-        self.tool, self._read, self._write = tool, read, write
+        self.tool, self._read_documents, self._write_document = tool, read, write
+        self.open_output = open_output
 
     def read_blocks(
         self,
@@ -250,7 +253,7 @@ class DocumentFormat:
         splitter = splitter or Splitter()
         cuts: list[Cut] = []
         count = 0
-        for document in self._read(Reading(path, labeled, label, notices)):
+        for document in self._read_documents(Reading(path, labeled, label, notices)):
             cuts.append(cut_document(document, labeled, notices, splitter))
             count += len(cuts[-1].sentences)
             if count >= SENTENCES:
@@ -265,66 +268,43 @@ class DocumentFormat:
         plain = [Sentence(sentence.columns, sentence.tags) for cut in cuts for sentence in cut.sentences]
         return block_from_sentences(plain, name, origin, columns=("word",), labeled=labeled)
 
-    def sentences(self, block: Block) -> Iterator[Sentence]:
-        """Yield the sentences with their text and the places of their tokens in it."""
-        for cut in block.origin_as(DocumentOrigin).cuts:
-            yield from cut.sentences
+    def write(self, block: Block, added: Annotation) -> Iterator[bytes]:
+        """Yield the documents with the spans of these tags, as suggestions of a model or as the gold of a conversion.
 
-    def tagged(self, block: Block, tags: Ints, labels: Sequence[str]) -> bytes:
-        """Return the documents with the spans of these tags, as suggestions of a model."""
-        names = [labels[tag] for tag in tags.tolist()]
-        lines = []
-        for cut, sentences in _by_document(block):
-            found = cut.spans([names[first:last] for first, last in sentences])
-            lines.append(self._write(cut.document, Found(found, cut.tokens(), cut.begins)))
-        return "".join(lines).encode()
-
-    def with_spans(
-        self, block: Block, tags: Ints, spans: Sequence[Sequence[TaggedSpan]], labels: Sequence[str]
-    ) -> bytes:
-        """Return the documents with these spans and their probabilities."""
-        lines = []
-        following = iter(spans)
-        for cut in block.origin_as(DocumentOrigin).cuts:
-            of_document = list(enumerate(itertools.islice(following, len(cut.sentences))))
-            found = [
-                cut.char_span(number, Span(span.start, span.end, span.type))
-                for number, listed in of_document
-                for span in listed
-            ]
-            shares = [span.probability for _, listed in of_document for span in listed]
-            lines.append(self._write(cut.document, Found(found, cut.tokens(), cut.begins, probabilities=shares)))
-        return "".join(lines).encode()
-
-    def nbest(self, block: Block, taggings: Iterable[Taggings], labels: Sequence[str]) -> Iterator[bytes]:
-        raise SapoError(f"{self.tool} shows one tagging of a text; use --spans, or convert the file to JSONL")
-
-    def with_marginals(self, block: Block, tags: Ints, marginal: Doubles, labels: Sequence[str]) -> bytes:
-        raise SapoError(f"{self.tool} has no room for probabilities of tokens; use --spans, or convert it to JSONL")
-
-    def retagged(self, block: Block, sentences: Sequence[Sentence], **_: Any) -> bytes:
-        """Return the documents of a block, which may come from another tool, with the tags of these sentences."""
-        lines = []
-        following = iter(sentences)
-        for cut in block.origin_as(DocumentOrigin).cuts:
-            tags = [sentence.tags for sentence in itertools.islice(following, len(cut.sentences))]
-            for of_sentence in tags:
-                check_span_labels(of_sentence or (), self.tool)
-            found = cut.spans([of_sentence or () for of_sentence in tags])
+        For a conversion, the block may come from another tool.
+        """
+        if added.taggings is not None:
+            raise SapoError(f"{self.tool} shows one tagging of a text; use --spans, or convert the file to JSONL")
+        if added.marginals is not None:
+            raise SapoError(f"{self.tool} has no room for probabilities of tokens; use --spans, or convert it to JSONL")
+        gold = added.placement is not None
+        if gold:
+            check_span_labels(added.labels, self.tool)
+        origin, names = block.origin_as(DocumentOrigin), added.names()
+        borders = itertools.pairwise(block.offsets.tolist())
+        following = iter(added.spans or ())
+        for cut in origin.cuts:
+            of_document = list(itertools.islice(borders, len(cut.sentences)))
+            if added.spans is None:
+                found, shares = cut.spans([names[first:last] for first, last in of_document]), None
+            else:
+                listed = [(number, span) for number in range(len(cut.sentences)) for span in next(following)]
+                found = [cut.char_span(number, Span(span.start, span.end, span.type)) for number, span in listed]
+                shares = [span.probability for _, span in listed]
             document = cut.document
-            if block.origin_as(DocumentOrigin).tool != self.tool:
+            if origin.tool != self.tool:
                 document = Document(document.place, document.line, document.text, tokens=document.tokens)
-            lines.append(self._write(document, Found(found, cut.tokens(), cut.begins, gold=True)))
-        return "".join(lines).encode()
+            yield self._write_document(document, FoundSpans(found, cut.tokens(), cut.begins, gold, shares)).encode()
 
-    def write_sentence(self, sentence: Sentence, **_: Any) -> str:
+    def write_sentence(self, sentence: Sentence, placement: Placement = DEFAULT) -> str:
         """Return a sentence as a document of its own."""
         check_span_labels(sentence.tags or (), self.tool)
         text, offsets = sentence.text, sentence.offsets
         if text is None or offsets is None:
             text, offsets = joined(sentence.words)
         cut = Cut(Document("", 0, text), (Sentence(sentence.columns, text=text, offsets=offsets),), (0,))
-        return self._write(cut.document, Found(cut.spans([sentence.tags or ()]), cut.tokens(), cut.begins, gold=True))
+        found = FoundSpans(cut.spans([sentence.tags or ()]), cut.tokens(), cut.begins, gold=True)
+        return self._write_document(cut.document, found)
 
 
 def check_span_labels(labels: Sequence[str], tool: str) -> None:
@@ -332,10 +312,3 @@ def check_span_labels(labels: Sequence[str], tool: str) -> None:
     if labels and not looks_like_spans(sorted(set(labels) | {"B-X"})):
         strange = next(label for label in labels if not looks_like_spans([label, "B-X"]))
         raise SapoError(f"{tool} holds spans; {strange!r} is not a label of a span, such as B-PER; write JSONL")
-
-
-def _by_document(block: Block) -> Iterator[tuple[Cut, list[tuple[int, int]]]]:
-    """Yield each document with the first and last token of its sentences in the block."""
-    borders = itertools.pairwise(block.offsets.tolist())
-    for cut in block.origin_as(DocumentOrigin).cuts:
-        yield cut, list(itertools.islice(borders, len(cut.sentences)))

@@ -8,11 +8,23 @@ Tasks are written as JSON, with annotations by people or predictions of a model,
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from sapo.corpus.annotations import CharSpan
 from sapo.corpus.exchange.documents import Document
-from sapo.corpus.exchange.format import Found, Reading, char_span, from_browser, has_wide, read_array, text_of
+from sapo.corpus.exchange.format import (
+    DocumentFormat,
+    FoundSpans,
+    Reading,
+    char_span,
+    from_browser,
+    has_wide,
+    read_array,
+    text_of,
+)
+from sapo.corpus.files import LineSink, write_file
 from sapo.corpus.jsonl import json_line
 from sapo.errors import SapoError
 
@@ -92,7 +104,7 @@ def read_span(text: str, value: dict[str, Any], place: str) -> CharSpan:
     return span
 
 
-def write_document(document: Document, found: Found) -> str:
+def write_document(document: Document, found: FoundSpans) -> str:
     """Return a task with these spans as its annotation, or as the prediction of a model."""
     source = document.source or {}
     if "data" in source:
@@ -139,3 +151,30 @@ def make_results(
             result["score"] = round(share, 6)
         results.append(result)
     return results
+
+
+class JsonArray(LineSink):
+    """Writes lines of JSON as one array."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        super().__init__()
+        self._stream, self._begun = stream, False
+
+    def add(self, line: bytes) -> None:
+        self._stream.write((b",\n" if self._begun else b"[\n") + line)
+        self._begun = True
+
+    def close(self) -> None:
+        self._stream.write(b"\n]\n" if self._begun else b"[]\n")
+
+
+@contextmanager
+def open_output(path: str | Path) -> Iterator[Any]:
+    """Open a stream that takes a line for each task, and writes all of them as one array."""
+    with write_file(path) as stream:
+        array = JsonArray(stream)
+        yield array
+        array.close()
+
+
+FORMAT = DocumentFormat("Label Studio", read_documents, write_document, open_output)

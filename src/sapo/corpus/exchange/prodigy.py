@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sapo.corpus.exchange.documents import Document
-from sapo.corpus.exchange.format import Found, Reading, char_span, read_objects, text_of
+from sapo.corpus.exchange.format import DocumentFormat, FoundSpans, Reading, char_span, read_objects, text_of
 from sapo.corpus.jsonl import json_line
 from sapo.errors import SapoError
 
@@ -61,7 +61,7 @@ def _tokens(record: dict[str, Any], size: int, place: str) -> list[tuple[int, in
     return found
 
 
-def write_document(document: Document, found: Found) -> str:
+def write_document(document: Document, found: FoundSpans) -> str:
     """Return a task with these spans. That of a model has no answer: it is yet to be given."""
     record = {key: value for key, value in (document.source or {}).items() if key not in ("answer", "_task_hash")}
     record["text"] = document.text
@@ -91,3 +91,6 @@ def write_document(document: Document, found: Found) -> str:
 def _token(text: str, offsets: Sequence[tuple[int, int]], number: int) -> dict[str, Any]:
     start, end = offsets[number]
     return {"text": text[start:end], "start": start, "end": end, "id": number, "ws": text[end : end + 1] == " "}
+
+
+FORMAT = DocumentFormat("Prodigy", read_documents, write_document)

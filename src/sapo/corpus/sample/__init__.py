@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sapo.corpus import columns as columns_format
 from sapo.corpus import conllu, jsonl
+from sapo.corpus.annotations import Placement
 from sapo.corpus.blocks import Sentence
 from sapo.corpus.formats import read
 
@@ -64,7 +65,7 @@ def sample_files() -> dict[str, str]:
         files[f"{part}.conllu"] = "".join(conllu.write_sentence(_universal(one)) for one in tags[part])
         words = _with(entities[part], "word")
         files[f"ner-{part}.txt"] = "".join(map(columns_format.write_sentence, words))
-        files[f"ner-{part}.jsonl"] = "".join(jsonl.write_sentence(_running(one), text=True) for one in words)
+        files[f"ner-{part}.jsonl"] = "".join(jsonl.write_sentence(_running(one), Placement(text=True)) for one in words)
     files["new.txt"] = files["dev.txt"]  # sentences to learn from later
     files["text.txt"] = "".join(running_text(one.words) + "\n" for one in chunks["test"])
     return files
