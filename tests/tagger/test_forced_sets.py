@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sapo
+from sapo.tagger.decoding import best_tags
+from sapo.tagger.files import each_block, read_blocks
 
 PAIRS = [
     (["Ann", "Bo", "saw", "Oslo"], ["B-PER", "I-PER", "O", "B-LOC"]),
@@ -41,7 +43,7 @@ def test_the_result_is_the_best_of_the_taggings_that_have_them(tagger: sapo.Tagg
 
 def test_a_column_may_give_several_tags(tagger: sapo.Tagger, tmp_path: Path) -> None:
     (tmp_path / "known.txt").write_text("saw\tB-LOC|B-PER\nBo\t_\n\n")
-    ((_, tags),) = tagger.tag_blocks(tagger.read_blocks(tmp_path / "known.txt"), forced="1")
+    ((_, tags),) = each_block(tagger, read_blocks(tagger, tmp_path / "known.txt"), best_tags, forced="1")
     assert [tagger.labels[tag] for tag in tags] == tagger.tag(["saw", "Bo"], forced={0: ["B-LOC", "B-PER"]})
 
 

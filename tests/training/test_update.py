@@ -15,6 +15,8 @@ from sapo.corpus.blocks import sentence_block
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
 from sapo.features.encoder import TemplateEncoder
+from sapo.tagger.decoding import best_tags
+from sapo.tagger.files import each_block
 from sapo.training.update import continue_training
 
 OLD = [(["a", "dog", "sleeps"], ["DT", "NN", "VBZ"]), (["the", "cat", "sings"], ["DT", "NN", "VBZ"])] * 4
@@ -70,7 +72,7 @@ def test_growing_alone_changes_no_score(tagger: Tagger) -> None:
 def test_the_live_tagger_goes_on_with_a_file_by_what_was_learned_meanwhile(tagger: Tagger) -> None:
     trainer = Trainer(tagger)
     block = sentence_block([NEW[0][0]], ["word"])
-    stream = trainer.tagger.tag_blocks([block, block])
+    stream = each_block(trainer.tagger, [block, block], best_tags)
     next(stream)
     trainer.update(NEW, new_labels=True)  # words, features and labels are new
     _, tags = next(stream)

@@ -128,12 +128,15 @@ def split_sentence(tagger: "Tagger", text: str) -> list[Any]:
 def _from_file(tagger: "Tagger", file: "str | Path", number: int, format: str | None) -> Sequence[Any]:
     """Return one sentence of a file, which is read as `sapo tag` reads it."""
     from sapo.corpus.formats import read
+    from sapo.tagger.files import reading_of
 
     columns = tagger.columns
     if number < 1:
         raise SapoError(f"--sentence must be at least 1, not {number}")
     count = 0
-    for count, sentence in enumerate(read(file, labeled=False, **tagger.reading(file, {"format": format})), 1):
+    for count, sentence in enumerate(
+        read(file, labeled=False, **reading_of(tagger.model, file, {"format": format})), 1
+    ):
         if count == number:
             if not columns:
                 return _features(sentence, file)

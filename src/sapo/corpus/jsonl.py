@@ -301,7 +301,7 @@ def nbest(block: Block, taggings: Iterable[Taggings], labels: Sequence[str]) -> 
             {
                 "tags": tags,
                 "probability": round(tagging.probability, 6),
-                "exact_probability": round(tagging.exact_probability, 6),
+                "p_k": round(tagging.p_k, 6),
             }
             for tags, tagging in zip(names, ranked, strict=True)
         ]

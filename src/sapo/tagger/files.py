@@ -1,7 +1,4 @@
-"""Tag and evaluate files block by block, a few hundred sentences at a time, so that they may have any length.
-
-`Tagger` offers these functions as methods.
-"""
+"""Tag and evaluate files block by block, a few hundred sentences at a time, so that they may have any length."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +19,7 @@ from sapo.tags.labels import MISSING, have_common_label, listed, refuse_missing
 
 if TYPE_CHECKING:
     from sapo.evaluate.scores import Scores
+    from sapo.tagger.tagger import Tagger
 
 R = TypeVar("R")
 Decode = Callable[[Model, EncodedCorpus], R]
@@ -52,6 +50,13 @@ def reading_of(model: Model, path: str | Path, given: dict[str, Any]) -> dict[st
 
             how["columns"] = without_label(how["columns"])  # the label may be in another column now
     return how
+
+
+def read_blocks(tagger: "Tagger", path: str | Path, *, labeled: bool = False, **reading: Any) -> Iterator[Block]:
+    """Read a file in blocks, in the same way as the training file unless `reading` has other options."""
+    from sapo.corpus.formats import read_blocks
+
+    return read_blocks(path, labeled=labeled, splitter=tagger.splitter, **reading_of(tagger.model, path, reading))
 
 
 def each_block(

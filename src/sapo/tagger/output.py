@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from sapo.corpus.files import show_path
 from sapo.corpus.formats import FORMATS, format_of
 from sapo.corpus.scanner import ScannedOrigin
 from sapo.errors import SapoError
+from sapo.search.searches import check_search
+from sapo.tagger import decoding, files
 from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger
 from sapo.text.tokens import CHARACTERS
@@ -104,7 +107,7 @@ def tagged_file(
         check_words_only(tagger.model)
         if Path(path).is_dir() and writer_of(to) != "jsonl":
             raise SapoError(f"{path}: a directory is tagged as one JSONL file; add --to jsonl, or -o NAME.jsonl")
-        blocks = tagger.read_blocks(path, format=chosen, encoding=encoding)
+        blocks = files.read_blocks(tagger, path, format=chosen, encoding=encoding)
         return _tagged(tagger, blocks, output, writer_of(to), session)
     if to not in (None, chosen):
         raise SapoError(
@@ -112,7 +115,7 @@ def tagged_file(
         )
     if chosen == "conllu" and label is None and tagger.model.reader.get("format") != "conllu":
         raise SapoError("this model was not trained on CoNLL-U; say with --label where its tags go (upos, xpos, Chunk)")
-    blocks = tagger.read_blocks(path, format=chosen, label=label, encoding=encoding)
+    blocks = files.read_blocks(tagger, path, format=chosen, label=label, encoding=encoding)
     if format is None and chosen == "columns":
         blocks = _no_text(blocks, tagger.model)
     return _tagged(tagger, blocks, output, chosen, session)
@@ -138,7 +141,7 @@ def _tagged(
     tagger: Tagger, blocks: Iterator[Block], output: Output, writer: str, session: Any = None
 ) -> Iterator[tuple[int, bytes]]:
     if output.exact:
-        tagger = tagger.exact()
+        tagger = Tagger(tagger.model.exact())
     checked = blocks if writer == "jsonl" else _checked(blocks, tagger.labels)
     found, write = _decoded(tagger, checked, output, FORMATS[writer], session)
     for block, result in found:
@@ -174,14 +177,21 @@ def _decoded(
     how: dict[str, Any] = {"threads": output.threads, "forced": output.forced, "session": session}
     labels = tagger.labels
     if output.nbest:
-        ranked = tagger.nbest_blocks(blocks, output.nbest, search=output.search or "topn", width=output.width, **how)
-        return ranked, lambda block, result: writer.nbest(block, result, labels)
+        search = check_search(output.search or "topn", output.nbest)
+        decode: Any = partial(decoding.all_ranked, n=output.nbest, search=search, width=output.width)
+        return files.each_block(tagger, blocks, decode, **how), lambda block, result: writer.nbest(
+            block, result, labels
+        )
     if output.marginals:
-        return tagger.marginal_blocks(blocks, **how), lambda block, both: [writer.with_marginals(block, *both, labels)]
+        found = files.each_block(tagger, blocks, decoding.tags_and_marginals, **how)
+        return found, lambda block, both: [writer.with_marginals(block, *both, labels)]
     if output.spans:
-        return tagger.span_blocks(blocks, **how), lambda block, both: [writer.with_spans(block, *both, labels)]
-    tagged = tagger.tag_blocks(blocks, search=output.search, width=output.width, **how)
-    return tagged, lambda block, tags: [writer.tagged(block, tags, labels)]
+        spans = files.each_block(tagger, blocks, decoding.tags_and_spans, **how)
+        return spans, lambda block, both: [writer.with_spans(block, *both, labels)]
+    decode = decoding.best_tags
+    if output.search is not None:
+        decode = partial(decoding.searched_tags, search=check_search(output.search, 1), width=output.width)
+    return files.each_block(tagger, blocks, decode, **how), lambda block, tags: [writer.tagged(block, tags, labels)]
 
 
 def _checked(blocks: Iterator[Block], labels: Sequence[str]) -> Iterator[Block]:

@@ -32,6 +32,8 @@ from sapo.features.template import parse_templates
 from sapo.jit.arrays import Ints
 from sapo.learn.records import Observer
 from sapo.learn.settings import AUTO
+from sapo.tagger.decoding import best_tags
+from sapo.tagger.files import each_block
 from sapo.tagger.output import refuse_text
 from sapo.tagger.stack import (
     ReadyStep,
@@ -478,7 +480,7 @@ def _tag(
                 first, last = max(part.first - base, 0), min(part.last - base, _count(block))
                 if first < last:
                     pieces.append((at, int(block.offsets[first]), sentences_of(block, first, last)))
-        found = tagger.tag_blocks((piece for _, _, piece in pieces), threads=threads)
+        found = each_block(tagger, (piece for _, _, piece in pieces), best_tags, threads=threads)
         for (at, begin, _), (_, ids) in zip(pieces, found, strict=True):
             tags[at][begin : begin + len(ids)] = numbers[ids]
     names = labels.strings()

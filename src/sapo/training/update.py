@@ -28,6 +28,7 @@ from sapo.learn.samples import counted_samples
 from sapo.learn.settings import AUTO, Settings
 from sapo.learn.updating import GrowingWeights, Pacing, growth, typical_weight
 from sapo.search.lattice import LOSS
+from sapo.tagger.files import reading_of
 from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger
 from sapo.tags.labels import have_common_label, listed, nearest, unknown_labels
@@ -228,7 +229,7 @@ class Trainer:
     def _reading(self, data: Source, **reading: Any) -> dict[str, Any]:
         """Return how to read the new sentences: as the training data, unless something else was given."""
         if isinstance(data, str | Path):
-            return self.tagger.reading(data, reading)
+            return reading_of(self.tagger.model, data, reading)
         if self._kept.reader.get("columns") and (isinstance(data, list | tuple) or not is_table(data)):
             reading["columns"] = [column for column in self._kept.reader["columns"] if column != LABEL]
         return reading
