@@ -96,6 +96,18 @@ class SapoError(ValueError):
         super().__init__(harmless(str(message)))
 
 
+class DataError(SapoError):
+    """A file, a table or sentences of the user cannot be used as they are."""
+
+
+class OptionError(SapoError):
+    """A parameter or an option has a value that it cannot have, or does not fit the others."""
+
+
+class ModelError(SapoError):
+    """A model file or a checkpoint is damaged, or a model does not fit what it is used for."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return the end of a message about an unknown name: the nearest known one, or all of them.
 

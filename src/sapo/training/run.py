@@ -68,7 +68,7 @@ def train(
     probabilities are calibrated on it; evaluate the model on other sentences. `template` is a preset (chunking-best,
     pos-best, ner ...) or the path of a template file; the default is the preset that suits columns and tags.
     `observers` watch the epochs; `verbose` prints to standard error what `sapo train` prints. `cluster` (a
-    `sapo.Cluster`) says on which Ray cluster to learn.
+    `sapo.apps.ray.training.Cluster`) says on which Ray cluster to learn.
 
     The options (see `sapo.training.plan.Options`) are:
 
