@@ -90,7 +90,7 @@ def nbest_lines(
             yield notes.encode() + tagged(alone, tagging.tags, labels) + b"\n\n"
 
 
-HINT = "; if this is running text, use --format text"
+HINT = "; if this is running text, use `format='text'`"
 USUAL_NAMES = ("word", "pos", "chunk")
 
 

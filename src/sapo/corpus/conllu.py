@@ -176,7 +176,7 @@ def _joined(place: Place, pos: str, feats: str) -> str:
     label = f"{pos}|{features}"
     if split_pos(label) != (pos, features):
         column = COLUMNS[place.first].upper()
-        raise SapoError(f"{column} {pos[:60]!r} ends like a feature and cannot come before FEATS; use --label feats")
+        raise SapoError(f"{column} {pos[:60]!r} ends like a feature and cannot come before FEATS; use `label='feats'`")
     return label
 
 
@@ -298,7 +298,7 @@ def _with_notes(block: Block, tags: Ints, key: str, notes: Sequence[str], labels
     origin = block.origin_as(ConlluOrigin)
     scanned, place = origin.scanned, origin.place
     if place.last == MISC:
-        raise SapoError("the label is MISC, where the probability goes; tag into another column with --label")
+        raise SapoError("the label is MISC, where the probability goes; tag into another column with `label`")
     whole = scanned.data.tobytes()
     pieces = []
     new = refilled(scanned, place, tags, labels)

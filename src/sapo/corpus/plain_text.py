@@ -172,7 +172,7 @@ def nbest(block: Block, taggings: Iterable[Taggings], labels: Sequence[str]) -> 
 
 def retagged(block: Block, sentences: Sequence[Sentence], **_: Any) -> bytes:
     """Raise SapoError: a text has no tags to change."""
-    raise SapoError("text has no tags to convert; give another format with --to")
+    raise SapoError("text has no tags to convert; give another format with `to`")
 
 
 def write_sentence(sentence: Sentence, **_: Any) -> str:

@@ -147,7 +147,7 @@ def check_same_task(model: Model, labels: Sequence[str], path: str | Path) -> No
     if not have_common_label(model.outer_labels, labels):
         raise SapoError(
             f"{path}: the model knows none of its labels ({listed(labels)}); it has {listed(model.outer_labels)}; "
-            "give data of its task, or the label's column with --label"
+            "give data of its task, or the label's column with `label`"
         )
 
 

@@ -20,7 +20,7 @@ from sapo.text.tokens import CHARACTERS
 
 LINES = 200  # to look at
 _ENDS_SENTENCE = re.compile(r"\w[.!?\u2026][\"')\]\u201d\u00bb]*")
-WAY_OUT = "use --format text, or --format columns if it is a column file"
+WAY_OUT = "use `format='text'`, or `format='columns'` if it is a column file"
 
 
 def refuse_text(block: Block, model: Model) -> None:
@@ -106,7 +106,7 @@ def tagged_file(
 
         check_words_only(tagger.model)
         if Path(path).is_dir() and writer_of(to) != "jsonl":
-            raise SapoError(f"{path}: a directory is tagged as one JSONL file; add --to jsonl, or -o NAME.jsonl")
+            raise SapoError(f"{path}: a directory is tagged as one JSONL file; use `to='jsonl'`")
         blocks = files.read_blocks(tagger, path, format=chosen, encoding=encoding)
         return _tagged(tagger, blocks, output, writer_of(to), session)
     if to not in (None, chosen):
@@ -114,7 +114,7 @@ def tagged_file(
             f"{show_path(path)}: a file that is {chosen} is tagged as {chosen}; convert it with sapo convert"
         )
     if chosen == "conllu" and label is None and tagger.model.reader.get("format") != "conllu":
-        raise SapoError("this model was not trained on CoNLL-U; say with --label where its tags go (upos, xpos, Chunk)")
+        raise SapoError("this model was not trained on CoNLL-U; say with `label` where its tags go (upos, xpos, Chunk)")
     blocks = files.read_blocks(tagger, path, format=chosen, label=label, encoding=encoding)
     if format is None and chosen == "columns":
         blocks = _no_text(blocks, tagger.model)

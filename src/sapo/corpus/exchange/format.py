@@ -297,10 +297,12 @@ class DocumentFormat:
         return "".join(lines).encode()
 
     def nbest(self, block: Block, taggings: Iterable[Taggings], labels: Sequence[str]) -> Iterator[bytes]:
-        raise SapoError(f"{self.tool} shows one tagging of a text; use --spans, or convert the file to JSONL")
+        raise SapoError(f"{self.tool} shows one tagging of a text; use `spans=True`, or convert the file to JSONL")
 
     def with_marginals(self, block: Block, tags: Ints, marginal: Doubles, labels: Sequence[str]) -> bytes:
-        raise SapoError(f"{self.tool} has no room for probabilities of tokens; use --spans, or convert it to JSONL")
+        raise SapoError(
+            f"{self.tool} has no room for probabilities of tokens; use `spans=True`, or convert it to JSONL"
+        )
 
     def retagged(self, block: Block, sentences: Sequence[Sentence], **_: Any) -> bytes:
         """Return the documents of a block, which may come from another tool, with the tags of these sentences."""
