@@ -73,7 +73,7 @@ def quality(name: str, variant: str, prepared: TrainingData, seed: int, passes: 
         bool(transition_counts(found[a:b], np.array([0, b - a]), len(labels))[scheme_bans(labels, "iob2") < 0].any())
         for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
     )
-    f1 = test.evaluate(tagger.parameters).main[1]
+    f1 = test.evaluate(tagger.model.tagging).main[1]
     print(f"{name} {variant} seed {seed}: F1 {100 * f1:.2f}, invalid {invalid} of {len(offsets) - 1}", flush=True)
 
 
@@ -89,7 +89,7 @@ def missing_tags(seeds: list[int]) -> None:
                 partly = dataclasses.replace(full, corpus=lesson, dev=None)
                 settings = with_start_rate(partly, Settings(epochs=3, tolerance=0.0, seed=seed), learner)
                 tagger = train_on(partly, settings, learner=learner).tagger
-                found.setdefault(name, []).append(100 * full.dev.evaluate(tagger.parameters).main[1])
+                found.setdefault(name, []).append(100 * full.dev.evaluate(tagger.model.tagging).main[1])
         for name, scores in found.items():
             told = " / ".join(f"{score:.2f}" for score in scores)
             print(f"conll2000 {learner}, {name}: F1 {told}, mean {np.mean(scores):.2f}", flush=True)

@@ -20,6 +20,7 @@ import sapo
 from sapo.learn.records import Observer, PassRecord, State
 from sapo.learn.settings import Settings
 from sapo.tagger.decoding import tag_blocks
+from sapo.tagger.files import read_blocks
 from sapo.training.run import read_data, train_on
 
 PASSES, RATE = 5, 0.04
@@ -66,7 +67,7 @@ def measure(name: str, *, exact: bool) -> None:
     speed = 0.0
     for _ in range(3):
         begin = time.process_time()
-        blocks = loaded.read_blocks(root / dev, **_reading(how))
+        blocks = read_blocks(loaded, root / dev, **_reading(how))
         tokens = sum(len(added.names()) for _, added in tag_blocks(loaded, blocks))
         speed = max(speed, tokens / (time.process_time() - begin))
     print(

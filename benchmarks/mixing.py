@@ -56,7 +56,7 @@ class OneProcess:
 
 @dataclass(frozen=True)
 class InTurn:
-    """The place of a `sapo.Cluster` whose workers do their parts one after the other, here. It learns the same."""
+    """The place of a `Cluster` whose workers do their parts one after the other, here. It learns the same."""
 
     workers: int
     mixings: int

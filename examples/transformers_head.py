@@ -174,7 +174,7 @@ def main() -> None:
     print(f"accuracy on the training sentences: {100 * right / sum(len(gold) for _, gold in pairs):.1f} %")
     words = pairs[0][0]
     for one in model.nbest(*pieces_of(tokenizer, [words]), 3)[0]:
-        print(f"{one.probability:.3f}", *(f"{word}/{labels[tag]}" for word, tag in zip(words, one.tags, strict=True)))
+        print(f"{one.p_k:.3f}", *(f"{word}/{labels[tag]}" for word, tag in zip(words, one.tags, strict=True)))
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def test_a_gzip_bomb_is_refused_before_it_fills_the_memory(bomb: Path, use: Call
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert re.search(r"--limit (ratio|line|rules|sentence)=\d+|no token in", str(told.value))
+    assert re.search(r"`allow_limits\((ratio|line|rules|sentence)=\d+\)`|no token in", str(told.value))
     assert peak < 30 * MB
 
 
@@ -70,7 +70,7 @@ def test_a_zip_bomb_is_refused_too(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     path = tmp_path / "bomb.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("a.txt", "w") as member:
         member.write(b" " * (32 * MB))
-    with pytest.raises(SapoError, match=r"--limit ratio=\d+"):
+    with pytest.raises(SapoError, match=r"allow_limits\(ratio=\d+\)"):
         for _ in read_chunks(path):
             pass
 
@@ -134,7 +134,7 @@ def test_columns_sentences_and_tokens_have_a_limit(tmp_path: Path, text: str, na
     path = tmp_path / "a.txt"
     path.write_text(text)
     assert list(read(path))
-    with allow_limits(**{name: 20}), pytest.raises(SapoError, match=rf"^\S*a\.txt\S*: .*--limit {name}=3"):
+    with allow_limits(**{name: 20}), pytest.raises(SapoError, match=rf"^\S*a\.txt\S*: .*allow_limits\({name}=3"):
         list(read(path))
 
 
@@ -144,11 +144,11 @@ def test_sentences_of_python_have_the_same_limits() -> None:
 
 
 def test_templates_and_rules_have_a_limit() -> None:
-    with pytest.raises(SapoError, match=r"template:1: .*--limit template_line=\d+"):
+    with pytest.raises(SapoError, match=r"template:1: .*allow_limits\(template_line=\d+"):
         parse_templates("word & " * 3000 + "word", ["word"])
-    with allow_limits(templates=2), pytest.raises(SapoError, match=r"--limit templates=3"):
+    with allow_limits(templates=2), pytest.raises(SapoError, match=r"allow_limits\(templates=3"):
         parse_templates("word\nword[1]\nword[2]", ["word"])
-    with pytest.raises(SapoError, match=r"--limit rule=\d+"):
+    with pytest.raises(SapoError, match=r"allow_limits\(rule=\d+"):
         list(parse_rules(["forbid A B" + "*" * 10_000], ["A", "B"]))
 
 
@@ -156,7 +156,7 @@ def test_a_search_for_more_than_a_thousand_taggings_is_refused() -> None:
     lattice = Lattice(np.zeros((3, 2), np.float32), np.zeros((2, 2), np.float32))
     assert len(top_n(lattice, n=1_000)) == 8
     with pytest.raises(
-        SapoError, match=r"^n: 1,001 taggings are more than 1,000; if that is right, use --limit n=1001$"
+        SapoError, match=r"^n: 1,001 taggings are more than 1,000; if that is right, use `allow_limits\(n=1001\)`$"
     ):
         top_n(lattice, n=1_001)
     with allow_limits(n=1_001):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import sapo
+from sapo.errors import DataError, ModelError, OptionError
 
 
 @pytest.mark.parametrize("name", sapo.__all__)
@@ -42,6 +43,7 @@ def test_the_example_of_the_package_runs(tmp_path: Path) -> None:
 
 def test_all_mistakes_of_the_user_are_one_kind_of_error() -> None:
     assert issubclass(sapo.SapoError, ValueError)  # as sklearn-crfsuite raises it
+    assert all(issubclass(kind, sapo.SapoError) for kind in (DataError, ModelError, OptionError))
     assert not issubclass(sapo.SapoError, OSError)
     with pytest.raises(sapo.SapoError, match="no such file"):
         sapo.train("no-such-file.txt")

@@ -14,35 +14,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sapo.apps.ray.training import Cluster
     from sapo.corpus.blocks import Sentence
     from sapo.corpus.formats import read
     from sapo.errors import SapoError
-    from sapo.evaluate.scores import Scores
     from sapo.learn.settings import Settings
     from sapo.sklearn.labeler import SequenceLabeler
     from sapo.tagger.decoding import Tagging
-    from sapo.tagger.explain import Explanation, explain
+    from sapo.tagger.explain import explain
     from sapo.tagger.stack import Pipeline
     from sapo.tagger.tagger import Tagger
-    from sapo.tagger.text import TaggedText
     from sapo.training.calibration import calibrate
     from sapo.training.run import train
     from sapo.training.update import Trainer
-    from sapo.training.warm_up import warm_up
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "Cluster": "sapo.apps.ray.training",
-    "Explanation": "sapo.tagger.explain",
     "Pipeline": "sapo.tagger.stack",
     "SapoError": "sapo.errors",
-    "Scores": "sapo.evaluate",
     "Sentence": "sapo.corpus",
     "SequenceLabeler": "sapo.sklearn.labeler",
     "Settings": "sapo.learn.settings",
-    "TaggedText": "sapo.tagger.text",
     "Tagger": "sapo.tagger.tagger",
     "Tagging": "sapo.tagger.decoding",
     "Trainer": "sapo.training.update",
@@ -50,19 +42,14 @@ _HOME = {
     "explain": "sapo.tagger.explain",
     "read": "sapo.corpus",
     "train": "sapo.training.run",
-    "warm_up": "sapo.training.warm_up",
 }
 
 __all__ = [
-    "Cluster",
-    "Explanation",
     "Pipeline",
     "SapoError",
-    "Scores",
     "Sentence",
     "SequenceLabeler",
     "Settings",
-    "TaggedText",
     "Tagger",
     "Tagging",
     "Trainer",
@@ -71,7 +58,6 @@ __all__ = [
     "explain",
     "read",
     "train",
-    "warm_up",
 ]
 
 

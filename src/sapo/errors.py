@@ -8,6 +8,8 @@ line, and in Python:
 1073741824
 >>> current_limits().line
 67108864
+
+Messages name Python parameters, in backquotes: `format='text'`. The command line shows them as its options.
 """
 
 import dataclasses
@@ -94,6 +96,18 @@ class SapoError(ValueError):
 
     def __init__(self, message: object = "") -> None:
         super().__init__(harmless(str(message)))
+
+
+class DataError(SapoError):
+    """A file, a table or sentences of the user cannot be used as they are."""
+
+
+class OptionError(SapoError):
+    """A parameter or an option has a value that it cannot have, or does not fit the others."""
+
+
+class ModelError(SapoError):
+    """A model file or a checkpoint is damaged, or a model does not fit what it is used for."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -241,10 +255,10 @@ def parse_limit(text: str) -> tuple[str, int]:
 def check_limit(name: str, value: int, place: Any, what: str) -> None:
     """Raise SapoError if a value is above a limit; `place` and `what` say where it stands, and what is counted.
 
-    >>> check_limit("columns", 2000, "train.txt:1", "columns")
+    >>> check_limit("columns", 2000, "a.txt", "columns")
     Traceback (most recent call last):
     ...
-    sapo.errors.SapoError: train.txt:1: 2,000 columns are more than 1,000; if that is right, use --limit columns=2000
+    sapo.errors.SapoError: a.txt: 2,000 columns are more than 1,000; if that is right, use `allow_limits(columns=2000)`
     """
     if value > getattr(_current.get(), name):
         raise above_limit(name, value, place, what)
@@ -253,4 +267,6 @@ def check_limit(name: str, value: int, place: Any, what: str) -> None:
 def above_limit(name: str, value: int, place: Any, what: str) -> SapoError:
     """Return the error about a value above its limit."""
     most = getattr(current_limits(), name)
-    return SapoError(f"{place}: {value:,} {what} are more than {most:,}; if that is right, use --limit {name}={value}")
+    return SapoError(
+        f"{place}: {value:,} {what} are more than {most:,}; if that is right, use `allow_limits({name}={value})`"
+    )

@@ -12,7 +12,7 @@ from sapo.errors import allow_limits
 
 def test_a_small_file_that_unpacks_to_much_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"a O\n" * 1_000_000))
-    with allow_limits(whole=3_000_000), pytest.raises(SapoError, match=r"bomb\.gz: .*--limit whole=") as refusal:
+    with allow_limits(whole=3_000_000), pytest.raises(SapoError, match=r"bomb\.gz: .*`allow_limits\(whole=") as refusal:
         read_text(tmp_path / "bomb.gz")
     assert "\n" not in str(refusal.value)
 

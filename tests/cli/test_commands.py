@@ -109,7 +109,7 @@ def test_nbest_gives_ranked_taggings_with_probabilities(run: Any, house: Any) ->
     blocks = told.strip().split("\n\n")
     assert len(blocks) == 6
     assert [block.splitlines()[0] for block in blocks] == [f"# tagging = {rank}" for rank in (1, 2, 3)] * 2
-    shares = [float(block.splitlines()[1].removeprefix("# probability = ")) for block in blocks]
+    shares = [float(block.splitlines()[2].removeprefix("# p_k = ")) for block in blocks]
     assert shares[:3] == sorted(shares[:3], reverse=True)
     assert sum(shares[:3]) == pytest.approx(1, abs=1e-5)
     found = sapo.Tagger.load(house.model).nbest([("The", "DT"), ("cat", "NN")], 3)
@@ -121,7 +121,7 @@ def test_jsonl_is_tagged_as_jsonl(run: Any, house: Any) -> None:
     plain = json.loads(run("tag", house.model, "--format", "jsonl", input=json.dumps(record)).stdout)
     assert plain == {**record, "tags": ["B-NP", "I-NP"]}
     ranked = json.loads(run("tag", house.model, "--format", "jsonl", "--nbest", 2, input=json.dumps(record)).stdout)
-    assert [set(one) for one in ranked.pop("nbest")] == [{"tags", "probability", "exact_probability"}] * 2
+    assert [set(one) for one in ranked.pop("nbest")] == [{"tags", "p_k", "probability"}] * 2
     assert 0 < ranked.pop("top_n_mass") <= 1
     assert ranked == plain
 

@@ -32,8 +32,8 @@ def test_all_labels_are_looked_at_where_the_user_asks_for_it(run: Any, data: Pat
     assert few.parameters.lists.most
     assert not whole.parameters.lists.most
     assert whole.record["settings"]["exact"] is True
-    tagger = sapo.Tagger(few).exact()
-    assert not tagger.parameters.lists.most
+    tagger = sapo.Tagger(few.exact())
+    assert not tagger.model.parameters.lists.most
     words = [line.split()[0] for line in text(1).splitlines() if line]
     tagged = run("tag", tmp_path / "few", "--exact", input=text(1)).stdout.split()
     assert tagged[2::3] == tagger.tag(words)

@@ -25,7 +25,7 @@ def test_a_network_is_trained_resumed_used_and_looked_at(run: Run, house: Any, t
     entries = [json.loads(line) for line in log.read_text().splitlines()]
     assert [entry["epoch"] for entry in entries if entry["event"] == "pass"] == [1, 2, 3, 4]
     assert "B-NP" in run("tag", model, house.test).stdout
-    assert "# probability = 0." in run("tag", model, house.test, "--nbest", 2).stdout
+    assert "# p_k = 0." in run("tag", model, house.test, "--nbest", 2).stdout
     scores = json.loads(run("eval", model, house.test, "--json").stdout)
     assert scores["token_accuracy"] > 0.5
     shown = run("inspect", model).stdout

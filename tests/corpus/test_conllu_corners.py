@@ -55,7 +55,7 @@ def test_an_empty_node_behind_the_last_word_stays_with_its_sentence_in_n_best_ou
     second = "# text = b\n" + row("1", "b") + "\n"
     (block,) = read_blocks(make_file(first + second, "a.conllu"))
     one = RankedTagging(np.zeros(1, np.int32), 1.0, 1.0)
-    head = "# tagging = 1\n# probability = 1.000000\n# exact_probability = 1.000000\n# top_n_mass = 1.000000\n"
+    head = "# tagging = 1\n# probability = 1.000000\n# p_k = 1.000000\n# top_n_mass = 1.000000\n"
     assert (
         b"".join(write(block, Annotation(None, ["X"], taggings=[[one], [one]]))).decode()
         == head + first + head + second

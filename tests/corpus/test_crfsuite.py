@@ -98,11 +98,11 @@ def test_what_is_written_is_read_again(make_file: MakeFile, rows: list[list[tupl
 def test_a_column_file_with_attributes_is_refused_with_the_way_out(make_file: MakeFile) -> None:
     line = "B-NP\tw[0]={}\tw[1]=in\tpos[0]=NN\n"
     path = make_file("".join(line.format(word) for word in "abc") + "\n", "train.txt")
-    with pytest.raises(SapoError, match=r"train.txt: looks like attributes of CRFsuite .*use --format crfsuite"):
+    with pytest.raises(SapoError, match=r"train.txt: looks like attributes of CRFsuite .*use `format='crfsuite'`"):
         list(read(path))
     assert len(list(read(path, format="crfsuite"))) == 1
     uneven = make_file("B-NP\tw[0]=a\tw[1]=in\t__BOS__\nO\tw[0]=a\tw[1]=c\tw[2]=d\tw[3]=e\n", "train.txt")
-    with pytest.raises(SapoError, match="use --format crfsuite"):
+    with pytest.raises(SapoError, match="use `format='crfsuite'`"):
         list(read(uneven))
 
 

@@ -33,7 +33,7 @@ JAPANESE = "これ PRON\nは ADP\n日本語 NOUN\nです AUX\n"
 )
 def test_an_encoding_is_named_and_then_read(make_file: MakeFile, text: str, encoding: str, named: str) -> None:
     path = make_file(text.encode(encoding), "a.txt")
-    with pytest.raises(SapoError, match=rf"not UTF-8.*it looks like .*use --encoding {named}\b"):
+    with pytest.raises(SapoError, match=rf"not UTF-8.*it looks like .*use `encoding='{named}'`"):
         list(read(path))
     expected = list(read(make_file(text, "b.txt")))
     assert list(read(path, encoding=named)) == expected
@@ -48,7 +48,7 @@ def test_jsonl_and_documents_are_read_with_an_encoding_too(make_file: MakeFile, 
     with pytest.raises(SapoError, match=r"a.txt:1: not UTF-8"):
         list(read(tmp_path))
     export = make_file('[\n{"text": "Köln"}]'.encode("latin-1"), "a.json")
-    with pytest.raises(SapoError, match=r"a.json:2: not UTF-8.*use --encoding latin-1"):
+    with pytest.raises(SapoError, match=r"a.json:2: not UTF-8.*use `encoding='latin-1'`"):
         list(read(export, format="label-studio"))
     assert next(read(export, format="label-studio", encoding="latin-1")).words == ("Köln",)
 
@@ -64,8 +64,8 @@ def test_training_takes_an_encoding(make_file: MakeFile) -> None:
         ("latin-11", "unknown encoding 'latin-11'; did you mean 'latin-1'?"),
         ("rot13", "unknown encoding 'rot13'; known: utf-8"),
         ("hex", "unknown encoding 'hex'; known: utf-8"),
-        ("ascii", r"a.txt: near line 2: not ascii .*; use another --encoding"),
-        ("utf-16", r"a.txt: near line 1: not utf-16 .*; use another --encoding"),
+        ("ascii", r"a.txt: near line 2: not ascii .*; use another `encoding`"),
+        ("utf-16", r"a.txt: near line 1: not utf-16 .*; use another `encoding`"),
     ],
 )
 def test_a_wrong_encoding_is_told(make_file: MakeFile, encoding: str, message: str) -> None:

@@ -246,7 +246,7 @@ def test_a_long_wrong_value_is_shown_in_short(make_file: MakeFile) -> None:
 def test_a_missing_label_is_told_by_its_name(make_file: MakeFile) -> None:
     path = make_file(lines(GOOD), "a.jsonl")
     with pytest.raises(
-        SapoError, match=r"a\.jsonl:1: has no 'ner'; known here: tokens, tags; name the key with --label$"
+        SapoError, match=r"a\.jsonl:1: has no 'ner'; known here: tokens, tags; name the key with `label`$"
     ):
         list(read(path, label="ner"))
 
@@ -353,5 +353,5 @@ def test_text_without_tags_is_written_without_spans() -> None:
 
 
 def test_tags_that_are_no_spans_cannot_be_written_as_text() -> None:
-    with pytest.raises(SapoError, match=r"^'NN' is not a span tag such as O or B-PER; leave --text out$"):
+    with pytest.raises(SapoError, match=r"^'NN' is not a span tag such as O or B-PER; leave `text` out$"):
         write_sentence(Sentence({"word": ("a", "b")}, ("O", "NN")), Placement(text=True))

@@ -20,12 +20,12 @@ LABELS = ["N", "V", "Ä"]
 
 
 def ranked(*taggings: tuple[str, float]) -> Ranked:
-    """Taggings as 'N V N' with their probabilities among these; among all taggings they have half of it."""
+    """Taggings as 'N V N' with their P_k; among all taggings they have half of it."""
     return [one_of_n([LABELS.index(tag) for tag in tags.split()], value) for tags, value in taggings]
 
 
-def one_of_n(tags: list[int], probability: float) -> RankedTagging:
-    return RankedTagging(np.array(tags, np.int32), probability, probability / 2)
+def one_of_n(tags: list[int], p_k: float) -> RankedTagging:
+    return RankedTagging(np.array(tags, np.int32), p_k / 2, p_k)
 
 
 def only_block(path: Path) -> Block:
@@ -42,24 +42,24 @@ def test_column_files_give_each_sentence_once_for_each_tagging(make_file: MakeFi
     block = only_block(make_file(text, "a.txt"))
     expected = """\
 # tagging = 1
-# probability = 0.750000
-# exact_probability = 0.375000
+# probability = 0.375000
+# p_k = 0.750000
 # top_n_mass = 0.500000
 # sent_id = 1
 Anna|NNP|N
 sings|VBZ|V
 
 # tagging = 2
-# probability = 0.250000
-# exact_probability = 0.125000
+# probability = 0.125000
+# p_k = 0.250000
 # top_n_mass = 0.500000
 # sent_id = 1
 Anna|NNP|N
 sings|VBZ|N
 
 # tagging = 1
-# probability = 1.000000
-# exact_probability = 0.500000
+# probability = 0.500000
+# p_k = 1.000000
 # top_n_mass = 0.500000
 # sent_id = 2
 Hush|UH|Ä
@@ -97,11 +97,11 @@ def test_conllu_gives_each_sentence_with_all_its_lines_once_for_each_tagging(mak
     block = only_block(make_file(CONLLU + second, "a.conllu"))
     taggings = [ranked(("N V", 0.75), ("N N", 0.25)), ranked(("V Ä", 1.0))]
     assert b"".join(FORMATS["conllu"].write(block, Annotation(None, LABELS, taggings=taggings))).decode() == (
-        "# tagging = 1\n# probability = 0.750000\n# exact_probability = 0.375000\n# top_n_mass = 0.500000\n"
+        "# tagging = 1\n# probability = 0.375000\n# p_k = 0.750000\n# top_n_mass = 0.500000\n"
         + CONLLU.replace("<1>", "N").replace("<2>", "V")
-        + "# tagging = 2\n# probability = 0.250000\n# exact_probability = 0.125000\n# top_n_mass = 0.500000\n"
+        + "# tagging = 2\n# probability = 0.125000\n# p_k = 0.250000\n# top_n_mass = 0.500000\n"
         + CONLLU.replace("<1>", "N").replace("<2>", "N")
-        + "# tagging = 1\n# probability = 1.000000\n# exact_probability = 0.500000\n# top_n_mass = 0.500000\n"
+        + "# tagging = 1\n# probability = 0.500000\n# p_k = 1.000000\n# top_n_mass = 0.500000\n"
         + second.replace("<1>", "V").replace("<2>", "Ä")
     )
 
@@ -115,8 +115,8 @@ def test_jsonl_gives_each_record_once_with_all_its_taggings(make_file: MakeFile)
             **records[0],
             "tags": ["N", "V"],
             "nbest": [
-                {"tags": ["N", "V"], "probability": 0.75, "exact_probability": 0.375},
-                {"tags": ["N", "N"], "probability": 0.25, "exact_probability": 0.125},
+                {"tags": ["N", "V"], "p_k": 0.75, "probability": 0.375},
+                {"tags": ["N", "N"], "p_k": 0.25, "probability": 0.125},
             ],
             "top_n_mass": 0.5,
         },
@@ -124,7 +124,7 @@ def test_jsonl_gives_each_record_once_with_all_its_taggings(make_file: MakeFile)
             **records[1],
             "tokens": ["Hush"],
             "tags": ["Ä"],
-            "nbest": [{"tags": ["Ä"], "probability": 1.0, "exact_probability": 0.5}],
+            "nbest": [{"tags": ["Ä"], "p_k": 1.0, "probability": 0.5}],
             "top_n_mass": 0.5,
         },
     ]
@@ -143,7 +143,7 @@ def test_an_empty_sentence_of_jsonl_has_one_empty_tagging(make_file: MakeFile) -
     path = make_file('{"tokens": []}\n', "a.jsonl")
     taggings = [[one_of_n([], 1.0)]]
     record = json.loads(b"".join(FORMATS["jsonl"].write(only_block(path), Annotation(None, LABELS, taggings=taggings))))
-    assert record["nbest"] == [{"tags": [], "probability": 1.0, "exact_probability": 0.5}]
+    assert record["nbest"] == [{"tags": [], "p_k": 1.0, "probability": 0.5}]
     assert (record["tokens"], record["tags"]) == ([], [])
 
 
@@ -154,9 +154,9 @@ def test_a_probability_is_written_with_six_digits(make_file: MakeFile, format: s
     (block,) = read_blocks(path, format=format)
     found = b"".join(FORMATS[format].write(block, Annotation(None, LABELS, taggings=[ranked(("N V", value))]))).decode()
     if format == "jsonl":
-        assert json.loads(found)["nbest"][0]["probability"] == round(value, 6)
+        assert json.loads(found)["nbest"][0]["p_k"] == round(value, 6)
     else:
-        assert f"# probability = {value:.6f}\n" in found
+        assert f"# p_k = {value:.6f}\n" in found
 
 
 @st.composite

@@ -72,7 +72,7 @@ def test_a_single_column_has_no_label(make_file: MakeFile) -> None:
     assert [sentence.words for sentence in read(path, labeled=False)] == [("a", "b")]
 
 
-UTF_16 = "is not UTF-8; it looks like UTF-16; use --encoding utf-16"
+UTF_16 = "is not UTF-8; it looks like UTF-16; use `encoding='utf-16'`"
 OTHERS = [
     (TEXT.encode("utf-16-le").join([b"\xff\xfe", b""]), UTF_16),
     (TEXT.encode("utf-16-be").join([b"\xfe\xff", b""]), UTF_16),

@@ -101,7 +101,7 @@ def test_the_gradient_is_what_the_candidates_expect_less_the_oracle() -> None:
     layer(emissions, tags).backward()
     expected = -torch.nn.functional.one_hot(tags[0], L).double()
     for ranked in layer.nbest(emissions, n=3)[0]:
-        expected += ranked.probability * torch.nn.functional.one_hot(torch.tensor(ranked.tags), L)
+        expected += ranked.p_k * torch.nn.functional.one_hot(torch.tensor(ranked.tags), L)
     torch.testing.assert_close(emissions.grad[0], expected)
 
 
@@ -209,7 +209,7 @@ def test_the_n_best_come_with_scores_and_probabilities_best_first() -> None:
     emissions, _ = make(layer, 8, batch=1)
     ranked = layer.nbest(emissions, n=ALL + 5)[0]
     assert len(ranked) == ALL
-    assert sum(one.probability for one in ranked) == pytest.approx(1)
+    assert sum(one.p_k for one in ranked) == pytest.approx(1)
     assert [one.score for one in ranked] == sorted((one.score for one in ranked), reverse=True)
     scores = {path: path_score(layer, emissions[0], path).item() for path in product(range(L), repeat=T)}
     for one in ranked:

@@ -74,7 +74,7 @@ def test_a_saved_model_tags_the_same(tagger: sapo.Tagger, tmp_path: Path) -> Non
 def test_the_n_best_have_probabilities_and_every_search_agrees(tagger: sapo.Tagger) -> None:
     found = tagger.nbest(SENTENCE, 5)
     assert found[0].tags == tagger.tag(SENTENCE)
-    assert sum(one.probability for one in found) == pytest.approx(1)
+    assert sum(one.p_k for one in found) == pytest.approx(1)
     for search in ("astar", "beam"):
         assert [one.tags for one in tagger.nbest(SENTENCE, 5, search=search, width=500)] == [one.tags for one in found]
 
@@ -209,7 +209,7 @@ def test_a_network_can_learn_another_scheme_than_it_shows() -> None:
 def test_a_network_has_probabilities_forced_tags_and_biases(tagger: sapo.Tagger) -> None:
     marginals = tagger.marginals(SENTENCE)
     assert [sum(row.values()) for row in marginals] == pytest.approx([1.0] * 4)
-    assert sum(ranked.exact_probability for ranked in tagger.nbest(SENTENCE, 1000)) == pytest.approx(1.0)
+    assert sum(ranked.probability for ranked in tagger.nbest(SENTENCE, 1000)) == pytest.approx(1.0)
     assert [(span.start, span.end, span.type) for span in tagger.spans(SENTENCE)] == [(0, 2, "NP"), (2, 3, "VP")]
     assert tagger.tag(SENTENCE, forced={2: "O"})[2] == "O"
     assert tagger.with_bias("O", 1000).tag(SENTENCE) == ["O"] * 4

@@ -133,7 +133,7 @@ def test_nothing_is_found_where_everything_is_forbidden(node: float, edge: float
 
 def test_an_empty_sentence_has_one_empty_tagging() -> None:
     found = beam(Lattice(np.empty((0, 3), np.float32), np.zeros((3, 3), np.float32)))
-    assert (found.paths.shape, found.scores.tolist(), found.probabilities.tolist()) == ((1, 0), [0.0], [1.0])
+    assert (found.paths.shape, found.scores.tolist(), found.p_k.tolist()) == ((1, 0), [0.0], [1.0])
 
 
 @pytest.mark.parametrize("option", ["n", "width"])

@@ -121,7 +121,7 @@ def test_probabilities_of_spans_over_the_top_n_are_sums_of_their_p_k() -> None:
     lattice = Lattice(rng.normal(size=(4, 5)).astype(np.float32), rng.normal(size=(5, 5)).astype(np.float32))
     candidates = top_n(lattice, n=6)
     expected: dict[Span, float] = {}
-    for path, probability in zip(candidates.paths.tolist(), candidates.probabilities.tolist(), strict=True):
+    for path, probability in zip(candidates.paths.tolist(), candidates.p_k.tolist(), strict=True):
         for span in loose_spans([labels[y] for y in path]):
             expected[span] = expected.get(span, 0.0) + probability
     assert top_n_spans(candidates, labels) == pytest.approx(expected)

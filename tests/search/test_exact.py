@@ -87,7 +87,7 @@ def test_a_larger_n_begins_with_the_same_scores(lattice: Lattice, n: int) -> Non
 def test_nothing_is_found_where_everything_is_forbidden(node: float, edge: float) -> None:
     lattice = Lattice(np.full((3, 2), node, np.float32), np.full((2, 2), edge, np.float32))
     for found in (viterbi(lattice), top_n(lattice, n=4)):
-        assert (len(found), found.paths.shape, found.probabilities.tolist()) == (0, (0, 3), [])
+        assert (len(found), found.paths.shape, found.p_k.tolist()) == (0, (0, 3), [])
 
 
 def test_one_forbidden_token_in_a_long_sentence_forbids_everything() -> None:
@@ -109,7 +109,7 @@ def test_the_only_allowed_tagging_is_found_among_forbidden_ones() -> None:
 def test_an_empty_sentence_has_one_empty_tagging() -> None:
     lattice = Lattice(np.empty((0, 3), np.float32), np.zeros((3, 3), np.float32))
     for found in (viterbi(lattice), top_n(lattice, n=5)):
-        assert (found.paths.shape, found.scores.tolist(), found.probabilities.tolist()) == ((1, 0), [0.0], [1.0])
+        assert (found.paths.shape, found.scores.tolist(), found.p_k.tolist()) == ((1, 0), [0.0], [1.0])
 
 
 def test_a_search_leaves_the_lattice_as_it_was() -> None:
@@ -138,9 +138,9 @@ def test_probabilities_are_over_the_candidates_only(all_taggings: Enumerate) -> 
     lattice = Lattice(rng.normal(size=(3, 3)).astype(np.float32), rng.normal(size=(3, 3)).astype(np.float32))
     best = sorted(all_taggings(lattice).values(), reverse=True)[:4]
     mass = [math.exp(score) for score in best]
-    assert top_n(lattice, n=4).probabilities == pytest.approx([part / sum(mass) for part in mass], abs=1e-5)
+    assert top_n(lattice, n=4).p_k == pytest.approx([part / sum(mass) for part in mass], abs=1e-5)
 
 
 def test_probabilities_of_huge_scores_do_not_overflow() -> None:
     found = top_n(Lattice(np.array([[5000.0, 4000.0]], np.float32), np.zeros((2, 2), np.float32)), n=2)
-    assert found.probabilities.tolist() == [1.0, 0.0]
+    assert found.p_k.tolist() == [1.0, 0.0]

@@ -99,7 +99,7 @@ def test_marginals_are_sums_over_all_taggings(words: list[list[str]], chunks: li
     for place, token in enumerate(found):
         assert list(token) == labeler.classes_
         for label, probability in token.items():
-            share = sum(tagging.probability for tagging in everything if tagging.tags[place] == label)
+            share = sum(tagging.p_k for tagging in everything if tagging.tags[place] == label)
             assert probability == pytest.approx(share, abs=1e-5)
 
 
@@ -111,8 +111,8 @@ def test_spans_have_the_probability_of_all_taggings_that_have_them(
     (spans,) = labeler.predict_spans([sentence])
     assert [(span.start, span.end, span.type) for span in spans] == [(0, 2, "NP")]
     (everything,) = labeler.predict_nbest([sentence], n=27)
-    share = sum(t.probability for t in everything if t.tags in (["B-NP", "I-NP", "O"], ["I-NP", "I-NP", "O"]))
-    share += sum(t.probability for t in everything if t.tags in (["B-NP", "I-NP", "B-NP"], ["I-NP", "I-NP", "B-NP"]))
+    share = sum(t.p_k for t in everything if t.tags in (["B-NP", "I-NP", "O"], ["I-NP", "I-NP", "O"]))
+    share += sum(t.p_k for t in everything if t.tags in (["B-NP", "I-NP", "B-NP"], ["I-NP", "I-NP", "B-NP"]))
     assert spans[0].probability == pytest.approx(share, abs=1e-5)
     with pytest.raises(SapoError, match="spans need labels such as B-X, I-X and O; this model predicts DT, NN, VB"):
         SequenceLabeler(epochs=1).fit(words, parts).predict_spans(words)
@@ -122,7 +122,7 @@ def test_the_best_of_the_n_best_is_the_prediction(words: list[list[str]], parts:
     labeler = SequenceLabeler(epochs=3).fit(words, parts)
     ranked = labeler.predict_nbest(words[:4], n=3)
     assert [found[0].tags for found in ranked] == labeler.predict(words[:4]).tolist()
-    assert all(len(found) == 3 and math.isclose(sum(t.probability for t in found), 1) for found in ranked)
+    assert all(len(found) == 3 and math.isclose(sum(t.p_k for t in found), 1) for found in ranked)
 
 
 def test_labels_may_be_whole_numbers(words: list[list[str]], parts: list[list[str]]) -> None:

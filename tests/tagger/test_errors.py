@@ -64,8 +64,8 @@ def test_mistakes_have_their_line_and_their_probability(tagger: sapo.Tagger, tmp
     ]
     first, second = report.mistakes
     sentence = ["Anna", "Lind", "left", "Oslo"]
-    assert first.found_probability == pytest.approx(tagger.span_probability(sentence, 3, 4, "LOC"))
-    assert first.gold_probability == pytest.approx(tagger.span_probability(sentence, 3, 4, "PER"))
+    assert first.found_probability == pytest.approx(tagger.probability(sentence, span=(3, 4, "LOC")))
+    assert first.gold_probability == pytest.approx(tagger.probability(sentence, span=(3, 4, "PER")))
     assert second.words[second.start : second.end] == ("Anna", "Lind")
     assert report.confusion == {("PER", "LOC"): 1, ("-", "PER"): 1}
     assert report.scores == tagger.evaluate(path)

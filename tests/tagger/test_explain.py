@@ -24,6 +24,7 @@ from sapo.features.strings import StringTable
 from sapo.features.template import parse_templates
 from sapo.search.lattice import Parameters, make_lattice, no_bans
 from sapo.search.weights import FeatureRows
+from sapo.tagger.decoding import encoded_sentence
 from sapo.tagger.explain import Explanation, explain
 from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger
@@ -78,7 +79,7 @@ def ready_tagger(seed: int) -> Tagger:
 
 def scores_of_all(tagger: Tagger, tokens: list[Any]) -> dict[tuple[str, ...], float]:
     """Every tagging that is allowed, with its score."""
-    lattice = make_lattice(tagger.encode(tokens), 0, tagger.parameters)
+    lattice = make_lattice(encoded_sentence(tagger.model, tokens), 0, tagger.model.tagging)
     shown = tagger.model.shown or tagger.model.labels
     scores: dict[tuple[str, ...], float] = {}
     for path in itertools.product(range(len(shown)), repeat=len(tokens)):
@@ -149,7 +150,7 @@ def test_the_ratio_of_a_calibrated_model_agrees_with_its_probabilities(temperatu
     plain = sapo.train(pairs, template="pos")
     warm = Tagger(dataclasses.replace(plain.model, temperature=temperature))
     tokens = ["the", "dog", "sleeps"]
-    shares = {tuple(one.tags): one.exact_probability for one in warm.nbest(tokens, 64)}
+    shares = {tuple(one.tags): one.probability for one in warm.nbest(tokens, 64)}
     for tag, against in itertools.permutations(warm.labels, 2):
         why = explain(warm, tokens, 1, tag=tag, against=against)
         assert why.ratio == pytest.approx(shares[why.tags] / shares[why.rival_tags], rel=1e-4)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import sapo
 from sapo.tagger.decoding import Output, tag_blocks
+from sapo.tagger.files import read_blocks
 
 PAIRS = [
     (["Ann", "Bo", "saw", "Oslo"], ["B-PER", "I-PER", "O", "B-LOC"]),
@@ -42,7 +43,7 @@ def test_the_result_is_the_best_of_the_taggings_that_have_them(tagger: sapo.Tagg
 
 def test_a_column_may_give_several_tags(tagger: sapo.Tagger, tmp_path: Path) -> None:
     (tmp_path / "known.txt").write_text("saw\tB-LOC|B-PER\nBo\t_\n\n")
-    ((_, added),) = tag_blocks(tagger, tagger.read_blocks(tmp_path / "known.txt"), Output(forced="1"))
+    ((_, added),) = tag_blocks(tagger, read_blocks(tagger, tmp_path / "known.txt"), Output(forced="1"))
     assert added.names() == tagger.tag(["saw", "Bo"], forced={0: ["B-LOC", "B-PER"]})
 
 

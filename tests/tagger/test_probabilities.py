@@ -14,7 +14,9 @@ from sapo.corpus.annotations import RankedTagging
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
 from sapo.search.marginals import distribution
-from sapo.tagger.decoding import Output, learned_tags, tag_blocks
+from sapo.tagger import decoding
+from sapo.tagger.decoding import Output, tag_blocks
+from sapo.tagger.files import read_blocks
 from sapo.training.run import train
 
 Text = list[list[tuple[str, str]]]
@@ -55,43 +57,27 @@ def test_of_all_taggings_of_a_sentence_both_kinds_of_probability_are_the_same(
     warm = at_temperature(small, temperature)
     found = warm.nbest(sentence, 27)
     assert len(found) == 27
-    assert warm.top_n_mass(sentence, 27) == pytest.approx(1.0, abs=1e-6)
+    assert sum(one.p_k for one in found) == pytest.approx(1.0, abs=1e-6)
     for one in found:
-        assert one.exact_probability == pytest.approx(one.probability, abs=1e-6)
-        assert one.score == pytest.approx(
-            found[0].score + temperature * math.log(one.probability / found[0].probability)
-        )
-    exact, over_all = warm.marginals(sentence), warm.top_n_marginals(sentence, 27)
+        assert one.probability == pytest.approx(one.p_k, abs=1e-6)
+        assert one.score == pytest.approx(found[0].score + temperature * math.log(one.p_k / found[0].p_k))
+    exact = warm.marginals(sentence)
     for position in range(3):
-        assert over_all[position] == pytest.approx(exact[position], abs=1e-6)
         for label in small.labels:
-            total = sum(one.exact_probability for one in found if one.tags[position] == label)
+            total = sum(one.probability for one in found if one.tags[position] == label)
             assert exact[position][label] == pytest.approx(total, abs=1e-6)
-    starts = sum(one.exact_probability for one in found if one.tags[0] == "B-X" and one.tags[1] != "I-X")
-    starts += sum(one.exact_probability for one in found if one.tags[0] == "I-X" and one.tags[1] != "I-X")
-    assert warm.span_probability(sentence, 0, 1, "X") == pytest.approx(starts, abs=1e-6)
+    starts = sum(one.probability for one in found if one.tags[0] == "B-X" and one.tags[1] != "I-X")
+    starts += sum(one.probability for one in found if one.tags[0] == "I-X" and one.tags[1] != "I-X")
+    assert warm.probability(sentence, span=(0, 1, "X")) == pytest.approx(starts, abs=1e-6)
 
 
-def test_the_mass_of_the_top_n_grows_with_n_and_is_the_sum_of_the_exact_probabilities(
-    tagger: Tagger, text: Text
-) -> None:
+def test_p_k_is_the_share_of_a_tagging_in_the_probability_of_the_n_best(tagger: Tagger, text: Text) -> None:
     for sentence in text[:10]:
-        masses = [tagger.top_n_mass(sentence, n) for n in (1, 2, 5, 20)]
-        assert masses == sorted(masses)
-        assert 0 < masses[0] < masses[-1] <= 1
         found = tagger.nbest(sentence, 5)
-        assert masses[2] == pytest.approx(sum(one.exact_probability for one in found))
+        mass = sum(one.probability for one in found)
+        assert 0 < mass < 1
         for one in found:
-            assert one.exact_probability == pytest.approx(one.probability * masses[2], abs=1e-5)
-
-
-def test_top_n_marginals_are_over_the_n_only(tagger: Tagger, text: Text) -> None:
-    for sentence in text[:5]:
-        found = tagger.nbest(sentence, 3)
-        for position, shares in enumerate(tagger.top_n_marginals(sentence, 3)):
-            for label, share in shares.items():
-                total = sum(one.probability for one in found if one.tags[position] == label)
-                assert share == pytest.approx(total)
+            assert one.probability == pytest.approx(one.p_k * mass, abs=1e-5)
 
 
 def test_arrays_of_many_sentences_have_the_marginals_of_each(tagger: Tagger, text: Text) -> None:
@@ -111,7 +97,7 @@ def test_spans_are_those_of_the_best_tagging(tagger: Tagger, text: Text) -> None
         marginal = tagger.marginals(sentence)
         for span in found:
             assert tags[span.start].endswith(f"-{span.type}")
-            assert span.probability == tagger.span_probability(sentence, span.start, span.end, span.type)
+            assert span.probability == tagger.probability(sentence, span=span[:3])
             # no span is likelier than that its tokens have its type
             for position in range(span.start, span.end):
                 of_type = sum(share for label, share in marginal[position].items() if label.endswith(f"-{span.type}"))
@@ -124,20 +110,20 @@ def test_a_temperature_changes_probabilities_and_nothing_else(tagger: Tagger, te
     for sentence in text[:5]:
         cold, flat = tagger.nbest(sentence, 5), warm.nbest(sentence, 5)
         assert [(one.tags, one.score) for one in cold] == [(one.tags, one.score) for one in flat]
+        assert flat[0].p_k < cold[0].p_k
         assert flat[0].probability < cold[0].probability
-        assert flat[0].exact_probability < cold[0].exact_probability
         for a, b in zip(tagger.spans(sentence), warm.spans(sentence), strict=True):
             assert (a.start, a.end, a.type) == (b.start, b.end, b.type)
 
 
 def test_an_empty_sentence_has_neither_marginals_nor_spans(small: Tagger) -> None:
-    assert (small.marginals([]), small.spans([]), small.top_n_mass([]), small.top_n_marginals([])) == ([], [], 1.0, [])
+    assert (small.marginals([]), small.spans([])) == ([], [])
 
 
 @pytest.mark.parametrize(("start", "end"), [(-1, 1), (0, 0), (1, 1), (2, 1), (0, 3)])
 def test_a_span_out_of_the_sentence_is_told(small: Tagger, start: int, end: int) -> None:
     with pytest.raises(SapoError, match=f"span {start}:{end} is not in the sentence; it has 2 tokens"):
-        small.span_probability(["a", "dog"], start, end, "X")
+        small.probability(["a", "dog"], span=(start, end, "X"))
 
 
 def test_labels_that_mark_no_spans_are_told() -> None:
@@ -145,7 +131,7 @@ def test_labels_that_mark_no_spans_are_told() -> None:
     with pytest.raises(SapoError, match="spans need labels such as B-NP"):
         tagger.spans(["a"])
     with pytest.raises(SapoError, match="n must be at least 1, not 0"):
-        tagger.top_n_mass(["a"], 0)
+        tagger.nbest(["a"], 0)
 
 
 def test_the_most_probable_tag_is_told_for_ready_made_features() -> None:
@@ -166,7 +152,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_blocks_of_a_file_have_what_each_sentence_has(file: Path, threads: int) -> None:
     tagger = train(file, template="pos", epochs=2)
     sentences = [list(one.words) for one in sapo.read(file)]
-    blocks = list(tagger.read_blocks(file)) * 3
+    blocks = list(read_blocks(tagger, file)) * 3
     for _, added in tag_blocks(tagger, blocks, Output(marginals=True, threads=threads)):
         assert added.names() == [tag for tags in tagger.tag_many(sentences) for tag in tags]
         np.testing.assert_array_equal(added.marginals, np.concatenate(tagger.marginal_arrays(sentences)))
@@ -175,9 +161,7 @@ def test_blocks_of_a_file_have_what_each_sentence_has(file: Path, threads: int) 
     for _, added in tag_blocks(tagger, blocks, Output(nbest=2, threads=threads)):
         for ranked, sentence in zip(added.taggings, sentences, strict=True):
             assert all(isinstance(one, RankedTagging) for one in ranked)
-            assert [one.exact_probability for one in ranked] == [
-                one.exact_probability for one in tagger.nbest(sentence, 2)
-            ]
+            assert [one.probability for one in ranked] == [one.probability for one in tagger.nbest(sentence, 2)]
 
 
 def in_bioes() -> Tagger:
@@ -200,14 +184,14 @@ def test_every_way_to_the_probability_of_a_tagging_gives_the_calibrated_one(
     shares = {tags: warm.probability(sentence, tags) for tags in every}
     assert sum(shares.values()) == pytest.approx(1.0, abs=1e-6)
     found = warm.nbest(sentence, 27)
-    assert {tuple(one.tags): one.exact_probability for one in found} == {
+    assert {tuple(one.tags): one.probability for one in found} == {
         tags: share for tags, share in shares.items() if share
     }
-    (lattice,) = warm.lattices([sentence])
+    (lattice,) = decoding.lattices(warm.model, [sentence])
     labels, whole = warm.model.labels, distribution(lattice)
     for one in found:
-        path = [labels.index(label) for label in learned_tags(warm.model, one.tags)]
-        assert whole.probability(path) == pytest.approx(one.exact_probability)
+        path = [labels.index(label) for label in decoding.learned_tags(warm.model, one.tags)]
+        assert whole.probability(path) == pytest.approx(one.probability)
 
 
 def test_a_tagging_that_the_model_cannot_have_is_refused_or_has_no_probability(small: Tagger) -> None:
@@ -218,3 +202,6 @@ def test_a_tagging_that_the_model_cannot_have_is_refused_or_has_no_probability(s
         small.probability(["a", "dog"], ["O"])
     with pytest.raises(SapoError, match="tags: expected a list"):
         small.probability(["a", "dog"], "OO")
+    for how in ({}, {"tags": ["O", "O"], "span": (0, 1, "X")}):
+        with pytest.raises(SapoError, match="probability: give either tags or a span"):
+            small.probability(["a", "dog"], **how)  # type: ignore[arg-type]

@@ -56,7 +56,7 @@ def test_a_string_is_no_sentence_and_the_message_names_tag_text(tagger: sapo.Tag
 def test_a_table_is_refused_and_the_way_out_works(tagger: sapo.Tagger, package: str) -> None:
     table = pytest.importorskip(package).DataFrame({"sentence": ["1", "1", "2"], "word": ["the", "cat", "a"]})
     pipeline = sapo.Pipeline({"pos": tagger})
-    for single in (tagger.tag, tagger.nbest, tagger.marginals, tagger.spans, tagger.encode, pipeline.tag):
+    for single in (tagger.tag, tagger.nbest, tagger.marginals, tagger.spans, pipeline.tag):
         with pytest.raises(
             sapo.SapoError, match=rf"sentence 1: expected lists of tokens, found a table \({package} Dat"
         ):

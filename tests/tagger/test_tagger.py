@@ -19,6 +19,7 @@ from sapo.corpus.blocks import Block
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
 from sapo.tagger.decoding import Output, tag_blocks
+from sapo.tagger.files import read_blocks
 from sapo.training.run import train
 
 Text = list[list[tuple[str, str]]]
@@ -101,13 +102,13 @@ def test_nbest_taggings_are_different_and_best_first_with_probabilities_that_sum
         found = tagger.nbest(sentence, n)
         assert len(found) == n
         assert len({tuple(tagging.tags) for tagging in found}) == n
-        assert math.isclose(sum(tagging.probability for tagging in found), 1.0, rel_tol=1e-9)
+        assert math.isclose(sum(tagging.p_k for tagging in found), 1.0, rel_tol=1e-9)
         for before, after in itertools.pairwise(found):
             assert before.score >= after.score
-            assert before.probability >= after.probability
+            assert before.p_k >= after.p_k
             # P_k is exp(score) over these n
             ratio = math.exp(before.score - after.score)
-            assert math.isclose(before.probability, ratio * after.probability, rel_tol=1e-6)
+            assert math.isclose(before.p_k, ratio * after.p_k, rel_tol=1e-6)
         assert found[0].tags == tagger.tag(sentence)
 
 
@@ -126,7 +127,7 @@ def test_an_empty_sentence_has_one_empty_tagging(small: Tagger, ready: Tagger) -
     for tagger in (small, ready):
         assert tagger.tag([]) == []
         assert tagger.tag_many([[], []]) == [[], []]
-        assert tagger.nbest([], 3) == [Tagging([], 1.0, 0.0, 1.0)]
+        assert tagger.nbest([], 3) == [Tagging([], 1.0, 1.0, 0.0)]
 
 
 def test_columns_say_what_a_token_must_bring(tagger: Tagger, small: Tagger, ready: Tagger) -> None:
@@ -230,7 +231,7 @@ def test_a_loaded_tagger_tags_like_the_saved_one(tagger: Tagger, text: Text, tmp
     assert loaded.tag_many(text) == tagger.tag_many(text)
     found, expected = loaded.nbest(text[0]), tagger.nbest(text[0])
     assert [one.tags for one in found] == [one.tags for one in expected]
-    for name in ("score", "probability", "exact_probability"):  # features without a weight are not added up any more
+    for name in ("score", "p_k", "probability"):  # features without a weight are not added up any more
         assert [getattr(one, name) for one in found] == pytest.approx(
             [getattr(one, name) for one in expected], rel=1e-5
         )
@@ -249,7 +250,7 @@ import sapo
 model, text = sys.argv[1:]
 tagger = sapo.Tagger.load(model)
 text = json.loads(text)
-taggings = [[(found.tags, found.score, found.probability) for found in tagger.nbest(one, 4)] for one in text]
+taggings = [[(found.tags, found.score, found.p_k) for found in tagger.nbest(one, 4)] for one in text]
 print(json.dumps([tagger.tag_many(text), taggings, "numba" in sys.modules]))
 """
 
@@ -269,7 +270,7 @@ def test_interpreted_kernels_give_what_compiled_ones_give(tagger: Tagger, text: 
     assert tags == tagger.tag_many(few)
     tagger = Tagger.load(tmp_path / "chunk.sapo")
     assert taggings == [
-        [[found.tags, found.score, found.probability] for found in tagger.nbest(sentence, 4)] for sentence in few
+        [[found.tags, found.score, found.p_k] for found in tagger.nbest(sentence, 4)] for sentence in few
     ]
 
 
@@ -281,7 +282,7 @@ def test_tagging_a_file_in_threads_gives_the_same_in_the_same_order(tmp_path: Pa
 
     def pieces() -> Iterator[Block]:
         for _ in range(20):
-            yield from tagger.read_blocks(path)
+            yield from read_blocks(tagger, path)
 
     one = [added.names() for _, added in tag_blocks(tagger, pieces())]
     many = [added.names() for _, added in tag_blocks(tagger, pieces(), Output(threads=threads))]

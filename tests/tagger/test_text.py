@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import sapo
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.tagger.file import model_bytes, model_from_bytes
+from sapo.tagger.files import read_blocks
 from sapo.text.splitter import Splitter
 from sapo.text.tokens import Rules
 
@@ -151,5 +152,5 @@ def test_annotations_are_cut_as_the_model_was_trained(tmp_path: Path) -> None:
     tagger = sapo.train(sentences, template="ner", epochs=5)
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "a well-known dog", "label": []}\n')
-    (block,) = tagger.read_blocks(path, format="doccano")
+    (block,) = read_blocks(tagger, path, format="doccano")
     assert block.strings("word") == ["a", "well", "-", "known", "dog"]

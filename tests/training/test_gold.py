@@ -13,6 +13,7 @@ from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import allow_limits
 from sapo.learn import LEARNERS
 from sapo.tagger.decoding import tag_blocks
+from sapo.tagger.files import read_blocks
 from sapo.tags.recognition import recognize_scheme
 from sapo.tags.spans import convert_tags, tags_to_spans
 from sapo.training.run import read_data
@@ -372,7 +373,7 @@ def test_no_output_on_a_real_test_set_is_invalid(corpora: Path, name: str) -> No
     sentences = [one for one, _ in zip(sapo.read(train), range(1000), strict=False)]
     tagger = sapo.train(sentences, epochs=2)
     offsets, tags = [], []
-    for block, found in tag_blocks(tagger, tagger.read_blocks(test, labeled=True)):
+    for block, found in tag_blocks(tagger, read_blocks(tagger, test, labeled=True)):
         names = found.names()
         offsets.append(len(block.offsets) - 1)
         tags += [names[a:b] for a, b in zip(block.offsets[:-1], block.offsets[1:], strict=True)]

@@ -111,7 +111,7 @@ def test_a_model_of_lists_comes_back_from_its_file(tagger: Tagger, tmp_path: Pat
         ):
             assert found.tags == expected.tags
             assert found.score == pytest.approx(expected.score, rel=1e-5, abs=1e-5)
-            assert found.exact_probability == pytest.approx(expected.exact_probability, rel=1e-3, abs=1e-6)
+            assert found.probability == pytest.approx(expected.probability, rel=1e-3, abs=1e-6)
 
 
 def test_the_weights_that_are_not_zero_are_counted_once(tagger: Tagger) -> None:

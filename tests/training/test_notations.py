@@ -46,7 +46,7 @@ def test_a_word_segmenter_keeps_to_its_scheme_and_gives_words(segmenter: sapo.Ta
     assert [one.end for one in spans][:-1] == [one.start for one in spans][1:]
     assert {one.type for one in spans} == {"_"}
     first = spans[0]
-    assert segmenter.span_probability(letters, first.start, first.end, "_") == pytest.approx(first.probability)
+    assert segmenter.probability(letters, span=(first.start, first.end, "_")) == pytest.approx(first.probability)
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,7 @@ def test_a_changed_input_is_noticed_and_a_touched_one_is_not(files: Path, cache:
     start(plan)
     text = path.read_text()
     path.write_text(text.replace("DT", "JJ", 1))
-    with pytest.raises(SapoError, match="its input was another file, or has changed since; give --stream another"):
+    with pytest.raises(SapoError, match="its input was another file, or has changed since; give `stream` another"):
         start(plan)
 
 

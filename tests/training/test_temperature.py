@@ -16,7 +16,7 @@ from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
 from sapo.search.marginals import distribution
 from sapo.search.topn import viterbi
-from sapo.tagger.decoding import learned_tags
+from sapo.tagger.decoding import lattices, learned_tags
 from sapo.tags.spans import loose_spans
 from sapo.training.calibration import LOSSES, calibrate, log_doubts, lowest, measure, smoothed
 from sapo.training.run import train
@@ -39,7 +39,7 @@ def drawn(tagger: Tagger, temperature: float, sentences: int) -> Pairs:
     for _ in range(sentences):
         words = rng.choice(WORDS, 3).tolist()
         taggings = warm.nbest(words, 27)
-        pairs.append((words, taggings[rng.choice(27, p=[one.probability for one in taggings])].tags))
+        pairs.append((words, taggings[rng.choice(27, p=[one.p_k for one in taggings])].tags))
     return pairs
 
 
@@ -57,7 +57,7 @@ def test_nearby_temperatures_are_worse(small: Tagger, by: str) -> None:
     def losses(temperature: float) -> tuple[float, float]:
         """The loss of the gold tags, and with the two tokens that are added."""
         total, doubts = 0.0, []
-        for lattice, (_, gold) in zip(small.lattices(words for words, _ in pairs), pairs, strict=True):
+        for lattice, (_, gold) in zip(lattices(small.model, (words for words, _ in pairs)), pairs, strict=True):
             whole = distribution(lattice.tempered(temperature))
             total += LOSSES[by](whole, gold, small.model) or 0.0
             doubts.append(log_doubts(whole.log_marginal(), viterbi(lattice).paths[0]))
@@ -152,7 +152,7 @@ def test_many_errors_decide_alone(small: Tagger) -> None:
 def test_no_loss_is_negative(small: Tagger, by: str) -> None:
     pairs = [(words, small.tag(words)) for words, _ in drawn(small, 1.0, 60)]
     for temperature in np.geomspace(1e-4, 1e4, 30).tolist():
-        for lattice, (_, gold) in zip(small.lattices(words for words, _ in pairs), pairs, strict=True):
+        for lattice, (_, gold) in zip(lattices(small.model, (words for words, _ in pairs)), pairs, strict=True):
             loss = LOSSES[by](distribution(lattice.tempered(temperature)), gold, small.model)
             assert loss is not None
             assert loss >= 0
@@ -192,20 +192,20 @@ def test_what_is_measured_are_the_probabilities_that_the_tagger_gives(small: Tag
         tags, best = small.tag(words), small.nbest(words, 3)
         for position, tag in enumerate(tags):
             shares["tokens, all taggings"].append(small.marginals(words)[position][tag])
-            shares["tokens, top 3"].append(small.top_n_marginals(words, 3)[position][tag])
+            shares["tokens, top 3"].append(sum(one.p_k for one in best if one.tags[position] == tag))
         spans = small.spans(words)
         shares["spans, all taggings"] += [span.probability for span in spans]
         for span in spans:
             one = (span.start, span.end, span.type)
             shares["spans, top 3"].append(
                 sum(
-                    tagging.probability
+                    tagging.p_k
                     for tagging in best
                     if one in [(s.start, s.end, s.type) for s in loose_spans(tagging.tags)]
                 )
             )
-        shares["sentences, all taggings"].append(best[0].exact_probability)
-        shares["sentences, top 3"].append(best[0].probability)
+        shares["sentences, all taggings"].append(best[0].probability)
+        shares["sentences, top 3"].append(best[0].p_k)
     for name, row in found.rows().items():
         assert row.count == len(shares[name])
         assert row.confidence == pytest.approx(np.mean(shares[name])), name
@@ -276,7 +276,7 @@ def test_a_model_that_learns_bioes_is_calibrated_by_the_tags_it_shows() -> None:
 def test_a_gold_tag_that_is_learned_in_two_ways_and_met_in_one_is_not_left_out() -> None:
     tagger = train([(["a", "dog"], ["B-X", "I-X"]), (["go"], ["O"])] * 3, template="pos", epochs=2, scheme="bioes")
     assert "S-X" not in tagger.model.labels
-    ((lattice, gold),) = zip(tagger.lattices([["a"]]), [learned_tags(tagger.model, ["B-X"])], strict=True)
+    ((lattice, gold),) = zip(lattices(tagger.model, [["a"]]), [learned_tags(tagger.model, ["B-X"])], strict=True)
     assert gold == ["S-X"]
     assert (LOSSES["tokens"](distribution(lattice), gold, tagger.model) or 0) > 0
     assert measure(tagger, [(["a", "dog"], ["B-X", "B-X"])]).exact["tokens"].accuracy == 0.5

@@ -37,7 +37,7 @@ def record(job: str, imports: str) -> list[tuple[str, str]]:
 
 
 def test_warming_up_calls_what_training_and_tagging_call() -> None:
-    called = {name for name, _ in record("sapo.warm_up()", "import sapo, sapo.training.warm_up")}
+    called = {name for name, _ in record("warm_up()", "from sapo.training.warm_up import warm_up")}
     learners = {
         "learn.mira.mira_samples",
         "learn.sapo.sapo_samples",

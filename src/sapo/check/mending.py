@@ -38,13 +38,15 @@ def mend(path: str | Path, output: str | Path, **reading: Any) -> Counter[str]:
         mended.update({"line ends": kinds.count("line-ends"), "byte order mark": kinds.count("bom")})
         if "not-utf8" in kinds:
             raise SapoError(
-                f"{sheet.name}: is not UTF-8; name its encoding (--encoding latin-1), or convert it with iconv"
+                f"{sheet.name}: is not UTF-8; name its encoding (`encoding='latin-1'`), or convert it with iconv"
             )
         layout = find_layout(text, sheet.format == "conllu")
         at = _label_place(sheet, layout, **reading)
         lines = _lines(text, layout, _LineMender(layout, at, labels, mended), header_line(sheet))
     else:
-        raise SapoError(f"{sheet.name}: --fix writes columns, conllu and jsonl, not {sheet.format}; convert it first")
+        raise SapoError(
+            f"{sheet.name}: only columns, conllu and jsonl can be mended, not {sheet.format}; convert it first"
+        )
     with write_file(output) as stream:
         for line in lines:
             stream.write(line.encode("utf-8", "surrogatepass"))

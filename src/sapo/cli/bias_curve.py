@@ -14,7 +14,7 @@ from sapo.errors import SapoError
 from sapo.evaluate.scores import SpanCounts, score
 from sapo.features.strings import label_ids
 from sapo.tagger.decoding import best_tags, encoded_blocks
-from sapo.tagger.files import check_no_missing, check_same_task
+from sapo.tagger.files import check_no_missing, check_same_task, read_blocks
 from sapo.tagger.tagger import Tagger
 from sapo.tags.schemes import looks_like_spans
 
@@ -49,7 +49,7 @@ def operating_curve(
         raise SapoError("a curve of precision and recall needs a model of spans, with labels such as O, B-X and I-X")
     labels = list(tagger.labels)
     encoded = []
-    for block, corpus in encoded_blocks(tagger.model, tagger.read_blocks(path, labeled=True, **reading)):
+    for block, corpus in encoded_blocks(tagger.model, read_blocks(tagger, path, labeled=True, **reading)):
         encoded.append((corpus, label_ids(block, labels)))
     check_no_missing(tagger.model, labels, path)
     if not sum(corpus.sentences for corpus, _ in encoded):

@@ -67,7 +67,7 @@ def show(words: list[str], taggers: "dict[str, Tagger]") -> None:
     show_rows(dict(zip(("", "pos", "chunk", "entity"), rows, strict=True)), widths)
     for title, taggings in (("chunk", chunks), ("entity", entities)):
         click.echo(f"  the three best taggings, {title}:")
-        show_rows({f"{tagging.probability:7.3f}": tagging.tags for tagging in taggings}, widths)
+        show_rows({f"{tagging.p_k:7.3f}": tagging.tags for tagging in taggings}, widths)
     click.echo()
 
 

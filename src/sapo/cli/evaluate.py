@@ -131,7 +131,7 @@ def _load(model: str, exact: bool) -> "Tagger":
     from sapo.tagger.tagger import Tagger
 
     tagger = Tagger.load(model)
-    return tagger.exact() if exact else tagger
+    return Tagger(tagger.model.exact()) if exact else tagger
 
 
 def _evaluate(

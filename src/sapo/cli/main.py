@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from sapo import __version__
+from sapo.cli.options import as_options
 from sapo.errors import DataWarning, FileWarning, SapoError, did_you_mean, harmless, nearest, parse_limit, set_limits
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def run_commands(app: click.Group, name: str, obj: object = None) -> None:
             sys.stdout.flush()
             gc.freeze()  # Python looks for garbage at its end, too
     except SapoError as error:
-        _leave(str(error), 2)
+        _leave(as_options(str(error)), 2)
     except (ReaderGoneError, BrokenPipeError):
         _leave("", 141)
     except OSError as error:
@@ -164,7 +165,7 @@ def _show_data_warnings() -> None:
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         if issubclass(category, DataWarning | FileWarning):
-            print(f"sapo: warning: {message}", file=sys.stderr, flush=True)
+            print(f"sapo: warning: {as_options(str(message))}", file=sys.stderr, flush=True)
         else:
             as_usual(message, category, *where, **more)
 

@@ -1,6 +1,7 @@
 """Options, arguments and messages that several commands share."""
 
 import os
+import re
 import sys
 import time
 import warnings
@@ -129,11 +130,34 @@ def _tell_order(*files: str) -> None:
     tell(f"sapo: the model comes first; taken as: {click.get_current_context().command_path} {' '.join(files)}")
 
 
+_OPTIONS = "all_pairs|cluster|columns|constraints|cross|encoding|format|label|new_labels|resume|spans|stream|text|to"
+_PARAMETER = re.compile(rf"`(?:allow_limits\((\w+=\d+)\)|({_OPTIONS})(?:='?(.*?)'?)?)`")
+
+
+def as_options(message: str) -> str:
+    """Return a message with options instead of Python parameters, which the library puts in backquotes.
+
+    >>> as_options("use `format='text'`, or `allow_limits(line=9)`; leave `label` out; train with `constraints=False`")
+    'use --format text, or --limit line=9; leave --label out; train with --no-constraints'
+    """
+
+    def option(found: re.Match[str]) -> str:
+        limit, parameter, value = found.groups()
+        if limit:
+            return f"--limit {limit}"
+        name = {"cluster": "ray"}.get(parameter, parameter).replace("_", "-")
+        if value in (None, "True", "False"):
+            return f"--no-{name}" if value == "False" else f"--{name}"
+        return f"--{name} {value}"
+
+    return _PARAMETER.sub(option, message)
+
+
 def tell(message: str) -> None:
     """Print a message to standard error; standard output is for data."""
     if (progress := sys.modules.get("sapo.training.progress")) is not None:
         progress.erase_counter()
-    print(harmless(message), file=sys.stderr, flush=True)
+    print(harmless(as_options(message)), file=sys.stderr, flush=True)
 
 
 def tell_saved(path: str | Path) -> None:

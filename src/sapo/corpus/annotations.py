@@ -110,8 +110,8 @@ class RankedTagging:
     """One of the n best taggings of a sentence, as numbers of labels."""
 
     tags: Ints
-    probability: float  # over these n
-    exact_probability: float  # over all taggings
+    probability: float  # over all taggings
+    p_k: float  # over these n, as in the paper
 
 
 class TaggedSpan(NamedTuple):
@@ -194,7 +194,7 @@ def number_tags(tags: Iterable[str]) -> tuple[list[str], Ints]:
 
 def top_n_mass(taggings: Taggings) -> float:
     """Return how much of the probability of all taggings these have together."""
-    return min(sum(tagging.exact_probability for tagging in taggings), 1.0)
+    return min(sum(tagging.probability for tagging in taggings), 1.0)
 
 
 def show(probability: float) -> str:
@@ -213,7 +213,7 @@ def with_comments(taggings: Taggings) -> Iterator[tuple[str, Ints]]:
         comments = {
             "tagging": rank,
             "probability": show(tagging.probability),
-            "exact_probability": show(tagging.exact_probability),
+            "p_k": show(tagging.p_k),
             "top_n_mass": mass,
         }
         yield "".join(f"# {key} = {value}\n" for key, value in comments.items()), tagging.tags

@@ -76,7 +76,7 @@ def _one_sentence(block: Block, sentence: int, region: tuple[int, int]) -> Block
     )
 
 
-HINT = "; if this is running text, use --format text"
+HINT = "; if this is running text, use `format='text'`"
 USUAL_NAMES = ("word", "pos", "chunk")
 
 

@@ -175,7 +175,7 @@ def _joined(place: Place, pos: str, feats: str) -> str:
     label = f"{pos}|{features}"
     if split_pos(label) != (pos, features):
         column = COLUMNS[place.first].upper()
-        raise SapoError(f"{column} {pos[:60]!r} ends like a feature and cannot come before FEATS; use --label feats")
+        raise SapoError(f"{column} {pos[:60]!r} ends like a feature and cannot come before FEATS; use `label='feats'`")
     return label
 
 
@@ -324,7 +324,7 @@ def _with_probabilities(origin: ConlluOrigin, added: Annotation, key: str, proba
     """Return the line of each token from its label to MISC, which gets the probability under this key."""
     scanned, place = origin.scanned, origin.place
     if place.last == MISC:
-        raise SapoError("the label is MISC, where the probability goes; tag into another column with --label")
+        raise SapoError("the label is MISC, where the probability goes; tag into another column with `label`")
     assert added.tags is not None
     whole = scanned.data.tobytes()
     pieces = []

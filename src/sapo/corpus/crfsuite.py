@@ -178,7 +178,7 @@ def read_blocks(
     """Read an attribute file in blocks, which have no columns but features. Without `labeled`, labels may be empty."""
     name = show_path(path)
     if label not in (None, LABEL, "0") or columns is not None:
-        raise SapoError(f"{name}: the label of a CRFsuite file is its first field; leave --label and --columns out")
+        raise SapoError(f"{name}: the label of a CRFsuite file is its first field; leave `label` and `columns` out")
     attributes = Attributes()
     for first_line, lines in _batches(path, name):
         yield _block(first_line, lines, attributes, labeled, name)

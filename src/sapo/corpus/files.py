@@ -127,7 +127,7 @@ def transcoded(chunks: Iterator[bytes], encoding: str, name: str) -> Iterator[by
         yield decoder.decode(b"", final=True).encode("utf-8", "surrogatepass")
     except UnicodeError as error:
         line += chunk[: error.start].count(b"\n") if isinstance(error, UnicodeDecodeError) else 0
-        raise SapoError(f"{name}: near line {line}: not {encoding} ({error}); use another --encoding") from None
+        raise SapoError(f"{name}: near line {line}: not {encoding} ({error}); use another `encoding`") from None
 
 
 def looks_like(data: bytes) -> str:
@@ -302,11 +302,11 @@ ZIP_MAGIC = b"PK\x03\x04"
 SQLITE_MAGIC = b"SQLite format 3\0"
 MODEL = b'{"__metadata__":{"sapo"'  # of safetensors, after 8 bytes; checkpoints begin like this, too
 STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
-UTF_16 = "not UTF-8; it looks like UTF-16; use --encoding utf-16"
+UTF_16 = "not UTF-8; it looks like UTF-16; use `encoding='utf-16{order}'`"
 # First bytes of files that are not UTF-8 text: what they are, and how to convert them.
 OTHERS = {
-    b"\xff\xfe": UTF_16,
-    b"\xfe\xff": UTF_16,
+    b"\xff\xfe": UTF_16.format(order=""),
+    b"\xfe\xff": UTF_16.format(order=""),
     ZIP_MAGIC: "a zip archive; unpack it with unzip",
     b"\xfd7zXZ\x00": "an xz file; unpack it with unxz, or zip it with gzip",
     **{b"BZh%d1AY&SY" % level: "a bzip2 file; unpack it with bunzip2, or zip it with gzip" for level in range(1, 10)},
@@ -415,7 +415,7 @@ def _refuse_others(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
         if beginning[8:].startswith(MODEL):
             raise SapoError(f"{name}: is a model of sapo, not a file of sentences (are the arguments swapped?)")
         if len(beginning) > 1 and _has_wide_letters(beginning[:200]):
-            raise SapoError(f"{name}: is {UTF_16}-{'be' if beginning[0] == 0 else 'le'}")
+            raise SapoError(f"{name}: is {UTF_16.format(order='-be' if beginning[0] == 0 else '-le')}")
         if not any(magic.startswith(beginning) for magic in OTHERS):  # otherwise wait for more
             break
     yield from held
@@ -477,7 +477,7 @@ def check_utf8(data: bytes, name: str, first_line: int) -> None:
         at = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
         raise SapoError(
             f"{name}:{line}: not UTF-8: byte 0x{data[error.start]:02x} at place {at} of the line; "
-            f"it looks like {guess}: use --encoding {guess}, or convert it with iconv -f {guess} -t utf-8"
+            f"it looks like {guess}: use `encoding='{guess}'`, or convert it with iconv -f {guess} -t utf-8"
         ) from None
 
 

@@ -83,10 +83,10 @@ def _parse(line: bytes, place: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
-        hint = "; use --format label-studio for its exports" if line.lstrip().startswith(b"[") else ""
+        hint = "; use `format='label-studio'` for its exports" if line.lstrip().startswith(b"[") else ""
         raise SapoError(f"{place}: not JSON ({error}){hint}") from None
     if not isinstance(record, dict):
-        hint = "; use --format label-studio for its exports" if isinstance(record, list) else ""
+        hint = "; use `format='label-studio'` for its exports" if isinstance(record, list) else ""
         raise SapoError(f'{place}: expected an object such as {{"tokens": [...]}}, found {type(record).__name__}{hint}')
     return record
 
@@ -149,7 +149,7 @@ def _features(record: dict[str, Any]) -> tuple[Any, ...] | None:
 def _hint(label: str, keys: list[str]) -> str:
     """Return the way out if a key of labels is missing."""
     close = nearest(label, keys)
-    return f"did you mean --label {close}?" if close else f"known here: {', '.join(keys)}; name the key with --label"
+    return f"did you mean `label='{close}'`?" if close else f"known here: {', '.join(keys)}; name the key with `label`"
 
 
 def _strings(value: object, key: str, place: str) -> list[str]:
@@ -157,7 +157,7 @@ def _strings(value: object, key: str, place: str) -> list[str]:
         raise SapoError(f"{place}: '{key}' must be a list of strings, found {value!r:.60}")
     for item in value:
         if not isinstance(item, str):
-            hint = "; use --format prodigy for its files" if isinstance(item, dict) and "start" in item else ""
+            hint = "; use `format='prodigy'` for its files" if isinstance(item, dict) and "start" in item else ""
             raise SapoError(f"{place}: '{key}' must be a list of strings, found {item!r:.60} in it{hint}")
     return value
 
@@ -167,7 +167,7 @@ def _char_spans(record: dict[str, Any], place: str) -> list[CharSpan]:
     spans = record.get("spans", record.get("entities"))
     if not isinstance(spans, list):
         doccano = any(isinstance(record.get(key), list) for key in ("label", "labels"))
-        hint = "; use --format doccano for its exports" if doccano else ""
+        hint = "; use `format='doccano'` for its exports" if doccano else ""
         raise SapoError(f"{place}: has no list 'spans'; known here: {', '.join(record)}{hint}")
     found = []
     for span in spans:
@@ -179,7 +179,7 @@ def _char_spans(record: dict[str, Any], place: str) -> list[CharSpan]:
             case [int(start), int(end), str(kind)]:
                 found.append(CharSpan(start, end, kind))
             case _:
-                hint = "; use --format doccano for its exports" if "start_offset" in str(span) else ""
+                hint = "; use `format='doccano'` for its exports" if "start_offset" in str(span) else ""
                 raise SapoError(f'{place}: a span must have "start", "end" and "label", found {span!r:.80}{hint}')
     return found
 
@@ -317,7 +317,7 @@ def _with_nbest(record: Record, ranked: Taggings, labels: Sequence[str], notatio
         {
             "tags": tags,
             "probability": round(tagging.probability, 6),
-            "exact_probability": round(tagging.exact_probability, 6),
+            "p_k": round(tagging.p_k, 6),
         }
         for tags, tagging in zip(names, ranked, strict=True)
     ]
@@ -406,7 +406,7 @@ def write_sentence(sentence: Sentence, placement: Placement = DEFAULT) -> str:
     if sentence.tags is not None:
         strange = [tag for tag in sentence.tags if tag != "O" and tag[1:2] != "-"]
         if strange:
-            raise SapoError(f"'{strange[0]}' is not a span tag such as O or B-PER; leave --text out")
+            raise SapoError(f"'{strange[0]}' is not a span tag such as O or B-PER; leave `text` out")
         record["spans"] = _spans_as_json(sentence.tags, offsets)
     return json_line(record)
 

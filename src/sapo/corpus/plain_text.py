@@ -144,7 +144,7 @@ def write(block: Block, added: Annotation) -> Iterator[bytes]:
     The n best taggings give each sentence several times, with rank and probabilities as comments before it.
     """
     if added.placement is not None:
-        raise SapoError("text has no tags to convert; give another format with --to")
+        raise SapoError("text has no tags to convert; give another format with `to`")
     records = block.origin_as(TextOrigin).records
     if added.spans is not None:
         for record, spans in zip(records, added.spans, strict=True):

@@ -277,7 +277,7 @@ def scan_file(path: str | Path, layout: Layout | None = None, *, hint: str = "")
 
 def no_sentence_end(place: str, size: int) -> SapoError:
     """Return the error about a sentence above its limit."""
-    way_out = f"sentences end with one (or use --limit sentence={2 * size})"
+    way_out = f"sentences end with one (or use `allow_limits(sentence={2 * size})`)"
     return SapoError(f"{place}: no empty line in {size / (1 << 20):.0f} MB; {way_out}")
 
 
@@ -353,7 +353,7 @@ def _recognize(data: bytes, final: bool, name: str) -> Layout | None:
     if _look_like_attributes(list(itertools.islice(filled, LOOKED_AT))):
         shown = next(line for line in _lines(data, final) if line.strip())[:60].decode("utf-8", "replace")
         raise SapoError(
-            f"{name}: looks like attributes of CRFsuite ({shown!r}), not like columns; use --format crfsuite"
+            f"{name}: looks like attributes of CRFsuite ({shown!r}), not like columns; use `format='crfsuite'`"
         )
     first = None
     for line in _lines(data, final):
@@ -407,7 +407,7 @@ def refuse_empty(scanned: Scanned, column: int, name: str) -> None:
         shown = scanned.data[at : int(scanned.line_ends[empty[0]])].tobytes().decode()[:60]
         raise SapoError(
             f"{name}:{line}: the label, column {column}, is empty ({shown!r}); is there a TAB too many? "
-            "Otherwise give the label's column with --label"
+            "Otherwise give the label's column with `label`"
         )
 
 
@@ -502,4 +502,4 @@ def read_lines(path: str | Path, advice: str = "write one sentence a line") -> I
 def too_long(place: str, size: int, advice: str) -> SapoError:
     """Return the error about a line above its limit."""
     most = current_limits().line
-    return SapoError(f"{place}: line longer than {most:,} bytes; {advice}, or use --limit line={2 * size}")
+    return SapoError(f"{place}: line longer than {most:,} bytes; {advice}, or use `allow_limits(line={2 * size})`")

@@ -3,7 +3,7 @@
     layer = SapoLayer(labels=9, n=5)
     loss = layer(emissions, tags, mask)        # emissions [B, T, L], tags [B, T], mask bool [B, T]
     taggings = layer.decode(emissions, mask)   # a list of tags for each sentence
-    ranked = layer.nbest(emissions, mask, 3)   # its 3 best taggings, with scores and probabilities
+    ranked = layer.nbest(emissions, mask, 3)   # its 3 best taggings, with scores and P_k
 
 The score of a tagging is the sum of its emissions and of its transitions, including the start and the end. The layers
 differ in what they compare the score of the oracle (the gold tagging) with: the paper's top-n taggings, all taggings,
@@ -25,15 +25,15 @@ REDUCTIONS = ("sum", "mean", "none")
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One of the n best taggings of a sentence. Its probability is among these n only: the paper's P_k.
+    """One of the n best taggings of a sentence.
 
-    >>> Ranked([0, 1], score=2.0, probability=0.9).tags
+    >>> Ranked([0, 1], score=2.0, p_k=0.9).tags
     [0, 1]
     """
 
     tags: list[int]
     score: float
-    probability: float
+    p_k: float  # among these n only, as in the paper
 
 
 class TopNLoss(nn.Module):
@@ -102,7 +102,7 @@ class SequenceLayer(nn.Module):
 
     @torch.no_grad()
     def nbest(self, emissions: Tensor, mask: Tensor | None = None, n: int = 5) -> list[list[Ranked]]:
-        """Return the n best taggings of each sentence, best first, with their scores and probabilities."""
+        """Return the n best taggings of each sentence, best first, with their scores and P_k."""
         if n < 1:
             raise SapoError(f"n must be at least 1, not {n}")
         lengths = self._lengths(emissions, None, mask)

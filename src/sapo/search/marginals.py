@@ -506,7 +506,7 @@ def top_n_marginals(candidates: Candidates, labels: int) -> Doubles:
     """
     tokens = np.arange(candidates.paths.shape[1])
     marginal = np.zeros((len(tokens), labels))
-    for path, probability in zip(candidates.paths, candidates.probabilities.tolist(), strict=True):
+    for path, probability in zip(candidates.paths, candidates.p_k.tolist(), strict=True):
         marginal[tokens, path] += probability
     return marginal
 
@@ -515,7 +515,7 @@ def top_n_spans(candidates: Candidates, labels: Sequence[str]) -> dict[Span, flo
     """Return every span of these candidates, with its probability relative to them only."""
     found: dict[Span, float] = {}
     labels = as_prefixed(labels)
-    for path, probability in zip(candidates.paths, candidates.probabilities.tolist(), strict=True):
+    for path, probability in zip(candidates.paths, candidates.p_k.tolist(), strict=True):
         for span in loose_spans([labels[tag] for tag in path.tolist()]):
             found[span] = found.get(span, 0.0) + probability
     return found

@@ -34,7 +34,7 @@ class Candidates:
         return len(self.scores)
 
     @property
-    def probabilities(self) -> Doubles:
+    def p_k(self) -> Doubles:
         """The paper's P_k: relative to these candidates only, not to all taggings."""
         if not len(self.scores):
             return self.scores

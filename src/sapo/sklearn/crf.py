@@ -24,6 +24,7 @@ from sapo.search.lattice import Parameters
 from sapo.search.marginals import distribution
 from sapo.sklearn.estimator import FittedLabeler, Label, LabeledSequences
 from sapo.sklearn.metrics import flat_accuracy_score
+from sapo.tagger.decoding import lattices
 from sapo.tagger.file import model_bytes
 from sapo.tagger.tagger import Tagger
 from sapo.training.plan import LabelOptions, Options, Plan, make_plan
@@ -205,7 +206,7 @@ class CrfsuiteTagger:
         if not self._tokens:
             return 1.0
         path = [self._place(label) for label in yseq]
-        (lattice,) = self.tagger.lattices([self._tokens])
+        (lattice,) = lattices(self.tagger.model, [self._tokens])
         return distribution(lattice).probability(path)
 
     def marginal(self, y: Label, pos: int) -> float:

@@ -28,7 +28,7 @@ from sapo.search.chain import check_search, search_n
 from sapo.search.decoding import tag_corpus
 from sapo.search.lattice import Lattice, make_lattice
 from sapo.search.topn import Candidates
-from sapo.tagger.forced import force_block
+from sapo.tagger.forced import Forced, force_block, force_sentences, forced_of_each
 from sapo.tagger.model import Model
 
 if TYPE_CHECKING:
@@ -51,21 +51,35 @@ def block_of(model: Model, sentences: Sequence[Sequence[Any]], first: int = 0) -
     return sentence_block(sentences, tuple(model.encoder.columns), first=first, trained=trained)
 
 
-def encoded_batches(model: Model, sentences: Iterable[Sequence[Any]], session: Any = None) -> Iterator[EncodedCorpus]:
+def encoded_batches(
+    model: Model,
+    sentences: Iterable[Sequence[Any]],
+    session: Any = None,
+    *,
+    forced: Iterable[Forced | None] | None = None,
+) -> Iterator[EncodedCorpus]:
     """Encode sentences from Python: lists of strings, tuples or features, as the model needs them.
 
-    A session of the model's encoder remembers new words from call to call.
+    A session of the model's encoder remembers new words from call to call. `forced` has the known tags of each
+    sentence, or None.
     """
     columns = tuple(model.encoder.columns)
     session = model.encoder.session() if session is None else session
+    known = None if forced is None else forced_of_each(forced)
     first = 0
     for batch in _batches(sentences):
         _prepare(model, sum(len(tokens) for tokens in batch))
-        if columns:
-            yield session.encode(block_of(model, batch, first))
-        else:
-            yield session.encode(batch, first=first)
-        first += len(batch)
+        corpus = session.encode(block_of(model, batch, first)) if columns else session.encode(batch, first=first)
+        last = first + len(batch)
+        yield corpus if known is None else force_sentences(corpus, known[first:last], model, first=first)
+        first = last
+    if known is not None and len(known) != first:
+        raise SapoError(f"forced tags: there are {len(known)} for {first} sentences; give one (or None) for each")
+
+
+def encoded_sentence(model: Model, tokens: Sequence[Any], forced: Forced | None = None) -> EncodedCorpus:
+    """Encode one sentence from Python; `forced` has the tags that are known."""
+    return next(encoded_batches(model, [tokens], forced=None if forced is None else [forced]))
 
 
 def encoded_blocks(model: Model, blocks: Iterable[Block], session: Any = None) -> Iterator[tuple[Block, EncodedCorpus]]:
@@ -200,6 +214,22 @@ def calibrated_lattice(model: Model, corpus: EncodedCorpus, sentence: int, *, ex
     return sentence_lattice(model, corpus, sentence, exact=exact).tempered(model.temperature)
 
 
+def lattices(model: Model, sentences: Iterable[Sequence[Any]]) -> Iterator[Lattice]:
+    """Yield the lattice of each sentence, for `sapo.search` and `sapo.search.marginals`.
+
+    Its labels are those that the model learned, `model.labels`. Scores are divided by the temperature of the model, so
+    that they give calibrated probabilities.
+
+    >>> import sapo
+    >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
+    >>> [lattice.node.shape for lattice in lattices(tagger.model, [["the", "dog"]])]
+    [(2, 2)]
+    """
+    for corpus in encoded_batches(model, sentences):
+        for sentence in range(corpus.sentences):
+            yield calibrated_lattice(model, corpus, sentence, exact=True)
+
+
 def candidates(model: Model, corpus: EncodedCorpus, sentence: int, n: int, search: str, width: int) -> Candidates:
     """Return the n best taggings of one sentence."""
     lattice = sentence_lattice(model, corpus, sentence)
@@ -251,14 +281,14 @@ def learned_tags(model: Model, tags: Sequence[str]) -> list[str]:
 class Tagging:
     """One of the n best taggings of a sentence, with two different probabilities.
 
-    >>> Tagging(["DT", "NN"], probability=0.9, score=4.2, exact_probability=0.7).tags
+    >>> Tagging(["DT", "NN"], probability=0.7, p_k=0.9, score=4.2).tags
     ['DT', 'NN']
     """
 
     tags: list[str]
-    probability: float  # among these n taggings only: the paper's P_k
+    probability: float  # among all taggings
+    p_k: float  # among these n taggings only, as in the paper
     score: float
-    exact_probability: float  # among all taggings
 
 
 def gold_lattices(tagger: HasModel, blocks: Iterable[Block]) -> Iterator[tuple[Lattice, list[str]]]:
@@ -274,7 +304,7 @@ def taggings(model: Model, corpus: EncodedCorpus, sentence: int, found: Candidat
     """Return the candidates of a sentence with the names of their tags, and their probabilities."""
     each = ranked(model, found, sentence_distribution(model, corpus, sentence))
     return [
-        Tagging(label_names(model, one.tags), one.probability, score, one.exact_probability)
+        Tagging(label_names(model, one.tags), one.probability, one.p_k, score)
         for one, score in zip(each, found.scores.tolist(), strict=True)
     ]
 
@@ -291,9 +321,9 @@ def ranked(model: Model, found: Candidates, distribution: "Distribution") -> "li
     from sapo.corpus.annotations import RankedTagging
     from sapo.search.marginals import tempered
 
-    shares = tempered(found, model.temperature).probabilities.tolist()
+    p_k = tempered(found, model.temperature).p_k.tolist()
     exact = distribution.probabilities(found)
-    return [RankedTagging(*values) for values in zip(model.as_shown(found.paths), shares, exact, strict=True)]
+    return [RankedTagging(*values) for values in zip(model.as_shown(found.paths), exact, p_k, strict=True)]
 
 
 def marginal(model: Model, corpus: EncodedCorpus, sentence: int) -> Doubles:
@@ -308,13 +338,6 @@ def all_marginals(model: Model, corpus: EncodedCorpus) -> Doubles:
         first, last = corpus.offsets[sentence : sentence + 2].tolist()
         found[first:last] = marginal(model, corpus, sentence)
     return found
-
-
-def marginal_among(model: Model, found: Candidates) -> Doubles:
-    """Return P(the token has the label), [tokens, labels], over these candidates only."""
-    from sapo.search.marginals import tempered, top_n_marginals
-
-    return shown_marginal(model, top_n_marginals(tempered(found, model.temperature), len(model.labels)))
 
 
 def spans_of(model: Model, corpus: EncodedCorpus, tags: Ints) -> "list[list[TaggedSpan]]":
@@ -334,6 +357,17 @@ def spans_of(model: Model, corpus: EncodedCorpus, tags: Ints) -> "list[list[Tagg
             [TaggedSpan(span.start, span.end, span.type, share) for span, share in zip(spans, shares, strict=True)]
         )
     return result
+
+
+def span_probability(model: Model, corpus: EncodedCorpus, sentence: int, start: int, end: int, type: str) -> float:
+    """Return the probability over all taggings that the tokens start, ..., end - 1 are a span of this type."""
+    from sapo.search.marginals import check_span, span_reading
+    from sapo.tags.spans import Span
+
+    first, last = corpus.offsets[sentence : sentence + 2].tolist()
+    check_span(start, end, last - first)
+    reading, whole = span_reading(model.labels), sentence_distribution(model, corpus, sentence, exact=True)
+    return float(whole.span_probabilities(reading, [Span(start, end, type)])[0])
 
 
 def tag_blocks(

@@ -24,7 +24,7 @@ from sapo.jit.arrays import Doubles
 from sapo.search.marginals import span_reading
 from sapo.tagger import decoding
 from sapo.tagger.decoding import encoded_blocks
-from sapo.tagger.files import check_no_missing, check_same_task
+from sapo.tagger.files import check_no_missing, check_same_task, read_blocks
 from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger
 from sapo.tags.schemes import looks_like_spans
@@ -237,7 +237,7 @@ def find_errors(tagger: Tagger, path: str | Path, **reading: Any) -> ErrorReport
     model = tagger.model
     mistakes, doubts = list[Mistake](), list[Doubt]()
     golds, founds, sizes = list[str](), list[str](), [0]
-    for block, corpus in encoded_blocks(model, tagger.read_blocks(path, labeled=True, **reading)):
+    for block, corpus in encoded_blocks(model, read_blocks(tagger, path, labeled=True, **reading)):
         gold, found = block.strings(LABEL_COLUMN), decoding.label_names(model, decoding.best_tags(model, corpus))
         sentences = _Sentences(model, block, corpus, gold, found)
         mistakes += sentences.mistakes()
@@ -374,7 +374,7 @@ def compare_systems(
 def _tags(tagger: Tagger, gold: str | Path, column: str | None) -> tuple[list[str], list[str]]:
     """Return the tags that a model finds in the gold file, and the gold tags."""
     found, right = list[str](), list[str]()
-    blocks = tagger.read_blocks(gold, labeled=True, label=column)
+    blocks = read_blocks(tagger, gold, labeled=True, label=column)
     for block, tags in decoding.each_block(tagger, blocks, decoding.best_tags):
         found += decoding.label_names(tagger.model, tags)
         right += block.strings(LABEL)

@@ -22,6 +22,7 @@ from sapo.features.encoded import EncodedCorpus
 from sapo.jit.arrays import Ints
 from sapo.search.lattice import Lattice, make_lattice
 from sapo.search.topn import viterbi
+from sapo.tagger.decoding import encoded_sentence
 from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger
 
@@ -127,8 +128,8 @@ def explain(
     tokens = plain_sentence(tokens, "the sentence")
     model = tagger.model
     _check(model.outer_labels, tokens, token, against, tag, top)
-    corpus = tagger.encode(tokens)
-    lattice = make_lattice(corpus, 0, tagger.parameters)
+    corpus = encoded_sentence(model, tokens)
+    lattice = make_lattice(corpus, 0, model.tagging)
     shown = model.shown or model.labels
     free = viterbi(lattice).paths
     if not len(free):

@@ -78,13 +78,15 @@ def tagged_file(
         check_words_only(tagger.model)
         writer, label = _text_writer(to), None
         if Path(path).is_dir() and writer != "jsonl":
-            raise SapoError(f"{path}: a directory is tagged as one JSONL file; add --to jsonl, or -o NAME.jsonl")
+            raise SapoError(
+                f"{path}: a directory is tagged as one JSONL file; add `to='jsonl'`, or name an output .jsonl"
+            )
     elif to not in (None, chosen):
         raise SapoError(
             f"{show_path(path)}: a file that is {chosen} is tagged as {chosen}; convert it with sapo convert"
         )
     elif chosen == "conllu" and label is None and tagger.model.reader.get("format") != "conllu":
-        raise SapoError("this model was not trained on CoNLL-U; say with --label where its tags go (upos, xpos, Chunk)")
+        raise SapoError("this model was not trained on CoNLL-U; say with `label` where its tags go (upos, xpos, Chunk)")
     blocks = read_blocks(tagger, path, labeled=False, format=chosen, label=label, encoding=encoding)
     refuse = format is None and chosen == "columns"
     return _tagged(tagger, blocks, output, writer, session, refuse_running_text=refuse)
@@ -124,7 +126,7 @@ def _tagged(
             yield block
 
     if output.exact:
-        tagger = tagger.exact()
+        tagger = type(tagger)(tagger.model.exact())
     write = FORMATS[writer].write
     for block, annotation in decoding.tag_blocks(tagger, checked(), output, session):
         for piece in _joined(write(block, annotation)):
@@ -158,7 +160,7 @@ def refuse_text(block: Block, model: Model) -> None:
     if is_text:
         raise SapoError(
             f"{block.place_of(0)}: this looks like running text, not like columns; "
-            "use --format text, or --format columns if it is a column file"
+            "use `format='text'`, or `format='columns'` if it is a column file"
         )
 
 
@@ -257,5 +259,5 @@ def check_same_task(model: Model, labels: Sequence[str], path: str | Path) -> No
     if not have_common_label(model.outer_labels, labels):
         raise SapoError(
             f"{path}: the model knows none of its labels ({listed(labels)}); it has {listed(model.outer_labels)}; "
-            "give data of its task, or the label's column with --label"
+            "give data of its task, or the label's column with `label`"
         )

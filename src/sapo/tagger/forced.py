@@ -125,6 +125,6 @@ def with_forced(
     if impossible is not None:
         raise SapoError(
             f"{place(int(corpus.offsets[impossible]))}: no tagging of this sentence has the forced tags and keeps to "
-            "the constraints of the model; change the tags, or train with --no-constraints"
+            "the constraints of the model; change the tags, or train with `constraints=False`"
         )
     return dataclasses.replace(corpus, token_bans=np.where(allowed, 0, -np.inf).astype(np.float32))

@@ -12,7 +12,7 @@ import numpy as np
 from sapo.errors import SapoError, did_you_mean
 from sapo.features.encoder import Encoder
 from sapo.jit.arrays import Ints
-from sapo.search.lattice import Parameters, with_bias
+from sapo.search.lattice import ALL_LABELS, Parameters, with_bias
 from sapo.tags.constraints import Constraints
 from sapo.text.tokens import Rules
 
@@ -89,6 +89,14 @@ class Model:
             raise SapoError(f"bias of '{label}' must be a number between -{most} and {most}, not {value}")
         total = math.fsum((self.bias.get(label, 0.0), float(value)))
         return dataclasses.replace(self, bias={**self.bias, label: total})
+
+    def exact(self) -> "Model":
+        """Return a model with the same weights that looks at all labels of every token.
+
+        A model that was trained with short lists of labels has not learned to work without them; see
+        docs/how-to/many-labels.md.
+        """
+        return dataclasses.replace(self, parameters=dataclasses.replace(self.parameters, lists=ALL_LABELS))
 
     def linear_encoder(self, cannot: str) -> Encoder:
         """Return the encoder. Raise SapoError if the model is a network; `cannot` says what networks cannot do."""

@@ -1,21 +1,16 @@
 """Use a trained model: tag sentences, texts and files, with n-best taggings and probabilities."""
 
-import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sapo.corpus.blocks import Block
 from sapo.errors import SapoError
-from sapo.features.encoded import EncodedCorpus
 from sapo.jit.arrays import Doubles
 from sapo.search.chain import check_search
-from sapo.search.lattice import ALL_LABELS, Lattice, Parameters
-from sapo.search.topn import Candidates
 from sapo.tagger import decoding
-from sapo.tagger.decoding import Tagging, encoded_batches
+from sapo.tagger.decoding import Tagging
 from sapo.tagger.file import load_model, save_model
-from sapo.tagger.forced import Forced, force_sentences, forced_of_each
+from sapo.tagger.forced import Forced
 from sapo.tagger.model import Model
 
 if TYPE_CHECKING:
@@ -83,11 +78,6 @@ class Tagger:
             self._splitter = Splitter(self.model.text_rules)
         return self._splitter
 
-    @property
-    def parameters(self) -> Parameters:
-        """The weights for tagging, including the bias."""
-        return self.model.tagging
-
     def with_bias(self, label: str, value: float) -> "Tagger":
         """Return a tagger with the same weights that adds this value to the score of the label at every token.
 
@@ -99,20 +89,6 @@ class Tagger:
         ['O', 'O']
         """
         return Tagger(self.model.with_bias(label, value))
-
-    def exact(self) -> "Tagger":
-        """Return a tagger with the same weights that looks at all labels of every token.
-
-        A model that was trained with short lists of labels has not learned to work without them; see
-        docs/how-to/many-labels.md.
-
-        >>> import sapo
-        >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"])], template="pos", epochs=2)
-        >>> tagger.exact().tag(["a", "dog"])
-        ['DT', 'NN']
-        """
-        parameters = dataclasses.replace(self.model.parameters, lists=ALL_LABELS)
-        return Tagger(dataclasses.replace(self.model, parameters=parameters))
 
     def tag(self, tokens: Sequence[Any], *, forced: Forced | None = None) -> list[str]:
         """Return the tags of one sentence.
@@ -140,7 +116,7 @@ class Tagger:
         [['DT', 'NN'], ['DT', 'NN']]
         """
         result: list[list[str]] = []
-        for corpus in self._encoded_batches(sentences, forced):
+        for corpus in decoding.encoded_batches(self.model, sentences, forced=forced):
             tags = decoding.label_names(self.model, decoding.best_tags(self.model, corpus))
             result.extend(tags[a:b] for a, b in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True))
         return result
@@ -189,34 +165,37 @@ class Tagger:
         >>> [tagging.tags for tagging in tagger.nbest(["the", "dog"], 2)]
         [['DT', 'NN'], ['NN', 'NN']]
         """
-        corpus, candidates = self._top_n(tokens, n, search, width, forced)
-        return decoding.taggings(self.model, corpus, 0, candidates)
+        search = check_search(search, n)
+        corpus = decoding.encoded_sentence(self.model, tokens, forced)
+        return decoding.taggings(self.model, corpus, 0, decoding.candidates(self.model, corpus, 0, n, search, width))
 
-    def probability(self, tokens: Sequence[Any], tags: Sequence[str]) -> float:
-        """Return the exact probability of one tagging over all taggings: the `exact_probability` that `nbest` gives.
+    def probability(
+        self,
+        tokens: Sequence[Any],
+        tags: Sequence[str] | None = None,
+        *,
+        span: tuple[int, int, str] | None = None,
+    ) -> float:
+        """Return the exact probability of a tagging, or of a span (start, end, type), over all taggings.
 
-        It is 0 if the model forbids the tagging. Raises SapoError if the model does not have a tag, or if there are not
-        as many tags as tokens.
+        Neither need be the best. A tagging that the model forbids has the probability 0. A span is the tokens start,
+        ..., end - 1; the spans of a tagging are those that conlleval finds in it, in any scheme, even if the tagging
+        breaks its scheme. Raises SapoError if the tags or the span do not fit the model or the sentence.
 
         >>> import sapo
-        >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
-        >>> best = tagger.nbest(["the", "dog"])[0]
-        >>> tagger.probability(["the", "dog"], best.tags) == best.exact_probability
+        >>> tagger = sapo.train([(["in", "Oslo"], ["O", "B-LOC"]), (["at", "home"], ["O", "O"])], template="ner")
+        >>> best = tagger.nbest(["in", "Oslo"])[0]
+        >>> tagger.probability(["in", "Oslo"], best.tags) == best.probability
+        True
+        >>> 0.5 < tagger.probability(["in", "Oslo"], span=(1, 2, "LOC")) < 1
         True
         """
-        corpus = self.encode(tokens)
-        return decoding.tagging_probability(self.model, corpus, 0, tags)
-
-    def top_n_mass(self, tokens: Sequence[Any], n: int = 5, *, search: str = "topn", width: int = 50) -> float:
-        """Return the total probability of the n best taggings. If it is near 1, `nbest` leaves out little.
-
-        >>> import sapo
-        >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
-        >>> round(tagger.top_n_mass(["the", "dog"], 4), 6)
-        1.0
-        """
-        corpus, candidates = self._top_n(tokens, n, search, width)
-        return decoding.sentence_distribution(self.model, corpus, 0).top_n_mass(candidates)
+        corpus = decoding.encoded_sentence(self.model, tokens)
+        if tags is not None and span is None:
+            return decoding.tagging_probability(self.model, corpus, 0, tags)
+        if tags is None and span is not None:
+            return decoding.span_probability(self.model, corpus, 0, *span)
+        raise SapoError("probability: give either tags or a span")
 
     def marginals(self, tokens: Sequence[Any], *, forced: Forced | None = None) -> list[dict[str, float]]:
         """Return the exact probability of each label, for each token.
@@ -229,7 +208,7 @@ class Tagger:
         >>> first["DT"] > 0.5, round(sum(first.values()), 6)
         (True, 1.0)
         """
-        corpus = self.encode(tokens, forced=forced)
+        corpus = decoding.encoded_sentence(self.model, tokens, forced)
         return decoding.by_label(self.model, decoding.marginal(self.model, corpus, 0))
 
     def marginal_arrays(self, sentences: Iterable[Sequence[Any]]) -> list[Doubles]:
@@ -242,22 +221,9 @@ class Tagger:
         """
         return [
             decoding.marginal(self.model, corpus, sentence)
-            for corpus in self._encoded_batches(sentences)
+            for corpus in decoding.encoded_batches(self.model, sentences)
             for sentence in range(corpus.sentences)
         ]
-
-    def top_n_marginals(
-        self, tokens: Sequence[Any], n: int = 5, *, search: str = "topn", width: int = 50
-    ) -> list[dict[str, float]]:
-        """Return the probability of each label over the n best taggings only, for each token.
-
-        >>> import sapo
-        >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
-        >>> tagger.top_n_marginals(["the", "dog"], 1)
-        [{'DT': 1.0, 'NN': 0.0}, {'DT': 0.0, 'NN': 1.0}]
-        """
-        _, candidates = self._top_n(tokens, n, search, width)
-        return decoding.by_label(self.model, decoding.marginal_among(self.model, candidates))
 
     def spans(self, tokens: Sequence[Any]) -> "list[TaggedSpan]":
         """Return the spans of the best tagging, each with its exact probability over all taggings.
@@ -267,35 +233,8 @@ class Tagger:
         >>> [(span.start, span.end, span.type) for span in tagger.spans(["in", "Oslo"])]
         [(1, 2, 'LOC')]
         """
-        corpus = self.encode(tokens)
+        corpus = decoding.encoded_sentence(self.model, tokens)
         return decoding.spans_of(self.model, corpus, decoding.best_tags(self.model, corpus))[0]
-
-    def span_probability(self, tokens: Sequence[Any], start: int, end: int, type: str) -> float:
-        """Return the exact probability that the tokens start, ..., end - 1 are a span of this type.
-
-        The probability is over all taggings, and the span need not be in the best one. The spans of a tagging are those
-        that conlleval finds in it, in any scheme, even if the tagging breaks its scheme.
-
-        >>> import sapo
-        >>> tagger = sapo.train([(["in", "Oslo"], ["O", "B-LOC"]), (["at", "home"], ["O", "O"])], template="ner")
-        >>> 0.5 < tagger.span_probability(["in", "Oslo"], 1, 2, "LOC") < 1
-        True
-        """
-        from sapo.search.marginals import check_span, span_reading
-        from sapo.tags.spans import Span
-
-        corpus = self.encode(tokens)
-        check_span(start, end, corpus.tokens)
-        reading, wanted = span_reading(self.model.labels), [Span(start, end, type)]
-        return float(
-            decoding.sentence_distribution(self.model, corpus, 0, exact=True).span_probabilities(reading, wanted)[0]
-        )
-
-    def read_blocks(self, path: str | Path, *, labeled: bool = False, **reading: Any) -> Iterator[Block]:
-        """Read a file in blocks, in the same way as the training file unless `reading` has other options."""
-        from sapo.tagger.files import read_blocks
-
-        return read_blocks(self, path, labeled=labeled, **reading)
 
     def evaluate(self, path: Any, *, strict: bool = False, **reading: Any) -> "Scores":
         """Tag labeled data, and return the scores of the tags.
@@ -310,54 +249,6 @@ class Tagger:
         >>> name, value > 0.8
         ('accuracy', True)
         """
-        from sapo.tagger.files import evaluate
+        from sapo.tagger.files import evaluate  # which tagging need not load
 
         return evaluate(self, path, strict=strict, **reading)
-
-    def gold_lattices(self, path: str | Path, **reading: Any) -> Iterator[tuple[Lattice, list[str]]]:
-        """Yield the lattice of each sentence of a labeled file, as `lattices` does, with its learned gold tags."""
-        return decoding.gold_lattices(self, self.read_blocks(path, labeled=True, **reading))
-
-    def encode(self, tokens: Sequence[Any], *, forced: Forced | None = None) -> EncodedCorpus:
-        """Return one sentence as integers: the features of each token that the model knows.
-
-        >>> import sapo
-        >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
-        >>> tagger.encode(["the", "dog"]).tokens
-        2
-        """
-        return next(self._encoded_batches([tokens], None if forced is None else [forced]))
-
-    def lattices(self, sentences: Iterable[Sequence[Any]]) -> Iterator[Lattice]:
-        """Yield the lattice of each sentence, for `sapo.search` and `sapo.search.marginals`.
-
-        Its labels are those that the model learns, `tagger.model.labels`; the shown ones (`labels`) may be others.
-        Scores are divided by the temperature of the model, so that they give calibrated probabilities.
-
-        >>> import sapo
-        >>> tagger = sapo.train([(["a", "dog"], ["DT", "NN"]), (["the", "cat"], ["DT", "NN"])], template="pos")
-        >>> [lattice.node.shape for lattice in tagger.lattices([["the", "dog"]])]
-        [(2, 2)]
-        """
-        for corpus in self._encoded_batches(sentences):
-            for sentence in range(corpus.sentences):
-                yield decoding.calibrated_lattice(self.model, corpus, sentence, exact=True)
-
-    def _encoded_batches(
-        self, sentences: Iterable[Sequence[Any]], forced: Iterable[Forced | None] | None = None
-    ) -> Iterator[EncodedCorpus]:
-        first = 0
-        known = None if forced is None else forced_of_each(forced)
-        for corpus in encoded_batches(self.model, sentences):
-            last = first + corpus.sentences
-            yield corpus if known is None else force_sentences(corpus, known[first:last], self.model, first=first)
-            first = last
-        if known is not None and len(known) != first:
-            raise SapoError(f"forced tags: there are {len(known)} for {first} sentences; give one (or None) for each")
-
-    def _top_n(
-        self, tokens: Sequence[Any], n: int, search: str, width: int, forced: Forced | None = None
-    ) -> tuple[EncodedCorpus, Candidates]:
-        search = check_search(search, n)
-        corpus = self.encode(tokens, forced=forced)
-        return corpus, decoding.candidates(self.model, corpus, 0, n, search, width)

@@ -293,7 +293,7 @@ def _of_scheme(labels: Sequence[str], counts: Longs, scheme: str | None) -> tupl
     pairs = ", ".join(f"{before or 'start'} {after or 'end'}" for before, after in exceptions[:3])
     note = f"{number} not valid {scheme}, and allowed in the output, too ({pairs}{', ...' * (len(exceptions) > 3)})"
     if scheme == "iob2":
-        note += "; with --scheme iob2 they are read as conlleval does, and no output is invalid"
+        note += "; with the scheme iob2 they are read as conlleval does, and no output is invalid"
     return Constraints(scheme, tuple(exceptions)), [note]
 
 
@@ -321,5 +321,6 @@ def _check_open(bans: Floats, gold: Ints, allowed: Bools | None, offsets: Longs,
     impossible = impossible_sentence(bans, fits, is_open, offsets)
     if impossible is not None:
         raise SapoError(
-            f"{what}: sentence {impossible + 1}: no tags fit where some are missing; correct it or use --no-constraints"
+            f"{what}: sentence {impossible + 1}: no tags fit where some are missing; correct it, or use "
+            "`constraints=False`"
         )

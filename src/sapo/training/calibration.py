@@ -30,8 +30,8 @@ from sapo.learn.samples import scaled
 from sapo.search.lattice import Lattice
 from sapo.search.marginals import Distribution, distribution, span_reading, tempered, top_n_marginals, top_n_spans
 from sapo.search.topn import top_n, viterbi
-from sapo.tagger import decoding
-from sapo.tagger.decoding import learned_tags
+from sapo.tagger import decoding, files
+from sapo.tagger.decoding import lattices, learned_tags
 from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger
 from sapo.tags.labels import shown_name
@@ -121,7 +121,7 @@ def measure(
             shares = top_n_spans(found, labels)
             over_n.add("spans", [shares[span] for span in spans], right_spans)
         exact.add("sentences", [whole.probability(path)], [all(right)])
-        over_n.add("sentences", [float(found.probabilities[0])], [all(right)])
+        over_n.add("sentences", [float(found.p_k[0])], [all(right)])
     return Calibration(exact.reliabilities(bins), over_n.reliabilities(bins), n, temperature)
 
 
@@ -372,11 +372,11 @@ def _gold_lattices(tagger: Tagger, data: Any, **reading: Any) -> Iterator[Gold]:
     """Yield the lattice of every sentence, without a temperature, with its gold tags as learned labels."""
     plain = Tagger(dataclasses.replace(tagger.model, temperature=1.0))
     if isinstance(data, str | Path):
-        yield from plain.gold_lattices(data, **reading)
+        yield from decoding.gold_lattices(plain, files.read_blocks(plain, data, labeled=True, **reading))
         return
     tokens, tags = read_pairs(list(data), "dev data")
     learned = [learned_tags(plain.model, own) for own in tags]
-    yield from zip(plain.lattices(tokens), learned, strict=True)
+    yield from zip(lattices(plain.model, tokens), learned, strict=True)
 
 
 SENTENCES = 500  # enough for two digits of the temperature, in a second or two

@@ -93,12 +93,12 @@ class Checkpoint(Observer):
             raise ValueError("it has no settings")
         if header["fingerprint"] != self.fingerprint:
             raise SapoError(
-                f"{self.path}: was made with other data, templates or learner; leave --resume out to begin anew"
+                f"{self.path}: was made with other data, templates or learner; leave `resume` out to begin anew"
             )
         changed = [key for key in now if key not in FREE_TO_CHANGE and then.get(key) != now[key]]
         if changed:
             listed = ", ".join(f"{key} {then.get(key)} (now {now[key]})" for key in changed)
-            raise SapoError(f"{self.path}: was made with {listed}; give the same settings, or leave --resume out")
+            raise SapoError(f"{self.path}: was made with {listed}; give the same settings, or leave `resume` out")
 
 
 def pass_record(stored: Any, number: int) -> PassRecord:

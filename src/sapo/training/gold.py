@@ -103,7 +103,7 @@ def check_number(labels: Sequence[str]) -> None:
     if len(labels) > current_limits().labels:
         raise SapoError(
             f"training data: {len(labels):,} labels are more than {current_limits().labels:,}; is it the right column? "
-            f"Name it with --label, or use --limit labels={len(labels)}"
+            f"Name it with `label`, or use `allow_limits(labels={len(labels)})`"
         )
 
 

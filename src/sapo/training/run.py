@@ -68,7 +68,7 @@ def train(
     probabilities are calibrated on it; evaluate the model on other sentences. `template` is a preset (chunking-best,
     pos-best, ner ...) or the path of a template file; the default is the preset that suits columns and tags.
     `observers` watch the epochs; `verbose` prints to standard error what `sapo train` prints. `cluster` (a
-    `sapo.Cluster`) says on which Ray cluster to learn.
+    `sapo.apps.ray.training.Cluster`) says on which Ray cluster to learn.
 
     The options (see `sapo.training.plan.Options`) are:
 
@@ -208,8 +208,8 @@ def _passes(
 def _check_where(checkpoint: Checkpoint, cluster: PassMaker | None) -> None:
     """Raise SapoError if a run on a cluster would be resumed without one, or the other way round."""
     if bool(checkpoint.more) != (cluster is not None):
-        with_or_without = "with --ray; add it" if checkpoint.more else "without --ray; leave it out"
-        raise SapoError(f"{checkpoint.path}: was made {with_or_without}, or leave --resume out to begin anew")
+        with_or_without = "with `cluster`; add it" if checkpoint.more else "without `cluster`; leave it out"
+        raise SapoError(f"{checkpoint.path}: was made {with_or_without}, or leave `resume` out to begin anew")
 
 
 def start(

@@ -228,13 +228,13 @@ def plan_blocks(data: StepData, words: Sequence[Words], cross: int, source: str,
         example = " ".join(data.sentences[overlapping[0][0]].words)
         raise SapoError(
             f"{data.name}: {len(overlapping[0]):,} of {len(data.sentences):,} sentences overlap with {source}, "
-            f"the first is '{example:.60}'; use --cross {MANY}, or --cross 1 to train without them"
+            f"the first is '{example:.60}'; use `cross={MANY}`, or `cross=1` to train without them"
         )
     for number, without in enumerate(overlapping, 1):
         if len(without) == len(data.sentences):
             raise SapoError(
                 f"{data.name}: all sentences overlap with block {number} of {source}, none is left to train on; "
-                f"use --cross with more than {len(ranges)} blocks"
+                f"use `cross` with more than {len(ranges)} blocks"
             )
     return [CrossBlock(i, r.start, r.stop, o) for i, (r, o) in enumerate(zip(ranges, overlapping, strict=True), 1)]
 

@@ -35,7 +35,7 @@ from sapo.tags.labels import have_common_label, listed, nearest, unknown_labels
 from sapo.training.gold import grown_gold
 from sapo.training.plan import LabelOptions, known_learner, make_settings
 
-WAY_OUT = "to learn new labels, give new_labels=True (--new-labels)"
+WAY_OUT = "to learn new labels, use `new_labels=True`"
 
 
 def refuse_new_labels(known: Sequence[str], labels: Sequence[str], data: Source, reading: dict[str, Any]) -> None:

@@ -219,7 +219,7 @@ def test_shards_that_are_too_few_for_the_workers_are_told(ray_cluster: Any, sent
     ("options", "message"),
     [
         ({"regularizer": "l1"}, "l2 or none"),
-        ({"learner": "crf-lbfgs"}, "--ray is for sapo"),
+        ({"learner": "crf-lbfgs"}, "`cluster` is for sapo"),
     ],
 )
 def test_what_a_cluster_cannot_learn_is_told(sentences: Any, options: Any, message: str) -> None:
@@ -235,7 +235,7 @@ def test_a_checkpoint_of_a_cluster_is_resumed_by_the_same_workers(
     resumed = replace(plan, resume=True)
     with pytest.raises(sapo.SapoError, match="was made with 2 workers"):
         start(resumed).finish(cluster=Cluster(workers=3))
-    with pytest.raises(sapo.SapoError, match="was made with --ray"):
+    with pytest.raises(sapo.SapoError, match="was made with `cluster`"):
         start(resumed).finish()
     assert start(resumed).finish(cluster=Cluster()).stop.text == "all 4 epochs done"
 

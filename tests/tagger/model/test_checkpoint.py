@@ -95,7 +95,7 @@ def test_only_when_to_stop_may_be_decided_anew(saved: Path, state: State) -> Non
 
 
 def test_other_data_is_refused(saved: Path, state: State) -> None:
-    with pytest.raises(SapoError, match=r"run\.state: was made with other data.*; leave --resume out"):
+    with pytest.raises(SapoError, match=r"run\.state: was made with other data.*; leave `resume` out"):
         load_checkpoint(saved, fresh(state), SETTINGS, "other data")
 
 

@@ -204,7 +204,7 @@ def refused(models: Path, tmp_path: Path) -> Refused:
 def test_training_data_that_overlaps_is_refused_without_cross(refused: Refused) -> None:
     assert refused("pos=same.txt") == (
         "same.txt: 1 of 2 sentences overlap with in.txt, the first is 'the cat'; "
-        "use --cross 10, or --cross 1 to train without them"
+        "use `cross=10`, or `cross=1` to train without them"
     )
 
 

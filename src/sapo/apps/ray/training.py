@@ -175,18 +175,20 @@ class Cluster:
             return self.workers or cores, self.mixings
         then = checkpoint.more["workers"]
         if self.workers not in (None, then):
-            raise SapoError(f"{checkpoint.path}: was made with {then} workers; give the same, or leave --resume out")
+            raise SapoError(f"{checkpoint.path}: was made with {then} workers; give the same, or leave `resume` out")
         return then, checkpoint.more["mixings"]
 
 
 def check(learner: str, settings: Settings, weights: Any) -> None:
     """Raise SapoError if this cannot be learned on a cluster."""
     if learner not in LEARNERS:
-        raise SapoError(f"--ray is for {', '.join(LEARNERS)}, not for {learner}; leave it out")
+        raise SapoError(f"`cluster` is for {', '.join(LEARNERS)}, not for {learner}; leave it out")
     if settings.regularizer not in ("l2", "none"):
-        raise SapoError(f"--ray takes the regularizer l2 or none, not {settings.regularizer}")
+        raise SapoError(f"`cluster` takes the regularizer l2 or none, not {settings.regularizer}")
     if LEARNERS[learner].all_labels and weights.rows.listed and not settings.all_pairs:
-        raise SapoError(f"--ray cannot train {learner} with more than 32 labels; add --all-pairs, or leave it out")
+        raise SapoError(
+            f"`cluster` cannot train {learner} with more than 32 labels; add `all_pairs=True`, or leave it out"
+        )
 
 
 def _lanes(ray: Any, source: Any, workers: int, mixings: int, seed: int) -> tuple[Lanes, int]:

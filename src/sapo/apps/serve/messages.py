@@ -81,11 +81,11 @@ class SpanAnswer(Answer):
 
 
 class TaggingAnswer(Answer):
-    """One of the n best taggings; `probability` is among these n, `exact_probability` among all taggings."""
+    """One of the n best taggings; `probability` is among all taggings, `p_k` among these n."""
 
     tags: list[str]
     probability: float
-    exact_probability: float
+    p_k: float
     score: float
 
 

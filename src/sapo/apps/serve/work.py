@@ -234,7 +234,7 @@ def _taggings(found: Iterable[Found]) -> Iterator[messages.SentenceAnswer]:
             messages.TaggingAnswer(
                 tags=tagging.tags,
                 probability=tagging.probability,
-                exact_probability=tagging.exact_probability,
+                p_k=tagging.p_k,
                 score=tagging.score,
             )
             for tagging in one.taggings

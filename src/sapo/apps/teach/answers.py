@@ -133,7 +133,7 @@ class Answers:
         found = []
         for one in tagger.nbest(sentence.words, form.n):
             tags = self._room.pupil.as_kept(one.tags)
-            share = round(min(one.exact_probability, 1.0), 4)
+            share = round(min(one.probability, 1.0), 4)
             found.append(
                 messages.TaggingView(
                     tags=tags, spans=views.certain_spans(tags, self._room.kind, share), probability=share

@@ -38,7 +38,7 @@ def read_documents(reading: Reading) -> Iterator[Document]:
     """Yield the documents below a directory, in the order of their names, or the only one of a .txt or .ann file."""
     path = Path(reading.path)
     if reading.label is not None:
-        raise SapoError(f"{path}: the labels of BRAT are in its .ann files; leave --label out")
+        raise SapoError(f"{path}: the labels of BRAT are in its .ann files; leave `label` out")
     if path.is_dir():
         texts, folder = sorted(path.rglob("*.txt")), path
         if not texts:

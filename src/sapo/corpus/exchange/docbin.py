@@ -34,7 +34,7 @@ def read_documents(reading: Reading) -> Iterator[Document]:
     """Yield the documents of a file; with labels, only those whose entities are known."""
     path = reading.path
     if reading.label is not None:
-        raise SapoError(f"{path}: the labels of .spacy files are their entities; leave --label out")
+        raise SapoError(f"{path}: the labels of .spacy files are their entities; leave `label` out")
     data = read_whole(path)
     _check_size(data, path)
     spacy = load_spacy()

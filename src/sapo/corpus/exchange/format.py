@@ -274,9 +274,11 @@ class DocumentFormat:
         For a conversion, the block may come from another tool.
         """
         if added.taggings is not None:
-            raise SapoError(f"{self.tool} shows one tagging of a text; use --spans, or convert the file to JSONL")
+            raise SapoError(f"{self.tool} shows one tagging of a text; use `spans=True`, or convert the file to JSONL")
         if added.marginals is not None:
-            raise SapoError(f"{self.tool} has no room for probabilities of tokens; use --spans, or convert it to JSONL")
+            raise SapoError(
+                f"{self.tool} has no room for probabilities of tokens; use `spans=True`, or convert it to JSONL"
+            )
         gold = added.placement is not None
         if gold:
             check_span_labels(added.labels, self.tool)

@@ -19,7 +19,7 @@ ANSWERS = ("accept", "reject", "ignore")
 def read_documents(reading: Reading) -> Iterator[Document]:
     """Yield the tasks of a file; with labels, only those that were accepted."""
     if reading.label is not None:
-        raise SapoError(f"{reading.notices.name}: the labels of Prodigy are in 'spans'; leave --label out")
+        raise SapoError(f"{reading.notices.name}: the labels of Prodigy are in 'spans'; leave `label` out")
     for line, place, record in read_objects(reading.path):
         text = text_of(record, "text", place)
         answer = record.get("answer", "accept")

@@ -130,7 +130,7 @@ def check_request(directory: Path, found: Mapping[str, Any], wanted: Mapping[str
         why = f"it was made with another {key}"
     else:
         why = f"it was made with {key} {then}, not {now}"
-    raise SapoError(f"{directory}: {why}; give --stream another directory, or delete this one")
+    raise SapoError(f"{directory}: {why}; give `stream` another directory, or delete this one")
 
 
 def _fits(entry: Entry) -> bool:

@@ -71,9 +71,9 @@ def input_file(plan: Plan) -> Path:
         raise SapoError("stream: the training data must be a file; write the sentences into one first")
     path = Path(plan.data)
     if str(plan.data) == "-" or is_special(path):
-        raise SapoError(f"{plan.data}: --stream reads its input again when it goes on; give it a file, not a pipe")
+        raise SapoError(f"{plan.data}: `stream` reads its input again when it goes on; give it a file, not a pipe")
     if path.is_dir():
-        raise SapoError(f"{path}: --stream reads a single file, not a directory; sapo convert makes one")
+        raise SapoError(f"{path}: `stream` reads a single file, not a directory; sapo convert makes one")
     if not path.exists():
         raise missing_file(path)
     return path
@@ -173,7 +173,7 @@ def decide_labels(labels: Sequence[str], tags: Tags, options: LabelOptions) -> L
     read = list(labels)
     check_number(read)
     for mark in set(read) & set(options.marks):
-        raise SapoError(f"{DATA}: some tags are missing ({mark!r}); --stream needs all of them")
+        raise SapoError(f"{DATA}: some tags are missing ({mark!r}); `stream` needs all of them")
     counts = _counts(tags, lambda gold, offsets: gold, len(read))
     scheme = scheme_to_learn(read, counts, options)
     learned, shown, notes = read, tuple[str, ...](), list[str]()
@@ -371,7 +371,7 @@ def sharded_data(plan: Plan, stream: StreamOptions, say: Say) -> TrainingData:
     path, reading = input_file(plan), reading_of(plan.reading)
     given = read_labeled(path, "training data", **reading)
     if not set(given.first.columns) - {LABEL}:
-        raise SapoError(f"{path}: has ready-made features and no words; --stream needs words and a template")
+        raise SapoError(f"{path}: has ready-made features and no words; `stream` needs words and a template")
     template = default_template(given.first, plan.labels.marks) if plan.template is None else plan.template
     text, source = template_text(template)
     templates = parse_templates(text, given.first.columns, source)
@@ -425,7 +425,7 @@ def _manifest(plan: Plan, stream: StreamOptions, path: Path, templates: Template
         check_request(directory, manifest.request, wanted)
         return manifest
     if any(directory.iterdir()):
-        raise SapoError(f"{directory}: is not empty, and not a cache directory of sapo; give --stream another one")
+        raise SapoError(f"{directory}: is not empty, and not a cache directory of sapo; give `stream` another one")
     manifest = Manifest(request_of(plan, path, templates, stream.shard, {}))
     manifest.save(directory)
     return manifest
