@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapo.errors import SapoError
-from sapo.features.template import Atom, Template, TemplateSet, View, parse_templates
+from sapo.features.template import Atom, ColumnView, Template, TemplateSet, parse_templates
 from sapo.features.words import WORD_FUNCTIONS
 
 COLUMNS = ("word", "pos", "label")
@@ -21,7 +21,7 @@ def one(line: str) -> Template:
 
 
 def atom(column: str, offset: int = 0, *functions: tuple[str, int | None]) -> Atom:
-    return Atom(View(column, functions), offset)
+    return Atom(ColumnView(column, functions), offset)
 
 
 @pytest.mark.parametrize(

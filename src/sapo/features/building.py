@@ -23,7 +23,7 @@ from sapo.errors import SapoError
 from sapo.features.encoded import EncodedCorpus
 from sapo.features.encoder import TemplateEncoder, fields_of
 from sapo.features.hashing import add_keys, count_keys, hash_keys, new_slots
-from sapo.features.layout import Layout, Values, damaged, many_keys, template_keys, view_values, views_of
+from sapo.features.layout import FeatureLayout, Values, damaged, many_keys, template_keys, view_values, views_of
 from sapo.features.strings import StringTable, power_of_two
 from sapo.features.tables import Features, OpenTables, make_tables, rekey
 from sapo.features.template import TemplateSet
@@ -41,7 +41,7 @@ def build_encoder(
     columns = {name: StringTable() for name in templates.columns}
     ids, offsets, gold = _read(blocks, columns, labels)
     views = tuple(ViewValues.of_words(view, columns[view.column]) for view in views_of(templates))
-    layout = Layout(templates, views)
+    layout = FeatureLayout(templates, views)
     found = _count_features(layout, ids, offsets, min_count)
     known = _most_frequent_first(found[: layout.node_tables], 0)
     edges = _most_frequent_first(found[layout.node_tables :], layout.node_tables)
@@ -65,14 +65,14 @@ def _read(
 
 
 def _count_features(
-    layout: Layout, ids: Mapping[str, Ints], offsets: Longs, min_count: int
+    layout: FeatureLayout, ids: Mapping[str, Ints], offsets: Longs, min_count: int
 ) -> list[tuple[Longs, Ints]]:
     """Return for each table the keys that occur often enough, and how often they do."""
     values = view_values(layout, ids, int(offsets[-1]), {})
     return [distinct_keys(table_keys(layout, table, offsets, values), min_count) for table in range(len(layout.tables))]
 
 
-def table_keys(layout: Layout, table: int, offsets: Longs, values: Values) -> Longs:
+def table_keys(layout: FeatureLayout, table: int, offsets: Longs, values: Values) -> Longs:
     """Return all keys that the templates of one table make, as often as they occur."""
     wanted = []
     for template in np.flatnonzero(layout.template_table == table).tolist():
@@ -112,7 +112,7 @@ TEMPLATE, SHARD = 52, 28
 class FeatureCounter:
     """Counts features shard by shard. Its files are in a directory of its own, which `close` removes."""
 
-    def __init__(self, layout: Layout, directory: Path) -> None:
+    def __init__(self, layout: FeatureLayout, directory: Path) -> None:
         self.layout, self.directory = layout, directory
         self.shards = 0
         self._rank = _ranks(layout)
@@ -187,7 +187,7 @@ def _merged(entries: NDArray[np.void]) -> NDArray[np.void]:
     return np.concatenate(found) if found else entries
 
 
-def _ranks(layout: Layout) -> list[int]:
+def _ranks(layout: FeatureLayout) -> list[int]:
     """Return for each template its place among the templates of its table."""
     seen: dict[int, int] = {}
     ranks = []
@@ -267,7 +267,7 @@ class GrowingEncoder(TemplateEncoder):
                 views.append(ViewValues(view.view, columns[view.view.column], None, None))
             else:
                 views.append(ViewValues(view.view, view.table.copy(), view.offsets.copy(), view.members.copy()))
-        layout = Layout(self.templates, tuple(views))
+        layout = FeatureLayout(self.templates, tuple(views))
         return TemplateEncoder(self.templates, columns, tuple(views), make_tables(layout, *self._features_in(layout)))
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -294,15 +294,15 @@ class GrowingEncoder(TemplateEncoder):
         """Join all keys anew, so that each view has room for this many values and more."""
         needed = self.layout.bits_for(sizes)
         try:
-            layout = Layout(self.templates, self.views, [bits + 1 for bits in needed])
+            layout = FeatureLayout(self.templates, self.views, [bits + 1 for bits in needed])
         except SapoError:  # no bit to spare
-            layout = Layout(self.templates, self.views, needed)
+            layout = FeatureLayout(self.templates, self.views, needed)
         nodes, edges = self._features_in(layout)
         self._keys, self._edge_keys = Growable(nodes[0]), Growable(edges[0])
         self.layout = layout
         self._make_slots(nodes[1], edges[1], [0] * len(layout.tables))
 
-    def _features_in(self, layout: Layout) -> tuple[Features, Features]:
+    def _features_in(self, layout: FeatureLayout) -> tuple[Features, Features]:
         """Return keys under another layout, and tables, of all features and of all edge features."""
         nodes, edges = self.groups(), self.edge_groups()
         return (

@@ -16,7 +16,7 @@ import numpy as np
 from sapo.corpus.blocks import LABEL, Block
 from sapo.errors import SapoError
 from sapo.features.encoded import EncodedCorpus
-from sapo.features.layout import Layout, Tables, Values, feature_rows, most_rows, view_values, views_of
+from sapo.features.layout import FeatureLayout, Tables, Values, feature_rows, most_rows, view_values, views_of
 from sapo.features.strings import StringTable, array_of
 from sapo.features.tables import FrozenTables, OpenTables, freeze_tables
 from sapo.features.template import TemplateSet, parse_templates
@@ -95,7 +95,7 @@ class TemplateEncoder:
         self.columns = dict(columns)
         self.views = views
         self.tables = tables
-        self.layout = Layout(templates, views)
+        self.layout = FeatureLayout(templates, views)
 
     @property
     def features(self) -> int:
@@ -194,7 +194,7 @@ class TemplateEncoder:
             offsets = array_of(arrays, f"view.{number}.value_offsets", np.int64)
             members = array_of(arrays, f"view.{number}.values", np.int32)
             views.append(ViewValues.checked(view, words, table, offsets, members))
-        tables = OpenTables.from_arrays(Layout(templates, tuple(views)), arrays)
+        tables = OpenTables.from_arrays(FeatureLayout(templates, tuple(views)), arrays)
         return cls(templates, columns, tuple(views), tables)
 
 
@@ -306,5 +306,5 @@ def from_frozen_arrays(header: Mapping[str, Any], arrays: Mapping[str, np.ndarra
         ViewValues.from_small_arrays(view, columns[view.column], arrays, f"view.{number}")
         for number, view in enumerate(views_of(templates))
     )
-    tables = FrozenTables.from_arrays(Layout(templates, views), arrays)
+    tables = FrozenTables.from_arrays(FeatureLayout(templates, views), arrays)
     return TemplateEncoder(templates, columns, views, tables)

@@ -17,7 +17,7 @@ import numpy as np
 
 from sapo.errors import SapoError
 from sapo.features.hashing import find_frozen, find_row
-from sapo.features.template import Template, TemplateSet, View
+from sapo.features.template import ColumnView, Template, TemplateSet
 from sapo.features.views import NewWords, ViewValues
 from sapo.jit import kernel
 from sapo.jit.arrays import Bytes, Ints, Longs
@@ -43,7 +43,7 @@ class Values(NamedTuple):
     set_members: Ints
 
 
-class Frozen(NamedTuple):
+class FrozenBuckets(NamedTuple):
     """Frozen tables: see features/hashing.py."""
 
     rest_bits: Ints  # [tables] 0 for tables that are not frozen
@@ -60,7 +60,7 @@ class Tables(NamedTuple):
     keys: Longs  # [features] of open tables
     slots: Ints  # direct and open tables, one after the other
     offsets: Longs  # [tables + 1] into slots
-    frozen: Frozen
+    frozen: FrozenBuckets
 
 
 @kernel
@@ -259,7 +259,7 @@ KEY_BITS = 63
 ALL = slice(0, None)
 
 
-class Layout:
+class FeatureLayout:
     """The templates as arrays for the kernels.
 
     `view_bits` is how many bits the values of each view get. Without it they get what they need now, and a direct table
@@ -372,7 +372,9 @@ def damaged() -> SapoError:
     return SapoError("the model names a value that its vocabulary does not have: it was changed or damaged")
 
 
-def view_values(layout: Layout, ids: Mapping[str, Ints], tokens: int, new_words: Mapping[str, NewWords]) -> Values:
+def view_values(
+    layout: FeatureLayout, ids: Mapping[str, Ints], tokens: int, new_words: Mapping[str, NewWords]
+) -> Values:
     """Return the value of each view at each token, and the sets of values of many-valued views."""
     values = np.zeros((len(layout.views), tokens), np.int32)
     all_offsets, all_members = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
@@ -420,7 +422,7 @@ def _select(number: int, view: ViewValues, words: Ints, new_words: NewWords | No
     return offsets, members
 
 
-def most_rows(layout: Layout, templates: slice, values: Values) -> int:
+def most_rows(layout: FeatureLayout, templates: slice, values: Values) -> int:
     """Return an upper bound on the number of features of a block."""
     tokens = values.values.shape[1]
     return sum(tokens + many_keys(view, values) for view in layout.many_view[templates])
@@ -431,7 +433,7 @@ def many_keys(view: int | None, values: Values) -> int:
     return 0 if view is None else int(np.diff(values.set_offsets)[-1 - values.values[view]].sum())
 
 
-def views_of(templates: TemplateSet) -> tuple[View, ...]:
+def views_of(templates: TemplateSet) -> tuple[ColumnView, ...]:
     """Return the distinct views of all templates, in their order."""
     return tuple(dict.fromkeys(atom.view for template in templates.templates for atom in template.atoms))
 

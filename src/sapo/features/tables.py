@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sapo.features.hashing import ODD, PRIME, PROBES, hash_keys, insert_rows, new_slots, seed_from
-from sapo.features.layout import Frozen, Layout, Tables, damaged
+from sapo.features.layout import FeatureLayout, FrozenBuckets, Tables, damaged
 from sapo.features.strings import array_of, power_of_two, valid_offsets, within
 from sapo.jit.arrays import Bytes, Ints, Longs
 
@@ -111,7 +111,7 @@ class OpenTables:
         return slots
 
     @classmethod
-    def from_arrays(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "OpenTables":
+    def from_arrays(cls, layout: FeatureLayout, arrays: Mapping[str, np.ndarray]) -> "OpenTables":
         """Return the tables of a model file; raise ValueError or KeyError if its arrays do not fit together."""
         keys = array_of(arrays, "feature.keys", np.int64)
         slots = array_of(arrays, "feature.slots", np.int32)
@@ -142,7 +142,7 @@ class OpenTables:
         return replace(found_tables, slots=found_tables._filled_anew(crowded, None)) if crowded else found_tables
 
 
-def _fits(layout: Layout, table: int, size: int, places: Longs, keys: Longs) -> bool:
+def _fits(layout: FeatureLayout, table: int, size: int, places: Longs, keys: Longs) -> bool:
     """Return whether a table has the right size, and its keys are in the right places and name known values."""
     direct = layout.direct_size(table)
     if direct is not None:
@@ -151,7 +151,9 @@ def _fits(layout: Layout, table: int, size: int, places: Longs, keys: Longs) -> 
     return half_full and layout.knows(table, keys)
 
 
-def make_tables(layout: Layout, nodes: Features, edges: Features, room: Sequence[int] | None = None) -> OpenTables:
+def make_tables(
+    layout: FeatureLayout, nodes: Features, edges: Features, room: Sequence[int] | None = None
+) -> OpenTables:
     """Return the tables of all features; `room` is for how many more features each hashed table has slots.
 
     Raises SapoError if a key is not of its table, or two features have the same: a model file may say anything.
@@ -177,7 +179,7 @@ def make_tables(layout: Layout, nodes: Features, edges: Features, room: Sequence
     return OpenTables(layout.node_tables, nodes[0], edges[0], slots, offsets)
 
 
-def rekey(old: Layout, new: Layout, keys: Longs, owner: Ints) -> Longs:
+def rekey(old: FeatureLayout, new: FeatureLayout, keys: Longs, owner: Ints) -> Longs:
     """Return the keys of the same values, joined with the bits of another layout."""
     result = np.zeros_like(keys)
     for table, template in enumerate(old.tables):
@@ -194,12 +196,12 @@ def rekey(old: Layout, new: Layout, keys: Longs, owner: Ints) -> Longs:
     return result
 
 
-def nothing_frozen(count: int) -> Frozen:
+def nothing_frozen(count: int) -> FrozenBuckets:
     """Return what kernels take in place of frozen tables; read-only, as frozen tables are, for one compiled form."""
     buckets, rests = np.empty(0, np.int32), np.empty(0, np.uint8)
     buckets.flags.writeable = rests.flags.writeable = False
     none = np.zeros(count, np.int64)
-    return Frozen(np.zeros(count, np.int32), buckets, np.zeros(count + 1, np.int64), rests, none, none)
+    return FrozenBuckets(np.zeros(count, np.int32), buckets, np.zeros(count + 1, np.int64), rests, none, none)
 
 
 BUCKET_LOAD = 4  # at most this many features a bucket, in the mean: more would take longer
@@ -213,11 +215,11 @@ MOST = 2**31 - 1  # rows are 32-bit numbers
 class FrozenTables:
     """The known features, and where to find them."""
 
-    layout: Layout
+    layout: FeatureLayout
     counts: Longs  # [tables] features of each table
     slots: Ints  # of direct tables, one after the other: row + 1, or 0
     offsets: Longs  # [tables + 1] into slots
-    frozen: Frozen  # the other tables
+    frozen: FrozenBuckets  # the other tables
 
     @property
     def features(self) -> int:
@@ -302,7 +304,7 @@ class FrozenTables:
         }
 
     @classmethod
-    def from_arrays(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "FrozenTables":
+    def from_arrays(cls, layout: FeatureLayout, arrays: Mapping[str, np.ndarray]) -> "FrozenTables":
         """Return the tables of a model file; raise ValueError or KeyError if its arrays do not fit together."""
         counts = array_of(arrays, "feature.counts", np.int32).astype(np.int64)
         bits = array_of(arrays, "feature.bucket_bits", np.uint8)
@@ -351,7 +353,7 @@ class FrozenTables:
         return cls(layout, counts, slots, offsets, frozen)
 
 
-def freeze_tables(layout: Layout, nodes: Features, edges: Features) -> tuple[FrozenTables, Longs, Longs]:
+def freeze_tables(layout: FeatureLayout, nodes: Features, edges: Features) -> tuple[FrozenTables, Longs, Longs]:
     """Return frozen tables of features, and which of the features and edge features each row is."""
     kinds = [nodes if table < layout.node_tables else edges for table in range(len(layout.tables))]
     order = [np.flatnonzero(owner == table) for table, (_, owner) in enumerate(kinds)]
@@ -413,8 +415,8 @@ def _in_buckets(keys: Longs, bits: int, bucket_bits: int, seed: int = 0) -> tupl
 
 
 def _place(
-    layout: Layout, counts: Longs, bucket_counts: list[int], buckets: Ints, rests: Bytes, seeds: Longs
-) -> Frozen:
+    layout: FeatureLayout, counts: Longs, bucket_counts: list[int], buckets: Ints, rests: Bytes, seeds: Longs
+) -> FrozenBuckets:
     """Return the tables as kernels take them; a table without buckets is a direct one."""
     rest_bits = np.zeros(len(counts), np.int32)
     for table, size in enumerate(bucket_counts):
@@ -423,14 +425,14 @@ def _place(
     widths = _widths(rest_bits)
     starts = np.cumsum(widths * counts) - widths * counts
     offsets = np.cumsum([0, *bucket_counts], dtype=np.int64)
-    return Frozen(rest_bits, buckets, offsets, rests, starts - widths * first_rows(layout, counts), seeds)
+    return FrozenBuckets(rest_bits, buckets, offsets, rests, starts - widths * first_rows(layout, counts), seeds)
 
 
 def _widths(rest_bits: Ints) -> Longs:
     return np.array([rest_width(bits) for bits in rest_bits.tolist()], np.int64)
 
 
-def first_rows(layout: Layout, counts: Longs) -> Longs:
+def first_rows(layout: FeatureLayout, counts: Longs) -> Longs:
     """Return the first row of each table; those of edge features begin at 0 again."""
     nodes = layout.node_tables
     return np.concatenate([np.cumsum(part) - part for part in (counts[:nodes], counts[nodes:])])

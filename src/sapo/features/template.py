@@ -31,7 +31,7 @@ LABEL = "label"
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ColumnView:
     """One function of one column: `suffix(lower(word), 3)` is ('word', (('lower', None), ('suffix', 3)))."""
 
     column: str
@@ -44,7 +44,7 @@ class View:
     def apply(self, value: str) -> list[str]:
         """Return all values of the view for one value of the column.
 
-        >>> View("word", (("lower", None), ("suffix", 2))).apply("Paris")
+        >>> ColumnView("word", (("lower", None), ("suffix", 2))).apply("Paris")
         ['is']
         """
         return self.apply_all([value])[1]
@@ -52,7 +52,7 @@ class View:
     def apply_all(self, values: Iterable[str]) -> tuple[list[int], list[str]]:
         """Return how many values the view has for each value of the column, and all of them, one after the other.
 
-        >>> View("word", (("lower", None), ("suffix", 2))).apply_all(["Paris", "I", "am"])
+        >>> ColumnView("word", (("lower", None), ("suffix", 2))).apply_all(["Paris", "I", "am"])
         ([1, 0, 1], ['is', 'am'])
         """
         results: list[Any] = list(values)
@@ -79,7 +79,7 @@ class View:
 class Atom:
     """A view of the token at some distance from the current one."""
 
-    view: View
+    view: ColumnView
     offset: int
 
     def __str__(self) -> str:
@@ -243,7 +243,7 @@ class _Line:
             self.advance()
             offset = self.number(-FARTHEST, FARTHEST)
             self.take("]")
-        return Atom(View(_column(name, self.columns, f"{self.place}: '{_short(self.line)}'")), offset)
+        return Atom(ColumnView(_column(name, self.columns, f"{self.place}: '{_short(self.line)}'")), offset)
 
     def call(self, name: str) -> Atom:
         self.depth += 1
@@ -263,7 +263,7 @@ class _Line:
         self.take(")")
         self.depth -= 1
         view = inner.view
-        return Atom(View(view.column, (*view.functions, (name, number))), inner.offset)
+        return Atom(ColumnView(view.column, (*view.functions, (name, number))), inner.offset)
 
 
 _MACRO = re.compile(r"%x\s*\[\s*([+-]?\d{1,9})\s*,\s*(\d{1,9})\s*\]", re.ASCII)
@@ -298,7 +298,7 @@ def _parse_crfpp(text: str, columns: Sequence[str], source: str) -> TemplateSet:
                     f"{source}:{number}: row {row} is not between -{FARTHEST} and {FARTHEST} in '{_short(line)}'"
                 )
             atoms.append(
-                Atom(View(_column(f"c{int(column)}", columns, f"{source}:{number}: '{_short(line)}'")), int(row))
+                Atom(ColumnView(_column(f"c{int(column)}", columns, f"{source}:{number}: '{_short(line)}'")), int(row))
             )
         templates.append(Template(tuple(atoms), bag=literal, edge=line[0] == "B"))
     return _checked(templates, transitions, text, source, columns)

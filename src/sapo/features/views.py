@@ -11,7 +11,7 @@ import numpy as np
 
 from sapo import jit
 from sapo.features.strings import StringTable, narrow, valid_offsets, widen, within
-from sapo.features.template import View
+from sapo.features.template import ColumnView
 from sapo.jit.arrays import Bytes, Growable, Ints, Longs
 
 AT_ONCE = 50_000  # words: the Python strings of all of them would be the peak of memory
@@ -25,13 +25,13 @@ class ViewValues:
     without a function the strings are those of the column itself, and nothing is stored.
     """
 
-    view: View
+    view: ColumnView
     table: StringTable
     offsets: Longs | None
     members: Ints | None
 
     @classmethod
-    def of_words(cls, view: View, words: StringTable) -> "ViewValues":
+    def of_words(cls, view: ColumnView, words: StringTable) -> "ViewValues":
         """Compute the values of all words of a column."""
         if not view.functions:
             return cls(view, words, None, None)
@@ -44,7 +44,9 @@ class ViewValues:
         return cls(view, table, np.concatenate(offsets), np.concatenate(members))
 
     @classmethod
-    def checked(cls, view: View, words: StringTable, table: StringTable, offsets: Longs, members: Ints) -> "ViewValues":
+    def checked(
+        cls, view: ColumnView, words: StringTable, table: StringTable, offsets: Longs, members: Ints
+    ) -> "ViewValues":
         """Return the values of a file; raise ValueError if they do not fit together."""
         if not (
             valid_offsets(offsets, len(words), len(members))
@@ -67,7 +69,7 @@ class ViewValues:
 
     @classmethod
     def from_small_arrays(
-        cls, view: View, words: StringTable, arrays: Mapping[str, np.ndarray], name: str
+        cls, view: ColumnView, words: StringTable, arrays: Mapping[str, np.ndarray], name: str
     ) -> "ViewValues":
         """Return the values of a model file; raise ValueError or KeyError if its arrays do not fit together."""
         if not view.functions:
@@ -87,7 +89,7 @@ class ViewValues:
         return _numbers(self.view, words, self.table, grow=False)
 
 
-def _numbers(view: View, words: Sequence[str], table: StringTable, *, grow: bool) -> tuple[Longs, Ints]:
+def _numbers(view: ColumnView, words: Sequence[str], table: StringTable, *, grow: bool) -> tuple[Longs, Ints]:
     sizes, values = view.apply_all(words)
     members = table.add(values) if grow else table.find(values)
     owner = np.repeat(np.arange(len(words)), sizes)[members >= 0]

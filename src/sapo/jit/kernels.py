@@ -21,7 +21,7 @@ from sapo.jit import progress
 from sapo.jit.cache import PACKAGE, kernel_files
 
 if TYPE_CHECKING:
-    from sapo.jit.processes import Background
+    from sapo.jit.processes import BackgroundCompiler
 
 
 @contextmanager
@@ -84,7 +84,7 @@ _inlined: set[Callable[..., Any]] = set()  # compiled into the functions that ca
 _lock = threading.RLock()
 _options: dict[str, Any] | None = None  # None: interpreted
 _forms: dict[Callable[..., Any], Any] = {}
-_background: "Background | None" = None
+_background: "BackgroundCompiler | None" = None
 _pairs_seen = 0
 _recording = False  # all stays interpreted
 
@@ -147,9 +147,9 @@ def compile_in_background() -> None:
     global _background
     with _lock:
         if _options is None and _background is None and not _disabled():
-            from sapo.jit.processes import Background
+            from sapo.jit.processes import BackgroundCompiler
 
-            _background = Background(tuple(_registered), swap, form_of)
+            _background = BackgroundCompiler(tuple(_registered), swap, form_of)
             _background.begin()
 
 

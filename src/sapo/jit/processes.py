@@ -139,7 +139,7 @@ GATHER = 0.3  # seconds in which calls are collected before a round begins
 COMMAND = "import sys; from sapo.jit import processes; processes.fill_from_pipe(sys.stdin.buffer.read())"
 
 
-class Background:
+class BackgroundCompiler:
     """The thread, and what it has seen."""
 
     def __init__(

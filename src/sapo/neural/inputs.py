@@ -240,7 +240,7 @@ BUCKETS = 20  # number of batches whose sentences are sorted by length together
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class SentenceBatch:
     """Sentences as tensors.
 
     Tokens are in the order in which an LSTM reads them: the first one of every sentence, then the second ...; the
@@ -292,7 +292,7 @@ def batches_of(
             yield bucket[start : start + size]
 
 
-def make_batch(inputs: Inputs, sentences: Longs, *, chars: bool) -> Batch:
+def make_batch(inputs: Inputs, sentences: Longs, *, chars: bool) -> SentenceBatch:
     """Return these sentences as a batch, longest first; with `chars`, including their characters."""
     sentences = sentences[np.argsort(-inputs.lengths[sentences], kind="stable")]
     lengths = inputs.lengths[sentences]
@@ -306,7 +306,7 @@ def make_batch(inputs: Inputs, sentences: Longs, *, chars: bool) -> Batch:
         distinct, forms = np.unique(inputs.forms[tokens], return_inverse=True)
         spellings = _characters(inputs, distinct)
     offsets, rows = _features(inputs, tokens)
-    return Batch(
+    return SentenceBatch(
         sentences,
         torch.from_numpy(lengths.astype(np.int64)),
         torch.from_numpy(inside.sum(1).astype(np.int64)),

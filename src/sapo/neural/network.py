@@ -21,7 +21,7 @@ from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence
 
 from sapo.jit.arrays import Floats
-from sapo.neural.inputs import CAPITALS, UNKNOWN, Batch
+from sapo.neural.inputs import CAPITALS, UNKNOWN, SentenceBatch
 from sapo.neural.layers import SequenceLayer, make_layer
 from sapo.neural.options import NeuralOptions
 
@@ -120,7 +120,7 @@ class Network(nn.Module):
             deviation = float(given.std(correction=0)) or 1.0
             self.words.weight[numbers] = given / deviation * math.sqrt(1 / self.options.word_size)
 
-    def emissions(self, batch: Batch) -> Tensor:
+    def emissions(self, batch: SentenceBatch) -> Tensor:
         """Return the emissions, [tokens, L], in the order of the batch."""
         words = batch.words
         if not len(words):
@@ -137,7 +137,7 @@ class Network(nn.Module):
         read, _ = self.lstm(PackedSequence(seen, batch.sizes))
         return self.linear(self.dropout(read.data))
 
-    def forward(self, batch: Batch, gold: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, batch: SentenceBatch, gold: Tensor) -> tuple[Tensor, Tensor]:
         """Return the loss of a batch and its emissions, [B, T, L]. `gold` are the tags, int64[tokens]."""
         flat = self.emissions(batch)
         emissions = batch.padded(flat)

@@ -266,7 +266,7 @@ def trained_taggers(
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class PipelineReport:
     """A summary of what a pipeline did."""
 
     columns: tuple[str, ...]  # the columns that were written, in order; the gold tag is called 'label'
@@ -288,7 +288,7 @@ def run_pipeline(
     threads: int = 1,
     watcher: Watcher | None = None,
     **settings: Any,
-) -> Report:
+) -> PipelineReport:
     """Read `source`, add a column for each step, and write the result to `target`.
 
     Each step may use the columns of the steps before it. If `source` is a column file with several columns, the last
@@ -356,7 +356,7 @@ def run_pipeline(
                 sentences += _count(block)
                 tokens += int(block.offsets[-1])
             watcher.tagged(tokens)
-    return Report(
+    return PipelineReport(
         (*have, LABEL) if LABEL in first.columns else tuple(have),
         sentences,
         tokens,

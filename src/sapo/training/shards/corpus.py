@@ -10,7 +10,7 @@ from sapo.features.encoded import EncodedCorpus, Pairs, joined_pairs, observed_p
 from sapo.learn.samples import Chunk, Counts, draw_order
 from sapo.learn.settings import Settings
 from sapo.training.plan import BUFFER
-from sapo.training.shards.files import Manifest, join_shards, load_manifest, open_shard, read_counts
+from sapo.training.shards.manifest import Manifest, join_shards, load_manifest, open_shard, read_counts
 
 SAMPLE = 1 << 19  # tokens to choose settings on
 SHARDS = 3  # keeps the order of shards apart from that of sentences, from cuts and from what is hidden (learn/)

@@ -26,7 +26,7 @@ from sapo.errors import SapoError
 from sapo.features.building import FeatureCounter
 from sapo.features.encoded import EncodedCorpus
 from sapo.features.encoder import TemplateEncoder, fields_of
-from sapo.features.layout import Layout, views_of
+from sapo.features.layout import FeatureLayout, views_of
 from sapo.features.presets import template_text
 from sapo.features.strings import StringTable, array_of, valid_offsets
 from sapo.features.tables import make_tables
@@ -47,7 +47,7 @@ from sapo.training.data import TrainingData, default_template, encoded_dev_set, 
 from sapo.training.gold import Gold, already_in, check_number, mended_notes, read_rules, scheme_to_learn
 from sapo.training.plan import LabelOptions, Plan, StreamOptions
 from sapo.training.shards.corpus import ShardedCorpus
-from sapo.training.shards.files import (
+from sapo.training.shards.manifest import (
     AGAIN,
     NAME,
     SHARD,
@@ -477,7 +477,7 @@ class _Making:
         columns = self._strings().columns
         self.say(f"counting features ({', '.join(f'{len(table):,} of {name}' for name, table in columns.items())})")
         views = tuple(ViewValues.of_words(view, columns[view.column]) for view in views_of(self.templates))
-        layout = Layout(self.templates, views)
+        layout = FeatureLayout(self.templates, views)
         counter = FeatureCounter(layout, self.directory / "counting")
         watch = Watch(self.say, of=len(self.manifest.shards))
         for number, entry in enumerate(self.manifest.shards):
