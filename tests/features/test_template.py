@@ -187,7 +187,7 @@ def test_a_mistake_is_told_in_one_line_with_file_and_line(line: str, complaint: 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# word[0]\n", "label[-1]\n"])
 def test_a_file_without_a_template_is_refused(text: str) -> None:
-    with pytest.raises(SapoError, match=r"^some\.txt: holds no template; write one a line, such as "):
+    with pytest.raises(SapoError, match=r"^some\.txt: holds no template; write one per line, such as "):
         parse(text)
 
 
