@@ -1,13 +1,15 @@
-"""Make the shards of a training corpus on disk, or reuse those that a cache directory has.
+"""Prepare the shards of a training corpus on disk, or reuse those that a cache directory has.
 
-The result is that of `make_gold` (training/gold.py) for the whole corpus in memory, without missing tags.
+The result is the same as for the whole corpus in memory (`make_gold` in training/gold.py), except that no tag may be
+missing. There are four steps:
 
-Each shard keeps the strings that are new in it, so that a run that was killed goes on after its last whole shard: the
-strings are taken from the shards, and the sentences that are in them are skipped.
+1. Read the input once, into shards of numbers of strings. Each shard keeps the strings that are new in it.
+2. Count the features (`FeatureCounter` in features/building.py).
+3. Decide the labels: their scheme, constraints and rules.
+4. Encode the shards one by one.
 
-The input is read once, into shards of numbers of strings (reading.py). Then the features are counted
-(features/building.py), the labels decided (labels.py), and the shards encoded one by one. Each step is recorded in the
-manifest, and a run that was killed goes on with the next one; only counting begins anew.
+Each step and each shard is recorded in the manifest. A run that was killed goes on after the last whole shard: it takes
+the strings from the shards, and skips the sentences that they have. Only counting starts over.
 """
 
 import hashlib
@@ -32,7 +34,7 @@ from sapo.features.strings import StringTable, array_of, valid_offsets
 from sapo.features.tables import make_tables
 from sapo.features.template import TemplateSet, parse_templates
 from sapo.features.views import ViewValues
-from sapo.jit.arrays import Ints, Longs
+from sapo.jit.arrays import Ints, Longs, joined_offsets
 from sapo.learn.records import DevSet
 from sapo.learn.settings import AUTO
 from sapo.tagger.arrayfile import load_arrays, save_arrays
@@ -54,6 +56,7 @@ from sapo.training.shards.manifest import (
     Entry,
     Manifest,
     check_request,
+    damaged_manifest,
     ids_path,
     load_checked,
     load_manifest,
@@ -62,11 +65,52 @@ from sapo.training.shards.manifest import (
     write_gold,
 )
 
-CHUNK = 1 << 24
+Say = Callable[[str], None]
+Tags = Callable[[], Iterator[tuple[Ints, Longs]]]  # yields the tags of each shard as they were read, and its offsets
+DATA = "training data"
+DICTIONARY = "dictionary"  # the file of the encoder
+CHUNK = 1 << 24  # bytes to hash at once
+SECONDS = 10.0  # between two messages
+
+
+def sharded_data(plan: Plan, stream: StreamOptions, say: Say) -> TrainingData:
+    """Return the data of a plan, in the shards of a cache directory; make what is missing.
+
+    `say` is called with messages for the user. Raises SapoError if the directory belongs to other data or options.
+    """
+    path, reading = input_file(plan), reading_of(plan.reading)
+    given = read_labeled(path, DATA, **reading)
+    if not set(given.first.columns) - {LABEL}:
+        raise SapoError(f"{path}: has ready-made features and no words; --stream needs words and a template")
+    template = default_template(given.first, plan.labels.marks) if plan.template is None else plan.template
+    text, source = template_text(template)
+    templates = parse_templates(text, given.first.columns, source)
+    jit.compile_kernels()
+    directory = Path(stream.directory)
+    cache = _Cache(directory, _manifest(plan, stream, path, templates), plan, templates, say)
+    if not cache.manifest.read:
+        cache.read(given, {"reader": reader_of(path, given.first, reading), "template": Path(str(template)).name})
+    encoder = cache.encoder()
+    labels = cache.labels()
+    cache.encode(encoder, labels)
+    shards = ShardedCorpus(directory, cache.manifest, buffer=stream.buffer)
+    gold = labels.gold(shards.sample)
+    reader, template_name, rules = cache.about()
+    dev = _dev_set(plan, encoder, gold, reading)
+    return TrainingData(encoder, gold, reader, template_name, dev, plan.labels.missing, text_rules=rules, shards=shards)
+
+
+def _dev_set(plan: Plan, encoder: TemplateEncoder, gold: Gold, reading: dict[str, Any]) -> DevSet | None:
+    if plan.dev is None:
+        return None
+    given = read_labeled(plan.dev, "dev data", **reading)
+    dev = encoded_dev_set(encoder, given.blocks, gold)
+    refuse_missing(dev.labels, plan.labels.marks, given.name)
+    return dev
 
 
 def input_file(plan: Plan) -> Path:
-    """Return the file to read. Raise SapoError if the data is something else."""
+    """Return the file to read. Raise SapoError if the data is not a file that can be read again."""
     if not isinstance(plan.data, str | Path):
         raise SapoError("stream: the training data must be a file; write the sentences into one first")
     path = Path(plan.data)
@@ -79,27 +123,44 @@ def input_file(plan: Plan) -> Path:
     return path
 
 
-def request_of(plan: Plan, path: Path, templates: TemplateSet, shard: int, old: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all that the shards depend on, as JSON values. `old` is the request of a directory, or empty.
+def _manifest(plan: Plan, stream: StreamOptions, path: Path, templates: TemplateSet) -> Manifest:
+    """Return the manifest of the cache directory, which is made if it does not exist."""
+    directory = Path(stream.directory)
+    with told(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+    if (directory / NAME).exists():
+        manifest = load_manifest(directory)
+        wanted = _request(plan, path, templates, stream.shard, manifest.request)
+        check_request(directory, manifest.request, wanted)
+        return manifest
+    if any(directory.iterdir()):
+        raise SapoError(f"{directory}: is not empty, and not a cache directory of sapo; give --stream another one")
+    manifest = Manifest(_request(plan, path, templates, stream.shard, {}))
+    manifest.save(directory)
+    return manifest
 
-    A file that has the size and the time of the old input is taken for the same; otherwise its content decides.
-    """
-    labels = plan.labels
-    rules = read_rules(labels.rules) if isinstance(labels.rules, str | Path) else list(labels.rules)
+
+def _request(plan: Plan, path: Path, templates: TemplateSet, shard: int, old: Mapping[str, Any]) -> dict[str, Any]:
+    """Return everything that the shards depend on, as JSON values. `old` is the request of a directory, or empty."""
+    reading = reading_of(plan.reading)
     return {
         "input": _identity(path, old.get("input")),
         "template": templates.text,
         "columns": list(templates.file_columns),
-        "reading": {name: _plain(value) for name, value in reading_of(plan.reading).items()},
+        "reading": {
+            name: value if value is None or isinstance(value, str | int) else list(value)
+            for name, value in reading.items()
+        },
         "min_count": plan.min_count,
-        "constraints": labels.constraints,
-        "scheme": labels.scheme,
-        "rules": rules,
+        "constraints": plan.labels.constraints,
+        "scheme": plan.labels.scheme,
+        "rules": _rules(plan.labels),
         "shard": shard,
     }
 
 
 def _identity(path: Path, old: Any) -> dict[str, Any]:
+    """Return size, time and checksum of a file; or `old`, if it describes a file of this size and time, or content."""
     stat = path.stat()
     found: dict[str, Any] = {"size": stat.st_size, "time": stat.st_mtime_ns}
     if isinstance(old, dict) and {key: old.get(key) for key in found} == found:
@@ -114,23 +175,246 @@ def _identity(path: Path, old: Any) -> dict[str, Any]:
     return found
 
 
-def _plain(value: Any) -> Any:
-    return value if value is None or isinstance(value, str | int) else list(value)
+def _rules(options: LabelOptions) -> list[str]:
+    return read_rules(options.rules) if isinstance(options.rules, str | Path) else list(options.rules)
 
 
-Tags = Callable[[], Iterator[tuple[Ints, Longs]]]  # the tags of each shard as they are read, and its offsets
-DATA = "training data"
+@dataclass(slots=True)
+class _Cache:
+    """A cache directory that is being made."""
+
+    directory: Path
+    manifest: Manifest
+    plan: Plan
+    templates: TemplateSet
+    say: Say
+    strings: "_Strings | None" = None
+
+    def _record(self, manifest: Manifest) -> None:
+        self.manifest = manifest
+        manifest.save(self.directory)
+
+    def _all_strings(self) -> "_Strings":
+        """Return the strings of all shards."""
+        if self.strings is None:
+            self.strings = _Strings({name: StringTable() for name in self.templates.columns})
+            for number, entry in enumerate(self.manifest.shards):
+                arrays = load_checked(ids_path(self.directory, number), entry.ids)
+                for name, table in self.strings.tables.items():
+                    table.add_small_arrays(arrays, name)
+        return self.strings
+
+    def read(self, given: Labeled, about: dict[str, Any]) -> None:
+        """Read the whole input into shards, after those that exist."""
+        evidence, watch = Evidence(), _Watch(self.say)
+        size = int(self.manifest.request["shard"])
+        pieces = _pieces(with_evidence(given.blocks, evidence), size)
+        for blocks in _gathered(_skipped(pieces, self.manifest.sentences), size):
+            number = len(self.manifest.shards)
+            arrays = self._all_strings().add(blocks)
+            entry = Entry(
+                len(arrays["offsets"]) - 1,
+                int(arrays["offsets"][-1]),
+                ids=save_arrays(ids_path(self.directory, number), {}, arrays),
+            )
+            self._record(self.manifest.with_shard(number, entry))
+            watch.at(f"read {self.manifest.tokens:,} tokens")
+        self._record(replace(self.manifest, read=True, about={**about, "text": rules_of(evidence).as_json()}))
+
+    def about(self) -> tuple[dict[str, Any], str, Rules]:
+        """Return the reader, the name of the template and the rules of text that the manifest keeps."""
+        try:
+            about = self.manifest.about
+            reader, template, rules = dict(about["reader"]), about["template"], Rules.from_json(about["text"])
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise damaged_manifest(self.directory) from None
+        if not isinstance(template, str):
+            raise damaged_manifest(self.directory)
+        return reader, template, rules
+
+    def encoder(self) -> TemplateEncoder:
+        """Return the encoder: from the file of the dictionary, or counted now."""
+        path = self.directory / DICTIONARY
+        header = {"template": self.templates.text, "file_columns": list(self.templates.file_columns)}
+        if self.manifest.dictionary:
+            try:
+                return TemplateEncoder.from_arrays(header, load_arrays(path, SHARD)[1])
+            except (KeyError, ValueError) as error:
+                raise SapoError(f"{path}: its parts do not fit together ({error}); {AGAIN}") from None
+        encoder = self._counted()
+        self._record(replace(self.manifest, dictionary=save_arrays(path, header, encoder.arrays())))
+        return encoder
+
+    def _counted(self) -> TemplateEncoder:
+        columns = self._all_strings().columns
+        self.say(f"counting features ({', '.join(f'{len(table):,} of {name}' for name, table in columns.items())})")
+        views = tuple(ViewValues.of_words(view, columns[view.column]) for view in views_of(self.templates))
+        layout = FeatureLayout(self.templates, views)
+        counter = FeatureCounter(layout, self.directory / "counting")
+        watch = _Watch(self.say, of=len(self.manifest.shards))
+        for number, entry in enumerate(self.manifest.shards):
+            ids, _, offsets = _read_ids(self.directory, number, entry, tuple(columns))
+            counter.add(ids, offsets)
+            watch.at(f"counted {number + 1:,} of {watch.of:,} shards", number + 1)
+        nodes, edges = counter.features(self.plan.min_count)
+        counter.close()
+        return TemplateEncoder(self.templates, columns, views, make_tables(layout, nodes, edges))
+
+    def labels(self) -> "_Labels":
+        """Return how the labels are learned: from the manifest, or decided now."""
+        if self.manifest.labels:
+            try:
+                return _Labels.from_json(self.manifest.labels)
+            except (KeyError, TypeError, ValueError):
+                raise damaged_manifest(self.directory) from None
+        found = _decide_labels(self._all_strings().labels.strings(), self._tags, self.plan.labels)
+        self._record(replace(self.manifest, labels=found.as_json()))
+        return found
+
+    def _tags(self) -> Iterator[tuple[Ints, Longs]]:
+        for number, entry in enumerate(self.manifest.shards):
+            _, gold, offsets = _read_ids(self.directory, number, entry, ())
+            yield gold, offsets
+
+    def encode(self, encoder: TemplateEncoder, labels: "_Labels") -> None:
+        """Encode every shard that is not encoded yet, count the features, and remove the files of strings."""
+        self.strings = None  # the encoder has what is needed of them
+        sizes = encoder.features, encoder.edge_features, len(labels.learned)
+        if not self.manifest.sizes:
+            self._record(replace(self.manifest, sizes=sizes))
+        if self.manifest.sizes != sizes or not self.manifest.sentences:  # `open_shard` checks numbers by these
+            raise damaged_manifest(self.directory)
+        waiting = [number for number, entry in enumerate(self.manifest.shards) if not entry.gold]
+        watch = _Watch(self.say, of=len(waiting))
+        session = encoder.session()
+        for done, number in enumerate(waiting, 1):
+            entry = self.manifest.shards[number]
+            ids, gold, offsets = _read_ids(self.directory, number, entry, tuple(encoder.columns))
+            corpus = session.encode_ids(ids, offsets)
+            entry = replace(
+                entry,
+                features=write_features(self.directory, number, corpus),
+                rows=len(corpus.rows),
+                edge_rows=len(corpus.edge_rows),
+                gold=write_gold(self.directory, number, labels.learn(gold, offsets)),
+            )
+            self._record(self.manifest.with_shard(number, entry))
+            watch.at(f"encoded {done:,} of {len(waiting):,} shards", done)
+        if not self.manifest.counts:
+            self._record(replace(self.manifest, counts=write_counts(self.directory, self.manifest)))
+        for number in range(len(self.manifest.shards)):
+            ids_path(self.directory, number).unlink(missing_ok=True)
+
+
+class _Watch:
+    """Report how far the work is, at most every few seconds. `of` is the number of steps, if it is known."""
+
+    def __init__(self, say: Say, *, of: int = 0) -> None:
+        self.say, self.of = say, of
+        self.started = self.reported = jit.clock()
+
+    def at(self, what: str, done: int = 0) -> None:
+        """Report what was done, and how long the rest will take."""
+        now = jit.clock()
+        if now - self.reported < SECONDS:
+            return
+        self.reported = now
+        left = f"  {(now - self.started) / done * (self.of - done):.0f} s left" if self.of and done else ""
+        self.say(f"  {what}{left}")
+
+
+@dataclass(slots=True)
+class _Strings:
+    """The strings of the input so far: of each column, and the labels."""
+
+    columns: dict[str, StringTable]
+    labels: StringTable = field(default_factory=StringTable)
+
+    @property
+    def tables(self) -> dict[str, StringTable]:
+        """All tables, by their names in files."""
+        return {**{f"column.{name}": table for name, table in self.columns.items()}, "labels": self.labels}
+
+    def add(self, blocks: Sequence[Block]) -> dict[str, np.ndarray]:
+        """Return the arrays of a shard with these blocks: the numbers of their strings, and the new strings."""
+        before = {name: len(table) for name, table in self.tables.items()}
+        arrays: dict[str, np.ndarray] = {
+            f"{name}.ids": np.concatenate([table.add_fields(*fields_of(block, name)) for block in blocks])
+            for name, table in self.columns.items()
+        }
+        arrays[LABEL] = np.concatenate([self.labels.add_fields(*block.column(LABEL)) for block in blocks])
+        arrays["offsets"] = joined_offsets(block.offsets for block in blocks)
+        for name, table in self.tables.items():
+            arrays.update((f"{name}.{key}", array) for key, array in table.small_arrays(before[name]).items())
+        return arrays
+
+
+def _read_ids(
+    directory: Path, number: int, entry: Entry, columns: Sequence[str]
+) -> tuple[dict[str, Ints], Ints, Longs]:
+    """Return the numbers of the strings of each column of a shard, its labels and its offsets."""
+    arrays = load_checked(ids_path(directory, number), entry.ids)
+    try:
+        offsets: Longs = array_of(arrays, "offsets", np.int64).copy()
+        gold: Ints = array_of(arrays, LABEL, np.int32).copy()
+        ids: dict[str, Ints] = {name: array_of(arrays, f"{name}.ids", np.int32).copy() for name in columns}
+        if not valid_offsets(offsets, entry.sentences, entry.tokens) or any(
+            len(array) != entry.tokens for array in (gold, *ids.values())
+        ):
+            raise ValueError
+    except (KeyError, ValueError):
+        raise SapoError(f"{ids_path(directory, number)}: does not fit the manifest; {AGAIN}") from None
+    return ids, gold, offsets
+
+
+def _pieces(blocks: Iterable[Block], tokens: int) -> Iterator[Block]:
+    """Yield the sentences of blocks in blocks that are not much larger than this."""
+    for block in blocks:
+        first = 0
+        while first < len(block.offsets) - 1:
+            begin = block.offsets[first]
+            last = max(first + 1, int(np.searchsorted(block.offsets, begin + tokens)))
+            last = min(last, len(block.offsets) - 1)
+            inside = slice(int(begin), int(block.offsets[last]))
+            offsets = block.offsets[first : last + 1] - begin
+            yield Block(block.name, block.columns, block.data, block.starts[inside], block.ends[inside], offsets)
+            first = last
+
+
+def _skipped(blocks: Iterable[Block], sentences: int) -> Iterator[Block]:
+    """Yield the blocks after the first sentences, which existing shards have; a shard has whole blocks."""
+    for block in blocks:
+        if sentences > 0:
+            sentences -= len(block.offsets) - 1
+        else:
+            yield block
+    if sentences:
+        raise SapoError(f"its input has changed since the first shards were made; {AGAIN}")
+
+
+def _gathered(blocks: Iterable[Block], tokens: int) -> Iterator[list[Block]]:
+    """Yield runs of blocks with at least this many tokens; the last one may have fewer."""
+    some: list[Block] = []
+    size = 0
+    for block in blocks:
+        some.append(block)
+        size += int(block.offsets[-1])
+        if size >= tokens:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
+class _Labels:
     """The labels of a sharded corpus, as a manifest keeps them."""
 
-    read: list[str]  # in the order in which they come in the input
+    read: list[str]  # in the order of their first occurrence in the input
     learned: list[str]
     outer: list[str]  # as they are shown
     shown: tuple[str, ...]
-    scheme: str | None  # that they are rewritten in; None if they are learned as they are
+    scheme: str | None  # in which they are rewritten; None if they are learned as they are
     constraints: Constraints
     notes: list[str]
 
@@ -140,8 +424,8 @@ class Labels:
         return {**values, "shown": list(self.shown), "constraints": self.constraints.as_json()}
 
     @classmethod
-    def from_json(cls, stored: Any) -> "Labels":
-        """Return what `as_json` wrote. Raise KeyError, TypeError or ValueError if it makes no sense."""
+    def from_json(cls, stored: Any) -> "_Labels":
+        """Return the labels of `as_json`. Raise KeyError, TypeError or ValueError if the values make no sense."""
         kept = {**stored, "shown": tuple(stored["shown"]), "constraints": Constraints.from_json(stored["constraints"])}
         labels = cls(**kept)
         names = [*labels.read, *labels.learned, *labels.outer, *labels.shown, *labels.notes]
@@ -168,28 +452,25 @@ class Labels:
         return Gold(self.learned, self.outer, self.shown, sample, self.constraints, bans, self.notes)
 
 
-def decide_labels(labels: Sequence[str], tags: Tags, options: LabelOptions) -> Labels:
+def _decide_labels(read: list[str], tags: Tags, options: LabelOptions) -> _Labels:
     """Decide what to learn. Raise SapoError if a tag is missing, or the options do not fit the data."""
-    read = list(labels)
     check_number(read)
     for mark in set(read) & set(options.marks):
         raise SapoError(f"{DATA}: some tags are missing ({mark!r}); --stream needs all of them")
-    counts = _counts(tags, lambda gold, offsets: gold, len(read))
+    counts = _transition_counts(tags, None, len(read))
     scheme = scheme_to_learn(read, counts, options)
     learned, shown, notes = read, tuple[str, ...](), list[str]()
+    rewritten = None
     if scheme is not None and not already_in(scheme, read, counts):
         learned, shown, mended = _learned(scheme, read, tags, complete=options.scheme == AUTO)
         notes = mended_notes(mended)
         rewritten = scheme
-    else:
-        rewritten = None
     outer = read if scheme is None else list(dict.fromkeys([*(shown or learned), *read]))
-    found = Labels(read, learned, outer, shown, rewritten, Constraints(), [])
+    found = _Labels(read, learned, outer, shown, rewritten, Constraints(), notes)
     if rewritten is not None:
-        counts = _counts(tags, found.learn, len(learned))
-    rules = read_rules(options.rules) if isinstance(options.rules, str | Path) else list(options.rules)
+        counts = _transition_counts(tags, found, len(learned))
     constraints, bans, more = constraints_of(
-        learned, counts, scheme=scheme, rules=rules, on=options.constraints, shown=shown
+        learned, counts, scheme=scheme, rules=_rules(options), on=options.constraints, shown=shown
     )
     if counts[bans < 0].any():
         before = 0
@@ -198,19 +479,19 @@ def decide_labels(labels: Sequence[str], tags: Tags, options: LabelOptions) -> L
             if transition_counts(inner, offsets, len(learned))[bans < 0].any():
                 raise broken_rules(bans, constraints, inner, offsets, counts, f"{DATA}: after {before:,} sentences")
             before += len(offsets) - 1
-    return Labels(read, learned, outer, shown, rewritten, constraints, [*notes, *more])
+    return replace(found, constraints=constraints, notes=[*notes, *more])
 
 
-def _counts(tags: Tags, learn: Callable[[Ints, Longs], Ints], labels: int) -> Longs:
-    """Return how often each label follows each other one in the whole corpus."""
-    total = np.zeros((labels + 2, labels), np.int64)
+def _transition_counts(tags: Tags, labels: _Labels | None, count: int) -> Longs:
+    """Return how often each label follows each other one in the whole corpus, as read or as `labels` learn them."""
+    total = np.zeros((count + 2, count), np.int64)
     for gold, offsets in tags():
-        total += transition_counts(learn(gold, offsets), offsets, labels)
+        total += transition_counts(gold if labels is None else labels.learn(gold, offsets), offsets, count)
     return total
 
 
 def _learned(scheme: str, read: list[str], tags: Tags, *, complete: bool) -> tuple[list[str], tuple[str, ...], int]:
-    """Return the labels in a scheme in the order in which they come, how they are shown, and what was mended."""
+    """Return the labels in a scheme in the order of their first occurrence, how they are shown, and what was mended."""
     known: list[str] = []
     mended = 0
     for gold, offsets in tags():
@@ -219,322 +500,3 @@ def _learned(scheme: str, read: list[str], tags: Tags, *, complete: bool) -> tup
     none = np.empty(0, np.int32)
     last = learn_as(scheme, read, none, np.zeros(1, np.int64), known=known, complete=complete)
     return last.labels, last.shown, mended
-
-
-SECONDS = 10.0  # between two messages
-
-
-class Watch:
-    """Says how far some work is, at most every few seconds."""
-
-    def __init__(self, say: Callable[[str], None], *, of: int = 0) -> None:
-        self.say, self.of = say, of
-        self.started = self.told = jit.clock()
-
-    def at(self, what: str, done: int = 0) -> None:
-        """Say what was done, and how long the rest will take where it is known how many steps there are."""
-        now = jit.clock()
-        if now - self.told < SECONDS:
-            return
-        self.told = now
-        left = ""
-        if self.of and done:
-            left = f"  {(now - self.started) / done * (self.of - done):.0f} s left"
-        self.say(f"  {what}{left}")
-
-
-@dataclass(slots=True)
-class Strings:
-    """The strings of the input so far: of each column, and the labels."""
-
-    columns: dict[str, StringTable]
-    labels: StringTable = field(default_factory=StringTable)
-
-    @property
-    def tables(self) -> dict[str, StringTable]:
-        """All tables, by the names that they have in files."""
-        return {**{f"column.{name}": table for name, table in self.columns.items()}, "labels": self.labels}
-
-    def load(self, directory: Path, manifest: Manifest) -> None:
-        """Add the strings of all shards."""
-        for number, entry in enumerate(manifest.shards):
-            arrays = load_checked(ids_path(directory, number), entry.ids)
-            for name, table in self.tables.items():
-                table.add_small_arrays(arrays, name)
-
-
-def read_shards(
-    directory: Path, manifest: Manifest, blocks: Iterable[Block], strings: Strings, watch: Watch
-) -> Manifest:
-    """Read the blocks into shards, after those that are there already, and return the manifest."""
-    size = int(manifest.request["shard"])
-    for some in _gathered(_skipped(_pieces(blocks, size), manifest), size):
-        number = len(manifest.shards)
-        before = {name: len(table) for name, table in strings.tables.items()}
-        arrays = _numbers(some, strings)
-        for name, table in strings.tables.items():
-            arrays.update((f"{name}.{key}", array) for key, array in table.small_arrays(before[name]).items())
-        sentences, tokens = len(arrays["offsets"]) - 1, int(arrays["offsets"][-1])
-        entry = Entry(sentences, tokens, ids=save_arrays(ids_path(directory, number), {}, arrays))
-        manifest = manifest.with_shard(number, entry)
-        manifest.save(directory)
-        watch.at(f"read {manifest.tokens:,} tokens")
-    return manifest
-
-
-def read_ids(directory: Path, number: int, entry: Entry, columns: Sequence[str]) -> tuple[dict[str, Ints], Ints, Longs]:
-    """Return the numbers of the strings of each column of a shard, its labels and its offsets."""
-    arrays = load_checked(ids_path(directory, number), entry.ids)
-    try:
-        offsets: Longs = array_of(arrays, "offsets", np.int64).copy()
-        numbers = {name: array_of(arrays, name, np.int32).copy() for name in (LABEL, *_names(columns))}
-        if not valid_offsets(offsets, entry.sentences, entry.tokens) or any(
-            len(array) != entry.tokens for array in numbers.values()
-        ):
-            raise ValueError
-    except (KeyError, ValueError):
-        raise SapoError(f"{ids_path(directory, number)}: does not fit the manifest; {AGAIN}") from None
-    return {name: numbers[f"{name}.ids"] for name in columns}, numbers[LABEL], offsets
-
-
-def _names(columns: Iterable[str]) -> list[str]:
-    return [f"{name}.ids" for name in columns]
-
-
-def _numbers(blocks: Sequence[Block], strings: Strings) -> dict[str, np.ndarray]:
-    """Return the numbers of all strings of some blocks; add new strings to the tables."""
-    arrays: dict[str, Any] = {}
-    for name, table in strings.columns.items():
-        arrays[f"{name}.ids"] = np.concatenate([table.add_fields(*fields_of(block, name)) for block in blocks])
-    arrays[LABEL] = np.concatenate([strings.labels.add_fields(*block.column(LABEL)) for block in blocks])
-    sizes = [np.zeros(1, np.int64), *(np.diff(block.offsets) for block in blocks)]
-    arrays["offsets"] = np.cumsum(np.concatenate(sizes))
-    return arrays
-
-
-def _gathered(blocks: Iterable[Block], tokens: int) -> Iterator[list[Block]]:
-    """Yield runs of blocks with at least this many tokens; the last one may have fewer."""
-    some: list[Block] = []
-    size = 0
-    for block in blocks:
-        some.append(block)
-        size += int(block.offsets[-1])
-        if size >= tokens:
-            yield some
-            some, size = [], 0
-    if some:
-        yield some
-
-
-def _pieces(blocks: Iterable[Block], tokens: int) -> Iterator[Block]:
-    """Yield the sentences of blocks in blocks that are not much larger than this."""
-    for block in blocks:
-        first = 0
-        while first < len(block.offsets) - 1:
-            begin = block.offsets[first]
-            last = max(first + 1, int(np.searchsorted(block.offsets, begin + tokens)))
-            last = min(last, len(block.offsets) - 1)
-            inside = slice(int(begin), int(block.offsets[last]))
-            offsets = block.offsets[first : last + 1] - begin
-            yield Block(block.name, block.columns, block.data, block.starts[inside], block.ends[inside], offsets)
-            first = last
-
-
-def _skipped(blocks: Iterable[Block], manifest: Manifest) -> Iterator[Block]:
-    """Yield the blocks whose sentences are in no shard yet; a shard has whole pieces."""
-    skip = manifest.sentences
-    for block in blocks:
-        if skip > 0:
-            skip -= len(block.offsets) - 1
-        else:
-            yield block
-    if skip:
-        raise SapoError(f"its input has changed since the first shards were made; {AGAIN}")
-
-
-def tags_of(directory: Path, manifest: Manifest) -> Iterator[tuple[Ints, Longs]]:
-    """Yield the labels of each shard as they were read, and its offsets."""
-    for number, entry in enumerate(manifest.shards):
-        _, gold, offsets = read_ids(directory, number, entry, ())
-        yield gold, offsets
-
-
-Say = Callable[[str], None]
-DICTIONARY = "dictionary"
-
-
-def sharded_data(plan: Plan, stream: StreamOptions, say: Say) -> TrainingData:
-    """Return the data of a plan, in the shards of a cache directory; make what is not there yet.
-
-    `say` is called with messages for the user. Raises SapoError if the directory belongs to other data or options.
-    """
-    path, reading = input_file(plan), reading_of(plan.reading)
-    given = read_labeled(path, "training data", **reading)
-    if not set(given.first.columns) - {LABEL}:
-        raise SapoError(f"{path}: has ready-made features and no words; --stream needs words and a template")
-    template = default_template(given.first, plan.labels.marks) if plan.template is None else plan.template
-    text, source = template_text(template)
-    templates = parse_templates(text, given.first.columns, source)
-    jit.compile_kernels()
-    directory = Path(stream.directory)
-    making = _Making(directory, _manifest(plan, stream, path, templates), plan, templates, say)
-    if not making.manifest.read:
-        making.read(given, {"reader": reader_of(path, given.first, reading), "template": Path(str(template)).name})
-    encoder = making.encoder()
-    labels = making.labels()
-    making.encode(encoder, labels)
-    shards = ShardedCorpus(directory, making.manifest, buffer=stream.buffer)
-    gold = labels.gold(shards.sample)
-    known, named, rules = _about(directory, making.manifest)
-    return TrainingData(
-        encoder,
-        gold,
-        known,
-        named,
-        _dev_set(plan, encoder, gold, reading),
-        plan.labels.missing,
-        text_rules=rules,
-        shards=shards,
-    )
-
-
-def _about(directory: Path, manifest: Manifest) -> tuple[dict[str, Any], str, Rules]:
-    """Return the reader, the name of the template and the rules of text that a manifest keeps."""
-    try:
-        about = manifest.about
-        reader, template, rules = dict(about["reader"]), about["template"], Rules.from_json(about["text"])
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise _damaged(directory) from None
-    if not isinstance(template, str):
-        raise _damaged(directory)
-    return reader, template, rules
-
-
-def _damaged(directory: Path) -> SapoError:
-    return SapoError(f"{directory / NAME}: damaged; {AGAIN}")
-
-
-def _manifest(plan: Plan, stream: StreamOptions, path: Path, templates: TemplateSet) -> Manifest:
-    """Return the manifest of the cache directory, which is made if it is not there."""
-    directory = Path(stream.directory)
-    with told(directory):
-        directory.mkdir(parents=True, exist_ok=True)
-    if (directory / NAME).exists():
-        manifest = load_manifest(directory)
-        wanted = request_of(plan, path, templates, stream.shard, manifest.request)
-        check_request(directory, manifest.request, wanted)
-        return manifest
-    if any(directory.iterdir()):
-        raise SapoError(f"{directory}: is not empty, and not a cache directory of sapo; give --stream another one")
-    manifest = Manifest(request_of(plan, path, templates, stream.shard, {}))
-    manifest.save(directory)
-    return manifest
-
-
-@dataclass(slots=True)
-class _Making:
-    """A cache directory that is being made."""
-
-    directory: Path
-    manifest: Manifest
-    plan: Plan
-    templates: TemplateSet
-    say: Say
-    strings: Strings | None = None
-
-    def _record(self, **changes: Any) -> None:
-        self.manifest = replace(self.manifest, **changes)
-        self.manifest.save(self.directory)
-
-    def _strings(self) -> Strings:
-        """Return the strings of all shards."""
-        if self.strings is None:
-            self.strings = Strings({name: StringTable() for name in self.templates.columns})
-            self.strings.load(self.directory, self.manifest)
-        return self.strings
-
-    def read(self, given: Labeled, about: dict[str, Any]) -> None:
-        """Read the whole input into shards."""
-        evidence = Evidence()
-        blocks = with_evidence(given.blocks, evidence)
-        self.manifest = read_shards(self.directory, self.manifest, blocks, self._strings(), Watch(self.say))
-        self._record(read=True, about={**about, "text": rules_of(evidence).as_json()})
-
-    def encoder(self) -> TemplateEncoder:
-        """Return the encoder: from the file of the dictionary, or counted now."""
-        path = self.directory / DICTIONARY
-        header = {"template": self.templates.text, "file_columns": list(self.templates.file_columns)}
-        if self.manifest.dictionary:
-            try:
-                return TemplateEncoder.from_arrays(header, load_arrays(path, SHARD)[1])
-            except (KeyError, ValueError) as error:
-                raise SapoError(f"{path}: its parts do not fit together ({error}); {AGAIN}") from None
-        encoder = self._counted()
-        self._record(dictionary=save_arrays(path, header, encoder.arrays()))
-        return encoder
-
-    def _counted(self) -> TemplateEncoder:
-        columns = self._strings().columns
-        self.say(f"counting features ({', '.join(f'{len(table):,} of {name}' for name, table in columns.items())})")
-        views = tuple(ViewValues.of_words(view, columns[view.column]) for view in views_of(self.templates))
-        layout = FeatureLayout(self.templates, views)
-        counter = FeatureCounter(layout, self.directory / "counting")
-        watch = Watch(self.say, of=len(self.manifest.shards))
-        for number, entry in enumerate(self.manifest.shards):
-            ids, _, offsets = read_ids(self.directory, number, entry, tuple(columns))
-            counter.add(ids, offsets)
-            watch.at(f"counted {number + 1:,} of {watch.of:,} shards", number + 1)
-        nodes, edges = counter.features(self.plan.min_count)
-        counter.close()
-        return TemplateEncoder(self.templates, columns, views, make_tables(layout, nodes, edges))
-
-    def labels(self) -> Labels:
-        """Return what the labels are learned as: as it was decided, or decided now."""
-        if self.manifest.labels:
-            try:
-                return Labels.from_json(self.manifest.labels)
-            except (KeyError, TypeError, ValueError):
-                raise _damaged(self.directory) from None
-        read = self._strings().labels.strings()
-        found = decide_labels(read, lambda: tags_of(self.directory, self.manifest), self.plan.labels)
-        self._record(labels=found.as_json())
-        return found
-
-    def encode(self, encoder: TemplateEncoder, labels: Labels) -> None:
-        """Encode every shard that is not encoded yet, count the features, and remove what the shards were made from."""
-        self.strings = None  # what is needed of them is in the encoder
-        sizes = encoder.features, encoder.edge_features, len(labels.learned)
-        if not self.manifest.sizes:
-            self._record(sizes=sizes)
-        if self.manifest.sizes != sizes or not self.manifest.sentences:  # numbers of shards are checked by these
-            raise _damaged(self.directory)
-        waiting = [number for number, entry in enumerate(self.manifest.shards) if not entry.gold]
-        watch = Watch(self.say, of=len(waiting))
-        session = encoder.session()
-        for done, number in enumerate(waiting, 1):
-            entry = self.manifest.shards[number]
-            ids, gold, offsets = read_ids(self.directory, number, entry, tuple(encoder.columns))
-            corpus = session.encode_ids(ids, offsets)
-            entry = replace(
-                entry,
-                features=write_features(self.directory, number, corpus),
-                rows=len(corpus.rows),
-                edge_rows=len(corpus.edge_rows),
-                gold=write_gold(self.directory, number, labels.learn(gold, offsets)),
-            )
-            self.manifest = self.manifest.with_shard(number, entry)
-            self.manifest.save(self.directory)
-            watch.at(f"encoded {done:,} of {len(waiting):,} shards", done)
-        if not self.manifest.counts:
-            self._record(counts=write_counts(self.directory, self.manifest))
-        for number in range(len(self.manifest.shards)):
-            ids_path(self.directory, number).unlink(missing_ok=True)
-
-
-def _dev_set(plan: Plan, encoder: TemplateEncoder, gold: Gold, reading: dict[str, Any]) -> DevSet | None:
-    if plan.dev is None:
-        return None
-    given = read_labeled(plan.dev, "dev data", **reading)
-    dev = encoded_dev_set(encoder, given.blocks, gold)
-    refuse_missing(dev.labels, plan.labels.marks, given.name)
-    return dev
