@@ -96,7 +96,7 @@ class OpenTables:
             for table in layout.tables_of_kind(edges=edges):
                 part = slots[offsets[table] : offsets[table + 1]]
                 rows = part[part != 0].astype(np.int64) - 1
-                if not within(rows, len(keys)):
+                if not within(rows, len(keys)) or layout.direct_size(table) not in (None, len(part)):
                     raise ValueError("feature table")
                 owner[rows] = table
                 seen += len(rows)
