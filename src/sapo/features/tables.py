@@ -105,7 +105,7 @@ class OpenTables:
             # copies, because kernels have another compiled form for arrays that cannot be changed
             found.append((keys.copy(), owner))
         jit.prepare(pairs=INSERTION * sum(len(keys) for keys, _ in found))
-        return make_tables(layout, *found)
+        return make_tables(layout, found[0], found[1])
 
 
 def make_tables(

@@ -1,13 +1,13 @@
 """Search and sum over the label chains of a batch of sentences, as PyTorch functions.
 
-There are two implementations. The kernel takes one sentence at a time, and is faster on a CPU (see
-benchmarks/neural_topn.py). The other is a Viterbi search in PyTorch that keeps the n best paths to every label, for all
-sentences at once; it runs on the device of the scores, such as a GPU, and in their precision.
+There are two implementations of each. Kernels take one sentence at a time, and are faster on a CPU (see
+benchmarks/neural_topn.py). The PyTorch code takes all sentences of a batch at once, on the device of the scores, such
+as a GPU, and in their precision.
 
-There are two implementations. The kernel takes one sentence at a time, and finds the gradient, which is the marginals
-of tokens and pairs, on the way; it is faster on a CPU (see benchmarks/neural_topn.py). The other is the forward
-algorithm in PyTorch for all sentences at once, as in pytorch-crf, with the gradient from autograd. It also takes over
-where a gradient is itself differentiated (`create_graph=True`), since a kernel has no second derivative.
+`top_n` in PyTorch is a Viterbi search that keeps the n best paths to every label. `log_normalizer` in PyTorch is the
+forward algorithm, as in pytorch-crf, with the gradient from autograd; the kernel finds the gradient, which is the
+marginals of tokens and pairs, on the way. If a gradient is itself differentiated (`create_graph=True`), the PyTorch
+code takes over, since a kernel has no second derivative.
 """
 
 import math

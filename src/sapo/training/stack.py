@@ -49,7 +49,7 @@ from sapo.tagger.tagger import Tagger
 from sapo.text.learning import learn_rules
 from sapo.text.splitter import Splitter
 from sapo.training.data import default_template, warn_of
-from sapo.training.plan import Options, make_plan, make_settings
+from sapo.training.plan import LearningOptions, make_plan, make_settings
 from sapo.training.run import start
 
 Words = Sequence[str]
@@ -237,7 +237,7 @@ def plan_blocks(data: StepData, words: Sequence[Words], cross: int, source: str,
 
 
 def trained_taggers(
-    data: StepData, blocks: Sequence[CrossBlock], column: str, watcher: Watcher, **settings: Unpack[Options]
+    data: StepData, blocks: Sequence[CrossBlock], column: str, watcher: Watcher, **settings: Unpack[LearningOptions]
 ) -> Iterator[tuple[Tagger, list[CrossBlock]]]:
     """Train and yield one tagger after another, each with the blocks that it tags.
 
@@ -283,9 +283,8 @@ def run_pipeline(
     format: str | None = None,
     to: str | None = None,
     cross: int = 0,
-    threads: int = 1,
     watcher: Watcher | None = None,
-    **settings: Unpack[Options],
+    **settings: Unpack[LearningOptions],
 ) -> PipelineReport:
     """Read `source`, add a column for each step, and write the result to `target`.
 
@@ -297,7 +296,7 @@ def run_pipeline(
     Steps that are trained as part of the pipeline must not tag sentences that they were trained on. With `cross`, they
     tag `source` in that many blocks, each with a model that was trained without the sentences that overlap with the
     block. Otherwise, SapoError is raised if the training data overlaps with `source`. `settings` are options of
-    `sapo.train` (epochs, seed ...) for these steps.
+    `sapo.train` (epochs, seed ...) for these steps; only `threads` is for tagging.
 
     >>> import tempfile
     >>> from sapo.tagger.stack import parse_step
@@ -313,6 +312,7 @@ def run_pipeline(
     """
     watcher = watcher or Watcher()
     steps = tuple(steps)
+    threads = settings.pop("threads", 1)
     _check_options(steps, cross, threads)
     make_settings({key: value for key, value in settings.items() if (key, value) != ("rate", AUTO)})
     check_writable(target)
