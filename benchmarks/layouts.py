@@ -620,7 +620,7 @@ def fold(prepared: Prepared, weights: Floats, test: Corpus) -> tuple[Floats, Cor
     template that has all of its atoms.
     """
     encoder: Any = prepared.encoder
-    group = encoder.groups()
+    group = encoder.tables.groups()
     atoms = [frozenset(table.atoms) for table in encoder.layout.tables[: encoder.layout.node_tables]]
     parent = [
         min((b for b in range(len(atoms)) if atoms[a] < atoms[b]), key=lambda b: len(atoms[b]), default=-1)

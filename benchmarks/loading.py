@@ -15,7 +15,7 @@ import numpy as np
 from sapo import Tagger
 from sapo.features.encoded import Pairs
 from sapo.features.encoder import TemplateEncoder, freeze
-from sapo.features.layout import Layout, views_of
+from sapo.features.layout import FeatureLayout, views_of
 from sapo.features.strings import StringTable
 from sapo.features.tables import make_tables
 from sapo.features.template import parse_templates
@@ -36,7 +36,7 @@ def made_up(weights: int, seed: int = 0) -> Model:
     templates = parse_templates(TEMPLATE, ("word", "label"))
     columns = {"word": StringTable([f"w{number:x}" for number in rng.permutation(WORDS).tolist()])}
     views = tuple(ViewValues.of_words(view, columns[view.column]) for view in views_of(templates))
-    layout = Layout(templates, views)
+    layout = FeatureLayout(templates, views)
     features = weights // EACH
     owners = np.sort(rng.integers(3, 5, features)).astype(np.int32)
     bits = layout.view_bits[0]

@@ -13,7 +13,7 @@ from sapo.features import hashing
 from sapo.features import tables as frozen_tables
 from sapo.features.building import distinct_keys
 from sapo.features.hashing import hash_keys, hash_strings, new_slots
-from sapo.features.layout import Layout
+from sapo.features.layout import FeatureLayout
 from sapo.features.strings import StringTable, fields
 from sapo.features.tables import FrozenTables, OpenTables, best_bucket_bits, freeze_tables, fullest, make_tables
 from sapo.features.template import parse_templates
@@ -121,15 +121,15 @@ NO_EDGES = np.empty(0, np.int64), np.empty(0, np.int32)
 
 
 @pytest.fixture(scope="module")
-def layout(as_block: Any, build: Any) -> Layout:
+def layout(as_block: Any, build: Any) -> FeatureLayout:
     """The layout of a table for pairs of 2,000 words."""
     text = [Sentence({"word": tuple(f"w{i}" for i in range(2000))})]
     encoder, _ = build([as_block(text)], parse_templates("word[-1] & word[1]", ("word",)))
-    found: Layout = encoder.layout
+    found: FeatureLayout = encoder.layout
     return found
 
 
-def test_an_open_table_of_such_keys_is_the_same_in_a_file_and_read_from_it(layout: Layout) -> None:
+def test_an_open_table_of_such_keys_is_the_same_in_a_file_and_read_from_it(layout: FeatureLayout) -> None:
     bits = layout.key_bits(0) // 2
     pairs = (np.arange(5, 2000)[:, None] << bits | np.arange(5, 2000)).reshape(-1)
     keys = pairs[hash_keys(pairs) & (SIZE - 1) == 7][: SIZE // 2 - 1]
@@ -143,20 +143,20 @@ def test_an_open_table_of_such_keys_is_the_same_in_a_file_and_read_from_it(layou
 
 
 @pytest.fixture
-def one_bucket(layout: Layout) -> np.ndarray:
+def one_bucket(layout: FeatureLayout) -> np.ndarray:
     """Keys that all belong into the first bucket of a frozen table."""
     bucket_bits = best_bucket_bits(layout.key_bits(0), 1500)
     rests = np.arange(1500)
     return (hash_keys(rests) & ((1 << bucket_bits) - 1)) << (layout.key_bits(0) - bucket_bits) | rests
 
 
-def frozen_from(layout: Layout, keys: np.ndarray) -> FrozenTables:
+def frozen_from(layout: FeatureLayout, keys: np.ndarray) -> FrozenTables:
     found, order, _ = freeze_tables(layout, (keys, np.zeros(len(keys), np.int32)), NO_EDGES)
     assert np.array_equal(found.keys, keys[order])
     return found
 
 
-def test_a_frozen_table_with_a_long_bucket_gets_a_seed(layout: Layout, one_bucket: np.ndarray) -> None:
+def test_a_frozen_table_with_a_long_bucket_gets_a_seed(layout: FeatureLayout, one_bucket: np.ndarray) -> None:
     one, other = (frozen_from(layout, one_bucket).arrays() for _ in range(2))
     assert all(np.array_equal(one[name], other[name]) for name in one)
     read = FrozenTables.from_arrays(layout, one)
@@ -168,12 +168,12 @@ def test_a_frozen_table_with_a_long_bucket_gets_a_seed(layout: Layout, one_bucke
         assert row == hashing.find_frozen(key, bits, seed, read.frozen.buckets, 0, mask, read.frozen.rests, 0)
 
 
-def test_other_tables_have_no_seed(layout: Layout) -> None:
+def test_other_tables_have_no_seed(layout: FeatureLayout) -> None:
     assert "feature.seeds" not in frozen_from(layout, np.arange(1500)).arrays()
 
 
 def test_a_file_with_a_long_bucket_is_refused(
-    layout: Layout, one_bucket: np.ndarray, monkeypatch: pytest.MonkeyPatch
+    layout: FeatureLayout, one_bucket: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(frozen_tables, "FULLEST", 10_000)
@@ -182,6 +182,6 @@ def test_a_file_with_a_long_bucket_is_refused(
         FrozenTables.from_arrays(layout, arrays)
 
 
-def test_equal_keys_of_a_damaged_model_end_no_search_for_a_seed(layout: Layout) -> None:
+def test_equal_keys_of_a_damaged_model_end_no_search_for_a_seed(layout: FeatureLayout) -> None:
     with pytest.raises(SapoError, match="changed or damaged"):
         frozen_from(layout, np.zeros(1500, np.int64))

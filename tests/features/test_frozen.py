@@ -92,9 +92,9 @@ def test_a_frozen_encoder_finds_the_features_that_were_kept(
         assert (other.features, other.edge_features) == (keep.sum(), edge_keep.sum())
         assert other.feature_names(range(other.features)) == encoder.feature_names(frozen.order)
         assert other.edge_feature_names(range(other.edge_features)) == encoder.edge_feature_names(frozen.edge_order)
-        assert np.array_equal(other.groups(), encoder.groups()[frozen.order])
-        assert np.array_equal(other.edge_groups(), encoder.edge_groups()[frozen.edge_order])
-        assert np.array_equal(other.keys, encoder.keys[frozen.order])
+        assert np.array_equal(other.tables.groups(), encoder.tables.groups()[frozen.order])
+        assert np.array_equal(other.tables.groups(edges=True), encoder.tables.groups(edges=True)[frozen.edge_order])
+        assert np.array_equal(other.tables.keys, encoder.tables.keys[frozen.order])
         assert (other.header(), other.kind, other.transitions) == (encoder.header(), "templates", encoder.transitions)
         sessions = encoder.session(), other.session()
         for text in (new, train, new):

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapo.errors import SapoError
-from sapo.features.template import Atom, Template, TemplateSet, View, parse_templates
+from sapo.features.template import Atom, ColumnView, Template, TemplateSet, parse_templates
 from sapo.features.words import WORD_FUNCTIONS
 
 COLUMNS = ("word", "pos", "label")
@@ -21,7 +21,7 @@ def one(line: str) -> Template:
 
 
 def atom(column: str, offset: int = 0, *functions: tuple[str, int | None]) -> Atom:
-    return Atom(View(column, functions), offset)
+    return Atom(ColumnView(column, functions), offset)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_a_mistake_is_told_in_one_line_with_file_and_line(line: str, complaint: 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# word[0]\n", "label[-1]\n"])
 def test_a_file_without_a_template_is_refused(text: str) -> None:
-    with pytest.raises(SapoError, match=r"^some\.txt: holds no template; write one a line, such as "):
+    with pytest.raises(SapoError, match=r"^some\.txt: holds no template; write one per line, such as "):
         parse(text)
 
 

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sapo.features import words
-from sapo.features.template import View
+from sapo.features.template import ColumnView
 from sapo.features.words import WORD_FUNCTIONS
 
 ANY = st.text(st.characters(), max_size=12)  # lone surrogates too
@@ -34,7 +34,7 @@ ODD = [
 @pytest.mark.parametrize("word", ODD)
 @pytest.mark.parametrize("name", WORD_FUNCTIONS)
 def test_every_function_takes_odd_strings(name: str, word: str) -> None:
-    values = View("word", ((name, 2 if WORD_FUNCTIONS[name].number else None),)).apply(word)
+    values = ColumnView("word", ((name, 2 if WORD_FUNCTIONS[name].number else None),)).apply(word)
     assert all(isinstance(value, str) for value in values)
     assert len(values) <= 1 or WORD_FUNCTIONS[name].many
     assert len(set(values)) == len(values)
@@ -113,9 +113,9 @@ def test_classes_of_a_word(word: str, classes: list[str]) -> None:
 
 
 def test_a_function_of_nothing_is_nothing() -> None:
-    assert View("word", (("suffix", 3), ("shape", None))).apply("ab") == []
-    assert View("word", (("suffix", 3), ("substrings", 2))).apply("ab") == []
-    assert View("word", (("suffix", 2), ("shape", None))).apply("xAb") == ["Aa"]
+    assert ColumnView("word", (("suffix", 3), ("shape", None))).apply("ab") == []
+    assert ColumnView("word", (("suffix", 3), ("substrings", 2))).apply("ab") == []
+    assert ColumnView("word", (("suffix", 2), ("shape", None))).apply("xAb") == ["Aa"]
 
 
 CHAINS = [
@@ -139,7 +139,7 @@ def test_fast_forms_are_those_of_a_loop_over_the_characters(word: str) -> None:
 def test_many_words_at_once_have_the_values_of_each(
     some: list[str], functions: tuple[tuple[str, int | None], ...]
 ) -> None:
-    view = View("word", functions)
+    view = ColumnView("word", functions)
     sizes, values = view.apply_all(some)
     assert sizes == [len(view.apply(word)) for word in some]
     assert values == [value for word in some for value in view.apply(word)]

@@ -13,7 +13,13 @@ REGISTERED = kernels._registered
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
-    for name, value in {"_needed": set(), "_done": set(), "_expected": (), "_seconds": 0.0, "_told": (0, 0)}.items():
+    for name, value in {
+        "_needed": set(),
+        "_done": set(),
+        "_expected": (),
+        "_seconds": 0.0,
+        "_reported": (0, 0),
+    }.items():
         monkeypatch.setattr(progress, name, value)
     monkeypatch.setattr(progress, "_observer", lambda done, total: found.append((done, total)))
     return found

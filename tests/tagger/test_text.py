@@ -82,7 +82,7 @@ def test_a_function_of_the_users_own_cuts_text(entities: sapo.Tagger) -> None:
     [
         (lambda text: text.split(), "must return a list of sentences"),
         (lambda text: [[(0, 4), (3, 5)]], "token 3:5 is empty, begins before 4"),
-        (lambda text: [[(0, 99)]], "ends behind 10"),
+        (lambda text: [[(0, 99)]], "ends after 10"),
         (lambda text: [[(2, 2)]], "token 2:2 is empty"),
         (lambda text: None, "must return a list of sentences"),
     ],

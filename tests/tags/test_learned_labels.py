@@ -98,8 +98,8 @@ def test_known_labels_keep_their_places() -> None:
     ("scheme", "labels", "gold", "message"),
     [
         ("iob1", LABELS, [0], "scheme must be one of iob2, bioes, bilou, bmes, not iob1"),
-        ("bioes", ["NN"], [0], "tags must be IOB2, that is O, B-TYPE and I-TYPE, and there is 'NN'"),
-        ("bioes", ["O", "S-X"], [1], "and there is 'S-X'"),
+        ("bioes", ["NN"], [0], "tags must be IOB2, that is O, B-TYPE and I-TYPE, not 'NN'"),
+        ("bioes", ["O", "S-X"], [1], "not 'S-X'"),
     ],
 )
 def test_what_cannot_be_shown_again_is_refused(scheme: str, labels: list[str], gold: list[int], message: str) -> None:

@@ -202,7 +202,13 @@ def test_known_words_take_no_memory(tagger: Tagger) -> None:
         encoder, parameters = trainer.tagger.model.encoder, trainer.tagger.model.parameters
         assert isinstance(encoder, GrowingEncoder)
         tables = [table.arrays() for table in encoder.columns.values()]
-        arrays = [encoder.keys, encoder.edge_keys, encoder.slots, *parameters.blocks, parameters.pairs.codes]
+        arrays = [
+            encoder.tables.keys,
+            encoder.tables.edge_keys,
+            encoder.tables.slots,
+            *parameters.blocks,
+            parameters.pairs.codes,
+        ]
         return [array.nbytes if array.base is None else array.base.nbytes for array in arrays] + [
             len(str(trainer.tagger.model.record)),
             *(array.nbytes for table in tables for array in table.values()),

@@ -29,7 +29,7 @@ from sapo.tagger.file import model_bytes
 from sapo.training.plan import StreamOptions, make_plan
 from sapo.training.run import start
 from sapo.training.shards.corpus import open_shards
-from sapo.training.shards.files import Manifest, features_path
+from sapo.training.shards.manifest import Manifest, features_path
 
 FIXED: dict[str, Any] = {"rate": 0.2, "strength": 0.3, "epochs": 2}
 

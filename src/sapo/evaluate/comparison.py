@@ -11,6 +11,7 @@ from sapo.evaluate.scores import Scores, as_json, score
 from sapo.evaluate.significance import Randomization, holm, randomization_test, span_counts, token_counts
 
 Taggings = Sequence[Sequence[str]]
+LEVEL = 0.05  # of significance
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +109,6 @@ def _check_lengths(gold: Taggings, a: Taggings, b: Taggings) -> None:
                 )
 
 
-LEVEL = 0.05  # of significance
-
-
 def comparison_text(names: Sequence[str], comparisons: Sequence[Comparison]) -> str:
     """Return the scores of all systems, the tests of the first against each other one, and what they mean.
 
@@ -190,7 +188,7 @@ def _tests(names: Sequence[str], comparisons: Sequence[Comparison]) -> list[str]
 
 
 def _conclusion(names: Sequence[str], comparisons: Sequence[Comparison]) -> str:
-    """Say which systems the first one differs from in the main score, after Holm's correction."""
+    """Return which systems the first one differs from in the main score, after Holm's correction."""
     score = comparisons[0].score_name
     outcomes: dict[str, list[str]] = {}
     for name, one, p in zip(names[1:], comparisons, holm([one.randomization.p for one in comparisons]), strict=True):

@@ -49,16 +49,16 @@ class SpanCounts:
 class FeatureCounts(SpanCounts):
     """The same for the values of one key, such as Case. A value is correct if gold has the same."""
 
-    tokens: int  # that have the key in gold or in what was found
+    tokens: int  # that have the key in gold or in the prediction
 
 
 def fraction(part: int, whole: int) -> float:
-    """Return a part of a whole, and 0 of nothing."""
+    """Return part / whole, and 0 if the whole is 0."""
     return part / whole if whole else 0.0
 
 
 def correct_spans(kinds: LabelKinds, gold: Spans, found: Spans, tokens: int) -> NDArray[np.bool_]:
-    """Tell for each found span whether gold has it, too, with the same borders and the same type.
+    """Return for each found span whether gold has it, too, with the same borders and the same type.
 
     >>> from sapo.tags.schemes import label_kinds
     >>> from sapo.tags.spans import read_spans
@@ -136,12 +136,12 @@ class Scores:
 
     @property
     def main(self) -> tuple[str, float]:
-        """The one number to watch: F1 of spans, else token accuracy."""
+        """The main score: F1 of spans, or else token accuracy."""
         return ("accuracy", self.token_accuracy) if self.overall is None else ("F1", self.overall.f1)
 
     @property
     def events(self) -> int:
-        """How many things the main score counts: gold spans, else tokens."""
+        """The number of things that the main score counts: gold spans, or else tokens."""
         return self.tokens if self.overall is None else self.overall.gold
 
     @property
@@ -246,9 +246,9 @@ def _check(
 
 
 def conlleval_table(scores: Scores) -> str:
-    """Return the output of conlleval, letter for letter, then our own lines; without spans, a short table.
+    """Return the output of conlleval, letter for letter, and further lines of sapo; without spans, a short table.
 
-    Labels that hold morphology get a line for each key.
+    Morphology gets a line for each key.
 
     >>> print(conlleval_table(Scores(10, 2, 9, 1, SpanCounts(3, 4, 2), {"NP": SpanCounts(3, 4, 2)}, False)))
     processed 10 tokens with 3 phrases; found: 4 phrases; correct: 2.
@@ -330,14 +330,7 @@ def _percent(part: int, whole: int) -> float:
 
 
 def _span_dict(counts: SpanCounts) -> dict[str, object]:
-    return {
-        "gold": counts.gold,
-        "found": counts.found,
-        "correct": counts.correct,
-        "precision": counts.precision,
-        "recall": counts.recall,
-        "f1": counts.f1,
-    }
+    return {name: getattr(counts, name) for name in ("gold", "found", "correct", "precision", "recall", "f1")}
 
 
 def _feature_dicts(features: Mapping[str, FeatureCounts]) -> dict[str, object]:

@@ -1,8 +1,8 @@
 """Test whether two systems differ, from what they did on the same sentences.
 
 Randomization (Noreen 1989; Yeh 2000) tests the score itself: if the systems are equally good, it makes no difference
-which of the two gave which output, so swap the outputs of random sentences and see how often the difference in F1
-becomes as large as it is.
+which of the two gave which output. So swap the outputs of random sentences, and count how often the difference in F1 is
+at least as large as the observed one.
 """
 
 import math
@@ -16,6 +16,10 @@ from sapo.errors import SapoError
 from sapo.evaluate.scores import correct_spans
 from sapo.tags.schemes import label_kinds
 from sapo.tags.spans import read_spans
+
+EXACT = 1 << 12  # try all swaps if there are at most this many: always for 12 sentences that differ
+_CELLS = 1 << 20  # coins at a time
+_ROUNDING = 1e-12  # differences closer than this are equal, computed in two ways
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +68,14 @@ def span_counts(
     )
 
 
-EXACT = 1 << 12  # look at all swaps where there are no more than these; so always for 12 sentences that differ
-_CELLS = 1 << 20  # coins at a time
-_ROUNDING = 1e-12  # differences closer than this are one difference, computed in two ways
-
-
 @dataclass(frozen=True, slots=True)
 class Randomization:
-    """The randomization test."""
+    """The result of a randomization test."""
 
-    difference: float  # in F1 or accuracy, above 0 where the first system is better
+    difference: float  # in F1 or accuracy, above 0 if the first system is better
     p: float  # two-sided
-    rounds: int  # random swaps, or all that there are
-    exact: bool  # whether these are all that there are
+    rounds: int  # number of swaps
+    exact: bool  # whether these are all possible swaps
 
 
 def randomization_test(
@@ -141,7 +140,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def _moves(differences: NDArray[np.int64]) -> NDArray[np.float64]:
-    """What sentences add to the difference of correct and of found, without its sign: a swap turns it.
+    """Return what sentences add to the differences of correct and of found, without the sign, which a swap inverts.
 
     Without signs the same coins give the same p, whichever system comes first.
     """
@@ -151,7 +150,7 @@ def _moves(differences: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _coins(rng: np.random.Generator, rounds: int, sentences: int) -> NDArray[np.float64]:
-    """1 or -1 for every round and sentence, each from one random bit."""
+    """Return 1 or -1 for every round and sentence, each from one random bit."""
     words = rng.integers(0, 1 << 64, (rounds, -(-sentences // 64)), dtype=np.uint64).astype("<u8", copy=False)
     coins = np.unpackbits(words.view(np.uint8), axis=1, count=sentences).astype(np.float64)
     coins *= 2
@@ -160,9 +159,9 @@ def _coins(rng: np.random.Generator, rounds: int, sentences: int) -> NDArray[np.
 
 
 def _all_swaps(kinds: NDArray[np.float64], sizes: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """All results that swaps can have, and their probabilities.
+    """Return all results that swaps can have, and their probabilities.
 
-    Of n sentences with the same move, k keep the sign and n - k turn it: together (2k - n) moves. Which k these are
+    Of n sentences with the same move, k keep the sign and n - k invert it: together (2k - n) moves. Which k these are
     makes no difference, so there are n + 1 cases instead of 2^n.
     """
     moved, chances = np.zeros((1, 2)), np.ones(1)
@@ -174,12 +173,12 @@ def _all_swaps(kinds: NDArray[np.float64], sizes: NDArray[np.intp]) -> tuple[NDA
 
 
 def _differences(moved: NDArray[np.float64], both: NDArray[np.int64], gold: int) -> NDArray[np.float64]:
-    """F1 of the first minus F1 of the second, from how far apart their correct and found are and their sums."""
+    """Return F1 of the first minus F1 of the second, from the differences and the sums of their correct and found."""
     return _f1(both + moved, gold) - _f1(both - moved, gold)
 
 
 def _f1(doubled: NDArray[np.float64], gold: int) -> NDArray[np.float64]:
-    """F1 = 2 correct / (gold + found), from [2 correct, 2 found] in rows."""
+    """Return F1 = 2 correct / (gold + found), given rows of [2 correct, 2 found]."""
     whole = 2 * gold + doubled[:, 1]
     return np.divide(2 * doubled[:, 0], whole, out=np.zeros(len(doubled)), where=whole > 0)
 

@@ -1,13 +1,15 @@
-"""Build the encoder of a corpus, in memory, from shards, or by growing an existing one.
+"""Build the encoder of a corpus, in memory or from shards, or by growing an existing encoder.
 
-The keys of a shard are counted in memory, and the counts are appended to one of many files, chosen by the hash of the
-key. In the end each file is small enough to be counted in memory, and all counts of a key are in the same file. The
-features, and the order of their rows, are exactly those of `build_encoder`: the most frequent first, and among equals
-the one that comes first.
+`build_encoder` counts the keys of all features in memory. Rows are in the order of frequency, and among equals in the
+order in which features first occur.
 
-It has spare room in everything: string tables, values of views, keys and slots, and a spare bit for each value in a
-key. The cost of adding a sentence therefore depends on the sentence, not on the size of the encoder. When room runs
-out, the slots are made anew, and the keys too if they are short of bits: seldom, and less often the larger they are.
+`FeatureCounter` does the same for shards. It counts the keys of a shard in memory, and appends the counts to one of
+many files, chosen by the hash of the key. So all counts of a key are in the same file, and each file is small enough to
+be summed in memory.
+
+`GrowingEncoder` has spare room everywhere: in string tables, values of views, keys and slots, and a spare bit for each
+value in a key. So the cost of adding a sentence depends on the sentence, not on the size of the encoder. When room runs
+out, the slots are rebuilt, and the keys too if they are short of bits: less often the larger they are.
 """
 
 import shutil
@@ -23,12 +25,18 @@ from sapo.errors import SapoError
 from sapo.features.encoded import EncodedCorpus
 from sapo.features.encoder import TemplateEncoder, fields_of
 from sapo.features.hashing import add_keys, count_keys, hash_keys, new_slots
-from sapo.features.layout import Layout, Values, damaged, many_keys, template_keys, view_values, views_of
+from sapo.features.layout import FeatureLayout, Values, damaged, many_keys, template_keys, view_values, views_of
 from sapo.features.strings import StringTable, power_of_two
-from sapo.features.tables import Features, OpenTables, make_tables, rekey
+from sapo.features.tables import Features, OpenTables, all_features, make_tables, rekey
 from sapo.features.template import TemplateSet
 from sapo.features.views import ViewValues
 from sapo.jit.arrays import Growable, Ints, Longs
+
+PARTS = 128  # files: at 100 million tokens each has about 100 MB
+ENTRY = np.dtype([("key", "<i8"), ("first", "<i8"), ("count", "<i4"), ("table", "<i2")])
+# The bits of `first`, where a key first occurs: its template among those of its table, the shard, the place in it.
+TEMPLATE, SHARD = 52, 28
+ROOM = 1000  # strings, and features of a template, that a growing encoder has room for from the start
 
 
 def build_encoder(
@@ -41,11 +49,15 @@ def build_encoder(
     columns = {name: StringTable() for name in templates.columns}
     ids, offsets, gold = _read(blocks, columns, labels)
     views = tuple(ViewValues.of_words(view, columns[view.column]) for view in views_of(templates))
-    layout = Layout(templates, views)
-    found = _count_features(layout, ids, offsets, min_count)
-    known = _most_frequent_first(found[: layout.node_tables], 0)
-    edges = _most_frequent_first(found[layout.node_tables :], layout.node_tables)
-    encoder = TemplateEncoder(templates, columns, views, make_tables(layout, known, edges))
+    layout = FeatureLayout(templates, views)
+    values = view_values(layout, ids, int(offsets[-1]), {})
+    nodes, edges = (
+        _most_frequent_first(
+            {table: distinct_keys(_table_keys(layout, table, offsets, values), min_count) for table in tables}
+        )
+        for tables in (layout.tables_of_kind(edges=False), layout.tables_of_kind(edges=True))
+    )
+    encoder = TemplateEncoder(templates, columns, views, make_tables(layout, nodes, edges))
     return encoder, encoder.session().encode_ids(ids, offsets, gold)
 
 
@@ -64,37 +76,30 @@ def _read(
     return joined, np.cumsum(np.concatenate(sizes)), np.concatenate(golds)
 
 
-def _count_features(
-    layout: Layout, ids: Mapping[str, Ints], offsets: Longs, min_count: int
-) -> list[tuple[Longs, Ints]]:
-    """Return for each table the keys that occur often enough, and how often they do."""
-    values = view_values(layout, ids, int(offsets[-1]), {})
-    return [distinct_keys(table_keys(layout, table, offsets, values), min_count) for table in range(len(layout.tables))]
-
-
-def table_keys(layout: Layout, table: int, offsets: Longs, values: Values) -> Longs:
+def _table_keys(layout: FeatureLayout, table: int, offsets: Longs, values: Values) -> Longs:
     """Return all keys that the templates of one table make, as often as they occur."""
-    wanted = []
-    for template in np.flatnonzero(layout.template_table == table).tolist():
-        most = many_keys(layout.many_view[template], values)
-        keys = np.empty(most + int(offsets[-1]), np.int64)
-        written = template_keys(template, offsets, layout.arrays(), values, keys)
-        wanted.append(keys[:written])
-    return np.concatenate(wanted)
+    templates = np.flatnonzero(layout.template_table == table).tolist()
+    return np.concatenate([_template_keys(layout, template, offsets, values) for template in templates])
 
 
-def _most_frequent_first(found: list[tuple[Longs, Ints]], first_table: int) -> tuple[Longs, Ints]:
-    """Return keys and tables of all features in the order of their rows: frequent ones together, for the cache."""
+def _template_keys(layout: FeatureLayout, template: int, offsets: Longs, values: Values) -> Longs:
+    """Return all keys that a template makes, as often as they occur."""
+    keys = np.empty(many_keys(layout.many_view[template], values) + int(offsets[-1]), np.int64)
+    return keys[: template_keys(template, offsets, layout.arrays(), values, keys)]
+
+
+def _most_frequent_first(found: Mapping[int, tuple[Longs, Ints]]) -> Features:
+    """Return all features in the order of their rows, given keys and counts by table: frequent ones share the cache."""
     if not found:
         return np.empty(0, np.int64), np.empty(0, np.int32)
-    order = np.argsort(-np.concatenate([counts for _, counts in found]), kind="stable")
-    tables_found = np.arange(first_table, first_table + len(found), dtype=np.int32)
-    owner = np.repeat(tables_found, [len(keys) for keys, _ in found])
-    return np.concatenate([keys for keys, _ in found])[order], owner[order]
+    keys, counts = (np.concatenate(parts) for parts in zip(*found.values(), strict=True))
+    owner = np.repeat(np.array(list(found), np.int32), [len(some) for some, _ in found.values()])
+    order = np.argsort(-counts, kind="stable")
+    return keys[order], owner[order]
 
 
 def distinct_keys(wanted: Longs, min_count: int) -> tuple[Longs, Ints]:
-    """Return the keys that occur often enough, in the order in which they first come, and how often they do."""
+    """Return the keys that occur often enough, in the order in which they first occur, and how often they do."""
     keys = np.empty(len(wanted), np.int64)
     counts = np.empty(len(wanted), np.int32)
     slots = new_slots(power_of_two(2 * len(wanted)))
@@ -103,25 +108,19 @@ def distinct_keys(wanted: Longs, min_count: int) -> tuple[Longs, Ints]:
     return keys[:distinct][often], counts[:distinct][often]
 
 
-PARTS = 128  # files: of 100 million tokens each has some 100 MB
-ENTRY = np.dtype([("key", "<i8"), ("first", "<i8"), ("count", "<i4"), ("table", "<i2")])
-# where a key comes first: its template among those of its table, then the shard, then the place in the shard
-TEMPLATE, SHARD = 52, 28
-
-
 class FeatureCounter:
-    """Counts features shard by shard. Its files are in a directory of its own, which `close` removes."""
+    """Count features shard by shard. The files are in a directory of their own, which `close` removes."""
 
-    def __init__(self, layout: Layout, directory: Path) -> None:
+    def __init__(self, layout: FeatureLayout, directory: Path) -> None:
         self.layout, self.directory = layout, directory
         self.shards = 0
         self._rank = _ranks(layout)
-        shutil.rmtree(directory, ignore_errors=True)  # of a process that was killed
+        shutil.rmtree(directory, ignore_errors=True)  # a killed process may have left it
         with told(directory):
             directory.mkdir(parents=True)
 
     def add(self, ids: Mapping[str, Ints], offsets: Longs) -> None:
-        """Count the features of a shard, whose columns are numbers of strings."""
+        """Count the features of a shard; its columns are numbers of strings."""
         found = list(self._entries(ids, offsets))
         entries = np.concatenate(found) if found else np.empty(0, ENTRY)
         part = hash_keys(entries["key"]) % PARTS
@@ -136,17 +135,14 @@ class FeatureCounter:
     def _entries(self, ids: Mapping[str, Ints], offsets: Longs) -> Iterator[NDArray[np.void]]:
         values = view_values(self.layout, ids, int(offsets[-1]), {})
         for template, table in enumerate(self.layout.template_table.tolist()):
-            most = many_keys(self.layout.many_view[template], values)
-            keys = np.empty(most + int(offsets[-1]), np.int64)
-            written = template_keys(template, offsets, self.layout.arrays(), values, keys)
-            distinct, counts = distinct_keys(keys[:written], 1)
+            distinct, counts = distinct_keys(_template_keys(self.layout, template, offsets, values), 1)
             entries = np.empty(len(distinct), ENTRY)
             entries["key"], entries["count"], entries["table"] = distinct, counts, table
             entries["first"] = (self._rank[template] << TEMPLATE) + (self.shards << SHARD) + np.arange(len(distinct))
             yield entries
 
     def features(self, min_count: int) -> tuple[Features, Features]:
-        """Return keys and tables of all features that occur often enough, in the order of rows; then of edge features.
+        """Return the features, and the edge features, that occur often enough, in the order of their rows.
 
         Only these, and the counts of one file, are in memory.
         """
@@ -169,7 +165,7 @@ class FeatureCounter:
 
 
 def _merged(entries: NDArray[np.void]) -> NDArray[np.void]:
-    """Return one entry for each key of a table, with the sum of the counts, and where it comes first."""
+    """Return one entry for each key of a table, with the sum of its counts and its first occurrence."""
     found = []
     by_table = np.argsort(entries["table"], kind="stable")
     ends = np.cumsum(np.bincount(entries["table"]))
@@ -187,7 +183,7 @@ def _merged(entries: NDArray[np.void]) -> NDArray[np.void]:
     return np.concatenate(found) if found else entries
 
 
-def _ranks(layout: Layout) -> list[int]:
+def _ranks(layout: FeatureLayout) -> list[int]:
     """Return for each template its place among the templates of its table."""
     seen: dict[int, int] = {}
     ranks = []
@@ -197,10 +193,7 @@ def _ranks(layout: Layout) -> list[int]:
     return ranks
 
 
-ROOM = 1000  # strings, and features of a template, that there is room for from the start
-
-
-class _View:
+class _GrowingView:
     """The values of one view, in arrays that grow."""
 
     def __init__(self, values: ViewValues, columns: dict[str, StringTable]) -> None:
@@ -236,7 +229,7 @@ class GrowingEncoder(TemplateEncoder):
 
     def __init__(self, encoder: TemplateEncoder) -> None:
         columns = {name: table.copy(room=ROOM) for name, table in encoder.columns.items()}
-        self._views = [_View(view, columns) for view in encoder.views]
+        self._views = [_GrowingView(view, columns) for view in encoder.views]
         views = tuple(view.values() for view in self._views)
         super().__init__(encoder.templates, columns, views, encoder.tables)
         self.layout = encoder.layout  # as the keys are; the other encoder may have spare bits too
@@ -267,15 +260,15 @@ class GrowingEncoder(TemplateEncoder):
                 views.append(ViewValues(view.view, columns[view.view.column], None, None))
             else:
                 views.append(ViewValues(view.view, view.table.copy(), view.offsets.copy(), view.members.copy()))
-        layout = Layout(self.templates, tuple(views))
+        layout = FeatureLayout(self.templates, tuple(views))
         return TemplateEncoder(self.templates, columns, tuple(views), make_tables(layout, *self._features_in(layout)))
 
     def arrays(self) -> dict[str, np.ndarray]:
         return self.frozen().arrays()
 
     def _check_keys(self) -> None:
-        """Raise SapoError if a feature names a value that there is not: a new string would get its weight."""
-        for keys, groups in ((self.keys, self.groups()), (self.edge_keys, self.edge_groups())):
+        """Raise SapoError if a feature has a value that does not exist: a new string would get its weight."""
+        for keys, groups in all_features(self.tables):
             for table in np.unique(groups).tolist():
                 if not self.layout.knows(table, keys[groups == table]):
                     raise damaged()
@@ -291,27 +284,26 @@ class GrowingEncoder(TemplateEncoder):
         return new.strings()
 
     def _lay_out(self, sizes: Sequence[int]) -> None:
-        """Join all keys anew, so that each view has room for this many values and more."""
+        """Join all keys again, so that each view has room for this many values and more."""
         needed = self.layout.bits_for(sizes)
         try:
-            layout = Layout(self.templates, self.views, [bits + 1 for bits in needed])
+            layout = FeatureLayout(self.templates, self.views, [bits + 1 for bits in needed])
         except SapoError:  # no bit to spare
-            layout = Layout(self.templates, self.views, needed)
+            layout = FeatureLayout(self.templates, self.views, needed)
         nodes, edges = self._features_in(layout)
         self._keys, self._edge_keys = Growable(nodes[0]), Growable(edges[0])
         self.layout = layout
         self._make_slots(nodes[1], edges[1], [0] * len(layout.tables))
 
-    def _features_in(self, layout: Layout) -> tuple[Features, Features]:
-        """Return keys under another layout, and tables, of all features and of all edge features."""
-        nodes, edges = self.groups(), self.edge_groups()
-        return (
-            (rekey(self.layout, layout, self.keys, nodes), nodes),
-            (rekey(self.layout, layout, self.edge_keys, edges), edges),
+    def _features_in(self, layout: FeatureLayout) -> tuple[Features, Features]:
+        """Return all features and all edge features, with the keys of another layout."""
+        nodes, edges = (
+            (rekey(self.layout, layout, keys, groups), groups) for keys, groups in all_features(self.tables)
         )
+        return nodes, edges
 
     def _make_slots(self, groups: Ints, edge_groups: Ints, wanted: Sequence[int]) -> None:
-        """Make slots for all features, for those that are wanted, and for some more."""
+        """Make slots for all features, for `wanted` more in each table, and some spare ones."""
         count = len(self.layout.tables)
         self._used = np.bincount(groups, minlength=count) + np.bincount(edge_groups, minlength=count)
         room = [new + used // 8 + ROOM for new, used in zip(wanted, self._used.tolist(), strict=True)]
@@ -321,12 +313,12 @@ class GrowingEncoder(TemplateEncoder):
     def _add_features(self, ids: dict[str, Ints], offsets: Longs) -> None:
         layout = self.layout
         values = view_values(layout, ids, int(offsets[-1]), {})
-        wanted = [table_keys(layout, table, offsets, values) for table in range(len(layout.tables))]
+        wanted = [_table_keys(layout, table, offsets, values) for table in range(len(layout.tables))]
         most = [len(keys) for keys in wanted]
         direct = [layout.direct_size(table) is not None for table in range(len(most))]
         full = 2 * (self._used + most) > np.diff(self.tables.offsets)
         if (full & ~np.array(direct, bool)).any():
-            self._make_slots(self.groups(), self.edge_groups(), most)
+            self._make_slots(self.tables.groups(), self.tables.groups(edges=True), most)
         slots, slot_offsets = self.tables.slots, self.tables.offsets
         for table, keys in enumerate(wanted):
             rows = self._keys if table < layout.node_tables else self._edge_keys
@@ -335,4 +327,4 @@ class GrowingEncoder(TemplateEncoder):
             base, end = slot_offsets[table : table + 2].tolist()
             rows.count = add_keys(keys, rows.whole, before, direct[table], slots, base, end - base)
             self._used[table] += rows.count - before
-        self.tables = OpenTables(layout.node_tables, self._keys.used, self._edge_keys.used, slots, slot_offsets)
+        self.tables = OpenTables(layout, self._keys.used, self._edge_keys.used, slots, slot_offsets)

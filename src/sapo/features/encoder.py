@@ -1,11 +1,11 @@
 """Turn blocks of text into integers, by templates and by the strings and features that training has seen.
 
-An encoder turns sentences into integers (`EncodedCorpus`): the rows of the features of each token, and their values.
-With the weights of the model (`Parameters`) they give the scores of a sentence. The features of a network are the
-scores of the labels, and its weights the identity.
+An encoder turns sentences into an `EncodedCorpus`: the rows of the features of each token, and their values. With the
+weights of the model (`Parameters`) they give the scores of a sentence. The features of a network are the scores of the
+labels, and its weights the identity.
 
-An encoder is frozen. A `Session` encodes with it and remembers new words, so that a stream of blocks pays for each of
-them only once.
+An encoder does not change. Its `Session` remembers the new words of a stream of blocks, so that their features are
+computed only once.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,45 +16,43 @@ import numpy as np
 from sapo.corpus.blocks import LABEL, Block
 from sapo.errors import SapoError
 from sapo.features.encoded import EncodedCorpus
-from sapo.features.layout import Layout, Tables, Values, feature_rows, most_rows, view_values, views_of
+from sapo.features.layout import FeatureLayout, Tables, Values, feature_rows, most_rows, view_values, views_of
 from sapo.features.strings import StringTable, array_of
-from sapo.features.tables import FrozenTables, OpenTables, freeze_tables
+from sapo.features.tables import FrozenTables, OpenTables, all_features, freeze_tables
 from sapo.features.template import TemplateSet, parse_templates
 from sapo.features.views import NewWords, ViewValues
 from sapo.jit.arrays import Bools, Bytes, Ints, Longs
 
-
-class EncodingSession(Protocol):
-    """Encodes block after block, and remembers what is new; not to be shared between threads."""
-
-    def encode(self, block: Any, gold: Ints | None = None) -> EncodedCorpus:
-        """Encode a block of a file; or a batch of sentences, where the features are ready-made."""
+NEW_WORDS = 100_000  # that a session remembers
 
 
 class Encoder(Protocol):
-    """An encoder with all that training has shown; it does not change."""
+    """What a model needs of its encoder."""
 
     kind: str  # its name in model files
     linear: bool  # whether scores are sums of weights of features, which can be inspected and updated
 
     @property
     def columns(self) -> Iterable[str]:
-        """The columns that it reads; none where the features are ready-made."""
+        """The columns that it reads; none if the features are ready-made."""
 
     @property
     def features(self) -> int:
-        """How many features have weights."""
+        """The number of features with weights."""
 
     @property
     def edge_features(self) -> int:
-        """How many edge features have weights."""
+        """The number of edge features with weights."""
 
     @property
     def transitions(self) -> bool:
         """Whether pairs of labels have weights of their own."""
 
     def session(self) -> Any:
-        """Return a fresh session."""
+        """Return a session, whose `encode` takes block after block, or batches of sentences with ready-made features.
+
+        Threads must not share a session.
+        """
 
     def feature_names(self, rows: Iterable[int]) -> list[str]:
         """Return features as people read them."""
@@ -69,17 +67,14 @@ class Encoder(Protocol):
         """Return what `sapo inspect` shows: the template's text, or the shape of a network."""
 
     def header(self) -> dict[str, Any]:
-        """Return what is not an array, for a model file."""
+        """Return everything but the arrays, for a model file."""
 
     def arrays(self) -> Mapping[str, np.ndarray]:
         """Return the arrays of a model file."""
 
 
-NEW_WORDS = 100_000  # that a session remembers
-
-
 class TemplateEncoder:
-    """Templates with what training has seen: the strings of columns, the values of views, and features."""
+    """Templates with what training has seen: the strings of columns, the values of views, and the features."""
 
     kind = "templates"
     linear = True
@@ -95,7 +90,7 @@ class TemplateEncoder:
         self.columns = dict(columns)
         self.views = views
         self.tables = tables
-        self.layout = Layout(templates, views)
+        self.layout = FeatureLayout(templates, views)
 
     @property
     def features(self) -> int:
@@ -106,68 +101,37 @@ class TemplateEncoder:
         return self.tables.edge_features
 
     @property
-    def keys(self) -> Longs:
-        """The joined values of each feature."""
-        return self.tables.keys
-
-    @property
-    def edge_keys(self) -> Longs:
-        """The joined values of each edge feature."""
-        return self.tables.edge_keys
-
-    @property
-    def slots(self) -> Ints:
-        """The slots of the tables."""
-        return self.tables.slots
-
-    @property
     def transitions(self) -> bool:
         return self.templates.transitions
 
     def session(self) -> "Session":
-        """Return a session that encodes block after block."""
         return Session(self)
 
     def feature_names(self, rows: Iterable[int]) -> list[str]:
         """Return features as people read them: `word[-1] & word[0] = the & cat`."""
-        return self._names(rows, self.groups(), edges=False)
+        return self._names(rows, edges=False)
 
     def edge_feature_names(self, rows: Iterable[int]) -> list[str]:
-        """Return edge features as people read them."""
-        return self._names(rows, self.edge_groups(), edges=True)
+        return self._names(rows, edges=True)
 
-    def _names(self, rows: Iterable[int], owner: Ints, *, edges: bool) -> list[str]:
+    def _names(self, rows: Iterable[int], *, edges: bool) -> list[str]:
         wanted = np.fromiter(rows, np.int64)
-        named = zip(owner[wanted].tolist(), self.tables.keys_of(wanted, edges=edges).tolist(), strict=True)
-        return [self.layout.feature_name(table, key) for table, key in named]
-
-    def groups(self) -> Ints:
-        """Return for each feature the template (or bag of templates) that it comes from."""
-        return self.tables.groups()
-
-    def edge_groups(self) -> Ints:
-        """Return for each edge feature the template that it comes from."""
-        return self.tables.edge_groups()
+        tables, keys = self.tables.groups(edges=edges)[wanted], self.tables.keys_of(wanted, edges=edges)
+        return [self.layout.feature_name(*one) for one in zip(tables.tolist(), keys.tolist(), strict=True)]
 
     def growing(self) -> Any:
-        """Return a copy that learns new strings and features in place."""
-        from sapo.features.building import GrowingEncoder
+        from sapo.features.building import GrowingEncoder  # which tagging does not need
 
         return GrowingEncoder(self)
 
     def description(self) -> dict[str, Any]:
-        """Return what there is to show beside the features."""
         return {"template": self.templates.text}
 
     def header(self) -> dict[str, Any]:
-        """Return what a model file keeps in its header."""
-        return {
-            "template": self.templates.text,
-            "file_columns": list(self.templates.file_columns),
-        }
+        return {"template": self.templates.text, "file_columns": list(self.templates.file_columns)}
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays that a model file keeps."""
+        """Return the arrays with open tables, as shards and networks keep them; models keep `frozen_arrays`."""
         tables = self.tables if isinstance(self.tables, OpenTables) else self.tables.opened()
         arrays = tables.arrays()
         for name, table in self.columns.items():
@@ -181,7 +145,7 @@ class TemplateEncoder:
 
     @classmethod
     def from_arrays(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "TemplateEncoder":
-        """Return the encoder of a model file; raise ValueError or KeyError if its arrays do not fit together."""
+        """Return the encoder of `arrays`; raise ValueError or KeyError if these do not fit together."""
         templates = parse_templates(header["template"], header["file_columns"])
         columns = {name: StringTable.from_arrays(arrays, f"column.{name}") for name in templates.columns}
         views = []
@@ -194,12 +158,12 @@ class TemplateEncoder:
             offsets = array_of(arrays, f"view.{number}.value_offsets", np.int64)
             members = array_of(arrays, f"view.{number}.values", np.int32)
             views.append(ViewValues.checked(view, words, table, offsets, members))
-        tables = OpenTables.from_arrays(Layout(templates, tuple(views)), arrays)
+        tables = OpenTables.from_arrays(FeatureLayout(templates, tuple(views)), arrays)
         return cls(templates, columns, tuple(views), tables)
 
 
 class Session:
-    """Encode block after block. Threads must not share a session."""
+    """Encode block after block, and remember new words."""
 
     def __init__(self, encoder: TemplateEncoder) -> None:
         self._encoder = encoder
@@ -228,17 +192,22 @@ class Session:
 
     def encode_ids(self, ids: Mapping[str, Ints], offsets: Longs, gold: Ints | None = None) -> EncodedCorpus:
         """Encode columns that are numbers of strings already."""
-        layout, count = self._encoder.layout, self._encoder.layout.node_templates
-        values = self._values(ids, int(offsets[-1]))
-        tables = self._encoder.tables
+        layout, tables = self._encoder.layout, self._encoder.tables
+        count = layout.node_templates
+        values = view_values(layout, ids, int(offsets[-1]), self._new)
         row_offsets, rows = self._rows(slice(0, count), tables.for_nodes(), offsets, values)
-        edges: dict[str, Any] = {}
+        edge_row_offsets, edge_rows = np.zeros(1, np.int64), np.empty(0, np.int32)
         if count < len(layout.templates):
-            edge_rows = self._rows(slice(count, None), tables.for_edges(), offsets, values)
-            edges = {"edge_row_offsets": edge_rows[0], "edge_rows": edge_rows[1]}
-        gold = np.empty(0, np.int32) if gold is None else gold
-        words = ids.get("word", next(iter(ids.values()), np.empty(0, np.int32)))
-        return EncodedCorpus(offsets, row_offsets, rows, gold=gold, words=words, **edges)
+            edge_row_offsets, edge_rows = self._rows(slice(count, None), tables.for_edges(), offsets, values)
+        return EncodedCorpus(
+            offsets,
+            row_offsets,
+            rows,
+            gold=np.empty(0, np.int32) if gold is None else gold,
+            edge_row_offsets=edge_row_offsets,
+            edge_rows=edge_rows,
+            words=ids.get("word", next(iter(ids.values()), np.empty(0, np.int32))),
+        )
 
     def _rows(self, templates: slice, tables: Tables, offsets: Longs, values: Values) -> tuple[Longs, Ints]:
         """Return the features that some of the templates make at each token."""
@@ -250,9 +219,6 @@ class Session:
         if written < most // 2:
             rows = rows[:written].copy()
         return row_offsets, rows[:written]
-
-    def _values(self, ids: Mapping[str, Ints], tokens: int) -> Values:
-        return view_values(self._encoder.layout, ids, tokens, self._new)
 
 
 def fields_of(block: Block, name: str) -> tuple[Bytes, Ints, Ints]:
@@ -273,21 +239,22 @@ class Frozen(NamedTuple):
 
 def freeze(encoder: TemplateEncoder, keep: Bools | None = None, edge_keep: Bools | None = None) -> Frozen:
     """Return an encoder of the same features, or of those to keep, with small tables. Features get new rows."""
-    from sapo.features.building import GrowingEncoder  # which tagging does not need
+    from sapo.features.building import GrowingEncoder
 
     if isinstance(encoder, GrowingEncoder):
         encoder = encoder.frozen()
     kept = np.arange(encoder.features) if keep is None else np.flatnonzero(keep)
     edge_kept = np.arange(encoder.edge_features) if edge_keep is None else np.flatnonzero(edge_keep)
-    nodes = encoder.keys[kept], encoder.groups()[kept]
-    edges = encoder.edge_keys[edge_kept], encoder.edge_groups()[edge_kept]
-    tables, order, edge_order = freeze_tables(encoder.layout, nodes, edges)
+    (keys, groups), (edge_keys, edge_groups) = all_features(encoder.tables)
+    tables, order, edge_order = freeze_tables(
+        encoder.layout, (keys[kept], groups[kept]), (edge_keys[edge_kept], edge_groups[edge_kept])
+    )
     frozen = TemplateEncoder(encoder.templates, encoder.columns, encoder.views, tables)
     return Frozen(frozen, kept[order], edge_kept[edge_order])
 
 
 def frozen_arrays(encoder: TemplateEncoder) -> dict[str, np.ndarray]:
-    """Return the arrays that a model file keeps of an encoder of `freeze`; others raise TypeError."""
+    """Return the arrays that a model file keeps of a frozen encoder. Raise TypeError if it is not frozen."""
     if not isinstance(encoder.tables, FrozenTables):
         raise TypeError("freeze the encoder first: its features get new rows")
     arrays = encoder.tables.arrays()
@@ -299,12 +266,12 @@ def frozen_arrays(encoder: TemplateEncoder) -> dict[str, np.ndarray]:
 
 
 def from_frozen_arrays(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> TemplateEncoder:
-    """Return the encoder of a model file; raise ValueError or KeyError if its arrays do not fit together."""
+    """Return the encoder of `frozen_arrays`; raise ValueError or KeyError if these do not fit together."""
     templates = parse_templates(header["template"], header["file_columns"])
     columns = {name: StringTable.from_small_arrays(arrays, f"column.{name}") for name in templates.columns}
     views = tuple(
         ViewValues.from_small_arrays(view, columns[view.column], arrays, f"view.{number}")
         for number, view in enumerate(views_of(templates))
     )
-    tables = FrozenTables.from_arrays(Layout(templates, views), arrays)
+    tables = FrozenTables.from_arrays(FeatureLayout(templates, views), arrays)
     return TemplateEncoder(templates, columns, views, tables)

@@ -1,23 +1,22 @@
 """Map byte strings and integer keys to dense ids with hash tables, compiled or not.
 
-An open-addressing table can grow. It is an array of slots, a power of two of them and never more than half full. A slot
-holds id + 1, or 0 where it is empty. What the id stands for lies in the payload (bytes and offsets, or keys); a hit is
-always compared with it, for a hash is not an identity. A quick hash, which everybody can compute, chooses the first
-slot. Hostile data may hold many strings with the same one: so after PROBES slots a second hash chooses where to go on,
-and how far to leap. It depends on the seed in the last place of the array, which is drawn when the table is made.
-Nobody can find many strings that meet again without knowing it: two of n bytes do so with a chance of n / PRIME. Ids
-do not depend on it.
+An open-addressing table can grow. It is an array of slots: a power of two of them, never more than half full, and a
+seed in the last place. A slot holds id + 1, or 0 if it is empty. The strings (bytes and offsets) or keys are in arrays
+of their own, by id; a hit is always compared with them. A quick hash chooses the first slot. Anybody can compute it, so
+hostile data may contain many strings with the same one. Therefore, after PROBES slots, a second hash chooses where to
+go on and how far to leap. It depends on the seed, which is drawn when the table is made: without knowing it, two
+strings of n bytes collide with a probability of n / PRIME. Ids do not depend on the seed.
 
-A frozen table is small. A key is cut in two: its low bits are the rest; the bits above, changed by a hash of the rest,
-are the number of a bucket. Keys are stored in the order of their buckets, and the place of a key is its id. Rest and
-bucket give the key back, so that only the rest is stored, and a hit is exact. Where the quick hash would fill a bucket
-with too many keys, the table has a seed, and uses the second hash.
+A frozen table is small. A key is cut in two: its low bits are the rest; the bits above, combined with a hash of the
+rest, are the number of a bucket. Keys are stored in the order of their buckets, and the place of a key is its id. The
+rest and the bucket determine the key, so only the rest is stored, and a hit is exact. If the quick hash would put too
+many keys into one bucket, the table has a seed and uses the second hash.
 
 All arithmetic stays below 2**63, so that interpreted and compiled kernels agree without relying on overflow. The one
 exception is `ODD * rest`, of which only bytes below 2**64 are used: those are the same with overflow and without.
 
-A model file has no slots of strings. They are made when it is read, often before any kernel is compiled: an
-interpreted kernel would take a hundred times as long as these array operations.
+A model file does not store the slots of strings. They are made when it is read, often before any kernel is compiled.
+An interpreted kernel would take a hundred times as long as the array operations of `slots_of_strings`.
 """
 
 import hashlib
@@ -29,14 +28,17 @@ from sapo.jit import kernel
 from sapo.jit.arrays import Bytes, Ints, Longs
 
 LOW = 0xFFFFFFFF
-PROBES = 128  # with a good hash, a table of 10 million that is half full never needs as many
+PROBES = 128  # with a good hash, a half-full table of 10 million never needs as many
 PRIME = 2**31 - 1
-ODD = 0x1E3779B97F4A7C15  # spreads a rest over its bytes; odd, so that it can be undone
+ODD = 0x1E3779B97F4A7C15  # spreads a rest over its bytes; odd, so that it has an inverse
+LEAST_SEED = 1 << 16
+FEW = 32  # strings that are faster to hash one by one
+MANY_PROBES = 16  # after which hardly a string is left
 
 
 @kernel
 def hash_bytes(data: Bytes, start: int, end: int) -> int:
-    """FNV-1a over 32 bits, then mixed, since the low bits choose the slot."""
+    """Return the quick hash of a string: FNV-1a with 32 bits, then mixed, since the low bits choose the slot."""
     h = 2166136261
     for i in range(start, end):
         h = ((h ^ int(data[i])) * 16777619) & LOW
@@ -45,6 +47,7 @@ def hash_bytes(data: Bytes, start: int, end: int) -> int:
 
 @kernel
 def hash_key(key: int) -> int:
+    """Return the quick hash of a key."""
     h = ((key & LOW) * 1640531527) & LOW
     h = ((h ^ (key >> 32)) & LOW) * 1540483477
     return (h >> 16) & LOW
@@ -52,7 +55,7 @@ def hash_key(key: int) -> int:
 
 @kernel
 def second_hash_bytes(data: Bytes, start: int, end: int, seed: int) -> int:
-    """A polynomial with the bytes as coefficients, at the seed: another seed, other strings that collide."""
+    """Return the polynomial whose coefficients are the bytes, at the seed: each seed has other collisions."""
     h = 1
     for i in range(start, end):
         h = (h * seed + int(data[i])) % PRIME
@@ -61,7 +64,7 @@ def second_hash_bytes(data: Bytes, start: int, end: int, seed: int) -> int:
 
 @kernel
 def second_hash_key(key: int, seed: int) -> int:
-    """The same for the key in pieces of 31 bits."""
+    """Return the same for a key, in pieces of 31 bits."""
     h = (seed + (key & PRIME)) % PRIME
     h = (h * seed + ((key >> 31) & PRIME)) % PRIME
     return (h * seed + (key >> 62)) % PRIME
@@ -69,12 +72,13 @@ def second_hash_key(key: int, seed: int) -> int:
 
 @kernel
 def leap(hash: int) -> int:
-    """How far a second hash leaps: an odd number, so that it comes to every slot."""
+    """Return how far a second hash leaps: an odd number, so that it reaches every slot."""
     return (hash >> 9) | 1
 
 
 @kernel
 def same_string(data: Bytes, start: int, end: int, blob: Bytes, offsets: Longs, string: int) -> bool:
+    """Return whether data[start:end] is this string of a table."""
     at = offsets[string]
     if offsets[string + 1] - at != end - start:
         return False
@@ -86,7 +90,7 @@ def same_string(data: Bytes, start: int, end: int, blob: Bytes, offsets: Longs, 
 
 @kernel
 def near_string(data: Bytes, start: int, end: int, blob: Bytes, offsets: Longs, slots: Ints) -> int:
-    """Return the slot that holds this string, or the empty slot where it belongs, or -1 if neither is near."""
+    """Return the slot that holds this string, or the empty slot where it belongs, or -1 after PROBES other slots."""
     mask = len(slots) - 2
     slot = hash_bytes(data, start, end) & mask
     size = end - start
@@ -121,7 +125,7 @@ def far_string(data: Bytes, start: int, end: int, blob: Bytes, offsets: Longs, s
 def find_string(data: Bytes, start: int, end: int, blob: Bytes, offsets: Longs, slots: Ints) -> int:
     """Return the slot that holds this string, or the empty slot where it belongs.
 
-    Loops over many strings call the two themselves: this would be too long to be compiled into them.
+    Loops over many strings call these two functions themselves: numba would not inline this one.
     """
     slot = near_string(data, start, end, blob, offsets, slots)
     if slot < 0:
@@ -139,7 +143,7 @@ def look_up_strings(
     slots: Ints,
     ids: Ints,  # [strings] out: the id, or -1
 ) -> int:
-    """Find each string in a table; return how many were not there."""
+    """Find each string in a table; return how many are missing."""
     missing = 0
     for i in range(len(ids)):
         slot = near_string(data, starts[i], ends[i], blob, offsets, slots)
@@ -190,7 +194,7 @@ def rehash_strings(blob: Bytes, offsets: Longs, count: int, slots: Ints) -> None
 
 @kernel
 def near_key(key: int, keys: Longs, slots: Ints, base: int, mask: int) -> int:
-    """Return the slot (of those from `base` on) that holds this key, or the empty one, or -1 if neither is near."""
+    """Return the slot from `base` on that holds this key, or the empty one where it belongs, or -1 after PROBES."""
     slot = hash_key(key) & mask
     for _ in range(PROBES):
         if slots[base + slot] == 0 or keys[slots[base + slot] - 1] == key:
@@ -211,7 +215,7 @@ def far_key(key: int, keys: Longs, slots: Ints, base: int, mask: int) -> int:
 
 @kernel
 def find_key(key: int, keys: Longs, slots: Ints, base: int, mask: int) -> int:
-    """Return the slot (of those from `base` on) that holds this key, or the empty one where it belongs."""
+    """Return the slot from `base` on that holds this key, or the empty one where it belongs."""
     slot = near_key(key, keys, slots, base, mask)
     if slot < 0:
         slot = far_key(key, keys, slots, base, mask)
@@ -220,7 +224,7 @@ def find_key(key: int, keys: Longs, slots: Ints, base: int, mask: int) -> int:
 
 @kernel
 def find_row(key: int, direct: bool, keys: Longs, slots: Ints, base: int, size: int) -> int:
-    """The feature row of a key, or -1. In a direct table the key is the place."""
+    """Return the feature row of a key, or -1. In a direct table the key is the place."""
     if direct:
         return int(slots[base + key]) - 1
     slot = near_key(key, keys, slots, base, size - 1)
@@ -231,6 +235,7 @@ def find_row(key: int, direct: bool, keys: Longs, slots: Ints, base: int, size: 
 
 @kernel
 def hash_rest(rest: int, seed: int) -> int:
+    """Return the quick hash of a rest, or the second one if there is a seed."""
     if seed != 0:
         return second_hash_key(rest, seed)
     return hash_key(rest)
@@ -247,9 +252,9 @@ def find_frozen(
     rests: Bytes,  # of all tables; see below
     origin: int,  # where the rest of row 0 would be, if row 0 were in this table
 ) -> int:
-    """The row of a key in a frozen table, or -1.
+    """Return the row of a key in a frozen table, or -1.
 
-    A rest takes some bytes. In each bucket come the first bytes of all its rests, then the second ones, and so on.
+    A rest takes some bytes. Each bucket has the first bytes of all its rests, then the second bytes, and so on.
     """
     rest = int(key) & ((1 << rest_bits) - 1)
     bucket = base + (((key >> rest_bits) ^ hash_rest(rest, seed)) & mask)
@@ -316,7 +321,7 @@ def add_keys(
     base: int,
     size: int,
 ) -> int:
-    """Give a row to each key that has none in this table, in the order they come; return the new number of rows."""
+    """Give a row to each key that has none in this table, in order; return the new number of rows."""
     for key in wanted:
         slot = base + key if direct else find_key(key, keys, slots, base, size - 1)
         if slots[slot] == 0:
@@ -326,30 +331,22 @@ def add_keys(
     return count
 
 
-FEW = 32  # strings that are quicker hashed one by one
-LEAST_SEED = 1 << 16
-MANY_PROBES = 16  # after them hardly a string is left
-
-
 def new_slots(size: int, seed: int | None = None) -> Ints:
-    """Return empty slots, a power of two of them, and behind them the seed: drawn anew if there is none."""
+    """Return empty slots, `size` of them, and after them the seed; it is drawn if none is given."""
     slots = np.zeros(size + 1, np.int32)
     slots[size] = seed_from(os.urandom(8)) if seed is None else seed
     return slots
 
 
 def seed_from(data: bytes | memoryview) -> int:
-    """Return a seed that depends on all of these bytes; who chooses them cannot choose it.
-
-    It is for what is saved, which must be the same each time.
-    """
+    """Return a seed that depends on all of these bytes, so that files are reproducible, but cannot be aimed at."""
     return LEAST_SEED + int.from_bytes(hashlib.sha256(data).digest()[:8], "little") % (PRIME - LEAST_SEED)
 
 
 def slots_of_strings(blob: Bytes, offsets: Longs, size: int, seed: int | None = None) -> Ints:
-    """Return slots that `find_string` of features/hashing.py can use; `size` is a power of two, and enough of them.
+    """Return slots for `find_string`; `size` is a power of two, at least twice the number of strings.
 
-    All strings look at their first slot, then those that found it taken at their second one, and so on.
+    All strings try their first slot at once; then those that found it taken try their second one, and so on.
     """
     slots = new_slots(size, seed)
     starts, lengths = offsets[:-1], np.diff(offsets)
@@ -358,12 +355,12 @@ def slots_of_strings(blob: Bytes, offsets: Longs, size: int, seed: int | None = 
     probes = 0
     while len(waiting):
         free = slots[place] == 0
-        slots[place[free]] = waiting[free]  # of several that want the same one, one gets it
+        slots[place[free]] = waiting[free]  # of several that try the same slot, one gets it
         left = slots[place] != waiting
         waiting, place, leap = waiting[left], place[left], leap[left]
         place = (place + leap) & (size - 1)
         probes += 1
-        if probes == MANY_PROBES and MANY_PROBES * len(waiting) > len(lengths):  # a file may hold a string many times
+        if probes == MANY_PROBES and MANY_PROBES * len(waiting) > len(lengths):  # a file may repeat a string
             first = np.sort(_first_of_equals(blob, starts[waiting - 1], lengths[waiting - 1]))
             waiting, place, leap = waiting[first], place[first], leap[first]
         if probes == PROBES:
@@ -373,28 +370,28 @@ def slots_of_strings(blob: Bytes, offsets: Longs, size: int, seed: int | None = 
 
 
 def _first_of_equals(blob: Bytes, starts: Longs, lengths: Longs) -> Longs:
-    """Return the places of different strings. With 62 random bits of hashes none is lost by chance."""
+    """Return the places of distinct strings. With 62 random bits of hashes none is lost by chance."""
     left, right = (_hash_all(blob, starts, lengths, seed_from(os.urandom(8))) for _ in range(2))
     first: Longs = np.unique((left << 31) | right, return_index=True)[1]
     return first
 
 
 def _order(numbers: Longs) -> Longs:
-    """Return what `np.argsort` returns, in a third of the time, for numbers below 2**31."""
+    """Return the result of `np.argsort`, in a third of the time, for numbers below 2**31."""
     both = (numbers << 32) | np.arange(len(numbers))
     both.sort()
     return both & LOW
 
 
 def hash_strings(blob: Bytes, offsets: Longs) -> Longs:
-    """Return `hash_bytes` of features/hashing.py of many strings."""
+    """Return `hash_bytes` of many strings."""
     h = _hash_all(blob, offsets[:-1], np.diff(offsets), None)
     return h ^ (h >> 15)
 
 
 def _hash_all(blob: Bytes, starts: Longs, lengths: Longs, seed: int | None) -> Longs:
-    """Return the second hashes of many strings for a seed, or without one the first ones before they are mixed."""
-    order = _order(lengths)[::-1]  # those that have a byte more are always the first
+    """Return the second hashes of many strings for a seed; without one, the quick hashes before they are mixed."""
+    order = _order(lengths)[::-1]  # longest first, so that the strings with a next byte are always at the front
     starts = starts[order]
     longer = len(lengths) - np.cumsum(np.bincount(lengths)) if len(lengths) else np.zeros(1, np.int64)
     h = np.full(len(lengths), 2166136261 if seed is None else 1, np.int64)
@@ -421,7 +418,7 @@ def _hash_all(blob: Bytes, starts: Longs, lengths: Longs, seed: int | None) -> L
 
 
 def hash_keys(keys: Longs, seed: int = 0) -> Longs:
-    """Return `hash_rest` of features/hashing.py of many keys."""
+    """Return `hash_rest` of many keys."""
     if seed:
         h = (seed + (keys & PRIME)) % PRIME
         h = (h * seed + ((keys >> 31) & PRIME)) % PRIME

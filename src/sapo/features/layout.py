@@ -1,13 +1,13 @@
 """Lay out templates and vocabularies as arrays, and compute the feature rows of sentences from them.
 
-A view is one function of one column, such as `suffix(word, 3)`. Its value at a token is an integer: 0 where there
-is none, 2d - 1 at d positions before the sentence, 2d at d positions after it, larger for what was seen in
-training, and below 0 where it is many-valued: then -1 - value is the number of a set. An atom is a view at an
-offset. A template joins the values of its atoms into one key by shifting; the key is looked up in the template's
-table, which is direct (the key is the place) for a single atom and hashed (open or frozen) for several. One atom of a
-template may be many-valued (substrings): every member of the set then makes a key.
+A view is one function of one column, such as `suffix(word, 3)`. Its value at a token is an integer: 0 if there is
+none, 2d - 1 at d positions before the sentence, 2d at d positions after it, larger for values that training has seen,
+and below 0 for many-valued views: then -1 - value is the number of a set. An atom is a view at an offset. A template
+joins the values of its atoms into one key by shifting. The key is looked up in the template's table, which is direct
+(the key is the place) for a single atom and hashed (open or frozen) for several. One atom of a template may be
+many-valued (substrings): then every member of the set makes a key.
 
-The loops go sentence by sentence, template by template, so that all they touch stays in the fastest cache.
+The loops go sentence by sentence, template by template, so that everything they touch stays in the fastest cache.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,10 +17,13 @@ import numpy as np
 
 from sapo.errors import SapoError
 from sapo.features.hashing import find_frozen, find_row
-from sapo.features.template import Template, TemplateSet, View
+from sapo.features.template import ColumnView, Template, TemplateSet
 from sapo.features.views import NewWords, ViewValues
 from sapo.jit import kernel
-from sapo.jit.arrays import Bytes, Ints, Longs
+from sapo.jit.arrays import Bytes, Ints, Longs, pieces_of
+
+KEY_BITS = 63
+ALL = slice(0, None)
 
 
 class Templates(NamedTuple):
@@ -32,26 +35,26 @@ class Templates(NamedTuple):
     atoms: Ints  # of all templates, one after the other
     atom_view: Ints  # [atoms]
     atom_offset: Ints  # [atoms]
-    atom_bits: Ints  # [atoms] how many bits a value needs
+    atom_bits: Ints  # [atoms] the number of bits of a value
 
 
 class Values(NamedTuple):
-    """What the views make of a corpus."""
+    """The values of all views in a corpus."""
 
     values: Ints  # [views, tokens]
-    set_offsets: Longs  # members of set s: from set_offsets[s] up to set_offsets[s + 1]
+    set_offsets: Longs  # set s has the members set_members[set_offsets[s]:set_offsets[s + 1]]
     set_members: Ints
 
 
-class Frozen(NamedTuple):
+class FrozenBuckets(NamedTuple):
     """Frozen tables: see features/hashing.py."""
 
     rest_bits: Ints  # [tables] 0 for tables that are not frozen
-    buckets: Ints  # all tables, one after the other: each has a last one that only ends the one before
+    buckets: Ints  # first row of each bucket, all tables one after the other; a last bucket ends the one before it
     offsets: Longs  # [tables + 1] into buckets
     rests: Bytes
     origins: Longs  # [tables] into rests
-    seeds: Longs  # [tables] of hashes; 0: none
+    seeds: Longs  # [tables] 0 if the quick hash is used
 
 
 class Tables(NamedTuple):
@@ -60,7 +63,7 @@ class Tables(NamedTuple):
     keys: Longs  # [features] of open tables
     slots: Ints  # direct and open tables, one after the other
     offsets: Longs  # [tables + 1] into slots
-    frozen: Frozen
+    frozen: FrozenBuckets
 
 
 @kernel
@@ -74,7 +77,7 @@ def shift_values(
     values: Ints,  # [views, tokens]
     shifted: Ints,  # [atoms, longest] out
 ) -> None:
-    """The value of each atom at each token of a sentence."""
+    """Write the value of each atom at each token of a sentence."""
     for a in range(first, last):
         view = atom_view[a]
         offset = atom_offset[a]
@@ -94,13 +97,13 @@ def join_values(
     first: int,  # the template's atoms: template_atoms[first:last]
     last: int,
     template_atoms: Ints,
-    atom_bits: Ints,  # [atoms] how many bits a value needs
+    atom_bits: Ints,  # [atoms] the number of bits of a value
     shifted: Ints,
     T: int,
-    keys: Longs,  # [T] out: -1 where an atom has no value
-    members: Ints,  # [T] out: the set of the many-valued atom, -1 where there is none
+    keys: Longs,  # [T] out: -1 if an atom has no value
+    members: Ints,  # [T] out: the set of the many-valued atom, -1 if there is none
 ) -> None:
-    """The key of one template at each token of a sentence."""
+    """Write the key of one template at each token of a sentence."""
     for t in range(T):
         keys[t] = 0
         members[t] = -1
@@ -165,11 +168,11 @@ def feature_rows(
     rows: Ints,  # out, with room
     row_offsets: Longs,  # [tokens + 1] out
 ) -> int:
-    """The known features of every token; return their number."""
+    """Write the known features of every token; return their number."""
     template_offsets, template_table, template_shift = templates.offsets, templates.tables, templates.shifts
     atoms, atom_view, atom_bits = templates.atoms, templates.atom_view, templates.atom_bits
     values, set_offsets, set_members = views
-    # bundles are opened once: each use of one in a loop would count the references to its arrays
+    # unpack bundles once: each use of one in a loop would count the references to its arrays
     feature_keys, slots, slot_offsets, frozen = tables
     rest_bits, buckets, bucket_offsets, rests, origins, seeds = frozen
     longest = longest_sentence(sentence_offsets)
@@ -190,7 +193,7 @@ def feature_rows(
             join_values(first, last, atoms, atom_bits, shifted, T, keys[k], members[k])
             if template_shift[k] >= 0:
                 continue
-            # one key a token: put the row in its place
+            # one key per token: replace it by its row
             table = template_table[k]
             base = slot_offsets[table]
             bits = int(rest_bits[table])
@@ -231,7 +234,7 @@ def feature_rows(
                 some = members[k, t]
                 member = set_offsets[some] if some >= 0 else -1
                 last_member = set_offsets[some + 1] if some >= 0 else 0
-                while member < last_member:  # once without a member, if it is outside of the sentence
+                while member < last_member:  # once without a member, if the atom is outside the sentence
                     key = keys[k, t]
                     if member >= 0:
                         key |= int(set_members[member]) << template_shift[k]
@@ -249,21 +252,18 @@ def feature_rows(
 
 @kernel
 def longest_sentence(sentence_offsets: Longs) -> int:
+    """Return the number of tokens of the longest sentence."""
     longest = 0
     for sentence in range(len(sentence_offsets) - 1):
         longest = max(longest, sentence_offsets[sentence + 1] - sentence_offsets[sentence])
     return longest
 
 
-KEY_BITS = 63
-ALL = slice(0, None)
-
-
-class Layout:
+class FeatureLayout:
     """The templates as arrays for the kernels.
 
     `view_bits` is how many bits the values of each view get. Without it they get what they need now, and a direct table
-    has as many slots as there are values; with it, there is room for all values of that many bits.
+    has as many slots as there are values; with it, there is room for all values of this many bits.
     """
 
     def __init__(
@@ -272,7 +272,7 @@ class Layout:
         self.number = number = {view.view: i for i, view in enumerate(views)}
         atoms = list(dict.fromkeys(atom for template in templates.templates for atom in template.atoms))
         reach = max((abs(atom.offset) for atom in atoms), default=0)
-        self.reserved = 1 + 2 * reach  # 0 is no value, then the positions outside of the sentence
+        self.reserved = 1 + 2 * reach  # 0 is no value, then come the positions outside the sentence
         self.templates = templates.templates
         self.node_templates = sum(not template.edge for template in templates.templates)
         self.tables, table_of = tables_of(templates)
@@ -304,7 +304,7 @@ class Layout:
                 )
 
     def arrays(self, templates: slice = ALL) -> Templates:
-        """Some of the templates as kernels take them."""
+        """Return some of the templates as kernels take them."""
         return Templates(
             self.template_offsets[templates.start : None if templates.stop is None else templates.stop + 1],
             self.template_table[templates],
@@ -315,8 +315,12 @@ class Layout:
             self.atom_bits,
         )
 
+    def tables_of_kind(self, *, edges: bool) -> range:
+        """Return the numbers of the tables of features, or of edge features, which come after them."""
+        return range(self.node_tables, len(self.tables)) if edges else range(self.node_tables)
+
     def bits_for(self, sizes: Iterable[int]) -> list[int]:
-        """Return how many bits the values of each view take, if this is how many values it has."""
+        """Return how many bits the values of each view take, given how many values each has."""
         return [(self.reserved + size).bit_length() for size in sizes]
 
     def key_bits(self, table: int) -> int:
@@ -368,11 +372,13 @@ class Layout:
 
 
 def damaged() -> SapoError:
-    """Return the error about a model whose arrays do not fit together."""
+    """Return the error for a model whose arrays do not fit together."""
     return SapoError("the model names a value that its vocabulary does not have: it was changed or damaged")
 
 
-def view_values(layout: Layout, ids: Mapping[str, Ints], tokens: int, new_words: Mapping[str, NewWords]) -> Values:
+def view_values(
+    layout: FeatureLayout, ids: Mapping[str, Ints], tokens: int, new_words: Mapping[str, NewWords]
+) -> Values:
     """Return the value of each view at each token, and the sets of values of many-valued views."""
     values = np.zeros((len(layout.views), tokens), np.int32)
     all_offsets, all_members = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
@@ -381,7 +387,7 @@ def view_values(layout: Layout, ids: Mapping[str, Ints], tokens: int, new_words:
     for number, view in enumerate(layout.views):
         column = ids[view.view.column]
         if view.offsets is None or view.members is None:
-            # a word that is new (past the table) or unknown (-1) has no value
+            # a word that is new (beyond the table) or unknown (-1) has no value
             seen = (column >= 0) & (column < len(view.table))
             values[number] = np.where(seen, column + layout.reserved, 0)
             continue
@@ -404,14 +410,12 @@ def view_values(layout: Layout, ids: Mapping[str, Ints], tokens: int, new_words:
 
 
 def _select(number: int, view: ViewValues, words: Ints, new_words: NewWords | None) -> tuple[Longs, Ints]:
-    """Return offsets and members of the given words; those past the known ones are in `new_words`."""
+    """Return offsets and members of the given words; numbers beyond those of known words are in `new_words`."""
     assert view.offsets is not None
     assert view.members is not None
     count = len(view.offsets) - 1
     known, new = words[words < count], words[words >= count]
-    sizes = view.offsets[known + 1] - view.offsets[known]
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-    places = np.arange(offsets[-1]) + np.repeat(view.offsets[known] - offsets[:-1], sizes)
+    offsets, places = pieces_of(view.offsets, known)
     members = view.members[places]
     if len(new) and new_words is not None:
         new_offsets, new_members = new_words.select(number, view, new - np.int32(count))
@@ -420,7 +424,7 @@ def _select(number: int, view: ViewValues, words: Ints, new_words: NewWords | No
     return offsets, members
 
 
-def most_rows(layout: Layout, templates: slice, values: Values) -> int:
+def most_rows(layout: FeatureLayout, templates: slice, values: Values) -> int:
     """Return an upper bound on the number of features of a block."""
     tokens = values.values.shape[1]
     return sum(tokens + many_keys(view, values) for view in layout.many_view[templates])
@@ -431,7 +435,7 @@ def many_keys(view: int | None, values: Values) -> int:
     return 0 if view is None else int(np.diff(values.set_offsets)[-1 - values.values[view]].sum())
 
 
-def views_of(templates: TemplateSet) -> tuple[View, ...]:
+def views_of(templates: TemplateSet) -> tuple[ColumnView, ...]:
     """Return the distinct views of all templates, in their order."""
     return tuple(dict.fromkeys(atom.view for template in templates.templates for atom in template.atoms))
 
@@ -439,7 +443,7 @@ def views_of(templates: TemplateSet) -> tuple[View, ...]:
 def tables_of(templates: TemplateSet) -> tuple[list[Template], list[int]]:
     """Return a template for each table, and for each template its table.
 
-    A template has a table of its own, unless it shares one with those of its bag that read the same views.
+    A template has a table of its own, unless its bag has others with the same views, which share one.
     """
     found: dict[object, int] = {}
     first: list[Template] = []

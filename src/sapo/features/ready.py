@@ -1,17 +1,16 @@
-"""Encode ready-made features: strings or dictionaries with real values for each token.
-
-Python strings cost time here, some twenty of them a token. So an entry is looked up by the key and the value as the
-token has them, without making its name ('word:the') first: two look-ups in dictionaries, and a name only for what is
-new.
+"""Encode ready-made features: strings, or dictionaries with real values, for each token.
 
     ["word=the", "suffix=he"]                        every feature has the value 1
     {"word": "the", "upper": False, "length": 3}     'word:the' 1, 'upper' 0, 'length' 3
     {"word": {"lower": "the"}, "seen": ["a", "b"]}   'word:lower:the', 'seen:a', 'seen:b'
 
-Sentences come as lists of such tokens from Python, or as blocks of a file with ready-made features.
+Dictionaries have the same meaning as in python-crfsuite. Sentences come as lists of such tokens from Python, or as
+blocks of a file with ready-made features. A feature of value 0 has a number, but is not in the encoded corpus: it adds
+nothing to any score.
 
-Dictionaries mean what they mean to python-crfsuite. A feature of value 0 has a number, but is not in the encoded
-corpus: it adds nothing to any score.
+A token has some twenty features, and making their names ('word:the') would take most of the time. So an entry, which is
+a feature with a value, is looked up by key and value as the token has them: two look-ups in dictionaries, and a name
+only for a new entry.
 """
 
 import math
@@ -26,11 +25,14 @@ from sapo.corpus.blocks import Block
 from sapo.errors import SapoError
 from sapo.features.encoded import EncodedCorpus
 from sapo.features.strings import StringTable
-from sapo.jit.arrays import Bools, Floats, Ints, Longs
+from sapo.jit.arrays import Bools, Floats, Ints, Longs, offsets_of
 
 Token = Sequence[str] | Mapping[str, Any]
+Sentences = Iterable[Sequence[Token]] | Block
 Place = Callable[[int, int], str]  # from the indices of a sentence and a token in it to the beginning of a message
 LARGEST = float(np.finfo(np.float32).max)
+ROOM = 1000  # new features that a growing encoder has room for from the start
+REMEMBERED = 1_000_000  # entries that a session keeps
 
 
 class _OtherFormError(Exception):
@@ -38,7 +40,7 @@ class _OtherFormError(Exception):
 
 
 class Entries:
-    """All entries so far.
+    """The entries read so far, with the name and the value of each.
 
     >>> entries = Entries()
     >>> numbers, per_token, per_sentence = entries.read([[{"word": "the", "upper": False}, ["word:the"]]])
@@ -59,7 +61,7 @@ class Entries:
     ) -> tuple[Ints, list[int], list[int]]:
         """Return the numbers of all entries, how many each token has, and how many tokens each sentence has.
 
-        `first` is how many sentences came before these, for messages; `place` returns where a token stands.
+        `first` is how many sentences came before these, for messages; `place` returns the place of a token.
         """
         place = place or _place
         plain, by_key = self._plain, self._by_key
@@ -131,7 +133,7 @@ class _OfKey(dict[Any, int]):
         elif isinstance(value, float | int | np.floating | np.integer | np.bool_) and -LARGEST <= value <= LARGEST:
             number = self._entries.new(self._key, float(value))
             if value not in (0, 1):
-                return number  # real numbers seldom come twice: remembering them only costs memory
+                return number  # real numbers are seldom repeated: remembering them only costs memory
         else:
             raise _OtherFormError
         self[value] = number
@@ -187,13 +189,8 @@ def _text(value: Any, place: str) -> str:
         raise SapoError(f"{place}: feature {value!r:.60} is not UTF-8") from None
 
 
-Sentences = Iterable[Sequence[Token]] | Block
-ROOM = 1000  # new features that a growing encoder has room for from the start
-REMEMBERED = 1_000_000  # entries that a session keeps
-
-
 class FeatureEncoder:
-    """Names of features, numbered in the order of their frequency."""
+    """Names of features, numbered in the order of their frequency, as an `Encoder` (see features/encoder.py)."""
 
     kind = "features"
     linear = True
@@ -221,11 +218,9 @@ class FeatureEncoder:
         return []
 
     def growing(self) -> "GrowingFeatureEncoder":
-        """Return a copy that learns new features in place."""
         return GrowingFeatureEncoder(self)
 
     def description(self) -> dict[str, Any]:
-        """Return what there is to show beside the features: nothing."""
         return {}
 
     def header(self) -> dict[str, Any]:
@@ -243,7 +238,7 @@ class FeatureEncoder:
 
 
 class FeatureSession:
-    """Encode batch after batch, and look up every feature only once. Threads must not share a session."""
+    """Encode batch after batch, and look up every feature only once."""
 
     def __init__(self, encoder: FeatureEncoder) -> None:
         self._names = encoder.names
@@ -251,7 +246,7 @@ class FeatureSession:
 
     def _begin(self) -> None:
         self._entries = Entries()
-        self._rows: Ints = np.empty(0, np.int32)  # [entries] of the feature, -1 where it is unknown
+        self._rows: Ints = np.empty(0, np.int32)  # [entries] of the feature, -1 if it is unknown
         self._values: Floats = np.empty(0, np.float32)  # [entries]
 
     def encode(self, sentences: Sentences, gold: Ints | None = None, *, first: int = 0) -> EncodedCorpus:
@@ -265,7 +260,7 @@ class FeatureSession:
 
 
 class GrowingFeatureEncoder(FeatureEncoder):
-    """A copy of an encoder that learns new features in place. Known ones keep their numbers."""
+    """A copy of an encoder that learns new features in place. Known features keep their numbers."""
 
     def __init__(self, encoder: FeatureEncoder) -> None:
         super().__init__(encoder.names.copy(room=ROOM))
@@ -279,7 +274,7 @@ class GrowingFeatureEncoder(FeatureEncoder):
         return _encoded(rows[numbers], values[numbers], per_token, per_sentence, gold)
 
     def frozen(self) -> FeatureEncoder:
-        """Return what is known now, in its own arrays."""
+        """Return a copy that does not grow."""
         return FeatureEncoder(self.names.copy())
 
 
@@ -292,7 +287,7 @@ def build_feature_encoder(
 
 
 def build_from_batches(batches: Iterable[Sentences], *, min_count: int = 1) -> tuple[FeatureEncoder, EncodedCorpus]:
-    """Do as `build_feature_encoder`, with sentences that come in batches or blocks, without gold tags."""
+    """Do what `build_feature_encoder` does, for sentences in batches or blocks, without gold tags."""
     entries = Entries()
     parts, per_token, per_sentence = [np.empty(0, np.int32)], list[int](), list[int]()
     for batch in batches:
@@ -302,7 +297,7 @@ def build_from_batches(batches: Iterable[Sentences], *, min_count: int = 1) -> t
         per_sentence += lengths
     numbers = np.concatenate(parts)
     found = StringTable()
-    feature = found.add(entries.names)  # several entries are one feature where their values differ
+    feature = found.add(entries.names)  # entries with the same name and different values are one feature
     counts = np.bincount(feature[numbers], minlength=len(found))
     order = np.argsort(-counts, kind="stable")
     order = order[counts[order] >= min_count]
@@ -348,6 +343,5 @@ def _encoded(
 
 
 def _counted(chosen: Bools, per_token: list[int]) -> Longs:
-    """Return where each token's share of what is chosen begins, and where the last ends."""
-    so_far = np.concatenate([np.zeros(1, np.int64), np.cumsum(chosen)])
-    return so_far[np.cumsum([0, *per_token], dtype=np.int64)]
+    """Return the offsets of the tokens among the chosen entries."""
+    return offsets_of(chosen)[np.cumsum([0, *per_token], dtype=np.int64)]

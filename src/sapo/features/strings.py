@@ -1,4 +1,9 @@
-"""Number byte strings densely, and store numbers in as few bytes as hold them."""
+"""Number byte strings densely, store numbers in few bytes, and check arrays that come from files.
+
+A `StringTable` has the bytes of all strings, one after the other, their offsets, and slots that lead from a string to
+its number (see features/hashing.py). A file keeps bytes and lengths; slots of a file would have to be checked, so they
+are made when they are first needed.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -16,9 +21,10 @@ from sapo.features.hashing import (
     seed_from,
     slots_of_strings,
 )
-from sapo.jit.arrays import Bytes, Ints, Longs
+from sapo.jit.arrays import Bytes, Ints, Longs, offsets_of
 
-WIDEST = 4
+WIDEST = 4  # bytes of a number in a file
+MOST_BYTES = 2**31 - 1  # of strings that are looked up at once: places in them are 32-bit numbers
 
 
 def narrow(numbers: Ints) -> Bytes:
@@ -48,11 +54,8 @@ def widen(arrays: Mapping[str, np.ndarray], name: str) -> Ints:
     return numbers
 
 
-MOST_BYTES = 2**31 - 1  # of strings that are looked up at once: places in them are 32-bit numbers
-
-
 class StringTable:
-    """Distinct strings, numbered in the order in which they came.
+    """Distinct strings, numbered in the order in which they were added.
 
     >>> table = StringTable(["the", "cat"])
     >>> table.find(["cat", "dog"]).tolist()
@@ -61,7 +64,7 @@ class StringTable:
     ('the', 2)
     """
 
-    _slots_if_made: Ints | None  # those of a small file are made when they are needed
+    _slots_if_made: Ints | None  # those of a table from a file are made when they are needed
 
     def __init__(self, strings: Iterable[str] = ()) -> None:
         self._blob: Bytes = np.empty(64, np.uint8)
@@ -84,7 +87,7 @@ class StringTable:
         return self._count
 
     def copy(self, *, room: int = 0) -> "StringTable":
-        """Return a copy that can grow, even if this table is read-only; `room` is for how many more strings."""
+        """Return a copy that can grow, even if this table is read-only, with `room` for more strings."""
         table = StringTable.__new__(StringTable)
         table._blob, table._offsets, table._slots = self._blob.copy(), self._offsets.copy(), self._slots.copy()
         table._count = self._count
@@ -114,13 +117,13 @@ class StringTable:
         return self.add_fields(*fields(strings))
 
     def find_fields(self, data: Bytes, starts: Ints, ends: Ints) -> Ints:
-        """Do as `find` does, for strings that are pieces of bytes."""
+        """Do what `find` does, for strings that are pieces of bytes."""
         ids = np.empty(len(starts), np.int32)
         look_up_strings(data, starts, ends, self._blob, self._offsets, self._slots, ids)
         return ids
 
     def add_fields(self, data: Bytes, starts: Ints, ends: Ints, ids: Ints | None = None) -> Ints:
-        """Do as `add` does, for strings that are pieces of bytes; of `ids`, if given, only look up entries below 0."""
+        """Do what `add` does, for strings that are pieces of bytes. With `ids`, look up only those below 0 in it."""
         if ids is None:
             ids = np.full(len(starts), -1, np.int32)
         wanted = ids < 0
@@ -141,7 +144,7 @@ class StringTable:
             rehash_strings(self._blob, self._offsets, count, self._slots)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays that a model file keeps."""
+        """Return arrays with offsets and slots, as networks and shards keep them."""
         blob = self._blob[: self._offsets[self._count]]
         slots = new_slots(power_of_two(2 * self._count), seed_from(blob.data))
         rehash_strings(self._blob, self._offsets, self._count, slots)
@@ -149,38 +152,32 @@ class StringTable:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], name: str) -> "StringTable":
-        """Take the arrays of a file as they are; raise ValueError or KeyError if they do not fit together."""
-        blob: Bytes = array_of(arrays, f"{name}.blob", np.uint8)
+        """Return the table of `arrays`; raise ValueError or KeyError if these do not fit together."""
         offsets: Longs = array_of(arrays, f"{name}.offsets", np.int64)
-        array_of(arrays, f"{name}.slots", np.int32)  # not used: made anew, they need not be trusted
-        return cls._checked(blob, offsets.copy())
+        array_of(arrays, f"{name}.slots", np.int32)  # not used, since they cannot be trusted
+        return cls._checked(array_of(arrays, f"{name}.blob", np.uint8), offsets.copy())
 
     def small_arrays(self, first: int = 0) -> dict[str, np.ndarray]:
-        """Return smaller arrays for a file, of the strings from number `first` on: slots are made anew when needed."""
+        """Return arrays without slots, as models keep them, of the strings from number `first` on."""
         offsets = self._offsets[first : self._count + 1]
         return {"blob": self._blob[offsets[0] : offsets[-1]], "lengths": narrow(np.diff(offsets))}
 
     def add_small_arrays(self, arrays: Mapping[str, np.ndarray], name: str) -> None:
-        """Add the strings of small arrays; raise ValueError or KeyError if these do not fit together."""
+        """Add the strings of `small_arrays`; raise ValueError or KeyError if these do not fit together."""
         more = StringTable.from_small_arrays(arrays, name)
         ends = more._offsets[1:].astype(np.int32)
         self.add_fields(more._blob.copy(), more._offsets[:-1].astype(np.int32), ends)
 
     @classmethod
     def from_small_arrays(cls, arrays: Mapping[str, np.ndarray], name: str) -> "StringTable":
-        """Return the table of small arrays; raise ValueError or KeyError if they do not fit together."""
-        blob: Bytes = array_of(arrays, f"{name}.blob", np.uint8)
-        lengths = widen(arrays, f"{name}.lengths")
-        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
-        if offsets[-1] != len(blob):
-            raise ValueError("string table")
-        return cls._checked(blob, offsets)
+        """Return the table of `small_arrays`; raise ValueError or KeyError if these do not fit together."""
+        return cls._checked(array_of(arrays, f"{name}.blob", np.uint8), offsets_of(widen(arrays, f"{name}.lengths")))
 
     @classmethod
     def _checked(cls, blob: Bytes, offsets: Longs) -> "StringTable":
         if not (
             valid_offsets(offsets, len(offsets) - 1, len(blob))
-            and not (blob[offsets[:-1][offsets[:-1] < len(blob)]] & 0xC0 == 0x80).any()  # inside of a character
+            and not (blob[offsets[:-1][offsets[:-1] < len(blob)]] & 0xC0 == 0x80).any()  # inside a character
         ):
             raise ValueError("string table")
         blob.tobytes().decode("utf-8", "surrogatepass")
@@ -201,11 +198,10 @@ def label_ids(block: Block, labels: list[str]) -> Ints:
 def fields(strings: Sequence[str]) -> tuple[Bytes, Ints, Ints]:
     """Return strings as one run of bytes, with the start and end of each."""
     encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
-    ends = np.cumsum([len(piece) for piece in encoded], dtype=np.int64)
-    if len(ends) and ends[-1] > MOST_BYTES:
-        raise SapoError(f"{ends[-1]:,} bytes of strings at once are more than {MOST_BYTES:,}; give fewer sentences")
-    starts = np.concatenate([np.zeros(1, np.int64), ends])[:-1]
-    return np.frombuffer(b"".join(encoded), np.uint8), starts.astype(np.int32), ends.astype(np.int32)
+    offsets = offsets_of(np.array([len(piece) for piece in encoded], np.int64))
+    if offsets[-1] > MOST_BYTES:
+        raise SapoError(f"{offsets[-1]:,} bytes of strings at once are more than {MOST_BYTES:,}; give fewer sentences")
+    return np.frombuffer(b"".join(encoded), np.uint8), offsets[:-1].astype(np.int32), offsets[1:].astype(np.int32)
 
 
 def power_of_two(at_least: int) -> int:
@@ -226,7 +222,7 @@ def array_of(arrays: Mapping[str, np.ndarray], name: str, kind: type[np.generic]
 
 
 def valid_offsets(offsets: Ints | Longs, count: int, end: int, start: int = 0) -> bool:
-    """Return whether offsets lead from the start to the end in `count` steps and never go back."""
+    """Return whether offsets go from the start to the end in `count` steps and never decrease."""
     return bool(
         len(offsets) == count + 1 >= 1
         and offsets[0] == start
@@ -236,10 +232,10 @@ def valid_offsets(offsets: Ints | Longs, count: int, end: int, start: int = 0) -
 
 
 def within(numbers: Ints | Longs, count: int) -> bool:
-    """Return whether all numbers are from 0 up to `count`, without it."""
+    """Return whether all numbers are at least 0 and below `count`."""
     return len(numbers) == 0 or bool(numbers.min() >= 0 and numbers.max() < count)
 
 
 def bounded(numbers: np.ndarray, largest: float) -> bool:
-    """Return whether all numbers are finite, and none is farther from 0 than `largest`; NaN is not."""
+    """Return whether all numbers lie between -`largest` and `largest`; NaN does not."""
     return numbers.size == 0 or (-largest <= float(numbers.min()) and float(numbers.max()) <= largest)

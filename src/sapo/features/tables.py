@@ -1,32 +1,39 @@
-"""Number features: tables that grow during training, and frozen ones that take a few bytes per feature.
+"""Number features: open tables, which grow during training, and frozen ones, which take a few bytes per feature.
 
-Training makes them, with the most frequent features first. See features/hashing.py.
+A feature is a key in the table of its template (see features/layout.py), and its row is the place of its weights. A
+template with a single value has a direct table, in which the key is the place; others are hashed (features/hashing.py).
 
-A feature with a single value has a bit in its table, and its row is the number of bits before it. Of a feature with
-joined values only the rest of its key is stored: see features/hashing.py. Rows are in the order of the tables, and in
-each table in the order in which features are stored.
+Open tables keep all keys, in the order of the rows, and slots that lead from a key to its row. Training makes them,
+with the most frequent features first. Frozen tables give features new rows: table after table, and in each table in the
+order in which features are stored. So a direct table needs only a bit for each value, and the row is the number of bits
+before it; of a key with joined values only the part is stored that its bucket does not determine.
 """
 
-import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from sapo.features.hashing import ODD, PRIME, PROBES, hash_keys, insert_rows, new_slots, seed_from
-from sapo.features.layout import Frozen, Layout, Tables, damaged
+from sapo import jit
+from sapo.features.hashing import ODD, PRIME, hash_keys, insert_rows, new_slots, seed_from
+from sapo.features.layout import FeatureLayout, FrozenBuckets, Tables, damaged
 from sapo.features.strings import array_of, power_of_two, valid_offsets, within
-from sapo.jit.arrays import Bytes, Ints, Longs
+from sapo.jit.arrays import Bytes, Ints, Longs, offsets_of
 
-AT_ONCE = 1 << 20  # slots that are looked at
 Features = tuple[Longs, Ints]  # keys and tables of features, in the order of their rows
+INSERTION = 10  # pairs of labels that take as long as inserting a key (see `jit.prepare`)
+BUCKET_LOAD = 4  # at most this many features per bucket on average: more would take longer
+BUCKET_BYTES = 4
+FULLEST = 200  # features that a bucket may have: by chance it never has more than about 30
+INVERSE = pow(ODD, -1, 1 << 64)
+MOST = 2**31 - 1  # rows are 32-bit numbers
 
 
 @dataclass(frozen=True, slots=True)
 class OpenTables:
-    """The known features, and where to find them."""
+    """The known features, in tables that can grow."""
 
-    node_tables: int  # the other tables are those of edge features
+    layout: FeatureLayout
     keys: Longs  # [features] the joined values of each feature
     edge_keys: Longs  # [edge features]
     slots: Ints  # all tables, one after the other, and a seed
@@ -44,17 +51,10 @@ class OpenTables:
         """Return the keys of some features."""
         return (self.edge_keys if edges else self.keys)[rows]
 
-    def groups(self) -> Ints:
-        """Return the table of each feature."""
-        return self._owners(self.features, range(self.node_tables))
-
-    def edge_groups(self) -> Ints:
-        """Return the table of each edge feature."""
-        return self._owners(self.edge_features, range(self.node_tables, len(self.offsets) - 1))
-
-    def _owners(self, features: int, numbers: range) -> Ints:
-        owner = np.zeros(features + 1, np.int32)
-        for table in numbers:
+    def groups(self, *, edges: bool = False) -> Ints:
+        """Return the table of each feature, or of each edge feature."""
+        owner = np.zeros((self.edge_features if edges else self.features) + 1, np.int32)
+        for table in self.layout.tables_of_kind(edges=edges):
             owner[self.slots[self.offsets[table] : self.offsets[table + 1]]] = table
         return owner[1:]
 
@@ -67,94 +67,59 @@ class OpenTables:
         return self.for_nodes()._replace(keys=self.edge_keys)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays that a model file keeps."""
+        """Return the arrays that a file keeps. The seed of the slots comes from the keys, so files are reproducible."""
+        tables = make_tables(self.layout, *all_features(self), seed=seed_from(self.keys.data))
         arrays: dict[str, np.ndarray] = {
             "feature.keys": self.keys,
-            "feature.slots": self._public_slots(),
-            "feature.slot_offsets": self.offsets,
+            "feature.slots": tables.slots[:-1],
+            "feature.slot_offsets": tables.offsets,
         }
         if self.edge_features:
             arrays["edge_feature.keys"] = self.edge_keys
         return arrays
 
-    def _public_slots(self) -> Ints:
-        """Return slots that do not depend on a seed that was drawn: a file is the same each time."""
-        crowded = self._crowded()
-        return (self._filled_anew(crowded, seed_from(self.keys.data)) if crowded else self.slots)[:-1]
-
-    def _crowded(self) -> list[int]:
-        """Return the tables in which the seed was used."""
-        found = []
-        for table, (a, b) in enumerate(itertools.pairwise(self.offsets.tolist())):
-            keys = self.keys if table < self.node_tables else self.edge_keys
-            for start in range(a, b, AT_ONCE):  # there may be millions
-                part = self.slots[start : min(b, start + AT_ONCE)]
-                places = np.flatnonzero(part)
-                mine = keys[part[places] - 1]
-                places += start - a
-                # in a direct table each key is its place
-                if ((places != mine) & ((places - hash_keys(mine)) & (b - a - 1) >= PROBES)).any():
-                    found.append(table)
-                    break
-        return found
-
-    def _filled_anew(self, crowded: Sequence[int], seed: int | None) -> Ints:
-        """Return slots for another seed, drawn if there is none, in which these tables are filled anew."""
-        slots = new_slots(len(self.slots) - 1, seed)
-        slots[:-1] = self.slots[:-1]
-        for table in crowded:
-            a, b = self.offsets[table : table + 2].tolist()
-            rows = np.sort(slots[a:b][slots[a:b] > 0]) - np.int32(1)
-            slots[a:b] = 0
-            keys = self.keys if table < self.node_tables else self.edge_keys
-            insert_rows(rows, keys, slots, a, b - a - 1)
-        return slots
-
     @classmethod
-    def from_arrays(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "OpenTables":
-        """Return the tables of a model file; raise ValueError or KeyError if its arrays do not fit together."""
-        keys = array_of(arrays, "feature.keys", np.int64)
+    def from_arrays(cls, layout: FeatureLayout, arrays: Mapping[str, np.ndarray]) -> "OpenTables":
+        """Return the tables of a file; raise ValueError or KeyError if its arrays do not fit together.
+
+        The slots of a file only say which table each feature belongs to; the tables are filled again.
+        """
         slots = array_of(arrays, "feature.slots", np.int32)
         offsets = array_of(arrays, "feature.slot_offsets", np.int64)
-        if not (valid_offsets(offsets, len(layout.tables), len(slots)) and (keys >= 0).all()):
+        if not valid_offsets(offsets, len(layout.tables), len(slots)):
             raise ValueError("feature tables")
-        edge_keys = np.empty(0, np.int64)
-        if "edge_feature.keys" in arrays:
-            edge_keys = array_of(arrays, "edge_feature.keys", np.int64)
-        if (edge_keys < 0).any():
-            raise ValueError("edge features")
-        rows = [np.empty(0, np.int64), np.empty(0, np.int64)]  # of features, of edge features
-        for number, (a, b) in enumerate(itertools.pairwise(offsets.tolist())):
-            edges = number >= layout.node_tables
-            places = np.flatnonzero(slots[a:b])
-            mine = slots[a:b][places].astype(np.int64) - 1
-            own = edge_keys if edges else keys
-            if not within(mine, len(own)) or not _fits(layout, number, b - a, places, own[mine]):
-                raise ValueError("feature table")
-            rows[edges] = np.concatenate([rows[edges], mine])
-        for found, own in zip(rows, (keys, edge_keys), strict=True):
-            if len(found) != len(own) or len(np.unique(found)) != len(own):  # each in one place
+        found = []
+        for name, edges in (("feature.keys", False), ("edge_feature.keys", True)):
+            keys = array_of(arrays, name, np.int64) if name in arrays or not edges else np.empty(0, np.int64)
+            owner = np.full(len(keys), -1, np.int32)
+            seen = 0
+            for table in layout.tables_of_kind(edges=edges):
+                part = slots[offsets[table] : offsets[table + 1]]
+                rows = part[part != 0].astype(np.int64) - 1
+                if not within(rows, len(keys)) or layout.direct_size(table) not in (None, len(part)):
+                    raise ValueError("feature table")
+                owner[rows] = table
+                seen += len(rows)
+            if seen != len(keys) or (owner < 0).any():  # each feature must be in one place
                 raise ValueError("feature tables")
-        # copies: kernels have another compiled form for arrays that cannot be changed
-        slots = np.append(slots, new_slots(0))
-        found_tables = cls(layout.node_tables, keys.copy(), edge_keys.copy(), slots, offsets.copy())
-        crowded = found_tables._crowded()
-        return replace(found_tables, slots=found_tables._filled_anew(crowded, None)) if crowded else found_tables
+            # copies, because kernels have another compiled form for arrays that cannot be changed
+            found.append((keys.copy(), owner))
+        jit.prepare(pairs=INSERTION * sum(len(keys) for keys, _ in found))
+        return make_tables(layout, found[0], found[1])
 
 
-def _fits(layout: Layout, table: int, size: int, places: Longs, keys: Longs) -> bool:
-    """Return whether a table has the right size, and its keys are in the right places and name known values."""
-    direct = layout.direct_size(table)
-    if direct is not None:
-        return size == direct and bool((keys == places).all())
-    half_full = size == power_of_two(size) and 2 * len(places) <= size
-    return half_full and layout.knows(table, keys)
-
-
-def make_tables(layout: Layout, nodes: Features, edges: Features, room: Sequence[int] | None = None) -> OpenTables:
+def make_tables(
+    layout: FeatureLayout,
+    nodes: Features,
+    edges: Features,
+    room: Sequence[int] | None = None,
+    *,
+    seed: int | None = None,
+) -> OpenTables:
     """Return the tables of all features; `room` is for how many more features each hashed table has slots.
 
-    Raises SapoError if a key is not of its table, or two features have the same: a model file may say anything.
+    Without a `seed` for the hashes, one is drawn. Raises SapoError if a key does not fit its table, or if two features
+    have the same key: a model file may contain anything.
     """
     kinds = [nodes if table < layout.node_tables else edges for table in range(len(layout.tables))]
     rows_of = [np.flatnonzero(owner == table).astype(np.int32) for table, (_, owner) in enumerate(kinds)]
@@ -162,7 +127,7 @@ def make_tables(layout: Layout, nodes: Features, edges: Features, room: Sequence
     more = room or [0] * len(rows_of)
     sizes = [size or power_of_two(2 * (len(rows) + new)) for size, rows, new in zip(direct, rows_of, more, strict=True)]
     offsets = np.cumsum([0, *sizes], dtype=np.int64)
-    slots = new_slots(int(offsets[-1]))
+    slots = new_slots(int(offsets[-1]), seed)
     for table, rows in enumerate(rows_of):
         keys = kinds[table][0]
         base, end = offsets[table : table + 2].tolist()
@@ -174,10 +139,10 @@ def make_tables(layout: Layout, nodes: Features, edges: Features, room: Sequence
             insert_rows(rows, keys, slots, base, end - base - 1)
         if np.count_nonzero(slots[base:end]) != len(rows):
             raise damaged()
-    return OpenTables(layout.node_tables, nodes[0], edges[0], slots, offsets)
+    return OpenTables(layout, nodes[0], edges[0], slots, offsets)
 
 
-def rekey(old: Layout, new: Layout, keys: Longs, owner: Ints) -> Longs:
+def rekey(old: FeatureLayout, new: FeatureLayout, keys: Longs, owner: Ints) -> Longs:
     """Return the keys of the same values, joined with the bits of another layout."""
     result = np.zeros_like(keys)
     for table, template in enumerate(old.tables):
@@ -194,30 +159,23 @@ def rekey(old: Layout, new: Layout, keys: Longs, owner: Ints) -> Longs:
     return result
 
 
-def nothing_frozen(count: int) -> Frozen:
-    """Return what kernels take in place of frozen tables; read-only, as frozen tables are, for one compiled form."""
+def nothing_frozen(count: int) -> FrozenBuckets:
+    """Return frozen tables without features; read-only, as all frozen tables are, so that kernels are compiled once."""
     buckets, rests = np.empty(0, np.int32), np.empty(0, np.uint8)
     buckets.flags.writeable = rests.flags.writeable = False
     none = np.zeros(count, np.int64)
-    return Frozen(np.zeros(count, np.int32), buckets, np.zeros(count + 1, np.int64), rests, none, none)
-
-
-BUCKET_LOAD = 4  # at most this many features a bucket, in the mean: more would take longer
-BUCKET_BYTES = 4
-FULLEST = 200  # features that a bucket may have: by chance it has never more than some 30
-INVERSE = pow(ODD, -1, 1 << 64)
-MOST = 2**31 - 1  # rows are 32-bit numbers
+    return FrozenBuckets(np.zeros(count, np.int32), buckets, np.zeros(count + 1, np.int64), rests, none, none)
 
 
 @dataclass(frozen=True, slots=True)
 class FrozenTables:
-    """The known features, and where to find them."""
+    """The known features of a model, in tables that cannot grow."""
 
-    layout: Layout
+    layout: FeatureLayout
     counts: Longs  # [tables] features of each table
     slots: Ints  # of direct tables, one after the other: row + 1, or 0
     offsets: Longs  # [tables + 1] into slots
-    frozen: Frozen  # the other tables
+    frozen: FrozenBuckets  # the other tables
 
     @property
     def features(self) -> int:
@@ -237,22 +195,16 @@ class FrozenTables:
         """The joined values of each edge feature."""
         return self.keys_of(np.arange(self.edge_features), edges=True)
 
-    def groups(self) -> Ints:
-        """Return the table of each feature."""
-        nodes = self.layout.node_tables
-        return np.repeat(np.arange(nodes, dtype=np.int32), self.counts[:nodes])
-
-    def edge_groups(self) -> Ints:
-        """Return the table of each edge feature."""
-        nodes = self.layout.node_tables
-        return np.repeat(np.arange(nodes, len(self.counts), dtype=np.int32), self.counts[nodes:])
+    def groups(self, *, edges: bool = False) -> Ints:
+        """Return the table of each feature, or of each edge feature."""
+        tables = self.layout.tables_of_kind(edges=edges)
+        return np.repeat(np.array(tables, np.int32), self.counts[tables.start : tables.stop])
 
     def keys_of(self, rows: Longs, *, edges: bool) -> Longs:
         """Return the keys of some features."""
         keys = np.zeros(len(rows), np.int64)
         firsts = first_rows(self.layout, self.counts)
-        nodes = self.layout.node_tables
-        for table in range(nodes, len(self.counts)) if edges else range(nodes):
+        for table in self.layout.tables_of_kind(edges=edges):
             mine = np.flatnonzero((rows >= firsts[table]) & (rows < firsts[table] + self.counts[table]))
             if len(mine):
                 keys[mine] = self._keys_in(table, rows[mine], int(firsts[table]))
@@ -286,7 +238,7 @@ class FrozenTables:
 
     def opened(self) -> OpenTables:
         """Return the same features, with the same rows, in tables that can grow."""
-        return make_tables(self.layout, (self.keys, self.groups()), (self.edge_keys, self.edge_groups()))
+        return make_tables(self.layout, *all_features(self))
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that a model file keeps."""
@@ -302,7 +254,7 @@ class FrozenTables:
         }
 
     @classmethod
-    def from_arrays(cls, layout: Layout, arrays: Mapping[str, np.ndarray]) -> "FrozenTables":
+    def from_arrays(cls, layout: FeatureLayout, arrays: Mapping[str, np.ndarray]) -> "FrozenTables":
         """Return the tables of a model file; raise ValueError or KeyError if its arrays do not fit together."""
         counts = array_of(arrays, "feature.counts", np.int32).astype(np.int64)
         bits = array_of(arrays, "feature.bucket_bits", np.uint8)
@@ -340,7 +292,7 @@ class FrozenTables:
                 mine = buckets[frozen.offsets[table] : frozen.offsets[table + 1]]
                 if not valid_offsets(mine, bucket_counts[table] - 1, first + count, first):
                     raise ValueError("feature table")
-                if fullest(mine) > FULLEST:  # each look into it would take long
+                if fullest(mine) > FULLEST:  # each look-up would take long
                     raise ValueError("bucket of features")
             else:
                 known = slots[offsets[table] : offsets[table + 1]]
@@ -351,7 +303,12 @@ class FrozenTables:
         return cls(layout, counts, slots, offsets, frozen)
 
 
-def freeze_tables(layout: Layout, nodes: Features, edges: Features) -> tuple[FrozenTables, Longs, Longs]:
+def all_features(tables: OpenTables | FrozenTables) -> tuple[Features, Features]:
+    """Return keys and tables of all features, and of all edge features."""
+    return (tables.keys, tables.groups()), (tables.edge_keys, tables.groups(edges=True))
+
+
+def freeze_tables(layout: FeatureLayout, nodes: Features, edges: Features) -> tuple[FrozenTables, Longs, Longs]:
     """Return frozen tables of features, and which of the features and edge features each row is."""
     kinds = [nodes if table < layout.node_tables else edges for table in range(len(layout.tables))]
     order = [np.flatnonzero(owner == table) for table, (_, owner) in enumerate(kinds)]
@@ -372,7 +329,7 @@ def freeze_tables(layout: Layout, nodes: Features, edges: Features) -> tuple[Fro
             bits = layout.key_bits(table)
             chosen = best_bucket_bits(bits, len(keys))
             places, ends, stored = _in_buckets(keys, bits, chosen)
-            while fullest(ends) > FULLEST:  # somebody made such keys; but not for all seeds
+            while fullest(ends) > FULLEST:  # hostile keys, which cannot be bad for all seeds
                 if len(np.unique(keys)) < len(keys):
                     raise damaged()
                 seeds[table] = seed_from(np.append(keys, seeds[table]).data)
@@ -390,7 +347,7 @@ def freeze_tables(layout: Layout, nodes: Features, edges: Features) -> tuple[Fro
 
 
 def fullest(ends: Longs | Ints) -> int:
-    """Return how many features the fullest bucket has; `ends` begins with where the first one begins."""
+    """Return how many features the fullest bucket has; `ends` begins with the start of the first bucket."""
     return int(np.diff(ends).max(initial=0))
 
 
@@ -402,7 +359,7 @@ def _in_buckets(keys: Longs, bits: int, bucket_bits: int, seed: int = 0) -> tupl
     bucket = (keys >> rest_bits) ^ (hash_keys(rests, seed) & ((1 << bucket_bits) - 1))
     order = np.argsort(bucket, kind="stable")  # in a bucket, frequent features stay first
     sizes = np.bincount(bucket, minlength=1 << bucket_bits)
-    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    ends = offsets_of(sizes)
     bucket, spread = bucket[order], rests[order].astype(np.uint64) * np.uint64(ODD)
     begin = ends[bucket]
     stored = np.empty(width * len(keys), np.uint8)
@@ -413,8 +370,8 @@ def _in_buckets(keys: Longs, bits: int, bucket_bits: int, seed: int = 0) -> tupl
 
 
 def _place(
-    layout: Layout, counts: Longs, bucket_counts: list[int], buckets: Ints, rests: Bytes, seeds: Longs
-) -> Frozen:
+    layout: FeatureLayout, counts: Longs, bucket_counts: list[int], buckets: Ints, rests: Bytes, seeds: Longs
+) -> FrozenBuckets:
     """Return the tables as kernels take them; a table without buckets is a direct one."""
     rest_bits = np.zeros(len(counts), np.int32)
     for table, size in enumerate(bucket_counts):
@@ -423,23 +380,23 @@ def _place(
     widths = _widths(rest_bits)
     starts = np.cumsum(widths * counts) - widths * counts
     offsets = np.cumsum([0, *bucket_counts], dtype=np.int64)
-    return Frozen(rest_bits, buckets, offsets, rests, starts - widths * first_rows(layout, counts), seeds)
+    return FrozenBuckets(rest_bits, buckets, offsets, rests, starts - widths * first_rows(layout, counts), seeds)
 
 
 def _widths(rest_bits: Ints) -> Longs:
     return np.array([rest_width(bits) for bits in rest_bits.tolist()], np.int64)
 
 
-def first_rows(layout: Layout, counts: Longs) -> Longs:
+def first_rows(layout: FeatureLayout, counts: Longs) -> Longs:
     """Return the first row of each table; those of edge features begin at 0 again."""
     nodes = layout.node_tables
     return np.concatenate([np.cumsum(part) - part for part in (counts[:nodes], counts[nodes:])])
 
 
 def best_bucket_bits(bits: int, features: int) -> int:
-    """Return how many of the bits of a key should choose its bucket, so that a table of features is small.
+    """Return how many bits of a key should choose its bucket, so that the table is small.
 
-    More of them make more buckets, and can save a byte in each rest.
+    More bits make more buckets, but can save a byte of each rest.
     """
     fewest = max(0, (features // BUCKET_LOAD).bit_length())
 
@@ -450,10 +407,10 @@ def best_bucket_bits(bits: int, features: int) -> int:
 
 
 def bucket_bits(buckets: int) -> int:
-    """Return how many bits choose one of the buckets, whose number is a power of two and one more."""
+    """Return how many bits choose one of the buckets, of which there are a power of two, and one more at the end."""
     return max(0, buckets - 2).bit_length()
 
 
 def rest_width(bits: int) -> int:
-    """Return how many bytes a rest of some bits takes."""
+    """Return how many bytes a rest of this many bits takes."""
     return (bits + 7) // 8

@@ -1,6 +1,6 @@
 """Parse template files.
 
-    # one template a line; a line makes one feature at each token
+    # one template per line; a line makes one feature at each token
     word[0]                     the current word; `word` alone means the same
     word[-1] & word[0]          two values joined
     suffix(word, 3)             a function of a value
@@ -10,8 +10,8 @@
     label[-1] & pos[0]          an edge feature: a transition together with a value
     bias                        a feature that every token has
 
-Columns have names (`word`, `pos`, ...) or numbers (`c0`, `c1`, ...). A line that reads `U01:%x[-1,0]` makes the
-whole file a CRF++ template: `U05:%x[-1,0]/%x[0,0]` is `c0[-1] & c0[0]`, `B` stands for label[-1], and `B01:%x[0,1]` for
+Columns have names (`word`, `pos`, ...) or numbers (`c0`, `c1`, ...). A line such as `U01:%x[-1,0]` makes the whole file
+a CRF++ template: `U05:%x[-1,0]/%x[0,0]` is `c0[-1] & c0[0]`, `B` stands for label[-1], and `B01:%x[0,1]` for
 label[-1] & c1[0]. Any other macro than %x is an error.
 """
 
@@ -20,18 +20,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sapo.corpus.blocks import LABEL
 from sapo.errors import SapoError, check_limit, did_you_mean
 from sapo.features.words import WORD_FUNCTIONS
 
-FARTHEST = 50  # positions an atom may look away from the current token
+FARTHEST = 50  # positions between an atom and the current token
 LONGEST = 100  # letters of a prefix, suffix or substring
-DEEPEST = 10  # functions in each other
+DEEPEST = 10  # nested functions
 SHOWN = 200  # characters of a line in a message
-LABEL = "label"
+_MACRO = re.compile(r"%x\s*\[\s*([+-]?\d{1,9})\s*,\s*(\d{1,9})\s*\]", re.ASCII)
+_OTHER_MACRO = re.compile(r"%(?!x)\w?")  # such as %m, %t and %X of Wapiti
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ColumnView:
     """One function of one column: `suffix(lower(word), 3)` is ('word', (('lower', None), ('suffix', 3)))."""
 
     column: str
@@ -39,24 +41,25 @@ class View:
 
     @property
     def many(self) -> bool:
+        """Whether it may have several values for a word."""
         return bool(self.functions) and WORD_FUNCTIONS[self.functions[-1][0]].many
 
     def apply(self, value: str) -> list[str]:
         """Return all values of the view for one value of the column.
 
-        >>> View("word", (("lower", None), ("suffix", 2))).apply("Paris")
+        >>> ColumnView("word", (("lower", None), ("suffix", 2))).apply("Paris")
         ['is']
         """
         return self.apply_all([value])[1]
 
     def apply_all(self, values: Iterable[str]) -> tuple[list[int], list[str]]:
-        """Return how many values the view has for each value of the column, and all of them, one after the other.
+        """Return the number of values of the view for each value of the column, and all of them, one after the other.
 
-        >>> View("word", (("lower", None), ("suffix", 2))).apply_all(["Paris", "I", "am"])
+        >>> ColumnView("word", (("lower", None), ("suffix", 2))).apply_all(["Paris", "I", "am"])
         ([1, 0, 1], ['is', 'am'])
         """
         results: list[Any] = list(values)
-        for name, number in self.functions:  # only the outermost one may give lists; none stays none
+        for name, number in self.functions:  # only the outermost one may return lists; None stays None
             function = WORD_FUNCTIONS[name].apply
             if number is None:
                 results = [None if result is None else function(result) for result in results]
@@ -68,7 +71,7 @@ class View:
         return [int(result is not None) for result in results], [result for result in results if result is not None]
 
     def show(self, offset: int) -> str:
-        """Return the view as a template has it, at this offset."""
+        """Return the view at this offset, as a template writes it."""
         text = f"{self.column}[{offset}]"
         for name, number in self.functions:
             text = f"{name}({text})" if number is None else f"{name}({text}, {number})"
@@ -79,7 +82,7 @@ class View:
 class Atom:
     """A view of the token at some distance from the current one."""
 
-    view: View
+    view: ColumnView
     offset: int
 
     def __str__(self) -> str:
@@ -88,7 +91,7 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Atoms whose values are joined; an edge feature joins them with the label before, too.
+    """Atoms whose values are joined; an edge feature also joins them with the label before.
 
     Templates of the same `bag` share their features, as in CRF++.
     """
@@ -154,7 +157,7 @@ def _checked(
     templates: list[Template], transitions: bool, text: str, source: str, columns: Sequence[str]
 ) -> TemplateSet:
     if not templates:
-        raise SapoError(f"{source}: holds no template; write one a line, such as word[-1] & word[0]")
+        raise SapoError(f"{source}: holds no template; write one per line, such as word[-1] & word[0]")
     check_limit("templates", len(templates), source, "templates")
     distinct = sorted(dict.fromkeys(templates), key=lambda template: template.edge)
     return TemplateSet(tuple(distinct), transitions, text, tuple(columns))
@@ -243,7 +246,7 @@ class _Line:
             self.advance()
             offset = self.number(-FARTHEST, FARTHEST)
             self.take("]")
-        return Atom(View(_column(name, self.columns, f"{self.place}: '{_short(self.line)}'")), offset)
+        return Atom(ColumnView(_column(name, self.columns, f"{self.place}: '{_short(self.line)}'")), offset)
 
     def call(self, name: str) -> Atom:
         self.depth += 1
@@ -263,16 +266,15 @@ class _Line:
         self.take(")")
         self.depth -= 1
         view = inner.view
-        return Atom(View(view.column, (*view.functions, (name, number))), inner.offset)
-
-
-_MACRO = re.compile(r"%x\s*\[\s*([+-]?\d{1,9})\s*,\s*(\d{1,9})\s*\]", re.ASCII)
-_OTHER_MACRO = re.compile(r"%(?!x)\w?")  # such as %m, %t and %X of Wapiti
+        return Atom(ColumnView(view.column, (*view.functions, (name, number))), inner.offset)
 
 
 def _parse_crfpp(text: str, columns: Sequence[str], source: str) -> TemplateSet:
-    """`U05:%x[-1,0]/%x[0,0]` is the bag 'U05:/' with the atoms word[-1], word[0]; `B` are the transitions, and with
-    macros the edge features."""
+    """Parse a CRF++ template.
+
+    `U05:%x[-1,0]/%x[0,0]` is the bag 'U05:/' with the atoms word[-1] and word[0]. `B` stands for the transitions, and
+    with macros for edge features.
+    """
     templates: list[Template] = []
     transitions = False
     for number, line in enumerate(text.splitlines(), 1):
@@ -298,7 +300,7 @@ def _parse_crfpp(text: str, columns: Sequence[str], source: str) -> TemplateSet:
                     f"{source}:{number}: row {row} is not between -{FARTHEST} and {FARTHEST} in '{_short(line)}'"
                 )
             atoms.append(
-                Atom(View(_column(f"c{int(column)}", columns, f"{source}:{number}: '{_short(line)}'")), int(row))
+                Atom(ColumnView(_column(f"c{int(column)}", columns, f"{source}:{number}: '{_short(line)}'")), int(row))
             )
         templates.append(Template(tuple(atoms), bag=literal, edge=line[0] == "B"))
     return _checked(templates, transitions, text, source, columns)

@@ -1,7 +1,8 @@
 """Compute word functions once per distinct word, and keep their values as integers.
 
-The functions of a view are applied to each new word once. An encoder that grows may learn one of their values later, so
-they are kept as strings with numbers of their own, and beside each the number that the encoder has for it.
+`ViewValues` has the values of the words that training has seen; a model stores them. `NewWords` has those of other
+words while a session tags. A growing encoder may learn one of these values later, so they are kept as strings with
+numbers of their own, and each has the number that the encoder knows it by, if any.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,10 +12,10 @@ import numpy as np
 
 from sapo import jit
 from sapo.features.strings import StringTable, narrow, valid_offsets, widen, within
-from sapo.features.template import View
-from sapo.jit.arrays import Bytes, Growable, Ints, Longs
+from sapo.features.template import ColumnView
+from sapo.jit.arrays import Bytes, Growable, Ints, Longs, offsets_of, pieces_of
 
-AT_ONCE = 50_000  # words: the Python strings of all of them would be the peak of memory
+AT_ONCE = 50_000  # words: the Python strings of all of them would determine the peak of memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +26,13 @@ class ViewValues:
     without a function the strings are those of the column itself, and nothing is stored.
     """
 
-    view: View
+    view: ColumnView
     table: StringTable
     offsets: Longs | None
     members: Ints | None
 
     @classmethod
-    def of_words(cls, view: View, words: StringTable) -> "ViewValues":
+    def of_words(cls, view: ColumnView, words: StringTable) -> "ViewValues":
         """Compute the values of all words of a column."""
         if not view.functions:
             return cls(view, words, None, None)
@@ -44,7 +45,9 @@ class ViewValues:
         return cls(view, table, np.concatenate(offsets), np.concatenate(members))
 
     @classmethod
-    def checked(cls, view: View, words: StringTable, table: StringTable, offsets: Longs, members: Ints) -> "ViewValues":
+    def checked(
+        cls, view: ColumnView, words: StringTable, table: StringTable, offsets: Longs, members: Ints
+    ) -> "ViewValues":
         """Return the values of a file; raise ValueError if they do not fit together."""
         if not (
             valid_offsets(offsets, len(words), len(members))
@@ -67,7 +70,7 @@ class ViewValues:
 
     @classmethod
     def from_small_arrays(
-        cls, view: View, words: StringTable, arrays: Mapping[str, np.ndarray], name: str
+        cls, view: ColumnView, words: StringTable, arrays: Mapping[str, np.ndarray], name: str
     ) -> "ViewValues":
         """Return the values of a model file; raise ValueError or KeyError if its arrays do not fit together."""
         if not view.functions:
@@ -77,8 +80,7 @@ class ViewValues:
             sizes, members = widen(arrays, f"{name}.sizes"), values
         else:
             sizes, members = (values > 0).astype(np.int32), values[values > 0] - 1
-        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
-        return cls.checked(view, words, StringTable.from_small_arrays(arrays, name), offsets, members)
+        return cls.checked(view, words, StringTable.from_small_arrays(arrays, name), offsets_of(sizes), members)
 
     def of_new_words(self, words: Sequence[str]) -> tuple[Longs, Ints]:
         """Return offsets and members for words that training has not seen, without unknown values."""
@@ -87,19 +89,17 @@ class ViewValues:
         return _numbers(self.view, words, self.table, grow=False)
 
 
-def _numbers(view: View, words: Sequence[str], table: StringTable, *, grow: bool) -> tuple[Longs, Ints]:
+def _numbers(view: ColumnView, words: Sequence[str], table: StringTable, *, grow: bool) -> tuple[Longs, Ints]:
     sizes, values = view.apply_all(words)
     members = table.add(values) if grow else table.find(values)
     owner = np.repeat(np.arange(len(words)), sizes)[members >= 0]
-    offsets = np.zeros(len(words) + 1, np.int64)
-    offsets[1:] = np.cumsum(np.bincount(owner, minlength=len(words)))
-    return offsets, members[members >= 0]
+    return offsets_of(np.bincount(owner, minlength=len(words))), members[members >= 0]
 
 
 class NewWords:
     """The new words of one column, numbered from 0, and their values for each view.
 
-    Values are kept from the second block on: for a single one that takes longer than it saves.
+    Values are kept from the second block on: for a single block, keeping them takes longer than it saves.
     """
 
     def __init__(self) -> None:
@@ -112,11 +112,11 @@ class NewWords:
         return len(self.words)
 
     def add_fields(self, data: Bytes, starts: Ints, ends: Ints) -> Ints:
-        """Return the numbers of words; add those that are not there yet."""
+        """Return the numbers of words; add those that are missing."""
         return self.words.add_fields(data, starts, ends)
 
     def select(self, number: int, view: ViewValues, chosen: Ints) -> tuple[Longs, Ints]:
-        """Return offsets and members of some words for a view, which is the one of this number."""
+        """Return offsets and members of the chosen words for a view, which has this number."""
         self._texts += self.words.strings(len(self._texts))
         if not self.kept:
             return view.of_new_words([self._texts[word] for word in chosen.tolist()])
@@ -126,7 +126,7 @@ class NewWords:
 
 
 class _NewValues:
-    """The values of one view."""
+    """The values of one view for new words."""
 
     def __init__(self) -> None:
         self._strings = StringTable()
@@ -138,13 +138,10 @@ class _NewValues:
     def select(self, view: ViewValues, words: list[str], chosen: Ints) -> tuple[Longs, Ints]:
         self._take_words(view, words)
         self._take_known(view.table)
-        starts, ends = self._offsets.used[chosen], self._offsets.used[chosen + 1]
-        sizes = ends - starts
-        whole = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-        places = np.arange(whole[-1]) + np.repeat(starts - whole[:-1], sizes)
+        offsets, places = pieces_of(self._offsets.used, chosen)
         numbers = self._known.used[self._members.used[places]]
         found = numbers >= 0
-        return np.concatenate([np.zeros(1, np.int64), np.cumsum(found)])[whole], numbers[found]
+        return offsets_of(found)[offsets], numbers[found]
 
     def _take_words(self, view: ViewValues, words: list[str]) -> None:
         before = self._offsets.count - 1
@@ -154,11 +151,10 @@ class _NewValues:
             sizes, values = view.view.apply_all(words[before:])
         self._members.append(self._strings.add(values))
         self._offsets.append(self._offsets.used[-1] + np.cumsum(sizes))
-        new = self._strings.strings(self._known.count)
-        self._known.append(view.table.find(new))
+        self._known.append(view.table.find(self._strings.strings(self._known.count)))
 
     def _take_known(self, table: StringTable) -> None:
-        """Look at what the encoder has learned since the last time."""
+        """Look up the values that the encoder has learned since the last time."""
         if 0 <= self._seen < len(table):
             numbers = self._strings.find(table.strings(self._seen))
             there = np.flatnonzero(numbers >= 0)

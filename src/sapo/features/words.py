@@ -1,7 +1,4 @@
-"""Define the functions of words that templates can use.
-
-They run once for each distinct word, not once for each token.
-"""
+"""Define the functions of words that templates can use. They run once for each distinct word, not for each token."""
 
 import re
 from collections.abc import Callable
@@ -15,7 +12,7 @@ _SHORT = 64  # characters of a word that is remembered: long ones would fill the
 
 
 class _Translation(dict[int, str]):
-    """What stands for each character, by its code, for `str.translate`: ten times as fast as a loop over a word."""
+    """The replacement of each character, by its code, for `str.translate`: ten times as fast as a loop over a word."""
 
     def __init__(self, stand_in: Callable[[str], str]) -> None:
         super().__init__()
@@ -55,7 +52,7 @@ def shape(word: str) -> str:
 
 
 def short_shape(word: str) -> str:
-    """Return the shape with each run of a character cut to one.
+    """Return the shape with each run of equal characters reduced to one.
 
     >>> short_shape("McDonald's")
     "AaAa'a"
@@ -94,18 +91,13 @@ def substrings(word: str, longest: int) -> list[str]:
     ['<', '<a', 'a', 'at', 't', 't>', '>']
     """
     marked = f"<{word}>"
-    return list(
-        dict.fromkeys(
-            marked[i : i + size]
-            for i in range(len(marked))
-            for size in range(1, longest + 1)
-            if i + size <= len(marked)
-        )
-    )
+    end = len(marked)
+    found = (marked[i:j] for i in range(end) for j in range(i + 1, min(i + longest, end) + 1))
+    return list(dict.fromkeys(found))
 
 
 def classes(word: str) -> list[str]:
-    """Return what kinds of character the word has.
+    """Return which kinds of characters the word has.
 
     >>> classes("IL-2")
     ['capital', 'first-capital', 'digit', 'hyphen']
@@ -142,7 +134,7 @@ def _class(c: str) -> str:
 
 
 def _first_of_its_kind(c: str) -> str:
-    """Return a character that all methods and comparisons in `_classes` take for this one."""
+    """Return a character that no method or comparison in `_classes` distinguishes from this one."""
     same = (c.isupper(), c.islower(), c.istitle(), c.isalpha(), c.isalnum(), c.isdigit(), c == "-", c in ".,:/")
     return _kinds.setdefault(same, c)
 

@@ -1,9 +1,12 @@
-"""Name the array types that kernels take, by dtype, and an array that can grow.
+"""Name the array types that kernels take, by dtype; index consecutive pieces of arrays; provide an array that can grow.
 
-A field that is None leaves out what is done with it, and that is not even compiled: numba drops a branch on
-`argument is None`. It looks at arguments only, so such a field goes to a function of its own as an argument.
+A field of a bundle may be None to leave out what is done with it. Numba does not compile a branch on
+`argument is None`, but it looks at arguments only: pass such a field to a function of its own.
+
+Pieces of different sizes are stored one after the other in one array: piece i is `array[offsets[i]:offsets[i + 1]]`.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,38 @@ Doubles = NDArray[np.float64]
 Reals = NDArray[np.float32] | NDArray[np.float64]  # compiled for each
 Bools = NDArray[np.bool_]
 Shorts = NDArray[np.uint16]
+
+
+def offsets_of(sizes: NDArray[Any]) -> Longs:
+    """Return where each of consecutive pieces of these sizes begins, and where the last ends.
+
+    >>> offsets_of(np.array([2, 0, 3])).tolist()
+    [0, 2, 2, 5]
+    """
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
+
+
+def joined_offsets(parts: Iterable[Longs]) -> Longs:
+    """Return the offsets of several arrays of pieces once these stand one after the other.
+
+    >>> joined_offsets([np.array([0, 2]), np.array([0, 1, 4])]).tolist()
+    [0, 2, 3, 6]
+    """
+    return np.cumsum(np.concatenate([np.zeros(1, np.int64), *map(np.diff, parts)]))
+
+
+def pieces_of(offsets: Longs, chosen: NDArray[Any]) -> tuple[Longs, Longs]:
+    """Return the offsets of the chosen pieces once they stand one after the other, and the places of their elements.
+
+    >>> offsets, places = pieces_of(np.array([0, 2, 2, 5]), np.array([2, 0]))
+    >>> offsets.tolist(), places.tolist()
+    ([0, 3, 5], [2, 3, 4, 0, 1])
+    """
+    sizes = offsets[chosen + 1] - offsets[chosen]
+    new = offsets_of(sizes)
+    return new, np.arange(new[-1]) + np.repeat(offsets[chosen] - new[:-1], sizes)
 
 
 class Growable:
@@ -51,7 +86,7 @@ class Growable:
         self.count += rows
 
     def reserve(self, rows: int) -> None:
-        """Make room for a number of rows, by a constant factor: a row costs the same however many there are."""
+        """Make room for a number of rows, by a constant factor, so that the mean cost of a row is constant."""
         if self.count + rows > len(self.whole):
             larger = np.zeros((_with_room(self.count + rows), *self.whole.shape[1:]), self.whole.dtype)
             larger[: self.count] = self.used

@@ -1,8 +1,7 @@
 """Keep compiled kernels between runs, and decide which of these files may be used.
 
-Loading compiled code means unpickling and running it. So a directory is used only if nobody but its owner can write
-to it, and the owner is this user or root; and a file only if it is what was written. Otherwise kernels are compiled
-anew.
+Loading compiled code means unpickling and running it. So a directory is used only if its owner is this user or root,
+and only the owner can write to it; a file is used only if its checksum is right. Otherwise kernels are compiled again.
 """
 
 import contextlib
@@ -35,7 +34,7 @@ def kernel_files() -> list[Path]:
 def cache_directory(*, boundscheck: bool) -> Path | None:
     """Return the directory of this version of the kernels, or None if there is none that may be used.
 
-    Its name has a hash of all kernels: a kernel has a copy of those that it calls.
+    Its name has a hash of all kernels, because compiled code contains copies of the kernels that it calls.
     """
     digest = hashlib.sha256(b"boundscheck" if boundscheck else b"")
     for path in (*sorted(Path(__file__).parent.glob("*.py")), *kernel_files()):
@@ -59,7 +58,7 @@ def cache_directory(*, boundscheck: bool) -> Path | None:
 
 
 def remove_unused(home: Path) -> None:
-    """Remove what other versions have compiled, if nobody has used it for a month."""
+    """Remove the kernels of other versions that have not been used for a month."""
     import shutil
 
     for directory in home.glob("kernels-*"):
@@ -69,7 +68,7 @@ def remove_unused(home: Path) -> None:
 
 
 def is_private(directory: Path) -> bool:
-    """Return whether a directory belongs to this user or to root, and nobody else can write to it."""
+    """Return whether a directory belongs to this user or to root, and only the owner can write to it."""
     if not hasattr(os, "getuid"):  # Windows keeps the files of users apart
         return True
     found = directory.stat()
@@ -90,19 +89,19 @@ def read_file(path: Path) -> bytes | None:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file that appears at once and whole. If it cannot be written, the kernel is compiled again next time."""
-    beside = path.with_name(f"{path.name}.{os.urandom(8).hex()}")
+    """Write a file whole or not at all. If it cannot be written, the kernel is compiled again next time."""
+    new = path.with_name(f"{path.name}.{os.urandom(8).hex()}")
     try:
-        beside.write_bytes(hashlib.sha256(data).digest() + data)
-        beside.replace(path)
+        new.write_bytes(hashlib.sha256(data).digest() + data)
+        new.replace(path)
     except OSError:
         with contextlib.suppress(OSError):
-            beside.unlink()
+            new.unlink()
 
 
 @contextlib.contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Let no other process compile what will be in this file. Others wait here, and then find the file."""
+    """Keep other processes from compiling what will be in this file: they wait here, and then find the file."""
     lock = None if path.exists() else _open(path, os.O_CREAT)
     if lock is None:
         yield
@@ -117,7 +116,7 @@ def alone(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def first(path: Path) -> Iterator[bool]:
-    """Give True if no other process is in this context for the same path, or if nobody can know."""
+    """Give True if no other process is in this context for the same path, or if there are no locks."""
     lock = _open(path, os.O_CREAT)
     if lock is None:
         yield True
@@ -141,9 +140,9 @@ def is_taken(path: Path) -> bool:
 
 
 def _wait_for(lock: int, path: Path) -> bool:
-    """Wait until nobody else has the lock, or what it is for is there; return whether it is ours now.
+    """Wait until the lock is free or the file exists; return whether this process has the lock now.
 
-    Not for ever: the other process may be stopped, or on a machine that is gone.
+    The wait has a limit: the other process may be stopped, or on a machine that is gone.
     """
     until, waited = time.monotonic() + WAIT, False
     while not (got := _try(lock)):
@@ -152,14 +151,14 @@ def _wait_for(lock: int, path: Path) -> bool:
         waited = True
         time.sleep(PAUSE)
     if waited and not path.exists():
-        # The other one could not write it, and no more can we: all who wait may compile at the same time.
+        # The other process could not write the file, and neither can this one: let all compile at the same time.
         fcntl.flock(lock, fcntl.LOCK_UN)
         return False
     return True
 
 
 def _try(lock: int) -> bool | None:
-    """Take a lock, and return whether nobody has it; None if this file system has no locks."""
+    """Try to take a lock; return whether it was free, and None if this file system has no locks."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -170,7 +169,7 @@ def _try(lock: int) -> bool | None:
 
 
 def _open(path: Path, flags: int = 0) -> int | None:
-    """Return a descriptor of the lock of a file, or None if there is no lock, or none can be made."""
+    """Return a descriptor of the lock of a file, or None if there is none and none can be made."""
     if fcntl is not None:
         with contextlib.suppress(OSError):
             return os.open(_lock_of(path), os.O_RDWR | flags, 0o600)
@@ -178,7 +177,7 @@ def _open(path: Path, flags: int = 0) -> int | None:
 
 
 def _close(lock: int, held: Path | None) -> None:
-    """Give a lock back; if it is the one for a path, remove its file."""
+    """Release a lock; `held` is the path whose lock file to remove."""
     with contextlib.suppress(OSError):
         if held is not None:
             _lock_of(held).unlink()

@@ -9,8 +9,8 @@ the rest.
 import hashlib
 import pickle
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -27,25 +27,16 @@ from numba.core.types.misc import unliteral
 
 from sapo.jit.cache import ENDING, alone, read_file, write_file
 from sapo.jit.kernels import no_garbage
-from sapo.jit.progress import name_of
-
-Function = Callable[..., Any]
-
-
-Compiling = Callable[[Function], AbstractContextManager[None]]  # is entered while a kernel is really compiled
+from sapo.jit.progress import Function, aside, compiling, name_of, part_compiled
 
 
 def compile_function(
-    function: Function,
-    directory: Path | None,
-    *,
-    boundscheck: bool,
-    inline: bool,
-    aside: Callable[[], AbstractContextManager[None]],  # is entered while a kernel is compiled or loaded
-    compiling: Compiling,
-    part_compiled: Callable[[str], None],
+    function: Function, directory: Path | None, *, boundscheck: bool, inline: bool, registered: Sequence[Function]
 ) -> Any:
-    """Return the compiled form of a kernel; it is really compiled, or loaded, when it is called for the first time."""
+    """Return the compiled form of a kernel, which is compiled or loaded when it is called for the first time.
+
+    `registered` are all kernels, to count how far compiling is.
+    """
     options = {"nogil": True, "boundscheck": boundscheck, "no_cfunc_wrapper": True}
     part = numba.njit(**options, no_cpython_wrapper=True, forceinline=inline, pipeline_class=_PartCompiler)(function)
     whole = numba.njit(**options)(function)
@@ -53,11 +44,11 @@ def compile_function(
         whole._cache = _Cache(function, directory)
 
     def get_call_template(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        # A kernel that is called with a constant, such as 0, needs no form of its own for it.
+        # A call with a constant, such as 0, needs no form of its own.
         plain = tuple(unliteral(argument) for argument in arguments)
         return part.get_call_template(plain, {name: unliteral(argument) for name, argument in keywords.items()})
 
-    # Other kernels look up here what they call.
+    # Other kernels look here for what they call.
     whole.get_call_template = get_call_template
     whole.get_overload = part.get_overload
     compile_part, compile_whole, compile_core = part.compile, whole.compile, whole._compiler.compile
@@ -70,7 +61,7 @@ def compile_function(
         return found
 
     def note_whole(arguments: Any, result: Any) -> Any:
-        with compiling(function), no_garbage():
+        with compiling(function, registered, directory), no_garbage():
             return compile_core(arguments, result)
 
     def time_whole(signature: Any) -> Any:
@@ -85,7 +76,7 @@ def compile_function(
 
 @contextmanager
 def raised_again() -> Iterator[None]:
-    """Raise Ctrl-C and exits again that came in a function that LLVM calls: there, Python only reports them."""
+    """Raise Ctrl-C and exits that came in a function that LLVM calls, where Python would only report them."""
     lost: list[BaseException] = []
     as_usual = sys.unraisablehook
 
@@ -167,7 +158,7 @@ class _PartCompiler(CompilerBase):  # type: ignore[misc]
 
 
 class _Locator:
-    """Where numba puts the files of a kernel: in the directory that was checked."""
+    """Tell numba where the files of a kernel are: in the directory that was checked."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -186,9 +177,9 @@ class _Locator:
 
 
 class _Files:
-    """One file for each kernel and signature. Processes that compile at the same time do not get in each other's way.
+    """Keep one file for each kernel and signature, so that several processes can compile at the same time.
 
-    The files of numba have an index, which two processes can write at once, and nothing tells a file that is damaged.
+    Numba's own files have an index, which two processes can write at once, and no checksum that reveals damage.
     """
 
     def __init__(self, function: Function, directory: Path) -> None:
@@ -226,5 +217,5 @@ class _Cache(FunctionCache):  # type: ignore[misc]
     def load_overload(self, signature: Any, context: Any) -> Any:
         try:
             return super().load_overload(signature, context)
-        except Exception:  # whatever is wrong with what was kept, compiling helps
+        except Exception:  # whatever is wrong with the file, compiling helps
             return None

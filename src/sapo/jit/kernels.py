@@ -17,38 +17,150 @@ from importlib import import_module
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from sapo.jit import progress
-from sapo.jit.cache import PACKAGE, kernel_files
+from sapo.jit.cache import PACKAGE, cache_directory, kernel_files
+from sapo.jit.progress import Function
 
 if TYPE_CHECKING:
-    from sapo.jit.processes import Background
+    from sapo.jit.processes import BackgroundCompiler
+
+F = TypeVar("F", bound=Function)
+R = TypeVar("R")
+
+# Loading numba costs about a second. In this time interpreted kernels look at this many pairs of labels, each of which
+# takes a third of a microsecond; the features of a token take as long as TOKEN pairs.
+INTERPRETED_PAIRS = 3_000_000
+TOKEN = 1_000
+LONG_CALL = 100_000_000  # steps, each a pair of labels: a tenth of a second, a thousand times that of starting a thread
+LOOK_EVERY = 0.1  # seconds: some systems take signals only between two waits
+
+_registered: list[Function] = []
+_inlined: set[Function] = set()  # compiled into the functions that call them
+_lock = threading.RLock()
+_options: dict[str, Any] | None = None  # None: interpreted
+_forms: dict[Function, Any] = {}
+_background: "BackgroundCompiler | None" = None
+_pairs_seen = 0
+_recording = False  # everything stays interpreted
 
 
-@contextmanager
-def no_garbage(*, lasting: bool = True) -> Iterator[None]:
-    """Collect no garbage in this context, in which many objects are made; `lasting` if they stay.
+def kernel(function: F) -> F:
+    """Mark a function as a compiled loop: arrays and numbers only, no strings, classes or callbacks."""
+    with _lock:
+        _registered.append(function)
+        return function if _options is None else cast(F, form_of(function))
 
-    Looking for it takes a fifth of the time of compiling, and of tagging words that are new. And while it looks, no
-    other thread runs: in a service that loads kernels in the background, requests would wait.
+
+def inlined(function: F) -> F:
+    """Mark a kernel that is called often and takes large bundles of arrays: passing them would cost more than it does.
+
+    Goes below `@kernel`. Each caller has a copy of its own, so the function should be short or have one caller.
     """
-    enabled = gc.isenabled()
-    gc.disable()
+    _inlined.add(function)
+    return function
+
+
+def prepare(*, tokens: int = 0, pairs: int = 0) -> None:
+    """Announce work: tokens to encode, and pairs of labels to look at, in all steps together.
+
+    If it is more than a few sentences, compile the kernels now. If small pieces add up to that, as in a service,
+    compile them in the background, so that no request waits.
+    """
+    global _pairs_seen
+    if _options is not None:
+        return
+    work = TOKEN * tokens + pairs
+    _pairs_seen += work
+    if work > INTERPRETED_PAIRS:
+        compile_kernels()
+    elif _pairs_seen > INTERPRETED_PAIRS:
+        compile_in_background()
+
+
+def compiled() -> bool:
+    """Return whether the kernels have been swapped for their compiled form."""
+    return _options is not None
+
+
+def compile_kernels(*, boundscheck: bool = False) -> None:
+    """Swap all kernels for their compiled form. There is no way back.
+
+    With NUMBA_DISABLE_JIT=1, which debuggers and coverage tools need, they stay as they are.
+    """
+    global _options
+    with _lock:
+        if _options is not None or _disabled():
+            return
+        if _background is not None:
+            _background.stop()
+        _options = _make_options(boundscheck)
+        _forms.clear()
+        swap({function: form_of(function) for function in _registered})
+
+
+def compile_in_background() -> None:
+    """Swap the kernels that are called for their compiled form, as soon as it is ready."""
+    global _background
+    with _lock:
+        if _options is None and _background is None and not _disabled():
+            from sapo.jit.processes import BackgroundCompiler
+
+            _background = BackgroundCompiler(tuple(_registered))
+            _background.begin()
+
+
+def compile_ahead(module: str, options: dict[str, Any]) -> None:
+    """Let other processes compile what a run will need, while it starts, unless the cache has it already.
+
+    They run `python -m module`, which reads the options as JSON from standard input, and calls `compile_what` with
+    `parent`, which is added to them.
+    """
+    made = _options or _make_options(False)
+    if not made["boundscheck"] and not _disabled():
+        from sapo.jit import processes
+
+        processes.begin_ahead(module, options, made["directory"])
+
+
+def compile_what(run: Callable[[], object], parent: int) -> None:
+    """Compile into the cache what a run calls, as long as the process `parent` exists; the run itself is interpreted.
+
+    Do nothing if another process is doing so already.
+    """
+    from sapo.jit import processes
+
+    with processes.only_one(_make_options(False)["directory"]) as free:
+        if free:
+            processes.fill_cache(record(run), parent)
+
+
+def end_processes() -> None:
+    """End the processes that compile for this one, if there are any."""
+    if _background is not None:
+        _background.stop()
+    if (processes := sys.modules.get(f"{__package__}.processes")) is not None:
+        processes.end_ahead()
+
+
+def record(run: Callable[[], object]) -> list[tuple[Function, tuple[Any, ...]]]:
+    """Run something with interpreted kernels; return those that it calls, with the types of their arguments."""
+    global _recording
+    from sapo.jit.compiler import type_of
+
+    import_all()
+    found: dict[tuple[Function, tuple[Any, ...]], None] = {}
+    recorder = Recorder(lambda function, arguments: found.setdefault((function, tuple(map(type_of, arguments)))))
+    _recording = True
+    swap({function: recorder.recording(function) for function in _registered})
     try:
-        yield
+        run()
     finally:
-        if enabled:
-            if lasting and gc.get_freeze_count() == 0:  # otherwise somebody else uses this
-                # All objects count as old now, or the next collection would look at all that were made.
-                gc.freeze()
-                gc.unfreeze()
-            gc.enable()
-
-
-Function = Callable[..., Any]
+        _recording = False
+        swap({function: function for function in _registered})
+    return list(found)
 
 
 class Recorder:
-    """Calls `note(function, arguments)` after each call of a kernel that no other kernel makes."""
+    """Call `note(function, arguments)` after each call of a kernel that no other kernel makes."""
 
     def __init__(self, note: Callable[[Function, tuple[Any, ...]], None]) -> None:
         self.note = note
@@ -72,150 +184,14 @@ class Recorder:
         return call
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-# Loading numba costs about a second. In this time interpreted kernels look at this many pairs of labels, each of which
-# takes a third of a microsecond; the features of a token take as long as TOKEN pairs.
-INTERPRETED_PAIRS = 3_000_000
-TOKEN = 1_000
-
-_registered: list[Callable[..., Any]] = []
-_inlined: set[Callable[..., Any]] = set()  # compiled into the functions that call them
-_lock = threading.RLock()
-_options: dict[str, Any] | None = None  # None: interpreted
-_forms: dict[Callable[..., Any], Any] = {}
-_background: "Background | None" = None
-_pairs_seen = 0
-_recording = False  # all stays interpreted
-
-
-def kernel(function: F) -> F:
-    """Mark a function as a compiled loop: arrays and numbers only, no strings, classes or callbacks."""
-    with _lock:
-        _registered.append(function)
-        return function if _options is None else cast(F, form_of(function))
-
-
-def inlined(function: F) -> F:
-    """Mark a kernel that is called often and takes large bundles of arrays: passing them would cost more than it does.
-
-    Goes below `@kernel`. Each caller has a copy of its own, so the function should be short or have one caller.
-    """
-    _inlined.add(function)
-    return function
-
-
-def prepare(*, tokens: int = 0, pairs: int = 0) -> None:
-    """Tell how much work is coming: tokens to encode, and pairs of labels to look at, in all steps together.
-
-    If it is more than a few sentences, the kernels are compiled. If it only adds up to that, as in a service, they are
-    compiled in the background, and nobody waits for it.
-    """
-    global _pairs_seen
-    if _options is not None:
-        return
-    work = TOKEN * tokens + pairs
-    _pairs_seen += work
-    if work > INTERPRETED_PAIRS:
-        compile_kernels()
-    elif _pairs_seen > INTERPRETED_PAIRS:
-        compile_in_background()
-
-
-def compiled() -> bool:
-    return _options is not None
-
-
-def compile_kernels(*, boundscheck: bool = False) -> None:
-    """Swap all kernels for their compiled form. One way: there is no reason to go back.
-
-    With NUMBA_DISABLE_JIT=1, which debuggers and tools for coverage need, they stay as they are.
-    """
-    global _options
-    with _lock:
-        if _options is not None or _disabled():
-            return
-        if _background is not None:
-            _background.stop()
-        _options = _make_options(boundscheck)
-        _forms.clear()
-        swap({function: form_of(function) for function in _registered})
-
-
-def compile_in_background() -> None:
-    """Swap the kernels that are called for their compiled form, as soon as it is there."""
-    global _background
-    with _lock:
-        if _options is None and _background is None and not _disabled():
-            from sapo.jit.processes import Background
-
-            _background = Background(tuple(_registered), swap, form_of)
-            _background.begin()
-
-
-def compile_ahead(module: str, options: dict[str, Any]) -> None:
-    """Let other processes compile what a run will need, while it starts, unless the cache has it already.
-
-    They run `python -m module`, which reads the options as JSON from standard input, and calls `compile_what` with
-    `parent`, which is added to them.
-    """
-    made = _options or _make_options(False)
-    if not made["boundscheck"] and not _disabled():
-        from sapo.jit import processes
-
-        processes.begin_ahead(module, options, made["directory"])
-
-
-def compile_what(run: Callable[[], object], parent: int) -> None:
-    """Compile what a run calls into the cache, as long as the process `parent` is there; the run itself is interpreted.
-
-    If another process does so already, do nothing.
-    """
-    from sapo.jit import processes
-
-    with processes.only_one(_make_options(False)["directory"]) as free:
-        if free:
-            processes.fill_cache(record(run), parent)
-
-
-def end_processes() -> None:
-    """End the processes that compile for this one, if there are any."""
-    if _background is not None:
-        _background.stop()
-    if (processes := sys.modules.get(f"{__package__}.processes")) is not None:
-        processes.end_ahead()
-
-
-def record(run: Callable[[], object]) -> list[tuple[Callable[..., Any], tuple[Any, ...]]]:
-    """Run something with interpreted kernels; return those that it calls, with the types of their arguments."""
-    global _recording
-    from sapo.jit.compiler import type_of
-
-    import_all()
-    found: dict[tuple[Callable[..., Any], tuple[Any, ...]], None] = {}
-    recorder = Recorder(lambda function, arguments: found.setdefault((function, tuple(map(type_of, arguments)))))
-    _recording = True
-    swap({function: recorder.recording(function) for function in _registered})
-    try:
-        run()
-    finally:
-        _recording = False
-        swap({function: function for function in _registered})
-    return list(found)
-
-
 def import_all() -> None:
     """Import all modules with kernels, so that all are registered."""
     for path in kernel_files():
         import_module(".".join(("sapo", *path.relative_to(PACKAGE).with_suffix("").parts)))
 
 
-def _disabled() -> bool:
-    return _recording or os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
-
-
-def swap(new: dict[Callable[..., Any], Any]) -> None:
-    """Put other callables in the place of kernels, in all modules."""
+def swap(new: dict[Function, Any]) -> None:
+    """Replace kernels by other callables, in all modules."""
     with _lock:
         for name, module in list(sys.modules.items()):
             if name.startswith("sapo."):
@@ -225,7 +201,7 @@ def swap(new: dict[Callable[..., Any], Any]) -> None:
                         setattr(module, attribute, new[function])
 
 
-def form_of(function: Callable[..., Any]) -> Any:
+def form_of(function: Function) -> Any:
     """Return the compiled form of a kernel, which is compiled or loaded when it is called for the first time."""
     from sapo.jit.compiler import compile_function
 
@@ -233,24 +209,21 @@ def form_of(function: Callable[..., Any]) -> Any:
         if function not in _forms:
             options = _options or _make_options(False)
             _forms[function] = compile_function(
-                function,
-                **options,
-                inline=function in _inlined,
-                aside=progress.aside,
-                compiling=lambda function: progress.compiling(function, _registered, options["directory"]),
-                part_compiled=progress.part_compiled,
+                function, **options, inline=function in _inlined, registered=_registered
             )
         return _forms[function]
 
 
-def _make_options(boundscheck: bool) -> dict[str, Any]:
-    from sapo.jit.cache import cache_directory
+def _disabled() -> bool:
+    return _recording or os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
+
+def _make_options(boundscheck: bool) -> dict[str, Any]:
     return {"boundscheck": boundscheck, "directory": cache_directory(boundscheck=boundscheck)}
 
 
 def _after_fork() -> None:
-    """Begin anew in a process that was forked: the thread of the background is not in it, and a lock may be held."""
+    """Reset a forked process: it has no background thread, and a lock may be held."""
     global _lock, _background
     _lock, _background = threading.RLock(), None
 
@@ -259,15 +232,28 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-R = TypeVar("R")
-LONG_CALL = (
-    100_000_000  # steps, each a pair of labels: some tenth of a second; to start a thread takes a thousandth of that
-)
-LOOK_EVERY = 0.1  # seconds: some systems take signals only between two waits
+@contextmanager
+def no_garbage(*, lasting: bool = True) -> Iterator[None]:
+    """Collect no garbage in this context, in which many objects are made; `lasting` if they stay.
+
+    Collecting takes a fifth of the time of compiling, and of tagging words that are new. It also stops all other
+    threads: in a service that loads kernels in the background, requests would wait.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            if lasting and gc.get_freeze_count() == 0:  # otherwise another part of the program uses freeze
+                # All objects count as old now; otherwise the next collection would examine all that were made.
+                gc.freeze()
+                gc.unfreeze()
+            gc.enable()
 
 
 def call_interruptibly(kernel: Callable[..., R], *arguments: Any, steps: float) -> R:
-    """Call a kernel that only reads what others see too; in a thread if it may take long.
+    """Call a kernel that changes nothing that others see; if it may take long, in a thread, so that Ctrl-C works.
 
     >>> call_interruptibly(max, 1, 2, steps=10)
     2

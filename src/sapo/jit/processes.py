@@ -1,12 +1,12 @@
 """Compile kernels in other processes, before a run needs them or while a service answers requests.
 
-One kernel takes as long as all others. So one process compiles that one, and another, which steps back for it, those
-that the run calls after it, while the run itself compiles what it calls first. A kernel that another process compiles
-at this moment is not compiled twice: the run waits for it (see `cache.alone`).
+Ahead of a run: one kernel takes as long to compile as all others. So one process compiles that one, and another, with
+a lower priority, those that the run calls after it, while the run itself compiles what it calls first. A kernel that
+another process is compiling is not compiled twice: the run waits for it (see `cache.alone`).
 
-Small pieces of work run interpreted. Once they add up, `begin` starts a thread here. It looks which kernels are called
-and with what arguments, lets another process compile these into the cache, loads them, and only then swaps them in. So
-requests go on interpreted for some seconds, and no request compiles or loads anything.
+In the background of a service: small pieces of work run interpreted. Once they add up, a thread notes which kernels
+are called and with what arguments, lets another process compile these into the cache, loads them, and only then swaps
+them in. So requests go on interpreted for some seconds, and no request compiles or loads anything.
 """
 
 import atexit
@@ -20,16 +20,31 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from sapo.jit import cache, progress
+from sapo.jit import cache, kernels, progress
 from sapo.jit.kernels import Recorder, no_garbage
+from sapo.jit.progress import Function
+
+Wanted = Sequence[tuple[Function, tuple[Any, ...]]]  # kernels with the types of their arguments
+LONGEST = "learn.sapo.sapo_samples"
+NICENESS = 10  # of the second process
+NAME = "ahead"  # of the lock in the cache: one run at a time has such helpers
+GATHER = 0.3  # seconds in which calls are collected before a round begins
+COMMAND = "import sys; from sapo.jit import processes; processes.fill_from_pipe(sys.stdin.buffer.read())"
+
+_child: subprocess.Popen[bytes] | None = None
 
 
-def start_python(*arguments: str, **options: Any) -> subprocess.Popen[bytes] | None:
+def start_python(
+    *arguments: str,
+    stdout: int = subprocess.DEVNULL,
+    stderr: int = subprocess.DEVNULL,
+    start_new_session: bool = False,
+) -> subprocess.Popen[bytes] | None:
     """Start Python with the modules that this process can import; its standard input is a pipe.
 
     Return None if it cannot be started: a server that embeds Python has no command to call, and a frozen program would
@@ -37,22 +52,19 @@ def start_python(*arguments: str, **options: Any) -> subprocess.Popen[bytes] | N
     """
     if getattr(sys, "frozen", False) or not Path(sys.executable or "").name.lower().startswith("python"):
         return None
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **options}
+    # Modules of the current directory only if this process finds them, too: it may hold a stranger's data.
+    places = [place or str(Path.cwd()) for place in sys.path if isinstance(place, str)]
     try:
-        # Modules of the current directory only if this process finds them, too: it may hold data of a stranger.
-        places = [place or str(Path.cwd()) for place in sys.path if isinstance(place, str)]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places), "PYTHONSAFEPATH": "1"}
-        return subprocess.Popen([sys.executable, *arguments], env=environment, **pipes)
+        return subprocess.Popen(
+            [sys.executable, *arguments],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(places), "PYTHONSAFEPATH": "1"},
+            stdin=subprocess.PIPE,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=start_new_session,
+        )
     except OSError:
         return None
-
-
-Wanted = Sequence[tuple[Callable[..., Any], tuple[Any, ...]]]  # kernels with the types of their arguments
-LONGEST = "learn.sapo.sapo_samples"
-STEP_BACK = 10  # niceness
-NAME = "ahead"  # of the lock in the cache: one run at a time has such helpers
-
-_child: subprocess.Popen[bytes] | None = None
 
 
 def begin_ahead(module: str, options: dict[str, Any], directory: Path | None) -> None:
@@ -74,9 +86,7 @@ def begin_ahead(module: str, options: dict[str, Any], directory: Path | None) ->
 def cores() -> int:
     """Return how many cores this process may use."""
     found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with contextlib.suppress(
-        OSError, ValueError
-    ):  # a container may have a share of all cores: "150000 100000" or "max"
+    with contextlib.suppress(OSError, ValueError):  # a container may have a share of all: "150000 100000" or "max"
         share, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
         found = min(found, int(share) // int(period))
     return found
@@ -104,9 +114,7 @@ def only_one(directory: Path | None) -> contextlib.AbstractContextManager[bool]:
 
 
 def fill_cache(wanted: Wanted, parent: int) -> None:
-    """Compile kernels into the cache, in two processes. This is called in the process that `begin` started."""
-    from sapo.jit import kernels
-
+    """Compile kernels into the cache, in two processes: this one, which `begin_ahead` started, and a fork of it."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # in the middle of compiling, too
     kernels.compile_kernels()
     progress.listen(lambda name: print(name, flush=True))
@@ -114,7 +122,7 @@ def fill_cache(wanted: Wanted, parent: int) -> None:
     middle = names.index(LONGEST) if LONGEST in names else 0
     second = os.fork()
     if second == 0:
-        os.nice(STEP_BACK)
+        os.nice(NICENESS)
         _compile(wanted[middle + 1 :], os.getppid())
         os._exit(0)
     _compile([*wanted[middle:], *wanted[:middle]], parent)
@@ -122,8 +130,7 @@ def fill_cache(wanted: Wanted, parent: int) -> None:
 
 
 def _compile(wanted: Wanted, parent: int) -> None:
-    """Compile those that no other process compiles, as long as the one that asked is there."""
-    from sapo.jit import kernels
+    """Compile the kernels that no other process is compiling, as long as the process that asked exists."""
     from sapo.jit.compiler import path_of
 
     for function, types in wanted:
@@ -133,22 +140,11 @@ def _compile(wanted: Wanted, parent: int) -> None:
             print(progress.name_of(function), flush=True)
 
 
-Function = Callable[..., Any]
+class BackgroundCompiler:
+    """The background thread, and the calls that it has noted."""
 
-GATHER = 0.3  # seconds in which calls are collected before a round begins
-COMMAND = "import sys; from sapo.jit import processes; processes.fill_from_pipe(sys.stdin.buffer.read())"
-
-
-class Background:
-    """The thread, and what it has seen."""
-
-    def __init__(
-        self,
-        functions: Sequence[Function],
-        swap: Callable[[dict[Function, Any]], None],  # puts other callables in the place of kernels, in all modules
-        form_of: Callable[[Function], Any],  # returns the compiled form of a kernel
-    ) -> None:
-        self.functions, self.swap, self.form_of = functions, swap, form_of
+    def __init__(self, functions: Sequence[Function]) -> None:
+        self.functions = functions
         self.called: dict[Function, tuple[Any, ...]] = {}  # with these arguments, since the last round
         self.seen: set[Function] = set()
         self.tried: set[Any] = set()  # kernels with the types of their arguments
@@ -157,13 +153,14 @@ class Background:
         self.stopped = False
 
     def begin(self) -> None:
+        """Record the calls of kernels, and start the thread."""
         atexit.register(self.stop)
         recorder = Recorder(self.note_first)
-        self.swap({function: recorder.recording(function) for function in self.functions})
+        kernels.swap({function: recorder.recording(function) for function in self.functions})
         threading.Thread(target=self.run, name="sapo-kernels", daemon=True).start()
 
     def stop(self) -> None:
-        """Do nothing more."""
+        """Stop compiling."""
         self.stopped = True
         self.news.set()
         if self.child is not None:
@@ -201,7 +198,7 @@ class Background:
             with no_garbage():
                 ready |= self.load(missing)
         if not self.stopped:
-            self.swap(ready)
+            kernels.swap(ready)
 
     def load(self, wanted: dict[Function, Any]) -> dict[Function, Any]:
         """Return the compiled forms of these kernels that the cache has."""
@@ -209,28 +206,26 @@ class Background:
 
         ready = {}
         for function, key in wanted.items():
-            if not self.stopped and load(self.form_of(function), key):
-                ready[function] = form = self.form_of(function)
+            if not self.stopped and load(kernels.form_of(function), key):
+                ready[function] = form = kernels.form_of(function)
                 form._compile_for_args = functools.partial(self.interpreted, function)
         return ready
 
     def interpreted(self, function: Function, *arguments: Any) -> Function:
-        """Return what to call where no form takes such arguments: numba would compile one while all wait."""
+        """Return what to call if no form takes such arguments: numba would compile one while the request waits."""
         self.note(function, arguments)
         return function
 
     def compile_elsewhere(self, wanted: list[tuple[str, str, Any]]) -> None:
         self.child = start_python("-c", COMMAND)
-        if self.child is not None:  # otherwise all stays interpreted
+        if self.child is not None:  # otherwise everything stays interpreted
             self.child.communicate(pickle.dumps(wanted))
 
 
 def fill_from_pipe(wanted: bytes) -> None:
-    """Compile kernels into the cache. This is the other process: it takes what `round` has pickled."""
-    from sapo.jit import kernels
-
+    """Compile into the cache the kernels that `BackgroundCompiler.round` pickled for this process."""
     parent = os.getppid()
     kernels.compile_kernels()
     for module, name, types in pickle.loads(wanted):
-        if os.getppid() == parent:  # else the one that asked is gone
+        if os.getppid() == parent:  # otherwise the process that asked is gone
             getattr(import_module(module), name).compile(types)

@@ -1,6 +1,7 @@
 """Count how far compiling is: which kernels a run needs, which are done, and how long it took.
 
-A kernel that is called from Python needs all that it calls. What it turns out not to need counts as done in the end.
+A kernel that is called from Python needs all kernels that it calls. Those that it turns out not to need count as done
+in the end.
 """
 
 import threading
@@ -29,41 +30,38 @@ TRAINING = (
 )
 
 _lock = threading.Lock()
-_telling = threading.Lock()
+_reporting = threading.Lock()
 _observer: Observer | None = None
 _listener: Callable[[str], None] | None = None
 _expected: tuple[str, ...] = ()
 _needed: set[str] = set()
 _done: set[str] = set()
-_told = (0, 0)  # what the observer heard last
+_reported = (0, 0)  # the last call of the observer
 _seconds = 0.0  # of compiling
-_aside = 0.0  # seconds of compiling, and of all around it
-_depth = 0  # how many threads are there, or kernels that compile others
+_aside = 0.0  # seconds in `aside`: of compiling, loading and keeping
+_depth = 0  # how many threads are in `aside`, or kernels that compile others
 
 
 def watch_compiling(observer: Observer | None) -> Observer | None:
-    """Call `observer(done, total)` whenever a kernel is compiled; not when it is only loaded from the cache.
-
-    Return the observer before.
-    """
+    """Call `observer(done, total)` whenever a kernel is compiled (not loaded); return the observer before."""
     global _observer
     before, _observer = _observer, observer
     return before
 
 
 def expect(names: Iterable[str]) -> None:
-    """Tell which kernels this run will call, as "module.function", so that the total is right from the start."""
+    """Set which kernels this run will call, as "module.function", so that the total is right from the start."""
     global _expected
     _expected = tuple(names)
 
 
 def compile_seconds() -> float:
-    """Return how long this process has compiled so far."""
+    """Return how many seconds this process has spent compiling so far."""
     return _seconds
 
 
 def clock() -> float:
-    """Return the time in seconds, without that of compiling and loading: differences say how long work took."""
+    """Return the time in seconds, without compiling and loading: differences are how long the work itself took."""
     return time.perf_counter() - _aside
 
 
@@ -85,7 +83,7 @@ def aside() -> Iterator[None]:
 
 @contextmanager
 def compiling(function: Function, registered: Iterable[Function], directory: Path | None) -> Iterator[None]:
-    """Note that a kernel is compiled in this context with all that it calls."""
+    """Count a kernel, and all that it calls, as compiled in this context."""
     global _seconds
     by_name = {name_of(other): other for other in registered}
     with _lock:
@@ -94,7 +92,7 @@ def compiling(function: Function, registered: Iterable[Function], directory: Pat
         for name in _expected:
             if name in by_name and not _is_cached(name, directory):
                 _needed.update(reached(by_name[name], by_name))
-    _tell()
+    _report()
     started = time.perf_counter()
     try:
         yield
@@ -102,24 +100,25 @@ def compiling(function: Function, registered: Iterable[Function], directory: Pat
         with _lock:
             _seconds += time.perf_counter() - started
             _done.update(mine)
-        _tell()
+        _report()
 
 
 def part_compiled(name: str) -> None:
-    """Note that a kernel is compiled that another one calls, or by another process."""
+    """Count a kernel that was compiled as a part of another one, or by another process."""
     _done.add(name)
     if _listener is not None:
         _listener(name)
-    _tell()
+    _report()
 
 
 def listen(listener: Callable[[str], None]) -> None:
-    """Call `listener` with the name of each kernel that is compiled for another one."""
+    """Call `listener` with the name of each kernel that is compiled as a part of another one."""
     global _listener
     _listener = listener
 
 
 def name_of(function: Function) -> str:
+    """Return the name of a kernel: "module.function", without the package."""
     return f"{function.__module__.removeprefix('sapo.')}.{function.__name__}"
 
 
@@ -144,11 +143,11 @@ def _is_cached(name: str, directory: Path | None) -> bool:
     return directory is not None and any(directory.glob(f"{name}-*"))
 
 
-def _tell() -> None:
-    """Call the observer if there is news of what this process needs; others compile what it may never need."""
-    global _told
-    with _telling:
-        news = len(_done & _needed), len(_needed)
-        if _observer is not None and _needed and news != _told:
-            _told = news
-            _observer(*news)
+def _report() -> None:
+    """Call the observer if the counts of what this process needs have changed; other processes may compile more."""
+    global _reported
+    with _reporting:
+        counts = len(_done & _needed), len(_needed)
+        if _observer is not None and _needed and counts != _reported:
+            _reported = counts
+            _observer(*counts)

@@ -1,4 +1,4 @@
-"""The paper's neural systems, and SAPO on top of them, with PyTorch.
+"""Provide the paper's neural systems, and SAPO on top of them, with PyTorch.
 
     from sapo.neural import SapoLayer
 

@@ -1,13 +1,13 @@
 """Search and sum over the label chains of a batch of sentences, as PyTorch functions.
 
-There are two implementations. The kernel takes one sentence at a time, and is faster on a CPU (see
-benchmarks/neural_topn.py). The other is a Viterbi search in PyTorch that keeps the n best paths to every label, for all
-sentences at once; it runs on the device of the scores, such as a GPU, and in their precision.
+There are two implementations of each. Kernels take one sentence at a time, and are faster on a CPU (see
+benchmarks/neural_topn.py). The PyTorch code takes all sentences of a batch at once, on the device of the scores, such
+as a GPU, and in their precision.
 
-There are two implementations. The kernel takes one sentence at a time, and finds the gradient, which is the marginals
-of tokens and pairs, on the way; it is faster on a CPU (see benchmarks/neural_topn.py). The other is the forward
-algorithm in PyTorch for all sentences at once, as in pytorch-crf, with the gradient from autograd. It also takes over
-where a gradient is itself differentiated (`create_graph=True`), since a kernel has no second derivative.
+`top_n` in PyTorch is a Viterbi search that keeps the n best paths to every label. `log_normalizer` in PyTorch is the
+forward algorithm, as in pytorch-crf, with the gradient from autograd; the kernel finds the gradient, which is the
+marginals of tokens and pairs, on the way. If a gradient is itself differentiated (`create_graph=True`), the PyTorch
+code takes over, since a kernel has no second derivative.
 """
 
 import math
@@ -23,14 +23,14 @@ from sapo.search.sums import normalize_batch, top_n_batch
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class BestPaths:
     """The candidates of a batch, best first."""
 
     paths: Tensor  # int64[B, n, T] padded with 0
     valid: Tensor  # bool[B, n] false for padding, if a sentence has fewer than n taggings
 
 
-def top_n(nodes: Tensor, edges: Tensor, lengths: Tensor, n: int) -> Found:
+def top_n(nodes: Tensor, edges: Tensor, lengths: Tensor, n: int) -> BestPaths:
     """Return the n best taggings of each sentence: by the kernel on a CPU, otherwise by PyTorch.
 
     The arguments are those of `kernel_top_n`.
@@ -53,7 +53,7 @@ def kernel_top_n(
     edges: Tensor,  # [L, L] edges[p, y]: the score of y after p
     lengths: Tensor,  # int64[B]
     n: int,
-) -> Found:
+) -> BestPaths:
     """Return the n best taggings of each sentence, by sidetracks, in single precision (see search/topn.py).
 
     >>> kernel_top_n(torch.eye(2)[None], torch.zeros(2, 2), torch.tensor([2]), 2).valid.tolist()
@@ -67,11 +67,11 @@ def kernel_top_n(
     found = np.empty(len(node), np.int32)
     top_n_batch(node, edge, np.ascontiguousarray(edge.transpose(0, 2, 1)), sizes, n, paths, found)
     valid = np.arange(n) < found[:, np.newaxis]
-    return Found(torch.from_numpy(paths).to(nodes.device), torch.from_numpy(valid).to(nodes.device))
+    return BestPaths(torch.from_numpy(paths).to(nodes.device), torch.from_numpy(valid).to(nodes.device))
 
 
 @torch.no_grad()
-def torch_top_n(nodes: Tensor, edges: Tensor, lengths: Tensor, n: int) -> Found:
+def torch_top_n(nodes: Tensor, edges: Tensor, lengths: Tensor, n: int) -> BestPaths:
     """Return the same as `kernel_top_n`, in PyTorch, for all sentences of the batch at once.
 
     >>> torch_top_n(torch.eye(2)[None], torch.zeros(2, 2), torch.tensor([2]), 1).paths.tolist()
@@ -83,7 +83,7 @@ def torch_top_n(nodes: Tensor, edges: Tensor, lengths: Tensor, n: int) -> Found:
     valid = torch.zeros((B, n), dtype=torch.bool, device=device)
     valid[lengths == 0, 0] = True  # the empty tagging
     if T == 0:
-        return Found(paths, valid)
+        return BestPaths(paths, valid)
     best = nodes[:, :1]  # [B, K, L] the k-th best score of a path to y; minus infinity if there are fewer paths
     came = []  # [B, K, L] from which (j, p), as j * L + p, the k-th path to y came
     for t in range(1, T):
@@ -105,7 +105,7 @@ def torch_top_n(nodes: Tensor, edges: Tensor, lengths: Tensor, n: int) -> Found:
             place = came[t - 1].flatten(1).gather(1, place)
     valid[:, :count] |= (scores > -math.inf) & (lengths > 0).unsqueeze(1)
     inside = torch.arange(T, device=device) < lengths.view(B, 1)
-    return Found(paths * inside.unsqueeze(1) * valid.unsqueeze(2), valid)
+    return BestPaths(paths * inside.unsqueeze(1) * valid.unsqueeze(2), valid)
 
 
 def log_normalizer(nodes: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:

@@ -1,4 +1,8 @@
-"""Turn text into the integers that a network reads, in batches of tensors."""
+"""Turn text into the integers that a network reads, in batches of tensors.
+
+The `Vocabulary` of the training data numbers words, characters and column values from 1; 0 is everything unknown. A
+`Reader` turns blocks into `Inputs`, and `make_batch` turns some of their sentences into tensors.
+"""
 
 import math
 import re
@@ -13,11 +17,12 @@ from torch import Tensor
 from sapo.corpus.blocks import Block
 from sapo.features.encoder import TemplateEncoder, fields_of
 from sapo.features.strings import StringTable
-from sapo.jit.arrays import Ints, Longs
+from sapo.jit.arrays import Ints, Longs, joined_offsets, pieces_of
 
-UNKNOWN = 0  # the number of everything that training did not show
-CAPITALS = 5  # kinds of spelling
-REMEMBERED = 100_000  # number of words of a stream to remember
+UNKNOWN = 0  # the number of everything that training has not seen
+CAPITALS = 5  # kinds of capitalization
+REMEMBERED = 100_000  # spellings of a stream to remember
+BUCKETS = 20  # number of batches whose sentences are sorted by length together
 _DIGITS = re.compile(r"\d")
 
 
@@ -201,7 +206,7 @@ class Reader:
         )
 
     def _learn(self, new: list[str]) -> None:
-        """Look up new spellings. Numbers begin with 1, because 0 is the unknown word."""
+        """Look up new spellings."""
         if not new:
             return
         vocabulary = self._vocabulary
@@ -218,29 +223,22 @@ def read_all(vocabulary: Vocabulary, blocks: Iterable[Block]) -> Inputs:
     """Return all blocks as one."""
     reader = vocabulary.session(math.inf)
     parts = [reader.read(block) for block in blocks]
-
-    def ends(arrays: Iterable[Longs]) -> Longs:
-        return np.cumsum(np.concatenate([np.zeros(1, np.int64), *map(np.diff, arrays)]))
-
-    last = parts[-1]  # it has the spellings of all blocks
+    last = parts[-1]  # which has the spellings of all blocks
     return Inputs(
-        ends(part.offsets for part in parts),
+        joined_offsets(part.offsets for part in parts),
         np.concatenate([part.words for part in parts]),
         np.concatenate([part.capitals for part in parts]),
         np.concatenate([part.columns for part in parts]),
         np.concatenate([part.forms for part in parts]),
         last.char_offsets,
         last.chars,
-        ends(part.row_offsets for part in parts),
+        joined_offsets(part.row_offsets for part in parts),
         np.concatenate([part.rows for part in parts]),
     )
 
 
-BUCKETS = 20  # number of batches whose sentences are sorted by length together
-
-
 @dataclass(frozen=True, slots=True)
-class Batch:
+class SentenceBatch:
     """Sentences as tensors.
 
     Tokens are in the order in which an LSTM reads them: the first one of every sentence, then the second ...; the
@@ -292,7 +290,7 @@ def batches_of(
             yield bucket[start : start + size]
 
 
-def make_batch(inputs: Inputs, sentences: Longs, *, chars: bool) -> Batch:
+def make_batch(inputs: Inputs, sentences: Longs, *, chars: bool) -> SentenceBatch:
     """Return these sentences as a batch, longest first; with `chars`, including their characters."""
     sentences = sentences[np.argsort(-inputs.lengths[sentences], kind="stable")]
     lengths = inputs.lengths[sentences]
@@ -306,7 +304,7 @@ def make_batch(inputs: Inputs, sentences: Longs, *, chars: bool) -> Batch:
         distinct, forms = np.unique(inputs.forms[tokens], return_inverse=True)
         spellings = _characters(inputs, distinct)
     offsets, rows = _features(inputs, tokens)
-    return Batch(
+    return SentenceBatch(
         sentences,
         torch.from_numpy(lengths.astype(np.int64)),
         torch.from_numpy(inside.sum(1).astype(np.int64)),
@@ -335,8 +333,5 @@ def _characters(inputs: Inputs, forms: Longs) -> Longs:
 def _features(inputs: Inputs, tokens: Longs) -> tuple[Longs, Longs]:
     if len(inputs.row_offsets) == 1:
         return np.zeros(len(tokens), np.int64), np.empty(0, np.int64)
-    begins = inputs.row_offsets[tokens]
-    sizes = inputs.row_offsets[tokens + 1] - begins
-    offsets = np.cumsum(sizes) - sizes
-    places = np.repeat(begins - offsets, sizes) + np.arange(int(sizes.sum()))
-    return offsets, inputs.rows[places]
+    offsets, places = pieces_of(inputs.row_offsets, tokens)
+    return offsets[:-1], inputs.rows[places]

@@ -1,4 +1,4 @@
-"""Output layers for any network: they turn emissions into a loss or into taggings.
+"""Provide output layers for any network: they turn emissions into a loss or into taggings.
 
     layer = SapoLayer(labels=9, n=5)
     loss = layer(emissions, tags, mask)        # emissions [B, T, L], tags [B, T], mask bool [B, T]
@@ -163,7 +163,7 @@ class SequenceLayer(nn.Module):
             raise SapoError(f"the mask must be bool {list(shape)}, not {mask.dtype} {list(mask.shape)}")
         lengths = mask.sum(1)
         if not torch.equal(mask, torch.arange(shape[1], device=mask.device) < lengths.unsqueeze(1)):
-            raise SapoError("the mask must be true for the tokens of a sentence and false behind them, without gaps")
+            raise SapoError("the mask must be true for the tokens of a sentence and false after them, without gaps")
         if tags is not None:
             if tags.shape != shape or tags.dtype != torch.int64:
                 raise SapoError(f"tags must be int64 {list(shape)}, not {tags.dtype} {list(tags.shape)}")

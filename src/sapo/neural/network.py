@@ -4,7 +4,7 @@
 
 The top-n loss has an escape that the loss over all taggings does not have: if all scores shrink to zero, it is only
 log n, whatever the tags are; for the perceptron it is 0. A linear learner starts there and moves away. A network gets
-there in its first pass and stays: its scores are then little more than noise. So SAPO and the perceptron add the
+there in its first pass and stays, with scores that are little more than noise. So SAPO and the perceptron add the
 cross-entropy of the tokens to their own loss, with the weight `token_loss`, which keeps the scores up; and SAPO adds
 `margin` to the scores of wrong labels, so that scores of zero have a high loss. With both at 0 the loss is the paper's.
 """
@@ -21,9 +21,12 @@ from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence
 
 from sapo.jit.arrays import Floats
-from sapo.neural.inputs import CAPITALS, UNKNOWN, Batch
+from sapo.neural.inputs import CAPITALS, UNKNOWN, SentenceBatch
 from sapo.neural.layers import SequenceLayer, make_layer
 from sapo.neural.options import NeuralOptions
+
+CAPITAL_SIZE = 5
+FILTER = 3  # width of the CNN's filters, in characters
 
 _lock = Lock()
 _inside = 0
@@ -32,7 +35,7 @@ _before = 1
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let PyTorch use one thread; when the last user is done, as many as before."""
+    """Let PyTorch use one thread in this context; after the last of several, as many as before the first."""
     global _inside, _before
     with _lock:
         if _inside == 0:
@@ -50,17 +53,13 @@ def one_thread() -> Iterator[None]:
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """Let PyTorch use `count` threads; afterwards as many as before."""
+    """Let PyTorch use `count` threads in this context."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-CAPITAL_SIZE = 5
-FILTER = 3  # width of the CNN's filters, in characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,7 @@ class Network(nn.Module):
             deviation = float(given.std(correction=0)) or 1.0
             self.words.weight[numbers] = given / deviation * math.sqrt(1 / self.options.word_size)
 
-    def emissions(self, batch: Batch) -> Tensor:
+    def emissions(self, batch: SentenceBatch) -> Tensor:
         """Return the emissions, [tokens, L], in the order of the batch."""
         words = batch.words
         if not len(words):
@@ -137,7 +136,7 @@ class Network(nn.Module):
         read, _ = self.lstm(PackedSequence(seen, batch.sizes))
         return self.linear(self.dropout(read.data))
 
-    def forward(self, batch: Batch, gold: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, batch: SentenceBatch, gold: Tensor) -> tuple[Tensor, Tensor]:
         """Return the loss of a batch and its emissions, [B, T, L]. `gold` are the tags, int64[tokens]."""
         flat = self.emissions(batch)
         emissions = batch.padded(flat)
@@ -164,7 +163,7 @@ class CharacterCnn(nn.Module):
     def forward(self, chars: Tensor) -> Tensor:
         answers = self.filters(self.table(chars + 1).transpose(1, 2))
         largest = answers.masked_fill((chars < 0).unsqueeze(1), -math.inf).amax(2)
-        return torch.where((chars >= 0).any(1, keepdim=True), largest, 0.0)  # a word may be empty
+        return torch.where((chars >= 0).any(1, keepdim=True), largest, 0.0)  # 0 for an empty word
 
 
 class CharacterLstm(nn.Module):

@@ -1,4 +1,4 @@
-"""The neural systems by name, and the options of their networks. This module does not import PyTorch."""
+"""Define the neural systems by name, and the options of their networks. This module does not import PyTorch."""
 
 import dataclasses
 from collections.abc import Callable
@@ -20,10 +20,10 @@ TOKEN_LOSS = {"sapo": 0.1, "perceptron": 0.1}  # layers that add a token loss to
 MARGIN = {"sapo": 0.5}  # layers that raise the scores of wrong labels while learning: see network.py
 CHARS = ("none", "cnn", "lstm")
 RATE = 0.002  # Adam's rate, if none is given
-WIDEST = 1 << 16  # of each layer and vector, and sentences in a step
+WIDEST = 1 << 16  # largest size of a layer or vector, and largest number of sentences in a step
 DEEPEST = 100  # LSTMs on top of each other
-BATCH = 32  # sentences in a step, if there is enough data,
-STEPS = 50  # that is, if a pass then has this many steps; with fewer, small data is not learned in 20 passes or so
+BATCH = 32  # sentences in a step, if a pass then has at least
+STEPS = 50  # steps; with fewer, small data is not learned in about 20 passes
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def need_torch() -> None:
         import torch  # noqa: F401
     except ImportError:
         raise SapoError(
-            "the neural systems need PyTorch, which is not here; install it: pip install 'sapo-nlp[neural]'"
+            "the neural systems need PyTorch, which is not installed; pip install 'sapo-nlp[neural]'"
         ) from None
 
 

@@ -1,7 +1,7 @@
-"""Train a network: its passes, its weights as the loop sees them, and its threads.
+"""Train a network: the optimizer, a pass over the sentences, and the weights as the training loop sees them.
 
-Linear learners change `sapo.learn.Weights`; a network has weights of its own. For the loop and the tagger, it is an
-encoder, and the weights are the identity (see encoder.py).
+Linear learners change `sapo.learn.Weights`; a network has weights of its own. For the loop and the tagger it is an
+encoder, and the weights are the identity (see neural/encoder.py).
 """
 
 import dataclasses
@@ -28,6 +28,8 @@ from sapo.neural.network import Network, one_thread, threads
 from sapo.neural.options import NeuralOptions, Texts
 from sapo.neural.vectors import read_vectors
 from sapo.search.lattice import CANDIDATES, CORRECT, LOSS, TOKENS, UPDATED_SAMPLES, UPDATES, Parameters
+
+Arrays = dict[str, np.ndarray]
 
 
 class Adam:
@@ -56,7 +58,7 @@ class Adam:
             part.step()
 
     def _clip(self) -> None:
-        """Shrink a gradient that is too long. PyTorch's own function cannot do that for sparse gradients."""
+        """Scale down a gradient that is too long. PyTorch's own function does not support sparse gradients."""
         grads = []
         for parameter in self.learned:
             if parameter.grad is not None and parameter.grad.is_sparse:
@@ -115,7 +117,7 @@ def network_pass(
 ) -> Iterator[int]:
     """Learn from the sentences in about this order; yield the number of sentences after each batch.
 
-    Counts are added to `totals`, as linear learners do (see learn/update.py). All random numbers come from the seed.
+    Counts are added to `totals`, as in linear learners (see learn/update.py). All random numbers come from the seed.
     """
     size = network.options.batch
     assert size is not None  # options are complete before training
@@ -145,9 +147,6 @@ def _count(network: Network, lengths: Tensor, emissions: Tensor, gold: Tensor, l
     totals[UPDATED_SAMPLES] += len(lengths)
     totals[UPDATES] += int(inside.sum())
     totals[CANDIDATES] += getattr(network.layer, "candidates", 0)
-
-
-Arrays = dict[str, np.ndarray]
 
 
 class NetworkWeights:
@@ -194,7 +193,7 @@ class NetworkWeights:
         """Do nothing: a network is not regularized."""
 
     def w_complexity(self) -> float:
-        with one_thread():  # the same to the last digit, however many threads there are
+        with one_thread():  # the same to the last digit for any number of threads
             return self.encoder.network.w_complexity()
 
     def encode(self, blocks: Sequence[Block], corpus: EncodedCorpus) -> EncodedCorpus:

@@ -1,7 +1,7 @@
 """Provide `sklearn_crfsuite.CRF`, implemented with the learners of sapo.
 
-`lbfgs` is CRFsuite's own objective and method. The other algorithms are replaced by the nearest learner of sapo; of
-their arguments, those that have a meaning there are kept, and the rest are in `unused`.
+`lbfgs` is CRFsuite's own objective and method. The other algorithms are replaced by the nearest learner of sapo. A
+warning names the arguments that have no meaning there (`unused`).
 """
 
 import math
@@ -9,7 +9,6 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import sqrt
 from pathlib import Path
 from typing import Any, Self, TextIO
 
@@ -30,7 +29,7 @@ from sapo.tagger.tagger import Tagger
 from sapo.training.plan import LabelOptions, Options, Plan, make_plan
 
 LBFGS = "lbfgs"
-# For each algorithm the learner that replaces it, and how they differ.
+# The learner that replaces each algorithm, and how they differ.
 LEARNERS = {
     LBFGS: (CRF_LBFGS, "the same objective and method"),
     "l2sgd": ("crf", "the same objective, with weights for all pairs of a feature and a label"),
@@ -38,7 +37,7 @@ LEARNERS = {
     "pa": ("mira-avg", "a similar update, without a limit on the step"),
     "arow": ("mira-avg", "another update, because sapo has no AROW"),
 }
-UNLIMITED = 10_000  # iterations of L-BFGS; it converges long before
+UNLIMITED = 10_000  # iterations of L-BFGS, which converges long before
 OF_ALL = {"algorithm", "min_freq", "all_possible_states", "all_possible_transitions", "max_iterations"}
 OF_ALL |= {"verbose", "model_filename", "keep_tempfiles"}
 USED = {
@@ -48,6 +47,7 @@ USED = {
     "pa": {"averaging"},
     "arow": set[str](),
 }
+_replaced: set[str] = set()  # algorithms that a warning has already named
 
 
 def find_algorithm(name: str | None) -> str:
@@ -148,7 +148,7 @@ class TrainingLog(Observer):
             "num": record.epoch,
             "scores": {},
             "loss": record.objective * self._sentences,
-            "feature_norm": sqrt(dot(weights, weights)),
+            "feature_norm": math.sqrt(dot(weights, weights)),
             "active_features": int(np.count_nonzero(weights)),
             "time": record.seconds,
         }
@@ -167,7 +167,7 @@ class TrainingLog(Observer):
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What is in a model. Numbers of labels and attributes, and those in the header, are strings, as in pycrfsuite."""
+    """The contents of a model. Numbers of labels and attributes, and in the header, are strings, as in pycrfsuite."""
 
     header: dict[str, str]
     labels: dict[Label, str]
@@ -190,7 +190,7 @@ class CrfsuiteTagger:
         self._tokens: list[Any] = []
 
     def set(self, xseq: Any) -> None:
-        """Choose the sequence that `tag`, `probability` and `marginal` are about."""
+        """Choose the sequence for `tag`, `probability` and `marginal`."""
         self._tokens = self._prepare([xseq])[0]
 
     def tag(self, xseq: Any = None) -> list[Label]:
@@ -212,7 +212,7 @@ class CrfsuiteTagger:
     def marginal(self, y: Label, pos: int) -> float:
         """Return the probability of a label at a position of the sequence that was set or tagged last."""
         if not 0 <= pos < len(self._tokens):
-            raise SapoError(f"position {pos} is outside of the sequence, which has {len(self._tokens)} tokens")
+            raise SapoError(f"position {pos} is outside the sequence, which has {len(self._tokens)} tokens")
         (rows,) = self.tagger.marginal_arrays([self._tokens])
         return float(rows[pos, self._place(y)])
 
@@ -221,7 +221,7 @@ class CrfsuiteTagger:
         return self._to_labels(self.tagger.labels)
 
     def info(self) -> ModelInfo:
-        """Return what is in the model."""
+        """Return the contents of the model."""
         labels, names = self.labels(), self._names()
         parameters = self.tagger.model.parameters
         header = {
@@ -240,7 +240,7 @@ class CrfsuiteTagger:
         )
 
     def dump(self, filename: str | Path | None = None) -> None:
-        """Write what is in the model as text, to a file or to standard output."""
+        """Write the contents of the model as text, to a file or to standard output."""
         if filename is None:
             self._write(sys.stdout)
             return
@@ -286,9 +286,6 @@ def transition_weights(parameters: Parameters, labels: Sequence[Label]) -> dict[
     """Return the transition weights that are not 0, by label and next label."""
     edges = parameters.edges
     return {(labels[p], labels[y]): float(edges[p, y]) for p, y in np.argwhere(edges).tolist()}
-
-
-_replaced: set[str] = set()  # algorithms that a warning has already named
 
 
 class CRF(FittedLabeler):
@@ -412,7 +409,7 @@ class CRF(FittedLabeler):
 
     @classes_.setter
     def classes_(self, labels: Any) -> None:
-        """Leave it to the tagger: that may come from a file, too."""
+        """Ignore the value: the labels are those of the tagger, which may come from a file."""
 
     @property
     def size_(self) -> int | None:
@@ -448,7 +445,7 @@ class CRF(FittedLabeler):
         return super().__sklearn_is_fitted__() or self._file() is not None
 
     def _file(self) -> Path | None:
-        """Return the model file, if it is there already: then nothing need be fitted."""
+        """Return the model file, if it exists: then `fit` is not needed."""
         path = None if self.model_filename is None else Path(self.model_filename)
         return path if path is not None and path.exists() else None
 

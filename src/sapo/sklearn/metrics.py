@@ -5,11 +5,32 @@ All but the accuracies need scikit-learn. For the F1 of spans see `sapo.Sequence
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from sapo.errors import SapoError
 
+T = TypeVar("T")
 Sequences = Sequence[Sequence[Any]]
+
+
+class ScoreOptions(TypedDict, total=False):
+    """The options of the scores of scikit-learn."""
+
+    labels: Any
+    pos_label: Any
+    average: str | None
+    sample_weight: Any
+    zero_division: Any
+
+
+class ReportOptions(TypedDict, total=False):
+    """The options of the report of scikit-learn."""
+
+    target_names: Sequence[str] | None
+    sample_weight: Any
+    digits: int
+    output_dict: bool
+    zero_division: Any
 
 
 def flat_accuracy_score(y_true: Sequences, y_pred: Sequences) -> float:
@@ -18,35 +39,35 @@ def flat_accuracy_score(y_true: Sequences, y_pred: Sequences) -> float:
     >>> flat_accuracy_score([["O", "B"], ["O"]], [["O", "O"], ["O"]]).__round__(2)
     0.67
     """
-    _check_lengths(y_true, y_pred)
-    pairs = chain.from_iterable(zip(a, b, strict=True) for a, b in zip(y_true, y_pred, strict=True))
-    right = [bool(a == b) for a, b in pairs]
+    right = [bool(a == b) for a, b in zip(*_flat(y_true, y_pred), strict=True)]
     return sum(right) / len(right) if right else 0.0
 
 
-def flat_precision_score(y_true: Sequences, y_pred: Sequences, **options: Any) -> Any:
+def flat_precision_score(y_true: Sequences, y_pred: Sequences, **options: Unpack[ScoreOptions]) -> Any:
     """Return `sklearn.metrics.precision_score` over all tokens."""
-    return _flat("precision_score", y_true, y_pred, **options)
+    return sklearn_metric("precision_score")(*_flat(y_true, y_pred), **options)
 
 
-def flat_recall_score(y_true: Sequences, y_pred: Sequences, **options: Any) -> Any:
+def flat_recall_score(y_true: Sequences, y_pred: Sequences, **options: Unpack[ScoreOptions]) -> Any:
     """Return `sklearn.metrics.recall_score` over all tokens."""
-    return _flat("recall_score", y_true, y_pred, **options)
+    return sklearn_metric("recall_score")(*_flat(y_true, y_pred), **options)
 
 
-def flat_f1_score(y_true: Sequences, y_pred: Sequences, **options: Any) -> Any:
-    """Return `sklearn.metrics.f1_score` over all tokens. The options are those of scikit-learn."""
-    return _flat("f1_score", y_true, y_pred, **options)
+def flat_f1_score(y_true: Sequences, y_pred: Sequences, **options: Unpack[ScoreOptions]) -> Any:
+    """Return `sklearn.metrics.f1_score` over all tokens."""
+    return sklearn_metric("f1_score")(*_flat(y_true, y_pred), **options)
 
 
-def flat_fbeta_score(y_true: Sequences, y_pred: Sequences, beta: float, **options: Any) -> Any:
+def flat_fbeta_score(y_true: Sequences, y_pred: Sequences, beta: float, **options: Unpack[ScoreOptions]) -> Any:
     """Return `sklearn.metrics.fbeta_score` over all tokens."""
-    return _flat("fbeta_score", y_true, y_pred, beta=beta, **options)
+    return sklearn_metric("fbeta_score")(*_flat(y_true, y_pred), beta=beta, **options)
 
 
-def flat_classification_report(y_true: Sequences, y_pred: Sequences, labels: Any = None, **options: Any) -> Any:
+def flat_classification_report(
+    y_true: Sequences, y_pred: Sequences, labels: Any = None, **options: Unpack[ReportOptions]
+) -> Any:
     """Return `sklearn.metrics.classification_report` over all tokens."""
-    return _flat("classification_report", y_true, y_pred, labels=labels, **options)
+    return sklearn_metric("classification_report")(*_flat(y_true, y_pred), labels=labels, **options)
 
 
 def sequence_accuracy_score(y_true: Sequences, y_pred: Sequences) -> float:
@@ -59,18 +80,14 @@ def sequence_accuracy_score(y_true: Sequences, y_pred: Sequences) -> float:
     return right / len(y_true) if len(y_true) else 0.0
 
 
-def _check_lengths(y_true: Sequences, y_pred: Sequences) -> None:
+def _flat(y_true: Sequences, y_pred: Sequences) -> tuple[list[Any], list[Any]]:
+    """Return the labels of all tokens. Raise SapoError if the lengths differ."""
     if len(y_true) != len(y_pred):
         raise SapoError(f"y_true has {len(y_true)} sequences, but y_pred has {len(y_pred)}")
     for number, (a, b) in enumerate(zip(y_true, y_pred, strict=True)):
         if len(a) != len(b):
             raise SapoError(f"y_true[{number}] has {len(a)} labels, but y_pred[{number}] has {len(b)}")
-
-
-def _flat(name: str, y_true: Sequences, y_pred: Sequences, **options: Any) -> Any:
-    _check_lengths(y_true, y_pred)
-    flat = list(chain.from_iterable(y_true)), list(chain.from_iterable(y_pred))
-    return sklearn_metric(name)(*flat, **options)
+    return flatten(y_true), flatten(y_pred)
 
 
 def sklearn_metric(name: str) -> Callable[..., Any]:
@@ -91,9 +108,6 @@ def __getattr__(name: str) -> Any:
     if name not in SCORERS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return sklearn_metric("make_scorer")(SCORERS[name])
-
-
-T = TypeVar("T")
 
 
 def flatten(sequences: Iterable[Iterable[T]]) -> list[T]:

@@ -1,9 +1,13 @@
-"""Show what a model gets wrong in a labeled file."""
+"""Find what a model gets wrong in a labeled file, and compare models with other systems.
+
+A mistake is a wrong token, or a wrong span: a gold span with the found one that overlaps it most, or one alone. A doubt
+is the token of a sentence that the model is least sure of, whether it is right or wrong.
+"""
 
 import heapq
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block
-from sapo.corpus.blocks import LABEL as LABEL_COLUMN
 from sapo.corpus.files import is_model
 from sapo.errors import SapoError
 from sapo.evaluate.comparison import Comparison
@@ -22,8 +25,7 @@ from sapo.evaluate.scores import as_json as scores_json
 from sapo.features.encoded import EncodedCorpus
 from sapo.jit.arrays import Doubles
 from sapo.search.marginals import span_reading
-from sapo.tagger import decoding
-from sapo.tagger.decoding import encoded_blocks
+from sapo.tagger.decoding import best_tags, each_block, encoded_blocks, label_names, marginal, sentence_distribution
 from sapo.tagger.files import check_no_missing, check_same_task, read_blocks
 from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger
@@ -39,12 +41,15 @@ KINDS = {  # in the order in which they are shown
     BOTH: "overlapping words with another type",
     WRONG_LABEL: "tokens with the wrong label",
 }
-NOTHING = "-"  # the type of a span that is not there
+NOTHING = "-"  # the type of a missing span
+SURE = 0.9  # if the model is so sure of its tag, and gives less than UNLIKELY to gold, gold may be wrong
+UNLIKELY = 0.05
+KEPT = 100  # doubts
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """A span or a token that the model gets wrong. Places count from 0 and are those of the sentence."""
+    """A span or a token that the model gets wrong. Tokens are counted from 0 in the sentence."""
 
     kind: str
     file: str
@@ -52,7 +57,7 @@ class Mistake:
     words: tuple[str, ...]  # of the sentence
     gold: Span | None  # for a token, a span of one token with the label as its type
     found: Span | None
-    gold_probability: float = 0.0  # what the model gives to the gold span, 0 if there is none
+    gold_probability: float = 0.0  # of the gold span, by the model; 0 if there is none
     found_probability: float = 0.0
 
     @property
@@ -140,11 +145,6 @@ def _overlap(a: Span, b: Span) -> int:
     return min(a.end, b.end) - max(a.start, b.start)
 
 
-SURE = 0.9  # a model that is so sure of its tag, and gives less than UNLIKELY to gold, may be right
-UNLIKELY = 0.05
-KEPT = 100  # doubts
-
-
 @dataclass(frozen=True, slots=True)
 class Doubt:
     """The token of a sentence that the model is least sure of."""
@@ -162,14 +162,9 @@ class Doubt:
     def as_dict(self) -> dict[str, Any]:
         """Return the doubt for programs."""
         return {
-            "file": self.file,
-            "line": self.line,
+            **asdict(self),
             "words": list(self.words),
-            "token": self.token,
-            "gold": self.gold,
-            "found": self.found,
             "probability": round(self.probability, 6),
-            "rival": self.rival,
             "rival_probability": round(self.rival_probability, 6),
         }
 
@@ -185,12 +180,12 @@ class ErrorReport:
 
     @cached_property
     def by_kind(self) -> Counter[str]:
-        """How many mistakes of each kind there are."""
+        """The number of mistakes of each kind."""
         return Counter(mistake.kind for mistake in self.mistakes)
 
     @cached_property
     def confusion(self) -> Counter[tuple[str, str]]:
-        """How often a type or label of gold was taken for another one; '-' is no span."""
+        """How often a type or label of gold was confused with another one; '-' is no span."""
         return Counter(
             (mistake.gold_type, mistake.found_type)
             for mistake in self.mistakes
@@ -222,10 +217,18 @@ class ErrorReport:
         }
 
 
-def find_errors(tagger: Tagger, path: str | Path, **reading: Any) -> ErrorReport:
-    """Tag a labeled file, and return the mistakes. `reading` says how to read the file (format, label, columns).
+def find_errors(
+    tagger: Tagger,
+    path: str | Path,
+    *,
+    format: str | None = None,
+    encoding: str | None = None,
+    label: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> ErrorReport:
+    """Tag a labeled file, and return the mistakes. The file is read like the training file, unless options differ.
 
-    Raises SapoError if the file cannot be read, or does not belong to the model.
+    Raises SapoError if the file cannot be read, or has other labels than the model.
 
     >>> import sapo
     >>> from sapo.corpus.sample import COLUMNS, sample_path
@@ -237,8 +240,9 @@ def find_errors(tagger: Tagger, path: str | Path, **reading: Any) -> ErrorReport
     model = tagger.model
     mistakes, doubts = list[Mistake](), list[Doubt]()
     golds, founds, sizes = list[str](), list[str](), [0]
-    for block, corpus in encoded_blocks(model, read_blocks(tagger, path, labeled=True, **reading)):
-        gold, found = block.strings(LABEL_COLUMN), decoding.label_names(model, decoding.best_tags(model, corpus))
+    blocks = read_blocks(tagger, path, labeled=True, format=format, encoding=encoding, label=label, columns=columns)
+    for block, corpus in encoded_blocks(model, blocks):
+        gold, found = block.strings(LABEL), label_names(model, best_tags(model, corpus))
         sentences = _Sentences(model, block, corpus, gold, found)
         mistakes += sentences.mistakes()
         doubts = heapq.nsmallest(KEPT, [*doubts, *sentences.doubts()], key=lambda doubt: doubt.probability)
@@ -261,7 +265,7 @@ def _scores(model: Model, gold: Sequence[str], found: Sequence[str], sizes: Sequ
 
 def _words(block: Block) -> list[str]:
     """Return what to show of each token: its word, or else the first of its features."""
-    names = [name for name in block.columns if name != LABEL_COLUMN]
+    names = [name for name in block.columns if name != LABEL]
     if names:
         return block.strings("word" if "word" in names else names[0])
     return [_first_feature(token) for sentence in block.features or () for token in sentence]
@@ -313,11 +317,11 @@ class _Sentences:
         flat = [span for pair in pairs for span in pair]
         known = [span for span in flat if span is not None and span.type in self.types]
         if self.spans:
-            chances = decoding.sentence_distribution(self.model, self.corpus, number, exact=True)
-            values = chances.span_probabilities(span_reading(self.model.labels), known).tolist()
+            distribution = sentence_distribution(self.model, self.corpus, number, exact=True)
+            values = distribution.span_probabilities(span_reading(self.model.labels), known).tolist()
         else:
-            marginal = decoding.marginal(self.model, self.corpus, number)
-            values = [float(marginal[span.start, self.types[span.type]]) for span in known]
+            marginals = marginal(self.model, self.corpus, number)
+            values = [float(marginals[span.start, self.types[span.type]]) for span in known]
         each = iter(values)
         filled = [next(each) if span is not None and span.type in self.types else 0.0 for span in flat]
         return list(zip(filled[::2], filled[1::2], strict=True))
@@ -329,11 +333,11 @@ class _Sentences:
         for number, (begin, end) in enumerate(self.bounds):
             if begin == end:
                 continue
-            marginal: Doubles = decoding.marginal(self.model, self.corpus, number)
+            marginals: Doubles = marginal(self.model, self.corpus, number)
             tags = np.array([place[tag] for tag in self.found[begin:end]])
-            chances = marginal[np.arange(end - begin), tags]
+            chances = marginals[np.arange(end - begin), tags]
             token = int(np.argmin(chances))
-            others = marginal[token].copy()
+            others = marginals[token].copy()
             others[tags[token]] = -1.0
             rival = int(np.argmax(others))
             yield Doubt(
@@ -350,11 +354,18 @@ class _Sentences:
 
 
 def compare_systems(
-    systems: Sequence[str | Path], gold: str | Path, *, gold_column: str | None = None, **how: Any
+    systems: Sequence[str | Path],
+    gold: str | Path,
+    *,
+    column: str | None = None,
+    gold_column: str | None = None,
+    rounds: int = 10_000,
+    seed: int = 0,
+    watch: Callable[[int], None] | None = None,
 ) -> list[Comparison]:
-    """Compare the first system with each of the others. A system is a model or a tagged file.
+    """Compare the first system with each of the others, as `compare_files` does. A system is a model or a tagged file.
 
-    `how` is as for `compare_files`. Raises SapoError if a file cannot be read, or does not belong to the others.
+    Raises SapoError if a file cannot be read, or has other sentences or labels.
     """
     if is_model(gold):
         raise SapoError(f"{gold}: is a model; the gold file comes last: sapo compare A B GOLD")
@@ -368,15 +379,17 @@ def compare_systems(
         right = found if right is None else right
     # the label of a model need not be in the last column of gold
     known: Mapping[str | Path, Sequence[str]] = tagged if right is None else {**tagged, gold: right}
-    return compare_files(systems, gold, gold_column=gold_column, known=known, **how)
+    return compare_files(
+        systems, gold, column=column, gold_column=gold_column, known=known, rounds=rounds, seed=seed, watch=watch
+    )
 
 
 def _tags(tagger: Tagger, gold: str | Path, column: str | None) -> tuple[list[str], list[str]]:
     """Return the tags that a model finds in the gold file, and the gold tags."""
     found, right = list[str](), list[str]()
     blocks = read_blocks(tagger, gold, labeled=True, label=column)
-    for block, tags in decoding.each_block(tagger, blocks, decoding.best_tags):
-        found += decoding.label_names(tagger.model, tags)
+    for block, tags in each_block(tagger, blocks, best_tags):
+        found += label_names(tagger.model, tags)
         right += block.strings(LABEL)
     check_no_missing(tagger.model, right, gold)
     check_same_task(tagger.model, sorted(set(right)), gold)

@@ -1,4 +1,8 @@
-"""Tag with a stack of models, each of which adds a column."""
+"""Tag with a stack of models, each of which adds a column that the next ones can use.
+
+`Pipeline` tags sentences and texts in memory. Files go through `run_pipeline` in training/stack.py, which can also
+train the models; the steps, and the blocks with added columns, are defined here.
+"""
 
 import dataclasses
 import itertools
@@ -22,6 +26,8 @@ from sapo.tagger.text import Cut, TaggedText, check_text, cut_texts, find, tagge
 from sapo.tags.schemes import notation_of
 
 MODEL = ".sapo"  # the file extension of models
+WORD = "word"
+Steps = Mapping[str, Tagger | str | Path] | Iterable[tuple[str, Tagger | str | Path]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,7 @@ def parse_step(text: str, template: str | None = None) -> Step:
     if not models:
         return TrainedStep(column.strip(), tuple(names), template)
     if len(names) > 1:
-        raise SapoError(f"the step '{text}' has a model beside other files; give one model, or files to train on")
+        raise SapoError(f"the step '{text}' has a model and other files; give one model, or files to train on")
     if template is not None:
         raise SapoError(f"the step '{text}' has a ready model and takes no template")
     return ReadyStep(column.strip(), models[0])
@@ -86,8 +92,8 @@ def check_names(steps: tuple[Step, ...], columns: tuple[str, ...], source: str) 
                 "which is the gold tag"
             )
         if step.column in have:
-            there = source if step.column in columns else "the pipeline"
-            raise SapoError(f"{there}: has a column '{step.column}' already; give the step another name")
+            place = source if step.column in columns else "the pipeline"
+            raise SapoError(f"{place}: has a column '{step.column}' already; give the step another name")
         have.append(step.column)
 
 
@@ -147,24 +153,24 @@ def widened_records(block: Block, added: Sequence[str], *, as_columns: bool) -> 
     Records of text also get `tokens`, and `spans` if the last column marks spans. Raises SapoError if a record has
     something else under the name of a column.
     """
-    columns = {name: block.strings(name) for name in ("word", *added)}
+    columns = {name: block.strings(name) for name in (WORD, *added)}
     notation = notation_of(sorted(set(columns[added[-1]])))
     lines = []
     records = block.origin_as(JsonlOrigin).records
     for record, (first, last) in zip(records, itertools.pairwise(block.offsets.tolist()), strict=True):
         tags = {name: columns[name][first:last] for name in added}
         if as_columns:
-            rows = zip(columns["word"][first:last], *tags.values(), strict=True)
+            rows = zip(columns[WORD][first:last], *tags.values(), strict=True)
             lines.append("".join("\t".join(row) + "\n" for row in rows) + "\n")
             continue
         for name in added:
             if name in record.values:
                 raise SapoError(f"{block.name}:{record.line}: has a key '{name}' already; give the step another name")
         result = {**record.values, **with_tags(record, tags[added[-1]], notation), **tags}
-        if "tags" not in record.values:
-            del result["tags"]
-        else:
+        if "tags" in record.values:
             result["tags"] = record.values["tags"]
+        else:
+            del result["tags"]
         lines.append(json_line(result))
     return "".join(lines).encode("utf-8", "surrogatepass")
 
@@ -185,12 +191,8 @@ def _check_comments(scanned: Scanned, columns: int, name: str) -> None:
             )
 
 
-WORD = "word"
-Steps = Mapping[str, Tagger | str | Path] | Iterable[tuple[str, Tagger | str | Path]]
-
-
 class Pipeline:
-    """Models that tag one after another. Each adds a column, and looks at words and earlier columns by their names.
+    """Models that tag one after another. Each adds a column, and reads words and earlier columns by their names.
 
     `steps` has the name of each column, and the tagger or the path of the model that adds it. Raises SapoError if a
     model needs a column that no step before it adds.
@@ -236,15 +238,15 @@ class Pipeline:
     def tag_text(self, text: str, *, probabilities: bool = False, nbest: int = 0, cut: Cut | None = None) -> TaggedText:
         """Tag raw text as `Tagger.tag_text` does with the last model, after the others.
 
-        Tokens have the tags of the earlier models in `columns`. The first model says how the text is cut, unless `cut`
-        does.
+        Tokens have the tags of the earlier models in `columns`. The text is cut by `cut`, or else by the rules of the
+        first model.
         """
         return self.tag_texts([check_text(text)], probabilities=probabilities, nbest=nbest, cut=cut)[0]
 
     def tag_texts(
         self, texts: Iterable[str], *, probabilities: bool = False, nbest: int = 0, cut: Cut | None = None
     ) -> list[TaggedText]:
-        """Tag many texts as `tag_text` does; much faster than calling it for each."""
+        """Tag many texts as `tag_text` does; much faster than calling `tag_text` for each."""
         if nbest:
             check_search("topn", nbest)
         first, *_ = self.taggers.values()
@@ -260,7 +262,7 @@ class Pipeline:
     def _columns(
         self, words: list[Sequence[str]] | list[list[str]], steps: Sequence[str]
     ) -> dict[str, list[list[str]]]:
-        """Return the words and the tags of these steps, for each sentence."""
+        """Return the words, and the tags of these steps, of each sentence."""
         columns: dict[str, list[list[str]]] = {WORD: [list(sentence) for sentence in words]}
         for step in steps:
             columns[step] = self.taggers[step].tag_many(self._rows(self.taggers[step], columns, len(words)))

@@ -1,14 +1,15 @@
-"""Find the constraints of gold tags, add the user's rules, and check that sentences have any tagging at all.
+"""Find the constraints of gold tags, add the user's rules, and check that every sentence has a tagging.
+
+A scheme forbids transitions (see tags/recognition.py), but never those that occur in the gold tags: these are
+exceptions. So the output is valid if the training data is valid; otherwise it has only faults of the training data.
+The user can add rules, one per line:
 
     forbid B-NP B-VP     B-VP may not follow B-NP
     allow O I-NP         lifts what the tag scheme or a rule above forbids
     start O B-*          a sentence begins with one of these
     end . ! ?            a sentence ends with one of these
 
-Each line is a rule; '*' stands for any characters, and '#' after a blank begins a comment.
-
-A scheme never forbids what occurs in the gold tags: such transitions are exceptions. So an output is valid where the
-training data is valid, and elsewhere it has only the faults that the training data has.
+'*' stands for any characters, and '#' after a blank begins a comment.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +23,9 @@ from sapo.jit.arrays import Bools, Floats, Ints, Longs
 from sapo.tags.recognition import Transition, faults_in, first_forbidden, recognize, scheme_bans, transition_counts
 from sapo.tags.schemes import SCHEMES
 
-LONGEST = 1000  # tokens up to which lengths are tried, if the sets of labels that can be reached never repeat
+LONGEST = 1000  # tokens up to which lengths are tried, if the sets of reachable labels never repeat
+BORDERS = {"start": 0, "end": 1}  # their rows, counted from the number of labels
+EXAMPLE = "write for example 'forbid B-NP B-VP', 'allow O I-NP', 'start O B-*' or 'end .'"
 
 
 def impossible_length(bans: Floats) -> int:
@@ -72,12 +75,8 @@ def impossible_sentence(bans: Floats, allowed: Bools, chosen: Bools, offsets: Lo
     return None
 
 
-BORDERS = {"start": 0, "end": 1}  # their rows, counted from the number of labels
-EXAMPLE = "write for example 'forbid B-NP B-VP', 'allow O I-NP', 'start O B-*' or 'end .'"
-
-
 def apply_rules(bans: Floats, rules: Sequence[str], labels: Sequence[str]) -> None:
-    """Change the bans by the rules, one after the other. Several rules for the start, or for the end, add up.
+    """Apply the rules to the bans, one after the other. Several rules for the start, or for the end, add up.
 
     >>> bans = np.zeros((4, 2), np.float32)
     >>> apply_rules(bans, ["forbid A B", "end B"], ["A", "B"])
@@ -129,9 +128,9 @@ def _matching(pattern: str, labels: Sequence[str], rule: str) -> list[int]:
 
 
 def _fits(parts: Sequence[str], label: str) -> bool:
-    """Return whether a label is these parts in this order, with anything between them.
+    """Return whether a label consists of these parts in this order, with anything between them.
 
-    The first place of each part is as good as any other, so that nothing is ever tried twice.
+    If any match exists, so does one with the first occurrence of each part, so there is no backtracking.
 
     >>> _fits(["B-", ""], "B-NP"), _fits(["", "a", "b"], "xaab"), _fits(["a", "a"], "a")
     (True, True, False)
@@ -150,7 +149,7 @@ def _fits(parts: Sequence[str], label: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """What the taggings of a model must keep to. It is stored with the model, and holds for labels that come later."""
+    """The constraints on the taggings of a model, which stores them. They also apply to labels that are added later."""
 
     scheme: str | None = None
     exceptions: tuple[Transition, ...] = ()  # the scheme forbids them, but the training data has them
@@ -180,9 +179,9 @@ class Constraints:
 
 
 def bans_of(constraints: Constraints, labels: Sequence[str], shown: Sequence[str] = ()) -> Floats:
-    """Return the bans for these labels (see bans.py for their shape).
+    """Return the bans for these labels.
 
-    Rules name labels as they are shown; `shown` has these names where they differ (see learned_labels.py).
+    Rules name labels as they are shown; `shown` has these names if they differ (see tags/labels.py).
 
     >>> bans_of(Constraints(rules=("forbid A B", "end B")), ["A", "B"]).tolist()
     [[0.0, -inf], [0.0, 0.0], [0.0, 0.0], [-inf, 0.0]]
@@ -223,9 +222,9 @@ def find_constraints(
     allowed: Bools | None = None,  # [sets, labels] of gold tags -2 - s
     what: str = "training data",
 ) -> tuple[Constraints, Floats, list[str]]:
-    """Return the constraints for gold tags, their bans, and notes for the person who trains.
+    """Return the constraints for gold tags, their bans, and notes for the user.
 
-    The scheme is recognized unless it is given. If `on` is false, only the user's rules hold. `shown` are the names of
+    The scheme is recognized unless it is given. If `on` is false, only the user's rules apply. `shown` are the names of
     the labels in rules, as for `bans_of`; `what` names the data in messages. Raise SapoError if the rules leave some
     sentence without a tagging, or if the gold tags break them.
 
@@ -252,8 +251,7 @@ def constraints_of(
 ) -> tuple[Constraints, Floats, list[str]]:
     """Return the constraints, their bans and notes for gold tags with these counts of transitions.
 
-    Everything else is as for `find_constraints`. Whether the gold tags keep to the rules is not checked: they do not
-    where the counts of what is banned are not 0.
+    Everything else is as for `find_constraints`, but whether the gold tags obey the rules is not checked.
     """
     found, notes = _of_scheme(labels, counts, scheme) if on else (Constraints(), [])
     length = 0 if found.scheme is None else impossible_length(bans_of(found, labels))
@@ -300,7 +298,7 @@ def _of_scheme(labels: Sequence[str], counts: Longs, scheme: str | None) -> tupl
 def broken_rules(
     bans: Floats, constraints: Constraints, gold: Ints, offsets: Longs, counts: Longs, what: str
 ) -> SapoError:
-    """Return the error about gold tags that break the rules; it names the first such sentence."""
+    """Return the error for gold tags that break the rules; it names the first such sentence."""
     sentence = first_forbidden(bans, gold, offsets) or 0
     times = int(counts[bans < 0].sum())
     return SapoError(

@@ -1,7 +1,7 @@
 """Handle labels: missing ones, morphology, the scheme that a model learns, and whether data fits a model.
 
-A model may learn more letters than the file has: whether B-NP ends right away (S-NP) or goes on is worth knowing. The
-way back goes label by label: S-NP is shown as B-NP and E-NP as I-NP. For valid taggings it is one to one.
+A model may learn more letters than the file has: whether B-NP ends right away (S-NP) or goes on is useful to know. The
+output is translated back label by label: S-NP is shown as B-NP and E-NP as I-NP. For valid taggings this is one to one.
 """
 
 import re
@@ -15,7 +15,19 @@ from sapo.jit.arrays import Bools, Ints, Longs
 from sapo.tags.schemes import ALWAYS_BEGIN, SCHEMES, SPAN_LETTERS, TABLE, looks_like_spans
 from sapo.tags.spans import type_of
 
-MISSING = "\0"  # what None becomes among strings; no file has it as a tag
+MISSING = "\0"  # stands for None among strings; no file has it as a tag
+NAMED = 5  # labels in a message about many
+NO_FEATURES = "_"
+_FEATURE = r"[^|=]+=[^|]+"
+_FEATURES = rf"_|{_FEATURE}(?:\|{_FEATURE})*"
+# the shortest part of speech that leaves nothing but features, because XPOS may contain '|', too
+_WITH_POS = re.compile(rf"(.+?)\|({_FEATURES})", re.DOTALL)
+# of UD; CONJ is of its version 1
+_UPOS = re.compile("ADJ|ADP|ADV|AUX|CCONJ|CONJ|DET|INTJ|NOUN|NUM|PART|PRON|PROPN|PUNCT|SCONJ|SYM|VERB|X|_")
+IOB2 = TABLE["iob2"]
+SHOWN = {letter: IOB2.first if letter in ALWAYS_BEGIN else IOB2.inside for letter in SPAN_LETTERS}
+# labels can be shown in IOB2 one by one if each letter says whether a span begins
+LEARNABLE = tuple(name for name in SCHEMES if {TABLE[name].first, TABLE[name].single} <= TABLE[name].always_begin)
 
 
 def open_missing(labels: Sequence[str], gold: Ints, marks: Collection[str], what: str) -> tuple[list[str], Ints]:
@@ -36,7 +48,7 @@ def open_missing(labels: Sequence[str], gold: Ints, marks: Collection[str], what
 
 
 def refuse_missing(labels: Sequence[str], marks: Collection[str], what: str) -> None:
-    """Raise SapoError if a mark is among the labels: nobody knows where a span with a hole ends.
+    """Raise SapoError if a mark is among the labels: where a span with a missing tag ends is not known.
 
     >>> refuse_missing(["A", "B"], ["_"], "data")
     """
@@ -46,15 +58,6 @@ def refuse_missing(labels: Sequence[str], marks: Collection[str], what: str) -> 
             raise SapoError(
                 f"{what}: some tags are missing{shown}; evaluation needs all of them: leave such sentences out"
             )
-
-
-NO_FEATURES = "_"
-_FEATURE = r"[^|=]+=[^|]+"
-_FEATURES = rf"_|{_FEATURE}(?:\|{_FEATURE})*"
-# the shortest part of speech that leaves nothing but features: XPOS may hold '|', too
-_WITH_POS = re.compile(rf"(.+?)\|({_FEATURES})", re.DOTALL)
-# of UD; CONJ is of its version 1
-_UPOS = re.compile("ADJ|ADP|ADV|AUX|CCONJ|CONJ|DET|INTJ|NOUN|NUM|PART|PRON|PROPN|PUNCT|SCONJ|SYM|VERB|X|_")
 
 
 def in_order(features: str) -> str | None:
@@ -69,7 +72,7 @@ def in_order(features: str) -> str | None:
 
 
 def split_pos(label: str) -> tuple[str, str] | None:
-    """Return the part of speech in front of features, and the features; None if the label does not hold both.
+    """Return the part of speech before features, and the features; None if the label does not have both.
 
     >>> split_pos("NOUN|Case=Nom|Number=Sing"), split_pos("X|_"), split_pos("NN|SIN|Case=Nom")
     (('NOUN', 'Case=Nom|Number=Sing'), ('X', '_'), ('NN|SIN', 'Case=Nom'))
@@ -81,10 +84,10 @@ def split_pos(label: str) -> tuple[str, str] | None:
 
 
 def read_morphology(labels: Sequence[str]) -> list[Mapping[str, str]] | None:
-    """Return for each label its values by key; None unless all labels hold morphology, and some a feature.
+    """Return for each label its values by key; None unless all labels are morphology, and some have a feature.
 
-    The part of speech has the key upos if all of them are those of UD, and otherwise pos. The values of a key that
-    is repeated are joined by a comma, as UD writes several values.
+    The part of speech has the key upos if all are those of UD, and otherwise pos. The values of a repeated key are
+    joined by a comma, as UD writes several values.
 
     >>> read_morphology(["NOUN|Case=Nom", "X|_"])
     [{'upos': 'NOUN', 'Case': 'Nom'}, {'upos': 'X'}]
@@ -93,7 +96,7 @@ def read_morphology(labels: Sequence[str]) -> list[Mapping[str, str]] | None:
     >>> read_morphology(["NN", "VB"]) is None
     True
     """
-    if not any("=" in label for label in labels):  # quick, for all other labels
+    if not any("=" in label for label in labels):  # a quick answer for all other labels
         return None
     bare = [in_order(label) for label in labels]
     if all(bare):
@@ -114,20 +117,14 @@ def _values(features: str) -> dict[str, str]:
     return values
 
 
-IOB2 = TABLE["iob2"]
-SHOWN = {letter: IOB2.first if letter in ALWAYS_BEGIN else IOB2.inside for letter in SPAN_LETTERS}
-# labels can be shown in IOB2 one by one where each letter says whether a span begins
-LEARNABLE = tuple(name for name in SCHEMES if {TABLE[name].first, TABLE[name].single} <= TABLE[name].always_begin)
-
-
 @dataclass(frozen=True, slots=True)
 class LearnedLabels:
     """Labels as a model learns them, the gold tags in them, and the name by which each label is shown."""
 
     labels: list[str]
-    gold: Ints  # -1 where any label will do, -2 - s where one of allowed[s] will
+    gold: Ints  # -1 if any label is correct, -2 - s if each label in allowed[s] is
     shown: tuple[str, ...]  # one per label
-    mended: int  # how many spans began with I-
+    mended: int  # number of spans that began with I-
     allowed: Bools  # [sets, labels]
 
 
@@ -149,8 +146,8 @@ def learn_as(
     A missing tag (-1) stays missing. If one follows a token of a span, it is not known whether the span ends there: if
     the scheme has a letter for each case, the token may have either label, and both are among the labels.
 
-    `known` are labels that come first in the new list. With `complete` a type has all its labels, also those that occur
-    nowhere: a few sentences may have no span of a single token. Raise SapoError if the scheme is not in LEARNABLE, or
+    `known` are labels that come first in the new list. With `complete` a type has all its labels, even those that do
+    not occur: a few sentences may have no span of a single token. Raise SapoError if the scheme is not in LEARNABLE, or
     if a label is not IOB2.
 
     >>> learn_as("bioes", ["O", "B-NP", "I-NP"], np.array([1, 2, 0, 1], np.int32), np.array([0, 4])).labels
@@ -160,28 +157,28 @@ def learn_as(
         raise SapoError(f"scheme must be one of {', '.join(LEARNABLE)}, not {scheme}")
     for label in labels:
         if not IOB2.fits(label):
-            raise SapoError(f"scheme {scheme}: tags must be IOB2, that is O, B-TYPE and I-TYPE, and there is '{label}'")
+            raise SapoError(f"scheme {scheme}: tags must be IOB2, that is O, B-TYPE and I-TYPE, not '{label}'")
     tokens = _places_in_spans(labels, gold, offsets)
     types, type_of, goes_on = tokens.types, tokens.type_of, tokens.goes_on
     table = TABLE[scheme]
     letters = (table.first, table.inside, table.last, table.single)
     two_ways = np.where(goes_on, table.inside != table.last, table.first != table.single)
     either = tokens.inside & tokens.open_end & two_ways
-    told = tokens.told & ~either
+    settled = tokens.known & ~either
     place = np.where(goes_on, np.where(tokens.has_next, 1, 2), np.where(tokens.has_next, 0, 3))  # in `letters`
     codes = np.where(tokens.inside, 1 + 4 * type_of + place, 0)
 
     number = {label: i for i, label in enumerate(known)}
     learned_of = np.zeros(4 * len(types) + 1, np.int32)
-    found, at = np.unique(codes[told], return_index=True)
-    for code in found[np.argsort(at)].tolist():  # in the order they come
+    found, at = np.unique(codes[settled], return_index=True)
+    for code in found[np.argsort(at)].tolist():  # in the order of their first occurrence
         name = f"{letters[(code - 1) % 4]}-{types[(code - 1) // 4]}" if code else "O"
         learned_of[code] = number.setdefault(name, len(number))
-    if complete or not told.all():  # a gap may need a label that stands nowhere else
+    if complete or not settled.all():  # a missing tag may need a label that does not occur
         for name in (f"{letter}-{kind}" for kind in types if kind for letter in letters):
             if shown_name(name) in labels:
                 number.setdefault(name, len(number))
-    learned = np.where(told, learned_of[codes], np.int32(-1))
+    learned = np.where(settled, learned_of[codes], np.int32(-1))
 
     sets, set_of = np.unique(2 * type_of[either] + goes_on[either], return_inverse=True)
     learned[either] = -2 - set_of
@@ -190,7 +187,7 @@ def learn_as(
         for s, code in enumerate(sets.tolist())
         for letter in ((table.inside, table.last) if code % 2 else (table.first, table.single))
     ]
-    for _, name in cases:  # a span that is mended may need a B- that stands nowhere
+    for _, name in cases:  # a mended span may need a B- that does not occur
         number.setdefault(name, len(number))
     allowed = np.zeros((len(sets), len(number)), np.bool_)
     for s, name in cases:
@@ -200,41 +197,38 @@ def learn_as(
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Where each token stands in its span, as far as the tags tell."""
+    """The place of each token in its span, as far as it is known."""
 
     types: list[str]  # '' is that of O
-    type_of: Longs  # [tokens], places in `types`; without meaning where the tag is missing
-    told: Bools  # the tag is there
+    type_of: Longs  # [tokens], places in `types`; meaningless if the tag is missing
+    known: Bools  # the tag is not missing
     inside: Bools  # the token is in a span
     goes_on: Bools  # it continues the span of the token before it
     has_next: Bools  # the token after it continues its span
     open_end: Bools  # the next tag of the sentence is missing
-    mended: int  # how many spans begin with I-
+    mended: int  # number of spans that begin with I-
 
 
 def _places_in_spans(labels: Sequence[str], gold: Ints, offsets: Longs) -> _Places:
     parts = [label.partition("-") for label in labels]
     types = list(dict.fromkeys(kind for _, _, kind in parts))
     type_of = np.array([types.index(kind) for _, _, kind in parts])[gold]
-    told = gold >= 0
-    inside = told & np.array([bool(kind) for _, _, kind in parts])[gold]
-    with_i = told & np.array([letter == IOB2.inside for letter, _, _ in parts])[gold]
+    known = gold >= 0
+    inside = known & np.array([bool(kind) for _, _, kind in parts])[gold]
+    with_i = known & np.array([letter == IOB2.inside for letter, _, _ in parts])[gold]
     first = offsets[:-1][np.diff(offsets) > 0]
     goes_on = with_i.copy()
-    goes_on[1:] &= ~told[:-1] | (inside[:-1] & (type_of[1:] == type_of[:-1]))
+    goes_on[1:] &= ~known[:-1] | (inside[:-1] & (type_of[1:] == type_of[:-1]))
     goes_on[first] = False
-    open_end = np.append(~told[1:], False)
+    open_end = np.append(~known[1:], False)
     open_end[first - 1] = False
     has_next = np.append(goes_on[1:], False)
     mended = int(np.count_nonzero(with_i & ~goes_on))
-    return _Places(types, type_of, told, inside, goes_on, has_next, open_end, mended)
-
-
-NAMED = 5  # labels, in a message about many
+    return _Places(types, type_of, known, inside, goes_on, has_next, open_end, mended)
 
 
 def unknown_labels(known: Sequence[str], labels: Iterable[str]) -> list[str]:
-    """Return the labels that are new. A span label is not, if its type is known: I-X where only B-X was seen.
+    """Return the labels that are new. A span label is not new if its type is known: I-X if only B-X was seen.
 
     >>> unknown_labels(["O", "B-PER"], ["I-PER", "B-PRE", "O"]), unknown_labels(["NN"], ["NN", "NNS"])
     (['B-PRE'], ['NNS'])
@@ -249,8 +243,8 @@ def have_common_label(known: Sequence[str], labels: Iterable[str]) -> bool:
     >>> have_common_label(["O", "B-PER"], ["O", "B-NP"]), have_common_label(["O", "B-PER"], ["O", "I-PER"])
     (False, True)
     """
-    told = [label for label in labels if label != "O"]
-    return not told or len(unknown_labels(known, told)) < len(told)
+    others = [label for label in labels if label != "O"]
+    return not others or len(unknown_labels(known, others)) < len(others)
 
 
 def listed(labels: Sequence[str]) -> str:
@@ -264,16 +258,16 @@ def listed(labels: Sequence[str]) -> str:
 
 
 def nearest(label: str, known: Collection[str]) -> str | None:
-    """Return the known label that is most like this one, or None if none is. A span label is like one of its letter.
+    """Return the known label that is most similar, or None. A span label is similar only to those of its letter.
 
     >>> nearest("B-PRE", ["I-PER", "B-PER", "O"]), nearest("VERB", ["O"])
     ('B-PER', None)
     """
     letter, _, kind = label.partition("-")
     front = f"{letter}-" if kind and letter in SPAN_LETTERS else ""
-    alike = {other.removeprefix(front): other for other in known if other.startswith(front)}
-    import difflib
+    import difflib  # slow to load, and only for messages
 
+    alike = {other.removeprefix(front): other for other in known if other.startswith(front)}
     close = difflib.get_close_matches(label.removeprefix(front), alike, 1)
     close = close or [other for other in alike if other.lower() == label.removeprefix(front).lower()]
     return alike[close[0]] if close else None

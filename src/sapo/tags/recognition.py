@@ -1,7 +1,7 @@
 """Recognize the scheme that tags follow, and list the transitions it forbids.
 
-Bans are as kernels take them: float32[labels + 2, labels], 0 or minus infinity. [p, y] is y after p, row `labels` is y
-at the start of a sentence, row `labels + 1` is y at its end.
+Bans have the form that kernels take: float32[labels + 2, labels], 0 or minus infinity. [p, y] is y after p, row
+`labels` is y at the start of a sentence, row `labels + 1` is y at its end. Counts of transitions have the same form.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +22,9 @@ from sapo.tags.schemes import (
     prefixed,
 )
 
+Transition = tuple[str | None, str | None]  # None is the border of a sentence
+TOO_MANY = 0.1  # of the tags of spans: with more faults than this the tags follow no scheme
+
 
 def scheme_bans(labels: Sequence[str], scheme: str) -> Floats:
     """Return the bans of a scheme. All labels must fit it.
@@ -32,14 +35,14 @@ def scheme_bans(labels: Sequence[str], scheme: str) -> Floats:
     return _scheme_bans(tuple(as_prefixed(labels)), scheme).copy()
 
 
-@lru_cache(maxsize=16)  # learning from single sentences asks for the same ones again and again
+@lru_cache(maxsize=16)  # learning sentence by sentence asks for the same ones again and again
 def _scheme_bans(labels: tuple[str, ...], scheme: str) -> Floats:
     table = TABLE[scheme]
     letters = ["O", *sorted(table.letters)]
     letter = np.array([letters.index(label.partition("-")[0]) for label in [*labels, "O"]])
     names = {name: number for number, name in enumerate(dict.fromkeys(label.partition("-")[2] for label in labels))}
     kind = np.array([*(names[label.partition("-")[2]] for label in labels), -1])
-    # two labels fit or not by their letters, and by whether they are of the same type
+    # whether a label may follow another depends on their letters, and on whether they have the same type
     fits = np.array([[[table.may_follow(p, y, same) for same in (False, True)] for y in letters] for p in letters])
     same = (kind[:, np.newaxis] == kind).astype(np.int64)
     allowed = fits[letter[:, np.newaxis], letter, same]
@@ -49,13 +52,10 @@ def _scheme_bans(labels: tuple[str, ...], scheme: str) -> Floats:
     return all_bans
 
 
-Transition = tuple[str | None, str | None]  # None is the border of a sentence
-
-
 def transition_counts(gold: Ints, offsets: Longs, labels: int) -> Longs:
     """Return how often each label follows each other one, begins a sentence and ends one: [labels + 2, labels].
 
-    Tags below 0, which are missing or open, are not counted.
+    Tags below 0 are missing or open, and are not counted.
 
     >>> transition_counts(np.array([0, 1, 1], np.int32), np.array([0, 2, 3]), 2).tolist()
     [[0, 1], [0, 0], [1, 1], [0, 2]]
@@ -92,9 +92,6 @@ def _neighbors(gold: Ints, offsets: Longs, labels: int) -> tuple[Longs, Longs, L
     tags = gold[places]
     known = (rows >= 0) & (tags >= 0)
     return rows[known].astype(np.int64), tags[known].astype(np.int64), sentence_of[places[known]]
-
-
-TOO_MANY = 0.1  # of the tags of spans: with more faults than this the tags follow no scheme
 
 
 def recognize(labels: Sequence[str], counts: Longs) -> tuple[str, Longs] | None:
@@ -134,7 +131,7 @@ def recognize_scheme(tag_sequences: Iterable[Sequence[str]]) -> str | None:
     candidates = [(notation, scheme) for notation in Notation for scheme in LIKELIEST_FIRST]
     for tags in tag_sequences:
         new = set(pairwise([None, *tags, None])) - seen if tags else None
-        if new:  # seldom, after the first sentences
+        if new:  # rare after the first sentences
             seen |= new
             labels, counts = _counted(new)
             valid = [

@@ -1,7 +1,6 @@
 """Define the tag schemes in one table of letters; all that labels mean follows from it.
 
-A tag is 'O' or a letter, '-' and a type; notation.py reads labels that are written in another way. The borders of a
-sentence count as 'O'. The same spans in five schemes:
+A tag is 'O', or a letter, '-' and a type. The borders of a sentence count as 'O'. The same spans in five schemes:
 
     tokens      He    saw   Mary  Ann   Paris  today
     spans       -     -     (---PER---) (PER)  (TIME)
@@ -11,12 +10,14 @@ sentence count as 'O'. The same spans in five schemes:
     bilou       O     O     B-PER L-PER U-PER  U-TIME
     bmes        O     O     B-PER E-PER S-PER  S-TIME  (inside: M-PER)
 
-    B-NP I-NP O     prefix: the usual one, and the one that all other modules of tags take
+Labels are written in one of three notations:
+
+    B-NP I-NP O     prefix: the usual one, which all other modules of tags expect
     NP-B NP-I O     suffix: the letter after the type
     B I O           bare: letters alone; there is one type, which is called '_'
 
-A label alone may be anything: O is also a pronoun, S a symbol, NP-B a name. So the notation is read from all labels
-together. Where they do not prove to be suffix or bare they are taken as prefix, which changes nothing.
+A single label may mean anything: O is also a pronoun, S a symbol, NP-B a name. So the notation is recognized from all
+labels together. Unless they prove to be suffix or bare, they are taken as prefix, which changes nothing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,10 +30,12 @@ from numpy.typing import NDArray
 
 from sapo.errors import SapoError, choice, did_you_mean
 
+UNTYPED = "_"  # the type of spans without a type
+
 
 @dataclass(frozen=True)
 class Scheme:
-    """How a scheme writes a span. In every scheme the tag before a tag decides whether it is valid.
+    """How a scheme writes a span. In every scheme, whether a tag is valid depends only on the tag before it.
 
     >>> TABLE["bioes"].needs_before, TABLE["bioes"].needs_after
     ({'I': 'B', 'E': 'S'}, {'B': 'S', 'I': 'E'})
@@ -44,7 +47,7 @@ class Scheme:
     last: str
     single: str  # the letter of the only token of a span
     rule: str  # in words, for error messages
-    touching: str = ""  # the letter of a first token right after a span of the same type, where it has its own
+    touching: str = ""  # the letter of a first token right after a span of the same type, if it has its own
 
     @cached_property
     def letters(self) -> frozenset[str]:
@@ -53,13 +56,13 @@ class Scheme:
 
     @cached_property
     def needs_before(self) -> Mapping[str, str]:
-        """The letters that need a span of the same type before them, each with the letter to write if there is none."""
+        """The letters that need a span of the same type before them, and the letter to write if there is none."""
         needs = {self.inside: self.first, self.last: self.single, self.touching: self.first}
         return {letter: instead for letter, instead in needs.items() if letter not in ("", self.first, self.single)}
 
     @cached_property
     def needs_after(self) -> Mapping[str, str]:
-        """The letters whose span must go on, each with the letter to write if it does not."""
+        """The letters whose span must go on, and the letter to write if it does not."""
         needs = {self.first: self.single, self.inside: self.last}
         return {letter: instead for letter, instead in needs.items() if letter not in (self.last, self.single)}
 
@@ -79,15 +82,15 @@ class Scheme:
         return self.letters - self.always_end
 
     def lacks_beginning(self, before: str, letter: str, same_type: bool) -> bool:
-        """Tell whether a letter needs a span before it, and the letter before it does not offer one."""
+        """Return whether a letter needs a span before it, but the letter before it does not offer one."""
         return letter in self.needs_before and not (same_type and before in self.can_go_on)
 
     def lacks_end(self, before: str, letter: str, same_type: bool) -> bool:
-        """Tell whether the span of the letter before must go on, and this letter does not go on with it."""
+        """Return whether the span of the letter before must go on, but this letter does not continue it."""
         return before in self.needs_after and not (same_type and letter in (self.inside, self.last))
 
     def may_follow(self, before: str, letter: str, same_type: bool) -> bool:
-        """Tell whether a letter may stand right after another.
+        """Return whether a letter may follow another.
 
         >>> iob2 = TABLE["iob2"]
         >>> iob2.may_follow("B", "I", True), iob2.may_follow("B", "I", False), iob2.may_follow("O", "I", False)
@@ -96,7 +99,7 @@ class Scheme:
         return not (self.lacks_beginning(before, letter, same_type) or self.lacks_end(before, letter, same_type))
 
     def fits(self, label: str) -> bool:
-        """Tell whether a label is O, or a letter of the scheme, '-' and a type.
+        """Return whether a label is O, or a letter of the scheme, '-' and a type.
 
         >>> [TABLE["iob2"].fits(label) for label in ("O", "B-NP", "S-NP", "B-", "NN")]
         [True, True, False, False, False]
@@ -105,64 +108,22 @@ class Scheme:
         return label == "O" or (letter in self.letters and bool(type_name))
 
 
+# The letters of a first, inside, last and single token; that of a first token right after a span of the same type.
 TABLE: Mapping[str, Scheme] = {
-    scheme.name: scheme
-    for scheme in (
-        Scheme(
-            "iob1",
-            first="I",
-            inside="I",
-            last="I",
-            single="I",
-            touching="B",
-            rule="a span begins with B- only right after a span of the same type, else with I-",
-        ),
-        Scheme(
-            "iob2",
-            first="B",
-            inside="I",
-            last="I",
-            single="B",
-            rule="a span begins with B- and goes on with I- of the same type",
-        ),
-        Scheme(
-            "bioes",
-            first="B",
-            inside="I",
-            last="E",
-            single="S",
-            rule="a span is S-, or B- to E- with I- between, all of the same type",
-        ),
-        Scheme(
-            "bilou",
-            first="B",
-            inside="I",
-            last="L",
-            single="U",
-            rule="a span is U-, or B- to L- with I- between, all of the same type",
-        ),
-        Scheme(
-            "bmes",
-            first="B",
-            inside="M",
-            last="E",
-            single="S",
-            rule="a span is S-, or B- to E- with M- between, all of the same type",
-        ),
-        # the next two are only evaluated strictly, never written: io cannot tell touching spans apart
-        Scheme("io", first="I", inside="I", last="I", single="I", rule="a span is I- of the same type"),
-        Scheme(
-            "ioe2",
-            first="I",
-            inside="I",
-            last="E",
-            single="E",
-            rule="a span ends with E-, with I- of the same type before it",
-        ),
+    name: Scheme(name, first, inside, last, single, rule, touching)
+    for name, (first, inside, last, single), touching, rule in (
+        ("iob1", "IIII", "B", "a span begins with B- only right after a span of the same type, else with I-"),
+        ("iob2", "BIIB", "", "a span begins with B- and goes on with I- of the same type"),
+        ("bioes", "BIES", "", "a span is S-, or B- to E- with I- between, all of the same type"),
+        ("bilou", "BILU", "", "a span is U-, or B- to L- with I- between, all of the same type"),
+        ("bmes", "BMES", "", "a span is S-, or B- to E- with M- between, all of the same type"),
+        # the next two are only evaluated strictly, never written: io cannot separate touching spans
+        ("io", "IIII", "", "a span is I- of the same type"),
+        ("ioe2", "IIEE", "", "a span ends with E-, with I- of the same type before it"),
     )
 }
-SCHEMES = ("iob1", "iob2", "bioes", "bilou", "bmes")  # to read, write and keep to
-LIKELIEST_FIRST = ("iob2", "iob1", "bioes", "bilou", "bmes")  # short samples are often valid in iob1 and iob2 alike
+SCHEMES = ("iob1", "iob2", "bioes", "bilou", "bmes")  # that can be read, written and enforced
+LIKELIEST_FIRST = ("iob2", "iob1", "bioes", "bilou", "bmes")  # short samples are often valid in both iob1 and iob2
 
 SPAN_LETTERS = frozenset().union(*(scheme.letters for scheme in TABLE.values()))
 ALWAYS_BEGIN = frozenset().union(*(scheme.always_begin for scheme in TABLE.values()))
@@ -181,11 +142,8 @@ def scheme_named(name: str) -> Scheme:
     return TABLE[name]
 
 
-UNTYPED = "_"  # the type of spans without a type
-
-
 class Notation(Enum):
-    """Where a label has its letter."""
+    """Where the letter of a label is."""
 
     PREFIX = "B-NP"
     SUFFIX = "NP-B"
@@ -241,7 +199,7 @@ def prefixed(label: str, notation: Notation) -> str:
 
 
 def written(label: str, notation: Notation) -> str:
-    """Return a label of letter, '-' and type in a notation: the way back of `prefixed`.
+    """Return a label of letter, '-' and type in a notation: the inverse of `prefixed`.
 
     >>> written("B-NP", Notation.SUFFIX), written("M-_", Notation.BARE)
     ('NP-B', 'M')
@@ -253,7 +211,7 @@ def written(label: str, notation: Notation) -> str:
 
 
 def as_prefixed(labels: Sequence[str]) -> list[str]:
-    """Return all labels of a corpus or model as letter, '-' and type; others than of spans stay as they are.
+    """Return all labels of a corpus or model as letter, '-' and type; labels that do not mark spans stay as they are.
 
     >>> as_prefixed(["O", "NP-B", "NP-I"]), as_prefixed(["NN", "B", "O"])
     (['O', 'B-NP', 'I-NP'], ['NN', 'B', 'O'])
@@ -263,7 +221,7 @@ def as_prefixed(labels: Sequence[str]) -> list[str]:
 
 
 def looks_like_spans(labels: Iterable[str]) -> bool:
-    """Tell whether the labels mark spans: each is O, or has a letter of some scheme; and not all are O.
+    """Return whether the labels mark spans: each is O, or has a letter of some scheme; and not all are O.
 
     >>> looks_like_spans(["O", "B-NP", "I-NP"]), looks_like_spans(["NN", "VB", "O"]), looks_like_spans("BIO")
     (True, False, True)
@@ -286,7 +244,7 @@ def notation_in(tags: Iterable[str], scheme: Scheme) -> Notation:
 
 
 class Prefix(IntEnum):
-    """What a label says about the place of its token in a span."""
+    """The place of a token in a span, by its label."""
 
     OUTSIDE = 0
     BEGIN = 1
@@ -295,7 +253,7 @@ class Prefix(IntEnum):
     SINGLE = 4
     DOT = 5  # conlleval: not the start of a span, even if the type changes
     BRACKET = 6  # conlleval: a span of one token
-    OTHER = 7  # conlleval has no rule: only a change of type begins or ends a span
+    OTHER = 7  # conlleval has no rule, so only a change of type begins or ends a span
 
 
 _BY_BEGIN_AND_END = {
@@ -322,13 +280,13 @@ class LabelKinds:
     prefixes: NDArray[np.int8]  # [labels], values of Prefix
     types: NDArray[np.int32]  # [labels], places in type_names
     type_names: tuple[str, ...]
-    scheme: Scheme  # for strict reading: the smallest that has all prefixes, unless gold tags tell (`strict_scheme`)
+    scheme: Scheme  # for strict reading: the smallest that has all prefixes, unless gold decides (`strict_scheme`)
 
 
 def label_kinds(labels: Sequence[str]) -> LabelKinds:
     """Return prefix and type of every label, which is split at its first '-', as conlleval does.
 
-    Labels in another notation (see notation.py) are split where that has its letter.
+    Labels in another notation are split where their letter is.
 
     >>> kinds = label_kinds(["O", "B-cell-type", "I-cell-type", "L-DNA"])
     >>> kinds.type_names

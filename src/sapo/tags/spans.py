@@ -1,11 +1,10 @@
 """Read spans from tags and write tags for spans.
 
-No scheme is needed: some letters begin a span in every scheme that has them, some end one, and a change of type does
-both. `span_arrays` reads the tags of a whole corpus in the same way.
-
-The rules give invalid tags a reading, too: I-X after O begins a span, and so does a change of type. They are those of
-the Perl script for IOB tags, and of its well-known Python version for E and S. With other letters, spans begin where
-conlleval begins them; conlleval may forget such a span without ending it, here it ends where the next one begins.
+`tags_to_spans` and `spans_to_tags` follow a scheme strictly. `loose_spans`, and `read_spans` for a whole corpus, need
+no scheme: some letters begin a span in every scheme that has them, some end one, and a change of type does both. So
+invalid tags have a reading, too: I-X after O begins a span, and so does a change of type. The rules are those of the
+Perl script conlleval for IOB tags, and of its well-known Python version for E and S. With other letters, spans begin
+where conlleval begins them; conlleval may forget such a span without ending it, here it ends where the next one begins.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,6 +28,8 @@ from sapo.tags.schemes import (
     scheme_named,
     written,
 )
+
+_Number = TypeVar("_Number", np.int8, np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ def spans_to_tags(spans: Iterable[Span], length: int, scheme: str) -> list[str]:
 def convert_tags(tags: Sequence[str], source: str, target: str) -> list[str]:
     """Rewrite the tags of a sentence from one scheme in another. Raise SapoError if they break the first.
 
-    The notation stays: bare letters stay bare, and letters after the type stay there.
+    The notation stays the same: bare letters stay bare, and letters after the type stay there.
 
     >>> convert_tags(["I-NP", "I-NP", "B-NP", "O"], "iob1", "bilou")
     ['B-NP', 'L-NP', 'U-NP', 'O']
@@ -184,7 +185,7 @@ def span_borders(tags: Sequence[str]) -> list[tuple[int, int, str]]:
 
 @lru_cache(maxsize=1 << 14)
 def joined(before: str, tag: str) -> bool:
-    """Tell whether a tag continues the span of the tag before it. Without a letter, as in '-NP', it never does.
+    """Return whether a tag continues the span of the tag before it. Without a letter, as in '-NP', it never does.
 
     >>> joined("B-NP", "I-NP"), joined("I-NP", "B-NP"), joined("E-NP", "I-NP"), joined("I-NP", "I-VP")
     (True, False, False, False)
@@ -206,13 +207,11 @@ def type_of(tag: str) -> str:
     return tag.partition("-")[2]
 
 
-_Number = TypeVar("_Number", np.int8, np.int32)
-
 _OUT = {Prefix.OUTSIDE, Prefix.DOT}
 
 
 def _begins(new_type: bool, before: Prefix, here: Prefix) -> bool:
-    """Tell whether a span begins at a token with prefix `here`."""
+    """Return whether a span begins at a token with prefix `here`."""
     return (
         here in {Prefix.BEGIN, Prefix.SINGLE, Prefix.BRACKET}
         or (before in {Prefix.OUTSIDE, Prefix.END, Prefix.SINGLE} and here in {Prefix.INSIDE, Prefix.END})
@@ -221,7 +220,7 @@ def _begins(new_type: bool, before: Prefix, here: Prefix) -> bool:
 
 
 def _ended(new_type: bool, before: Prefix, here: Prefix) -> bool:
-    """Tell whether the span of the token before ended with it."""
+    """Return whether the span of the token before ended with it."""
     return (
         before in {Prefix.END, Prefix.SINGLE, Prefix.BRACKET}
         or (before in {Prefix.BEGIN, Prefix.INSIDE} and here in {Prefix.OUTSIDE, Prefix.BEGIN, Prefix.SINGLE})
@@ -236,7 +235,7 @@ _ENDED = np.array([_ended(*case) for case in _CASES])
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Spans in the order of the text; tokens are counted through all sentences."""
+    """Spans in the order of the text. Token numbers continue from sentence to sentence."""
 
     starts: NDArray[np.int64]  # [spans], first token
     ends: NDArray[np.int64]  # [spans], one past the last token
@@ -266,7 +265,7 @@ def read_spans(
     first[offsets[:-1][offsets[:-1] < len(tags)]] = True  # an empty last sentence begins past the last token
 
     prefix, type_ = kinds.prefixes.take(tags), kinds.types.take(tags)
-    # a sentence begins as if after O
+    # the first token of a sentence is treated as if it followed O
     prefix_before = _shifted(prefix, first, Prefix.OUTSIDE)
     new_type = type_ != _shifted(type_, first, 0)
 
@@ -289,7 +288,7 @@ def _shifted(values: NDArray[_Number], first: NDArray[np.bool_], at_border: int)
 
 
 def _well_formed(found: Spans, prefix: NDArray[np.int8], same_type: NDArray[np.bool_], scheme: Scheme) -> Spans:
-    """Keep only the spans that are written as the scheme writes them; `same_type` is that of the token before."""
+    """Keep only well-formed spans of a scheme; `same_type` says whether the token before has the same type."""
     first, inside, last, single = (
         PREFIXES[letter] for letter in (scheme.first, scheme.inside, scheme.last, scheme.single)
     )

@@ -1,7 +1,8 @@
 """Learn from training sentences how text is cut.
 
-The running text of a sentence says which tokens stood together without a blank. Where it is not known, marks are taken
-to stand where they usually do.
+`Evidence` counts which tokens stood together without a blank, and where sentences ended. The running text of a
+sentence shows this; if it is not known, punctuation marks are assumed to stand where they usually do. `rules_of`
+chooses for each case the rule that the counts support; without evidence, those of the Penn Treebank stay.
 """
 
 import itertools
@@ -35,31 +36,44 @@ from sapo.text.tokens import (
     word_key,
 )
 
+Chunks = dict[tuple[str, ...], int]  # tokens that stand together, and how often
 CLITIC = re.compile(r"['\u2019][^\W\d_]{1,3}|n['\u2019]t", re.IGNORECASE)
 ENOUGH = 200_000  # tokens: more would not change the rules
-_LEFT, _RIGHT, _BOTH = 1, 2, 3  # without a blank before it, behind it, or on both sides
+MOST_KEPT = 5000
+_LEFT, _RIGHT, _BOTH = 1, 2, 3  # without a blank before it, after it, or on both sides
 _USUAL = {
     **dict.fromkeys([*".,;:!?)]}%\u2026\u201d\u00bb", "''", "..."], _LEFT),
     **dict.fromkeys([*"([{$#@\u201c\u00ab\u00bf\u00a1", "``"], _RIGHT),
     **dict.fromkeys("-/", _BOTH),
 }
-_LOST = 8  # tokens to look ahead where the text has other words
+_LOST = 8  # tokens to look ahead if the text has other words
+_HOW = {(True, True): ALONE, (True, False): RIGHT, (False, True): LEFT, (False, False): BOTH}
+_IDEOGRAPHS = re.compile(f"[{IDEOGRAPH}]+")
+_RUN = re.compile(r"([^\w\s]|_)\1+")
+_AFTER_DIGITS = re.compile(r"\d([^\W\d_]+)")
+_COMMON = frozenset(".,:;!?)")
+_SURE = 5  # times more often at the end of sentences than inside
+_SELDOM = 2  # rarer cases are chance
 
 
 class _Classes(dict[str, str]):
+    """The class of each token after a possible end of a sentence."""
+
     def __missing__(self, token: str) -> str:
         found = self[token] = next_class(token)
         return found
 
 
 class _Places(dict[str, int]):
+    """On which sides each token usually has no blank."""
+
     def __missing__(self, token: str) -> int:
         found = self[token] = _USUAL.get(token) or (_LEFT if CLITIC.fullmatch(token) else 0)
         return found
 
 
 class Evidence:
-    """What is counted of sentences, in the order in which they come.
+    """Counts of sentences, which are added in the order of the text.
 
     >>> evidence = Evidence()
     >>> evidence.add(["It", "'s", "me", "."], "It's me.")
@@ -98,7 +112,7 @@ class Evidence:
             self._add_quoted(tokens)
 
     def _add_quoted(self, tokens: Sequence[str]) -> None:
-        """Count where sentences end if there are closing quotes or brackets, which belong to what stands before."""
+        """Count where sentences end if there are closing quotes or brackets, which belong to the token before."""
         self._last = None
         at = 0
         while at < len(tokens):
@@ -130,7 +144,7 @@ class Evidence:
 
 
 def _in_text(tokens: Sequence[str], text: str) -> Iterator[tuple[str, ...]]:
-    """Yield tokens that stand together. Words that the text has otherwise, as zum for zu and dem, are passed over."""
+    """Yield tokens that stand together. Words that are different in the text, as zum for zu and dem, are skipped."""
     at = 0
     lost = False
     for chunk in text.split():
@@ -151,17 +165,6 @@ def _in_text(tokens: Sequence[str], text: str) -> Iterator[tuple[str, ...]]:
             at = end
 
 
-Chunks = dict[tuple[str, ...], int]  # tokens that stand together, and how often
-_HOW = {(True, True): ALONE, (True, False): RIGHT, (False, True): LEFT, (False, False): BOTH}
-_IDEOGRAPHS = re.compile(f"[{IDEOGRAPH}]+")
-_RUN = re.compile(r"([^\w\s]|_)\1+")
-_BEHIND_DIGITS = re.compile(r"\d([^\W\d_]+)")
-_COMMON = frozenset(".,:;!?)")
-_SURE = 5  # times more often at the end of sentences than inside
-_SELDOM = 2  # what is seen less often is chance
-MOST_KEPT = 5000
-
-
 def learn_rules(sentences: Iterable[tuple[Sequence[str], str | None]]) -> Rules:
     """Return the rules that cut text most like these sentences: pairs of tokens and running text, or None.
 
@@ -176,7 +179,7 @@ def learn_rules(sentences: Iterable[tuple[Sequence[str], str | None]]) -> Rules:
 
 
 def rules_of(evidence: Evidence) -> Rules:
-    """Return the rules that the evidence supports; where it says nothing, those of the Penn Treebank stay."""
+    """Return the rules that the evidence supports."""
     unit = _unit(evidence.tokens)
     ends = _ends(evidence)
     if unit == CHARACTERS:
@@ -189,7 +192,7 @@ def rules_of(evidence: Evidence) -> Rules:
 
 
 def _chunks(evidence: Evidence) -> Chunks:
-    """Return all that stood between blanks."""
+    """Return everything that stood between blanks."""
     alone = Counter(evidence.tokens)
     for chunk, count in evidence.together.items():
         for token in chunk:
@@ -227,18 +230,18 @@ def _clitics(tokens: Counter[str]) -> tuple[str, ...]:
         if CLITIC.fullmatch(token):
             found[token.lower().replace("\u2019", "'")] += count
     whole = {ending for token in tokens for ending in _endings(token) if len(token) > len(ending)}
-    found.update({clitic: _SELDOM for clitic in CLITICS if clitic not in whole})  # nothing speaks against them
+    found.update({clitic: _SELDOM for clitic in CLITICS if clitic not in whole})  # no evidence against them
     return tuple(sorted(clitic for clitic, count in found.items() if count >= _SELDOM)[:MOST_CLITICS])
 
 
 def _endings(token: str) -> tuple[str, ...]:
-    """Return the usual clitics that a token ends with; one that other rules put at its end is not meant."""
+    """Return the usual clitics that a token ends with."""
     plain = token.lower().replace("\u2019", "'")
     return tuple(clitic for clitic in CLITICS if plain.endswith(clitic)) if "'" in plain else ()
 
 
 def _units(chunks: Chunks) -> frozenset[str]:
-    """Return what is cut off digits: 5|pm, but not 1st."""
+    """Return the letters that are cut off digits: 5|pm, but not 1st."""
     balance: Counter[str] = Counter()
     for chunk, count in chunks.items():
         for one, other in itertools.pairwise(chunk):
@@ -246,7 +249,7 @@ def _units(chunks: Chunks) -> frozenset[str]:
                 balance[other.lower()] += count
         for token in chunk:
             if token[0].isdecimal() and not token.isdecimal():
-                for digits in _BEHIND_DIGITS.finditer(token):
+                for digits in _AFTER_DIGITS.finditer(token):
                     balance[digits[1].lower()] -= count
     return frozenset(letters for letters, count in balance.items() if count >= _SELDOM)
 
@@ -272,21 +275,21 @@ def _pieces(chunks: Chunks) -> dict[str, tuple[int, ...]]:
 
 
 def _letters(chunk: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the longest rows of tokens that are letters only."""
-    for letters, row in itertools.groupby(chunk, str.isalpha):
+    """Yield the longest runs of tokens that are letters only."""
+    for letters, run in itertools.groupby(chunk, str.isalpha):
         if letters:
-            yield list(row)
+            yield list(run)
 
 
 def _marks(chunks: Chunks, rules: Rules) -> dict[str, str]:
-    """Return how each mark between its neighbors is cut most often, where it is not the default."""
+    """Return how each mark between its neighbors is cut most often, if it is not the default."""
     counted: dict[str, Counter[str]] = {}
     of_words: dict[tuple[str, str], Counter[str]] = {}  # by the key of the word and that of its class
     classes: dict[str, tuple[str, str, str]] = {}
     words = Words(rules)
     for chunk, count in chunks.items():
         if chunk[0].isalpha() and (len(chunk) == 1 or (len(chunk) == 2 and chunk[1] in _COMMON)):
-            if len(chunk) == 2:  # the most frequent, in short
+            if len(chunk) == 2:  # a short cut for the most frequent case
                 left = side_class(chunk[0])
                 classes[key := mark_key(left, chunk[1], EDGE)] = left, chunk[1], EDGE
                 counted.setdefault(key, Counter())[ALONE] += count
@@ -352,7 +355,7 @@ def _kept(evidence: Evidence, rules: Rules) -> frozenset[str]:
 
 
 def _ends(evidence: Evidence) -> dict[str, str]:
-    """Return before which classes of tokens each possible end is one, where it is not the default."""
+    """Return before which classes of tokens each possible end ends a sentence, if it is not the default."""
     words: Counter[str] = Counter()
     for (token, _), count in evidence.ends.items():
         words[token] += count
@@ -365,7 +368,7 @@ def _ends(evidence: Evidence) -> dict[str, str]:
     found: dict[str, str] = {}
     for key in sorted({key for key, _ in balance}):
         default = default_ends(key)
-        against = 1 if default else _SURE  # a word or comma that ends sentences by chance is no end
+        against = 1 if default else _SURE  # a word or comma may end some sentences by chance
         usual = (1 if following in default else -against for following in CLASSES)
         classes = "".join(
             following for following, bias in zip(CLASSES, usual, strict=True) if balance[key, following] + bias > 0

@@ -1,6 +1,7 @@
 """Cut text into sentences of tokens with their character offsets.
 
-The token after a possible end has a class, by its first character:
+A chunk is text without blanks; it is cut into tokens by text/tokens.py. A sentence may end after a token such as '.'.
+Whether it does depends on the class of the next token, which is that of its first character:
 
     A  upper case        a  lower case        o  a letter without case        1  digit        q  opening        -  other
 """
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 from sapo.errors import SapoError
 from sapo.text.tokens import Rules, Words
 
+Offsets = list[tuple[int, int]]
 CLASSES = "Aao1q-"
 CLOSING = frozenset(
     ("'", '"', "''", ")", "]", "}", "\u2019", "\u201d", "\u00bb", "\u300d", "\u300f", "\uff09", "\u3011")
@@ -19,8 +21,13 @@ CLOSING = frozenset(
 OPENING = frozenset("\"'([{`\u2018\u201c\u201e\u00ab\u00bf\u00a1\u300c\u300e\uff08\u3010")
 FINAL = frozenset(".!?\u2026\u061f\u06d4\u0964")
 NEVER_FIRST = frozenset(".,;:!?)]}%\u2026\u201d\u00bb\u3001\u3002\uff0c\uff01\uff1f\u300d\u300f\uff09\u3011")
-# they end a sentence without a blank behind them
-FINAL_ANYWHERE = frozenset("\u3002\uff01\uff1f\uff61")
+FINAL_ANYWHERE = frozenset("\u3002\uff01\uff1f\uff61")  # they end a sentence without a blank after them
+LONGEST_CHUNK = 1000  # characters without a blank; longer chunks are cut
+LONGEST_SENTENCE = 1000  # tokens; longer sentences are cut, so that memory is bounded
+_CHUNK = re.compile(rf"\S{{1,{LONGEST_CHUNK}}}")
+_PARAGRAPH_END = re.compile(r"\n[^\S\n]*\n\s*|[\f\u2029]\s*")
+_REMEMBERED = 1 << 16  # chunks
+_REMEMBERED_SIZE = 40  # characters
 
 
 def next_class(token: str) -> str:
@@ -40,7 +47,7 @@ def next_class(token: str) -> str:
 
 
 def end_key(token: str) -> str | None:
-    """Return under which key tables have a token that may end a sentence, or None if it is a word.
+    """Return the key in tables of a token that may end a sentence, or None if it is a word.
 
     >>> end_key("."), end_key("....."), end_key("etc."), end_key("dog")
     ('.', '..', 'etc.', None)
@@ -54,7 +61,7 @@ def end_key(token: str) -> str | None:
 
 
 def default_ends(key: str) -> str:
-    """Return the classes of tokens before which this is the end of a sentence, where no training data says it.
+    """Return the classes of tokens before which this ends a sentence, unless training data says otherwise.
 
     >>> default_ends("."), default_ends("etc."), default_ends(",")
     ('Ao1q-', '', '')
@@ -66,28 +73,19 @@ def default_ends(key: str) -> str:
     return "Ao1q-"
 
 
-Offsets = list[tuple[int, int]]
-LONGEST_CHUNK = 1000  # characters without a blank: more are no word, and are cut
-LONGEST_SENTENCE = 1000  # tokens: more are no sentence, and are cut, so that memory is bounded
-_CHUNK = re.compile(rf"\S{{1,{LONGEST_CHUNK}}}")
-_PARAGRAPH_END = re.compile(r"\n[^\S\n]*\n\s*|[\f\u2029]\s*")
-_REMEMBERED = 1 << 16  # chunks
-_REMEMBERED_SIZE = 40  # characters
-
-
 class _Chunk(NamedTuple):
-    """A text without blanks that was cut."""
+    """A chunk that was cut."""
 
     tokens: tuple[tuple[int, int], ...]
     first: str  # class of its first token
-    ends: str  # classes of tokens before which a sentence ends behind it
-    breaks: frozenset[int]  # sentences end behind these tokens, inside it
+    ends: str  # classes of tokens before which a sentence ends after it
+    breaks: frozenset[int]  # sentences end after these tokens, inside it
 
 
 class Splitter:
-    """Cuts text into sentences and tokens. Every character but blanks is in exactly one token.
+    """Cut text into sentences and tokens. Every character but blanks is in exactly one token.
 
-    A sentence ends at an empty line, and where the rules say.
+    A sentence ends at an empty line, and where the rules say so.
 
     >>> text = "Mr. Smith didn't pay. He left!"
     >>> for sentence in Splitter()(text):
@@ -146,7 +144,7 @@ class Splitter:
             at += size
         texts = [word[start:end] for start, end in tokens]
         last = len(texts) - 1
-        while last > 0 and texts[last] in CLOSING:  # a quote or bracket behind the end belongs to the sentence
+        while last > 0 and texts[last] in CLOSING:  # a quote or bracket after the end belongs to the sentence
             last -= 1
         key = end_key(texts[last]) or texts[last]
         ends = self.rules.ends.get(key, default_ends(key))
@@ -159,7 +157,7 @@ class Splitter:
 
 
 def checked_sentences(sentences: Any, text: str) -> list[Offsets]:
-    """Return sentences as a function of the user's own cut them, without empty ones.
+    """Return the sentences of a user's own function, without empty ones.
 
     Raises SapoError unless they are lists of (start, end), in the order of the text.
 
@@ -175,7 +173,7 @@ def checked_sentences(sentences: Any, text: str) -> list[Offsets]:
                 if not last <= start < end <= len(text):
                     raise SapoError(
                         f"the function that cuts text: token {start}:{end} is empty, begins before {last} or ends "
-                        f"behind {len(text)}; return (start, end) of each token in the order of the text"
+                        f"after {len(text)}; return (start, end) of each token in the order of the text"
                     )
                 last = end
             if offsets:
@@ -190,7 +188,7 @@ def checked_sentences(sentences: Any, text: str) -> list[Offsets]:
 
 
 def last_paragraph_end(text: str) -> int:
-    """Return where the last paragraph of a text begins that may go on: what stands before it is whole.
+    """Return where the last paragraph of a text begins; it may go on, and those before it are complete.
 
     >>> last_paragraph_end("a\\n\\nb\\n\\nc"), last_paragraph_end("a\\nb")
     (6, 0)
@@ -210,12 +208,12 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _breaks(tokens: list[str]) -> frozenset[int]:
-    """Return behind which tokens, but the last, a sentence ends that needs no blank."""
+    """Return the tokens, except the last, after which a sentence ends without a blank."""
     found = set()
-    last = len(tokens) - 1  # of the marks and closing quotes that this token is part of
+    last = len(tokens) - 1  # of the run of marks and closing quotes that this token is part of
     for at in range(len(tokens) - 2, -1, -1):
-        behind = tokens[at + 1]
-        if not (behind in CLOSING or behind[-1] in FINAL_ANYWHERE):
+        following = tokens[at + 1]
+        if not (following in CLOSING or following[-1] in FINAL_ANYWHERE):
             last = at
         if tokens[at][-1] in FINAL_ANYWHERE and last + 1 < len(tokens):
             found.add(last)

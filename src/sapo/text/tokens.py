@@ -1,11 +1,12 @@
 """Cut text without blanks into tokens, by a table of rules that a model keeps.
 
-A rule says for a mark and its neighbors (see `atoms.mark_key`) which of them it stays with:
+The text is first cut into atoms: letters, digits, and marks, which are everything else. A rule says which of its
+neighbors a mark stays with (see `mark_key`):
 
-    alone   a token of its own: dog|.        left    with what stands before it: U.S.
+    alone   a token of its own: dog|.        left    with what is before it: U.S.
     both    inside a token: o'clock          right   with what follows: -5
 
-What stands on either side of a mark decides how it is cut. It has a class:
+It depends on the classes of the atoms before and after the mark:
 
     i  one letter        a  letters        1  one or two digits        9  more digits        _  a cut, or a mark
 """
@@ -24,6 +25,31 @@ TITLES = ("Mr.", "Mrs.", "Ms.", "Dr.", "Prof.", "St.", "Jr.", "Sr.")
 KEPT = (*TITLES, "vs.", "etc.", "Inc.", "Co.", "Ltd.", "Corp.", "Ph.D.")
 MOST_STRINGS = 100_000  # in a list of a model file
 MOST_CLITICS, LONGEST_CLITIC = 1000, 20  # all are tried at each place
+EDGE = "_"
+_LETTER = r"[^\W\d_]"
+# accents stay with the letter before them; some are letters to Python's \w, most are not
+ACCENT = (
+    "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0e31\u0e34-\u0e3a"
+    "\u0e47-\u0e4e\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f]"
+)
+ATOM = re.compile(rf"(?:{_LETTER}{ACCENT}*)+|\d+|(?P<mixed>[!?]{{2,}})|(?P<mark>[^\w\s]|_)(?P=mark)*{ACCENT}*|\S")
+_EQUAL = re.compile(r"!+|\?+")
+IDEOGRAPH = "\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
+_PARTS = re.compile(rf"[{IDEOGRAPH}]|[^{IDEOGRAPH}]+")
+# addresses of pages and mail, which no mark cuts
+_ADDRESS = re.compile(
+    r"(?:(?:https?|ftp)://|www\.)[^\s<>\"“”«»]*[^\s<>\"“”«».,;:!?)\]}'\u2019*]"
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+    re.IGNORECASE,
+)
+_SOME_ADDRESS = re.compile(r"@|//|www\.", re.IGNORECASE)
+_ALWAYS_ALONE = frozenset('()[]{}"“”„«»—…¿¡\u060c\u061b\u061f\u06d4\u0964\u0965') | frozenset(
+    "\u3001\u3002\u3008\u3009\u300a\u300b\u300c\u300d\u300e\u300f\u3010\u3011\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f"
+)
+_SIGNS = frozenset("-+.\u2212")
+_DIGITS = ("1", "9")
+_LONGEST_KEPT = 12  # atoms
+_MORE_CLITICS = 3  # to look at after a clitic: an endless chain would be looked at from each place
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +62,12 @@ class Rules:
 
     unit: str = WORDS  # or each character, or each ideograph and other words whole
     marks: Mapping[str, str] = field(default_factory=dict)  # learned: "a-a" -> "alone"
-    runs: str = "'*-.=_`"  # marks that make one token with equal ones behind them
+    runs: str = "'*-.=_`"  # marks that make one token with equal ones after them
     clitics: tuple[str, ...] = CLITICS
     kept: frozenset[str] = frozenset(KEPT)  # tokens that other rules would cut
     pieces: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # words in several tokens: "cannot" -> (3, 3)
-    units: frozenset[str] = frozenset()  # letters that are tokens behind digits: 5|pm
-    ends: Mapping[str, str] = field(default_factory=dict)  # learned: before which classes a token is an end
+    units: frozenset[str] = frozenset()  # letters that are tokens after digits: 5|pm
+    ends: Mapping[str, str] = field(default_factory=dict)  # learned: before which classes a token ends a sentence
 
     def as_json(self) -> dict[str, Any]:
         """Return the rules for the header of a model file."""
@@ -58,7 +84,7 @@ class Rules:
 
     @classmethod
     def from_json(cls, value: Any) -> "Rules":
-        """Return the rules of `as_json`; raise SapoError if they are anything else."""
+        """Return the rules of `as_json`. Raise SapoError if the value makes no sense."""
         try:
             rules = cls(
                 value["unit"],
@@ -100,19 +126,8 @@ def _check(rules: Rules) -> None:
             raise ValueError("pieces")
 
 
-_LETTER = r"[^\W\d_]"
-# accents stay with what they follow; some are letters to Python's \w, most are not
-ACCENT = (
-    "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0e31\u0e34-\u0e3a"
-    "\u0e47-\u0e4e\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f]"
-)
-ATOM = re.compile(rf"(?:{_LETTER}{ACCENT}*)+|\d+|(?P<mixed>[!?]{{2,}})|(?P<mark>[^\w\s]|_)(?P=mark)*{ACCENT}*|\S")
-_EQUAL = re.compile(r"!+|\?+")
-EDGE = "_"
-
-
 def atoms_of(chunk: str, runs: str) -> list[str]:
-    """Cut a text without blanks into atoms. Only marks in `runs` stay together with equal ones behind them.
+    """Cut a text without blanks into atoms. Only marks in `runs` stay together with equal ones after them.
 
     Exclamation and question marks count as equal if both are in `runs`.
 
@@ -124,7 +139,8 @@ def atoms_of(chunk: str, runs: str) -> list[str]:
         atom, mark = match[0], match["mark"]
         if match["mixed"]:
             whole = "!" in runs and "?" in runs
-            atoms.extend([atom] if whole else (part for one in _EQUAL.finditer(atom) for part in _run(one[0], runs)))
+            equal = [atom] if whole else _EQUAL.findall(atom)
+            atoms.extend(part for run in equal for part in ([run] if whole or run[0] in runs else run))
         elif mark and len(atom) > 1 and atom[1] == mark and mark not in runs:
             first = len(atom) - len(atom.lstrip(mark)) - 1
             atoms.extend(mark for _ in range(first))
@@ -132,10 +148,6 @@ def atoms_of(chunk: str, runs: str) -> list[str]:
         else:
             atoms.append(atom)
     return atoms
-
-
-def _run(marks: str, runs: str) -> list[str]:
-    return [marks] if marks[0] in runs else list(marks)
 
 
 def is_mark(atom: str) -> bool:
@@ -148,7 +160,7 @@ def is_mark(atom: str) -> bool:
 
 
 def side_class(atom: str) -> str:
-    """Return the class of what stands beside a mark.
+    """Return the class of an atom next to a mark.
 
     >>> [side_class(atom) for atom in ("U", "dog", "12", "1990", ")", "")]
     ['i', 'a', '1', '9', '_', '_']
@@ -161,10 +173,10 @@ def side_class(atom: str) -> str:
 
 
 def sides(atoms: list[str], at: int, cut_earlier: bool) -> tuple[str, str]:
-    """Return the classes of what stands before and after the mark `at`.
+    """Return the classes of the atoms before and after the mark `at`.
 
-    `cut_earlier` says that the atom before it begins a token. If not, that atom is part of a word: even a mark, and
-    the t of don't is no initial.
+    `cut_earlier` says that the atom before it begins a token. If not, that atom is part of a word, even if it is a
+    mark; so the t of don't is not an initial.
 
     >>> sides(["U", ".", "-", "based"], 2, False), sides(["don", "'", "t", "."], 3, False), sides(["J", "."], 1, True)
     (('a', 'a'), ('a', '_'), ('i', '_'))
@@ -185,7 +197,7 @@ def mark_key(left: str, mark: str, right: str) -> str:
 
 
 def word_key(atoms: list[str], at: int, right: str) -> str:
-    """Return the key of a mark behind a certain word: prefixes have rules of their own.
+    """Return the key of a mark after a certain word: prefixes have rules of their own.
 
     >>> word_key(["non", "-", "linear"], 1, "a")
     'non -a'
@@ -193,26 +205,8 @@ def word_key(atoms: list[str], at: int, right: str) -> str:
     return f"{atoms[at - 1].lower()} {atoms[at][:2]}{right}"
 
 
-IDEOGRAPH = "\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
-_PARTS = re.compile(rf"[{IDEOGRAPH}]|[^{IDEOGRAPH}]+")
-# addresses of pages and mail, which no mark cuts
-_ADDRESS = re.compile(
-    r"(?:(?:https?|ftp)://|www\.)[^\s<>\"“”«»]*[^\s<>\"“”«».,;:!?)\]}'\u2019*]"
-    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
-    re.IGNORECASE,
-)
-_SOME_ADDRESS = re.compile(r"@|//|www\.", re.IGNORECASE)
-_ALWAYS_ALONE = frozenset('()[]{}"“”„«»—…¿¡\u060c\u061b\u061f\u06d4\u0964\u0965') | frozenset(
-    "\u3001\u3002\u3008\u3009\u300a\u300b\u300c\u300d\u300e\u300f\u3010\u3011\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f"
-)
-_SIGNS = frozenset("-+.\u2212")
-_DIGITS = ("1", "9")
-_LONGEST_KEPT = 12  # atoms
-_MORE_CLITICS = 3  # behind a clitic, that are looked at: a chain without end would be looked at from each place
-
-
 class Words:
-    """Cuts texts without blanks.
+    """Cut texts without blanks.
 
     >>> Words(Rules()).sizes("(U.S.-based).")
     [1, 10, 1, 1]
@@ -321,7 +315,7 @@ class Words:
 
 
 def default_attachment(left: str, mark: str, right: str) -> str:
-    """Return how the Penn Treebank, about, cuts a mark between two classes of neighbors.
+    """Return how the Penn Treebank usually cuts a mark between two classes of neighbors.
 
     >>> default_attachment("a", "-", "a"), default_attachment("a", ".", "_"), default_attachment("_", "-", "1")
     ('both', 'alone', 'right')
@@ -338,9 +332,9 @@ def default_attachment(left: str, mark: str, right: str) -> str:
 
 
 def _clitic_pattern(clitics: Sequence[str]) -> re.Pattern[str] | None:
-    """Return a pattern for clitics with straight or curly apostrophes, before no letter.
+    """Return a pattern for clitics with straight or curly apostrophes that no letter follows.
 
-    If no word stands before it, there is no apostrophe behind it either: 's' is a letter in quotes.
+    If there is no word before it, no apostrophe may follow either: 's' is a letter in quotes.
     """
     if not clitics:
         return None

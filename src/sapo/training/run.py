@@ -22,7 +22,7 @@ from sapo.training.checkpoint import Checkpoint, fingerprint, saved_choice
 from sapo.training.data import TrainingData, encode_data, warn_of
 from sapo.training.learners import Beginning, System, find_system
 from sapo.training.plan import Options, Plan, known_learner, make_plan
-from sapo.training.shards.making import sharded_data
+from sapo.training.shards.preparation import sharded_data
 
 if TYPE_CHECKING:
     from sapo.training.progress import Quiet

@@ -1,6 +1,8 @@
 """Train a stack of models, each on the held-out predictions of those before it.
 
-Two sentences overlap if
+A model that is trained as part of a pipeline must not tag sentences that it was trained on: its tags would be better
+than those of new text, and the next model would rely on them too much. So the input is tagged in blocks, each by a
+model that was trained without the sentences that overlap with the block. Two sentences overlap if
 
 - they have the same text when spaces are ignored: the same sentence, perhaps with different tokens;
 - or they share 8 tokens in a row;
@@ -16,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
@@ -48,8 +50,14 @@ from sapo.tagger.tagger import Tagger
 from sapo.text.learning import learn_rules
 from sapo.text.splitter import Splitter
 from sapo.training.data import default_template, warn_of
-from sapo.training.plan import make_plan, make_settings
+from sapo.training.plan import LearningOptions, make_plan, make_settings
 from sapo.training.run import start
+
+Words = Sequence[str]
+RUN = 8  # this many equal tokens in a row are hardly a coincidence
+CHARACTERS = 40  # about as long, however the text is divided into tokens
+SHORTEST = 2  # a single token occurs in too many sentences to mean anything
+MANY = 10  # number of blocks that messages recommend
 
 
 class Watcher(Observer):
@@ -70,13 +78,6 @@ class Watcher(Observer):
 
     def tagged(self, tokens: int) -> None:
         """Called with the number of tokens tagged so far."""
-
-
-RUN = 8  # this many equal tokens in a row are hardly a coincidence
-CHARACTERS = 40  # about as long, however the text is divided into tokens
-SHORTEST = 2  # a single token occurs in too many sentences to mean anything
-
-Words = Sequence[str]
 
 
 def overlap(one: Words, other: Words) -> bool:
@@ -154,9 +155,6 @@ def _ones(bits: int) -> Iterator[int]:
         lowest = bits & -bits
         yield lowest.bit_length() - 1
         bits ^= lowest
-
-
-MANY = 10  # number of blocks that messages recommend
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +238,7 @@ def plan_blocks(data: StepData, words: Sequence[Words], cross: int, source: str,
 
 
 def trained_taggers(
-    data: StepData, blocks: Sequence[CrossBlock], column: str, watcher: Watcher, **settings: Any
+    data: StepData, blocks: Sequence[CrossBlock], column: str, watcher: Watcher, **settings: Unpack[LearningOptions]
 ) -> Iterator[tuple[Tagger, list[CrossBlock]]]:
     """Train and yield one tagger after another, each with the blocks that it tags.
 
@@ -261,13 +259,13 @@ def trained_taggers(
         watcher.training(what)
         plan = make_plan(sentences, template=data.template, **settings)
         outcome = start(plan, check=partial(warn_of, plan)).finish([watcher])
-        if outcome.stop.interrupted:  # training keeps what it has learned, but half a file is of no use
+        if outcome.stop.interrupted:  # training keeps what it has learned, but half a file is useless
             raise KeyboardInterrupt
         yield outcome.tagger, members
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class PipelineReport:
     """A summary of what a pipeline did."""
 
     columns: tuple[str, ...]  # the columns that were written, in order; the gold tag is called 'label'
@@ -286,10 +284,9 @@ def run_pipeline(
     format: str | None = None,
     to: str | None = None,
     cross: int = 0,
-    threads: int = 1,
     watcher: Watcher | None = None,
-    **settings: Any,
-) -> Report:
+    **settings: Unpack[LearningOptions],
+) -> PipelineReport:
     """Read `source`, add a column for each step, and write the result to `target`.
 
     Each step may use the columns of the steps before it. If `source` is a column file with several columns, the last
@@ -300,7 +297,7 @@ def run_pipeline(
     Steps that are trained as part of the pipeline must not tag sentences that they were trained on. With `cross`, they
     tag `source` in that many blocks, each with a model that was trained without the sentences that overlap with the
     block. Otherwise, SapoError is raised if the training data overlaps with `source`. `settings` are options of
-    `sapo.train` (epochs, seed ...) for these steps.
+    `sapo.train` (epochs, seed ...) for these steps; only `threads` is for tagging.
 
     >>> import tempfile
     >>> from sapo.tagger.stack import parse_step
@@ -316,13 +313,15 @@ def run_pipeline(
     """
     watcher = watcher or Watcher()
     steps = tuple(steps)
-    _check_options(steps, cross, threads, settings)
+    threads = settings.pop("threads", 1)
+    _check_options(steps, cross, threads)
+    make_settings({key: value for key, value in settings.items() if (key, value) != ("rate", AUTO)})
     check_writable(target)
     chosen = format_of(source, format)
     if chosen == "columns":
         first, blocks = _read_columns(source, columns, labeled)
-        if format is None:
-            _refuse_text(first, steps[0])
+        if format is None and isinstance(steps[0], ReadyStep):
+            refuse_text(first, Tagger.load(steps[0].model).model)
     else:
         first, blocks = _read_records(source, chosen, columns, steps[0])
     write = _writer(chosen, target, to, [step.column for step in steps])
@@ -357,7 +356,7 @@ def run_pipeline(
                 sentences += _count(block)
                 tokens += int(block.offsets[-1])
             watcher.tagged(tokens)
-    return Report(
+    return PipelineReport(
         (*have, LABEL) if LABEL in first.columns else tuple(have),
         sentences,
         tokens,
@@ -369,7 +368,7 @@ def run_pipeline(
     )
 
 
-def _check_options(steps: tuple[Step, ...], cross: int, threads: int, settings: dict[str, Any]) -> None:
+def _check_options(steps: tuple[Step, ...], cross: int, threads: int) -> None:
     if not steps:
         raise SapoError("a pipeline needs a step, such as pos=pos.sapo")
     if not isinstance(cross, Integral) or cross < 0:
@@ -378,7 +377,6 @@ def _check_options(steps: tuple[Step, ...], cross: int, threads: int, settings: 
         raise SapoError("cross is for steps that are trained on the spot, and these are all ready models")
     if not isinstance(threads, Integral) or threads < 1:
         raise SapoError(f"threads must be at least 1, not {threads}")
-    make_settings({key: value for key, value in settings.items() if (key, value) != ("rate", AUTO)})
 
 
 def _writer(chosen: str, target: str | Path, to: str | None, added: Sequence[str]) -> Callable[[Block], bytes]:
@@ -391,12 +389,6 @@ def _writer(chosen: str, target: str | Path, to: str | None, added: Sequence[str
     if to not in (None, chosen):
         raise SapoError(f"a file that is {chosen} is tagged as {chosen}; convert it with sapo convert")
     return widened if chosen == "columns" else partial(widened_records, added=added, as_columns=False)
-
-
-def _refuse_text(first: Block, step: Step) -> None:
-    """Raise SapoError if a column file is running text, as far as the model of the first step can tell."""
-    if isinstance(step, ReadyStep):
-        refuse_text(first, Tagger.load(step.model).model)
 
 
 def _read_records(
@@ -420,7 +412,7 @@ def _read_records(
 
 def _read_columns(source: str | Path, columns: Sequence[str] | None, labeled: bool) -> tuple[Block, Iterator[Block]]:
     blocks = read_blocks(source, format="columns", labeled=False)
-    leading = []  # what comes before the first sentence is copied, too
+    leading = []  # comments before the first sentence are copied, too
     for block in blocks:
         leading.append(block)
         if _count(block):

@@ -272,7 +272,7 @@ def test_a_step_that_is_no_step_is_told(text: str) -> None:
 
 
 def test_a_model_is_neither_mixed_with_files_nor_given_a_template() -> None:
-    with pytest.raises(sapo.SapoError, match="has a model beside other files"):
+    with pytest.raises(sapo.SapoError, match="has a model and other files"):
         parse_step("pos=a.sapo,b.txt")
     with pytest.raises(sapo.SapoError, match="has a ready model and takes no template"):
         parse_step("pos=a.sapo", "pos")

@@ -9,7 +9,7 @@ PRESETS = ("chunking", "chunking-best", "pos", "pos-paper", "pos-best", "ner", "
 
 
 def template_text(name_or_path: str | Path) -> tuple[str, str]:
-    """The text of a preset or of a template file, and what to call it in messages."""
+    """Return the text of a preset or of a template file, and its name for messages."""
     name = str(name_or_path)
     if not Path(name).is_file():
         name = choice(name, PRESETS)

@@ -10,21 +10,21 @@ from sapo.features.encoded import EncodedCorpus, Pairs, joined_pairs, observed_p
 from sapo.learn.samples import Chunk, Counts, draw_order
 from sapo.learn.settings import Settings
 from sapo.training.plan import BUFFER
-from sapo.training.shards.files import Manifest, join_shards, load_manifest, open_shard, read_counts
+from sapo.training.shards.manifest import Manifest, join_shards, load_manifest, open_shard, read_counts
 
 SAMPLE = 1 << 19  # tokens to choose settings on
-SHARDS = 3  # keeps the order of shards apart from that of sentences, from cuts and from what is hidden (learn/)
+SHARDS = 3  # a seed for the order of shards, unlike those of sentences, cuts and hidden features (learn/)
 
 
 class ShardedCorpus:
     """The shards of a cache directory, or some of them, as the training loop takes a corpus (learn/samples.py).
 
-    In each pass the shards come in another order. As many as fit into the `buffer` (in tokens; at least one) are read
-    at once, and their sentences shuffled: that is a chunk. If all fit, the order is that of training in memory. Where a
-    sentence is cut into pieces does not depend on the chunk. So a pass over shards gives the same weights as one in
-    memory with the same order of samples.
+    Each pass takes the shards in another order. A chunk is as many shards as fit into the `buffer` (in tokens; at least
+    one), with their sentences shuffled. If all fit, the order is that of training in memory. Where a sentence is cut
+    into pieces does not depend on the chunk. So a pass over shards gives the same weights as one in memory with the
+    same order of samples.
 
-    `part` has the same sentences_in_all: the regularizer is still shared out among the sentences of all shards.
+    The corpus of `part` has the same sentences_in_all: the regularizer is divided among the sentences of all shards.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class ShardedCorpus:
 
     @property
     def sentences(self) -> int:
-        """How many sentences a pass learns from."""
+        """The number of sentences in a pass."""
         return sum(self.manifest.shards[number].sentences for number in self.numbers)
 
     @property
     def tokens(self) -> int:
-        """How many tokens they have."""
+        """The number of tokens in a pass."""
         return sum(self.manifest.shards[number].tokens for number in self.numbers)
 
     @property
@@ -83,12 +83,9 @@ class ShardedCorpus:
         return self._pairs
 
     def names(self, names: Sequence[str]) -> list[str]:
-        """Return names that identify a run, with all that makes the run over these shards another one."""
-        checksums = [text for number in self.numbers for text in self._checksums(number)]
-        return [*names, f"buffer {self.buffer}", *checksums]
-
-    def _checksums(self, number: int) -> tuple[str, str]:
-        return self.manifest.shards[number].features, self.manifest.shards[number].gold
+        """Return names that identify a run, with the buffer and the checksums of these shards added."""
+        entries = [self.manifest.shards[number] for number in self.numbers]
+        return [*names, f"buffer {self.buffer}", *(text for entry in entries for text in (entry.features, entry.gold))]
 
     def part(self, numbers: Sequence[int]) -> "ShardedCorpus":
         """Return a corpus of some of the shards, by their numbers in the manifest."""

@@ -1,4 +1,7 @@
-"""Store encoded sentences in the files of a cache directory, with a manifest of which are whole."""
+"""Store encoded sentences in the files of a cache directory, with a manifest of the files that are complete.
+
+A file is written under another name and moved to its place, and only then named in the manifest.
+"""
 
 import json
 from collections.abc import Mapping
@@ -18,12 +21,15 @@ from sapo.tagger.file import is_count
 
 FORMAT = 1
 NAME = "manifest.json"
-CACHE = "a cache directory of sapo"
+COUNTS = "counts"
+CACHE = "a cache directory of sapo"  # for messages
+SHARD = "a shard of sapo"
+AGAIN = "delete the directory, and the shards are made again"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One shard: its sizes, and the checksums of its files; those of files that are not made yet are empty."""
+    """One shard: its sizes, and the checksums of its files; empty for files that do not exist yet."""
 
     sentences: int
     tokens: int
@@ -36,19 +42,19 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a cache directory holds.
+    """The contents of a cache directory.
 
-    `request` says what it was made from: the input, and every option that the shards depend on. Whoever asks for
-    something else must not use the directory.
+    `request` is what it was made from: the input, and every option that the shards depend on. A run with another
+    request must not use the directory.
     """
 
     request: Mapping[str, Any]
     shards: tuple[Entry, ...] = ()
     read: bool = False  # whether the whole input was read
-    dictionary: str = ""  # its checksum, once it is made
+    dictionary: str = ""  # its checksum, once it exists
     sizes: tuple[int, ...] = ()  # features, edge features and learned labels, once they are known
     counts: str = ""  # the checksum of the counts of features
-    labels: Mapping[str, Any] = field(default_factory=dict)  # what was decided about labels, once all were read
+    labels: Mapping[str, Any] = field(default_factory=dict)  # how labels are learned, once all were read
     about: Mapping[str, Any] = field(default_factory=dict)  # the reader and the text rules of the future model
 
     @property
@@ -92,9 +98,9 @@ def load_manifest(directory: Path) -> Manifest:
     except OSError as error:
         raise SapoError(f"{path}: cannot be read ({error.strerror or error})") from None
     except (ValueError, RecursionError):
-        raise _damaged(path) from None
+        raise damaged_manifest(directory) from None
     if not isinstance(stored, dict) or not isinstance(stored.get("format"), int):
-        raise _damaged(path)
+        raise damaged_manifest(directory)
     version = stored.pop("format")
     if version != FORMAT:
         raise SapoError(f"{path}: has format {version}, this sapo reads format {FORMAT}; give another directory")
@@ -102,7 +108,7 @@ def load_manifest(directory: Path) -> Manifest:
         shards = tuple(Entry(**entry) for entry in stored.pop("shards"))
         manifest = Manifest(shards=shards, sizes=tuple(stored.pop("sizes")), **stored)
     except (TypeError, KeyError):
-        raise _damaged(path) from None
+        raise damaged_manifest(directory) from None
     mappings = (manifest.request, manifest.labels, manifest.about)
     if not (
         all(isinstance(value, dict) for value in mappings)
@@ -113,12 +119,12 @@ def load_manifest(directory: Path) -> Manifest:
         and all(is_count(size) for size in manifest.sizes)
         and all(_fits(entry) for entry in shards)
     ):
-        raise _damaged(path)
+        raise damaged_manifest(directory)
     return manifest
 
 
 def check_request(directory: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Raise SapoError, in one line, if a directory was made for another request."""
+    """Raise SapoError if a directory was made for another request."""
     changed = [key for key in wanted if found.get(key) != wanted[key]]
     if not changed:
         return
@@ -139,13 +145,9 @@ def _fits(entry: Entry) -> bool:
     return all(is_count(count) for count in counts) and all(isinstance(text, str) for text in texts)
 
 
-def _damaged(path: Path) -> SapoError:
-    return SapoError(f"{path}: damaged; delete the directory, and the shards are made anew")
-
-
-SHARD = "a shard of sapo"
-COUNTS = "counts"
-AGAIN = "delete the directory, and the shards are made anew"
+def damaged_manifest(directory: Path) -> SapoError:
+    """Return the error for a manifest that makes no sense."""
+    return SapoError(f"{directory / NAME}: damaged; {AGAIN}")
 
 
 def features_path(directory: Path, number: int) -> Path:
@@ -235,7 +237,7 @@ def read_counts(directory: Path, manifest: Manifest) -> Longs:
 
 
 def load_checked(path: Path, checksum: str, *, check: bool = True) -> dict[str, np.ndarray]:
-    """Return the arrays of a file with this checksum; without `check` the file is only asked for it."""
+    """Return the arrays of a file with this checksum; without `check`, trust the checksum that the file states."""
     header, arrays = load_arrays(path, SHARD, trusted=checksum)
     if check and checksum_of(header, arrays) != checksum:
         raise SapoError(f"{path}: not {SHARD}: its checksum is wrong: it was changed or damaged; {AGAIN}")
@@ -243,9 +245,9 @@ def load_checked(path: Path, checksum: str, *, check: bool = True) -> dict[str, 
 
 
 def join_shards(directory: Path, manifest: Manifest, shards: Mapping[int, bool]) -> EncodedCorpus:
-    """Return shards as one corpus in memory; `shards` has their numbers, and whether to check each.
+    """Return shards as one corpus in memory; `shards` maps their numbers to whether to check each.
 
-    They are copied one by one, so that little more than the result is in memory.
+    They are copied one by one, so that memory holds little more than the result.
     """
     entries = [manifest.shards[number] for number in shards]
     tokens, rows = sum(entry.tokens for entry in entries), sum(entry.rows for entry in entries)
@@ -277,7 +279,7 @@ def join_shards(directory: Path, manifest: Manifest, shards: Mapping[int, bool])
 
 
 def _append(offsets: Longs, at: int, more: Longs) -> None:
-    """Let offsets, of which `at` entries are there, go on with those of another shard."""
+    """Continue offsets, of which `at` entries are filled, with those of another shard."""
     offsets[at + 1 : at + len(more)] = more[1:]
     offsets[at + 1 : at + len(more)] += offsets[at]
 
