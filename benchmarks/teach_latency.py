@@ -26,10 +26,11 @@ from typing import Any
 import numpy as np
 
 import sapo
+from sapo.apps.http import write_json
 from sapo.apps.teach import messages
 from sapo.apps.teach.app import Hub
-from sapo.apps.teach.background import Habits
 from sapo.apps.teach.project import Start, make_project
+from sapo.apps.teach.retraining import Habits
 from sapo.apps.teach.server import opened
 from sapo.corpus.formats import read
 
@@ -111,7 +112,7 @@ def inside(project: Path, gold: Sequence[Sequence[str]], accepts: int) -> None:
             form = messages.AcceptForm(id=number, tags=list(gold[number - 1]), author="anna", visible=visible)
             started = time.thread_time()
             (answer,) = classroom.accept([form])
-            messages.write_json(answer)
+            write_json(answer)
             used.append(time.thread_time() - started)
     told("accept, screen of 50, processor time of the server", used[10:], 0)
 

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sapo.apps.teach import retraining
-from sapo.apps.teach.background import Habits
+from sapo.apps.teach import pupil, retraining
 from sapo.apps.teach.project import Start, make_project
+from sapo.apps.teach.retraining import Habits
 from sapo.apps.teach.server import Address, teach, warm_up
 from sapo.apps.teach.store import Store
 from sapo.corpus.formats import read
@@ -185,7 +185,7 @@ def main() -> None:
 
 
 def _train_here(self: Any, kind: str, pairs: Any, base: bytes | None) -> bytes:
-    return model_bytes(retraining.train_anew(kind, pairs, Tagger(model_from_bytes(base)) if base else None).model)
+    return model_bytes(pupil.train_on_all(kind, pairs, Tagger(model_from_bytes(base)) if base else None).model)
 
 
 if __name__ == "__main__":

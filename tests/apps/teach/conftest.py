@@ -22,13 +22,13 @@ class Client(AsgiClient):
 
     def __init__(self, classroom: "Classroom", guard: "Guard | None" = None, **limits: Any) -> None:
         from sapo.apps.http import Guard
-        from sapo.apps.limits import Limits
-        from sapo.apps.teach.app import App, Hub
+        from sapo.apps.limits import RequestLimits
+        from sapo.apps.teach.app import Hub, TeachApp
 
         super().__init__(host=f"localhost:{PORT}")
         self.close: Callable[[], None] = lambda: None
         self.classroom = classroom
-        self.app = App(classroom, Hub(), guard or Guard(PORT), Limits(**limits), self.said.append)
+        self.app = TeachApp(classroom, Hub(), guard or Guard(PORT), RequestLimits(**limits), self.said.append)
 
     def accept(self, sentence: int, author: str = "anna", tags: list[str] | None = None, **more: Any) -> Any:
         reply = self.post("/api/accept", {"id": sentence, "tags": tags or GOLD[sentence], "author": author, **more})

@@ -126,7 +126,7 @@ def test_likely_slips_are_listed(tmp_path: Path, open_project: Open) -> None:
         client.accept(sentence, tags=GOLD[7])
     client.accept(6, tags=["O"] * 4)
     version = client.classroom.pupil.version
-    while client.classroom.cache.marks[6].version != version:  # tagged anew in idle time
+    while client.classroom.cache.digests[6].version != version:  # tagged again in idle time
         time.sleep(0.01)
     (slip,) = client.get("/api/slips").json["slips"]
     assert (slip["sentence"]["id"], slip["model_tags"]) == (6, GOLD[7])

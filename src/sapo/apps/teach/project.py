@@ -5,11 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sapo.apps.taggers import OUTSIDE, SPANS, kind_of, label_names
 from sapo.apps.teach.pupil import check_pupil
-from sapo.apps.teach.state import IMPORT, LABEL, Draft, TaughtSentence, check_name, read_annotated, read_texts
-from sapo.apps.teach.store import Beginning, Store, create
-from sapo.apps.teach.task import OUTSIDE, SPANS, as_iob2, kind_of, label_names
-from sapo.corpus.formats import FORMATS, format_of, open_output
+from sapo.apps.teach.state import IMPORT, LABEL, Draft, TaughtSentence, as_iob2, check_name
+from sapo.apps.teach.store import Store, create
+from sapo.corpus.blocks import Sentence
+from sapo.corpus.files import check_readable, read_chunks, show_path
+from sapo.corpus.formats import ENDINGS, FORMATS, format_of, open_output, read_blocks, sentences_of
+from sapo.corpus.jsonl import joined
 from sapo.errors import SapoError, check_limit
 from sapo.tagger.file import load_model, model_bytes
 from sapo.tagger.model import Model
@@ -18,6 +21,10 @@ from sapo.text.splitter import Splitter
 
 Files = Sequence[str | Path]
 Annotated = list[tuple[TaughtSentence, tuple[str, ...]]]
+COLUMNS = (".conll", ".bio", ".iob", ".iob2", ".tsv")  # files that cannot be text
+TABLES = (".csv", ".ods", ".xls", ".xlsx")
+DOCUMENTS = (".doc", ".docx", ".epub", ".htm", ".html", ".odt", ".pdf", ".rtf", ".xml")
+TEXT = "text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +57,7 @@ def make_project(path: str | Path, start: Start) -> None:
         check_limit("sentences", len(sentences), file, "sentences in a project")
     if not sentences:
         raise SapoError(f"{start.texts[0] if start.texts else path}: has no sentences")
-    create(path, Beginning(kind, sentences, drafts, None if model is None else model_bytes(model)))
+    create(path, kind, sentences, drafts, None if model is None else model_bytes(model))
 
 
 def import_file(store: Store, path: str | Path, format: str | None, author: str | None) -> tuple[int, int]:
@@ -131,3 +138,71 @@ def _prefixed(annotated: Annotated) -> Iterable[tuple[TaughtSentence, list[str]]
     labels = list(dict.fromkeys(tag for _, tags in annotated for tag in tags))
     names = dict(zip(labels, as_prefixed(labels), strict=True))
     return [(sentence, [names[tag] for tag in tags]) for sentence, tags in annotated]
+
+
+def text_format(path: str | Path, given: str | None) -> str:
+    """Return how to read a file without labels: as text, unless its extension or the user says otherwise.
+
+    Raise SapoError if the extension says that it is neither text nor in a format of sapo.
+
+    >>> text_format("notes.txt", None), text_format("a.conllu.gz", None), text_format("b.txt", "columns")
+    ('text', 'conllu', 'columns')
+    """
+    if given is not None or (Path(path).is_dir() and next(Path(path).rglob("*.ann"), None) is not None):
+        return format_of(path, given)
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in (".gz", ".zip")]
+    ending = suffixes[-1] if suffixes else ""
+    if ending in TABLES or (ending == ".tsv" and _has_blanks_in_cells(path)):
+        raise SapoError(
+            f'{path}: a table is not read as text; write its texts to a .jsonl file, as lines of {{"text": "..."}}, '
+            "or say what it is with --format"
+        )
+    if ending in DOCUMENTS:
+        raise SapoError(
+            f"{path}: {ending} files are not read; convert it to plain text, or say what it is with --format"
+        )
+    return format_of(path) if ending in (*ENDINGS, *COLUMNS) else TEXT
+
+
+def _has_blanks_in_cells(path: str | Path) -> bool:
+    """Return whether the first lines of a file have blanks between their tabs: texts and not tokens."""
+    first = next(read_chunks(path), b"").split(b"\n", 10)[:10]
+    return any(b" " in cell.strip() for line in first for cell in line.split(b"\t"))
+
+
+def read_texts(path: str | Path, format: str | None, splitter: Splitter) -> Iterator[TaughtSentence]:
+    """Yield the sentences of a text, or of a corpus without looking at its labels."""
+    if not Path(path).is_dir():
+        check_readable(path)
+    chosen = text_format(path, format)
+    for block in read_blocks(path, format=chosen, labeled=False, splitter=splitter):
+        for sentence in sentences_of(block, chosen):
+            if len(sentence):
+                yield taught(sentence, path)
+
+
+def read_annotated(
+    path: str | Path, format: str | None, splitter: Splitter
+) -> Iterator[tuple[TaughtSentence, tuple[str, ...]]]:
+    """Yield the sentences of a labeled file with their tags."""
+    chosen = format_of(path, format)
+    for block in read_blocks(path, format=chosen, splitter=splitter):
+        for sentence in sentences_of(block, chosen):
+            if len(sentence) and sentence.tags is not None:
+                yield taught(sentence, path), tuple(sentence.tags)
+
+
+def taught(sentence: Sentence, path: str | Path = "") -> TaughtSentence:
+    """Return a sentence of a file; where the file has no running text, blanks stand between its words."""
+    words = sentence.words
+    if not words:
+        raise SapoError(f"{show_path(path)}: has ready-made features and no words to show; give a file with words")
+    text, offsets = sentence.text, sentence.offsets
+    if text is None or offsets is None:
+        text, offsets = joined(words)
+    source = show_path(path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise SapoError(f"{source}: half of a surrogate pair is not text: {text!r:.60}") from None
+    return TaughtSentence(text, tuple((int(start), int(end)) for start, end in offsets), Path(source).name)

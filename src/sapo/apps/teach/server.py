@@ -7,35 +7,31 @@ import os
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sapo import jit
-from sapo.apps.http import NAMES, Guard, new_token
-from sapo.apps.limits import Limits
-from sapo.apps.serve.models import warm_up as warm_up_tagger
-from sapo.apps.serve.server import announce, bind, is_loopback, listening_server, url_of
-from sapo.apps.teach.app import App, Hub
-from sapo.apps.teach.background import Background, Habits
+from sapo.apps.http import NAMES, Guard, Say, bind, is_loopback, listening_server, new_token, url_of
+from sapo.apps.limits import RequestLimits
+from sapo.apps.taggers import SPANS, TAGS
+from sapo.apps.taggers import warm_up as warm_up_tagger
+from sapo.apps.teach.app import Hub, TeachApp
 from sapo.apps.teach.classroom import Classroom
 from sapo.apps.teach.predictions import predict
-from sapo.apps.teach.pupil import Pupil, load_pupil
-from sapo.apps.teach.retraining import train_anew
+from sapo.apps.teach.pupil import Pupil, load_pupil, train_on_all
+from sapo.apps.teach.retraining import Habits, Retraining
 from sapo.apps.teach.state import UNDO
 from sapo.apps.teach.store import Snapshot, Store, save_snapshot, sole_server
-from sapo.apps.teach.task import SPANS
 from sapo.errors import SapoError
 from sapo.tagger.tagger import Tagger
 from sapo.training.update import Trainer
 
-Say = Callable[[str], None]
-LIMITS = Limits(body=4_000_000, seconds=30.0, requests=256)
+LIMITS = RequestLimits(body=4_000_000, seconds=30.0, requests=256)
 TOY = {
     SPANS: [(["in", "New", "York"], ["O", "B-X", "I-X"]), (["at", "home", "."], ["O", "O", "O"])],
-    "tags": [(["a", "dog", "."], ["A", "B", "C"]), (["no", "rain", "."], ["A", "B", "C"])],
+    TAGS: [(["a", "dog", "."], ["A", "B", "C"]), (["no", "rain", "."], ["A", "B", "C"])],
 }
 SWITCH = 0.0005  # seconds that the thread that reads requests waits for one that works
 
@@ -53,18 +49,17 @@ class Address:
 def teach(path: str | Path, address: Address, say: Say = print, habits: Habits | None = None) -> None:
     """Serve the page of a project until SIGINT or SIGTERM, which then act as usual. `say` gets the lines for the log.
 
-    Raises SapoError if the project cannot be opened, or nobody can listen at this address.
+    Raises SapoError if the project cannot be opened, or the address cannot be used.
     """
     with bind(address.host, address.port) as bound:
         token = new_token() if address.token or not is_loopback(bound) else None
         guard = Guard(bound.getsockname()[1], token, (*NAMES, address.host.lower()))
         hub = Hub()
         with opened(path, hub, say, habits) as classroom:
-            app = App(classroom, hub, guard, LIMITS, say)
-            server = listening_server(app, LIMITS, bound)
+            app = TeachApp(classroom, hub, guard, LIMITS, say)
             where = url_of(bound) + ("/" if token is None else f"/?token={token}")
-            announce(server, lambda: _welcome(where, address.browser, say))
-            _close_pages_first(server, hub)
+            ready = functools.partial(_welcome, where, address.browser, say)
+            server = listening_server(app, LIMITS, bound, ready=ready, closing=hub.close)  # pages would keep it running
             before = sys.getswitchinterval()
             sys.setswitchinterval(SWITCH)
             gc.freeze()  # what is there now stays: to look through it would hold up an answer
@@ -84,9 +79,9 @@ def opened(path: str | Path, hub: Hub, say: Say, habits: Habits | None = None) -
         say("sapo: getting ready")
         warm_up(store.kind)
         base = store.base()
-        background = Background(store.path, None if base is None else base.model, habits)
+        retraining = Retraining(store.path, None if base is None else base.model, habits)
         pupil = Pupil(store.kind, based=base is not None)
-        classroom = Classroom(store, pupil, background, lambda *what: None)
+        classroom = Classroom(store, pupil, retraining, lambda *what: None)
         classroom.publish = lambda kind, sentence, author: hub.publish(
             {"seq": classroom.state.seq, "kind": kind, "id": sentence, "author": author}
         )
@@ -95,10 +90,10 @@ def opened(path: str | Path, hub: Hub, say: Say, habits: Habits | None = None) -
             try:
                 yield classroom
             finally:  # after Ctrl-C, too
-                if background.settled(classroom):  # else the journal is enough
+                if retraining.settled(classroom):  # else the journal is enough
                     keep(pupil, store.path, known)
         finally:
-            background.end()
+            retraining.end()
 
 
 def keep(pupil: Pupil, path: Path, known: int) -> None:
@@ -117,11 +112,11 @@ def recall(classroom: Classroom, say: Say) -> int:
         except SapoError as error:
             if snapshot.base:
                 raise
-            say(f"sapo: warning: {error}; it learns everything anew")
+            say(f"sapo: warning: {error}; learning everything again")
     known = pupil.version
     since = store.state.since(pupil.seq)
     taken_back = any(event.kind == UNDO for event in since)
-    classroom.background.begin(pupil.seq if taken_back else store.state.seq)  # the snapshot may know what is undone
+    classroom.retraining.begin(pupil.seq if taken_back else store.state.seq)  # the snapshot may know what is undone
     new = classroom.changes(since)
     if new:
         say(f"sapo: learning {len(new):,} sentences")
@@ -130,15 +125,15 @@ def recall(classroom: Classroom, say: Say) -> int:
     except SapoError as error:  # the page must open, whatever the model can learn
         classroom.problem = str(error)
         say(f"sapo: warning: {error}")
-    classroom.background.start(pupil, classroom)
+    classroom.retraining.start(pupil, classroom)
     return known
 
 
 @functools.cache
 def warm_up(kind: str) -> None:
-    """Do once what people will ask for, so that nobody waits for a kernel."""
+    """Do once what people will ask for, so that no answer waits for a kernel to compile."""
     jit.compile_kernels()
-    trainer = Trainer(train_anew(kind, TOY[kind]))
+    trainer = Trainer(train_on_all(kind, TOY[kind]))
     trainer.update(TOY[kind], new_labels=True)
     warm_up_tagger(Tagger(trainer.tagger.model))
     list(predict(trainer.tagger.model, kind, [words for words, _ in TOY[kind]]))
@@ -150,14 +145,3 @@ def _welcome(where: str, browser: bool, say: Say) -> None:
     seen = sys.platform in ("win32", "darwin") or bool({"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ))
     if browser and seen:
         threading.Thread(target=webbrowser.open, args=(where,), daemon=True).start()
-
-
-def _close_pages_first(server: Any, hub: Hub) -> None:
-    """Let the server end although pages listen."""
-    shutdown = server.shutdown
-
-    async def close(sockets: Any = None) -> None:
-        hub.close()
-        await shutdown(sockets)
-
-    server.shutdown = close
