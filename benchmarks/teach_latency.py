@@ -29,7 +29,7 @@ import sapo
 from sapo.apps.http import write_json
 from sapo.apps.teach import messages
 from sapo.apps.teach.app import Hub
-from sapo.apps.teach.project import Start, make_project
+from sapo.apps.teach.project import make_project
 from sapo.apps.teach.retraining import Habits
 from sapo.apps.teach.server import opened
 from sapo.corpus.formats import read
@@ -187,10 +187,10 @@ def measure(room: Path, options: argparse.Namespace) -> None:
     test = list(read(options.data / "conll2000" / "test.txt.gz"))
     gold = [list(one.tags or ()) for one in test]
     (room / "test.jsonl").write_text("".join(json.dumps({"tokens": list(one.words)}) + "\n" for one in test))
-    make_project(room / "bench.teach", Start([room / "test.jsonl"], model=model))
+    make_project(room / "bench.teach", [room / "test.jsonl"], model=model)
     inside(room / "bench.teach", gold, min(options.accepts, 200))
     (room / "bench.teach").unlink()
-    make_project(room / "bench.teach", Start([room / "test.jsonl"], model=model))
+    make_project(room / "bench.teach", [room / "test.jsonl"], model=model)
     print(f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(f"{len(test):,} sentences; {sapo.Tagger.load(model).model.encoder.features:,} features in the model file")
     command = [sys.executable, "-m", "sapo", "teach", str(room / "bench.teach"), "--no-browser", "--port", "0"]

@@ -14,7 +14,7 @@ from sapo.corpus.annotations import RankedTagging
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
 from sapo.search.marginals import distribution
-from sapo.tagger.decoding import learned_tags
+from sapo.tagger.decoding import best_taggings, learned_tags
 from sapo.training.run import train
 
 Text = list[list[tuple[str, str]]]
@@ -218,3 +218,19 @@ def test_a_tagging_that_the_model_cannot_have_is_refused_or_has_no_probability(s
         small.probability(["a", "dog"], ["O"])
     with pytest.raises(SapoError, match="tags: expected a list"):
         small.probability(["a", "dog"], "OO")
+
+
+@pytest.mark.parametrize("temperature", [1.0, 4.0])
+def test_best_taggings_of_many_sentences_are_those_of_each(tagger: Tagger, text: Text, temperature: float) -> None:
+    tagger = at_temperature(tagger, temperature)
+    begins = [label.startswith("B-") for label in tagger.labels]
+    for sentence, found in zip([*text, []], best_taggings(tagger.model, [*text, []]), strict=True):
+        marginal = tagger.marginals(sentence)
+        assert found.tags == tagger.tag(sentence)
+        assert found.probabilities == pytest.approx([row[tag] for row, tag in zip(marginal, found.tags, strict=True)])
+        spans = tagger.spans(sentence)
+        assert [one[:3] for one in found.spans] == [one[:3] for one in spans]
+        assert [one.probability for one in found.spans] == pytest.approx([one.probability for one in spans])
+        assert math.exp(found.log_probability) == pytest.approx(tagger.probability(sentence, found.tags))
+        arrays = np.array([list(row.values()) for row in marginal]).reshape(len(sentence), len(begins))
+        assert found.expected_spans == pytest.approx(arrays[:, begins].sum())

@@ -261,7 +261,7 @@ REFUSALS = {
     408: "The request did not arrive in time.",
     413: "The body is too large.",
     415: "The body is not application/json.",
-    422: "The request has a mistake, or asks for too much.",
+    422: "The request is not valid, or asks for too much.",
     500: "Internal server error.",
     503: "The server has too many requests; try again.",
     504: "The answer took too long.",
@@ -272,18 +272,18 @@ def describe(
     title: str, description: str, operations: Mapping[str, Operation], parameter: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the OpenAPI description of operations; `parameter` is the schema of {id} or {name} in their paths."""
-    told = {path: one for path, one in operations.items() if one.summary}
-    structs = [one.answer for one in told.values() if not isinstance(one.answer, str)]
-    structs += [one.form for one in told.values() if one.form is not None and one.method == "POST"]
+    described = {path: one for path, one in operations.items() if one.summary}
+    structs = [one.answer for one in described.values() if not isinstance(one.answer, str)]
+    structs += [one.form for one in described.values() if one.form is not None and one.method == "POST"]
     _, schemas = msgspec.json.schema_components([*structs, ErrorAnswer], ref_template=REFERENCE)
     paths: dict[str, Any] = {}
-    for path, operation in told.items():
-        described: dict[str, Any] = {"summary": operation.summary, "responses": _responses(operation)}
+    for path, operation in described.items():
+        about: dict[str, Any] = {"summary": operation.summary, "responses": _responses(operation)}
         if operation.form is not None and operation.method == "POST":
-            described["requestBody"] = {"required": True, "content": _content(operation.form)}
+            about["requestBody"] = {"required": True, "content": _content(operation.form)}
         elif operation.form is not None:
-            described["parameters"] = _query_parameters(operation.form)
-        paths[path] = {operation.method.lower(): described}
+            about["parameters"] = _query_parameters(operation.form)
+        paths[path] = {operation.method.lower(): about}
         if name := re.search(r"\{(\w+)\}", path):
             paths[path]["parameters"] = [{"name": name[1], "in": "path", "required": True, "schema": parameter}]
     return {
@@ -456,7 +456,7 @@ class WorkerThreads:
             self._seen(len(jobs))
             try:
                 results = self._work(jobs[0].key, [job.request for job in jobs])
-            except Exception as error:  # a mistake of ours: the thread must live on
+            except Exception as error:  # a bug: the thread must go on
                 results = [error] * len(jobs)
             try:
                 jobs[0].future.get_loop().call_soon_threadsafe(_deliver, jobs, results)
@@ -464,7 +464,7 @@ class WorkerThreads:
                 return
 
     def _use_time(self, idle: Idle) -> None:
-        """Do other work while nobody waits."""
+        """Do other work while no request waits."""
         with self._changed:
             if self._waiting or self._ended:
                 return
@@ -476,7 +476,7 @@ class WorkerThreads:
     def _next(self) -> list[WaitingRequest]:
         """Wait for a request, and return it with those behind it that belong to it; others keep their place.
 
-        Return nothing at the end, or if there is other work and nobody waits.
+        Return nothing at the end, or if there is other work and no request waits.
         """
         with self._changed:
             while not self._waiting and not self._ended and self._idle is None:

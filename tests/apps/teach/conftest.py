@@ -45,11 +45,11 @@ def extra() -> None:
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A project of seven sentences."""
-    from sapo.apps.teach.project import Start, make_project
+    from sapo.apps.teach.project import make_project
 
     text = tmp_path / "notes.txt"
     text.write_text(TEXT)
-    make_project(tmp_path / "notes.teach", Start([text], ["PER", "ORG", "LOC"]))
+    make_project(tmp_path / "notes.teach", [text], ["PER", "ORG", "LOC"])
     return tmp_path / "notes.teach"
 
 

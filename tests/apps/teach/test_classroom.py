@@ -117,10 +117,10 @@ def test_people_who_disagree_are_listed(client: Any) -> None:
 
 
 def test_likely_slips_are_listed(tmp_path: Path, open_project: Open) -> None:
-    from sapo.apps.teach.project import Start, make_project
+    from sapo.apps.teach.project import make_project
 
     (tmp_path / "same.txt").write_text("Ben likes Oslo.\n\n" * 6)
-    make_project(tmp_path / "same.teach", Start([tmp_path / "same.txt"]))
+    make_project(tmp_path / "same.teach", [tmp_path / "same.txt"])
     client = open_project(tmp_path / "same.teach")
     for sentence in range(1, 6):
         client.accept(sentence, tags=GOLD[7])

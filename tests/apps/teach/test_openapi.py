@@ -24,13 +24,13 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     from sapo.apps.http import Guard, bind
     from sapo.apps.limits import RequestLimits
     from sapo.apps.teach.app import Hub, TeachApp
-    from sapo.apps.teach.project import Start, make_project
+    from sapo.apps.teach.project import make_project
     from sapo.apps.teach.server import opened
     from taught_text import TEXT
 
     room = tmp_path_factory.mktemp("served")
     (room / "notes.txt").write_text(TEXT)
-    make_project(room / "notes.teach", Start([room / "notes.txt"], ["PER"]))
+    make_project(room / "notes.teach", [room / "notes.txt"], ["PER"])
     hub = Hub()
     with bind("127.0.0.1", 0) as bound, opened(room / "notes.teach", hub, lambda line: None) as classroom:
         app = TeachApp(classroom, hub, Guard(bound.getsockname()[1]), RequestLimits(), print)

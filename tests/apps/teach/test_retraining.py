@@ -54,7 +54,7 @@ def test_what_is_taken_back_is_forgotten_soon(
     project: Path, open_project: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, based: bool
 ) -> None:
     from sapo.apps.teach import pupil, retraining
-    from sapo.apps.teach.project import Start, make_project
+    from sapo.apps.teach.project import make_project
 
     monkeypatch.setattr(retraining.Process, "train", in_this_process)
     for module in (retraining, pupil):
@@ -62,7 +62,7 @@ def test_what_is_taken_back_is_forgotten_soon(
     if based:
         pupil.train_on_all("spans", [(["in", "Bonn"], ["O", "B-LOC"])]).save(tmp_path / "base.sapo")
         project = tmp_path / "based.teach"
-        make_project(project, Start([tmp_path / "notes.txt"], model=tmp_path / "base.sapo"))
+        make_project(project, [tmp_path / "notes.txt"], model=tmp_path / "base.sapo")
     client = open_project(project)
     if not based:
         for sentence in (2, 3, 4):

@@ -202,8 +202,8 @@ class Helper:
 
     def _fresh(self, documents: Sequence[Document], marked_only: bool) -> Iterator[tuple[Pair, bytes, bytes]]:
         for document in documents:
-            pairs, told = pairs_of(document, self._tagger.model, self._tagger.splitter)
-            for line in told:
+            pairs, notices = pairs_of(document, self._tagger.model, self._tagger.splitter)
+            for line in notices:
                 self._say(f"sapo: {line}")
             for words, tags in pairs:
                 if marked_only and set(tags) == {OUTSIDE}:

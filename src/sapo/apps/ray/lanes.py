@@ -123,7 +123,7 @@ def _run(corpus: EncodedCorpus, first: int, last: int) -> EncodedCorpus:
 
 
 def _writable(corpus: EncodedCorpus) -> EncodedCorpus:
-    """Return a corpus without read-only arrays, for which kernels would be compiled anew.
+    """Return a corpus without read-only arrays, for which kernels would be compiled again.
 
     Those of files and of the object store are read-only; what a subset does not copy of them is small or empty.
     """

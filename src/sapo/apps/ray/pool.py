@@ -22,7 +22,7 @@ from sapo.learn.settings import Settings
 KEPT = 8  # mixings that a worker may be behind; after more it gets all weights
 LATE = 3  # times as long as the others
 HUNG = 10  # times as long as what is late
-HOUR = 3600.0  # before the first report nobody knows how long a part takes
+HOUR = 3600.0  # before the first report it is unknown how long a part takes
 TRIES = 5  # for a part
 STARTS = 10  # of workers in a row that end before they join
 TICK = 0.5  # seconds
@@ -58,7 +58,7 @@ class Pool:
     _steps: deque[Any] = field(default_factory=lambda: deque(maxlen=KEPT))
     _whole: tuple[int, Any] = (-1, None)
     _tries: dict[LanePart, int] = field(default_factory=dict)
-    _told: set[LanePart] = field(default_factory=set)  # which are late
+    _said_late: set[LanePart] = field(default_factory=set)  # parts that were reported as late
     _longest: float = 0.0  # seconds that a part took so far
     _started: int = 0
     _failed: int = 0  # to join, one after the other
@@ -164,7 +164,7 @@ class Pool:
                 if member.number >= self.setup.lanes.count:
                     self.say(f"worker {member.number + 1} joined on {found.host} (process {found.process})")
             else:
-                self._told.discard(member.part)
+                self._said_late.discard(member.part)
                 member.part = None
                 member.done += 1
                 self._longest = max(self._longest, found.seconds)
@@ -205,7 +205,7 @@ class Pool:
         if end or not running or len(late) < len(running):
             return False
         for member in late:
-            if member.part is not None and member.part not in self._told:
-                self._told.add(member.part)
+            if member.part is not None and member.part not in self._said_late:
+                self._said_late.add(member.part)
                 self.say(f"worker {member.number + 1} is late: {member.part} will be mixed in when it comes")
         return True

@@ -122,8 +122,8 @@ class Cluster:
     """Where to train: `sapo.train(data, cluster=Cluster("local", workers=4))`.
 
     `address` is `local` (this machine), or that of a Ray cluster. The sentences are dealt out to `workers`; by default
-    there are as many as the cluster has cores. Their weights are mixed `mixings` times a pass. Nobody waits longer than
-    `wait` seconds, or three times as long as the others took, for a slow worker. `say` gets messages, `log` a
+    there are as many as the cluster has cores. Their weights are mixed `mixings` times a pass. A slow worker is
+    waited for `wait` seconds, or three times as long as the others took. `say` gets messages, `log` a
     dictionary for each mixing.
 
     The result depends on the seed, the workers and the mixings, and not on how many cores there really are: a run that

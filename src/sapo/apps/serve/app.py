@@ -1,11 +1,12 @@
 """Serve models over HTTP until a signal comes, and count requests for Prometheus."""
 
+import itertools
 import json
 import os
 import threading
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,45 +59,43 @@ class Metrics:
     def text(self, running: int, models: Iterable[ServedModel]) -> str:
         """Return all counts in the text format of Prometheus; `running` requests are being answered."""
         with self._lock:
-            return "\n".join([*self._counts(running), *_model_lines(list(models))]) + "\n"
+            return "\n".join(self._lines(running, list(models))) + "\n"
 
-    def _counts(self, running: int) -> Iterator[str]:
-        yield from _head("sapo_requests_total", "counter", "Requests answered, by path and status.")
-        for (path, status), count in sorted(self._requests.items()):
-            yield f'sapo_requests_total{{path="{path}",status="{status}"}} {count}'
-        yield from _head("sapo_request_seconds", "histogram", "Time from the head of a request to its answer.")
+    def _lines(self, running: int, models: Sequence[ServedModel]) -> Iterator[str]:
+        requests = {f'path="{path}",status="{status}"': count for (path, status), count in self._requests.items()}
+        yield from _metric("sapo_requests_total", "counter", "Requests answered, by path and status.", requests)
+        yield from _metric("sapo_request_seconds", "histogram", "Time from the head of a request to its answer.", {})
         for path, classes in sorted(self._slower.items()):
-            total = 0
-            for bound, count in zip((*SECONDS, "+Inf"), classes, strict=True):
-                total += count
+            totals = list(itertools.accumulate(classes))
+            for bound, total in zip((*SECONDS, "+Inf"), totals, strict=True):
                 yield f'sapo_request_seconds_bucket{{path="{path}",le="{bound}"}} {total}'
             yield f'sapo_request_seconds_sum{{path="{path}"}} {self._seconds[path]:.6f}'
-            yield f'sapo_request_seconds_count{{path="{path}"}} {total}'
-        yield from _head("sapo_requests_running", "gauge", "Requests that are being answered.")
-        yield f"sapo_requests_running {running}"
-        yield from _head("sapo_batches_total", "counter", "Batches of requests that were answered together.")
-        yield f"sapo_batches_total {self._batches}"
-        yield from _head("sapo_batched_requests_total", "counter", "Requests in these batches.")
-        yield f"sapo_batched_requests_total {self._batched}"
+            yield f'sapo_request_seconds_count{{path="{path}"}} {totals[-1]}'
+        for name, type, help, value in (
+            ("sapo_requests_running", "gauge", "Requests that are being answered.", running),
+            ("sapo_batches_total", "counter", "Batches of requests that were answered together.", self._batches),
+            ("sapo_batched_requests_total", "counter", "Requests in these batches.", self._batched),
+        ):
+            yield from _metric(name, type, help, {"": value})
+        for name, type, help, field in (
+            ("sapo_model_loaded_timestamp_seconds", "gauge", "When the model was loaded.", "loaded"),
+            ("sapo_model_reloads_total", "counter", "Changed files that were loaded.", "reloads"),
+            ("sapo_model_failures_total", "counter", "Changed files that could not be loaded.", "failures"),
+        ):
+            yield from _metric(name, type, help, {_label(one): round(getattr(one, field), 3) for one in models})
 
 
-def _model_lines(models: list[ServedModel]) -> Iterator[str]:
-    yield from _head("sapo_model_loaded_timestamp_seconds", "gauge", "When the model was loaded.")
-    yield from (f"sapo_model_loaded_timestamp_seconds{_label(one)} {one.loaded:.3f}" for one in models)
-    yield from _head("sapo_model_reloads_total", "counter", "Changed files that were loaded.")
-    yield from (f"sapo_model_reloads_total{_label(one)} {one.reloads}" for one in models)
-    yield from _head("sapo_model_failures_total", "counter", "Changed files that could not be loaded.")
-    yield from (f"sapo_model_failures_total{_label(one)} {one.failures}" for one in models)
-
-
-def _head(name: str, type: str, help: str) -> Iterator[str]:
+def _metric(name: str, type: str, help: str, values: Mapping[str, float]) -> Iterator[str]:
+    """Yield the lines of a metric; `values` are by their labels."""
     yield f"# HELP {name} {help}"
     yield f"# TYPE {name} {type}"
+    for labels, value in sorted(values.items()):
+        yield f"{name}{{{labels}}} {value}" if labels else f"{name} {value}"
 
 
 def _label(model: ServedModel) -> str:
     name = model.name.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
-    return f'{{model="{name}"}}'
+    return f'model="{name}"'
 
 
 LARGE = 10_000  # bytes of a request that would keep small ones waiting

@@ -118,11 +118,11 @@ class Models:
 
     def _refuse(self, served: ServedModel, problem: str) -> None:
         # the message begins with the path, which clients should not see
-        told = problem.removeprefix(f"{served.path}: ")
-        if told != served.problem:
+        reason = problem.removeprefix(f"{served.path}: ")
+        if reason != served.problem:
             served.failures += 1
-            self._say(f"sapo: {served.path}: the changed file was not loaded, the old model stays ({told})")
-        served.problem = told
+            self._say(f"sapo: {served.path}: the changed file was not loaded, the old model stays ({reason})")
+        served.problem = reason
 
 
 def _stamp(path: Path) -> Stamp:

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sapo.apps.teach import messages
 from sapo.apps.teach.classroom import Classroom, curve, spans_of
-from sapo.apps.teach.predictions import PredictionDigest, Variety, choose, know_nothing
-from sapo.apps.teach.state import TaughtSentence
+from sapo.apps.teach.predictions import Variety, choose, know_nothing
 from sapo.errors import SapoError
 from sapo.tagger.explain import explain
 
@@ -43,43 +42,7 @@ def token_pairs(sentences: Iterable[Mapping[str, Sequence[str]]]) -> Iterable[tu
 
 
 UNKNOWN = -1.0  # the doubt of a sentence that was not tagged yet: it comes last
-
-
-class Orders:
-    """The sentences of a project, which it numbers from 0, and which of them are accepted."""
-
-    def __init__(self) -> None:
-        self._places: dict[int, int] = {}
-        self._numbers: list[int] = []
-        self._variety = Variety([])
-        self._labeled: set[int] = set()
-
-    def take(self, sentences: Mapping[int, TaughtSentence]) -> None:
-        """Take the sentences of a project, all of them, if there are new ones."""
-        if len(sentences) == len(self._numbers):
-            return
-        self._numbers = list(sentences)
-        self._places = {number: place for place, number in enumerate(self._numbers)}
-        self._variety = Variety([one.words for one in sentences.values()])
-        self._labeled = set()
-
-    def next(self, order: str, free: Sequence[int], count: int, digests: Mapping[int, PredictionDigest]) -> list[int]:
-        """Return some of the free sentences, in an order."""
-        places = [self._places[one] for one in free]
-        doubts = [digests[one].doubt if one in digests else UNKNOWN for one in free] if order == "least-sure" else None
-        return [self._numbers[place] for place in choose(order, places, count, doubts=doubts, variety=self._variety)]
-
-    def label(self, accepted: Iterable[int]) -> None:
-        """Say which sentences are accepted now."""
-        now = {self._places[one] for one in accepted}
-        for place in now - self._labeled:
-            self._variety.label(place)
-        for place in self._labeled - now:
-            self._variety.unlabel(place)
-        self._labeled = now
-
-
-SLIPS = 100  # that are shown
+SLIPS = 100  # accepted sentences that are shown
 
 
 class Answers:
@@ -87,7 +50,9 @@ class Answers:
 
     def __init__(self, classroom: Classroom) -> None:
         self._room = classroom
-        self._orders = Orders()
+        self._places: dict[int, int] = {}  # of each sentence in the variety, which counts from 0
+        self._variety = Variety([])
+        self._labeled: set[int] = set()
 
     def project(self, form: messages.Asked) -> messages.ProjectAnswer:
         """Describe the project."""
@@ -100,10 +65,7 @@ class Answers:
             orders=messages.ORDERS,
             formats=messages.FORMATS,
             model=self._room.model_view(),
-            curve=[
-                messages.PointView(accepted=point.accepted, score=point.score, sure=point.sure)
-                for point in curve(self._room.kind, self._room.all_seen())
-            ],
+            curve=curve(self._room.kind, self._room.all_seen()),
             seq=self._room.state.seq,
         )
 
@@ -119,9 +81,7 @@ class Answers:
         else:
             held = self._room.locks.held()
             free = [one for one in wanted if held.get(one, form.author) == form.author]
-            self._orders.take(self._room.store.sentences)
-            self._orders.label(self._room.state.accepted())
-            chosen = self._orders.next(form.order, free, form.count, self._room.cache.digests)
+            chosen = self._choose(form.order, free, form.count)
         if form.second:
             return messages.SentenceViews(sentences=[self._blank_view(one) for one in chosen], total=total)
         return messages.SentenceViews(sentences=self._room.views_of(chosen), total=total)
@@ -196,6 +156,22 @@ class Answers:
         return messages.DisagreementsAnswer(
             items=items[: messages.MOST], kappa=None if share is None else round(share, 4), both=len(several)
         )
+
+    def _choose(self, order: str, free: Sequence[int], count: int) -> list[int]:
+        """Return some of the free sentences, in an order."""
+        sentences, digests = self._room.store.sentences, self._room.cache.digests
+        if len(sentences) != len(self._places):
+            self._places = {number: place for place, number in enumerate(sentences)}
+            self._variety, self._labeled = Variety([one.words for one in sentences.values()]), set()
+        now = {self._places[one] for one in self._room.state.accepted()}
+        for place in now - self._labeled:
+            self._variety.label(place)
+        for place in self._labeled - now:
+            self._variety.unlabel(place)
+        self._labeled = now
+        doubts = [digests[one].doubt if one in digests else UNKNOWN for one in free] if order == "least-sure" else None
+        by_place = {self._places[one]: one for one in free}
+        return [by_place[one] for one in choose(order, list(by_place), count, doubts=doubts, variety=self._variety)]
 
     def _in_state(self, form: messages.SentencesForm) -> list[int]:
         everything = self._room.store.sentences

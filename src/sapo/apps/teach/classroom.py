@@ -6,7 +6,6 @@ learns it; and the sentences on the screen are tagged again.
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -73,20 +72,11 @@ WINDOW = 50  # sentences
 POINTS = 200  # at most
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """The score of the last sentences, and the score that the model itself expected."""
-
-    accepted: int
-    score: float
-    sure: float
-
-
-def curve(kind: str, seen: Sequence[Seen], *, window: int = WINDOW, points: int = POINTS) -> list[Point]:
+def curve(kind: str, seen: Sequence[Seen], *, window: int = WINDOW, points: int = POINTS) -> list[messages.PointView]:
     """Return F1 of spans, or accuracy of tags, over the last sentences before each point.
 
-    >>> curve("tags", [Seen(1, 2, 2, 1.5, 2.0), Seen(2, 2, 2, 1.8, 2.0)])
-    [Point(accepted=1, score=0.5, sure=0.75), Point(accepted=2, score=0.75, sure=0.825)]
+    >>> [(point.score, point.sure) for point in curve("tags", [Seen(1, 2, 2, 1.5, 2.0), Seen(2, 2, 2, 1.8, 2.0)])]
+    [(0.5, 0.75), (0.75, 0.825)]
     """
     if not seen:
         return []
@@ -100,7 +90,7 @@ def curve(kind: str, seen: Sequence[Seen], *, window: int = WINDOW, points: int 
     else:
         score, expected = right / np.maximum(gold, 1), sure / np.maximum(likely, 1)
     return [
-        Point(int(end), round(float(one), 4), round(float(other), 4))
+        messages.PointView(accepted=int(end), score=round(float(one), 4), sure=round(float(other), 4))
         for end, one, other in zip(ends, score, expected, strict=True)
     ]
 
@@ -378,11 +368,12 @@ class Classroom:
         changed = [one for one in visible if everything or one not in shown or said[one].differs(shown[one])]
         seen = self.all_seen()
         points = curve(self.kind, seen[-WINDOW:], points=1)
-        now = points and messages.PointView(accepted=len(seen), score=points[-1].score, sure=points[-1].sure)
+        for point in points:  # at most one
+            point.accepted = len(seen)
         return messages.ChangeAnswer(
             sentence=None if number is None else self.views_of([number])[0],
             changed=[self.view(one, said[one]) for one in changed if one != number],
-            curve_point=now or None,
+            curve_point=points[0] if points else None,
             counts=self.counts(),
             model=self.model_view(),
             labels=self.state.labels,

@@ -135,7 +135,7 @@ class ModelView(Whole):
 
 
 class PointView(Whole):
-    """A point of the curve."""
+    """A point of the curve: the score of the last sentences, and the score that the model itself expected."""
 
     accepted: int
     score: float

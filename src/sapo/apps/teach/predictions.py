@@ -100,7 +100,7 @@ class Variety:
         self._labeled[self._of(sentence)] -= 1
 
     def choose(self, sentences: Sequence[int], count: int, weights: Sequence[float] | None = None) -> list[int]:
-        """Return the sentences that bring most, best first, each beside those before it.
+        """Return the sentences that bring most, best first, each given those before it.
 
         `weights` multiply what each of the sentences brings.
         """

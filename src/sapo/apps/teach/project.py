@@ -1,8 +1,7 @@
 """Make, fill and export projects."""
 
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sapo.apps.taggers import OUTSIDE, SPANS, kind_of, label_names
@@ -27,42 +26,44 @@ DOCUMENTS = (".doc", ".docx", ".epub", ".htm", ".html", ".odt", ".pdf", ".rtf", 
 TEXT = "text"
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    """What a new project is made of."""
+def make_project(
+    path: str | Path,
+    texts: Files,
+    labels: Sequence[str] = (),
+    *,
+    kind: str | None = None,
+    model: str | Path | None = None,
+    annotated: Files = (),
+    format: str | None = None,
+) -> None:
+    """Read texts, which have this format, and write a new project.
 
-    texts: Files
-    labels: Sequence[str] = ()
-    kind: str | None = None  # by default what the model or the annotated files have, or else spans
-    model: str | Path | None = None
-    annotated: Files = ()
-    format: str | None = None  # of the texts
-
-
-def make_project(path: str | Path, start: Start) -> None:
-    """Read texts and write a new project. Raise SapoError if something cannot be read, or nothing fits together."""
-    model = None if start.model is None else load_model(start.model)
-    splitter = Splitter(None if model is None else model.text_rules)
-    annotated = [one for file in start.annotated for one in read_annotated(file, None, splitter)]
-    kind = _kind(start, model, annotated)
-    drafts = [Draft(LABEL, "start", name=check_name(name, "label")) for name in _labels(kind, start, model, annotated)]
-    sentences = [sentence for sentence, _ in annotated]
-    author = Path(start.annotated[0]).name[:100] if start.annotated else ""
-    drafts += [
-        Draft(IMPORT, author, number, as_iob2(kind, tags)) for number, (_, tags) in enumerate(_prefixed(annotated), 1)
-    ]
+    Its kind is by default that of the model or the annotated files, or else spans. Raises SapoError if something cannot
+    be read, or does not fit together.
+    """
+    base = None if model is None else load_model(model)
+    splitter = Splitter(None if base is None else base.text_rules)
+    tagged = [one for file in annotated for one in read_annotated(file, None, splitter)]
+    kind = _kind(kind, base, tagged)
+    tagged = _prefixed(tagged)
+    shown = () if base is None else as_prefixed(base.outer_labels) if kind == SPANS else base.outer_labels
+    used = [*labels, *label_names(kind, shown), *label_names(kind, (tag for _, tags in tagged for tag in tags))]
+    drafts = [Draft(LABEL, "start", name=check_name(name, "label")) for name in dict.fromkeys(used)]
+    author = Path(annotated[0]).name[:100] if annotated else ""
+    drafts += [Draft(IMPORT, author, number, as_iob2(kind, tags)) for number, (_, tags) in enumerate(tagged, 1)]
+    sentences = [sentence for sentence, _ in tagged]
     known = {tuple(one.words) for one in sentences}
-    for file in start.texts:
-        sentences += [one for one in read_texts(file, start.format, splitter) if tuple(one.words) not in known]
+    for file in texts:
+        sentences += [one for one in read_texts(file, format, splitter) if tuple(one.words) not in known]
         check_limit("sentences", len(sentences), file, "sentences in a project")
     if not sentences:
-        raise SapoError(f"{start.texts[0] if start.texts else path}: has no sentences")
-    create(path, kind, sentences, drafts, None if model is None else model_bytes(model))
+        raise SapoError(f"{texts[0] if texts else path}: has no sentences")
+    create(path, kind, sentences, drafts, None if base is None else model_bytes(base))
 
 
 def import_file(store: Store, path: str | Path, format: str | None, author: str | None) -> tuple[int, int]:
     """Take annotated sentences as accepted. Return how many there are, and how many of them are new sentences."""
-    annotated = list(_prefixed(list(read_annotated(path, format, Splitter()))))
+    annotated = _prefixed(list(read_annotated(path, format, Splitter())))
     kind = kind_of({tag for _, tags in annotated for tag in tags})
     if annotated and kind != store.kind and any(set(tags) - {OUTSIDE} for _, tags in annotated):
         raise SapoError(f"{path}: its labels are {kind}, and this project has {store.kind}; is it another task?")
@@ -111,14 +112,14 @@ def exported(store: Store, format: str) -> bytes:
         return path.read_bytes()
 
 
-def _kind(start: Start, model: Model | None, annotated: Annotated) -> str:
-    """Return what the tags of a new project mean; what was said must fit what was given."""
+def _kind(given: str | None, model: Model | None, annotated: Annotated) -> str:
+    """Return what the tags of a new project mean. Raise SapoError if its parts mean different things."""
     found = {kind_of(model.outer_labels)} if model is not None else set()
     tags = {tag for _, own in annotated for tag in own}
     if tags:
         found.add(kind_of(tags))
-    if start.kind is not None:
-        found.add(start.kind)
+    if given is not None:
+        found.add(given)
     if len(found) > 1:
         raise SapoError("--model, --annotated and --tags do not fit together: some mark spans, some tag each token")
     kind = found.pop() if found else SPANS
@@ -127,17 +128,11 @@ def _kind(start: Start, model: Model | None, annotated: Annotated) -> str:
     return kind
 
 
-def _labels(kind: str, start: Start, model: Model | None, annotated: Annotated) -> list[str]:
-    tags = [] if model is None else as_prefixed(model.outer_labels) if kind == SPANS else list(model.outer_labels)
-    own = dict.fromkeys(tag for _, tags in _prefixed(annotated) for tag in tags)
-    return list(dict.fromkeys([*start.labels, *label_names(kind, tags), *label_names(kind, own)]))
-
-
-def _prefixed(annotated: Annotated) -> Iterable[tuple[TaughtSentence, list[str]]]:
+def _prefixed(annotated: Annotated) -> Annotated:
     """Return annotated sentences whose spans have letter, '-' and type, whatever the file has."""
     labels = list(dict.fromkeys(tag for _, tags in annotated for tag in tags))
     names = dict(zip(labels, as_prefixed(labels), strict=True))
-    return [(sentence, [names[tag] for tag in tags]) for sentence, tags in annotated]
+    return [(sentence, tuple(names[tag] for tag in tags)) for sentence, tags in annotated]
 
 
 def text_format(path: str | Path, given: str | None) -> str:

@@ -6,11 +6,11 @@ makes what people accepted most likely is fitted to the last of them, by the rul
 
 import dataclasses
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from sapo.apps.taggers import SPANS, TAGS, for_model, scheme_of
-from sapo.apps.teach.state import as_iob2
+from sapo.apps.teach.state import Event, ProjectState, as_iob2
 from sapo.tagger.file import model_bytes, model_from_bytes
 from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger
@@ -26,26 +26,6 @@ WIDEST = 8.0  # temperatures from an eighth to eight: more is chance
 SMALL = 10  # so few sentences are learned from scratch each time: it takes no longer, and is better
 TEMPLATES = {SPANS: "ner", TAGS: "pos-best"}  # both need nothing but words
 Pair = tuple[Sequence[str], Sequence[str]]
-
-
-class Tests:
-    """The last sentences that people accepted, each as it was before it was learned."""
-
-    def __init__(self) -> None:
-        self._last: deque[HeldOut] = deque(maxlen=WINDOW)
-        self.new = 0  # since the last fit
-
-    def add(self, test: HeldOut) -> None:
-        """Keep a sentence."""
-        self._last.append(test)
-        self.new += 1
-
-    def taken(self) -> list[HeldOut]:
-        """Return the sentences to fit a temperature to; none while there are too few, or nothing new."""
-        if len(self._last) < FEWEST or self.new < FEWEST:
-            return []
-        self.new = 0
-        return list(self._last)
 
 
 def fit(tests: Sequence[HeldOut]) -> float | None:
@@ -66,13 +46,20 @@ def train_on_all(kind: str, pairs: Sequence[Pair], base: Tagger | None = None) -
     return trainer.snapshot()
 
 
-class Accepted(Protocol):
-    """All sentences that are accepted."""
+class Lesson(Protocol):
+    """All sentences that are accepted, and what changed."""
 
     def __len__(self) -> int: ...
 
+    @property
+    def state(self) -> ProjectState:
+        """What people have done."""
+
     def pairs(self) -> list[Pair]:
-        """Return their words and tags."""
+        """Return the words and tags of all accepted sentences."""
+
+    def changes(self, events: Iterable[Event]) -> list[Pair]:
+        """Return what there is to learn from events."""
 
 
 class Pupil:
@@ -88,7 +75,8 @@ class Pupil:
         self.version = 0
         self.learned = 0  # sentences
         self.temperature = 1.0
-        self.tests = Tests()
+        self._tests: deque[HeldOut] = deque(maxlen=WINDOW)  # the last accepted sentences, as they were before learning
+        self._new_tests = 0  # since the last fit
         self._trainer: Trainer | None = None
         self._session: tuple[Any, Any] = (None, None)  # an encoder, and a session of it
 
@@ -127,7 +115,7 @@ class Pupil:
         self._trainer, self.seq = other._trainer, other.seq
         self.version += 1
 
-    def learn(self, pairs: Sequence[Pair], seq: int, accepted: Accepted, *, taken_back: bool = False) -> None:
+    def learn(self, pairs: Sequence[Pair], seq: int, accepted: Lesson, *, taken_back: bool = False) -> None:
         """Learn sentences, up to an event of the journal; `accepted` are all of them.
 
         What was taken back is forgotten at once while there are few sentences. Otherwise it is forgotten when the model
@@ -163,7 +151,15 @@ class Pupil:
         """Keep a sentence that is about to be learned, to fit the temperature to."""
         model = self.model
         if model is not None:
-            self.tests.add(HeldOut.of(model, words, self._as_shown(tags), self.session))
+            self._tests.append(HeldOut.of(model, words, self._as_shown(tags), self.session))
+            self._new_tests += 1
+
+    def take_tests(self) -> list[HeldOut]:
+        """Return the sentences to fit a temperature to; none while too few of them are new."""
+        if self._new_tests < FEWEST:
+            return []
+        self._new_tests = 0
+        return list(self._tests)
 
     def snapshot(self) -> bytes | None:
         """Return the model as bytes, or None if there is none."""

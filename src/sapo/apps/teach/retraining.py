@@ -10,14 +10,13 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
-from sapo.apps.teach.pupil import SMALL, Accepted, Pair, Pupil, fit, load_pupil, train_on_all
-from sapo.apps.teach.state import LABEL, UNDO, Event, ProjectState
+from sapo.apps.teach.pupil import SMALL, Lesson, Pair, Pupil, fit, load_pupil, train_on_all
+from sapo.apps.teach.state import LABEL, UNDO
 from sapo.apps.teach.store import Snapshot, save_snapshot
 from sapo.errors import SapoError
 from sapo.jit.processes import start_python
@@ -34,17 +33,6 @@ class Habits:
     first: int = 20
     growth: float = 0.25
     least: int = 10
-
-
-class Lesson(Accepted, Protocol):
-    """All accepted sentences, and what changed."""
-
-    @property
-    def state(self) -> ProjectState:
-        """What people have done."""
-
-    def changes(self, events: Iterable[Event]) -> list[Pair]:
-        """Return what there is to learn from events."""
 
 
 class Process:
@@ -121,7 +109,7 @@ class Retraining:
 
     def start(self, pupil: Pupil, lesson: Lesson) -> None:
         """Start what is due."""
-        if self._fit is None and (tests := pupil.tests.taken()):
+        if self._fit is None and (tests := pupil.take_tests()):
             self._fit = self._threads.submit(fit, tests)
         if self._next is None and self._due(lesson):
             seq = self._trained = lesson.state.seq

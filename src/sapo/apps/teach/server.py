@@ -9,7 +9,6 @@ import threading
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from sapo import jit
@@ -36,29 +35,29 @@ TOY = {
 SWITCH = 0.0005  # seconds that the thread that reads requests waits for one that works
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where to listen, and what to do then."""
-
-    host: str = "127.0.0.1"
-    port: int = 8765
-    token: bool = False  # always true where others can reach the server
-    browser: bool = True
-
-
-def teach(path: str | Path, address: Address, say: Say = print, habits: Habits | None = None) -> None:
+def teach(
+    path: str | Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    token: bool = False,
+    browser: bool = True,
+    say: Say = print,
+    habits: Habits | None = None,
+) -> None:
     """Serve the page of a project until SIGINT or SIGTERM, which then act as usual. `say` gets the lines for the log.
 
-    Raises SapoError if the project cannot be opened, or the address cannot be used.
+    Where other machines can reach the server, it always asks for a token. Raises SapoError if the project cannot be
+    opened, or the address cannot be used.
     """
-    with bind(address.host, address.port) as bound:
-        token = new_token() if address.token or not is_loopback(bound) else None
-        guard = Guard(bound.getsockname()[1], token, (*NAMES, address.host.lower()))
+    with bind(host, port) as bound:
+        secret = new_token() if token or not is_loopback(bound) else None
+        guard = Guard(bound.getsockname()[1], secret, (*NAMES, host.lower()))
         hub = Hub()
         with opened(path, hub, say, habits) as classroom:
             app = TeachApp(classroom, hub, guard, LIMITS, say)
-            where = url_of(bound) + ("/" if token is None else f"/?token={token}")
-            ready = functools.partial(_welcome, where, address.browser, say)
+            where = url_of(bound) + ("/" if secret is None else f"/?token={secret}")
+            ready = functools.partial(_welcome, where, browser, say)
             server = listening_server(app, LIMITS, bound, ready=ready, closing=hub.close)  # pages would keep it running
             before = sys.getswitchinterval()
             sys.setswitchinterval(SWITCH)
