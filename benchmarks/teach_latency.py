@@ -28,10 +28,9 @@ import numpy as np
 import sapo
 from sapo.apps.http import write_json
 from sapo.apps.teach import messages
-from sapo.apps.teach.app import Hub
+from sapo.apps.teach.app import Hub, opened
 from sapo.apps.teach.project import make_project
 from sapo.apps.teach.retraining import Habits
-from sapo.apps.teach.server import opened
 from sapo.corpus.formats import read
 
 SCREEN = 50

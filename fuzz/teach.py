@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from sapo.apps.teach import pupil, retraining
+from sapo.apps.teach.app import teach, warm_up
 from sapo.apps.teach.project import make_project
 from sapo.apps.teach.retraining import Habits
-from sapo.apps.teach.server import teach, warm_up
 from sapo.apps.teach.store import Store
 from sapo.corpus.formats import read
 from sapo.corpus.sample import sample_path

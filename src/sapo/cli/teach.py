@@ -83,7 +83,7 @@ def _exchange(project: Path, **options: Any) -> None:
 
 
 def _serve(project: Path, **options: Any) -> None:
-    from sapo.apps.teach.server import teach
+    from sapo.apps.teach.app import teach
 
     announce_compiling(options["quiet"])
     address = {name: options[name] for name in ("host", "port", "token")}

@@ -59,8 +59,7 @@ def open_project() -> Iterator[Callable[..., Client]]:
     with ExitStack() as stack:
 
         def opened_client(path: Path, *, habits: Any = None, guard: Any = None, **limits: Any) -> Client:
-            from sapo.apps.teach.app import Hub
-            from sapo.apps.teach.server import opened
+            from sapo.apps.teach.app import Hub, opened
 
             own = stack.enter_context(ExitStack())
             client = Client(own.enter_context(opened(path, Hub(), lambda line: None, habits)), guard, **limits)

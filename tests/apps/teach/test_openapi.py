@@ -23,9 +23,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a real server with a project, in a thread of this process."""
     from sapo.apps.http import Guard, bind
     from sapo.apps.limits import RequestLimits
-    from sapo.apps.teach.app import Hub, TeachApp
+    from sapo.apps.teach.app import Hub, TeachApp, opened
     from sapo.apps.teach.project import make_project
-    from sapo.apps.teach.server import opened
     from taught_text import TEXT
 
     room = tmp_path_factory.mktemp("served")

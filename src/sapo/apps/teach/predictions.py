@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from sapo.apps.taggers import OUTSIDE, SCHEME, SPANS, doubt
+from sapo.apps.taggers import OUTSIDE, SPANS, doubt
 from sapo.apps.teach.state import NOTHING
 from sapo.corpus.annotations import TaggedSpan
 from sapo.errors import SapoError, did_you_mean
 from sapo.jit.arrays import Doubles, Longs
 from sapo.tagger.decoding import best_taggings
 from sapo.tagger.model import Model
-from sapo.tags.spans import Span, spans_to_tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,9 @@ def predict(model: Model, kind: str, sentences: Sequence[Sequence[str]], session
     for one in best_taggings(model, sentences, session):
         tags, tokens, expected, likely = one.tags, len(one.tags), sum(one.probabilities), float(len(one.tags))
         if kind == SPANS:
-            tags = spans_to_tags([Span(span.start, span.end, span.type) for span in one.spans], tokens, SCHEME)
+            tags = [OUTSIDE] * tokens
+            for span in one.spans:  # in IOB2
+                tags[span.start : span.end] = [f"B-{span.type}", *[f"I-{span.type}"] * (span.end - span.start - 1)]
             expected, likely = sum(span.probability for span in one.spans), one.expected_spans
         spans = tuple(one.spans) if kind == SPANS else ()
         sure = math.exp(one.log_probability / max(tokens, 1))
