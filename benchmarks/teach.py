@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 import sapo
-from sapo.apps.teach.predictions import Variety, choose, doubt
+from sapo.apps.taggers import doubt
+from sapo.apps.teach.predictions import Variety, choose
 from sapo.errors import SapoError
 from sapo.tags.spans import loose_spans
 from teach_table import GOALS, ORDERS, draw, reached, run_key, table

@@ -26,11 +26,11 @@ from typing import Any
 import numpy as np
 
 import sapo
+from sapo.apps.http import write_json
 from sapo.apps.teach import messages
-from sapo.apps.teach.app import Hub
-from sapo.apps.teach.background import Habits
-from sapo.apps.teach.project import Start, make_project
-from sapo.apps.teach.server import opened
+from sapo.apps.teach.app import Hub, opened
+from sapo.apps.teach.project import make_project
+from sapo.apps.teach.retraining import Habits
 from sapo.corpus.formats import read
 
 SCREEN = 50
@@ -111,7 +111,7 @@ def inside(project: Path, gold: Sequence[Sequence[str]], accepts: int) -> None:
             form = messages.AcceptForm(id=number, tags=list(gold[number - 1]), author="anna", visible=visible)
             started = time.thread_time()
             (answer,) = classroom.accept([form])
-            messages.write_json(answer)
+            write_json(answer)
             used.append(time.thread_time() - started)
     told("accept, screen of 50, processor time of the server", used[10:], 0)
 
@@ -186,10 +186,10 @@ def measure(room: Path, options: argparse.Namespace) -> None:
     test = list(read(options.data / "conll2000" / "test.txt.gz"))
     gold = [list(one.tags or ()) for one in test]
     (room / "test.jsonl").write_text("".join(json.dumps({"tokens": list(one.words)}) + "\n" for one in test))
-    make_project(room / "bench.teach", Start([room / "test.jsonl"], model=model))
+    make_project(room / "bench.teach", [room / "test.jsonl"], model=model)
     inside(room / "bench.teach", gold, min(options.accepts, 200))
     (room / "bench.teach").unlink()
-    make_project(room / "bench.teach", Start([room / "test.jsonl"], model=model))
+    make_project(room / "bench.teach", [room / "test.jsonl"], model=model)
     print(f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(f"{len(test):,} sentences; {sapo.Tagger.load(model).model.encoder.features:,} features in the model file")
     command = [sys.executable, "-m", "sapo", "teach", str(room / "bench.teach"), "--no-browser", "--port", "0"]

@@ -27,7 +27,7 @@ from typing import Any
 import sapo
 from fuzz.forking import Forked, warm_up
 from sapo.apps.teach.state import ACCEPT, LABEL, Draft, TaughtSentence
-from sapo.apps.teach.store import Beginning, Store, create
+from sapo.apps.teach.store import Store, create
 from sapo.corpus.files import MODEL
 from sapo.corpus.sample import sample_path
 
@@ -92,7 +92,7 @@ def _project() -> bytes:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, PROJECT)
         events = [Draft(LABEL, "anna", name="NP"), Draft(ACCEPT, "anna", 1, ("B-NP", "O"))]
-        create(path, Beginning("spans", [TaughtSentence("Ann sees", ((0, 3), (4, 8)))], events, None))
+        create(path, "spans", [TaughtSentence("Ann sees", ((0, 3), (4, 8)))], events, None)
         return path.read_bytes()
 
 

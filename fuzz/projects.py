@@ -3,7 +3,7 @@
 from fuzz.doors import file, room
 from fuzz.target import GOLDEN, Target
 from sapo.apps.teach.state import ACCEPT, LABEL, UNDO, Draft, TaughtSentence
-from sapo.apps.teach.store import Beginning, Store, create
+from sapo.apps.teach.store import Store, create
 
 
 def _project(data: bytes) -> None:
@@ -26,7 +26,7 @@ def _seeds() -> list[bytes]:
     path.unlink(missing_ok=True)
     events = [Draft(LABEL, "anna", name="X"), Draft(ACCEPT, "anna", 1, ("B-X", "O")), Draft(UNDO, "anna", 1)]
     sentences = [TaughtSentence("Ann sees", ((0, 3), (4, 8)))] * 20
-    create(path, Beginning("spans", sentences, events, (GOLDEN / "templates-2.sapo").read_bytes()[:500]))
+    create(path, "spans", sentences, events, (GOLDEN / "templates-2.sapo").read_bytes()[:500])
     return [path.read_bytes()]
 
 

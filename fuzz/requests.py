@@ -24,20 +24,21 @@ SEEDS: dict[str, list[Any]] = {
 
 @functools.cache
 def _answers() -> Any:
-    from sapo.apps.limits import Limits
-    from sapo.apps.serve.work import Answers
+    from sapo.apps.limits import RequestLimits
+    from sapo.apps.serve.work import TaggingWork
 
-    return Answers(Limits())
+    return TaggingWork(RequestLimits())
 
 
 def _request(kind: str) -> Callable[[bytes], None]:
     def use(data: bytes) -> None:
+        from sapo.apps.http import read_form
         from sapo.apps.limits import RefusedError
-        from sapo.apps.serve.messages import POSTS, read_form
+        from sapo.apps.serve.messages import REQUESTS
         from sapo.apps.serve.work import Key
 
         tagger = golden("features-2.sapo") if len(data) % 5 == 0 else small()
-        request: Any = read_form(data, POSTS[kind][1])
+        request: Any = read_form(data, REQUESTS[kind][1])
         try:
             _answers().limits.check_n(getattr(request, "n", 0))
             (result,) = _answers()(Key.of("model", tagger, kind, request), [request])

@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sapo.apps.teach import retraining
-from sapo.apps.teach.background import Habits
-from sapo.apps.teach.project import Start, make_project
-from sapo.apps.teach.server import Address, teach, warm_up
+from sapo.apps.teach import pupil, retraining
+from sapo.apps.teach.app import teach, warm_up
+from sapo.apps.teach.project import make_project
+from sapo.apps.teach.retraining import Habits
 from sapo.apps.teach.store import Store
 from sapo.corpus.formats import read
 from sapo.corpus.sample import sample_path
@@ -84,7 +84,7 @@ class Person:
 def serve_here(path: Path, write: int) -> None:
     """Serve in this process, which was forked; say where at the end of a pipe. Never returns."""
     try:
-        teach(path, Address(port=0, browser=False), lambda line: os.write(write, f"{line}\n".encode()), OFTEN)
+        teach(path, port=0, browser=False, say=lambda line: os.write(write, f"{line}\n".encode()), habits=OFTEN)
     except BaseException as error:
         os.write(write, f"{error!r}\n".encode())
     finally:
@@ -167,7 +167,7 @@ def main() -> None:
         text, path = Path(room, "text.txt"), Path(room, "killed.teach")
         texts = [" ".join(one.words) for one in read(sample_path("train"))][:60]
         text.write_text("\n\n".join(texts))
-        make_project(path, Start([text], ["X"]))
+        make_project(path, [text], ["X"])
         store = Store(path)
         sentences = len(store.sentences)
         store.close()
@@ -185,7 +185,7 @@ def main() -> None:
 
 
 def _train_here(self: Any, kind: str, pairs: Any, base: bytes | None) -> bytes:
-    return model_bytes(retraining.train_anew(kind, pairs, Tagger(model_from_bytes(base)) if base else None).model)
+    return model_bytes(pupil.train_on_all(kind, pairs, Tagger(model_from_bytes(base)) if base else None).model)
 
 
 if __name__ == "__main__":

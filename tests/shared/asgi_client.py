@@ -70,10 +70,10 @@ class AsgiClient:
 @contextmanager
 def served(app: Any, bound: Any) -> Iterator[str]:
     """Serve an application at a socket, in a thread of this process; yield its URL."""
-    from sapo.apps.limits import Limits
-    from sapo.apps.serve.server import listening_server
+    from sapo.apps.http import listening_server
+    from sapo.apps.limits import RequestLimits
 
-    server = listening_server(app, Limits(), bound)
+    server = listening_server(app, RequestLimits(), bound)
     thread = threading.Thread(target=server.run, args=([bound],), daemon=True)
     thread.start()
     while not server.started:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
-PAGE = Path(__file__).parents[2] / "src" / "sapo" / "teach" / "page"
+PAGE = Path(__file__).parents[2] / "src" / "sapo" / "apps" / "teach" / "page"
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "

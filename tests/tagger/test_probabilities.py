@@ -15,7 +15,7 @@ from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
 from sapo.search.marginals import distribution
 from sapo.tagger import decoding
-from sapo.tagger.decoding import Output, tag_blocks
+from sapo.tagger.decoding import Output, best_taggings, tag_blocks
 from sapo.tagger.files import read_blocks
 from sapo.training.run import train
 
@@ -205,3 +205,19 @@ def test_a_tagging_that_the_model_cannot_have_is_refused_or_has_no_probability(s
     for how in ({}, {"tags": ["O", "O"], "span": (0, 1, "X")}):
         with pytest.raises(SapoError, match="probability: give either tags or a span"):
             small.probability(["a", "dog"], **how)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("temperature", [1.0, 4.0])
+def test_best_taggings_of_many_sentences_are_those_of_each(tagger: Tagger, text: Text, temperature: float) -> None:
+    tagger = at_temperature(tagger, temperature)
+    begins = [label.startswith("B-") for label in tagger.labels]
+    for sentence, found in zip([*text, []], best_taggings(tagger.model, [*text, []]), strict=True):
+        marginal = tagger.marginals(sentence)
+        assert found.tags == tagger.tag(sentence)
+        assert found.probabilities == pytest.approx([row[tag] for row, tag in zip(marginal, found.tags, strict=True)])
+        spans = tagger.spans(sentence)
+        assert [one[:3] for one in found.spans] == [one[:3] for one in spans]
+        assert [one.probability for one in found.spans] == pytest.approx([one.probability for one in spans])
+        assert math.exp(found.log_probability) == pytest.approx(tagger.probability(sentence, found.tags))
+        arrays = np.array([list(row.values()) for row in marginal]).reshape(len(sentence), len(begins))
+        assert found.expected_spans == pytest.approx(arrays[:, begins].sum())

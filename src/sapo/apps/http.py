@@ -1,84 +1,324 @@
-"""Share what the three servers need: limits, ASGI answers, the HTTP protocol, batches, and guards.
+"""Serve JSON over HTTP: the one place for checks, limits, error replies, OpenAPI, worker threads and listening.
 
-Uvicorn itself takes any number of bytes before a body begins, and waits for them as long as a client likes.
+An application is a table of operations by path, and a function that answers them: see `HttpApp`.
 """
 
 import asyncio
+import contextlib
 import hmac
+import ipaddress
+import re
 import secrets
+import socket
 import threading
+import time
 import traceback
 from collections import deque
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl
 
+import msgspec
+import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from sapo.apps.limits import GoneError, Limits, RefusedError
-from sapo.apps.serve import messages
+from sapo import __version__
+from sapo.apps.limits import GoneError, Receive, RefusedError, RequestLimits, Token
 from sapo.errors import SapoError
 
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+Say = Callable[[str], None]
 Headers = Mapping[bytes, bytes]
 JSON = "application/json"
+EVENT_STREAM = "text/event-stream"
+F = TypeVar("F", bound="Form")
+
+
+class Form(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):  # type: ignore[call-arg]
+    """A request. An unknown field is refused: it is likely misspelled."""
+
+
+class ErrorAnswer(msgspec.Struct):
+    """What is wrong, in one line."""
+
+    error: str
+
+
+def read_form(body: bytes, form: type[F]) -> F:
+    """Read the body of a request. Raise SapoError if it is not JSON, or has another form."""
+    try:
+        return msgspec.json.decode(body, type=form)
+    except msgspec.ValidationError as error:
+        raise SapoError(f"the request does not have the expected form: {error}") from None
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise SapoError(f"the request is not JSON: {error}") from None
+
+
+def read_query(query: Mapping[str, str], form: type[F]) -> F:
+    """Read the parameters of a GET request. Raise SapoError if one is unknown, or its value is wrong."""
+    try:
+        return msgspec.convert(query, form, strict=False)
+    except msgspec.ValidationError as error:
+        raise SapoError(f"the request does not have the expected form: {error}") from None
+
+
+def write_json(answer: Any) -> bytes:
+    """Return an answer as JSON."""
+    return msgspec.json.encode(answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What a path does: its method, the form of its request, and what it answers with."""
+
+    method: str  # GET or POST
+    summary: str = ""  # if empty, OpenAPI does not describe it
+    form: type[Form] | None = None  # of the body, or of the query
+    answer: Any = ""  # a struct that is sent as JSON, or the content type of something else
+    refusals: Sequence[int] = ()
+    at_once: bool = False  # answered on the event loop, whatever else is going on
+
+
+@dataclass(slots=True)
+class Request:
+    """The head of a request; `path` is a key of the table of operations if there is one that fits."""
+
+    method: str
+    path: str
+    parameter: str  # what stands for {id} or {name} in the path
+    headers: Headers
+    query_string: bytes
+    receive: Receive
+    size: int = 0  # bytes of the body, when it was read
+
+    def query(self) -> dict[str, str]:
+        """Return the parameters of the query; of several with one name the last one."""
+        try:
+            return dict(parse_qsl(self.query_string.decode("latin-1"), keep_blank_values=True, max_num_fields=20))
+        except ValueError:
+            raise SapoError("a request may have at most 20 parameters") from None
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What is sent back."""
+    """What is sent back: a body, and perhaps more parts, each sent when it is ready."""
 
-    body: bytes
+    body: bytes = b""
     status: int = 200
     type: str = JSON
     headers: Mapping[str, str] = field(default_factory=dict)
+    parts: AsyncGenerator[bytes] | None = None
 
-    def fields(self) -> list[tuple[bytes, bytes]]:
-        """Return the headers of the response."""
-        more = [(key.encode(), value.encode()) for key, value in self.headers.items()]
-        return [(b"content-type", self.type.encode()), (b"content-length", str(len(self.body)).encode()), *more]
+    async def send(self, method: str, receive: Receive, send: Send) -> None:
+        """Send the reply."""
+        fields = {"content-type": self.type, **self.headers}
+        if self.parts is None:
+            fields["content-length"] = str(len(self.body))
+        listed = [(key.encode(), value.encode()) for key, value in fields.items()]
+        await send({"type": "http.response.start", "status": self.status, "headers": listed})
+        body = b"" if method == "HEAD" else self.body
+        await send({"type": "http.response.body", "body": body, "more_body": self.parts is not None})
+        if self.parts is not None:
+            tasks = [asyncio.ensure_future(_until_gone(receive))]
+            if method != "HEAD":
+                tasks.append(asyncio.ensure_future(_send_all(self.parts, send)))
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self.parts.aclose()
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def send(self, method: str, send: Send) -> None:
-        """Send the response."""
-        await send({"type": "http.response.start", "status": self.status, "headers": self.fields()})
-        await send({"type": "http.response.body", "body": b"" if method == "HEAD" else self.body})
+
+async def _send_all(parts: AsyncGenerator[bytes], send: Send) -> None:
+    async for part in parts:
+        await send({"type": "http.response.body", "body": part, "more_body": True})
 
 
-async def answered(answer: Awaitable[Reply], say: Callable[[str], None]) -> Reply | None:
-    """Return an answer, or one line about what is wrong; None if the client is gone."""
-    try:
-        return await answer
-    except RefusedError as refused:
-        return error_reply(refused.status, str(refused), refused.headers)
-    except SapoError as error:
-        return error_reply(422, str(error))
-    except GoneError:
-        return None
-    except Exception:
-        say(traceback.format_exc())
-        return error_reply(500, "the server has a mistake; its log says more")
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def error_reply(status: int, message: str, headers: Mapping[str, str] | None = None) -> Reply:
     """Return an answer that says what is wrong."""
-    return Reply(messages.write_json(messages.ErrorAnswer(error=message)), status, headers=headers or {})
+    return Reply(write_json(ErrorAnswer(message)), status, headers=headers or {})
 
 
-def check_method(path: str, method: str, allowed: str) -> None:
-    """Refuse another method; GET also allows HEAD."""
-    if method != allowed and (allowed, method) != ("GET", "HEAD"):
-        both = "GET, HEAD" if allowed == "GET" else allowed
-        raise RefusedError(405, f"{path} takes {allowed}, not {method}", allow=both)
+class HttpApp:
+    """An ASGI application that answers the operations of a table within limits.
 
-
-def check_json(headers: Headers) -> None:
-    """Refuse a body that does not say it is JSON.
-
-    A page in a browser cannot send this type to another site without asking first, and is then refused.
+    A subclass defines `handle`. It may replace `admit`, which refuses clients, and `finish`, which sees every reply.
     """
-    if headers.get(b"content-type", b"").split(b";")[0].strip().lower() != JSON.encode():
-        raise RefusedError(415, f"the body must be JSON, with the header Content-Type: {JSON}")
+
+    open_paths: tuple[str, ...] = ()  # that need no token
+
+    def __init__(
+        self, operations: Mapping[str, Operation], limits: RequestLimits, say: Say, token: Token | None = None
+    ) -> None:
+        self.operations, self.limits, self.say, self.token = operations, limits, say, token
+        self.running = 0  # requests that are being answered; only the event loop changes it
+        patterns = {path: path.replace("{id}", "([0-9]{1,15})").replace("{name}", "([^/]+)") for path in operations}
+        self._patterns = {path: re.compile(pattern) for path, pattern in patterns.items() if pattern != path}
+
+    async def handle(self, request: Request, form: Any) -> Reply:
+        """Answer a request that was checked; `form` is None if the operation has none."""
+        raise NotImplementedError
+
+    def admit(self, request: Request) -> None:
+        """Refuse a client that may not ask."""
+        if self.token is not None and request.path not in self.open_paths:
+            self.token.check(request.headers)
+
+    def finish(self, request: Request, reply: Reply, seconds: float) -> Reply:
+        """Return the reply as it is sent; it took this long."""
+        return reply
+
+    async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        """Answer one request; all that goes wrong is one line for the client."""
+        started = time.perf_counter()
+        path, parameter = self._match(scope["path"])
+        query = scope.get("query_string", b"")
+        request = Request(scope["method"], path, parameter, dict(scope["headers"]), query, receive)
+        try:
+            reply = await self._answer(request)
+        except RefusedError as refused:
+            reply = error_reply(refused.status, str(refused), refused.headers)
+        except SapoError as error:
+            reply = error_reply(422, str(error))
+        except GoneError:
+            return
+        except Exception:
+            self.say(traceback.format_exc())
+            reply = error_reply(500, "internal server error; see the server log")
+        await self.finish(request, reply, time.perf_counter() - started).send(request.method, receive, send)
+
+    def _match(self, path: str) -> tuple[str, str]:
+        """Return the path in the table that fits, or else the path itself, and its parameter."""
+        if path not in self.operations:
+            for known, pattern in self._patterns.items():
+                if found := pattern.fullmatch(path):
+                    return known, found[1]
+        return path, ""
+
+    async def _answer(self, request: Request) -> Reply:
+        self.admit(request)
+        path, method = request.path, request.method
+        operation = self.operations.get(path)
+        if operation is None:
+            known = "/openapi.json describes what there is"
+            if "/openapi.json" not in self.operations:
+                known = f"there are {', '.join(self.operations)}"
+            raise RefusedError(404, f"there is no {path}; {known}")
+        allowed = "GET, HEAD" if operation.method == "GET" else operation.method
+        if method not in allowed.split(", "):
+            raise RefusedError(405, f"{path} takes {operation.method}, not {method}", {"allow": allowed})
+        # a page in a browser cannot send this type to another site without asking first, and is then refused
+        given = request.headers.get(b"content-type", b"").split(b";")[0].strip().lower()
+        if operation.method == "POST" and given != JSON.encode():
+            raise RefusedError(415, f"the body must be JSON, with the header Content-Type: {JSON}")
+        if operation.at_once:
+            return await self.handle(request, await self._form(request, operation))
+        if self.running >= self.limits.requests:
+            busy = f"the server is already answering {self.limits.requests} requests; try again"
+            raise RefusedError(503, busy, {"retry-after": "1"})
+        self.running += 1
+        try:
+            return await self._in_time(request, operation)
+        finally:
+            self.running -= 1
+
+    async def _in_time(self, request: Request, operation: Operation) -> Reply:
+        seconds = self.limits.seconds
+        late = RefusedError(408, f"the request did not arrive within {seconds:g} s")
+        try:
+            async with asyncio.timeout(seconds) as deadline:
+                form = await self._form(request, operation)
+                late = RefusedError(504, f"the answer took more than {seconds:g} s; ask for less at once")
+                return await self.handle(request, form)
+        except TimeoutError:
+            if deadline.expired():
+                raise late from None
+            raise
+
+    async def _form(self, request: Request, operation: Operation) -> Form | None:
+        if operation.form is None:
+            return None
+        if operation.method == "GET":
+            return read_query(request.query(), operation.form)
+        body = await self.limits.read_body(request.headers, request.receive)
+        request.size = len(body)
+        return read_form(body, operation.form)
+
+
+REFERENCE = "#/components/schemas/{name}"
+REFUSALS = {
+    401: "The token is missing or wrong.",
+    403: "The request comes from another site.",
+    404: "There is no such model.",
+    408: "The request did not arrive in time.",
+    413: "The body is too large.",
+    415: "The body is not application/json.",
+    422: "The request is not valid, or asks for too much.",
+    500: "Internal server error.",
+    503: "The server has too many requests; try again.",
+    504: "The answer took too long.",
+}
+
+
+def describe(
+    title: str, description: str, operations: Mapping[str, Operation], parameter: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the OpenAPI description of operations; `parameter` is the schema of {id} or {name} in their paths."""
+    described = {path: one for path, one in operations.items() if one.summary}
+    structs = [one.answer for one in described.values() if not isinstance(one.answer, str)]
+    structs += [one.form for one in described.values() if one.form is not None and one.method == "POST"]
+    _, schemas = msgspec.json.schema_components([*structs, ErrorAnswer], ref_template=REFERENCE)
+    paths: dict[str, Any] = {}
+    for path, operation in described.items():
+        about: dict[str, Any] = {"summary": operation.summary, "responses": _responses(operation)}
+        if operation.form is not None and operation.method == "POST":
+            about["requestBody"] = {"required": True, "content": _content(operation.form)}
+        elif operation.form is not None:
+            about["parameters"] = _query_parameters(operation.form)
+        paths[path] = {operation.method.lower(): about}
+        if name := re.search(r"\{(\w+)\}", path):
+            paths[path]["parameters"] = [{"name": name[1], "in": "path", "required": True, "schema": parameter}]
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": title, "version": __version__, "description": description},
+        "paths": paths,
+        "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+        "security": [{}, {"token": []}],  # a token only where the server was started with one
+    }
+
+
+def _responses(operation: Operation) -> dict[str, Any]:
+    found = {"200": {"description": "The answer.", "content": _content(operation.answer)}}
+    for status in operation.refusals:
+        found[str(status)] = {"description": REFUSALS[status], "content": _content(ErrorAnswer)}
+    return found
+
+
+def _content(what: Any) -> dict[str, Any]:
+    if isinstance(what, str):
+        return {what: {"schema": {}}}
+    return {JSON: {"schema": {"$ref": REFERENCE.format(name=what.__name__)}}}
+
+
+def _query_parameters(form: type[Form]) -> list[dict[str, Any]]:
+    """Return the fields of a form as parameters of a query, which are left out rather than null."""
+    (reference,), schemas = msgspec.json.schema_components([form], ref_template=REFERENCE)
+    schema = schemas[reference["$ref"].rpartition("/")[2]]
+    found = []
+    for name, one in schema["properties"].items():
+        kinds = [kind for kind in one.get("anyOf", ()) if kind != {"type": "null"}]
+        plain = kinds[0] if kinds else {key: value for key, value in one.items() if key != "default" or value}
+        required = name in schema.get("required", ())
+        found.append({"name": name, "in": "query", "required": required, "schema": plain})
+    return found
 
 
 HEAD = 1 << 16  # bytes before the body
@@ -88,26 +328,15 @@ TOO_LONG = b"the head of a request may have at most 65536 bytes\n"
 ANSWER = b"HTTP/1.1 431 \r\ncontent-type: text/plain\r\nconnection: close\r\ncontent-length: %d\r\n\r\n%s"
 
 
-def bounded_protocol(limits: Limits) -> type[HttpToolsProtocol]:
-    """Return the protocol for these limits, as uvicorn takes it."""
-
-    class Bounded(BoundedProtocol):
-        def __init__(self, *given: Any, **named: Any) -> None:
-            super().__init__(*given, **named)
-            self.limits = limits
-
-    return Bounded
-
-
 class BoundedProtocol(HttpToolsProtocol):
-    """Closes a connection whose request is too long, or does not arrive in time."""
+    """Closes a connection whose request is too long, or does not arrive in time.
 
-    limits = Limits()
+    Uvicorn itself takes any number of bytes before a body begins, and waits for them as long as a client likes.
+    """
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self._waiting: asyncio.TimerHandle | None = None  # runs while a request is expected or arrives
-        self._size, self._in_body, self._arrived = 0, False, 0
+    limits = RequestLimits()
+    _waiting: asyncio.TimerHandle | None = None  # runs while a request is expected or arrives
+    _size, _in_body, _arrived = 0, False, 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
@@ -159,12 +388,12 @@ class BoundedProtocol(HttpToolsProtocol):
 
 LARGEST = 64  # requests in a batch
 Result = bytes | Exception
-Work = Callable[[Any, Sequence[Any]], list[Result]]  # a key and the requests that have it in, a result for each out
-Idle = Callable[[], float]  # a little work while nobody waits; returns how many seconds the next can wait
+Work = Callable[[Any, Sequence[Any]], list[Result]]  # takes a key and requests; returns a result for each
+Idle = Callable[[], float]  # does a little work; returns how many seconds the next can wait
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Job:
+class WaitingRequest:
     """A request that waits; `key` is the same for requests that can be answered together."""
 
     key: Hashable
@@ -172,7 +401,7 @@ class Job:
     future: "asyncio.Future[bytes]"
 
 
-class Worker:
+class WorkerThreads:
     """Threads that answer requests outside of the event loop, each up to `most` that belong together.
 
     Requests with the key `urgent`, if there is one, go first, and all others are answered one by one.
@@ -194,7 +423,7 @@ class Worker:
         self._idle = idle
         self._most = most
         self._urgent = urgent
-        self._waiting: deque[Job] = deque()
+        self._waiting: deque[WaitingRequest] = deque()
         self._changed = threading.Condition()
         self._ended = False
         self._threads = [threading.Thread(target=self._run, name=name, daemon=True) for _ in range(threads)]
@@ -203,7 +432,7 @@ class Worker:
 
     async def answer(self, key: Hashable, request: Any) -> bytes:
         """Return the answer to a request. If the caller is canceled before its turn, nothing is computed."""
-        job = Job(key, request, asyncio.get_running_loop().create_future())
+        job = WaitingRequest(key, request, asyncio.get_running_loop().create_future())
         with self._changed:
             self._waiting.append(job)
             self._changed.notify()
@@ -227,7 +456,7 @@ class Worker:
             self._seen(len(jobs))
             try:
                 results = self._work(jobs[0].key, [job.request for job in jobs])
-            except Exception as error:  # a mistake of ours: the thread must live on
+            except Exception as error:  # a bug: the thread must go on
                 results = [error] * len(jobs)
             try:
                 jobs[0].future.get_loop().call_soon_threadsafe(_deliver, jobs, results)
@@ -235,7 +464,7 @@ class Worker:
                 return
 
     def _use_time(self, idle: Idle) -> None:
-        """Do other work while nobody waits."""
+        """Do other work while no request waits."""
         with self._changed:
             if self._waiting or self._ended:
                 return
@@ -244,10 +473,10 @@ class Worker:
             if not self._waiting and not self._ended and pause > 0:
                 self._changed.wait(pause)
 
-    def _next(self) -> list[Job]:
+    def _next(self) -> list[WaitingRequest]:
         """Wait for a request, and return it with those behind it that belong to it; others keep their place.
 
-        Return nothing at the end, or if there is other work and nobody waits.
+        Return nothing at the end, or if there is other work and no request waits.
         """
         with self._changed:
             while not self._waiting and not self._ended and self._idle is None:
@@ -259,8 +488,8 @@ class Worker:
             if self._urgent is not None:
                 urgent = any(job.key == self._urgent for job in self._waiting)
                 key, most = (self._urgent, most) if urgent else (key, 1)
-            taken: list[Job] = []
-            others: list[Job] = []
+            taken: list[WaitingRequest] = []
+            others: list[WaitingRequest] = []
             while self._waiting and len(taken) < most:
                 job = self._waiting.popleft()
                 (taken if job.key == key else others).append(job)
@@ -268,7 +497,7 @@ class Worker:
         return [job for job in taken if not job.future.cancelled()]
 
 
-def _deliver(jobs: Sequence[Job], results: Sequence[Result]) -> None:
+def _deliver(jobs: Sequence[WaitingRequest], results: Sequence[Result]) -> None:
     for job, result in zip(jobs, results, strict=True):
         if job.future.done():  # its time was up
             continue
@@ -276,6 +505,90 @@ def _deliver(jobs: Sequence[Job], results: Sequence[Result]) -> None:
             job.future.set_exception(result)
         else:
             job.future.set_result(result)
+
+
+BACKLOG = 1024  # connections that may wait to be accepted
+
+
+def listening_server(
+    app: Any,
+    limits: RequestLimits,
+    bound: socket.socket,
+    *,
+    ready: Callable[[], None] = lambda: None,
+    closing: Callable[[], None] = lambda: None,
+) -> uvicorn.Server:
+    """Return a server that listens at a socket. It calls `ready` when it takes requests, `closing` before it ends.
+
+    Raises SapoError if it cannot listen.
+    """
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            ready()
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            closing()
+            await super().shutdown(sockets)
+
+    config = uvicorn.Config(
+        app,
+        http=type("Bounded", (BoundedProtocol,), {"limits": limits}),
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=int(limits.seconds) + 1,
+    )
+    try:
+        bound.listen(BACKLOG)
+    except OSError as error:
+        host, port, *_ = bound.getsockname()
+        raise _not_listening(host, port, error) from None
+    return Server(config)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket at this address, which does not listen yet. Raise SapoError if the address is taken."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        bound = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise SapoError(f"--host {host}: no such address ({error.strerror or error})") from None
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+    except OSError as error:
+        bound.close()
+        raise _not_listening(host, port, error) from None
+    return bound
+
+
+def _not_listening(host: str, port: int, error: OSError) -> SapoError:
+    return SapoError(f"{host}:{port}: cannot listen there ({error.strerror or error}); give another --port or --host")
+
+
+def url_of(bound: socket.socket) -> str:
+    """Return the address of a socket, as browsers take it."""
+    host, port, *_ = bound.getsockname()
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def is_loopback(bound: socket.socket) -> bool:
+    """Return whether only programs on this machine reach a socket."""
+    return ipaddress.ip_address(bound.getsockname()[0].partition("%")[0]).is_loopback
+
+
+def warn_if_open(bound: socket.socket, token: Token | None, say: Say) -> None:
+    """Warn if other machines reach a socket and no token is needed."""
+    if token is None and not is_loopback(bound):
+        say(f"sapo: warning: anyone who reaches {url_of(bound)} can use it; use --token-file FILE to ask for a token")
 
 
 NAMES = ("localhost", "127.0.0.1", "[::1]")
@@ -305,28 +618,27 @@ class Guard:
         self._hosts = {f"{name}:{port}" for name in names} | (set(names) if port == 80 else set())
         self._cookie = f"sapo-teach-{port}"  # cookies of all ports of a machine are one
 
-    def check_host(self, headers: Mapping[bytes, bytes]) -> None:
+    def check_host(self, headers: Headers) -> None:
         """Refuse a request to another name, or from a page of another site."""
         host = headers.get(b"host", b"").decode("latin-1").lower()
         if self.token is None and host not in self._hosts:
             raise RefusedError(403, f"this server answers only at {', '.join(sorted(self._hosts))}")
         origin = headers.get(b"origin")
         if origin is not None and origin.decode("latin-1").lower() not in (f"http://{host}", f"https://{host}"):
-            raise RefusedError(403, "pages of other sites may not ask this server")
+            raise RefusedError(403, "pages of other sites may not use this server")
 
-    def check_token(self, headers: Mapping[bytes, bytes]) -> None:
+    def check_token(self, headers: Headers) -> None:
         """Refuse a request without the token, as a cookie or as a bearer token."""
         if self.token is None:
             return
         scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
         if scheme.lower() == b"bearer" and self.knows(given.strip().decode("latin-1")):
             return
-        try:
+        with contextlib.suppress(CookieError):
             cookie = SimpleCookie(headers.get(b"cookie", b"").decode("latin-1")).get(self._cookie)
-        except CookieError:
-            cookie = None
-        if cookie is None or not self.knows(cookie.value):
-            raise RefusedError(401, "open the page by the address with the token that sapo teach prints")
+            if cookie is not None and self.knows(cookie.value):
+                return
+        raise RefusedError(401, "open the address that sapo teach printed; it contains the token")
 
     def knows(self, given: str) -> bool:
         """Return whether this is the token; in constant time."""
@@ -338,5 +650,5 @@ class Guard:
 
 
 def new_token() -> str:
-    """Return a token that nobody can guess."""
+    """Return a token that cannot be guessed."""
     return secrets.token_urlsafe(24)

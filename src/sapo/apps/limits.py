@@ -1,4 +1,4 @@
-"""Limit what a request may cost, and refuse one that is too large, too slow or not allowed. Needs no extra package."""
+"""Limit the size and cost of requests, and check tokens. Needs no extra package."""
 
 import hashlib
 import hmac
@@ -21,21 +21,17 @@ def need_extra(command: str) -> None:
 
 
 VALUES = 20  # numbers or tags that an answer may have for each token that a request may have
-
-
 SHORTEST_TOKEN = 16
-
-
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 
 
 class RefusedError(Exception):
     """A request that is not answered: the status, and one line for the client."""
 
-    def __init__(self, status: int, message: str, **headers: str) -> None:
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
         self.status = status
-        self.headers = headers
+        self.headers = headers or {}
 
 
 class GoneError(Exception):
@@ -43,7 +39,7 @@ class GoneError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RequestLimits:
     """The largest requests that are answered."""
 
     body: int = 4_000_000  # bytes
@@ -123,5 +119,5 @@ class Token:
         scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
         same = hmac.compare_digest(hashlib.sha256(given.strip()).digest(), self._digest)
         if scheme.lower() != b"bearer" or not same:
-            header = {"www-authenticate": "Bearer"}
-            raise RefusedError(401, "this server needs a token: Authorization: Bearer TOKEN", **header)
+            needed = "this server needs a token: Authorization: Bearer TOKEN"
+            raise RefusedError(401, needed, {"www-authenticate": "Bearer"})

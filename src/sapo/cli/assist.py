@@ -43,13 +43,15 @@ def assist_command(
 
     docs/how-to/label-studio.md has examples.
     """
-    from sapo.apps.assist.server import assist
-    from sapo.apps.limits import Limits, Token
+    from sapo.apps.limits import RequestLimits, Token, need_extra
 
     if tool is None:
         raise click.UsageError("give --label-studio or --inception")
+    need_extra("sapo assist")
+    from sapo.apps.assist.app import assist
+
     token = None if token_file is None else Token.read(token_file)
-    limits = Limits(body=int(max_body * 1e6))
+    limits = RequestLimits(body=int(max_body * 1e6))
     announce_compiling(quiet)
     say = (lambda line: None) if quiet else tell
     assist(model, tool, output=output, host=host, port=port, limits=limits, token=token, say=say)

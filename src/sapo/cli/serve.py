@@ -50,10 +50,12 @@ def serve_command(
 
     docs/how-to/serving.md has examples.
     """
-    from sapo.apps.limits import Limits, Token
-    from sapo.apps.serve.server import serve
+    from sapo.apps.limits import RequestLimits, Token, need_extra
+
+    need_extra("sapo serve")
+    from sapo.apps.serve.app import serve
 
     token = None if token_file is None else Token.read(token_file)
-    limits = Limits(int(max_body * 1e6), max_tokens, max_n, timeout, max_requests)
+    limits = RequestLimits(int(max_body * 1e6), max_tokens, max_n, timeout, max_requests)
     announce_compiling(quiet)
     serve(models, host=host, port=port, limits=limits, token=token, say=(lambda line: None) if quiet else tell)

@@ -57,12 +57,12 @@ def teach_command(files: tuple[str, ...], **options: Any) -> None:
 
 
 def _make(files: tuple[str, ...], **options: Any) -> None:
-    from sapo.apps.teach.project import Start, make_project
+    from sapo.apps.teach.project import make_project
 
     labels = [name for name in split_names(options["labels"]) or () if name]
     kind = "tags" if options["tags"] else None
-    start = Start(files, labels, kind, options["model"], options["annotated"], options["format"])
-    make_project(options["output"], start)
+    given = {name: options[name] for name in ("model", "annotated", "format")}
+    make_project(options["output"], files, labels, kind=kind, **given)
 
 
 def _exchange(project: Path, **options: Any) -> None:
@@ -83,13 +83,13 @@ def _exchange(project: Path, **options: Any) -> None:
 
 
 def _serve(project: Path, **options: Any) -> None:
-    from sapo.apps.teach.server import Address, teach
+    from sapo.apps.teach.app import teach
 
     announce_compiling(options["quiet"])
-    address = Address(options["host"], options["port"], options["token"], not options["no_browser"])
+    address = {name: options[name] for name in ("host", "port", "token")}
     say = (lambda line: None) if options["quiet"] else tell
     try:
-        teach(project, address, say=say)
+        teach(project, **address, browser=not options["no_browser"], say=say)
     except KeyboardInterrupt:
         say(f"sapo: all that was accepted is in {project}; to write it to a file: sapo teach {project} --export FILE")
         raise

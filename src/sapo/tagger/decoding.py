@@ -370,6 +370,51 @@ def span_probability(model: Model, corpus: EncodedCorpus, sentence: int, start: 
     return float(whole.span_probabilities(reading, [Span(start, end, type)])[0])
 
 
+@dataclass(frozen=True, slots=True)
+class BestTagging:
+    """The best tagging of a sentence. All probabilities are over all taggings."""
+
+    tags: list[str]
+    probabilities: list[float]  # of each tag
+    spans: "list[TaggedSpan]"  # if the labels mark them
+    log_probability: float  # of the whole tagging
+    expected_spans: float  # how many spans the model expects in the sentence
+
+
+def best_taggings(model: Model, sentences: Iterable[Sequence[Any]], session: Any = None) -> Iterator[BestTagging]:
+    """Tag many sentences, and give the probabilities of what was found; all sentences of a batch are summed at once."""
+    from sapo.corpus.annotations import TaggedSpan
+    from sapo.search.marginals import span_reading
+    from sapo.search.sums import sum_corpus
+    from sapo.tags.schemes import Prefix, label_kinds, looks_like_spans
+    from sapo.tags.spans import read_spans
+
+    kinds = label_kinds(model.outer_labels) if looks_like_spans(model.outer_labels) else None
+    for corpus in encoded_batches(model, sentences, session):
+        sums = sum_corpus(corpus, model.tagging, model.temperature)
+        probable, tags, offsets = shown_marginal(model, sums.marginal), model.as_shown(sums.tags), corpus.offsets
+        shares = np.minimum(probable[np.arange(len(tags)), tags], 1.0).tolist()
+        spans: list[TaggedSpan] = []
+        owned, begun = np.zeros(len(offsets), np.int64), np.zeros(len(tags) + 1)
+        if kinds is not None:
+            found = read_spans(kinds, tags, offsets)
+            owned = np.searchsorted(found.starts, offsets)  # the first span of each sentence
+            before = np.repeat(offsets[:-1], np.diff(owned))
+            places = (found.starts - before).tolist(), (found.ends - before).tolist()
+            chances = np.zeros(len(found.starts))
+            if len(chances):
+                chances = np.minimum(sums.span_probabilities(span_reading(model.labels), found, kinds.type_names), 1.0)
+            types = [kinds.type_names[number] for number in found.types.tolist()]
+            spans = list(map(TaggedSpan, *places, types, chances.tolist()))
+            begins = (kinds.prefixes == Prefix.BEGIN) | (kinds.prefixes == Prefix.SINGLE)
+            begun[1:] = np.cumsum(probable[:, begins].sum(axis=1))
+        names, edges, firsts = label_names(model, tags), offsets.tolist(), owned.tolist()
+        expected = np.maximum(np.diff(begun[offsets]), 0.0).tolist()
+        for i, log_best in enumerate(sums.log_best.tolist()):
+            own = slice(edges[i], edges[i + 1])
+            yield BestTagging(names[own], shares[own], spans[firsts[i] : firsts[i + 1]], log_best, expected[i])
+
+
 def tag_blocks(
     tagger: HasModel, blocks: Iterable[Block], output: Output = TAGS, session: Any = None
 ) -> "Iterator[tuple[Block, Annotation]]":

@@ -287,6 +287,45 @@ def smoothed(loss: float, doubts: Sequence[Doubles]) -> float:
     return loss - log_rate - math.log1p(-min(math.exp(log_rate), 1.0 - 1e-12))
 
 
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """A labeled sentence as a model sees it before learning from it."""
+
+    lattice: Lattice  # without a temperature
+    gold: Ints  # [tokens] learned labels, -1 for one that the model does not know
+
+    @classmethod
+    def of(cls, model: Model, words: Sequence[str], tags: Sequence[str], session: Any = None) -> "HeldOut":
+        """Keep a sentence; `tags` are in the scheme that the model shows. The model may go on learning."""
+        corpus = next(decoding.encoded_batches(model, [words], session))
+        lattice = decoding.sentence_lattice(model, corpus, 0, exact=True)
+        numbers = _numbers(model.labels)
+        gold = [numbers.get(tag, -1) for tag in learned_tags(model, tags)]
+        return cls(Lattice(lattice.node.copy(), lattice.edge.copy()), np.array(gold, np.int32))
+
+
+def best_temperature(sentences: Sequence[HeldOut]) -> float | None:
+    """Return the temperature that makes the gold tags most likely, or None if none is best.
+
+    Unlike in `fit_temperature`, each sentence may have been kept by another state of a model that goes on learning.
+    """
+    best = [viterbi(one.lattice).paths for one in sentences]
+    possible = [(one, paths[0]) for one, paths in zip(sentences, best, strict=True) if len(paths)]
+
+    def loss(log_temperature: float) -> float:
+        temperature = math.exp(log_temperature)
+        total, doubts = 0.0, []
+        for one, path in possible:
+            logs = distribution(one.lattice.tempered(temperature)).log_marginal()
+            known = np.flatnonzero(one.gold >= 0)
+            total -= float(np.maximum(logs[known, one.gold[known]], LEAST).sum())
+            doubts.append(log_doubts(logs[known], path[known]))
+        return smoothed(total, doubts)
+
+    found = lowest(loss, 0.0)
+    return None if found is None else math.exp(found)
+
+
 def _token_loss(whole: Distribution, gold: Sequence[str], model: Model) -> float:
     """Return minus the sum of the log marginals of the gold tags, leaving out tags that the model does not know."""
     logs = _shown_logs(whole.log_marginal(), model)

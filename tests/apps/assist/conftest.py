@@ -19,18 +19,18 @@ class Client(AsgiClient):
     """Asks an application; what it learned is in the file `output`."""
 
     def __init__(self, tool: str, output: Path | None, tagger: sapo.Tagger, token: str | None = None) -> None:
-        from sapo.apps.assist.app import App
+        from sapo.apps.assist.app import AssistApp
         from sapo.apps.assist.helper import Helper
         from sapo.apps.assist.inception import Inception
         from sapo.apps.assist.label_studio import LabelStudio
-        from sapo.apps.limits import Limits, Token
+        from sapo.apps.limits import RequestLimits, Token
 
         super().__init__()
         self.output = output
         self.helper = Helper(tagger, "towns", output, self.said.append)
-        limits = Limits()
+        limits = RequestLimits()
         answers = (LabelStudio if tool == "label-studio" else Inception)(self.helper, limits)
-        self.app = App(answers, self.helper, limits, self.said.append, None if token is None else Token(token))
+        self.app = AssistApp(answers, self.helper, limits, self.said.append, None if token is None else Token(token))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -225,3 +225,13 @@ def test_any_configuration_is_read_or_refused(config: str) -> None:
 
     with contextlib.suppress(SapoError):
         assert read_config(config).key
+
+
+def test_too_many_requests_and_late_ones_are_refused_as_by_sapo_serve(client: Make) -> None:
+    made = client("label-studio")
+    made.app.limits = type(made.app.limits)(requests=0)
+    reply = made.post("/predict", {"tasks": []})
+    assert (reply.status, reply.headers["retry-after"]) == (503, "1")
+    assert made.get("/health").status == 200
+    assert made.ask("PUT", "/predict", [b""], {}).headers["allow"] == "POST"
+    assert "there are /, /health, /versions, /setup" in made.get("/nothing").json["error"]

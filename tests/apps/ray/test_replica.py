@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapo.apps.ray.lanes import LANES, MemoryLanes, Part, cut_lanes
+from sapo.apps.ray.lanes import LANES, LanePart, MemoryLanes, cut_lanes
 from sapo.apps.ray.worker import Setup, bare_arrays, follow, learn_part
 from sapo.errors import SapoError
 from sapo.features.encoded import EncodedCorpus
@@ -107,7 +107,7 @@ def test_a_regularizer_that_leaves_nothing_asks_for_more_mixings(data: TrainingD
 def test_every_sentence_is_learned_from_once_a_pass(data: TrainingData, lanes: int, mixings: int) -> None:
     stored = list(cut_lanes(data.corpus, lanes, seed=LANES))
     of = MemoryLanes(lanes, stored.__getitem__, Counts(np.ones(1, np.int64)))
-    parts = [Part(2, mixing, lane, mixings) for lane in range(lanes) for mixing in range(mixings)]
+    parts = [LanePart(2, mixing, lane, mixings) for lane in range(lanes) for mixing in range(mixings)]
     seen = [chunk.corpus for part in parts for chunk in of.chunks(part, SETTINGS)]
     assert sorted(sentences_of(seen)) == sorted(sentences_of([data.corpus]))
     assert {corpus.sentences_in_all for corpus in seen} == {-(-data.corpus.sentences // lanes)}
@@ -124,6 +124,6 @@ def sentences_of(parts: list[EncodedCorpus]) -> list[tuple[int, ...]]:
 
 def test_lanes_differ_in_their_order_and_their_cuts(data: TrainingData) -> None:
     of = MemoryLanes(2, lambda lane: data.corpus, Counts(np.ones(1, np.int64)))
-    one, two = (next(of.chunks(Part(1, 0, lane, 1), SETTINGS)) for lane in range(2))
+    one, two = (next(of.chunks(LanePart(1, 0, lane, 1), SETTINGS)) for lane in range(2))
     assert one.corpus.rows.tolist() != two.corpus.rows.tolist()
     assert one.places != two.places

@@ -20,13 +20,13 @@ class Client(AsgiClient):
     """Asks the application of models."""
 
     def __init__(self, *paths: Path, token: "Token | None" = None, **limits: Any) -> None:
-        from sapo.apps.limits import Limits
-        from sapo.apps.serve.app import App
+        from sapo.apps.limits import RequestLimits
+        from sapo.apps.serve.app import ServeApp
         from sapo.apps.serve.models import Models
 
         super().__init__()
         self.models = Models(paths, self.said.append)
-        self.app = App(self.models, Limits(**limits), self.said.append, token)
+        self.app = ServeApp(self.models, RequestLimits(**limits), self.said.append, token)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -64,7 +64,7 @@ def make_client(originals: Path) -> Callable[..., Client]:
 @pytest.fixture(scope="session")
 def address(client: Client) -> Iterator[str]:
     """The URL of a real server, in a thread of this process."""
-    from sapo.apps.serve.server import bind
+    from sapo.apps.http import bind
 
     with bind("127.0.0.1", 0) as bound, served(client.app, bound) as url:
         yield url

@@ -8,7 +8,7 @@ from typing import Any
 
 def taken(requests: Sequence[tuple[Hashable, int]], **how: Any) -> list[tuple[Hashable, list[int]]]:
     """Return what a worker takes together while requests wait; the first of them keeps it busy."""
-    from sapo.apps.http import Worker
+    from sapo.apps.http import WorkerThreads
 
     batches: list[tuple[Hashable, list[int]]] = []
     begun, may_go = threading.Event(), threading.Event()
@@ -20,7 +20,7 @@ def taken(requests: Sequence[tuple[Hashable, int]], **how: Any) -> list[tuple[Ha
         return [b""] * len(numbers)
 
     async def ask() -> None:
-        worker = Worker(work, "test", **how)
+        worker = WorkerThreads(work, "test", **how)
         waiting = [asyncio.ensure_future(worker.answer(*requests[0]))]
         while not begun.is_set():
             await asyncio.sleep(0.001)

@@ -14,6 +14,7 @@ SENTENCES: list[list[str]] = [["New", "Yörk"], [], ["Oslo", "in", "Oslo"], ["at
 @pytest.mark.parametrize("pairs", [PLACES, WORDS], ids=["spans", "tags"])
 @pytest.mark.parametrize("counts", [[5], [2, 0, 3], []])
 def test_strings_and_objects_make_the_same_json(pairs: Any, counts: list[int]) -> None:
+    from sapo.apps.http import write_json
     from sapo.apps.serve import messages
     from sapo.apps.serve.work import plain_answers
     from sapo.tagger.text import find
@@ -28,5 +29,5 @@ def test_strings_and_objects_make_the_same_json(pairs: Any, counts: list[int]) -
             one = next(found)
             spans = [messages.SpanAnswer(type=s.type, token_start=s.start, token_end=s.end) for s in one.spans]
             own.append(messages.SentenceAnswer(index=index, tags=one.tags, spans=spans))
-        expected.append(messages.write_json(messages.SentencesAnswer(model='a "name"', sentences=own)))
+        expected.append(write_json(messages.SentencesAnswer(model='a "name"', sentences=own)))
     assert plain_answers('a "name"', model, sentences, counts) == expected

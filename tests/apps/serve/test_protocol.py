@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("uvicorn")
 
 from sapo.apps import http
-from sapo.apps.limits import Limits
-from sapo.apps.serve.server import bind, listening_server
+from sapo.apps.http import bind, listening_server
+from sapo.apps.limits import RequestLimits
 
-LIMITS = Limits(body=1000, seconds=0.1)
+LIMITS = RequestLimits(body=1000, seconds=0.1)
 PATIENCE = 10.0  # seconds after which a test fails
 
 

@@ -22,13 +22,13 @@ class Client(AsgiClient):
 
     def __init__(self, classroom: "Classroom", guard: "Guard | None" = None, **limits: Any) -> None:
         from sapo.apps.http import Guard
-        from sapo.apps.limits import Limits
-        from sapo.apps.teach.app import App, Hub
+        from sapo.apps.limits import RequestLimits
+        from sapo.apps.teach.app import Hub, TeachApp
 
         super().__init__(host=f"localhost:{PORT}")
         self.close: Callable[[], None] = lambda: None
         self.classroom = classroom
-        self.app = App(classroom, Hub(), guard or Guard(PORT), Limits(**limits), self.said.append)
+        self.app = TeachApp(classroom, Hub(), guard or Guard(PORT), RequestLimits(**limits), self.said.append)
 
     def accept(self, sentence: int, author: str = "anna", tags: list[str] | None = None, **more: Any) -> Any:
         reply = self.post("/api/accept", {"id": sentence, "tags": tags or GOLD[sentence], "author": author, **more})
@@ -45,11 +45,11 @@ def extra() -> None:
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A project of seven sentences."""
-    from sapo.apps.teach.project import Start, make_project
+    from sapo.apps.teach.project import make_project
 
     text = tmp_path / "notes.txt"
     text.write_text(TEXT)
-    make_project(tmp_path / "notes.teach", Start([text], ["PER", "ORG", "LOC"]))
+    make_project(tmp_path / "notes.teach", [text], ["PER", "ORG", "LOC"])
     return tmp_path / "notes.teach"
 
 
@@ -59,8 +59,7 @@ def open_project() -> Iterator[Callable[..., Client]]:
     with ExitStack() as stack:
 
         def opened_client(path: Path, *, habits: Any = None, guard: Any = None, **limits: Any) -> Client:
-            from sapo.apps.teach.app import Hub
-            from sapo.apps.teach.server import opened
+            from sapo.apps.teach.app import Hub, opened
 
             own = stack.enter_context(ExitStack())
             client = Client(own.enter_context(opened(path, Hub(), lambda line: None, habits)), guard, **limits)

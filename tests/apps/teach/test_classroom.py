@@ -117,16 +117,16 @@ def test_people_who_disagree_are_listed(client: Any) -> None:
 
 
 def test_likely_slips_are_listed(tmp_path: Path, open_project: Open) -> None:
-    from sapo.apps.teach.project import Start, make_project
+    from sapo.apps.teach.project import make_project
 
     (tmp_path / "same.txt").write_text("Ben likes Oslo.\n\n" * 6)
-    make_project(tmp_path / "same.teach", Start([tmp_path / "same.txt"]))
+    make_project(tmp_path / "same.teach", [tmp_path / "same.txt"])
     client = open_project(tmp_path / "same.teach")
     for sentence in range(1, 6):
         client.accept(sentence, tags=GOLD[7])
     client.accept(6, tags=["O"] * 4)
     version = client.classroom.pupil.version
-    while client.classroom.cache.marks[6].version != version:  # tagged anew in idle time
+    while client.classroom.cache.digests[6].version != version:  # tagged again in idle time
         time.sleep(0.01)
     (slip,) = client.get("/api/slips").json["slips"]
     assert (slip["sentence"]["id"], slip["model_tags"]) == (6, GOLD[7])

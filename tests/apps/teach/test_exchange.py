@@ -34,9 +34,9 @@ def tagged(tmp_path: Path) -> Path:
 
 
 def make(path: Path, texts: list[Path], **start: Any) -> None:
-    from sapo.apps.teach.project import Start, make_project
+    from sapo.apps.teach.project import make_project
 
-    make_project(path, Start(texts, **start))
+    make_project(path, texts, **start)
 
 
 def test_annotated_sentences_are_accepted_and_learned(

@@ -21,20 +21,18 @@ OPERATIONS = [one for result in SCHEMA.get_all_operations() if (one := result.ok
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a real server with a project, in a thread of this process."""
-    from sapo.apps.http import Guard
-    from sapo.apps.limits import Limits
-    from sapo.apps.serve.server import bind
-    from sapo.apps.teach.app import App, Hub
-    from sapo.apps.teach.project import Start, make_project
-    from sapo.apps.teach.server import opened
+    from sapo.apps.http import Guard, bind
+    from sapo.apps.limits import RequestLimits
+    from sapo.apps.teach.app import Hub, TeachApp, opened
+    from sapo.apps.teach.project import make_project
     from taught_text import TEXT
 
     room = tmp_path_factory.mktemp("served")
     (room / "notes.txt").write_text(TEXT)
-    make_project(room / "notes.teach", Start([room / "notes.txt"], ["PER"]))
+    make_project(room / "notes.teach", [room / "notes.txt"], ["PER"])
     hub = Hub()
     with bind("127.0.0.1", 0) as bound, opened(room / "notes.teach", hub, lambda line: None) as classroom:
-        app = App(classroom, hub, Guard(bound.getsockname()[1]), Limits(), print)
+        app = TeachApp(classroom, hub, Guard(bound.getsockname()[1]), RequestLimits(), print)
         with served(app, bound) as url:
             yield url
         app.worker.end()

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapo.apps.teach.predictions import ORDERS, Variety, choose, doubt
+from sapo.apps.taggers import doubt
+from sapo.apps.teach.predictions import ORDERS, Variety, choose
 from sapo.errors import SapoError
 
 SENTENCES = st.lists(st.lists(st.sampled_from(["a", "b", "c", "d", "e", "F"]), max_size=8), min_size=1, max_size=12)

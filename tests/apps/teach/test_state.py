@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapo.apps.teach.state import ACCEPT, IMPORT, LABEL, REDO, UNDO, Event, State
+from sapo.apps.teach.state import ACCEPT, IMPORT, LABEL, REDO, UNDO, Event, ProjectState
 
 PEOPLE = ("anna", "ben", "cem")
 
@@ -55,7 +55,7 @@ def holding(events: Sequence[Event]) -> list[Event]:
 
 @given(journals())
 def test_the_state_is_that_of_the_literal_twin(events: list[Event]) -> None:
-    state = State(events)
+    state = ProjectState(events)
     held = holding(events)
     assert state.holding() == held
     for sentence in (1, 2, 3):
@@ -71,16 +71,16 @@ def test_the_state_is_that_of_the_literal_twin(events: list[Event]) -> None:
 
 @given(journals(), st.integers(0, 25))
 def test_a_journal_can_be_read_in_two_parts(events: list[Event], cut: int) -> None:
-    state = State(events[:cut])
+    state = ProjectState(events[:cut])
     for event in events[cut:]:
         state.apply(event)
-    assert state.holding() == State(events).holding()
+    assert state.holding() == ProjectState(events).holding()
     assert state.since(cut) == events[cut:]
 
 
 @given(journals())
 def test_an_undo_and_a_redo_change_nothing(events: list[Event]) -> None:
-    state = State(events)
+    state = ProjectState(events)
     before = state.holding()
     for author in PEOPLE:
         event = state.to_undo(author)

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sapo.apps.teach.state import ACCEPT, Draft, Seen, TaughtSentence
-from sapo.apps.teach.store import Beginning, Snapshot, Store, create, save_snapshot, sole_server
+from sapo.apps.teach.store import Snapshot, Store, create, save_snapshot, sole_server
 from sapo.errors import SapoError, allow_limits
 
 DOG = TaughtSentence("a dog", ((0, 1), (2, 5)))
@@ -30,7 +30,7 @@ WHERE name = 'hidden';
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    create(tmp_path / "a.teach", Beginning("spans", [DOG, DOG]))
+    create(tmp_path / "a.teach", "spans", [DOG, DOG])
     return tmp_path / "a.teach"
 
 
@@ -51,7 +51,7 @@ def test_any_text_is_kept(tmp_path_factory: pytest.TempPathFactory, text: str, d
     path = tmp_path_factory.mktemp("any") / "a.teach"
     borders = sorted(data.draw(st.sets(st.integers(0, len(text)), min_size=2)))
     sentence = TaughtSentence(text, tuple(itertools.pairwise(borders)))
-    create(path, Beginning("tags", [sentence]))
+    create(path, "tags", [sentence])
     store = Store(path)
     assert store.sentences[1] == sentence
     store.close()
@@ -77,12 +77,12 @@ CREATING = """
 import sys
 from sapo.errors import SapoError
 from sapo.apps.teach.state import TaughtSentence
-from sapo.apps.teach.store import Beginning, Store, create
+from sapo.apps.teach.store import Store, create
 word = sys.argv[1]
 for line in sys.stdin:
     path = line.strip()
     try:
-        create(path, Beginning("tags", [TaughtSentence(word, ((0, len(word)),))] * 500))
+        create(path, "tags", [TaughtSentence(word, ((0, len(word)),))] * 500)
         store = Store(path)
         store.close()
         print(word, flush=True)
@@ -124,7 +124,7 @@ def test_of_many_threads_that_create_a_project_all_but_one_are_refused(
 
     def try_to(number: int) -> str:
         try:
-            create(path, Beginning("spans", [DOG]))
+            create(path, "spans", [DOG])
         except SapoError as error:
             return str(error)
         return ""
@@ -144,7 +144,7 @@ def _no_links(source: object, target: object) -> None:
 def test_changes_of_an_earlier_project_are_not_applied_to_a_new_one(tmp_path: Path) -> None:
     (tmp_path / "a.teach-wal").write_bytes(b"changes")
     with pytest.raises(SapoError, match=r"a.teach-wal: belongs to an earlier project of this name; move it .*remove"):
-        create(tmp_path / "a.teach", Beginning("spans", [DOG]))
+        create(tmp_path / "a.teach", "spans", [DOG])
 
 
 def test_only_one_server_opens_a_project_and_leaves_nothing(path: Path) -> None:
@@ -171,7 +171,7 @@ def test_the_journal_is_only_added_to(path: Path) -> None:
 
 def test_the_base_and_the_last_snapshots_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "a.teach"
-    create(path, Beginning("spans", [DOG], model=b"base"))
+    create(path, "spans", [DOG], model=b"base")
     for seq in range(1, 6):
         save_snapshot(path, Snapshot(seq, b"%d" % seq))
     store = Store(path)
@@ -209,7 +209,7 @@ def test_what_is_no_project_is_one_line(tmp_path: Path, path: Path) -> None:
         with pytest.raises(SapoError, match=f"^{tmp_path / name}: {why}"):
             Store(tmp_path / name)
     with pytest.raises(SapoError, match="already exists"):
-        create(path, Beginning("spans", [DOG]))
+        create(path, "spans", [DOG])
 
 
 @pytest.mark.parametrize(

@@ -1,103 +1,75 @@
-"""Serve an annotation tool as an ASGI application; one thread suggests and learns."""
+"""Serve an annotation tool until a signal comes; one thread suggests and learns."""
 
-import asyncio
 import base64
 import binascii
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-import msgspec
-
-from sapo.apps.assist.helper import Helper, Say
-from sapo.apps.http import Headers, Reply, Result, Send, Worker, answered, check_json, check_method
-from sapo.apps.limits import Limits, Receive, RefusedError, Token
-from sapo.apps.serve.messages import Form, read_form
+from sapo.apps.assist.helper import Helper
+from sapo.apps.assist.inception import Inception, need_cassis
+from sapo.apps.assist.label_studio import LabelStudio
+from sapo.apps.http import (
+    Headers,
+    HttpApp,
+    Operation,
+    Reply,
+    Request,
+    Result,
+    Say,
+    Send,
+    WorkerThreads,
+    bind,
+    listening_server,
+    url_of,
+    warn_if_open,
+    write_json,
+)
+from sapo.apps.limits import Receive, RefusedError, RequestLimits, Token
+from sapo.apps.taggers import load
 from sapo.errors import SapoError
 
-
-class Foreign(Form, forbid_unknown_fields=False):  # type: ignore[call-arg]
-    """A part of a message of another tool, which may have more fields than we need."""
+TOOLS: dict[str, type[LabelStudio] | type[Inception]] = {"label-studio": LabelStudio, "inception": Inception}
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
-    """A request with a body, how it is answered, and the status of the answer."""
-
-    form: type[Foreign]
-    answer: Callable[[Any], Any]  # a request in; out comes what is sent as JSON, or None for an empty answer
-    status: int = 200
-
-
-class Tool(Protocol):
-    """A tool for annotation."""
-
-    gets: Mapping[str, Callable[[], Any]]  # by path
-    posts: Mapping[str, Route]
-
-
-def as_json(answer: Any) -> bytes:
-    """Return the body of an answer."""
-    return b"" if answer is None else msgspec.json.encode(answer)
-
-
-OPEN = "/health"
-
-
-class App:
+class AssistApp(HttpApp):
     """Answers the requests of a tool."""
 
-    def __init__(self, tool: Tool, helper: Helper, limits: Limits, say: Say, token: Token | None = None) -> None:
-        self._tool, self._limits, self._token, self._say = tool, limits, token, say
-        self._running = 0
-        self.worker = Worker(self._work, "sapo-assist", idle=helper.idle)
+    open_paths = ("/health",)
+
+    def __init__(
+        self, tool: LabelStudio | Inception, helper: Helper, limits: RequestLimits, say: Say, token: Token | None = None
+    ) -> None:
+        operations = dict.fromkeys(tool.gets, Operation("GET", at_once=True))
+        operations |= {path: Operation("POST", form=route.form) for path, route in tool.posts.items()}
+        super().__init__(operations, limits, say, token)
+        self._tool = tool
+        self.worker = WorkerThreads(self._work, "sapo-assist", idle=helper.idle)
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        headers = dict(scope["headers"])
-        reply = await answered(self._answer(scope["method"], scope["path"], headers, receive), self._say)
-        if reply is not None:
-            await reply.send(scope["method"], send)
+        """Answer one request; tools may end its path with a slash."""
+        await super().__call__({**scope, "path": scope["path"].rstrip("/") or "/"}, receive, send)
 
-    async def _answer(self, method: str, path: str, headers: Headers, receive: Receive) -> Reply:
-        path = path.rstrip("/") or "/"
-        if self._token is not None and path != OPEN:
-            self._token.check(with_bearer(headers))
-        if path in self._tool.gets:
-            check_method(path, method, "GET")
-            return Reply(as_json(self._tool.gets[path]()))
-        if path not in self._tool.posts:
-            paths = ", ".join([*self._tool.gets, *self._tool.posts])
-            raise RefusedError(404, f"there is no {path}; there are {paths}")
-        check_method(path, method, "POST")
-        check_json(headers)
-        if self._running >= self._limits.requests:
-            raise RefusedError(503, "the server has too many requests already; try again", **{"retry-after": "1"})
-        self._running += 1
-        try:
-            return await self._worked(path, headers, receive)
-        finally:
-            self._running -= 1
+    def admit(self, request: Request) -> None:
+        """Refuse a client without the token."""
+        super().admit(replace(request, headers=with_bearer(request.headers)))
 
-    async def _worked(self, path: str, headers: Headers, receive: Receive) -> Reply:
-        try:
-            async with asyncio.timeout(self._limits.seconds) as deadline:
-                body = await self._limits.read_body(headers, receive)
-                request = read_form(body, self._tool.posts[path].form)
-                return Reply(await self.worker.answer(path, request), self._tool.posts[path].status)
-        except TimeoutError:
-            if deadline.expired():
-                raise RefusedError(504, f"the answer took more than {self._limits.seconds:g} s") from None
-            raise
+    async def handle(self, request: Request, form: Any) -> Reply:
+        """Describe the model, or let the worker answer."""
+        if request.path in self._tool.gets:
+            return Reply(write_json(self._tool.gets[request.path]()))
+        return Reply(await self.worker.answer(request.path, form), self._tool.posts[request.path].status)
 
     def _work(self, path: str, requests: Sequence[Any]) -> list[Result]:
         return [self._one(path, request) for request in requests]
 
     def _one(self, path: str, request: Any) -> Result:
         try:
-            return as_json(self._tool.posts[path].answer(request))
+            answer = self._tool.posts[path].answer(request)
+            return b"" if answer is None else write_json(answer)
         except SapoError as error:
-            self._say(f"sapo: {path}: {error}")
+            self.say(f"sapo: {path}: {error}")
             return error
         except RefusedError as error:
             return error
@@ -117,3 +89,42 @@ def with_bearer(headers: Headers) -> Headers:
     except binascii.Error:
         return headers
     return {**headers, b"authorization": b"Bearer " + password}
+
+
+def assist(
+    path: str | Path,
+    tool: str,
+    *,
+    output: str | Path | None = None,
+    host: str = "127.0.0.1",
+    port: int = 9090,
+    limits: RequestLimits | None = None,
+    token: Token | None = None,
+    say: Say = print,
+) -> None:
+    """Suggest marks to a tool, one of `TOOLS`, until SIGINT or SIGTERM, which then act as usual.
+
+    With `output`, learn from what people mark, and save it there; if the file exists, go on with it. Raises SapoError
+    if a model cannot be loaded or cannot learn, or the address cannot be used.
+    """
+    if tool == "inception":
+        need_cassis()
+    limits = limits or RequestLimits()
+    source, target = Path(path), None if output is None else Path(output)
+    if target is not None and target.exists() and target.resolve() != source.resolve():
+        say(f"sapo: going on with {target}")
+        source = target
+    if target is not None and not target.parent.is_dir():
+        raise SapoError(f"{target}: there is no directory {target.parent}")
+    with bind(host, port) as bound:  # before the model is loaded, so that a port in use is reported at once
+        helper = Helper(load(source), Path(path).stem, target, say)
+        app = AssistApp(TOOLS[tool](helper, limits), helper, limits, say, token)
+        learns = "suggests" if target is None else f"suggests, and learns into {target},"
+        ready = f"sapo: {Path(path).stem} {learns} at {url_of(bound)} for {tool}"
+        server = listening_server(app, limits, bound, ready=lambda: say(ready))
+        warn_if_open(bound, token, say)
+        try:
+            server.run([bound])
+        finally:
+            app.worker.end()
+            helper.save()

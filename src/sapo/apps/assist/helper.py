@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from sapo.apps.teach.predictions import doubt
-from sapo.apps.teach.task import OUTSIDE, for_model, kind_of, label_names, scheme_of
+from sapo.apps.http import Form, Say
+from sapo.apps.taggers import OUTSIDE, doubt, for_model, kind_of, label_names, scheme_of
 from sapo.corpus.annotations import CharSpan
 from sapo.corpus.blocks import Sentence
 from sapo.corpus.exchange.documents import Document, Notices, Offsets, cut_document
@@ -24,6 +25,19 @@ from sapo.text.splitter import Splitter
 from sapo.training.update import Trainer
 
 Pair = tuple[list[str], list[str]]  # words and tags
+
+
+class Foreign(Form, forbid_unknown_fields=False):  # type: ignore[call-arg]
+    """A part of a message of another tool, which may have more fields than we need."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """How a request with a body is answered, and the status of the answer."""
+
+    form: type[Foreign]
+    answer: Callable[[Any], Any]  # takes a request, returns what is sent as JSON, or None for an empty answer
+    status: int = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +62,14 @@ def pairs_of(document: Document, model: Model, splitter: Splitter) -> tuple[list
 
     Raises SapoError if the annotations do not fit the text or the model.
     """
-    notices = Told(document.place)
+    notices = KeptNotices(document.place)
     cut = cut_document(document, True, notices, splitter)
     if looks_like_spans(model.outer_labels):
         scheme = scheme_of(model.outer_labels)
         pairs = [(list(one.words), for_model(one.tags or (), scheme)) for one in cut.sentences]
     else:
         pairs = list(_labeled_tokens(cut.sentences, document.place))
-    return pairs, notices.told
+    return pairs, notices.kept
 
 
 def _labeled_tokens(sentences: Sequence[Sentence], place: str) -> Iterator[Pair]:
@@ -68,16 +82,16 @@ def _labeled_tokens(sentences: Sequence[Sentence], place: str) -> Iterator[Pair]
             yield words, [tag.removeprefix("B-") for tag in tags]
 
 
-class Told(Notices):
+class KeptNotices(Notices):
     """Keeps what a reader says about a document, for the log."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.told: list[str] = []
+        self.kept: list[str] = []
 
     def tell(self, message: str) -> None:
         """Keep a message."""
-        self.told.append(message)
+        self.kept.append(message)
 
 
 def document_of(
@@ -92,7 +106,6 @@ def document_of(
 
 
 SAVE_AFTER = 10.0  # seconds between the first sentence that is learned and the file that has it
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +159,8 @@ class Helper:
     def learn(self, documents: Sequence[Document], *, marked_only: bool = False) -> int:
         """Learn annotated documents, and return how many of their sentences are new, or have other tags than before.
 
-        With `marked_only`, sentences without any mark are left out: perhaps nobody has looked at them. Raises SapoError
-        if a document cannot be learned: nothing is learned then.
+        With `marked_only`, sentences without any mark are left out: perhaps no one has looked at them yet. Raises
+        SapoError if a document cannot be learned: nothing is learned then.
         """
         if self._trainer is None:
             return 0
@@ -189,8 +202,8 @@ class Helper:
 
     def _fresh(self, documents: Sequence[Document], marked_only: bool) -> Iterator[tuple[Pair, bytes, bytes]]:
         for document in documents:
-            pairs, told = pairs_of(document, self._tagger.model, self._tagger.splitter)
-            for line in told:
+            pairs, notices = pairs_of(document, self._tagger.model, self._tagger.splitter)
+            for line in notices:
                 self._say(f"sapo: {line}")
             for words, tags in pairs:
                 if marked_only and set(tags) == {OUTSIDE}:

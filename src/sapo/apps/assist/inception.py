@@ -10,9 +10,8 @@ dkpro-cassis reads and writes the documents; it also counts characters as Python
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sapo.apps.assist.app import Foreign, Route
-from sapo.apps.assist.helper import Helper, document_of
-from sapo.apps.limits import Limits
+from sapo.apps.assist.helper import Foreign, Helper, Route, document_of
+from sapo.apps.limits import RequestLimits
 from sapo.corpus.exchange.documents import Document, Offsets
 from sapo.errors import SapoError
 
@@ -39,7 +38,7 @@ class CasDocument(Foreign):
     documentId: int | str | None = None  # noqa: N815
 
 
-class PredictRequest(Foreign):
+class CasPredictRequest(Foreign):
     """Ask for predictions in a document."""
 
     metadata: Metadata
@@ -47,7 +46,7 @@ class PredictRequest(Foreign):
     typeSystem: str  # noqa: N815
 
 
-class TrainRequest(Foreign):
+class CasTrainRequest(Foreign):
     """All documents with their annotations so far."""
 
     metadata: Metadata
@@ -58,18 +57,18 @@ class TrainRequest(Foreign):
 class Inception:
     """Answers INCEpTION with a helper."""
 
-    def __init__(self, helper: Helper, limits: Limits) -> None:
+    def __init__(self, helper: Helper, limits: RequestLimits) -> None:
         self._helper, self._limits = helper, limits
         self.gets: Mapping[str, Callable[[], Any]] = {"/health": self._health}
         self.posts: Mapping[str, Route] = {
-            "/predict": Route(PredictRequest, self._predict),
-            "/train": Route(TrainRequest, self._train, 204),
+            "/predict": Route(CasPredictRequest, self._predict),
+            "/train": Route(CasTrainRequest, self._train, 204),
         }
 
     def _health(self) -> dict[str, Any]:
         return {"status": "UP", "model_version": self._helper.version}
 
-    def _predict(self, request: PredictRequest) -> dict[str, Any]:
+    def _predict(self, request: CasPredictRequest) -> dict[str, Any]:
         layer, feature = request.metadata.layer, request.metadata.feature
         cas = read_cas(request.document.xmi, request.typeSystem, layer)
         for old in list(cas.select(layer)):
@@ -88,7 +87,7 @@ class Inception:
             cas.add(made(**fields))
         return {"document": cas.to_xmi()}
 
-    def _train(self, request: TrainRequest) -> None:
+    def _train(self, request: CasTrainRequest) -> None:
         documents = [_document(one, request.metadata, request.typeSystem) for one in request.documents]
         self._helper.learn(documents, marked_only=True)
 

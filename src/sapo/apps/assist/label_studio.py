@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
-from sapo.apps.assist.app import Foreign, Route
-from sapo.apps.assist.helper import Helper, Suggestion, document_of
-from sapo.apps.limits import Limits
+from sapo.apps.assist.helper import Foreign, Helper, Route, Suggestion, document_of
+from sapo.apps.limits import RequestLimits
 from sapo.corpus.annotations import CharSpan
 from sapo.corpus.exchange.documents import Document
 from sapo.corpus.exchange.label_studio import label_of, make_results, read_span
@@ -59,7 +58,7 @@ class PredictRequest(Foreign):
     label_config: str | None = None
 
 
-class Event(Foreign):
+class WebhookEvent(Foreign):
     """Something happened in the project."""
 
     action: str
@@ -88,7 +87,7 @@ class Names:
 class LabelStudio:
     """Answers Label Studio with a helper."""
 
-    def __init__(self, helper: Helper, limits: Limits) -> None:
+    def __init__(self, helper: Helper, limits: RequestLimits) -> None:
         self._helper, self._limits = helper, limits
         self.gets: Mapping[str, Callable[[], Any]] = {
             "/": self._health,
@@ -98,7 +97,7 @@ class LabelStudio:
         self.posts: Mapping[str, Route] = {
             "/setup": Route(SetupRequest, self._setup),
             "/predict": Route(PredictRequest, self._predict),
-            "/webhook": Route(Event, self._event, 201),
+            "/webhook": Route(WebhookEvent, self._event, 201),
             "/train": Route(TrainRequest, self._train, 201),
         }
 
@@ -126,7 +125,7 @@ class LabelStudio:
         found = zip(texts, self._helper.suggest(texts), strict=True)
         return {"results": [_prediction(text, one, names, version) for text, one in found], "model_version": version}
 
-    def _event(self, event: Event) -> dict[str, Any]:
+    def _event(self, event: WebhookEvent) -> dict[str, Any]:
         if event.action == SAVE:
             self._helper.save()
             return {"status": "ok"}

@@ -1,9 +1,7 @@
 """Find what a worker changed in its weights, and join the changes of several.
 
-Feature f and label y have the place f * labels + y, and places are in order, each at most once.
-
 All weights have a place in one long vector: feature f and label y at f * labels + y, then the pairs of labels, then the
-entries of edge features. A change lists the places that moved, in order, and by how much; the rest did not move.
+entries of edge features. A change lists the places that moved, each once and in order, and by how much.
 """
 
 from collections.abc import Sequence
@@ -17,7 +15,7 @@ from sapo.jit import kernel
 from sapo.jit.arrays import Bools, Floats, Ints, Shorts
 from sapo.search.weights import COUNT, MOST, START, Rows
 
-Places = NDArray[np.uint32] | NDArray[np.int64]  # of weights: see apps/ray/changes.py
+Places = NDArray[np.uint32] | NDArray[np.int64]  # of weights
 
 
 @kernel
@@ -135,7 +133,7 @@ def by_feature(
     counts: Ints,  # [N] out: how many
     moved: Floats,  # [N, labels] out
 ) -> tuple[int, int]:
-    """Put changes from `begin` on beside their features, at most N; return how many, and where the next begin."""
+    """Group changes from `begin` on by feature, at most N; return how many, and where the next begin."""
     N, L = labels.shape
     found = 0
     i = begin

@@ -57,7 +57,7 @@ def _first_line(error: Exception) -> str:
 
 
 def no_worker() -> SapoError:
-    """Return the error about a cluster in which nobody works."""
+    """Return the error for a cluster without workers."""
     return SapoError(f"no worker for {LONELY // 60} minutes; is there a free core in the cluster?")
 
 

@@ -21,7 +21,7 @@ LANES = 3  # keeps the lanes apart from the orders and cuts of passes
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LanePart:
     """The samples of a lane between two mixings of a pass. Passes count from 1, lanes and mixings from 0."""
 
     epoch: int
@@ -41,7 +41,7 @@ class Lanes(Protocol):
     def count(self) -> int:
         """How many lanes there are."""
 
-    def chunks(self, part: Part, settings: Settings) -> Iterator[Chunk]:
+    def chunks(self, part: LanePart, settings: Settings) -> Iterator[Chunk]:
         """Yield the samples of a part, in the order to learn from them."""
 
 
@@ -54,7 +54,7 @@ class MemoryLanes:
     counts: Counts  # how often each feature occurs in all lanes
     loaded: dict[int, EncodedCorpus] = field(default_factory=dict)
 
-    def chunks(self, part: Part, settings: Settings) -> Iterator[Chunk]:
+    def chunks(self, part: LanePart, settings: Settings) -> Iterator[Chunk]:
         """Yield one chunk: the next samples of the lane in the order of this pass."""
         if part.lane not in self.loaded:
             self.loaded[part.lane] = self.fetch(part.lane)
@@ -72,7 +72,7 @@ class ShardLanes:
     directory: str
     opened: ShardedCorpus | None = None  # by a worker, when it begins
 
-    def chunks(self, part: Part, settings: Settings) -> Iterator[Chunk]:
+    def chunks(self, part: LanePart, settings: Settings) -> Iterator[Chunk]:
         """Yield the samples of a part: runs of sentences of one shard after the other.
 
         A pass goes through the shards of a lane in random order, and through each run in random order.
@@ -96,7 +96,7 @@ class ShardLanes:
             yield _chunk(some, order, share, corpus.counts, part, number)
 
 
-def _chunk(corpus: EncodedCorpus, order: Longs, part_of: int, counts: Counts, part: Part, shard: int = 0) -> Chunk:
+def _chunk(corpus: EncodedCorpus, order: Longs, part_of: int, counts: Counts, part: LanePart, shard: int = 0) -> Chunk:
     """Return sentences as a chunk. No two chunks of a pass are cut alike."""
     some = replace(_writable(corpus), part_of=part_of)
     first = (1 + (shard * part.lanes + part.lane) * part.of + part.mixing) << 36
@@ -123,7 +123,7 @@ def _run(corpus: EncodedCorpus, first: int, last: int) -> EncodedCorpus:
 
 
 def _writable(corpus: EncodedCorpus) -> EncodedCorpus:
-    """Return a corpus without read-only arrays, for which kernels would be compiled anew.
+    """Return a corpus without read-only arrays, for which kernels would be compiled again.
 
     Those of files and of the object store are read-only; what a subset does not copy of them is small or empty.
     """

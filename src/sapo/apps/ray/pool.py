@@ -14,15 +14,15 @@ from typing import Any
 from numpy.typing import NDArray
 
 from sapo.apps.ray.connection import LONELY, no_worker, reason
-from sapo.apps.ray.lanes import Part
-from sapo.apps.ray.worker import Place, Report, Setup, Step, Worker
+from sapo.apps.ray.lanes import LanePart
+from sapo.apps.ray.worker import PartReport, Setup, Step, Worker, WorkerPlace
 from sapo.errors import SapoError
 from sapo.learn.settings import Settings
 
 KEPT = 8  # mixings that a worker may be behind; after more it gets all weights
 LATE = 3  # times as long as the others
 HUNG = 10  # times as long as what is late
-HOUR = 3600.0  # before the first report nobody knows how long a part takes
+HOUR = 3600.0  # before the first report it is unknown how long a part takes
 TRIES = 5  # for a part
 STARTS = 10  # of workers in a row that end before they join
 TICK = 0.5  # seconds
@@ -35,9 +35,9 @@ class Member:
 
     number: int
     actor: Any
-    place: Place | None = None  # None until it has joined
+    place: WorkerPlace | None = None  # None until it has joined
     version: int = -1  # mixings that its weights have seen
-    part: Part | None = None
+    part: LanePart | None = None
     began: float = 0.0
     done: int = 0  # parts
 
@@ -54,11 +54,11 @@ class Pool:
     members: list[Member] = field(default_factory=list)
     version: int = 0
     _running: dict[Any, Member] = field(default_factory=dict)  # by what they promised
-    _waiting: deque[Part] = field(default_factory=deque)
+    _waiting: deque[LanePart] = field(default_factory=deque)
     _steps: deque[Any] = field(default_factory=lambda: deque(maxlen=KEPT))
     _whole: tuple[int, Any] = (-1, None)
-    _tries: dict[Part, int] = field(default_factory=dict)
-    _told: set[Part] = field(default_factory=set)  # which are late
+    _tries: dict[LanePart, int] = field(default_factory=dict)
+    _said_late: set[LanePart] = field(default_factory=set)  # parts that were reported as late
     _longest: float = 0.0  # seconds that a part took so far
     _started: int = 0
     _failed: int = 0  # to join, one after the other
@@ -78,7 +78,7 @@ class Pool:
         self._running.clear()
 
     @property
-    def busy(self) -> list[Part]:
+    def busy(self) -> list[LanePart]:
         """The parts that are not done yet."""
         return sorted(
             [member.part for member in self._running.values() if member.part is not None] + list(self._waiting),
@@ -90,14 +90,14 @@ class Pool:
         self._steps.append(self.ray.put(step))
         self.version += 1
 
-    def hand_out(self, parts: Sequence[Part], settings: Settings) -> None:
+    def hand_out(self, parts: Sequence[LanePart], settings: Settings) -> None:
         """Add parts, and give free workers something to do."""
         self._waiting.extend(parts)
         self._assign(settings)
 
-    def collect(self, settings: Settings, *, all_of_them: bool = False) -> list[Report]:
+    def collect(self, settings: Settings, *, all_of_them: bool = False) -> list[PartReport]:
         """Wait for the parts that were handed out, but not for late ones unless `all_of_them`; return what is there."""
-        reports: list[Report] = []
+        reports: list[PartReport] = []
         alone = monotonic()
         while self._waiting or any(member.part for member in self._running.values()):
             self._assign(settings)
@@ -130,11 +130,11 @@ class Pool:
                 self._waiting.remove(part)
                 self._start(member, part, settings)
 
-    def _home(self, part: Part) -> Member:
+    def _home(self, part: LanePart) -> Member:
         joined = [member for member in self.members if member.place is not None]
         return joined[part.lane % len(joined)]
 
-    def _start(self, member: Member, part: Part, settings: Settings) -> None:
+    def _start(self, member: Member, part: LanePart, settings: Settings) -> None:
         behind = self.version - member.version
         whole, steps = None, list(self._steps)[len(self._steps) - behind :] if behind else []
         if member.version < 0 or behind > len(self._steps):
@@ -145,7 +145,7 @@ class Pool:
         member.part, member.version, member.began = part, self.version, monotonic()
         self._running[promise] = member
 
-    def _look_at(self, promise: Any, reports: list[Report]) -> None:
+    def _look_at(self, promise: Any, reports: list[PartReport]) -> None:
         member = self._running.pop(promise)
         try:
             found = self.ray.get(promise)
@@ -164,7 +164,7 @@ class Pool:
                 if member.number >= self.setup.lanes.count:
                     self.say(f"worker {member.number + 1} joined on {found.host} (process {found.process})")
             else:
-                self._told.discard(member.part)
+                self._said_late.discard(member.part)
                 member.part = None
                 member.done += 1
                 self._longest = max(self._longest, found.seconds)
@@ -189,7 +189,7 @@ class Pool:
             self._waiting.appendleft(member.part)
         self._recruit()
 
-    def _only_late(self, reports: Sequence[Report], *, end: bool) -> bool:
+    def _only_late(self, reports: Sequence[PartReport], *, end: bool) -> bool:
         """Return whether all that runs is late. Replace who has hung."""
         running = [(promise, member) for promise, member in self._running.items() if member.part is not None]
         limit = max(self.wait, LATE * max((report.seconds for report in reports), default=math.inf))
@@ -205,7 +205,7 @@ class Pool:
         if end or not running or len(late) < len(running):
             return False
         for member in late:
-            if member.part is not None and member.part not in self._told:
-                self._told.add(member.part)
+            if member.part is not None and member.part not in self._said_late:
+                self._said_late.add(member.part)
                 self.say(f"worker {member.number + 1} is late: {member.part} will be mixed in when it comes")
         return True

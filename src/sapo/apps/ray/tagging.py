@@ -70,7 +70,7 @@ class Directory:
         store, root = self._open()
         with tempfile.TemporaryDirectory() as room:
             path = Path(room) / PurePosixPath(name).name
-            with self._told(name):
+            with self._as_sapo_error(name):
                 store.get_file(f"{root}/{name}", str(path))
             yield path
 
@@ -79,7 +79,7 @@ class Directory:
         """Give a path to write a file to, which is in its place, whole, only at the end. It must be written whole."""
         if self.local is not None:
             path = self.local / name
-            with self._told(name):
+            with self._as_sapo_error(name):
                 path.parent.mkdir(parents=True, exist_ok=True)
             yield path  # whoever writes files of sapo writes them whole
             return
@@ -89,7 +89,7 @@ class Directory:
         with tempfile.TemporaryDirectory() as room:
             path = Path(room) / target.name
             yield path
-            with self._told(name):
+            with self._as_sapo_error(name):
                 store.makedirs(str(target.parent), exist_ok=True)
                 try:
                     store.put_file(str(path), str(part))
@@ -102,13 +102,13 @@ class Directory:
     def make(self) -> None:
         """Make the directory if it is not there."""
         store, root = self._open()
-        with self._told(""):
+        with self._as_sapo_error(""):
             store.makedirs(root, exist_ok=True)
 
     def read(self, name: str) -> bytes | None:
         """Return the content of a small file, or None if there is none."""
         store, root = self._open()
-        with self._told(name):
+        with self._as_sapo_error(name):
             return bytes(store.cat_file(f"{root}/{name}")) if store.exists(f"{root}/{name}") else None
 
     def _open(self) -> tuple[Any, str]:
@@ -121,7 +121,7 @@ class Directory:
         return store, str(root).rstrip("/") or "/"
 
     @contextmanager
-    def _told(self, name: str) -> Iterator[None]:
+    def _as_sapo_error(self, name: str) -> Iterator[None]:
         try:
             yield
         except (OSError, shutil.Error) as error:
@@ -223,9 +223,9 @@ def _check_record(out: Directory, job: Job) -> None:
 def _tag(ray: Any, names: list[str], source: str, target: str, job: Job, workers: int | None) -> Iterator[Tagged]:
     """Give each worker a file at a time. A worker that the cluster has no room for joins when there is some."""
     cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
-    # Ray starts a worker anew that dies, and lets it tag its file again.
+    # Ray restarts a worker that dies, and lets it tag its file again
     kind = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=TRIES - 1)(FileTagger)
-    shared = ray.put(job)  # each call has it: Ray warns of large arguments of what it may start anew
+    shared = ray.put(job)  # each call has it: Ray warns of large arguments of what it may restart
     waiting, left = deque(names), len(names)
     running: dict[Any, tuple[Any, str | None]] = {}
 
@@ -244,7 +244,7 @@ def _tag(ray: Any, names: list[str], source: str, target: str, job: Job, workers
             except ray.exceptions.RayTaskError as error:
                 if isinstance(error.cause, SapoError):
                     raise SapoError(f"a worker cannot start: {error.cause}") from None
-                raise  # a mistake of ours
+                raise  # a bug
             except ray.exceptions.RayError as error:
                 ray.kill(worker)
                 if name is None:
@@ -266,7 +266,7 @@ def _tag(ray: Any, names: list[str], source: str, target: str, job: Job, workers
 
 
 def _wait(ray: Any, running: Mapping[Any, tuple[Any, str | None]]) -> Any:
-    """Return a call that is done. Raise SapoError if there is nobody who could do it."""
+    """Return a call that is done. Raise SapoError if no worker could do it."""
     lonely = 0
     while lonely < LONELY:
         done, _ = ray.wait(list(running), num_returns=1, timeout=LOOK)
@@ -292,7 +292,7 @@ class FileTagger:
 
     def tag(self, job: Job, name: str) -> Tagged:
         """Tag a file; return how many tokens it has, or what is wrong with it."""
-        self.begin(job)  # Ray may have started this worker anew
+        self.begin(job)  # Ray may have restarted this worker
         try:
             return Tagged(name, self._tag(job, name))
         except SapoError as error:

@@ -20,9 +20,9 @@ import numpy as np
 from sapo import jit
 from sapo.apps.ray.changes import Change, mix
 from sapo.apps.ray.connection import LOCAL, connected
-from sapo.apps.ray.lanes import Lanes, MemoryLanes, Part, ShardLanes, cut_lanes
+from sapo.apps.ray.lanes import LanePart, Lanes, MemoryLanes, ShardLanes, cut_lanes
 from sapo.apps.ray.pool import Pool
-from sapo.apps.ray.worker import FOLD_BELOW, Report, Setup, Step, bare_arrays, follow, size_of
+from sapo.apps.ray.worker import FOLD_BELOW, PartReport, Setup, Step, bare_arrays, follow, size_of
 from sapo.errors import SapoError
 from sapo.learn import LEARNERS
 from sapo.learn.loop import RunPass
@@ -122,8 +122,8 @@ class Cluster:
     """Where to train: `sapo.train(data, cluster=Cluster("local", workers=4))`.
 
     `address` is `local` (this machine), or that of a Ray cluster. The sentences are dealt out to `workers`; by default
-    there are as many as the cluster has cores. Their weights are mixed `mixings` times a pass. Nobody waits longer than
-    `wait` seconds, or three times as long as the others took, for a slow worker. `say` gets messages, `log` a
+    there are as many as the cluster has cores. Their weights are mixed `mixings` times a pass. A slow worker is
+    waited for `wait` seconds, or three times as long as the others took. `say` gets messages, `log` a
     dictionary for each mixing.
 
     The result depends on the seed, the workers and the mixings, and not on how many cores there really are: a run that
@@ -253,7 +253,7 @@ class Driver:
             weights.begin_average()
         for mixing in range(first, self.mixings):
             lanes = self.pool.setup.lanes.count
-            parts = [Part(epoch, mixing, lane, self.mixings, lanes) for lane in range(lanes)]
+            parts = [LanePart(epoch, mixing, lane, self.mixings, lanes) for lane in range(lanes)]
             self.pool.hand_out(parts, settings)
             self._follow()  # this and saving take a while, in which the workers learn
             if mixing > first:
@@ -291,7 +291,7 @@ class Driver:
         self._follow()
         return bare_arrays(self.state.weights)
 
-    def _mix(self, reports: Sequence[Report], weights: Weights, fold: bool) -> int:
+    def _mix(self, reports: Sequence[PartReport], weights: Weights, fold: bool) -> int:
         """Mix what workers learned, and let all follow; return how many bytes each of them gets."""
         if not reports:
             return 0
@@ -327,7 +327,7 @@ class Driver:
         """Return totals, seconds and the first mixing to do; those of the checkpoint if it was saved in this pass."""
         totals = np.zeros(BY_RANK + RANKS)
         more = {} if self.journal is None else self.journal.checkpoint.more
-        late = [Part(*numbers) for numbers in more.pop("late", [])]
+        late = [LanePart(*numbers) for numbers in more.pop("late", [])]
         if late and self.pool.version == 0:
             self.pool.say(f"{len(late)} parts were late when the run was stopped; they are done again")
             self.pool.hand_out(late, settings)
@@ -337,11 +337,11 @@ class Driver:
         return stored, float(more.pop("seconds")), int(more.pop("mixing"))
 
 
-def _listed(parts: Sequence[Part]) -> list[list[int]]:
+def _listed(parts: Sequence[LanePart]) -> list[list[int]]:
     return [[part.epoch, part.mixing, part.lane, part.of, part.lanes] for part in parts]
 
 
-def _entry(epoch: int, mixing: int, reports: Sequence[Report], pool: Pool) -> dict[str, Any]:
+def _entry(epoch: int, mixing: int, reports: Sequence[PartReport], pool: Pool) -> dict[str, Any]:
     """Return what the log says of a mixing."""
     return {
         "event": "mixing",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sapo import jit
 from sapo.apps.ray.changes import Change, Places, add, by_feature, fixed, mark, moved_lists, moved_rows
-from sapo.apps.ray.lanes import Lanes, Part
+from sapo.apps.ray.lanes import LanePart, Lanes
 from sapo.errors import SapoError
 from sapo.features.encoded import EncodedCorpus, Pairs, Samples
 from sapo.jit.arrays import Doubles, Floats, Ints
@@ -231,7 +231,7 @@ class Step(NamedTuple):
     fold: bool  # afterwards v becomes the true weights
 
 
-class Place(NamedTuple):
+class WorkerPlace(NamedTuple):
     """Where a worker lives."""
 
     host: str
@@ -239,14 +239,14 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class PartReport:
     """What a worker learned from a part, and how long it took."""
 
-    part: Part
+    part: LanePart
     change: Change
     totals: Doubles
     begun_at: int  # how many mixings the weights had seen
-    place: Place
+    place: WorkerPlace
     seconds: float
     processor_seconds: float
 
@@ -259,18 +259,18 @@ class Worker:
         self.setup = setup
         self.weights = setup.zero_weights()
 
-    def place(self) -> Place:
+    def place(self) -> WorkerPlace:
         """Return where this worker lives: the first thing that it is asked."""
-        return Place(socket.gethostname(), os.getpid())
+        return WorkerPlace(socket.gethostname(), os.getpid())
 
     def learn(
         self,
-        part: Part,
+        part: LanePart,
         settings: Settings,
         version: int,
         whole: Mapping[str, NDArray[Any]] | None,
         *steps: Step,
-    ) -> Report:
+    ) -> PartReport:
         """Bring the weights up to `version` (from all arrays, or by steps), and learn from a part."""
         if whole is not None:
             self.weights.load(whole, 0)
@@ -282,4 +282,4 @@ class Worker:
         run = LEARNERS[self.setup.learner].run
         change = learn_part(self.weights, run, chunks, part.epoch, settings, totals)
         seconds = perf_counter() - wall, process_time() - processor
-        return Report(part, change, totals, version, self.place(), *seconds)
+        return PartReport(part, change, totals, version, self.place(), *seconds)

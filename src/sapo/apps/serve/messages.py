@@ -1,20 +1,14 @@
 """Define the requests and answers of the server, and describe them in OpenAPI."""
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import msgspec
 
-from sapo import __version__
-from sapo.errors import SapoError
+from sapo.apps.http import REFUSALS, Form, Operation, describe
 
 Feature = str | bool | int | float | list[str]
 Token = str | list[str] | dict[str, Feature]  # a word, its columns, or ready-made features
 Number = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
-F = TypeVar("F", bound="Form")
-
-
-class Form(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):  # type: ignore[call-arg]
-    """A request. An unknown field is refused: it is likely misspelled."""
 
 
 class Input(Form):
@@ -148,95 +142,33 @@ class ReadyAnswer(Answer):
     problems: dict[str, str]
 
 
-class ErrorAnswer(Answer):
-    """What is wrong, in one line."""
-
-    error: str
-
-
-def read_form(body: bytes, form: type[F]) -> F:
-    """Read a request. Raise SapoError if it is not JSON, or has another form."""
-    try:
-        return msgspec.json.decode(body, type=form)
-    except msgspec.ValidationError as error:
-        raise SapoError(f"the request does not have the expected form: {error}") from None
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise SapoError(f"the request is not JSON: {error}") from None
-
-
-def write_json(answer: Answer | str) -> bytes:
-    """Return an answer as JSON."""
-    return msgspec.json.encode(answer)
-
-
-REFERENCE = "#/components/schemas/{name}"
-POSTS = {
+MODEL = "/models/{name}"
+REQUESTS = {
     "tag": ("Tag text or tokens", TagRequest, SentencesAnswer),
     "nbest": ("Find the n best taggings", NBestRequest, SentencesAnswer),
     "marginals": ("Give the probability of each label", MarginalsRequest, SentencesAnswer),
     "explain": ("Explain a tag", ExplainRequest, ExplainAnswer),
 }
-GETS = {
-    "/models": ("List the models", ModelsAnswer),
-    "/models/{name}": ("Describe a model", ModelAnswer),
-    "/health": ("Say that the server runs", HealthAnswer),
-    "/ready": ("Say whether the server takes requests", ReadyAnswer),
-}
-REFUSALS = {
-    401: "The token is missing or wrong.",
-    404: "There is no such model.",
-    408: "The request did not arrive in time.",
-    413: "The body is too large.",
-    415: "The body is not application/json.",
-    422: "The request has a mistake, or asks for too much.",
-    500: "The server has a mistake.",
-    503: "The server has too many requests; try again.",
-    504: "The answer took too long.",
+REFUSED = [status for status in REFUSALS if status != 403]  # which is for pages
+OPERATIONS = {
+    **{
+        f"/{kind}": Operation("POST", f"{summary}, with the first model", form, answer, REFUSED)
+        for kind, (summary, form, answer) in REQUESTS.items()
+    },
+    **{
+        f"{MODEL}/{kind}": Operation("POST", summary, form, answer, REFUSED)
+        for kind, (summary, form, answer) in REQUESTS.items()
+    },
+    "/models": Operation("GET", "List the models", None, ModelsAnswer, [401], at_once=True),
+    MODEL: Operation("GET", "Describe a model", None, ModelAnswer, [401, 404], at_once=True),
+    "/health": Operation("GET", "Say that the server runs", None, HealthAnswer, at_once=True),
+    "/ready": Operation("GET", "Say whether the server takes requests", None, ReadyAnswer, at_once=True),
+    "/metrics": Operation("GET", "Give counts for Prometheus", None, "text/plain", [401], at_once=True),
+    "/openapi.json": Operation("GET", at_once=True),
 }
 
 
 def document(names: list[str]) -> dict[str, Any]:
     """Return the description of a server with models of these names."""
-    forms = [form for _, *both in POSTS.values() for form in both] + [form for _, form in GETS.values()]
-    _, schemas = msgspec.json.schema_components([*forms, ErrorAnswer], ref_template=REFERENCE)
-    paths: dict[str, Any] = {}
-    for kind, (summary, form, answer) in POSTS.items():
-        paths[f"/{kind}"] = {"post": _post(f"{summary}, with the first model", form, answer)}
-        paths[f"/models/{{name}}/{kind}"] = {"post": _post(summary, form, answer), "parameters": [_name(names)]}
-    for path, (summary, answer) in GETS.items():
-        refused = (401, 404) if "{" in path else (401,) if path == "/models" else ()
-        paths[path] = {"get": {"summary": summary, "responses": _responses(answer, refused)}}
-        if "{" in path:
-            paths[path]["parameters"] = [_name(names)]
-    text = {"description": "Counts in the text format of Prometheus.", "content": {"text/plain": {"schema": {}}}}
-    paths["/metrics"] = {"get": {"summary": "Give the metrics", "responses": {"200": text, "401": _refusal(401)}}}
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "sapo serve", "version": __version__, "description": "Tag text with trained models."},
-        "paths": paths,
-        "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
-        "security": [{}, {"token": []}],  # a token only where the server was started with one
-    }
-
-
-def _post(summary: str, form: type, answer: type) -> dict[str, Any]:
-    body = {"required": True, "content": {"application/json": {"schema": _schema(form)}}}
-    return {"summary": summary, "requestBody": body, "responses": _responses(answer, tuple(REFUSALS))}
-
-
-def _responses(answer: type, refused: tuple[int, ...]) -> dict[str, Any]:
-    good = {"description": "The answer.", "content": {"application/json": {"schema": _schema(answer)}}}
-    return {"200": good, **{str(status): _refusal(status) for status in refused}}
-
-
-def _refusal(status: int) -> dict[str, Any]:
-    content = {"application/json": {"schema": _schema(ErrorAnswer)}}
-    return {"description": REFUSALS[status], "content": content}
-
-
-def _schema(form: type) -> dict[str, str]:
-    return {"$ref": REFERENCE.format(name=form.__name__)}
-
-
-def _name(names: list[str]) -> dict[str, Any]:
-    return {"name": "name", "in": "path", "required": True, "schema": {"type": "string", "enum": names}}
+    parameter = {"type": "string", "enum": names}
+    return describe("sapo serve", "Tag text with trained models.", OPERATIONS, parameter)

@@ -1,26 +1,21 @@
 """Keep the models that are served; load a changed file in the background, and reject a broken one."""
 
-import contextlib
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from sapo import jit
+from sapo.apps.http import Say
 from sapo.apps.serve.messages import ModelAnswer
+from sapo.apps.taggers import load
 from sapo.corpus.files import missing_file
 from sapo.errors import SapoError, did_you_mean
-from sapo.tagger.explain import explain
-from sapo.tagger.file import model_from_bytes
 from sapo.tagger.tagger import Tagger
-from sapo.tagger.text import find
 from sapo.tags.schemes import looks_like_spans
 
 INTERVAL = 1.0  # seconds between two looks at the files
-Say = Callable[[str], None]
 Stamp = tuple[int, int, int]  # changes with the file
 
 
@@ -67,7 +62,7 @@ class Models:
             stamp = _stamp(path)
             self._by_name[path.stem] = ServedModel(path.stem, path, stamp, load(path), time.time())
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[ServedModel]:
         return iter(self._by_name.values())
 
     def find(self, name: str | None) -> ServedModel:
@@ -87,7 +82,7 @@ class Models:
         threading.Thread(target=self._watch, name="sapo-models", daemon=True).start()
 
     def end(self) -> None:
-        """Look no longer."""
+        """Stop looking for changed files."""
         self._stop.set()
 
     def refresh(self) -> None:
@@ -122,38 +117,12 @@ class Models:
         served.stamp = stamp
 
     def _refuse(self, served: ServedModel, problem: str) -> None:
-        # the message begins with the path, which is nothing for clients
-        told = problem.removeprefix(f"{served.path}: ")
-        if told != served.problem:
+        # the message begins with the path, which clients should not see
+        reason = problem.removeprefix(f"{served.path}: ")
+        if reason != served.problem:
             served.failures += 1
-            self._say(f"sapo: {served.path}: the changed file was not loaded, the old model stays ({told})")
-        served.problem = told
-
-
-def load(path: Path) -> Tagger:
-    """Load a model and everything that it needs to answer. Raise SapoError if it is missing or damaged.
-
-    The file is read, not mapped: it may be written over while the model is in use.
-    """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise SapoError(f"{path}: cannot be read ({error.strerror or error})") from None
-    tagger = Tagger(model_from_bytes(data, name=path))
-    warm_up(tagger)
-    return tagger
-
-
-def warm_up(tagger: Tagger) -> None:
-    """Do once what requests may ask for, so that none of them waits for a kernel."""
-    jit.compile_kernels()
-    token: Any = ["a"] if len(tagger.columns) == 0 else ("a",) * len(tagger.columns)
-    sentence = [token] * 3
-    for probabilities, nbest in ((False, 0), (True, 2)):
-        list(find(tagger.model, [sentence, sentence], probabilities=probabilities, nbest=nbest))
-    tagger.marginals(sentence)
-    with contextlib.suppress(SapoError):  # networks, and models of one label, explain nothing
-        explain(tagger, sentence, 1)
+            self._say(f"sapo: {served.path}: the changed file was not loaded, the old model stays ({reason})")
+        served.problem = reason
 
 
 def _stamp(path: Path) -> Stamp:

@@ -1,6 +1,6 @@
 """Tag for requests, in worker threads.
 
-To make an object for each span, and JSON of it, would take longer than to tag. So strings are put together of parts
+Making an object for each span, and JSON from it, would take longer than tagging. So JSON is put together from strings
 that are the same for all sentences.
 """
 
@@ -13,12 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sapo.apps.http import Result
-from sapo.apps.limits import Limits, RefusedError
+from sapo.apps.http import Form, Result, write_json
+from sapo.apps.limits import RefusedError, RequestLimits
 from sapo.apps.serve import messages
-from sapo.apps.serve.messages import write_json
 from sapo.errors import SapoError
-from sapo.features.encoded import EncodedCorpus
 from sapo.tagger import decoding
 from sapo.tagger.decoding import encoded_batches
 from sapo.tagger.explain import explain
@@ -32,7 +30,9 @@ from sapo.text.splitter import Offsets
 
 def plain_answers(name: str, model: Model, sentences: Sequence[Sequence[Any]], counts: Sequence[int]) -> list[bytes]:
     """Tag sentences, and return an answer to each request; `counts` is how many of the sentences each has."""
-    found = [one for corpus in encoded_batches(model, sentences) for one in _tagged_json(model, corpus)]
+    found: list[str] = []
+    for corpus in encoded_batches(model, sentences):
+        found += _tagged_json(model.outer_labels, corpus.offsets, decoding.best_tags(model, corpus))
     head = f'{{"model":{_quoted(name)},"sentences":['
     answers, first = [], 0
     for count in counts:
@@ -43,31 +43,29 @@ def plain_answers(name: str, model: Model, sentences: Sequence[Sequence[Any]], c
     return answers
 
 
-def _tagged_json(model: Model, corpus: EncodedCorpus) -> list[str]:
+def _tagged_json(labels: tuple[str, ...], offsets: Any, tags: Any) -> list[str]:
     """Return the fields of each sentence."""
-    tags = decoding.best_tags(model, corpus)
-    labels = _all_quoted(model.outer_labels)
-    names = [labels[tag] for tag in tags.tolist()]
-    spans, owned = _spans(model, corpus, tags)
-    places = zip(itertools.pairwise(corpus.offsets.tolist()), itertools.pairwise(owned), strict=True)
+    quoted = _all_quoted(labels)
+    names = [quoted[tag] for tag in tags.tolist()]
+    spans, owned = _spans(labels, offsets, tags)
+    places = zip(itertools.pairwise(offsets.tolist()), itertools.pairwise(owned), strict=True)
     return [
         f'"tags":[{",".join(names[first:last])}],"spans":[{",".join(spans[begin:end])}]'
         for (first, last), (begin, end) in places
     ]
 
 
-def _spans(model: Model, corpus: EncodedCorpus, tags: Any) -> tuple[list[str], list[int]]:
+def _spans(labels: tuple[str, ...], offsets: Any, tags: Any) -> tuple[list[str], list[int]]:
     """Return the spans of all sentences, and where those of each sentence begin."""
-    offsets = corpus.offsets
-    if not looks_like_spans(model.outer_labels):
+    if not looks_like_spans(labels):
         return [], [0] * len(offsets)
-    kinds = _kinds(model.outer_labels)
+    kinds = _kinds(labels)
     found = read_spans(kinds, tags, offsets)
     owned = np.searchsorted(found.starts, offsets)
     before = np.repeat(offsets[:-1], np.diff(owned))  # the tokens before the sentence of each span
     heads = [f'{{"type":{type},"token_start":' for type in _all_quoted(kinds.type_names)]
     # many spans of a batch have the same place and type: each string is made once
-    longest = np.int64(corpus.tokens + 1)
+    longest = np.int64(len(tags) + 1)
     codes = (found.types * longest + found.starts - before) * longest + found.ends - before
     each, which = np.unique(codes, return_inverse=True)
     rest, ends = np.divmod(each, longest)
@@ -111,15 +109,15 @@ class Key(NamedTuple):
     n: int = 0
 
     @classmethod
-    def of(cls, name: str, tagger: Tagger, kind: str, request: messages.Form) -> "Key":
+    def of(cls, name: str, tagger: Tagger, kind: str, request: Form) -> "Key":
         """Return the key of a request."""
         return cls(name, tagger, kind, getattr(request, "probabilities", False), getattr(request, "n", 0))
 
 
-class Answers:
-    """Answers requests within the limits."""
+class TaggingWork:
+    """Tags for requests within the limits."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: RequestLimits) -> None:
         self.limits = limits
 
     def __call__(self, key: Key, requests: Sequence[Any]) -> list[Result]:
@@ -159,7 +157,7 @@ class Answers:
             ).as_dict()
         except (SapoError, RefusedError) as error:
             return error
-        return messages.write_json(messages.ExplainAnswer(model=key.name, explanation=why))
+        return write_json(messages.ExplainAnswer(model=key.name, explanation=why))
 
 
 def _cut(tagger: Tagger, request: messages.Input) -> Iterator[Piece]:
@@ -194,7 +192,7 @@ def _sentences(key: Key, requests: Sequence[Sequence[Piece]]) -> list[bytes]:
     result = []
     for pieces in requests:
         sentences = [_placed(next(answers), piece) for piece in pieces]
-        result.append(messages.write_json(messages.SentencesAnswer(model=key.name, sentences=sentences)))
+        result.append(write_json(messages.SentencesAnswer(model=key.name, sentences=sentences)))
     return result
 
 

@@ -4,11 +4,9 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from sapo.apps.teach import classroom as views
 from sapo.apps.teach import messages
-from sapo.apps.teach.classroom import Classroom, Point, curve
-from sapo.apps.teach.predictions import Mark, Variety, choose, know_nothing
-from sapo.apps.teach.state import TaughtSentence
+from sapo.apps.teach.classroom import Classroom, curve, spans_of
+from sapo.apps.teach.predictions import Variety, choose, know_nothing
 from sapo.errors import SapoError
 from sapo.tagger.explain import explain
 
@@ -43,44 +41,8 @@ def token_pairs(sentences: Iterable[Mapping[str, Sequence[str]]]) -> Iterable[tu
             yield from zip(said[one], said[other], strict=True)
 
 
-UNKNOWN = -1.0  # the doubt of what was not tagged yet: it comes last
-
-
-class Orders:
-    """The sentences of a project, which it numbers from 0, and which of them are accepted."""
-
-    def __init__(self) -> None:
-        self._places: dict[int, int] = {}
-        self._numbers: list[int] = []
-        self._variety = Variety([])
-        self._labeled: set[int] = set()
-
-    def take(self, sentences: Mapping[int, TaughtSentence]) -> None:
-        """Take the sentences of a project, all of them, if there are new ones."""
-        if len(sentences) == len(self._numbers):
-            return
-        self._numbers = list(sentences)
-        self._places = {number: place for place, number in enumerate(self._numbers)}
-        self._variety = Variety([one.words for one in sentences.values()])
-        self._labeled = set()
-
-    def next(self, order: str, free: Sequence[int], count: int, marks: Mapping[int, Mark]) -> list[int]:
-        """Return some of the free sentences, in an order."""
-        places = [self._places[one] for one in free]
-        doubts = [marks[one].doubt if one in marks else UNKNOWN for one in free] if order == "least-sure" else None
-        return [self._numbers[place] for place in choose(order, places, count, doubts=doubts, variety=self._variety)]
-
-    def label(self, accepted: Iterable[int]) -> None:
-        """Say which sentences are accepted now."""
-        now = {self._places[one] for one in accepted}
-        for place in now - self._labeled:
-            self._variety.label(place)
-        for place in self._labeled - now:
-            self._variety.unlabel(place)
-        self._labeled = now
-
-
-SLIPS = 100  # that are shown
+UNKNOWN = -1.0  # the doubt of a sentence that was not tagged yet: it comes last
+SLIPS = 100  # accepted sentences that are shown
 
 
 class Answers:
@@ -88,7 +50,9 @@ class Answers:
 
     def __init__(self, classroom: Classroom) -> None:
         self._room = classroom
-        self._orders = Orders()
+        self._places: dict[int, int] = {}  # of each sentence in the variety, which counts from 0
+        self._variety = Variety([])
+        self._labeled: set[int] = set()
 
     def project(self, form: messages.Asked) -> messages.ProjectAnswer:
         """Describe the project."""
@@ -101,15 +65,15 @@ class Answers:
             orders=messages.ORDERS,
             formats=messages.FORMATS,
             model=self._room.model_view(),
-            curve=[_point(point) for point in curve(self._room.kind, self._room.all_seen())],
+            curve=curve(self._room.kind, self._room.all_seen()),
             seq=self._room.state.seq,
         )
 
-    def sentences(self, form: messages.SentencesForm) -> messages.SentencesAnswer:
+    def sentences(self, form: messages.SentencesForm) -> messages.SentenceViews:
         """Return the next sentences, or those that are asked for."""
         if form.ids is not None:
             asked = [one for one in map(int, form.ids.split(",")) if one in self._room.store.sentences]
-            return messages.SentencesAnswer(sentences=self._room.views_of(asked), total=len(asked))
+            return messages.SentenceViews(sentences=self._room.views_of(asked), total=len(asked))
         wanted = self._in_state(form)
         total = len(wanted)
         if form.order == "in-order":
@@ -117,12 +81,10 @@ class Answers:
         else:
             held = self._room.locks.held()
             free = [one for one in wanted if held.get(one, form.author) == form.author]
-            self._orders.take(self._room.store.sentences)
-            self._orders.label(self._room.state.accepted())
-            chosen = self._orders.next(form.order, free, form.count, self._room.cache.marks)
+            chosen = self._choose(form.order, free, form.count)
         if form.second:
-            return messages.SentencesAnswer(sentences=[self._blank_view(one) for one in chosen], total=total)
-        return messages.SentencesAnswer(sentences=self._room.views_of(chosen), total=total)
+            return messages.SentenceViews(sentences=[self._blank_view(one) for one in chosen], total=total)
+        return messages.SentenceViews(sentences=self._room.views_of(chosen), total=total)
 
     def nbest(self, number: int, form: messages.NBestForm) -> messages.NBestAnswer:
         """Return the best taggings of a sentence."""
@@ -134,29 +96,39 @@ class Answers:
         for one in tagger.nbest(sentence.words, form.n):
             tags = self._room.pupil.as_kept(one.tags)
             share = round(min(one.probability, 1.0), 4)
-            found.append(
-                messages.TaggingView(
-                    tags=tags, spans=views.certain_spans(tags, self._room.kind, share), probability=share
-                )
-            )
+            spans = spans_of(tags, self._room.kind, share)
+            found.append(messages.TaggingView(tags=tags, spans=spans, probability=share))
         return messages.NBestAnswer(taggings=found)
 
-    def explain(self, number: int, form: messages.ExplainForm) -> messages.ExplainAnswer:
+    def explain(self, number: int, form: messages.ExplainForm) -> messages.ExplanationView:
         """Explain the tag of a token."""
         sentence = self._room.sentence(number)
         tagger = self._room.pupil.tagger
         if tagger is None:
             raise SapoError("there is no model yet; accept a sentence first")
-        return views.explain_answer(explain(tagger, sentence.words, form.token, top=form.top))
+        why = explain(tagger, sentence.words, form.token, top=form.top)
+        weights = [messages.WeightView(feature=one.name, weight=round(one.difference, 4)) for one in why.contributions]
+        weights += [
+            messages.WeightView(feature=f"{one.word}: {one.tag}, not {one.rival}", weight=round(one.difference, 4))
+            for one in why.elsewhere
+        ]
+        weights.sort(key=lambda one: -abs(one.weight))  # the strongest first
+        return messages.ExplanationView(
+            token=why.token,
+            label=why.tag,
+            other=why.rival,
+            speaks_for=[one for one in weights if one.weight > 0],
+            against=[one for one in weights if one.weight < 0],
+        )
 
     def slips(self, form: messages.Asked) -> messages.SlipsAnswer:
         """Return accepted sentences that the model would tag in another way."""
-        marks = self._room.cache.marks
+        digests = self._room.cache.digests
         found = []
         for one in self._room.state.accepted():
-            event, mark = self._room.state.current(one), marks.get(one)
-            if event is not None and mark is not None and mark.tags != hash(event.tags):
-                found.append((mark.sure, one))
+            event, digest = self._room.state.current(one), digests.get(one)
+            if event is not None and digest is not None and digest.tags != hash(event.tags):
+                found.append((digest.sure, one))
         chosen = [one for _, one in sorted(found, reverse=True)[:SLIPS]]
         said = self._room.cache.fresh(chosen, self._room.pupil.version)
         shown = [
@@ -185,6 +157,22 @@ class Answers:
             items=items[: messages.MOST], kappa=None if share is None else round(share, 4), both=len(several)
         )
 
+    def _choose(self, order: str, free: Sequence[int], count: int) -> list[int]:
+        """Return some of the free sentences, in an order."""
+        sentences, digests = self._room.store.sentences, self._room.cache.digests
+        if len(sentences) != len(self._places):
+            self._places = {number: place for place, number in enumerate(sentences)}
+            self._variety, self._labeled = Variety([one.words for one in sentences.values()]), set()
+        now = {self._places[one] for one in self._room.state.accepted()}
+        for place in now - self._labeled:
+            self._variety.label(place)
+        for place in self._labeled - now:
+            self._variety.unlabel(place)
+        self._labeled = now
+        doubts = [digests[one].doubt if one in digests else UNKNOWN for one in free] if order == "least-sure" else None
+        by_place = {self._places[one]: one for one in free}
+        return [by_place[one] for one in choose(order, list(by_place), count, doubts=doubts, variety=self._variety)]
+
     def _in_state(self, form: messages.SentencesForm) -> list[int]:
         everything = self._room.store.sentences
         if form.second:
@@ -198,12 +186,7 @@ class Answers:
         wanted = form.state == "accepted"
         return [one for one in everything if (self._room.state.current(one) is not None) == wanted]
 
-    def _blank_view(self, number: int) -> messages.View:
+    def _blank_view(self, number: int) -> messages.SentenceView:
         """Show a sentence to a second person, who should not see what the first one said."""
-        sentence = self._room.store.sentences[number]
-        said = know_nothing(self._room.kind, len(sentence.offsets))
-        return views.open_view(number, sentence, said, self._room.locks.holder(number), self._room.pupil.version)
-
-
-def _point(point: Point) -> messages.PointView:
-    return messages.PointView(accepted=point.accepted, score=point.score, sure=point.sure)
+        tokens = len(self._room.store.sentences[number].offsets)
+        return self._room.open_view(number, know_nothing(self._room.kind, tokens))

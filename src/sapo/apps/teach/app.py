@@ -1,24 +1,57 @@
-"""Serve the page as an ASGI application; one thread does all the work."""
+"""Open a project, serve its page until a signal comes, and keep the model; one thread does all the work."""
 
 import asyncio
 import contextlib
+import dataclasses
+import functools
+import gc
 import json
-import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+import os
+import sys
+import threading
+import webbrowser
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
 
-from sapo.apps.http import HEADERS, Guard, Headers, Reply, Result, Send, Worker, answered, check_json, check_method
-from sapo.apps.limits import Limits, Receive, RefusedError
-from sapo.apps.serve.messages import read_form, write_json
+from sapo import jit
+from sapo.apps.http import (
+    EVENT_STREAM,
+    HEADERS,
+    NAMES,
+    Guard,
+    HttpApp,
+    Operation,
+    Reply,
+    Request,
+    Result,
+    Say,
+    WorkerThreads,
+    bind,
+    is_loopback,
+    listening_server,
+    new_token,
+    url_of,
+    write_json,
+)
+from sapo.apps.limits import RefusedError, RequestLimits
+from sapo.apps.taggers import SPANS, TAGS
+from sapo.apps.taggers import warm_up as warm_up_tagger
 from sapo.apps.teach import messages
 from sapo.apps.teach.answers import Answers
 from sapo.apps.teach.classroom import Classroom
-from sapo.apps.teach.messages import EVENTS, EXPORT, GETS, POSTS, document, parse_path
+from sapo.apps.teach.messages import ACCEPT, EVENTS, EXPLAIN, EXPORT, NBEST, OPERATIONS, document
+from sapo.apps.teach.predictions import predict
 from sapo.apps.teach.project import exported
+from sapo.apps.teach.pupil import Pupil, load_pupil, train_on_all
+from sapo.apps.teach.retraining import Habits, Retraining
+from sapo.apps.teach.state import UNDO
+from sapo.apps.teach.store import Snapshot, Store, save_snapshot, sole_server
 from sapo.errors import SapoError
+from sapo.tagger.tagger import Tagger
+from sapo.training.update import Trainer
 
 TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -37,7 +70,7 @@ def page_files() -> dict[str, Reply]:
         kind = TYPES.get("." + file.name.rpartition(".")[2])
         if kind is not None and file.is_file():
             path = "/" if file.name == PAGE else f"/{file.name}"
-            found[path] = Reply(file.read_bytes(), type=kind, headers=HEADERS)
+            found[path] = Reply(file.read_bytes(), type=kind)
     return found
 
 
@@ -64,7 +97,7 @@ class Hub:
     def page(self) -> Iterator["asyncio.Queue[Mapping[str, Any] | None]"]:
         """Let a page listen."""
         if len(self._pages) >= MOST:
-            raise RefusedError(503, f"{MOST} pages listen already; close one", **{"retry-after": "10"})
+            raise RefusedError(503, f"{MOST} pages are open already; close one", {"retry-after": "10"})
         self._loop = asyncio.get_running_loop()
         queue: asyncio.Queue[Mapping[str, Any] | None] = asyncio.Queue(WAITING)
         self._pages.add(queue)
@@ -117,24 +150,19 @@ def event_bytes(event: Mapping[str, Any]) -> bytes:
     return f"id: {event['seq']}\ndata: {json.dumps(event)}\n\n".encode()
 
 
-Say = Callable[[str], None]
-ACCEPT = "/api/accept"
 TOGETHER = 8  # accepted sentences that are learned at once: the first waits for the screens of all
-DISCONNECTED = "http.disconnect"
 
 
-class App:
+class TeachApp(HttpApp):
     """Answers the page. `hub` tells it what others do."""
 
-    def __init__(self, classroom: Classroom, hub: Hub, guard: Guard, limits: Limits, say: Say) -> None:
-        self.classroom, self.hub, self.guard, self.limits = classroom, hub, guard, limits
-        self._say = say
-        self._running = 0
+    def __init__(self, classroom: Classroom, hub: Hub, guard: Guard, limits: RequestLimits, say: Say) -> None:
         self._files = page_files()
-        self._openapi = Reply(json.dumps(document()).encode(), headers=HEADERS)
-        self._answers = Answers(classroom)
-        self.worker = Worker(self._work, "sapo-teach", idle=classroom.idle, most=TOGETHER, urgent=ACCEPT)
-        answers = self._answers
+        super().__init__(OPERATIONS | dict.fromkeys(self._files, Operation("GET", at_once=True)), limits, say)
+        self.classroom, self.hub, self.guard = classroom, hub, guard
+        self._answers = answers = Answers(classroom)
+        self._at_once = self._files | {"/openapi.json": Reply(json.dumps(document()).encode())}
+        self.worker = WorkerThreads(self._work, "sapo-teach", idle=classroom.idle, most=TOGETHER, urgent=ACCEPT)
         self._simple: dict[str, Callable[[Any], Any]] = {
             "/api/project": answers.project,
             "/api/sentences": answers.sentences,
@@ -147,62 +175,39 @@ class App:
             "/api/unlock": classroom.unlock,
         }
 
-    async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
-        """Answer one request, and say how long it took."""
-        started = time.perf_counter()
-        headers = dict(scope["headers"])
-        if scope["path"] == EVENTS and scope["method"] == "GET":
-            reply = await answered(self._listen(scope, headers, receive, send), self._say)
-        else:
-            reply = await answered(self._answer(scope, headers, receive), self._say)
-        if reply is not None and reply.status:
-            took = {"server-timing": f"total;dur={1000 * (time.perf_counter() - started):.1f}"}
-            more = {**HEADERS, **reply.headers, **took}
-            await Reply(reply.body, reply.status, reply.type, more).send(scope["method"], send)
+    def admit(self, request: Request) -> None:
+        """Refuse other sites, and everything but the files of the page without the token."""
+        self.guard.check_host(request.headers)
+        if request.path not in self._files:
+            self.guard.check_token(request.headers)
 
-    async def _answer(self, scope: Mapping[str, Any], headers: Headers, receive: Receive) -> Reply:
-        method, (path, number) = scope["method"], parse_path(scope["path"])
-        self.guard.check_host(headers)
-        query = _query(scope)
-        if path == "/" and "token" in query:
+    def finish(self, request: Request, reply: Reply, seconds: float) -> Reply:
+        """Add the headers that keep the page safe, and how long the answer took."""
+        took = {"server-timing": f"total;dur={1000 * seconds:.1f}"}
+        return dataclasses.replace(reply, headers={**HEADERS, **reply.headers, **took})
+
+    async def handle(self, request: Request, form: Any) -> Reply:
+        """Send a file of the page or a stream of events, or let the worker answer."""
+        if request.path == "/" and "token" in (query := request.query()):
             return self._enter(query["token"])
-        if path in self._files:
-            check_method(path, method, "GET")
-            return self._files[path]
-        self.guard.check_token(headers)
-        if path in ("/openapi.json", EXPORT) or path in GETS:
-            check_method(path, method, "GET")
-            if path == "/openapi.json":
-                return self._openapi
-            form = messages.read_query(query, messages.ExportForm if path == EXPORT else GETS[path].form)
-            return await self._worked(path, lambda: _ready((number, form)))
-        if path not in POSTS:
-            raise RefusedError(404, f"there is no {path}; /openapi.json describes what there is")
-        check_method(path, method, "POST")
-        check_json(headers)
-
-        async def read() -> Any:
-            return None, read_form(await self.limits.read_body(headers, receive), POSTS[path].form)
-
-        return await self._worked(path, read)
-
-    async def _worked(self, path: str, read: Callable[[], Any]) -> Reply:
-        """Let the worker answer, within the time and the number of requests that are allowed."""
-        if self._running >= self.limits.requests:
-            more = {"retry-after": "1"}
-            raise RefusedError(503, f"the server has {self.limits.requests} requests already; try again", **more)
-        self._running += 1
-        try:
-            async with asyncio.timeout(self.limits.seconds):
-                body = await self.worker.answer(path, await read())
-        except TimeoutError:
-            raise RefusedError(504, f"the request took more than {self.limits.seconds:g} s") from None
-        finally:
-            self._running -= 1
-        if path == EXPORT:
+        if request.path in self._at_once:
+            return self._at_once[request.path]
+        if request.path == EVENTS:
+            parts = self._events(_last_event(request) or form.after)
+            return Reply(await anext(parts), type=EVENT_STREAM, parts=parts)
+        body = await self.worker.answer(request.path, (request.parameter, form))
+        if request.path == EXPORT:
             name = f'attachment; filename="{self.classroom.store.path.stem}.export"'
             return Reply(body, type="application/octet-stream", headers={"content-disposition": _ascii(name)})
         return Reply(body)
+
+    async def _events(self, after: int | None) -> AsyncGenerator[bytes]:
+        """Yield events until the page or the server goes."""
+        with self.hub.page() as queue:
+            missed = await self.worker.answer(EVENTS, ("", messages.EventsForm(after=after)))
+            yield b": here\n\n" + missed
+            async for part in stream(queue):
+                yield part
 
     def _label(self, form: messages.LabelForm) -> messages.ProjectAnswer:
         self.classroom.label(form)
@@ -212,77 +217,156 @@ class App:
         """Let a browser remember the token, and go to the page without it in the address."""
         if not self.guard.knows(token):
             raise RefusedError(401, "this is not the token of this server")
-        return Reply(b"", 303, headers={"location": "/", "set-cookie": self.guard.cookie()})
+        return Reply(status=303, headers={"location": "/", "set-cookie": self.guard.cookie()})
 
-    async def _listen(self, scope: Mapping[str, Any], headers: Headers, receive: Receive, send: Send) -> Reply:
-        """Send events until the page or the server goes."""
-        self.guard.check_host(headers)
-        self.guard.check_token(headers)
-        query = _query(scope)
-        last = headers.get(b"last-event-id", b"").decode("latin-1")
-        if last.isdecimal():  # the browser has lost the connection, and asks again
-            query["after"] = last
-        form = messages.read_query(query, messages.EventsForm)
-        with self.hub.page() as queue:
-            missed = await self.worker.answer(EVENTS, (None, form))
-            fields = Reply(b"", type="text/event-stream", headers=HEADERS).fields()
-            start = [(key, value) for key, value in fields if key != b"content-length"]
-            await send({"type": "http.response.start", "status": 200, "headers": start})
-            await send({"type": "http.response.body", "body": b": here\n\n" + missed, "more_body": True})
-            sending = asyncio.ensure_future(_send_all(stream(queue), send))
-            gone = asyncio.ensure_future(_until_gone(receive))
-            await asyncio.wait([sending, gone], return_when=asyncio.FIRST_COMPLETED)
-            for task in (sending, gone):
-                task.cancel()
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
-        return Reply(b"", status=0)  # all is sent
-
-    def _work(self, path: str, requests: Sequence[tuple[int | None, Any]]) -> list[Result]:
+    def _work(self, path: str, requests: Sequence[tuple[str, Any]]) -> list[Result]:
         """Answer requests to one path, in the thread of the worker."""
         if path == ACCEPT:
             return [
                 one if isinstance(one, Exception) else write_json(one)
                 for one in self.classroom.accept([form for _, form in requests])
             ]
-        return [self._worked_one(path, number, form) for number, form in requests]
+        return [self._worked_one(path, parameter, form) for parameter, form in requests]
 
-    def _worked_one(self, path: str, number: int | None, form: Any) -> Result:
-        classroom = self.classroom
+    def _worked_one(self, path: str, parameter: str, form: Any) -> Result:
         try:
             if path == EXPORT:
-                return exported(classroom.store, form.format)
+                return exported(self.classroom.store, form.format)
             if path == EVENTS:
-                return b"".join(map(event_bytes, classroom.news(form.after)))
-            if number is not None:
-                ask = self._answers.nbest if path.endswith("nbest") else self._answers.explain
-                return write_json(ask(number, form))
+                return b"".join(map(event_bytes, self.classroom.news(form.after)))
+            if path == NBEST:
+                return write_json(self._answers.nbest(int(parameter), form))
+            if path == EXPLAIN:
+                return write_json(self._answers.explain(int(parameter), form))
             return write_json(self._simple[path](form))
         except SapoError as error:
             return error
 
 
-async def _ready(value: Any) -> Any:
-    return value
-
-
-async def _send_all(parts: AsyncIterator[bytes], send: Send) -> None:
-    async for part in parts:
-        await send({"type": "http.response.body", "body": part, "more_body": True})
-
-
-async def _until_gone(receive: Receive) -> None:
-    while (await receive())["type"] != DISCONNECTED:
-        pass
-
-
-def _query(scope: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a request; of several with one name the last one."""
-    text = scope.get("query_string", b"").decode("latin-1")
-    try:
-        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=20))
-    except ValueError:
-        raise SapoError("a request has at most 20 parameters") from None
+def _last_event(request: Request) -> int | None:
+    """Return the last event that a browser has seen which lost the connection, and asks again."""
+    last = request.headers.get(b"last-event-id", b"")
+    return int(last) if last.isdigit() and len(last) < 16 else None
 
 
 def _ascii(text: str) -> str:
     return text.encode("ascii", "replace").decode().replace("\n", " ").replace("\r", " ")
+
+
+LIMITS = RequestLimits(body=4_000_000, seconds=30.0, requests=256)
+TOY = {
+    SPANS: [(["in", "New", "York"], ["O", "B-X", "I-X"]), (["at", "home", "."], ["O", "O", "O"])],
+    TAGS: [(["a", "dog", "."], ["A", "B", "C"]), (["no", "rain", "."], ["A", "B", "C"])],
+}
+SWITCH = 0.0005  # seconds that the thread that reads requests waits for one that works
+
+
+def teach(
+    path: str | Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    token: bool = False,
+    browser: bool = True,
+    say: Say = print,
+    habits: Habits | None = None,
+) -> None:
+    """Serve the page of a project until SIGINT or SIGTERM, which then act as usual. `say` gets the lines for the log.
+
+    Where other machines can reach the server, it always asks for a token. Raises SapoError if the project cannot be
+    opened, or the address cannot be used.
+    """
+    with bind(host, port) as bound:
+        secret = new_token() if token or not is_loopback(bound) else None
+        guard = Guard(bound.getsockname()[1], secret, (*NAMES, host.lower()))
+        hub = Hub()
+        with opened(path, hub, say, habits) as classroom:
+            app = TeachApp(classroom, hub, guard, LIMITS, say)
+            where = url_of(bound) + ("/" if secret is None else f"/?token={secret}")
+            ready = functools.partial(_welcome, where, browser, say)
+            server = listening_server(app, LIMITS, bound, ready=ready, closing=hub.close)  # pages would keep it running
+            before = sys.getswitchinterval()
+            sys.setswitchinterval(SWITCH)
+            gc.freeze()  # what is there now stays: to look through it would hold up an answer
+            try:
+                server.run([bound])
+            finally:
+                sys.setswitchinterval(before)
+                gc.unfreeze()
+                app.worker.end()
+
+
+@contextmanager
+def opened(path: str | Path, hub: Hub, say: Say, habits: Habits | None = None) -> Iterator[Classroom]:
+    """Open a project with its model ready; keep the model in the end."""
+    with contextlib.closing(Store(path)) as store, sole_server(store.path):
+        store.refresh()  # what the last server wrote before it ended
+        say("sapo: getting ready")
+        warm_up(store.kind)
+        base = store.base()
+        retraining = Retraining(store.path, None if base is None else base.model, habits)
+        pupil = Pupil(store.kind, based=base is not None)
+        classroom = Classroom(store, pupil, retraining, lambda *what: None)
+        classroom.publish = lambda kind, sentence, author: hub.publish(
+            {"seq": classroom.state.seq, "kind": kind, "id": sentence, "author": author}
+        )
+        try:
+            known = recall(classroom, say)
+            try:
+                yield classroom
+            finally:  # after Ctrl-C, too
+                if retraining.settled(classroom):  # else the journal is enough
+                    keep(pupil, store.path, known)
+        finally:
+            retraining.end()
+
+
+def keep(pupil: Pupil, path: Path, known: int) -> None:
+    """Keep the model, if it has learned something since a version."""
+    if pupil.version != known and (model := pupil.snapshot()) is not None:
+        save_snapshot(path, Snapshot(pupil.seq, model))
+
+
+def recall(classroom: Classroom, say: Say) -> int:
+    """Let the model learn what is in the journal, from the last snapshot on; return the version of the snapshot."""
+    pupil, store = classroom.pupil, classroom.store
+    snapshot = store.snapshot()
+    if snapshot is not None:
+        try:
+            pupil.take(load_pupil(snapshot.model, f"{store.path}: its model"), snapshot.seq)
+        except SapoError as error:
+            if snapshot.base:
+                raise
+            say(f"sapo: warning: {error}; learning everything again")
+    known = pupil.version
+    since = store.state.since(pupil.seq)
+    taken_back = any(event.kind == UNDO for event in since)
+    classroom.retraining.begin(pupil.seq if taken_back else store.state.seq)  # the snapshot may know what is undone
+    new = classroom.changes(since)
+    if new:
+        say(f"sapo: learning {len(new):,} sentences")
+    try:
+        pupil.learn(new, store.state.seq, classroom)
+    except SapoError as error:  # the page must open, whatever the model can learn
+        classroom.problem = str(error)
+        say(f"sapo: warning: {error}")
+    classroom.retraining.start(pupil, classroom)
+    return known
+
+
+@functools.cache
+def warm_up(kind: str) -> None:
+    """Do once what people will ask for, so that no answer waits for a kernel to compile."""
+    jit.compile_kernels()
+    trainer = Trainer(train_on_all(kind, TOY[kind]))
+    trainer.update(TOY[kind], new_labels=True)
+    warm_up_tagger(Tagger(trainer.tagger.model))
+    list(predict(trainer.tagger.model, kind, [words for words, _ in TOY[kind]]))
+
+
+def _welcome(where: str, browser: bool, say: Say) -> None:
+    say(f"sapo: open {where} (Ctrl-C ends)")
+    # without a screen, Python would start a browser of the terminal, and wait for it
+    seen = sys.platform in ("win32", "darwin") or bool({"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ))
+    if browser and seen:
+        threading.Thread(target=webbrowser.open, args=(where,), daemon=True).start()

@@ -1,20 +1,19 @@
 """Change a project: check, journal, learn, retag.
 
-An accepted sentence goes through in this order: it is checked; what the model says about it is counted; it is written
-to the journal; the model learns it; the sentences on the screen are tagged anew.
+An accepted sentence is checked; what the model says about it is counted; it is written to the journal; the model
+learns it; and the sentences on the screen are tagged again.
 """
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from sapo.apps.taggers import SPANS, label_names
 from sapo.apps.teach import messages
-from sapo.apps.teach.background import Background
 from sapo.apps.teach.predictions import Cache, Prediction, know_nothing, predict
-from sapo.apps.teach.pupil import Pupil
-from sapo.apps.teach.retraining import Pair
+from sapo.apps.teach.pupil import Pair, Pupil
+from sapo.apps.teach.retraining import Retraining
 from sapo.apps.teach.state import (
     ACCEPT,
     IMPORT,
@@ -23,15 +22,15 @@ from sapo.apps.teach.state import (
     UNDO,
     Draft,
     Event,
+    ProjectState,
     Seen,
-    State,
     TaughtSentence,
     check_name,
+    check_tags,
+    count_seen,
 )
 from sapo.apps.teach.store import Store
-from sapo.apps.teach.task import SPANS, by_label, check_tags, count_seen, label_names
 from sapo.errors import SapoError
-from sapo.tagger.explain import Explanation
 from sapo.tags.spans import loose_spans
 
 SECONDS = 60.0
@@ -57,7 +56,7 @@ class Locks:
         return holder
 
     def unlock(self, sentence: int, author: str) -> str | None:
-        """Give a sentence free if this person holds it; return who holds it then."""
+        """Release a sentence if this person holds it; return who holds it then."""
         if self.holder(sentence) == author:
             del self._held[sentence]
         return self.holder(sentence)
@@ -73,20 +72,11 @@ WINDOW = 50  # sentences
 POINTS = 200  # at most
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """The score of the last sentences, and the score that the model itself expected."""
-
-    accepted: int
-    score: float
-    sure: float
-
-
-def curve(kind: str, seen: Sequence[Seen], *, window: int = WINDOW, points: int = POINTS) -> list[Point]:
+def curve(kind: str, seen: Sequence[Seen], *, window: int = WINDOW, points: int = POINTS) -> list[messages.PointView]:
     """Return F1 of spans, or accuracy of tags, over the last sentences before each point.
 
-    >>> curve("tags", [Seen(1, 2, 2, 1.5, 2.0), Seen(2, 2, 2, 1.8, 2.0)])
-    [Point(accepted=1, score=0.5, sure=0.75), Point(accepted=2, score=0.75, sure=0.825)]
+    >>> [(point.score, point.sure) for point in curve("tags", [Seen(1, 2, 2, 1.5, 2.0), Seen(2, 2, 2, 1.8, 2.0)])]
+    [(0.5, 0.75), (0.75, 0.825)]
     """
     if not seen:
         return []
@@ -100,78 +90,22 @@ def curve(kind: str, seen: Sequence[Seen], *, window: int = WINDOW, points: int 
     else:
         score, expected = right / np.maximum(gold, 1), sure / np.maximum(likely, 1)
     return [
-        Point(int(end), round(float(one), 4), round(float(other), 4))
+        messages.PointView(accepted=int(end), score=round(float(one), 4), sure=round(float(other), 4))
         for end, one, other in zip(ends, score, expected, strict=True)
     ]
 
 
 def _f1(right: np.ndarray, both: np.ndarray) -> np.ndarray:
-    """Return F1; where there is no span and none was said, all is right."""
+    """Return F1, which is 1 where there is no span and none was predicted."""
     return np.where(both > 0, 2 * right / np.where(both > 0, both, 1), 1.0)
 
 
-def open_view(number: int, sentence: TaughtSentence, said: Prediction, lock: str | None, version: int) -> messages.View:
-    """Show a sentence as the model tags it."""
-    spans = [
-        messages.SpanView(start=span.start, end=span.end, label=span.type, probability=round(share, 4))
-        for span, share in said.spans
-    ]
-    return messages.View(
-        id=number,
-        text=sentence.text,
-        tokens=sentence.offsets,
-        tags=said.tags,
-        spans=spans,
-        probabilities=[round(share, 4) for share in said.probabilities],
-        sure=round(said.sure, 4),
-        state="open",
-        by=None,
-        lock=lock,
-        version=version,
-    )
-
-
-def accepted_view(sentence: TaughtSentence, accept: Event, kind: str, lock: str | None, version: int) -> messages.View:
-    """Show a sentence as a person tagged it."""
-    assert accept.sentence is not None
-    return messages.View(
-        id=accept.sentence,
-        text=sentence.text,
-        tokens=sentence.offsets,
-        tags=accept.tags,
-        spans=certain_spans(accept.tags, kind),
-        probabilities=[1.0] * len(accept.tags),
-        sure=1.0,
-        state="accepted",
-        by=accept.author,
-        lock=lock,
-        version=version,
-    )
-
-
-def certain_spans(tags: Sequence[str], kind: str, probability: float = 1.0) -> list[messages.SpanView]:
-    """Return the spans of tags."""
+def spans_of(tags: Sequence[str], kind: str, probability: float = 1.0) -> list[messages.SpanView]:
+    """Return the spans of tags, all with one probability."""
     return [
         messages.SpanView(start=span.start, end=span.end, label=span.type, probability=probability)
         for span in (loose_spans(tags) if kind == SPANS else ())
     ]
-
-
-def explain_answer(why: Explanation) -> messages.ExplainAnswer:
-    """Show what speaks for a tag and what against it, the strongest first."""
-    weights = [messages.WeightView(feature=one.name, weight=round(one.difference, 4)) for one in why.contributions]
-    weights += [
-        messages.WeightView(feature=f"{one.word}: {one.tag}, not {one.rival}", weight=round(one.difference, 4))
-        for one in why.elsewhere
-    ]
-    weights.sort(key=lambda one: -abs(one.weight))
-    return messages.ExplainAnswer(
-        token=why.token,
-        label=why.tag,
-        other=why.rival,
-        speaks_for=[one for one in weights if one.weight > 0],
-        against=[one for one in weights if one.weight < 0],
-    )
 
 
 Publish = Callable[[str, int | None, str | None], None]  # what happened, to which sentence, by whom
@@ -182,15 +116,15 @@ POLL = 0.5  # seconds between two looks at what other processes and threads have
 class Classroom:
     """Answers requests about a project. Only one thread may use it, except for `publish`."""
 
-    def __init__(self, store: Store, pupil: Pupil, background: Background, publish: Publish) -> None:
-        self.store, self.pupil, self.background, self.publish = store, pupil, background, publish
+    def __init__(self, store: Store, pupil: Pupil, retraining: Retraining, publish: Publish) -> None:
+        self.store, self.pupil, self.retraining, self.publish = store, pupil, retraining, publish
         self.locks = Locks()
         self.cache = Cache(self._predict)
         self.problem: str | None = None
         self._seen: list[Seen] | None = None
 
     @property
-    def state(self) -> State:
+    def state(self) -> ProjectState:
         """What people have done."""
         return self.store.state
 
@@ -273,7 +207,7 @@ class Classroom:
         shown = self._shown(form.visible)
         taken: list[Event] = []
 
-        def decide(state: State) -> Iterable[Draft]:
+        def decide(state: ProjectState) -> Iterable[Draft]:
             event = state.to_undo(author) if kind == UNDO else state.to_redo(author)
             if event is None:
                 return []
@@ -293,15 +227,15 @@ class Classroom:
         try:
             self.store.refresh()
             self._catch_up()
-            if self.background.finish(self.pupil, self):
+            if self.retraining.finish(self.pupil, self):
                 self.publish("model", None, None)
             more = self.cache.refresh(self.store.sentences, self.pupil.version, CHUNK)
         except Exception as error:  # whatever it is, the thread must go on answering
-            self.problem = f"beside the answers: {error}"
+            self.problem = f"in the background: {error}"
             return POLL
         return 0.0 if more else POLL
 
-    def _drafts(self, state: State, accepts: Sequence[Draft], said: dict[int, Prediction]) -> Iterable[Draft]:
+    def _drafts(self, state: ProjectState, accepts: Sequence[Draft], said: dict[int, Prediction]) -> Iterable[Draft]:
         """Return the events of accepts: new labels first, and how good the model was at open sentences."""
         labels, seen = set(state.labels), set[int]()
         drafts = []
@@ -330,7 +264,7 @@ class Classroom:
             return error
 
     def _catch_up(self) -> None:
-        """Learn what is in the journal and not learned yet, and tell everybody."""
+        """Learn what is in the journal and not learned yet, and tell all pages."""
         state = self.state
         if state.seq == self.pupil.seq:
             return
@@ -347,7 +281,7 @@ class Classroom:
             self.problem = str(error)
         for event in new:
             self.publish(_NAMES[event.kind], event.sentence, event.author)
-        self.background.start(self.pupil, self)
+        self.retraining.start(self.pupil, self)
 
     def _pair(self, event: Event) -> Pair:
         assert event.sentence is not None
@@ -372,19 +306,52 @@ class Classroom:
         known = self.store.sentences
         return [one for one in sentences if one in known and self.state.current(one) is None]
 
-    def views_of(self, sentences: Sequence[int]) -> list[messages.View]:
+    def views_of(self, sentences: Sequence[int]) -> list[messages.SentenceView]:
         """Show sentences as they are now."""
         said = self.cache.fresh(self.open_ones(sentences), self.pupil.version)
         return [self.view(one, said.get(one)) for one in sentences]
 
-    def view(self, number: int, said: Prediction | None = None) -> messages.View:
-        """Show a sentence; `said` is what the model says about it, if it is open."""
-        sentence, lock, version = self.store.sentences[number], self.locks.holder(number), self.pupil.version
+    def view(self, number: int, said: Prediction | None = None) -> messages.SentenceView:
+        """Show a sentence as a person tagged it, or, if it is open, as the model does; that is `said`."""
         event = self.state.current(number)
-        if event is not None:
-            return accepted_view(sentence, event, self.kind, lock, version)
-        assert said is not None
-        return open_view(number, sentence, said, lock, version)
+        if event is None:
+            assert said is not None
+            return self.open_view(number, said)
+        spans, shares = spans_of(event.tags, self.kind), [1.0] * len(event.tags)
+        return self._view(number, event.tags, spans, shares, 1.0, by=event.author)
+
+    def open_view(self, number: int, said: Prediction) -> messages.SentenceView:
+        """Show a sentence as the model tags it."""
+        spans = [
+            messages.SpanView(start=span.start, end=span.end, label=span.type, probability=round(span.probability, 4))
+            for span in said.spans
+        ]
+        shares = [round(share, 4) for share in said.probabilities]
+        return self._view(number, said.tags, spans, shares, round(said.sure, 4))
+
+    def _view(
+        self,
+        number: int,
+        tags: tuple[str, ...],
+        spans: list[messages.SpanView],
+        probabilities: list[float],
+        sure: float,
+        by: str | None = None,
+    ) -> messages.SentenceView:
+        sentence = self.store.sentences[number]
+        return messages.SentenceView(
+            id=number,
+            text=sentence.text,
+            tokens=sentence.offsets,
+            tags=tags,
+            spans=spans,
+            probabilities=probabilities,
+            sure=sure,
+            state="open" if by is None else "accepted",
+            by=by,
+            lock=self.locks.holder(number),
+            version=self.pupil.version,
+        )
 
     def _shown(self, visible: Iterable[int]) -> dict[int, Prediction]:
         """Return what was said last about open sentences: a page shows it, if it has seen the last version."""
@@ -401,12 +368,12 @@ class Classroom:
         changed = [one for one in visible if everything or one not in shown or said[one].differs(shown[one])]
         seen = self.all_seen()
         points = curve(self.kind, seen[-WINDOW:], points=1)
+        for point in points:  # at most one
+            point.accepted = len(seen)
         return messages.ChangeAnswer(
             sentence=None if number is None else self.views_of([number])[0],
             changed=[self.view(one, said[one]) for one in changed if one != number],
-            curve_point=messages.PointView(accepted=len(seen), score=points[-1].score, sure=points[-1].sure)
-            if points
-            else None,
+            curve_point=points[0] if points else None,
             counts=self.counts(),
             model=self.model_view(),
             labels=self.state.labels,
@@ -419,22 +386,20 @@ class Classroom:
             self._seen = [event.seen for event in self.state.holding() if event.seen is not None]
         return self._seen
 
-    def counts(self) -> messages.Counts:
+    def counts(self) -> messages.CountsView:
         """Return how much is done."""
-        return messages.Counts(
-            sentences=len(self.store.sentences),
-            accepted=len(self),
-            by_label=by_label(self.kind, self.state.labels, self.state.counts),
-        )
+        letter = "B-" if self.kind == SPANS else ""  # each span has one, or else each token
+        by_label = {label: self.state.counts.get(letter + label, 0) for label in self.state.labels}
+        return messages.CountsView(sentences=len(self.store.sentences), accepted=len(self), by_label=by_label)
 
     def model_view(self) -> messages.ModelView:
         """Describe the model."""
         return messages.ModelView(
             version=self.pupil.version,
             learned=self.pupil.learned,
-            training=self.background.training,
+            training=self.retraining.training,
             temperature=round(self.pupil.temperature, 3),
-            problem=self.problem or self.background.problem,
+            problem=self.problem or self.retraining.problem,
         )
 
 

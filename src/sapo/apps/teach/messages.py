@@ -1,13 +1,10 @@
 """Define the requests and answers of the page, their paths, and their description in OpenAPI."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from sapo import __version__
-from sapo.apps.serve.messages import REFERENCE, ErrorAnswer, F, Form
-from sapo.errors import SapoError
+from sapo.apps.http import EVENT_STREAM, REFUSALS, Form, Operation, describe
 
 MOST = 200  # sentences of one answer, or on one screen
 Id = Annotated[int, msgspec.Meta(ge=1, le=1 << 53)]
@@ -103,7 +100,7 @@ class SpanView(Whole):
     probability: float
 
 
-class View(Whole):
+class SentenceView(Whole):
     """A sentence as the page shows it; tokens are (start, end) in code points of the text."""
 
     id: int
@@ -119,7 +116,7 @@ class View(Whole):
     version: int
 
 
-class Counts(Whole):
+class CountsView(Whole):
     """How much is done."""
 
     sentences: int
@@ -128,7 +125,7 @@ class Counts(Whole):
 
 
 class ModelView(Whole):
-    """The model: `learned` counts sentences since the server began; `training` says that it is trained anew."""
+    """The model: `learned` counts sentences since the server began; `training` says that it is being retrained."""
 
     version: int
     learned: int
@@ -138,7 +135,7 @@ class ModelView(Whole):
 
 
 class PointView(Whole):
-    """A point of the curve."""
+    """A point of the curve: the score of the last sentences, and the score that the model itself expected."""
 
     accepted: int
     score: float
@@ -152,7 +149,7 @@ class ProjectAnswer(Whole):
     kind: str
     labels: list[str]
     people: list[str]
-    counts: Counts
+    counts: CountsView
     orders: list[str]
     formats: list[str]  # to export
     model: ModelView
@@ -160,20 +157,20 @@ class ProjectAnswer(Whole):
     seq: int
 
 
-class SentencesAnswer(Whole):
+class SentenceViews(Whole):
     """Sentences, and how many there are in all of this state."""
 
-    sentences: list[View]
+    sentences: list[SentenceView]
     total: int
 
 
 class ChangeAnswer(Whole):
     """What accept, undo and redo have changed; the sentence is null if there was nothing to take back."""
 
-    sentence: View | None
-    changed: list[View]
+    sentence: SentenceView | None
+    changed: list[SentenceView]
     curve_point: PointView | None
-    counts: Counts
+    counts: CountsView
     model: ModelView
     labels: list[str]
     seq: int
@@ -200,7 +197,7 @@ class WeightView(Whole):
     weight: float
 
 
-class ExplainAnswer(Whole):
+class ExplanationView(Whole):
     """What speaks for the label of a token, and what for the next best one."""
 
     token: int
@@ -219,7 +216,7 @@ class LockAnswer(Whole):
 class SlipView(Whole):
     """An accepted sentence that the model would tag in another way."""
 
-    sentence: View
+    sentence: SentenceView
     model_tags: tuple[str, ...]
     probability: float
 
@@ -235,7 +232,7 @@ class DisagreementView(Whole):
 
     id: int
     text: str
-    sentence: View
+    sentence: SentenceView
     by: dict[str, tuple[str, ...]]
 
 
@@ -247,127 +244,29 @@ class DisagreementsAnswer(Whole):
     both: int
 
 
-def read_query(query: dict[str, Any], form: type[F]) -> F:
-    """Read the parameters of a GET request. Raise SapoError if there is another one, or a value is wrong."""
-    try:
-        return msgspec.convert(query, form, strict=False)
-    except msgspec.ValidationError as error:
-        raise SapoError(f"the request does not have the expected form: {error}") from None
-
-
-ID = "{id}"
-
-
-@dataclass(frozen=True, slots=True)
-class Path:
-    """A path: what it does, the form of its request, and that of its answer."""
-
-    summary: str
-    form: type[Form]
-    answer: Any
-
-
-GETS = {
-    "/api/project": Path("Describe the project", Asked, ProjectAnswer),
-    "/api/sentences": Path("Give the next sentences", SentencesForm, SentencesAnswer),
-    "/api/sentences/{id}/nbest": Path("Find the n best taggings", NBestForm, NBestAnswer),
-    "/api/sentences/{id}/explain": Path("Explain a tag", ExplainForm, ExplainAnswer),
-    "/api/slips": Path("List accepted sentences that the model contradicts", Asked, SlipsAnswer),
-    "/api/disagreements": Path("List where people disagree", Asked, DisagreementsAnswer),
-}
-POSTS = {
-    "/api/accept": Path("Accept a sentence", AcceptForm, ChangeAnswer),
-    "/api/undo": Path("Take back the last sentence", UndoForm, ChangeAnswer),
-    "/api/redo": Path("Bring back the last sentence", UndoForm, ChangeAnswer),
-    "/api/labels": Path("Add a label", LabelForm, ProjectAnswer),
-    "/api/lock": Path("Lock a sentence", LockForm, LockAnswer),
-    "/api/unlock": Path("Give a sentence back", LockForm, LockAnswer),
-}
-EXPORT = "/api/export"
-EVENTS = "/api/events"
-
-
-def parse_path(path: str) -> tuple[str, int | None]:
-    """Return a path with {id} for the number of the sentence, and this number.
-
-    >>> parse_path("/api/sentences/12/nbest"), parse_path("/api/project")
-    (('/api/sentences/{id}/nbest', 12), ('/api/project', None))
-    """
-    parts = path.split("/")
-    if len(parts) == 5 and parts[1:3] == ["api", "sentences"] and parts[3].isdecimal() and len(parts[3]) < 16:
-        return "/".join([*parts[:3], ID, parts[4]]), int(parts[3])
-    return path, None
-
-
-REFUSALS = {
-    401: "The token is missing or wrong.",
-    403: "The request comes from another site.",
-    413: "The body is too large.",
-    415: "The body is not application/json.",
-    422: "The request has a mistake.",
-    500: "The server has a mistake.",
-    503: "The server has too many requests; try again.",
-    504: "The answer took too long.",
+ACCEPT, EXPORT, EVENTS = "/api/accept", "/api/export", "/api/events"
+NBEST, EXPLAIN = "/api/sentences/{id}/nbest", "/api/sentences/{id}/explain"
+REFUSED = [status for status in REFUSALS if status != 404]
+OPERATIONS = {
+    "/api/project": Operation("GET", "Describe the project", Asked, ProjectAnswer, REFUSED),
+    "/api/sentences": Operation("GET", "Give the next sentences", SentencesForm, SentenceViews, REFUSED),
+    NBEST: Operation("GET", "Find the n best taggings", NBestForm, NBestAnswer, REFUSED),
+    EXPLAIN: Operation("GET", "Explain a tag", ExplainForm, ExplanationView, REFUSED),
+    "/api/slips": Operation("GET", "List accepted sentences that the model contradicts", Asked, SlipsAnswer, REFUSED),
+    "/api/disagreements": Operation("GET", "List where people disagree", Asked, DisagreementsAnswer, REFUSED),
+    EXPORT: Operation("GET", "Export the accepted sentences", ExportForm, "application/octet-stream", REFUSED),
+    EVENTS: Operation("GET", "Listen to events", EventsForm, EVENT_STREAM, REFUSED, at_once=True),
+    ACCEPT: Operation("POST", "Accept a sentence", AcceptForm, ChangeAnswer, REFUSED),
+    "/api/undo": Operation("POST", "Take back the last sentence", UndoForm, ChangeAnswer, REFUSED),
+    "/api/redo": Operation("POST", "Bring back the last sentence", UndoForm, ChangeAnswer, REFUSED),
+    "/api/labels": Operation("POST", "Add a label", LabelForm, ProjectAnswer, REFUSED),
+    "/api/lock": Operation("POST", "Lock a sentence", LockForm, LockAnswer, REFUSED),
+    "/api/unlock": Operation("POST", "Give a sentence back", LockForm, LockAnswer, REFUSED),
+    "/openapi.json": Operation("GET", at_once=True),
 }
 
 
 def document() -> dict[str, Any]:
-    """Return the description."""
-    everything = [*GETS.values(), *POSTS.values()]
-    forms = [one.form for one in POSTS.values()] + [one.answer for one in everything] + [ErrorAnswer]
-    _, schemas = msgspec.json.schema_components(forms, ref_template=REFERENCE)
-    paths: dict[str, Any] = {name: {"get": _get(name, path)} for name, path in GETS.items()}
-    for name, path in POSTS.items():
-        body = {"required": True, "content": {"application/json": {"schema": _schema(path.form)}}}
-        paths[name] = {"post": {"summary": path.summary, "requestBody": body, "responses": _responses(path.answer)}}
-    file = {"description": "The file.", "content": {"application/octet-stream": {"schema": {}}}}
-    events = {"description": "Server-sent events.", "content": {"text/event-stream": {"schema": {}}}}
-    for name, form, answer in ((EXPORT, ExportForm, file), (EVENTS, EventsForm, events)):
-        refused = {str(status): _refusal(status) for status in REFUSALS}
-        paths[name] = {"get": {"parameters": _parameters(form), "responses": {"200": answer, **refused}}}
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "sapo teach", "version": __version__, "description": "Teach a tagger."},
-        "paths": paths,
-        "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
-        "security": [{}, {"token": []}],  # a token only where the server was started with one
-    }
-
-
-def _get(name: str, path: Path) -> dict[str, Any]:
-    parameters = _parameters(path.form)
-    if "{id}" in name:
-        number = {"type": "integer", "minimum": 1, "maximum": 10**15 - 1}
-        parameters.append({"name": "id", "in": "path", "required": True, "schema": number})
-    return {"summary": path.summary, "parameters": parameters, "responses": _responses(path.answer)}
-
-
-def _parameters(form: type) -> list[dict[str, Any]]:
-    """Return the fields of a form as parameters of a query."""
-    (reference,), schemas = msgspec.json.schema_components([form], ref_template=REFERENCE)
-    schema = schemas[reference["$ref"].rpartition("/")[2]]
-    required = schema.get("required", ())
-    return [
-        {"name": name, "in": "query", "required": name in required, "schema": _plain(one)}
-        for name, one in schema["properties"].items()
-    ]
-
-
-def _plain(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a parameter, which is left out rather than null."""
-    kinds = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
-    return {**kinds[0]} if kinds else {key: value for key, value in schema.items() if key != "default" or value}
-
-
-def _responses(answer: Any) -> dict[str, Any]:
-    good = {"description": "The answer.", "content": {"application/json": {"schema": _schema(answer)}}}
-    return {"200": good, **{str(status): _refusal(status) for status in REFUSALS}}
-
-
-def _refusal(status: int) -> dict[str, Any]:
-    content = {"application/json": {"schema": _schema(ErrorAnswer)}}
-    return {"description": REFUSALS[status], "content": content}
-
-
-def _schema(form: Any) -> dict[str, str]:
-    return {"$ref": REFERENCE.format(name=form.__name__)}
+    """Return the description of the page's server."""
+    number = {"type": "integer", "minimum": 1, "maximum": 10**15 - 1}
+    return describe("sapo teach", "Teach a tagger.", OPERATIONS, number)

@@ -5,7 +5,7 @@ and which are labeled, and says how much of a sentence is new. `choose` puts bot
 """
 
 import heapq
-import itertools
+import math
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,16 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from sapo.apps.teach.task import OUTSIDE, SPANS, blank
+from sapo.apps.taggers import OUTSIDE, SPANS, doubt
+from sapo.apps.teach.state import NOTHING
+from sapo.corpus.annotations import TaggedSpan
 from sapo.errors import SapoError, did_you_mean
-from sapo.jit.arrays import Doubles, Ints, Longs
-from sapo.search.marginals import span_reading
-from sapo.search.sums import Sums, sum_corpus
-from sapo.tagger import decoding
-from sapo.tagger.decoding import encoded_batches
+from sapo.jit.arrays import Doubles, Longs
+from sapo.tagger.decoding import best_taggings
 from sapo.tagger.model import Model
-from sapo.tags.schemes import Prefix, label_kinds
-from sapo.tags.spans import Span, Spans, read_spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +29,7 @@ class Prediction:
 
     tags: tuple[str, ...]  # IOB2, or a label for each token
     probabilities: tuple[float, ...]  # of each tag
-    spans: tuple[tuple[Span, float], ...]  # with the probability of each
+    spans: tuple[TaggedSpan, ...]
     sure: float  # the probability of the tagging, by token: its root of the number of tokens
     expected: float  # how many of the spans, or of the tags, the model expects to be right
     likely: float  # how many spans, or tags, it expects there to be
@@ -46,101 +43,28 @@ class Prediction:
 
 
 def know_nothing(kind: str, tokens: int) -> Prediction:
-    """Return what is said where there is no model."""
-    return Prediction(blank(kind, tokens), (0.0,) * tokens, (), 0.0, 0.0, 0.0 if kind == SPANS else float(tokens))
+    """Return the prediction where there is no model."""
+    tags = (OUTSIDE if kind == SPANS else NOTHING,) * tokens
+    return Prediction(tags, (0.0,) * tokens, (), 0.0, 0.0, 0.0 if kind == SPANS else float(tokens))
 
 
 def predict(model: Model, kind: str, sentences: Sequence[Sequence[str]], session: Any = None) -> Iterator[Prediction]:
-    """Tag sentences. A model without spans, because it has seen none, marks none."""
-    for corpus in encoded_batches(model, sentences, session):
-        sums = sum_corpus(corpus, model.tagging, model.temperature)
-        marginal, shown = decoding.shown_marginal(model, sums.marginal), model.as_shown(sums.tags)
-        shares = np.minimum(marginal[np.arange(len(shown)), shown], 1.0)
-        said = _spans(model, sums, marginal, shown) if kind == SPANS else _tags(model, corpus.offsets, shown, shares)
-        sure = np.exp(sums.log_best / np.maximum(np.diff(corpus.offsets), 1)).tolist()
-        listed = shares.tolist()
-        for sentence, (first, last) in enumerate(itertools.pairwise(corpus.offsets.tolist())):
-            yield Prediction(
-                tuple(said.tags[first:last]),
-                tuple(listed[first:last]),
-                said.spans[sentence],
-                sure[sentence],
-                said.expected[sentence],
-                said.likely[sentence],
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """What predictions of several sentences have."""
-
-    tags: list[str]  # of all tokens
-    spans: list[tuple[tuple[Span, float], ...]]  # of each sentence, and so are the others
-    expected: list[float]
-    likely: list[float]
-
-
-def _tags(model: Model, offsets: Longs, shown: Ints, shares: Doubles) -> _Said:
-    counts = np.diff(offsets).astype(float).tolist()
-    return _Said(decoding.label_names(model, shown), [()] * len(counts), _totals(shares, offsets).tolist(), counts)
-
-
-def _spans(model: Model, sums: Sums, marginal: Doubles, shown: Ints) -> _Said:
-    kinds, offsets = label_kinds(model.outer_labels), sums.corpus.offsets
-    found = read_spans(kinds, shown, offsets)
-    chances = np.zeros(len(found.starts))
-    if len(chances):
-        chances = np.minimum(sums.span_probabilities(span_reading(model.labels), found, kinds.type_names), 1.0)
-    begins = (kinds.prefixes == Prefix.BEGIN) | (kinds.prefixes == Prefix.SINGLE)
-    owned = np.searchsorted(found.starts, offsets)  # the first span of each sentence
-    owners = np.repeat(np.arange(len(offsets) - 1), np.diff(owned))
-    starts, ends = (found.starts - offsets[owners]).tolist(), (found.ends - offsets[owners]).tolist()
-    names = [kinds.type_names[number] for number in found.types.tolist()]
-    pairs = list(zip(map(Span, starts, ends, names), chances.tolist(), strict=True))
-    return _Said(
-        _iob2(found, kinds.type_names, len(shown)),
-        [tuple(pairs[first:last]) for first, last in itertools.pairwise(owned.tolist())],
-        _totals(chances, owned).tolist(),
-        _totals(marginal[:, begins].sum(axis=1), offsets).tolist(),
-    )
-
-
-def _iob2(spans: Spans, types: Sequence[str], tokens: int) -> list[str]:
-    """Return a tag for each token."""
-    places = np.zeros(tokens, np.int64)
-    sizes = spans.ends - spans.starts
-    ends = np.cumsum(sizes)
-    inside = np.arange(ends[-1] if len(ends) else 0) + np.repeat(spans.starts - ends + sizes, sizes)
-    places[inside] = 2 * np.repeat(spans.types, sizes) + 1
-    places[spans.starts] = 2 * spans.types
-    names = [OUTSIDE, OUTSIDE, *(f"{letter}-{type}" for type in types[1:] for letter in "BI")]
-    return [names[place] for place in places.tolist()]
-
-
-def _totals(values: Doubles, offsets: Longs) -> Doubles:
-    """Return the sum of values[offsets[i]:offsets[i + 1]] for each i."""
-    sums = np.concatenate([np.zeros(1), np.cumsum(values)])
-    return np.maximum(np.diff(sums[offsets]), 0.0)
+    """Tag sentences. A model without spans, because it has seen none, digests none."""
+    for one in best_taggings(model, sentences, session):
+        tags, tokens, expected, likely = one.tags, len(one.tags), sum(one.probabilities), float(len(one.tags))
+        if kind == SPANS:
+            tags = [OUTSIDE] * tokens
+            for span in one.spans:  # in IOB2
+                tags[span.start : span.end] = [f"B-{span.type}", *[f"I-{span.type}"] * (span.end - span.start - 1)]
+            expected, likely = sum(span.probability for span in one.spans), one.expected_spans
+        spans = tuple(one.spans) if kind == SPANS else ()
+        sure = math.exp(one.log_probability / max(tokens, 1))
+        yield Prediction(tuple(tags), tuple(one.probabilities), spans, sure, expected, likely)
 
 
 ORDERS = ("least-sure", "different", "random", "in-order")
-LEAST = 3  # tokens that decide how unsure a sentence is
 DECAY = 0.5  # what a word is worth counts this much each time that it is labeled
 SHORTLIST = 4  # least-sure sentences for each one that is chosen, of which those that differ are taken
-
-
-def doubt(probabilities: Sequence[float]) -> float:
-    """Return how unsure a model is of a sentence, from 0 to 1. `probabilities` are those of the tags of its tokens.
-
-    It is the mean of 1 - probability over the three least sure tokens. The whole sentence would favor long sentences,
-    and the mean of all tokens would favor fragments of one or two words, which teach little.
-
-    >>> round(doubt([0.9, 0.5, 1.0, 0.6]), 2)
-    0.33
-    >>> doubt([0.4]) < doubt([0.4, 0.9, 0.9])
-    True
-    """
-    return sum(sorted((1.0 - share for share in probabilities), reverse=True)[:LEAST]) / LEAST
 
 
 class Variety:
@@ -177,7 +101,7 @@ class Variety:
         self._labeled[self._of(sentence)] -= 1
 
     def choose(self, sentences: Sequence[int], count: int, weights: Sequence[float] | None = None) -> list[int]:
-        """Return the sentences that bring most, best first, each beside those before it.
+        """Return the sentences that bring most, best first, each given those before it.
 
         `weights` multiply what each of the sentences brings.
         """
@@ -252,7 +176,7 @@ def _least_sure(sentences: Sequence[int], count: int, doubts: Doubles, variety: 
 
 
 def _mixed(number: int, seed: int) -> int:
-    """Return a number that looks random, always the same for the same arguments (the finaliser of SplitMix64)."""
+    """Return a number that looks random, always the same for the same arguments (the finalizer of SplitMix64)."""
     mask = (1 << 64) - 1
     mixed = (number * 0x9E3779B97F4A7C15 + (seed + 1) * 0xD1B54A32D192ED03) & mask
     mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & mask
@@ -262,11 +186,11 @@ def _mixed(number: int, seed: int) -> int:
 
 KEPT = 5000  # whole predictions
 LOOKED = 1000  # sentences at a time that may turn out to be tagged already
-POOL = 1000  # sentences that are tagged anew, in idle time, after each change of the model
+POOL = 1000  # sentences that are tagged again, in idle time, after each change of the model
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class PredictionDigest:
     """What is kept of a prediction: how sure the model was, and the tags as a number that tells them apart."""
 
     sure: float
@@ -281,7 +205,7 @@ class Cache:
     def __init__(self, predict: Callable[[Sequence[int]], Sequence[Prediction]]) -> None:
         self._predict = predict
         self._whole: OrderedDict[int, tuple[int, Prediction]] = OrderedDict()  # the version and the prediction
-        self.marks: dict[int, Mark] = {}
+        self.digests: dict[int, PredictionDigest] = {}
         self._queue: deque[int] = deque()  # all sentences: those without a prediction, then the oldest first
         self._version, self._left = -1, 0  # of those that have a prediction, how many to look at for this version
 
@@ -296,7 +220,9 @@ class Cache:
         missing = [one for one in wanted if self._whole.get(one, (-1,))[0] != version]
         for one, prediction in zip(missing, self._predict(missing), strict=True):
             self._whole[one] = (version, prediction)
-            self.marks[one] = Mark(prediction.sure, doubt(prediction.probabilities), version, hash(prediction.tags))
+            self.digests[one] = PredictionDigest(
+                prediction.sure, doubt(prediction.probabilities), version, hash(prediction.tags)
+            )
         found = {one: self._whole[one][1] for one in wanted}
         for one in wanted:
             self._whole.move_to_end(one)
@@ -319,11 +245,11 @@ class Cache:
                 break
             one = self._queue[0]
             self._queue.rotate(-1)
-            self._left -= one in self.marks
-            if one not in self.marks or self.marks[one].version != version:
+            self._left -= one in self.digests
+            if one not in self.digests or self.digests[one].version != version:
                 taken.append(one)
         self.fresh(taken, version)
         return self._more()
 
     def _more(self) -> bool:
-        return bool(self._queue) and (self._left > 0 or self._queue[0] not in self.marks)
+        return bool(self._queue) and (self._left > 0 or self._queue[0] not in self.digests)

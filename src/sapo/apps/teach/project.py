@@ -1,16 +1,18 @@
 """Make, fill and export projects."""
 
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from sapo.apps.taggers import OUTSIDE, SPANS, kind_of, label_names
 from sapo.apps.teach.pupil import check_pupil
-from sapo.apps.teach.state import IMPORT, LABEL, Draft, TaughtSentence, check_name, read_annotated, read_texts
-from sapo.apps.teach.store import Beginning, Store, create
-from sapo.apps.teach.task import OUTSIDE, SPANS, as_iob2, kind_of, label_names
+from sapo.apps.teach.state import IMPORT, LABEL, Draft, TaughtSentence, as_iob2, check_name
+from sapo.apps.teach.store import Store, create
 from sapo.corpus.annotations import Placement
-from sapo.corpus.formats import FORMATS, format_of, open_output
+from sapo.corpus.blocks import Sentence
+from sapo.corpus.files import check_readable, read_chunks, show_path
+from sapo.corpus.formats import ENDINGS, FORMATS, format_of, open_output, read_blocks
+from sapo.corpus.jsonl import joined
 from sapo.errors import SapoError, check_limit
 from sapo.tagger.file import load_model, model_bytes
 from sapo.tagger.model import Model
@@ -19,44 +21,50 @@ from sapo.text.splitter import Splitter
 
 Files = Sequence[str | Path]
 Annotated = list[tuple[TaughtSentence, tuple[str, ...]]]
+COLUMNS = (".conll", ".bio", ".iob", ".iob2", ".tsv")  # files that cannot be text
+TABLES = (".csv", ".ods", ".xls", ".xlsx")
+DOCUMENTS = (".doc", ".docx", ".epub", ".htm", ".html", ".odt", ".pdf", ".rtf", ".xml")
+TEXT = "text"
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    """What a new project is made of."""
+def make_project(
+    path: str | Path,
+    texts: Files,
+    labels: Sequence[str] = (),
+    *,
+    kind: str | None = None,
+    model: str | Path | None = None,
+    annotated: Files = (),
+    format: str | None = None,
+) -> None:
+    """Read texts, which have this format, and write a new project.
 
-    texts: Files
-    labels: Sequence[str] = ()
-    kind: str | None = None  # by default what the model or the annotated files have, or else spans
-    model: str | Path | None = None
-    annotated: Files = ()
-    format: str | None = None  # of the texts
-
-
-def make_project(path: str | Path, start: Start) -> None:
-    """Read texts and write a new project. Raise SapoError if something cannot be read, or nothing fits together."""
-    model = None if start.model is None else load_model(start.model)
-    splitter = Splitter(None if model is None else model.text_rules)
-    annotated = [one for file in start.annotated for one in read_annotated(file, None, splitter)]
-    kind = _kind(start, model, annotated)
-    drafts = [Draft(LABEL, "start", name=check_name(name, "label")) for name in _labels(kind, start, model, annotated)]
-    sentences = [sentence for sentence, _ in annotated]
-    author = Path(start.annotated[0]).name[:100] if start.annotated else ""
-    drafts += [
-        Draft(IMPORT, author, number, as_iob2(kind, tags)) for number, (_, tags) in enumerate(_prefixed(annotated), 1)
-    ]
+    Its kind is by default that of the model or the annotated files, or else spans. Raises SapoError if something cannot
+    be read, or does not fit together.
+    """
+    base = None if model is None else load_model(model)
+    splitter = Splitter(None if base is None else base.text_rules)
+    tagged = [one for file in annotated for one in read_annotated(file, None, splitter)]
+    kind = _kind(kind, base, tagged)
+    tagged = _prefixed(tagged)
+    shown = () if base is None else as_prefixed(base.outer_labels) if kind == SPANS else base.outer_labels
+    used = [*labels, *label_names(kind, shown), *label_names(kind, (tag for _, tags in tagged for tag in tags))]
+    drafts = [Draft(LABEL, "start", name=check_name(name, "label")) for name in dict.fromkeys(used)]
+    author = Path(annotated[0]).name[:100] if annotated else ""
+    drafts += [Draft(IMPORT, author, number, as_iob2(kind, tags)) for number, (_, tags) in enumerate(tagged, 1)]
+    sentences = [sentence for sentence, _ in tagged]
     known = {tuple(one.words) for one in sentences}
-    for file in start.texts:
-        sentences += [one for one in read_texts(file, start.format, splitter) if tuple(one.words) not in known]
+    for file in texts:
+        sentences += [one for one in read_texts(file, format, splitter) if tuple(one.words) not in known]
         check_limit("sentences", len(sentences), file, "sentences in a project")
     if not sentences:
-        raise SapoError(f"{start.texts[0] if start.texts else path}: has no sentences")
-    create(path, Beginning(kind, sentences, drafts, None if model is None else model_bytes(model)))
+        raise SapoError(f"{texts[0] if texts else path}: has no sentences")
+    create(path, kind, sentences, drafts, None if base is None else model_bytes(base))
 
 
 def import_file(store: Store, path: str | Path, format: str | None, author: str | None) -> tuple[int, int]:
     """Take annotated sentences as accepted. Return how many there are, and how many of them are new sentences."""
-    annotated = list(_prefixed(list(read_annotated(path, format, Splitter()))))
+    annotated = _prefixed(list(read_annotated(path, format, Splitter())))
     kind = kind_of({tag for _, tags in annotated for tag in tags})
     if annotated and kind != store.kind and any(set(tags) - {OUTSIDE} for _, tags in annotated):
         raise SapoError(f"{path}: its labels are {kind}, and this project has {store.kind}; is it another task?")
@@ -105,14 +113,14 @@ def exported(store: Store, format: str) -> bytes:
         return path.read_bytes()
 
 
-def _kind(start: Start, model: Model | None, annotated: Annotated) -> str:
-    """Return what the tags of a new project mean; what was said must fit what was given."""
+def _kind(given: str | None, model: Model | None, annotated: Annotated) -> str:
+    """Return what the tags of a new project mean. Raise SapoError if its parts mean different things."""
     found = {kind_of(model.outer_labels)} if model is not None else set()
     tags = {tag for _, own in annotated for tag in own}
     if tags:
         found.add(kind_of(tags))
-    if start.kind is not None:
-        found.add(start.kind)
+    if given is not None:
+        found.add(given)
     if len(found) > 1:
         raise SapoError("--model, --annotated and --tags do not fit together: some mark spans, some tag each token")
     kind = found.pop() if found else SPANS
@@ -121,14 +129,76 @@ def _kind(start: Start, model: Model | None, annotated: Annotated) -> str:
     return kind
 
 
-def _labels(kind: str, start: Start, model: Model | None, annotated: Annotated) -> list[str]:
-    tags = [] if model is None else as_prefixed(model.outer_labels) if kind == SPANS else list(model.outer_labels)
-    own = dict.fromkeys(tag for _, tags in _prefixed(annotated) for tag in tags)
-    return list(dict.fromkeys([*start.labels, *label_names(kind, tags), *label_names(kind, own)]))
-
-
-def _prefixed(annotated: Annotated) -> Iterable[tuple[TaughtSentence, list[str]]]:
+def _prefixed(annotated: Annotated) -> Annotated:
     """Return annotated sentences whose spans have letter, '-' and type, whatever the file has."""
     labels = list(dict.fromkeys(tag for _, tags in annotated for tag in tags))
     names = dict(zip(labels, as_prefixed(labels), strict=True))
-    return [(sentence, [names[tag] for tag in tags]) for sentence, tags in annotated]
+    return [(sentence, tuple(names[tag] for tag in tags)) for sentence, tags in annotated]
+
+
+def text_format(path: str | Path, given: str | None) -> str:
+    """Return how to read a file without labels: as text, unless its extension or the user says otherwise.
+
+    Raise SapoError if the extension says that it is neither text nor in a format of sapo.
+
+    >>> text_format("notes.txt", None), text_format("a.conllu.gz", None), text_format("b.txt", "columns")
+    ('text', 'conllu', 'columns')
+    """
+    if given is not None or (Path(path).is_dir() and next(Path(path).rglob("*.ann"), None) is not None):
+        return format_of(path, given)
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in (".gz", ".zip")]
+    ending = suffixes[-1] if suffixes else ""
+    if ending in TABLES or (ending == ".tsv" and _has_blanks_in_cells(path)):
+        raise SapoError(
+            f'{path}: a table is not read as text; write its texts to a .jsonl file, as lines of {{"text": "..."}}, '
+            "or say what it is with --format"
+        )
+    if ending in DOCUMENTS:
+        raise SapoError(
+            f"{path}: {ending} files are not read; convert it to plain text, or say what it is with --format"
+        )
+    return format_of(path) if ending in (*ENDINGS, *COLUMNS) else TEXT
+
+
+def _has_blanks_in_cells(path: str | Path) -> bool:
+    """Return whether the first lines of a file have blanks between their tabs: texts and not tokens."""
+    first = next(read_chunks(path), b"").split(b"\n", 10)[:10]
+    return any(b" " in cell.strip() for line in first for cell in line.split(b"\t"))
+
+
+def read_texts(path: str | Path, format: str | None, splitter: Splitter) -> Iterator[TaughtSentence]:
+    """Yield the sentences of a text, or of a corpus without looking at its labels."""
+    if not Path(path).is_dir():
+        check_readable(path)
+    chosen = text_format(path, format)
+    for block in read_blocks(path, format=chosen, labeled=False, splitter=splitter):
+        for sentence in block.sentences():
+            if len(sentence):
+                yield taught(sentence, path)
+
+
+def read_annotated(
+    path: str | Path, format: str | None, splitter: Splitter
+) -> Iterator[tuple[TaughtSentence, tuple[str, ...]]]:
+    """Yield the sentences of a labeled file with their tags."""
+    chosen = format_of(path, format)
+    for block in read_blocks(path, format=chosen, splitter=splitter):
+        for sentence in block.sentences():
+            if len(sentence) and sentence.tags is not None:
+                yield taught(sentence, path), tuple(sentence.tags)
+
+
+def taught(sentence: Sentence, path: str | Path = "") -> TaughtSentence:
+    """Return a sentence of a file; where the file has no running text, blanks stand between its words."""
+    words = sentence.words
+    if not words:
+        raise SapoError(f"{show_path(path)}: has ready-made features and no words to show; give a file with words")
+    text, offsets = sentence.text, sentence.offsets
+    if text is None or offsets is None:
+        text, offsets = joined(words)
+    source = show_path(path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise SapoError(f"{source}: half of a surrogate pair is not text: {text!r:.60}") from None
+    return TaughtSentence(text, tuple((int(start), int(end)) for start, end in offsets), Path(source).name)

@@ -5,98 +5,61 @@ makes what people accepted most likely is fitted to the last of them, by the rul
 """
 
 import dataclasses
-import math
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-import numpy as np
-
-from sapo.apps.teach.retraining import Pair, train_anew
-from sapo.apps.teach.task import SPANS, as_iob2, for_model, scheme_of
-from sapo.jit.arrays import Ints
-from sapo.search.lattice import Lattice
-from sapo.search.marginals import distribution
-from sapo.search.topn import viterbi
-from sapo.tagger import decoding
-from sapo.tagger.decoding import encoded_batches
+from sapo.apps.taggers import SPANS, TAGS, for_model, scheme_of
+from sapo.apps.teach.state import Event, ProjectState, as_iob2
 from sapo.tagger.file import model_bytes, model_from_bytes
 from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger
 from sapo.tagger.text import check_words_only
 from sapo.tags.schemes import as_prefixed
-from sapo.training.calibration import LEAST, log_doubts, lowest, smoothed
+from sapo.training.calibration import HeldOut, best_temperature
+from sapo.training.run import train
 from sapo.training.update import Trainer
 
-WINDOW = 60  # sentences
+WINDOW = 60  # sentences that the temperature is fitted to
 FEWEST = 15
 WIDEST = 8.0  # temperatures from an eighth to eight: more is chance
-
-
-@dataclass(frozen=True, slots=True)
-class Test:
-    """A sentence before it was learned: its scores without a temperature, and its tags as labels of the model."""
-
-    lattice: Lattice
-    gold: Ints  # -1 for a label that the model did not know
-
-
-class Tests:
-    """The last sentences that people accepted."""
-
-    def __init__(self) -> None:
-        self._last: deque[Test] = deque(maxlen=WINDOW)
-        self.new = 0  # since the last fit
-
-    def add(self, model: Model, words: Sequence[str], tags: Sequence[str], session: Any = None) -> None:
-        """Keep a sentence as the model sees it now; `tags` are in the scheme that the model shows."""
-        corpus = next(encoded_batches(model, [words], session))
-        lattice = decoding.sentence_lattice(model, corpus, 0, exact=True)
-        numbers = {label: number for number, label in enumerate(model.labels)}
-        gold = [numbers.get(tag, -1) for tag in decoding.learned_tags(model, tags)]
-        # the weights of transitions are those of the model, which goes on learning
-        kept = Lattice(lattice.node.copy(), lattice.edge.copy())
-        self._last.append(Test(kept, np.array(gold, np.int32)))
-        self.new += 1
-
-    def taken(self) -> list[Test]:
-        """Return the sentences to fit a temperature to; none while there are too few, or nothing new."""
-        if len(self._last) < FEWEST or self.new < FEWEST:
-            return []
-        self.new = 0
-        return list(self._last)
-
-
-def fit(tests: Sequence[Test]) -> float | None:
-    """Return the temperature that makes the accepted tags most likely, or None if none is best."""
-    best = [viterbi(test.lattice).paths for test in tests]
-    possible = [(test, paths[0]) for test, paths in zip(tests, best, strict=True) if len(paths)]
-
-    def loss(log_temperature: float) -> float:
-        temperature = math.exp(log_temperature)
-        total, doubts = 0.0, []
-        for test, path in possible:
-            logs = distribution(test.lattice.tempered(temperature)).log_marginal()
-            known = np.flatnonzero(test.gold >= 0)
-            total -= float(np.maximum(logs[known, test.gold[known]], LEAST).sum())
-            doubts.append(log_doubts(logs[known], path[known]))
-        return smoothed(total, doubts)
-
-    found = lowest(loss, 0.0)
-    return None if found is None else min(max(math.exp(found), 1 / WIDEST), WIDEST)
-
-
 SMALL = 10  # so few sentences are learned from scratch each time: it takes no longer, and is better
+TEMPLATES = {SPANS: "ner", TAGS: "pos-best"}  # both need nothing but words
+Pair = tuple[Sequence[str], Sequence[str]]
 
 
-class Accepted(Protocol):
-    """All sentences that are accepted."""
+def fit(tests: Sequence[HeldOut]) -> float | None:
+    """Return the temperature that makes the accepted tags most likely, or None if none is best."""
+    found = best_temperature(tests)
+    return None if found is None else min(max(found, 1 / WIDEST), WIDEST)
+
+
+def train_on_all(kind: str, pairs: Sequence[Pair], base: Tagger | None = None) -> Tagger:
+    """Train on all sentences; with a base, let it learn all of them, and keep what it knew."""
+    if base is None:
+        return train(pairs, template=TEMPLATES[kind])
+    if not pairs:
+        return base
+    trainer = Trainer(base)
+    scheme = scheme_of(base.labels) if kind == SPANS else None
+    trainer.update([(words, for_model(tags, scheme) if scheme else tags) for words, tags in pairs], new_labels=True)
+    return trainer.snapshot()
+
+
+class Lesson(Protocol):
+    """All sentences that are accepted, and what changed."""
 
     def __len__(self) -> int: ...
 
+    @property
+    def state(self) -> ProjectState:
+        """What people have done."""
+
     def pairs(self) -> list[Pair]:
-        """Return their words and tags."""
+        """Return the words and tags of all accepted sentences."""
+
+    def changes(self, events: Iterable[Event]) -> list[Pair]:
+        """Return what there is to learn from events."""
 
 
 class Pupil:
@@ -112,7 +75,8 @@ class Pupil:
         self.version = 0
         self.learned = 0  # sentences
         self.temperature = 1.0
-        self.tests = Tests()
+        self._tests: deque[HeldOut] = deque(maxlen=WINDOW)  # the last accepted sentences, as they were before learning
+        self._new_tests = 0  # since the last fit
         self._trainer: Trainer | None = None
         self._session: tuple[Any, Any] = (None, None)  # an encoder, and a session of it
 
@@ -151,11 +115,11 @@ class Pupil:
         self._trainer, self.seq = other._trainer, other.seq
         self.version += 1
 
-    def learn(self, pairs: Sequence[Pair], seq: int, accepted: Accepted, *, taken_back: bool = False) -> None:
+    def learn(self, pairs: Sequence[Pair], seq: int, accepted: Lesson, *, taken_back: bool = False) -> None:
         """Learn sentences, up to an event of the journal; `accepted` are all of them.
 
         What was taken back is forgotten at once while there are few sentences. Otherwise it is forgotten when the model
-        is trained from scratch, which an undo starts (background.py). Raises SapoError if the model cannot learn the
+        is trained from scratch, which an undo starts (retraining.py). Raises SapoError if the model cannot learn the
         sentences, because it forbids such tags: it is then as before.
         """
         self.seq = seq
@@ -166,7 +130,7 @@ class Pupil:
         self.version += 1
         if small or self._trainer is None:
             everything = accepted.pairs()
-            self._trainer = Trainer(train_anew(self.kind, everything)) if everything else None
+            self._trainer = Trainer(train_on_all(self.kind, everything)) if everything else None
         else:
             self._trainer.update([(words, self._as_shown(tags)) for words, tags in pairs], new_labels=True)
 
@@ -187,7 +151,15 @@ class Pupil:
         """Keep a sentence that is about to be learned, to fit the temperature to."""
         model = self.model
         if model is not None:
-            self.tests.add(model, words, self._as_shown(tags), self.session)
+            self._tests.append(HeldOut.of(model, words, self._as_shown(tags), self.session))
+            self._new_tests += 1
+
+    def take_tests(self) -> list[HeldOut]:
+        """Return the sentences to fit a temperature to; none while too few of them are new."""
+        if self._new_tests < FEWEST:
+            return []
+        self._new_tests = 0
+        return list(self._tests)
 
     def snapshot(self) -> bytes | None:
         """Return the model as bytes, or None if there is none."""

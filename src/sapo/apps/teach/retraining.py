@@ -1,38 +1,38 @@
-"""Train a model on all accepted sentences in a process of its own, so that no request waits for it.
+"""Train from scratch now and then, or after an undo, in a process of its own, so that no request waits for it.
 
 The process reads from its standard input a line of JSON (the kind of the project, and the size of the model to begin
-with), then this model, then the sentences as JSON. It writes the bytes of the new model.
+with), then this model, then the sentences as JSON. It writes the bytes of the new model. That model learns what was
+accepted while it was trained, and then replaces the old one. The temperature is fitted in a thread.
 """
 
 import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
 
-from sapo.apps.teach.task import SPANS, for_model, scheme_of
+from sapo.apps.teach.pupil import SMALL, Lesson, Pair, Pupil, fit, load_pupil, train_on_all
+from sapo.apps.teach.state import LABEL, UNDO
+from sapo.apps.teach.store import Snapshot, save_snapshot
 from sapo.errors import SapoError
 from sapo.jit.processes import start_python
-from sapo.tagger.file import model_bytes, model_from_bytes
-from sapo.tagger.tagger import Tagger
-from sapo.training.run import train
-from sapo.training.update import Trainer
+from sapo.tagger.file import model_bytes
 
-TEMPLATES = {SPANS: "ner", "tags": "pos-best"}  # both need nothing but words
 COMMAND = ("-m", "sapo.apps.teach.retraining")
-Pair = tuple[Sequence[str], Sequence[str]]
+FEW = 4  # sentences that a new model may learn at once while people wait
 
 
-def train_anew(kind: str, pairs: Sequence[Pair], base: Tagger | None = None) -> Tagger:
-    """Train on all sentences; with a base, let it learn all of them, and keep what it knew."""
-    if base is None:
-        return train(pairs, template=TEMPLATES[kind])
-    if not pairs:
-        return base
-    trainer = Trainer(base)
-    scheme = scheme_of(base.labels) if kind == SPANS else None
-    trainer.update([(words, for_model(tags, scheme) if scheme else tags) for words, tags in pairs], new_labels=True)
-    return trainer.snapshot()
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """When to train from scratch: after the first sentences, and when their number has grown by a share."""
+
+    first: int = 20
+    growth: float = 0.25
+    least: int = 10
 
 
 class Process:
@@ -70,16 +70,115 @@ class Process:
 def main() -> None:
     """Train what comes from standard input."""
     if hasattr(os, "nice"):
-        os.nice(19)  # people wait for the server, and nobody for this
+        os.nice(19)  # people wait for the server, not for this
     header = json.loads(sys.stdin.buffer.readline())
     rest = sys.stdin.buffer.read()
-    base = Tagger(model_from_bytes(rest[: header["base"]], name="base")) if header["base"] else None
+    base = load_pupil(rest[: header["base"]], "base") if header["base"] else None
     try:
-        tagger = train_anew(header["kind"], json.loads(rest[header["base"] :]), base)
+        tagger = train_on_all(header["kind"], json.loads(rest[header["base"] :]), base)
     except SapoError as error:
         sys.exit(str(error))
     sys.stdout.buffer.write(model_bytes(tagger.model))
     sys.stdout.buffer.flush()
+
+
+class Retraining:
+    """Trains between answers. `start` and `finish` are called from the thread that answers."""
+
+    def __init__(self, path: Path, base: bytes | None = None, habits: Habits | None = None) -> None:
+        self.problem: str | None = None
+        self._path, self._base, self._habits = path, base, habits or Habits()
+        self._process = Process()
+        self._threads = ThreadPoolExecutor(1, "sapo-background")
+        self._next: Future[Pupil | None] | None = None
+        self._fit: Future[float | None] | None = None
+        self._trained = 0  # the last event that training from scratch has seen, or that was there at the start
+
+    @property
+    def training(self) -> bool:
+        """Whether a new model is being trained."""
+        return self._next is not None
+
+    def settled(self, lesson: Lesson) -> bool:
+        """Return whether the model in use has forgotten what was taken back, and no better one is on its way."""
+        return self._next is None and not self._to_forget(lesson)
+
+    def begin(self, seq: int) -> None:
+        """Count from this event on."""
+        self._trained = seq
+
+    def start(self, pupil: Pupil, lesson: Lesson) -> None:
+        """Start what is due."""
+        if self._fit is None and (tests := pupil.take_tests()):
+            self._fit = self._threads.submit(fit, tests)
+        if self._next is None and self._due(lesson):
+            seq = self._trained = lesson.state.seq
+            pairs, kind = lesson.pairs(), pupil.kind
+            self._next = self._threads.submit(lambda: self._train(kind, pairs, seq))
+
+    def finish(self, pupil: Pupil, lesson: Lesson) -> bool:
+        """Take what is ready; return whether the model changed."""
+        changed = False
+        if self._fit is not None and self._fit.done():
+            ready, self._fit = self._fit, None
+            if (temperature := ready.result()) is not None:
+                pupil.set_temperature(temperature)
+                changed = True
+        if self._next is not None and self._next.done():
+            changed |= self._take(self._next, pupil, lesson)
+            self.start(pupil, lesson)  # again, if somebody took something back meanwhile
+        return changed
+
+    def end(self) -> None:
+        """Stop everything."""
+        self._process.end()
+        self._threads.shutdown(cancel_futures=True)
+
+    def _due(self, lesson: Lesson) -> bool:
+        habits, accepted = self._habits, len(lesson)
+        if self._to_forget(lesson):
+            return True
+        kinds = Counter(event.kind for event in lesson.state.since(self._trained))
+        new = kinds.total() - kinds[LABEL]
+        return accepted >= habits.first and new >= max(habits.least, habits.growth * (accepted - new))
+
+    def _to_forget(self, lesson: Lesson) -> bool:
+        """Return whether something was taken back: a model cannot unlearn it, so the next one must not see it."""
+        taken_back = any(event.kind == UNDO for event in lesson.state.since(self._trained))
+        return taken_back and (self._base is not None or len(lesson) > SMALL)
+
+    def _take(self, ready: "Future[Pupil | None]", pupil: Pupil, lesson: Lesson) -> bool:
+        self._next = None
+        try:
+            other = ready.result()
+        except Exception as error:  # the old model goes on
+            self.problem = str(error)
+            return False
+        if other is None:
+            return False
+        missed = lesson.changes(lesson.state.since(other.seq))
+        seq = lesson.state.seq
+        if len(missed) > FEW:  # it learns most of it in the background, and comes again
+            self._next = self._threads.submit(lambda: _catch_up(other, missed, seq, lesson))
+            return False
+        _catch_up(other, missed, seq, lesson)
+        pupil.replace_by(other)
+        self.problem = None
+        return True
+
+    def _train(self, kind: str, pairs: list[Pair], seq: int) -> Pupil | None:
+        model = self._process.train(kind, pairs, self._base)
+        if model is None:
+            return None
+        save_snapshot(self._path, Snapshot(seq, model))
+        pupil = Pupil(kind, based=self._base is not None)
+        pupil.take(load_pupil(model, "new model"), seq)
+        return pupil
+
+
+def _catch_up(pupil: Pupil, pairs: list[Pair], seq: int, lesson: Lesson) -> Pupil:
+    pupil.learn(pairs, seq, lesson)
+    return pupil
 
 
 if __name__ == "__main__":

@@ -13,20 +13,18 @@ What lies on the first stacks holds. Of several people who accepted a sentence, 
 import json
 from bisect import bisect_right, insort
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from sapo.apps.taggers import SCHEME, SPANS, TAGS
 from sapo.corpus.blocks import Sentence
-from sapo.corpus.files import check_readable, read_chunks, show_path
-from sapo.corpus.formats import ENDINGS, format_of, read_blocks
-from sapo.corpus.jsonl import joined
 from sapo.errors import SapoError
-from sapo.text.splitter import Splitter
+from sapo.tags.spans import loose_spans, spans_to_tags, tags_to_spans
 
 ACCEPT, IMPORT, UNDO, REDO, LABEL = "accept", "import", "undo", "redo", "label"
 KINDS = (ACCEPT, IMPORT, UNDO, REDO, LABEL)
+NOTHING = "_"  # the tag of a token that has none yet, where each token must get one
 LONGEST_NAME = 100  # characters of a label, or of the name of a person
 
 
@@ -56,7 +54,7 @@ class Draft:
     seen: Seen | None = None
 
     def value(self) -> str:
-        """Return what the journal keeps beside kind, author and sentence, as JSON."""
+        """Return what the journal keeps besides kind, author and sentence, as JSON."""
         value: dict[str, Any] = {}
         if self.tags:
             value["tags"] = self.tags
@@ -112,12 +110,6 @@ def check_name(name: str, what: str) -> str:
     return name
 
 
-COLUMNS = (".conll", ".bio", ".iob", ".iob2", ".tsv")  # files that cannot be text
-TABLES = (".csv", ".ods", ".xls", ".xlsx")
-DOCUMENTS = (".doc", ".docx", ".epub", ".htm", ".html", ".odt", ".pdf", ".rtf", ".xml")
-TEXT = "text"
-
-
 @dataclass(frozen=True, slots=True)
 class TaughtSentence:
     """A sentence that people tag. Its words are `text[start:end]` of each offset."""
@@ -134,74 +126,6 @@ class TaughtSentence:
     def with_tags(self, tags: Sequence[str]) -> Sentence:
         """Return the sentence in the form that files are written from."""
         return Sentence({"word": tuple(self.words)}, tuple(tags), self.text, self.offsets)
-
-
-def text_format(path: str | Path, given: str | None) -> str:
-    """Return how to read a file without labels: as text, unless its extension or the user says otherwise.
-
-    Raise SapoError if the extension says that it is neither text nor in a format of sapo.
-
-    >>> text_format("notes.txt", None), text_format("a.conllu.gz", None), text_format("b.txt", "columns")
-    ('text', 'conllu', 'columns')
-    """
-    if given is not None or (Path(path).is_dir() and next(Path(path).rglob("*.ann"), None) is not None):
-        return format_of(path, given)
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in (".gz", ".zip")]
-    ending = suffixes[-1] if suffixes else ""
-    if ending in TABLES or (ending == ".tsv" and _has_blanks_in_cells(path)):
-        raise SapoError(
-            f'{path}: a table is not read as text; write its texts to a .jsonl file, as lines of {{"text": "..."}}, '
-            "or say what it is with --format"
-        )
-    if ending in DOCUMENTS:
-        raise SapoError(
-            f"{path}: {ending} files are not read; convert it to plain text, or say what it is with --format"
-        )
-    return format_of(path) if ending in (*ENDINGS, *COLUMNS) else TEXT
-
-
-def _has_blanks_in_cells(path: str | Path) -> bool:
-    """Return whether the first lines of a file have blanks between their tabs: texts and not tokens."""
-    first = next(read_chunks(path), b"").split(b"\n", 10)[:10]
-    return any(b" " in cell.strip() for line in first for cell in line.split(b"\t"))
-
-
-def read_texts(path: str | Path, format: str | None, splitter: Splitter) -> Iterator[TaughtSentence]:
-    """Yield the sentences of a text, or of a corpus without looking at its labels."""
-    if not Path(path).is_dir():
-        check_readable(path)
-    chosen = text_format(path, format)
-    for block in read_blocks(path, format=chosen, labeled=False, splitter=splitter):
-        for sentence in block.sentences():
-            if len(sentence):
-                yield taught(sentence, path)
-
-
-def read_annotated(
-    path: str | Path, format: str | None, splitter: Splitter
-) -> Iterator[tuple[TaughtSentence, tuple[str, ...]]]:
-    """Yield the sentences of a labeled file with their tags."""
-    chosen = format_of(path, format)
-    for block in read_blocks(path, format=chosen, splitter=splitter):
-        for sentence in block.sentences():
-            if len(sentence) and sentence.tags is not None:
-                yield taught(sentence, path), tuple(sentence.tags)
-
-
-def taught(sentence: Sentence, path: str | Path = "") -> TaughtSentence:
-    """Return a sentence of a file; where the file has no running text, blanks stand between its words."""
-    words = sentence.words
-    if not words:
-        raise SapoError(f"{show_path(path)}: has ready-made features and no words to show; give a file with words")
-    text, offsets = sentence.text, sentence.offsets
-    if text is None or offsets is None:
-        text, offsets = joined(words)
-    source = show_path(path)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise SapoError(f"{source}: half of a surrogate pair is not text: {text!r:.60}") from None
-    return TaughtSentence(text, tuple((int(start), int(end)) for start, end in offsets), Path(source).name)
 
 
 def check_sentence(text: object, offsets: object) -> TaughtSentence:
@@ -225,7 +149,48 @@ def check_sentence(text: object, offsets: object) -> TaughtSentence:
     return TaughtSentence(text, tuple(made))
 
 
-class State:
+def as_iob2(kind: str, tags: Sequence[str]) -> tuple[str, ...]:
+    """Return the tags of a sentence as a project keeps them; spans may be in any scheme, valid or not.
+
+    >>> as_iob2("spans", ["S-PER", "O", "I-LOC"])
+    ('B-PER', 'O', 'B-LOC')
+    """
+    if kind == TAGS:
+        return tuple(tags)
+    return tuple(spans_to_tags(loose_spans(tags), len(tags), SCHEME))
+
+
+def check_tags(kind: str, tags: Sequence[str], tokens: int) -> tuple[str, ...]:
+    """Return tags that a person gave. Raise SapoError unless they fit the sentence and the kind of the project.
+
+    >>> check_tags("spans", ["B-PER", "O"], 2)
+    ('B-PER', 'O')
+    """
+    if len(tags) != tokens:
+        raise SapoError(f"there are {len(tags)} tags for {tokens} tokens; give one for each token")
+    if kind == SPANS:
+        tags_to_spans(tags, SCHEME)
+    for tag in dict.fromkeys(tags):
+        if kind == TAGS and tag == NOTHING:
+            raise SapoError("some tokens have no tag yet; give each token one")
+        check_name(tag, "tag")
+    return tuple(tags)
+
+
+def count_seen(kind: str, said: Sequence[str], gold: Sequence[str], sure: float, likely: float) -> Seen:
+    """Compare what a model said with what a person then accepted.
+
+    >>> count_seen("spans", ["B-PER", "O"], ["B-PER", "B-LOC"], 0.9, 1.2)
+    Seen(right=1, said=1, gold=2, sure=0.9, likely=1.2)
+    """
+    if kind == TAGS:
+        right = sum(one == other for one, other in zip(said, gold, strict=True))
+        return Seen(right, len(said), len(gold), sure, likely)
+    mine, theirs = Counter(loose_spans(said)), Counter(loose_spans(gold))
+    return Seen((mine & theirs).total(), mine.total(), theirs.total(), sure, likely)
+
+
+class ProjectState:
     """The state after some events. Only `apply` changes it."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
@@ -242,7 +207,7 @@ class State:
             self.apply(event)
 
     def apply(self, event: Event) -> None:
-        """Go on by one event. An undo or redo without anything to take changes nothing."""
+        """Apply one event. An undo or redo without anything to take changes nothing."""
         self.seq = event.seq
         self.log.append(event)
         author = event.author

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sapo.apps.teach.state import ACCEPT, IMPORT, Draft, Event, State, TaughtSentence, check_sentence, read_event
-from sapo.apps.teach.task import KINDS
+from sapo.apps.taggers import SPANS, TAGS
+from sapo.apps.teach.state import ACCEPT, IMPORT, Draft, Event, ProjectState, TaughtSentence, check_sentence, read_event
 from sapo.corpus.files import SQLITE_MAGIC, check_writable, part_name, remove_abandoned
 from sapo.errors import SapoError, check_limit
 
@@ -31,7 +31,7 @@ except ImportError:  # Windows: several servers can open a project
 APPLICATION = 0x5361706F  # "Sapo"
 FORMAT = 1
 PATIENCE = 10.0  # seconds to wait while another process writes
-KEPT = 2  # snapshots beside the first one
+KEPT = 2  # snapshots besides the base
 TABLES = {
     "settings": "name TEXT PRIMARY KEY, value TEXT NOT NULL",
     "sentences": "id INTEGER PRIMARY KEY, text TEXT NOT NULL, offsets TEXT NOT NULL, source TEXT NOT NULL",
@@ -58,16 +58,6 @@ class Snapshot:
     base: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
-    """What a new project holds."""
-
-    kind: str
-    sentences: Sequence[TaughtSentence]
-    drafts: Sequence[Draft] = ()
-    model: bytes | None = None
-
-
 def is_project(path: str | Path) -> bool:
     """Return whether a file begins as an SQLite file does."""
     try:
@@ -77,7 +67,13 @@ def is_project(path: str | Path) -> bool:
         return False
 
 
-def create(path: str | Path, beginning: Beginning) -> None:
+def create(
+    path: str | Path,
+    kind: str,
+    sentences: Sequence[TaughtSentence],
+    drafts: Iterable[Draft] = (),
+    model: bytes | None = None,
+) -> None:
     """Write a new project, whole or not at all. Raise SapoError if the file is there already."""
     target = Path(path)
     taken = SapoError(f"{target}: already exists; sapo teach {target} opens it, and a new project needs a new name")
@@ -90,18 +86,18 @@ def create(path: str | Path, beginning: Beginning) -> None:
     remove_abandoned(target)
     part = part_name(target)
     try:
-        with _told(target), contextlib.closing(_connected(part)) as connection:
+        with _as_sapo_error(target), contextlib.closing(_connected(part)) as connection:
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {FORMAT}")
             with _transaction(connection):
                 for statement in SCHEMA:
                     connection.execute(statement)
-                connection.execute("INSERT INTO settings VALUES ('kind', ?)", (beginning.kind,))
-                _add_sentences(connection, beginning.sentences)
-                _add_events(connection, beginning.drafts)
-                if beginning.model is not None:
-                    _add_snapshot(connection, Snapshot(0, beginning.model, base=True))
-        with _told(target):
+                connection.execute("INSERT INTO settings VALUES ('kind', ?)", (kind,))
+                _add_sentences(connection, sentences)
+                _add_events(connection, drafts)
+                if model is not None:
+                    _add_snapshot(connection, Snapshot(0, model, base=True))
+        with _as_sapo_error(target):
             try:
                 _give_name(part, target)
             except FileExistsError:  # since we looked
@@ -134,7 +130,7 @@ class Store:
             raise SapoError(f"{path}: no such file; sapo teach TEXT... -o {path} makes a project")
         if not is_project(path):
             raise SapoError(f"{path}: not a project of sapo teach; sapo teach {path} -o PROJECT makes one of a text")
-        with _told(self.path):
+        with _as_sapo_error(self.path):
             self._connection = _connected(self.path)
             try:
                 _check_file(self._connection, self.path)
@@ -142,7 +138,7 @@ class Store:
                 self._connection.execute("PRAGMA synchronous = FULL")
                 self.kind = self._read_kind()
                 self.sentences = dict(self._read_sentences())
-                self.state = State()
+                self.state = ProjectState()
                 self.refresh()
             except BaseException:
                 self._connection.close()
@@ -150,7 +146,7 @@ class Store:
 
     def refresh(self) -> list[Event]:
         """Read what was added since the last look, and return the events."""
-        with _told(self.path):
+        with _as_sapo_error(self.path):
             try:
                 events = [read_event(row) for row in self._connection.execute(EVENTS, (self.state.seq,))]
             except SapoError as error:
@@ -162,12 +158,12 @@ class Store:
                 self.state.apply(event)
             return events
 
-    def write(self, decide: Callable[[State], Iterable[Draft]]) -> list[Event]:
+    def write(self, decide: Callable[[ProjectState], Iterable[Draft]]) -> list[Event]:
         """Write events, on the disk when this returns. `decide` sees the state that they are added to.
 
         Returns all events that are new to this process, those of others too.
         """
-        with _told(self.path), _transaction(self._connection):
+        with _as_sapo_error(self.path), _transaction(self._connection):
             others = self.refresh()
             rows = _add_events(self._connection, decide(self.state))
         events = [read_event(row) for row in rows]
@@ -177,7 +173,7 @@ class Store:
 
     def add(self, sentences: Sequence[TaughtSentence], drafts: Callable[[Sequence[int]], Iterable[Draft]]) -> None:
         """Add sentences, and events that `drafts` makes from their numbers, all at once."""
-        with _told(self.path), _transaction(self._connection):
+        with _as_sapo_error(self.path), _transaction(self._connection):
             self.refresh()
             _add_events(self._connection, drafts(_add_sentences(self._connection, sentences)))
         self.refresh()
@@ -192,18 +188,18 @@ class Store:
 
     def close(self) -> None:
         """Close the file."""
-        with _told(self.path):
+        with _as_sapo_error(self.path):
             self._connection.close()
 
     def _snapshot(self, which: str) -> Snapshot | None:
-        with _told(self.path):
+        with _as_sapo_error(self.path):
             row = self._connection.execute(f"SELECT seq, model, base FROM snapshots {which} LIMIT 1").fetchone()
         return None if row is None else Snapshot(row[0], row[1], bool(row[2]))
 
     def _read_kind(self) -> str:
         row = self._connection.execute("SELECT value FROM settings WHERE name = 'kind'").fetchone()
-        if row is None or row[0] not in KINDS:
-            raise SapoError(f"{self.path}: damaged: its kind is not one of {', '.join(KINDS)}")
+        if row is None or row[0] not in (SPANS, TAGS):
+            raise SapoError(f"{self.path}: damaged: its kind is not one of {SPANS}, {TAGS}")
         return str(row[0])
 
     def _read_sentences(self, after: int = 0) -> Iterator[tuple[int, TaughtSentence]]:
@@ -225,7 +221,7 @@ class Store:
 
 def save_snapshot(path: Path, snapshot: Snapshot) -> None:
     """Keep a snapshot, and remove old ones but for the base. Any thread may do this."""
-    with _told(path), contextlib.closing(_connected(path)) as connection, _transaction(connection):
+    with _as_sapo_error(path), contextlib.closing(_connected(path)) as connection, _transaction(connection):
         _add_snapshot(connection, snapshot)
         connection.execute(
             "DELETE FROM snapshots WHERE base = 0 AND id NOT IN "
@@ -246,7 +242,7 @@ def sole_server(path: Path) -> Iterator[None]:
         return
     real = path.resolve()
     side = real.with_name(f"{real.name}-lock")
-    with _told(path):
+    with _as_sapo_error(path):
         lock = _lock(side)
     if lock is None:
         raise SapoError(f"{path}: another sapo teach has this project open; use its page, or stop it first")
@@ -284,7 +280,7 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 @functools.cache
 def _schema() -> list[str]:
-    """Return what SQLite makes of our schema."""
+    """Return the schema of a project as SQLite stores it."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         for statement in SCHEMA:
             connection.execute(statement)
@@ -351,8 +347,8 @@ def _add_snapshot(connection: sqlite3.Connection, snapshot: Snapshot) -> None:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """Turn what SQLite says into one line."""
+def _as_sapo_error(path: Path) -> Iterator[None]:
+    """Turn an error of SQLite or the system into one line."""
     try:
         yield
     except SapoError:

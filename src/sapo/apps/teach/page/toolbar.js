@@ -33,7 +33,7 @@ export class Toolbar {
       one.setAttribute("aria-selected", one === tab);
       one.tabIndex = one === tab ? 0 : -1;
     }
-    byId("panel").setAttribute("aria-labeledby", tab.id);
+    byId("panel").setAttribute("aria-labelledby", tab.id);
     byId("order-field").hidden = tab.dataset.view !== "open";
     this.feed.show({ view: tab.dataset.view });
   }

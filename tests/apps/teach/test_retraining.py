@@ -17,11 +17,11 @@ Open = Callable[..., Any]
 
 def in_this_process(self: Any, kind: str, pairs: Any, base: bytes | None) -> bytes:
     """Train as the process does."""
-    from sapo.apps.teach.retraining import train_anew
+    from sapo.apps.teach.pupil import train_on_all
     from sapo.tagger.file import model_bytes, model_from_bytes
     from sapo.tagger.tagger import Tagger
 
-    return model_bytes(train_anew(kind, pairs, base and Tagger(model_from_bytes(base))).model)
+    return model_bytes(train_on_all(kind, pairs, base and Tagger(model_from_bytes(base))).model)
 
 
 def wait_for_training(client: Any) -> Any:
@@ -34,7 +34,7 @@ def test_what_is_accepted_meanwhile_is_not_lost(
     project: Path, open_project: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from sapo.apps.teach import retraining
-    from sapo.apps.teach.background import Habits
+    from sapo.apps.teach.retraining import Habits
 
     monkeypatch.setattr(retraining.Process, "train", in_this_process)
     client = open_project(project, habits=Habits(first=3, least=3))
@@ -53,16 +53,16 @@ def test_what_is_accepted_meanwhile_is_not_lost(
 def test_what_is_taken_back_is_forgotten_soon(
     project: Path, open_project: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, based: bool
 ) -> None:
-    from sapo.apps.teach import background, pupil, retraining
-    from sapo.apps.teach.project import Start, make_project
+    from sapo.apps.teach import pupil, retraining
+    from sapo.apps.teach.project import make_project
 
     monkeypatch.setattr(retraining.Process, "train", in_this_process)
-    for module in (background, pupil):
+    for module in (retraining, pupil):
         monkeypatch.setattr(module, "SMALL", 2)
     if based:
-        retraining.train_anew("spans", [(["in", "Bonn"], ["O", "B-LOC"])]).save(tmp_path / "base.sapo")
+        pupil.train_on_all("spans", [(["in", "Bonn"], ["O", "B-LOC"])]).save(tmp_path / "base.sapo")
         project = tmp_path / "based.teach"
-        make_project(project, Start([tmp_path / "notes.txt"], model=tmp_path / "base.sapo"))
+        make_project(project, [tmp_path / "notes.txt"], model=tmp_path / "base.sapo")
     client = open_project(project)
     if not based:
         for sentence in (2, 3, 4):
@@ -78,7 +78,7 @@ def test_what_is_taken_back_is_forgotten_soon(
 def test_what_is_taken_back_during_training_is_forgotten_by_the_next_one(
     project: Path, open_project: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sapo.apps.teach import background, pupil, retraining
+    from sapo.apps.teach import pupil, retraining
 
     may_go, seen = threading.Event(), []
 
@@ -88,7 +88,7 @@ def test_what_is_taken_back_during_training_is_forgotten_by_the_next_one(
         return in_this_process(self, kind, pairs, base)
 
     monkeypatch.setattr(retraining.Process, "train", train)
-    for module in (background, pupil):
+    for module in (retraining, pupil):
         monkeypatch.setattr(module, "SMALL", 2)
     client = open_project(project)
     for sentence in (1, 2, 3, 4, 5, 6):
@@ -103,9 +103,9 @@ def test_what_is_taken_back_during_training_is_forgotten_by_the_next_one(
 def test_what_is_taken_back_is_forgotten_after_a_restart_too(
     project: Path, open_project: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sapo.apps.teach import background, pupil, retraining
+    from sapo.apps.teach import pupil, retraining
 
-    for module in (background, pupil):
+    for module in (retraining, pupil):
         monkeypatch.setattr(module, "SMALL", 2)
     for sentences in ((2, 3, 4), (1,)):  # the second time there is a snapshot that knows all four
         client = open_project(project)
@@ -125,11 +125,11 @@ def test_what_is_taken_back_is_forgotten_after_a_restart_too(
 
 
 def test_what_the_process_reads_is_what_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sapo.apps.teach import retraining
+    from sapo.apps.teach import pupil, retraining
     from sapo.tagger.file import model_bytes
 
     pairs = [(["in", "Oslo"], ["O", "B-LOC"]), (["at", "home"], ["O", "O"])]
-    base = retraining.train_anew("spans", pairs)
+    base = pupil.train_on_all("spans", pairs)
     copies = "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read())"
     monkeypatch.setattr(retraining, "COMMAND", ("-S", "-c", copies))
     sent = retraining.Process().train("spans", pairs, model_bytes(base.model))
@@ -138,7 +138,7 @@ def test_what_the_process_reads_is_what_it_is_sent(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(retraining.sys, "stdin", io.TextIOWrapper(io.BytesIO(sent)))
     monkeypatch.setattr(retraining.sys, "stdout", io.TextIOWrapper(written := io.BytesIO()))
     retraining.main()
-    assert written.getvalue() == model_bytes(retraining.train_anew("spans", pairs, base).model)
+    assert written.getvalue() == model_bytes(pupil.train_on_all("spans", pairs, base).model)
 
 
 def test_a_process_that_fails_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ def test_training_that_fails_is_told_in_one_line(
     project: Path, open_project: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from sapo.apps.teach import retraining
-    from sapo.apps.teach.background import Habits
+    from sapo.apps.teach.retraining import Habits
 
     def fails(self: Any, kind: str, pairs: Any, base: bytes | None) -> bytes:
         raise SapoError("training from scratch failed: no memory")
@@ -178,16 +178,17 @@ def test_training_that_fails_is_told_in_one_line(
 def test_the_temperature_makes_what_people_said_most_likely() -> None:
     import numpy as np
 
-    from sapo.apps.teach.pupil import Test, fit
+    from sapo.apps.teach.pupil import fit
     from sapo.search.lattice import Lattice
+    from sapo.training.calibration import HeldOut
 
     edge = np.zeros((2, 2), np.float32)
     sure = Lattice(np.array([[4.0, 0.0]], np.float32), edge)  # 98 % for the first label
-    right, wrong = Test(sure, np.array([0], np.int32)), Test(sure, np.array([1], np.int32))
+    right, wrong = HeldOut(sure, np.array([0], np.int32)), HeldOut(sure, np.array([1], np.int32))
     for rights, wrongs in ((3, 1), (40, 20), (4, 0), (58, 0)):
         temperature = fit([right] * rights + [wrong] * wrongs)
         assert temperature is not None
         share = (rights + 1) / (rights + wrongs + 2)  # Laplace's rule: never surer than the sentences can prove
         assert abs(1 / (1 + np.exp(-4.0 / temperature)) - share) < 0.01
     only = Lattice(np.array([[4.0, -np.inf]], np.float32), edge)
-    assert fit([Test(only, np.array([0], np.int32))]) is None  # there is no choice
+    assert fit([HeldOut(only, np.array([0], np.int32))]) is None  # there is no choice
