@@ -119,7 +119,7 @@ CHECKS = (check_labels, check_sentences, check_columns, check_tokens)  # each a 
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CheckReport:
     """All findings, the gravest first, and a summary of each file."""
 
     findings: Sequence[Finding]
@@ -147,7 +147,7 @@ def examine(
     columns: Sequence[str] | None = None,
     missing: str | None = None,
     encoding: str | None = None,
-) -> Report:
+) -> CheckReport:
     """Examine labeled files: the first is for training, the others are dev and test data.
 
     Raises SapoError if a file cannot be read at all, or an option is wrong. The options are those of `read_sheet`.
@@ -165,7 +165,7 @@ def examine(
         findings += found if number == 0 else [finding for finding in found if finding.kind not in OF_TRAINING]
     for (number, first), (_, second) in combinations(enumerate(sheets), 2):
         findings += (check_between if number == 0 else check_overlap)(first, second)
-    return Report(in_order(findings), [summarize(sheet) for sheet in sheets])
+    return CheckReport(in_order(findings), [summarize(sheet) for sheet in sheets])
 
 
 def examine_sheet(sheet: Sheet) -> list[Finding]:

@@ -20,14 +20,14 @@ from sapo.errors import DataWarning, FileWarning, SapoError, did_you_mean, harml
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# in the order of use
+# Commands in the order of use, each with its file.
 GROUPS = {
-    "Start": ("demo", "sample"),
-    "Data": ("check", "convert"),
-    "Train": ("train", "teach"),
-    "Use": ("tag", "pipeline", "serve", "assist"),
-    "Judge": ("eval", "errors", "compare", "explain"),
-    "Models": ("inspect", "calibrate", "prune", "warm-up"),
+    "Start": {"demo": "demo", "sample": "demo"},
+    "Data": {"check": "check", "convert": "convert"},
+    "Train": {"train": "train", "teach": "teach"},
+    "Use": {"tag": "tag", "pipeline": "pipeline", "serve": "serve", "assist": "assist"},
+    "Judge": {"eval": "evaluate", "errors": "errors", "compare": "compare", "explain": "explain"},
+    "Models": {"inspect": "inspect", "calibrate": "calibrate", "prune": "prune", "warm-up": "demo"},
 }
 
 # names of files in the help, which a shell completes
@@ -41,8 +41,7 @@ class CommandTable(MutableMapping[str, click.Command]):
     """All commands by name. The file of a command is loaded when it is looked up, so that the others take no time."""
 
     def __init__(self) -> None:
-        self.modules = {name: name.replace("-", "_") for names in GROUPS.values() for name in names}
-        self.modules["eval"] = "evaluate"
+        self.modules = {name: module for group in GROUPS.values() for name, module in group.items()}
         self.more: dict[str, click.Command] = {}
 
     def __getitem__(self, name: str) -> click.Command:
