@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sapo.cli.options import (
+    announce_compiling,
     columns_option,
     counted,
     encoding_option,
@@ -63,6 +64,7 @@ def check_command(
     if len(files) > 3:
         raise SapoError(f"check takes FILE, DEV and TEST, found {len(files)} files; check the others on their own")
     refuse_same_file({f"the input {file}": file for file in files}, {"--fix": fix, "--html": html})
+    announce_compiling()
     names = split_names(columns)
     if fix is not None:
         format = _mend(files, fix, format, encoding, label, names, missing)
