@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sapo.check.findings import ERROR, NOTE, WARNING, Finding, Sheet, at_lines
+from sapo.check.findings import ERROR, NOTE, WARNING, Finding, Sheet
 from sapo.corpus.blocks import LABEL
 from sapo.corpus.columns import name_columns
 from sapo.corpus.conllu import COLUMNS, FEATS, Place, place_of
@@ -47,7 +47,7 @@ def read_text(path: str | Path) -> tuple[list[str], list[Finding]]:
         lines = raw.split(b"\n")
     bad = list(_undecodable(lines))
     way_out = "name the encoding (--encoding latin-1), or convert the file with iconv"
-    findings.append(at_lines("not-utf8", ERROR, name, "the line is not UTF-8", way_out, bad))
+    findings.append(Finding("not-utf8", ERROR, name, "the line is not UTF-8", way_out).at(bad))
     return [line.decode("utf-8", "replace") for line in lines], findings
 
 
@@ -146,7 +146,7 @@ def read_lines(
     sheet = Sheet(name, "conllu" if conllu else "columns", named, numbers, offsets, faults, marks)
     if empty := sheet.value_lines(LABEL, {""}) if LABEL in named else []:
         way_out = "is there a TAB too many? Otherwise give the label's column with --label"
-        faults.append(at_lines("empty-label", ERROR, name, "the label is empty", way_out, empty))
+        faults.append(Finding("empty-label", ERROR, name, "the label is empty", way_out).at(empty))
     return sheet
 
 
@@ -168,16 +168,16 @@ def _faults(name: str, text: ScannedText) -> Iterator[Finding]:
         )
         if size > layout.columns:
             way_out = "remove the columns too many, or put TABs between columns if tokens hold blanks"
-        yield at_lines("columns", ERROR, name, message, way_out, numbers)
+        yield Finding("columns", ERROR, name, message, way_out).at(numbers)
     if text.loose:
         message = "columns are separated by blanks, unlike most lines, which have TABs"
-        yield at_lines("separators", ERROR, name, message, "separate all columns by single TABs", text.loose)
+        yield Finding("separators", ERROR, name, message, "separate all columns by single TABs").at(text.loose)
     elif not layout.tabs:
         mixed = [number for number, line in enumerate(lines, 1) if "\t" in line.strip(BLANKS)]
         if mixed:  # the ordinary reader takes TABs for blanks, unless the first line has one
             severity = ERROR if mixed[0] == 1 else WARNING
             message = "TABs between columns, where most lines have blanks"
-            yield at_lines("separators", severity, name, message, "separate all columns by single TABs", mixed)
+            yield Finding("separators", severity, name, message, "separate all columns by single TABs").at(mixed)
 
 
 def _one_column(name: str, values: Sequence[str]) -> Finding:
@@ -218,12 +218,12 @@ def read_json(path: str | Path, *, label: str | None, marks: frozenset[str]) -> 
             records.append(record)
         else:
             empty.append(number)
-    faults = [at_lines("record", ERROR, name, text, "", lines) for text, lines in list(wrong.items())[:MESSAGES]]
+    faults = [Finding("record", ERROR, name, text).at(lines) for text, lines in list(wrong.items())[:MESSAGES]]
     if others := list(wrong.values())[MESSAGES:]:
         lines = [line for group in others for line in group]
-        faults.append(at_lines("record", ERROR, name, "the line cannot be read, for other reasons", "", lines))
+        faults.append(Finding("record", ERROR, name, "the line cannot be read, for other reasons").at(lines))
     if empty:
-        faults.append(at_lines("no-tokens", ERROR, name, "this sentence has no tokens", "leave it out", empty))
+        faults.append(Finding("no-tokens", ERROR, name, "this sentence has no tokens", "leave it out").at(empty))
     kept = [key for key in _keys(records) if all(key in record.sentence.columns for record in records)]
     columns: dict[str, Sequence[str]] = {
         key: [value for record in records for value in record.sentence.columns[key]] for key in kept
