@@ -99,7 +99,7 @@ def test_choices_are_taken_in_any_case_in_python() -> None:
         ("--c2", "--strength"),
         ("--l2", "--strength"),
         ("--c1", "--regularizer"),
-        ("--regularizer", "--regularizer"),
+        ("--regulariser", "--regularizer"),
         ("--algorithm", "--learner"),
         ("--validation", "--dev"),
         ("--random-state", "--seed"),

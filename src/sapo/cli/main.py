@@ -10,7 +10,7 @@ import threading
 import warnings
 from collections.abc import Iterator, MutableMapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
@@ -161,11 +161,18 @@ def _show_data_warnings() -> None:
     """Print a warning about data or files as one line, and others as Python does."""
     as_usual = warnings.showwarning
 
-    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
         if issubclass(category, DataWarning | FileWarning):
             print(f"sapo: warning: {message}", file=sys.stderr, flush=True)
         else:
-            as_usual(message, category, *where, **more)
+            as_usual(message, category, filename, lineno, file, line)
 
     warnings.showwarning = show
 
