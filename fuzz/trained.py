@@ -8,7 +8,7 @@ from typing import Any
 import sapo
 from fuzz.doors import file, room
 from fuzz.target import ARRAYS, GOLDEN, RUN, TEMPLATE, TRAINING, Target
-from sapo.cli.tables import describe_text
+from sapo.cli.inspect import describe_text
 from sapo.errors import SapoError
 from sapo.tagger.explain import explain
 from sapo.tagger.file import model_bytes, model_from_bytes

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from laboratory.runfiles import Line, is_finished, read_lines
+from sapo.evaluate.scores import text_table
 
 HEAD = ("system", "seeds", "best (pass)", "last", "s a pass", "w-complexity")
 
@@ -16,12 +17,7 @@ def summary_table(title: str, metric: str, systems: Iterable[tuple[str, Sequence
         runs = [lines for lines in map(read_lines, paths) if is_finished(lines)]
         if runs:
             rows.append(_row(name, [[line for line in lines if line["kind"] == "pass"] for lines in runs]))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
-    lines = [
-        "  ".join(cell.rjust(width) if column else cell.ljust(width) for column, (cell, width) in enumerate(pairs))
-        for pairs in (list(zip(row, widths, strict=True)) for row in rows)
-    ]
-    return "\n".join([f"{title}, {metric} on the test set", *lines])
+    return "\n".join([f"{title}, {metric} on the test set", *text_table(rows)])
 
 
 def _row(name: str, runs: Sequence[Sequence[Line]]) -> tuple[str, ...]:

@@ -38,17 +38,13 @@ def data_command(context: click.Context) -> None:
 def list_command(corpora: "Corpora") -> None:
     """Show the corpora, their licenses, and where they are."""
     from laboratory.datasets.registry import locate
+    from sapo.evaluate.scores import text_table
 
     rows = [("NAME", "TASK", "TOKENS", "LICENSE", "WHERE")]
     for corpus in corpora.values():
         found = locate(corpus)
         rows.append((corpus.name, corpus.task, f"{corpus.tokens:,}", corpus.terms, found[0] if found else "not here"))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [
-            cell.rjust(w) if i == 2 else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ]
-        click.echo("  ".join(cells).rstrip())
+    click.echo("\n".join(text_table(rows, left=(0, 1, 3, 4))))
 
 
 @data_command.command("path")

@@ -1,11 +1,13 @@
 """The doctor and the review of mistakes read all formats: annotations, ready-made features, and other encodings."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import sapo
 from sapo.check.doctor import examine, quick_findings
+from sapo.corpus.formats import read_blocks
 from sapo.errors import SapoError
 from sapo.tagger.errors import find_errors
 
@@ -53,7 +55,8 @@ def test_annotations_are_examined(tmp_path: Path) -> None:
 def test_files_in_another_encoding_are_examined(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes("Köln B-LOC\nist O\nda o\n\n".encode("latin-1"))
-    (finding,) = quick_findings({"B-LOC": 1, "O": 1, "o": 1}, [0, 3], path, encoding="latin-1")  # type: ignore[arg-type]
+    read = partial(read_blocks, path, encoding="latin-1")
+    (finding,) = quick_findings({"B-LOC": 1, "O": 1, "o": 1}, 3, 1, "a.txt", read)
     assert finding.lines == (3,)
     assert not any(finding.kind == "not-utf8" for finding in examine([path], encoding="latin-1").findings)
     with pytest.raises(SapoError, match="unknown encoding"):

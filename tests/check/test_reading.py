@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from sapo.check.doctor import examine
 from sapo.check.mending import mend
 from sapo.check.reading import read_sheet
-from sapo.cli.pages import check_page
-from sapo.cli.tables import findings_text
+from sapo.cli.check import check_page, findings_text
 from sapo.corpus.formats import read
 from sapo.errors import SapoError
 

@@ -113,6 +113,18 @@ def test_train_warns_of_dev_data_that_it_trains_on(run: Run, clean: Path, tmp_pa
     assert f"has the same sentences as {clean}" in done.stderr
 
 
+def test_train_warns_of_dev_data_that_it_read_from_a_pipe(run: Run, clean: Path, tmp_path: Path) -> None:
+    options = ("--dev", clean, "-o", tmp_path / "m.sapo", *QUICK)
+    done = run("train", "-", *options, input=clean.read_text("utf-8"))
+    assert f"{clean}: has the same sentences as standard input" in done.stderr
+
+
+def test_train_warns_of_dev_data_with_nearly_all_of_its_sentences(run: Run, clean: Path, tmp_path: Path) -> None:
+    (tmp_path / "dev.txt").write_text("Berta" + ENTITIES[ENTITIES.index("\t") :], "utf-8")
+    done = run("train", clean, "--dev", tmp_path / "dev.txt", "-o", tmp_path / "m.sapo", *QUICK)
+    assert f"sentences that are also in {clean}: 103 of 104" in done.stderr
+
+
 def test_train_says_nothing_about_clean_data(run: Run, clean: Path, tmp_path: Path) -> None:
     assert run("train", clean, "-o", tmp_path / "m.sapo", "--strict-data", *QUICK).stderr == ""
 

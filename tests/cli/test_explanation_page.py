@@ -6,8 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 import sapo
-from sapo.cli.pages import explanation_page
-from sapo.cli.tables import shown_tokens, strength
+from sapo.cli.explain import explanation_page, shown_tokens, strength
 from sapo.tagger.explain import Explanation, explain
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from sapo.corpus import scanner
 from sapo.corpus.scanner import scan_lines
 
 Span = tuple[int, int]
@@ -53,6 +54,7 @@ def scanned(data: bytes, layout: Layout, final: bool) -> Found | Uneven:
         line_starts,
         line_ends,
         sentence_ends,
+        np.empty(0, np.int32),
     )
     if fields:
         return Uneven(fields, at)
@@ -249,3 +251,11 @@ def test_an_unfinished_sentence_is_left_for_the_next_piece() -> None:
 
 def test_an_uneven_line_is_reported_with_its_place_and_its_fields() -> None:
     assert scanned(b"a X\n\nb Y Z\nc\n", COLUMNS_2, final=False) == Uneven(3, 5)
+
+
+def test_a_lenient_scan_skips_uneven_lines_and_numbers_them() -> None:
+    data = b"a X\nb\n# c\n\nd Y Z\ne Y\n"
+    found, uneven = scanner.scan_leniently(data, scanner.Layout(2, tabs=False), "train.txt")
+    assert uneven == [2, 5]
+    assert found.line_numbers(found.line_starts).tolist() == [1, 3, 6]  # inside a sentence, '#' is a word
+    assert found.offsets.tolist() == [0, 2, 3]

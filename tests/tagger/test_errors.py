@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sapo
-from sapo.cli.tables import errors_text
+from sapo.cli.errors import errors_text
 from sapo.errors import SapoError
 from sapo.evaluate.comparison import compare_taggings
 from sapo.tagger.errors import BORDER, BOTH, EXTRA, MISSED, TYPE, WRONG_LABEL, find_errors, kind_of, paired_spans

@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sapo
-from sapo.cli.pages import explanation_page
-from sapo.cli.tables import explanation_text
+from sapo.cli.explain import explanation_page, explanation_text
 from sapo.corpus.blocks import Sentence, block_from_sentences
 from sapo.errors import SapoError
 from sapo.features.building import build_encoder

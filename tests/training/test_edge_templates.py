@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sapo
-from sapo.cli.tables import describe_text
+from sapo.cli.inspect import describe_text
 from sapo.errors import SapoError
 from sapo.features.template import parse_templates
 from sapo.learn import LEARNERS

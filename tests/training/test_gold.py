@@ -8,7 +8,7 @@ import pytest
 
 import sapo
 from sapo import SapoError, Tagger, Trainer
-from sapo.cli.bias_curve import operating_curve
+from sapo.cli.evaluate import operating_curve
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import allow_limits
 from sapo.learn import LEARNERS

@@ -1,27 +1,27 @@
 """Examine files: read each once, run all checks over it, and over pairs of files.
 
-They look at the labels, their counts and the lengths of sentences only, so they take no time. The file is read a second
-time, for line numbers, if something was found.
+Training has quick checks, which need only what it has read: the counts of the labels and the size of the data.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
 from sapo.check.findings import ERROR, NOTE, SEVERITIES, Finding, Sheet
 from sapo.check.labels import (
-    TITLES,
+    case_findings,
     case_groups,
     check_labels,
-    fits_spans,
-    header_line,
-    misfit_text,
-    misfit_way_out,
+    is_header,
+    is_title,
+    misfit_findings,
     misfits,
     typing_errors,
 )
@@ -35,8 +35,8 @@ from sapo.check.sentences import (
     check_tokens,
     no_ends,
 )
+from sapo.corpus.blocks import LABEL, Block
 from sapo.errors import SapoError
-from sapo.jit.arrays import Longs
 from sapo.tags.recognition import recognize_scheme
 
 BINS = (1, 5, 10, 15, 20, 30, 40, 60, 80, 100, 200, 500)  # sentences of at least this many tokens
@@ -89,6 +89,7 @@ def summarize(sheet: Sheet) -> Summary:
         ((label, group[0]) for group in case_groups(counts) for label in group[1:]),
         typing_errors(counts),
     )
+    bins = Counter(bisect_right(BINS, length) for length in sheet.lengths)
     return Summary(
         sheet.name,
         sheet.format,
@@ -98,7 +99,7 @@ def summarize(sheet: Sheet) -> Summary:
         recognize_scheme(tags),
         counts,
         tuple(dict.fromkeys(similar)),
-        tuple((least, count) for least, count in _binned(sheet.lengths)),
+        tuple((least, bins[at]) for at, least in enumerate(BINS, 1)),
         min(lengths),
         max(lengths),
         fmean(lengths),
@@ -106,20 +107,12 @@ def summarize(sheet: Sheet) -> Summary:
     )
 
 
-def _binned(lengths: Sequence[int]) -> list[tuple[int, int]]:
-    edges = [*BINS, None]
-    return [
-        (least, sum(least <= length and (end is None or length < end) for length in lengths))
-        for least, end in zip(BINS, edges[1:], strict=True)
-    ]
-
-
 OF_TRAINING = ("once", "similar-label")  # rare labels of other files are compared with those of training
-CHECKS = (check_labels, check_sentences, check_columns, check_tokens)  # each a sheet in, findings out
+CHECKS = (check_labels, check_sentences, check_columns, check_tokens)  # each yields the findings about a sheet
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CheckReport:
     """All findings, the gravest first, and a summary of each file."""
 
     findings: Sequence[Finding]
@@ -147,7 +140,7 @@ def examine(
     columns: Sequence[str] | None = None,
     missing: str | None = None,
     encoding: str | None = None,
-) -> Report:
+) -> CheckReport:
     """Examine labeled files: the first is for training, the others are dev and test data.
 
     Raises SapoError if a file cannot be read at all, or an option is wrong. The options are those of `read_sheet`.
@@ -157,100 +150,71 @@ def examine(
     >>> report.clean, report.files[0].sentences, report.files[0].scheme
     (True, 416, 'iob2')
     """
-    how: dict[str, Any] = {"format": format, "label": label, "columns": columns, "encoding": encoding}
-    sheets = [read_sheet(path, missing=missing, **how) for path in paths]
+    sheets = [
+        read_sheet(path, format=format, label=label, columns=columns, missing=missing, encoding=encoding)
+        for path in paths
+    ]
     findings: list[Finding] = []
     for number, sheet in enumerate(sheets):
-        found = examine_sheet(sheet)
-        findings += found if number == 0 else [finding for finding in found if finding.kind not in OF_TRAINING]
+        found = chain(sheet.faults, *(check(sheet) for check in CHECKS))
+        findings += (finding for finding in found if number == 0 or finding.kind not in OF_TRAINING)
     for (number, first), (_, second) in combinations(enumerate(sheets), 2):
         findings += (check_between if number == 0 else check_overlap)(first, second)
-    return Report(in_order(findings), [summarize(sheet) for sheet in sheets])
-
-
-def examine_sheet(sheet: Sheet) -> list[Finding]:
-    """Return what is strange about one file."""
-    findings = list(sheet.faults)
-    for check in CHECKS:
-        findings += check(sheet)
-    return findings
-
-
-def in_order(findings: Sequence[Finding]) -> list[Finding]:
-    """Return findings with the gravest first; otherwise their order stays."""
-    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
+    findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
+    return CheckReport(findings, [summarize(sheet) for sheet in sheets])
 
 
 def quick_findings(
     counts: Mapping[str, int],
-    offsets: Longs,
-    path: object,
-    *,
-    dev: object = None,
-    dev_offsets: Longs | None = None,
-    **reading: Any,
+    tokens: int,
+    sentences: int,
+    name: str,
+    read: Callable[[], Iterator[Block]] | None = None,
 ) -> list[Finding]:
-    """Return the grave findings about training data, which are errors and few.
+    """Return the grave findings about training data that was read already: errors, and few.
 
-    `counts` are those of the labels. `offsets` [sentences + 1] are where the sentences begin, and `dev_offsets` those
-    of the dev data. `path` and `dev` are the files, or anything else for data that is not a file. `reading` is as for
-    `read_sheet`.
+    They need only the counts of the labels and the size of the data. `read` reads its file once more, for line numbers,
+    if something was found; it is None if the data is not a file.
 
     >>> counts = {"O": 900, "B-PER": 50, "I-PER": 49, "0": 1}
-    >>> [finding.kind for finding in quick_findings(counts, np.arange(0, 1001, 10), None)]
+    >>> [finding.kind for finding in quick_findings(counts, 1000, 100, "train.txt")]
     ['near-scheme']
     """
-    name = str(path) if isinstance(path, str | Path) else "training data"
-    found = list(_findings(counts, int(offsets[-1]), len(offsets) - 1, name))
-    same_size = dev_offsets is not None and np.array_equal(offsets, dev_offsets)
-    if not _is_file(path) or not (found or same_size):
-        return [finding for _, finding in found if finding.kind != "header"]
-    try:
-        sheet = read_sheet(path, **reading)
-        same = list(check_overlap(sheet, read_sheet(dev, **reading))) if same_size and _is_file(dev) else []
-    except SapoError:  # it was read already: it is a pipe, or has changed
-        return [finding for _, finding in found if finding.kind != "header"]
-    return [*_with_lines(found, sheet), *(finding for finding in same if finding.severity == ERROR)]
-
-
-def _is_file(path: object) -> TypeGuard[str | Path]:
-    return isinstance(path, str | Path) and Path(path).is_file()
-
-
-def _findings(
-    counts: Mapping[str, int], tokens: int, sentences: int, name: str
-) -> Iterator[tuple[str | None, Finding]]:
-    """Yield each finding with the label that it is about."""
-    if text := no_ends(tokens, sentences):
-        yield None, Finding("no-empty-lines", ERROR, name, text, NO_ENDS_WAY_OUT)
-    strange = misfits(counts)
-    fitting = sum(count for label, count in counts.items() if fits_spans(label))
-    for label, meant in strange.items():
-        yield label, Finding("near-scheme", ERROR, name, misfit_text(label, fitting), misfit_way_out(meant))
-    for group in case_groups(label for label in counts if label not in strange):
-        usual = max(group, key=lambda label: counts[label])
-        for label in group:
-            if label != usual:
-                text = f"label {label!r} differs from {usual!r} ({counts[usual]:,} tokens) only by case"
-                yield label, Finding("case", ERROR, name, text, "use one spelling")
-    for label, count in counts.items():
-        if count == 1 and label not in strange and label.lower().replace("_", "-") in TITLES:
-            yield (
-                label,
-                Finding("header", ERROR, name, f"label {label!r} occurs once", "is it a header? Then remove it"),
-            )
-
-
-def _with_lines(found: list[tuple[str | None, Finding]], sheet: Sheet) -> list[Finding]:
-    header = header_line(sheet)
+    found = dict(misfit_findings(name, counts))
+    others = {label: count for label, count in counts.items() if label not in found}
+    found |= {label: replace(finding, severity=ERROR) for label, finding in case_findings(name, others)}
+    titles = [label for label, count in others.items() if count == 1 and is_title(label)]
     result = []
-    for label, finding in found:
-        lines = sheet.label_lines(label) if label is not None else []
-        if header is not None and lines == [header]:
+    if text := no_ends(tokens, sentences):
+        result.append(Finding("no-empty-lines", ERROR, name, text, NO_ENDS_WAY_OUT))
+    wanted = {label: min(2, counts[label]) for label in (*found, *titles)}
+    lines, header = _first_lines(wanted, read) if wanted and read else ({}, None)
+    for label in wanted:
+        if header is not None and lines[label] == [header]:
             text = "a header, which is learned as a token"
-            result.append(Finding("header", ERROR, sheet.name, text, "remove it", (header,)))
-        elif finding.kind != "header":  # the label of possessive endings is called POS, too
-            result.append(
-                Finding(finding.kind, ERROR, sheet.name, finding.text, finding.way_out, tuple(lines[:3]), len(lines))
-            )
+            result.append(Finding("header", ERROR, name, text, "remove it", (header,)))
+        elif label in found:  # possessive endings have the label POS, which is also a title
+            result.append(replace(found[label], lines=tuple(lines.get(label, ())), count=counts[label] * bool(lines)))
     return result
+
+
+def _first_lines(
+    wanted: Mapping[str, int], read: Callable[[], Iterator[Block]]
+) -> tuple[dict[str, list[int]], int | None]:
+    """Return the first lines of each label, as many as wanted, and the line of the header, if there is one."""
+    lines: dict[str, list[int]] = {label: [] for label in wanted}
+    header = None
+    try:
+        for number, block in enumerate(read()):
+            assert block.origin is not None  # it comes from a file
+            if number == 0 and is_header([block.strings(column, 1)[0] for column in block.columns]):
+                header = block.origin.line_of(0, 0)
+            for token, label in enumerate(block.strings(LABEL)):
+                if len(lines.get(label, ())) < wanted.get(label, 0):
+                    sentence = int(np.searchsorted(block.offsets, token, side="right")) - 1
+                    lines[label].append(block.origin.line_of(token, sentence))
+            if all(len(lines[label]) == wanted[label] for label in wanted):
+                break
+    except SapoError:  # the file has changed since it was read
+        return {}, None
+    return lines, header

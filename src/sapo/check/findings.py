@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,7 +29,7 @@ class Finding:
     text: str
     way_out: str = ""
     lines: tuple[int, ...] = ()  # the first LISTED of them
-    count: int = 0  # of all lines, where there are more
+    count: int = 0  # of all lines, if there are more
 
     @property
     def line(self) -> int | None:
@@ -52,6 +52,15 @@ class Finding:
         """The file, with the line if there is one."""
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
+    def at(self, lines: Iterable[int]) -> "Finding":
+        """Return the finding with these lines, of which it keeps the first.
+
+        >>> Finding("blank", NOTE, "train.txt", "a token has blanks").at(range(1, 501)).count
+        500
+        """
+        listed = list(lines)
+        return replace(self, lines=tuple(listed[:LISTED]), count=len(listed))
+
     def as_dict(self) -> dict[str, Any]:
         """Return the finding for programs."""
         return {
@@ -67,16 +76,6 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.place}: {self.severity}: {self.message} [{self.kind}]"
-
-
-def at_lines(kind: str, severity: str, file: str, text: str, way_out: str, lines: Iterable[int]) -> Finding:
-    """Return a finding that has several lines, of which it keeps the first.
-
-    >>> at_lines("blank", NOTE, "train.txt", "a token has blanks", "", range(1, 501)).count
-    500
-    """
-    listed = list(lines)
-    return Finding(kind, severity, file, text, way_out, tuple(listed[:LISTED]), len(listed))
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,12 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
-from sapo.check.findings import ERROR, NOTE, WARNING, Finding, Sheet, at_lines
+from sapo.check.findings import ERROR, NOTE, WARNING, Finding, Sheet
 from sapo.tags.recognition import recognize, transition_counts
 from sapo.tags.schemes import SPAN_LETTERS, looks_like_spans
 
@@ -128,9 +129,12 @@ def is_header(values: Sequence[str]) -> bool:
     >>> is_header(["Word", "POS", "ner_tag"]), is_header(["label", "NN"])
     (True, False)
     """
-    return len(values) > 1 and all(
-        value.strip().lower().replace("_", "-").replace(" ", "") in TITLES for value in values
-    )
+    return len(values) > 1 and all(map(is_title, values))
+
+
+def is_title(value: str) -> bool:
+    """Return whether a value may be the title of a column."""
+    return value.strip().lower().replace("_", "-").replace(" ", "") in TITLES
 
 
 def header_line(sheet: Sheet) -> int | None:
@@ -144,86 +148,76 @@ def check_labels(sheet: Sheet) -> Iterator[Finding]:
     """Yield what is strange about the labels of a file. A label is named once, by the gravest finding."""
     if not sheet.labels:
         return
-    counts, told = dict(sheet.counts), set[str]()
+    left = dict(sheet.counts)  # the labels of which nothing was found
     if (line := header_line(sheet)) is not None:
         yield Finding("header", ERROR, sheet.name, "a header, which would be learned as a token", "remove it", (line,))
-        told |= {label for label in counts if sheet.label_lines(label) == [line]}
-    for label in told:
-        del counts[label]
-    for finder in (_misfits, _unclean, _cases, _typing_errors, _once):
-        for label, finding in finder(sheet, {label: count for label, count in counts.items() if label not in told}):
-            told.add(label)
-            yield finding
+        left = {label: count for label, count in left.items() if sheet.label_lines(label) != [line]}
+    unclean = partial(_unclean, blanks_are_usual=sheet.format == "conllu")
+    for finder in (misfit_findings, unclean, case_findings, _typing_errors):
+        for label, finding in list(finder(sheet.name, left)):
+            left.pop(label, None)
+            yield finding.at(sheet.label_lines(label))
+    yield from _once(sheet, left)
     if looks_like_spans(sheet.counts):
         yield from _broken_spans(sheet)
 
 
-Found = Iterator[tuple[str, Finding]]
+LabelFindings = Iterator[tuple[str, Finding]]  # each with the label that it is about, and without lines
 
 
-def misfit_text(label: str, fitting: int) -> str:
-    """Return what is wrong with a label that almost fits a scheme."""
-    if not fitting:
-        return f"label {label!r} looks like a span label but is not spelled like one"
-    return (
-        f"label {label!r} does not fit the span labels (such as B-X, I-X, O) of the other {fitting:,} tokens, "
-        "so training would not look for spans"
-    )
-
-
-def misfit_way_out(meant: str | None) -> str:
-    """Return what to do about it."""
-    return f"did you mean {meant!r}?" if meant else "correct it; if it marks a missing tag, say so with --missing"
-
-
-def _misfits(sheet: Sheet, counts: Mapping[str, int]) -> Found:
+def misfit_findings(name: str, counts: Mapping[str, int]) -> LabelFindings:
+    """Yield a finding for each label that keeps the others from being span labels."""
     fitting = sum(count for label, count in counts.items() if fits_spans(label))
     for label, meant in misfits(counts).items():
-        text, lines = misfit_text(label, fitting), sheet.label_lines(label)
-        yield label, at_lines("near-scheme", ERROR, sheet.name, text, misfit_way_out(meant), lines)
+        text = f"label {label!r} looks like a span label but is not spelled like one"
+        if fitting:
+            text = (
+                f"label {label!r} does not fit the span labels (such as B-X, I-X, O) of the other {fitting:,} tokens, "
+                "so training would not look for spans"
+            )
+        way_out = (
+            f"did you mean {meant!r}?" if meant else "correct it; if it marks a missing tag, say so with --missing"
+        )
+        yield label, Finding("near-scheme", ERROR, name, text, way_out)
 
 
-def _unclean(sheet: Sheet, counts: Mapping[str, int]) -> Found:
-    for label in counts:
-        invisible = INVISIBLE.search(label) is not None
-        if invisible or (BLANK.search(label) and sheet.format != "conllu"):
-            text = f"label {label!a} has {'an invisible character' if invisible else 'a blank in it'}"
-            severity, lines = ERROR if invisible else WARNING, sheet.label_lines(label)
-            yield label, at_lines("unclean-label", severity, sheet.name, text, "remove it", lines)
-
-
-def _cases(sheet: Sheet, counts: Mapping[str, int]) -> Found:
+def case_findings(name: str, counts: Mapping[str, int]) -> LabelFindings:
+    """Yield a finding for each label that differs from a more frequent one only by case."""
     for group in case_groups(counts):
         usual = max(group, key=lambda label: counts[label])
         for label in group:
             if label != usual:
                 text = f"label {label!r} differs from {usual!r} ({counts[usual]:,} tokens) only by case"
-                yield (
-                    label,
-                    at_lines("case", WARNING, sheet.name, text, "use one spelling", sheet.label_lines(label)),
-                )
+                yield label, Finding("case", WARNING, name, text, "use one spelling")
 
 
-def _typing_errors(sheet: Sheet, counts: Mapping[str, int]) -> Found:
+def _unclean(name: str, counts: Mapping[str, int], blanks_are_usual: bool) -> LabelFindings:
+    for label in counts:
+        invisible = INVISIBLE.search(label) is not None
+        if invisible or (BLANK.search(label) and not blanks_are_usual):
+            text = f"label {label!a} has {'an invisible character' if invisible else 'a blank in it'}"
+            yield label, Finding("unclean-label", ERROR if invisible else WARNING, name, text, "remove it")
+
+
+def _typing_errors(name: str, counts: Mapping[str, int]) -> LabelFindings:
     for label, meant in typing_errors(counts):
         sure = fits_spans(label) or len(label) > 4  # short tags such as VBD and VBZ are often one letter apart
         text = f"label {label!r} is rare and looks like {meant!r} ({counts[meant]:,} tokens)"
-        severity, lines = WARNING if sure else NOTE, sheet.label_lines(label)
-        yield label, at_lines("similar-label", severity, sheet.name, text, f"did you mean {meant!r}?", lines)
+        yield label, Finding("similar-label", WARNING if sure else NOTE, name, text, f"did you mean {meant!r}?")
 
 
-def _once(sheet: Sheet, counts: Mapping[str, int]) -> Found:
-    if sheet.tokens < SHORT:
-        return
+def _once(sheet: Sheet, counts: Mapping[str, int]) -> Iterator[Finding]:
     rare = [label for label, count in counts.items() if count == 1]
+    if sheet.tokens < SHORT or not rare:
+        return
     lines = {label: line for line, label in zip(sheet.lines, sheet.labels, strict=True) if counts.get(label) == 1}
     if len(rare) > NAMED:
         named = ", ".join(f"{label!r}" for label in rare[:NAMED])
         text = f"{len(rare):,} labels occur once: {named}, …"
-        yield "", at_lines("once", NOTE, sheet.name, text, "", sorted(lines.values()))
-    else:
-        for label in rare:
-            yield label, Finding("once", NOTE, sheet.name, f"label {label!r} occurs once", lines=(lines[label],))
+        yield Finding("once", NOTE, sheet.name, text).at(sorted(lines.values()))
+        return
+    for label in rare:
+        yield Finding("once", NOTE, sheet.name, f"label {label!r} occurs once", lines=(lines[label],))
 
 
 def _broken_spans(sheet: Sheet) -> Iterator[Finding]:
@@ -254,4 +248,4 @@ def _broken_spans(sheet: Sheet) -> Iterator[Finding]:
         if faults[end, tags[-1]]:
             broken.append((sheet.lines[stop - 1], f"'{names[tags[-1]]}' last in a sentence"))
     text = f"{broken[0][1]} breaks {scheme.upper()}, which the other tags follow"
-    yield at_lines("scheme", WARNING, sheet.name, text, "correct the tags", (line for line, _ in broken))
+    yield Finding("scheme", WARNING, sheet.name, text, "correct the tags").at((line for line, _ in broken))

@@ -2,36 +2,45 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sapo.check.findings import Sheet
 from sapo.check.labels import INVISIBLE, case_groups, header_line, is_header, misfits
-from sapo.check.reading import BLANKS, DOCSTART, Layout, find_layout, read_sheet, read_text, split_lines
+from sapo.check.reading import BLANKS, DOCSTART, ScannedText, read_sheet, read_text, scan_text, split_fields
 from sapo.corpus.blocks import LABEL
 from sapo.corpus.columns import name_columns
 from sapo.corpus.conllu import place_of
 from sapo.corpus.files import write_file
 from sapo.corpus.jsonl import json_line, json_lines
+from sapo.corpus.scanner import Layout
 from sapo.errors import SapoError
 
 TRAILING = "TABs at the end of lines"
 RARE = 0.01  # of the tokens of its usual spelling: another spelling this rare is a mistake
 
 
-def mend(path: str | Path, output: str | Path, **reading: Any) -> Counter[str]:
+def mend(
+    path: str | Path,
+    output: str | Path,
+    *,
+    format: str | None = None,
+    label: str | None = None,
+    columns: Sequence[str] | None = None,
+    missing: str | None = None,
+) -> Counter[str]:
     """Write a mended copy of a file, and return how often each thing was mended.
 
     Mended are line ends, a byte order mark, a header, separators, TABs at the end of lines, invisible characters,
     and labels that are misspelled beyond doubt: `0` or `o` for `O`, `b-PER` or `B_PER` for `B-PER`, a rare `nn` beside
-    `NN`. Raises SapoError if the file cannot be read or written. `reading` is as for `read_sheet`.
+    `NN`. Raises SapoError if the file cannot be read or written. The options are those of `read_sheet`.
     """
-    sheet = read_sheet(path, **reading)
+    sheet = read_sheet(path, format=format, label=label, columns=columns, missing=missing)
     labels = safe_labels(sheet)
     mended: Counter[str] = Counter()
     if sheet.format == "jsonl":
-        lines = _records(path, reading.get("label") or "tags", labels, mended)
+        lines = _records(path, label or "tags", labels, mended)
     elif sheet.format in ("columns", "conllu"):
         text, faults = read_text(path)
         kinds = [fault.kind for fault in faults]
@@ -40,9 +49,9 @@ def mend(path: str | Path, output: str | Path, **reading: Any) -> Counter[str]:
             raise SapoError(
                 f"{sheet.name}: is not UTF-8; name its encoding (`encoding='latin-1'`), or convert it with iconv"
             )
-        layout = find_layout(text, sheet.format == "conllu")
-        at = _label_place(sheet, layout, **reading)
-        lines = _lines(text, layout, _LineMender(layout, at, labels, mended), header_line(sheet))
+        scanned = scan_text(text, sheet.format == "conllu", sheet.name)
+        at = _label_place(sheet, scanned.layout, label, columns)
+        lines = _lines(scanned, _LineMender(scanned.layout, at, labels, mended), header_line(sheet))
     else:
         raise SapoError(
             f"{sheet.name}: only columns, conllu and jsonl can be mended, not {sheet.format}; convert it first"
@@ -51,7 +60,7 @@ def mend(path: str | Path, output: str | Path, **reading: Any) -> Counter[str]:
         for line in lines:
             stream.write(line.encode("utf-8", "surrogatepass"))
     if mended[TRAILING]:  # the label is another column now
-        mended += mend(output, output, **reading)
+        mended += mend(output, output, format=format, label=label, columns=columns, missing=missing)
     return mended
 
 
@@ -74,14 +83,14 @@ def safe_labels(sheet: Sheet) -> dict[str, str]:
     return {label: meant for label, meant in found.items() if label != meant}
 
 
-def _label_place(sheet: Sheet, layout: Layout, **reading: Any) -> int | None:
+def _label_place(sheet: Sheet, layout: Layout, label: str | None, columns: Sequence[str] | None) -> int | None:
     """Return the column of the label, or None if it is a part of a column."""
     if layout.conllu:
-        place = place_of(reading.get("label") or "upos")
+        place = place_of(label or "upos")
         return None if place.key is not None or place.whole_feats else place.first
     if LABEL not in sheet.columns:
         return None
-    return name_columns(layout.columns, reading.get("label"), reading.get("columns"), True, sheet.name).index(LABEL)
+    return name_columns(layout.columns, label, columns, True, sheet.name).index(LABEL)
 
 
 class _LineMender:
@@ -114,14 +123,18 @@ def _visible(field: str) -> str:
     return clean if clean.strip() and not clean.startswith(("#", "-DOCSTART-")) else field
 
 
-def _lines(text: list[str], layout: Layout, mender: _LineMender, header: int | None) -> Iterator[str]:
-    if text and not text[-1]:
-        text = text[:-1]
-    tokens = {line.number: line for line in split_lines(text, layout) if line is not None}
-    trailing = layout.tabs and all(line.fields[-1] == "" for line in tokens.values())
-    for number, line in enumerate(text, 1):
-        found = tokens.get(number)
-        if number == header or (found and not header and number == min(tokens) and is_header(found.fields)):
+def _lines(text: ScannedText, mender: _LineMender, header: int | None) -> Iterator[str]:
+    layout, loose = text.layout, set(text.loose)
+    fields = {
+        number: split_fields(text.lines[number - 1], layout.tabs and number not in loose)
+        for number in sorted([*text.token_lines, *text.uneven])
+    }
+    trailing = layout.tabs and all(found[-1] == "" for found in fields.values())
+    first = next(iter(fields), None)
+    lines = text.lines[:-1] if text.lines and not text.lines[-1] else text.lines
+    for number, line in enumerate(lines, 1):
+        found = fields.get(number)
+        if number == header or (found and not header and number == first and is_header(found)):
             mender.mended["header"] += 1
         elif found is None:
             yield (line if DOCSTART.match(line) or line.startswith("#") else line.rstrip(BLANKS)) + "\n"
@@ -129,7 +142,7 @@ def _lines(text: list[str], layout: Layout, mender: _LineMender, header: int | N
             mender.mended[TRAILING] += 1
             yield line.rstrip(BLANKS) + "\n"
         else:
-            yield mender(line, found.fields, found.loose) + "\n"
+            yield mender(line, found, number in loose) + "\n"
 
 
 def _records(path: str | Path, key: str, labels: Mapping[str, str], mended: Counter[str]) -> Iterator[str]:

@@ -1,23 +1,23 @@
 """Read a file of any format leniently: what training would refuse becomes a finding.
 
-What is a token, a comment or the end of a sentence is the same as in corpus/scanner.py. The layout is not: there the
-first line decides, here the majority, so that a strange first line is found.
+Columns and CoNLL-U are scanned by corpus/scanner.py, as for training. Only the layout is found in another way: there
+the first line decides, here the majority, so that a strange first line is found.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sapo.check.findings import ERROR, NOTE, WARNING, Finding, Sheet, at_lines
+from sapo.check.findings import ERROR, NOTE, WARNING, Finding, Sheet
 from sapo.corpus.blocks import LABEL
 from sapo.corpus.columns import name_columns
 from sapo.corpus.conllu import COLUMNS, FEATS, Place, place_of
 from sapo.corpus.files import read_whole, show_path, with_encoding
 from sapo.corpus.formats import format_of, read_blocks
 from sapo.corpus.jsonl import Record, json_lines, read_record
-from sapo.corpus.scanner import BOM
+from sapo.corpus.scanner import BOM, Layout, Scanned, scan_leniently
 from sapo.errors import SapoError, check_limit
 from sapo.text.splitter import Splitter
 
@@ -47,7 +47,7 @@ def read_text(path: str | Path) -> tuple[list[str], list[Finding]]:
         lines = raw.split(b"\n")
     bad = list(_undecodable(lines))
     way_out = "name the encoding (--encoding latin-1), or convert the file with iconv"
-    findings.append(at_lines("not-utf8", ERROR, name, "the line is not UTF-8", way_out, bad))
+    findings.append(Finding("not-utf8", ERROR, name, "the line is not UTF-8", way_out).at(bad))
     return [line.decode("utf-8", "replace") for line in lines], findings
 
 
@@ -64,35 +64,13 @@ SIZES = 5  # wrong numbers of columns that are reported one by one
 DOCSTART = re.compile(r"-DOCSTART-(?:[ \t]|$)")
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """How the lines of a file are split into fields."""
+def split_fields(line: str, tabs: bool) -> list[str]:
+    """Return the fields of a line.
 
-    columns: int
-    tabs: bool
-    conllu: bool = False
-
-    def split(self, line: str) -> list[str]:
-        """Return the fields of a line.
-
-        >>> Layout(3, tabs=False).split("a  DT\\tB-NP "), Layout(2, tabs=True).split("New York\\tB-LOC")
-        (['a', 'DT', 'B-NP'], ['New York', 'B-LOC'])
-        """
-        return line.split("\t") if self.tabs else [field for field in re.split("[ \t]+", line) if field]
-
-    def loosely(self, line: str) -> list[str] | None:
-        """Return the fields of a line with TABs and blanks mixed up, or None if their number is wrong anyway."""
-        fields = [field for field in re.split("[ \t]+", line) if field]
-        return fields if len(fields) == self.columns else None
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line that is not empty: a token, or a fault with `fields` of the wrong number."""
-
-    number: int
-    fields: list[str]
-    loose: bool = False  # split at TABs and blanks alike, because otherwise the number of fields is wrong
+    >>> split_fields("a  DT\\tB-NP ", tabs=False), split_fields("New York\\tB-LOC", tabs=True)
+    (['a', 'DT', 'B-NP'], ['New York', 'B-LOC'])
+    """
+    return line.split("\t") if tabs else [field for field in re.split("[ \t]+", line) if field]
 
 
 def find_layout(lines: Sequence[str], conllu: bool) -> Layout:
@@ -106,31 +84,43 @@ def find_layout(lines: Sequence[str], conllu: bool) -> Layout:
     tokens = [line for line in lines if line.strip(BLANKS) and not line.startswith("#") and not DOCSTART.match(line)]
     tokens = tokens or [line for line in lines if line.strip(BLANKS)]
     tabs = 2 * sum("\t" in line for line in tokens) > len(tokens)
-    sizes = Counter(len(Layout(0, tabs).split(line)) for line in tokens)
+    sizes = Counter(len(split_fields(line, tabs)) for line in tokens)
     return Layout(max(sizes, key=lambda size: (sizes[size], size), default=0), tabs)
 
 
-def split_lines(lines: Sequence[str], layout: Layout) -> Iterator[Line | None]:
-    """Yield the tokens and faults, and None where a sentence may end."""
-    inside = False  # a sentence has begun
-    for number, line in enumerate(lines, 1):
-        fields = layout.split(line) if line.strip(BLANKS) else []
-        if not fields or DOCSTART.match(line):
-            inside = False
-            yield None
-        elif not _is_other(line, fields, layout, inside):
-            loose = layout.loosely(line) if len(fields) != layout.columns else None
-            inside = True
-            yield Line(number, loose or fields, loose is not None)
+@dataclass(frozen=True, slots=True)
+class ScannedText:
+    """The lines of a file, and what the scanner finds in them."""
+
+    lines: list[str]
+    layout: Layout
+    scanned: Scanned
+    uneven: list[int]  # lines with a wrong number of fields
+    loose: list[int]  # token lines that separate their fields by blanks instead of TABs
+
+    @property
+    def token_lines(self) -> list[int]:
+        """The number of the line of each token."""
+        numbers: list[int] = self.scanned.line_numbers(self.scanned.line_starts).tolist()
+        return numbers
+
+    def strings(self, column: int) -> list[str]:
+        """Return the fields of a column."""
+        data, scanned = self.scanned.data.tobytes(), self.scanned
+        places = zip(scanned.starts[:, column].tolist(), scanned.ends[:, column].tolist(), strict=True)
+        return [data[start:end].decode() for start, end in places]
 
 
-def _is_other(line: str, fields: Sequence[str], layout: Layout, inside: bool) -> bool:
-    """Return whether a line is a comment, a multiword token or an empty node."""
-    if layout.conllu:
-        return line.startswith("#") or re.search(r"[-.]", fields[0]) is not None
-    if inside or not line.startswith("#"):
-        return False
-    return len(fields) != layout.columns or (len(fields) > 2 and fields[0] == "#" and fields[2] == "=")
+def scan_text(lines: list[str], conllu: bool, name: str) -> ScannedText:
+    """Scan lines as the ordinary reader does, but in the layout of most lines; uneven lines are skipped."""
+    layout = find_layout(lines, conllu)
+    scanned, uneven = scan_leniently("\n".join(lines).encode(), layout, name)
+    fields = {number: split_fields(lines[number - 1], tabs=False) for number in uneven if layout.tabs}
+    loose = {number: "\t".join(found) for number, found in fields.items() if len(found) == layout.columns}
+    if loose:
+        even = (loose.get(number, line) for number, line in enumerate(lines, 1))
+        scanned, uneven = scan_leniently("\n".join(even).encode(), layout, name)
+    return ScannedText(lines, layout, scanned, uneven, list(loose))
 
 
 def read_lines(
@@ -138,88 +128,75 @@ def read_lines(
 ) -> Sheet:
     """Read a column file or CoNLL-U. Raise SapoError if the file cannot be read, or the label names no column."""
     name = show_path(path)
-    text, faults = read_text(path)
-    layout = find_layout(text, conllu)
-    rows: list[list[str]] = []
-    numbers, offsets, wrong, loose = list[int](), [0], list[Line](), list[int]()
-    for line in split_lines(text, layout):
-        if line is None:
-            if offsets[-1] < len(rows):
-                offsets.append(len(rows))
-        elif len(line.fields) == layout.columns:
-            rows.append(line.fields)
-            numbers.append(line.number)
-            if line.loose:
-                loose.append(line.number)
-        else:
-            wrong.append(line)
-    if offsets[-1] < len(rows):
-        offsets.append(len(rows))
-    faults += _faults(name, layout, text, wrong, loose)
-    values = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(layout.columns)]
+    lines, faults = read_text(path)
+    text = scan_text(lines, conllu, name)
+    faults += _faults(name, text)
+    count, numbers = text.layout.columns, text.token_lines
     if conllu:
-        named: dict[str, Sequence[str]] = {"word": values[1]}
-        named[LABEL] = _conllu_labels(values, place_of(label or "upos"))
-    elif layout.columns < 2 and label is None:
-        named = {"word": values[0]} if values else {}
-        if rows:
-            faults.append(_one_column(name, values[0]))
+        named: dict[str, Sequence[str]] = {"word": text.strings(1)}
+        named[LABEL] = _conllu_labels(text, place_of(label or "upos"))
+    elif count < 2 and label is None:
+        named = {"word": text.strings(0)} if count else {}
+        if numbers:
+            faults.append(_one_column(name, named["word"]))
     else:
-        named = dict(zip(name_columns(layout.columns, label, columns, True, name), values, strict=True))
+        names = name_columns(count, label, columns, True, name)
+        named = {column: text.strings(at) for at, column in enumerate(names)}
+    offsets = text.scanned.offsets.tolist()
     sheet = Sheet(name, "conllu" if conllu else "columns", named, numbers, offsets, faults, marks)
     if empty := sheet.value_lines(LABEL, {""}) if LABEL in named else []:
         way_out = "is there a TAB too many? Otherwise give the label's column with --label"
-        faults.append(at_lines("empty-label", ERROR, name, "the label is empty", way_out, empty))
+        faults.append(Finding("empty-label", ERROR, name, "the label is empty", way_out).at(empty))
     return sheet
 
 
-def _faults(
-    name: str, layout: Layout, lines: Sequence[str], wrong: Sequence[Line], loose: Sequence[int]
-) -> Iterator[Finding]:
+def _faults(name: str, text: ScannedText) -> Iterator[Finding]:
+    lines, layout = text.lines, text.layout
     what = "CoNLL-U has 10 columns" if layout.conllu else f"expected {layout.columns} columns, as most lines have"
-    by_size: dict[int, list[Line]] = {}
-    for line in wrong:
-        by_size.setdefault(len(line.fields), []).append(line)
+    by_size: dict[int, list[int]] = {}
+    for number in text.uneven:
+        by_size.setdefault(len(split_fields(lines[number - 1], layout.tabs)), []).append(number)
     if len(by_size) > SIZES:
         sizes = f"{min(by_size)} to {max(by_size)}"
-        text = f"{what}, found {sizes} in {len(wrong):,} lines"
-        yield Finding("columns", ERROR, name, text, "does each line hold one token?", (wrong[0].number,))
+        message = f"{what}, found {sizes} in {len(text.uneven):,} lines"
+        yield Finding("columns", ERROR, name, message, "does each line hold one token?", (text.uneven[0],))
         by_size = {}
-    for size, group in by_size.items():
-        shown = lines[group[0].number - 1][:60]
-        message, way_out = f"{what}, found {size} ({shown!r})", "add the missing columns, or an empty line"
+    for size, numbers in by_size.items():
+        message, way_out = (
+            f"{what}, found {size} ({lines[numbers[0] - 1][:60]!r})",
+            "add the missing columns, or an empty line",
+        )
         if size > layout.columns:
             way_out = "remove the columns too many, or put TABs between columns if tokens hold blanks"
-        yield at_lines("columns", ERROR, name, message, way_out, (line.number for line in group))
-    if loose:
-        separators = ("TABs", "blanks") if layout.tabs else ("blanks", "TABs")
-        message = f"columns are separated by {separators[1]}, unlike most lines, which have {separators[0]}"
-        yield at_lines("separators", ERROR, name, message, "separate all columns by single TABs", loose)
-    elif not layout.tabs and not layout.conllu:
+        yield Finding("columns", ERROR, name, message, way_out).at(numbers)
+    if text.loose:
+        message = "columns are separated by blanks, unlike most lines, which have TABs"
+        yield Finding("separators", ERROR, name, message, "separate all columns by single TABs").at(text.loose)
+    elif not layout.tabs:
         mixed = [number for number, line in enumerate(lines, 1) if "\t" in line.strip(BLANKS)]
         if mixed:  # the ordinary reader takes TABs for blanks, unless the first line has one
             severity = ERROR if mixed[0] == 1 else WARNING
             message = "TABs between columns, where most lines have blanks"
-            yield at_lines("separators", severity, name, message, "separate all columns by single TABs", mixed)
+            yield Finding("separators", severity, name, message, "separate all columns by single TABs").at(mixed)
 
 
 def _one_column(name: str, values: Sequence[str]) -> Finding:
     for separator, what in ((",", "commas"), (";", "semicolons"), ("|", "bars"), ("/", "slashes")):
         if 10 * sum(separator in value for value in values) > 9 * len(values):
-            text = f"has one column, with {what} in it"
-            return Finding("one-column", ERROR, name, text, f"put TABs in the place of the {what}")
+            return Finding(
+                "one-column", ERROR, name, f"has one column, with {what} in it", f"replace the {what} by TABs"
+            )
     return Finding("one-column", ERROR, name, "has one column", "a training file needs a word and a label on each line")
 
 
-def _conllu_labels(values: Sequence[list[str]], place: Place) -> list[str]:
+def _conllu_labels(text: ScannedText, place: Place) -> list[str]:
     if place.key is not None:
         pattern = re.compile(rf"(?:^|\|){re.escape(place.key)}=([^|]*)")
-        found = map(pattern.search, values[FEATS])
+        found = map(pattern.search, text.strings(FEATS))
         return [match[1] if match else "_" for match in found]
     if place.whole_feats and place.first != FEATS:
-        join: Callable[[str, str], str] = "{}|{}".format
-        return list(map(join, values[place.first], values[FEATS]))
-    return values[place.first]
+        return list(map("{}|{}".format, text.strings(place.first), text.strings(FEATS)))
+    return text.strings(place.first)
 
 
 MESSAGES = 10  # about records, that are reported one by one
@@ -241,12 +218,12 @@ def read_json(path: str | Path, *, label: str | None, marks: frozenset[str]) -> 
             records.append(record)
         else:
             empty.append(number)
-    faults = [at_lines("record", ERROR, name, text, "", lines) for text, lines in list(wrong.items())[:MESSAGES]]
+    faults = [Finding("record", ERROR, name, text).at(lines) for text, lines in list(wrong.items())[:MESSAGES]]
     if others := list(wrong.values())[MESSAGES:]:
         lines = [line for group in others for line in group]
-        faults.append(at_lines("record", ERROR, name, "the line cannot be read, for other reasons", "", lines))
+        faults.append(Finding("record", ERROR, name, "the line cannot be read, for other reasons").at(lines))
     if empty:
-        faults.append(at_lines("no-tokens", ERROR, name, "this sentence has no tokens", "leave it out", empty))
+        faults.append(Finding("no-tokens", ERROR, name, "this sentence has no tokens", "leave it out").at(empty))
     kept = [key for key in _keys(records) if all(key in record.sentence.columns for record in records)]
     columns: dict[str, Sequence[str]] = {
         key: [value for record in records for value in record.sentence.columns[key]] for key in kept

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from sapo.check.findings import ERROR, NOTE, WARNING, Finding, Sheet, at_lines
+from sapo.check.findings import ERROR, NOTE, WARNING, Finding, Sheet
 from sapo.check.labels import BLANK, INVISIBLE, fits_spans
 from sapo.corpus.blocks import LABEL
 from sapo.errors import did_you_mean
 from sapo.tags.spans import type_of
 
 GIANT = 300  # tokens: no usual sentence is as long
-PROPORTION = 15  # times the median: out of all proportion
+PROPORTION = 15  # times the median length: far too long
 WHOLE = 5  # tokens: shorter sentences occur twice by chance
 
 
@@ -43,7 +43,7 @@ def check_sentences(sheet: Sheet) -> Iterator[Finding]:
     if giants:
         text = f"a very long sentence (the longest has {max(sheet.lengths):,} tokens, the median is {usual:g})"
         lines = [sheet.lines[begin] for begin in giants]
-        yield at_lines("long-sentence", WARNING, sheet.name, text, "is an empty line missing?", lines)
+        yield Finding("long-sentence", WARNING, sheet.name, text, "is an empty line missing?").at(lines)
     if usual == 1 and sheet.sentences > 20:
         text = "most sentences have one token"
         yield Finding("short-sentences", WARNING, sheet.name, text, "put empty lines only between sentences")
@@ -78,26 +78,21 @@ def check_tokens(sheet: Sheet) -> Iterator[Finding]:
         return
     distinct = set(words)  # far fewer than tokens
     lost = {word for word in distinct if LOST in word}
-    if any(fault.kind == "not-utf8" for fault in sheet.faults):  # such bytes are read as LOST, and told already
+    if any(fault.kind == "not-utf8" for fault in sheet.faults):  # such bytes are read as LOST, and reported already
         lost = set()
     # multiword tokens with blanks are part of CoNLL-U
     of_blanks = NOTE if sheet.format == "conllu" else WARNING
     kinds = (
         ("invisible", WARNING, {word for word in distinct if INVISIBLE.search(word)}, "has an invisible character"),
         ("blank", of_blanks, {word for word in distinct if BLANK.search(word)}, "has a blank in it"),
-        (
-            "lost-character",
-            WARNING,
-            lost,
-            "has the character for unreadable text",
-        ),
+        ("lost-character", WARNING, lost, "has the character for unreadable text"),
         ("empty-word", WARNING, distinct & {""}, "is empty"),
     )
     for kind, severity, found, what in kinds:
         if found:
             first = next(word for word in words if word in found)
             text = f"token {first!a} {what}"[:120]
-            yield at_lines(kind, severity, sheet.name, text, "", sheet.value_lines(column, found))
+            yield Finding(kind, severity, sheet.name, text).at(sheet.value_lines(column, found))
 
 
 FEWEST = 100  # tokens: with less, a column easily looks like the label
@@ -141,7 +136,7 @@ FEW_KNOWN = 0.3  # of the words: surely another language or another spelling
 
 
 def check_between(train: Sheet, other: Sheet) -> Iterator[Finding]:
-    """Yield what is strange about a file beside the one that is trained on."""
+    """Yield what is strange about a file in comparison with the training file."""
     if not train.tokens or not other.tokens:
         return
     if train.format == other.format == "columns" and len(train.columns) != len(other.columns):
@@ -167,10 +162,10 @@ def _unseen_labels(train: Sheet, other: Sheet) -> Iterator[Finding]:
     for label in unseen:
         text, lines = f"label {label!r} never occurs in {train.name}", other.label_lines(label)
         if fits_spans(label) and type_of(label) in types:  # such as I-X, where training has only B-X
-            yield at_lines("unseen-label", NOTE, other.name, text, "", lines)
+            yield Finding("unseen-label", NOTE, other.name, text).at(lines)
         else:
             way_out = did_you_mean(label, train.counts).removeprefix("; ") if len(train.counts) < MANY else ""
-            yield at_lines("unseen-label", WARNING, other.name, text, way_out, lines)
+            yield Finding("unseen-label", WARNING, other.name, text, way_out).at(lines)
 
 
 def check_overlap(train: Sheet, other: Sheet) -> Iterator[Finding]:
@@ -181,18 +176,25 @@ def check_overlap(train: Sheet, other: Sheet) -> Iterator[Finding]:
     shared = [(begin, sentence) for begin, sentence in _sentences(other) if sentence in known]
     count, total = len(shared), other.sentences
     lines = [other.lines[begin] for begin, sentence in shared if len(sentence) >= WHOLE]
-    way_out = "scores on it will be too good; use sentences that training does not see"
     if count == total == train.sentences:
-        text = f"has the same sentences as {train.name}"
-        yield Finding("same-data", ERROR, other.name, text, way_out)
+        yield same_data(train.name, other.name)
     elif count >= NEARLY_ALL * total and lines:
-        text = f"sentences that are also in {train.name}: {count:,} of {total:,}"
-        yield Finding("same-data", ERROR, other.name, text, way_out, tuple(lines[:1]))
+        yield same_data(train.name, other.name, f"{count:,} of {total:,}").at(lines[:1])
     elif lines:
         severity = WARNING if len(lines) >= SOME * total else NOTE
-        share = f"{100 * len(lines) / total:.1f} %"
-        text = f"sentences that are also in {train.name}: {len(lines):,} of {total:,} ({share})"
-        yield Finding("overlap", severity, other.name, text, way_out if severity == WARNING else "", tuple(lines[:1]))
+        share = f"{len(lines):,} of {total:,} ({100 * len(lines) / total:.1f} %)"
+        way_out = SEEN_WAY_OUT if severity == WARNING else ""
+        yield Finding("overlap", severity, other.name, SHARED.format(train.name, share), way_out, tuple(lines[:1]))
+
+
+SHARED = "sentences that are also in {}: {}"
+SEEN_WAY_OUT = "scores on it will be too good; use sentences that training does not see"
+
+
+def same_data(train: str, other: str, share: str = "") -> Finding:
+    """Return the finding about a file that has all sentences of the training file, or this large share of them."""
+    text = SHARED.format(train, share) if share else f"has the same sentences as {train}"
+    return Finding("same-data", ERROR, other, text, SEEN_WAY_OUT)
 
 
 def _sentences(sheet: Sheet) -> Iterator[tuple[int, tuple[str, ...]]]:

@@ -71,8 +71,9 @@ def calibrate_command(
         tried.append((temperature, loss))
         ticker.tell(f"temperature {temperature:.4g}, loss a sentence {loss:.4f}")
 
-    reading = {"format": format, "encoding": encoding, "label": label}
-    calibrated = calibrate(tagger, dev, by=by, watch=watch, say=notes.append, **reading)
+    calibrated = calibrate(
+        tagger, dev, by=by, watch=watch, say=notes.append, format=format, encoding=encoding, label=label
+    )
     ticker.end()
     calibrated.save(target)
     if not quiet:

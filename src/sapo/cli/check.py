@@ -1,12 +1,17 @@
-"""sapo check: find mistakes in labeled files."""
+"""sapo check: find mistakes in labeled files, and show them as text or on a page."""
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import click
 
 from sapo.cli.options import (
+    announce_compiling,
     columns_option,
+    counted,
     encoding_option,
     format_option,
     label_option,
@@ -17,7 +22,10 @@ from sapo.cli.options import (
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:
-    from sapo.check.doctor import Report
+    from sapo.check.doctor import CheckReport, Summary
+
+SEVERITY_STYLES = {"error": "disagrees", "warning": "in-part", "note": ""}
+MOST_LABELS = 60  # in a list
 
 
 @click.command("check")
@@ -51,31 +59,35 @@ def check_command(
     FILE.
     """
     from sapo.check.doctor import examine
+    from sapo.cli.pages import write_page
 
     if len(files) > 3:
         raise SapoError(f"check takes FILE, DEV and TEST, found {len(files)} files; check the others on their own")
-    reading: dict[str, Any] = {
-        "format": format,
-        "encoding": encoding,
-        "label": label,
-        "columns": split_names(columns),
-        "missing": missing,
-    }
-    outputs = {"--fix": fix, "--html": html}
-    refuse_same_file({f"the input {file}": file for file in files}, outputs)
+    refuse_same_file({f"the input {file}": file for file in files}, {"--fix": fix, "--html": html})
+    announce_compiling()
+    names = split_names(columns)
     if fix is not None:
-        _mend(files, fix, reading)
-        files = (fix,)
-    report = examine(files, **reading)
+        format = _mend(files, fix, format, encoding, label, names, missing)
+        files, encoding = (fix,), None
+    report = examine(files, format=format, label=label, columns=names, missing=missing, encoding=encoding)
     if html is not None:
-        _write_page(report, html)
+        write_page(html, check_page(report))
     if html != "-":
-        _show(report, as_json)
+        click.echo(json.dumps(report.as_dict(), indent=2, ensure_ascii=False) if as_json else findings_text(report))
     if not report.clean:
         raise SystemExit(1)
 
 
-def _mend(files: tuple[str, ...], fix: str, reading: dict[str, Any]) -> None:
+def _mend(
+    files: tuple[str, ...],
+    fix: str,
+    format: str | None,
+    encoding: str | None,
+    label: str | None,
+    columns: list[str] | None,
+    missing: str | None,
+) -> str:
+    """Write a corrected copy, which is UTF-8, and return its format."""
     from sapo.check.mending import mend
     from sapo.corpus.files import check_writable, with_encoding
     from sapo.corpus.formats import format_of
@@ -85,23 +97,71 @@ def _mend(files: tuple[str, ...], fix: str, reading: dict[str, Any]) -> None:
     if fix == "-":
         raise SapoError("--fix needs the name of a file to write")
     check_writable(fix)
-    reading["format"] = format_of(files[0], reading["format"])  # the new file has the format of the old one
-    path = with_encoding(files[0], reading.pop("encoding"))  # the new file is UTF-8
-    mended = mend(path, fix, **reading)
-    tell(
-        f"wrote {fix}: " + (", ".join(f"{what} ({count:,})" for what, count in mended.items() if count) or "as it was")
+    format = format_of(files[0], format)
+    path = with_encoding(files[0], encoding)
+    mended = mend(path, fix, format=format, label=label, columns=columns, missing=missing)
+    done = ", ".join(f"{what} ({count:,})" for what, count in mended.items() if count)
+    tell(f"wrote {fix}: {done or 'as it was'}")
+    return format
+
+
+def findings_text(report: "CheckReport") -> str:
+    """Return a report as text."""
+    files = (
+        f"{file.name}: {_sizes(file)}, {file.mean:.1f} tokens a sentence (at most {file.longest:,})"
+        for file in report.files
     )
+    return "\n".join([*map(str, report.findings), *files, _verdict(report)])
 
 
-def _write_page(report: "Report", html: str) -> None:
-    from sapo.cli.pages import check_page
-    from sapo.corpus.files import write_file
-
-    with write_file(html) as stream:
-        stream.write(check_page(report).encode("utf-8", "replace"))
+def _sizes(file: "Summary") -> str:
+    scheme = f" in {file.scheme.upper()}" if file.scheme else ""
+    sizes = ((file.sentences, "sentence"), (file.tokens, "token"), (len(file.labels), "label"))
+    return ", ".join(counted(*size) for size in sizes) + scheme
 
 
-def _show(report: "Report", as_json: bool) -> None:
-    from sapo.cli.tables import findings_text
+def _verdict(report: "CheckReport") -> str:
+    """Return the number of findings of each severity."""
+    counts = Counter(finding.severity for finding in report.findings)
+    return ", ".join(counted(counts[one], one) for one in SEVERITY_STYLES if counts[one]) or "nothing found"
 
-    click.echo(json.dumps(report.as_dict(), indent=2, ensure_ascii=False) if as_json else findings_text(report))
+
+def check_page(report: "CheckReport") -> str:
+    """Return a report as an HTML page."""
+    from sapo.cli.pages import Html, element, whole_page
+
+    names = ", ".join(file.name for file in report.files)
+    parts = [element("h1", names), element("p", f"{_verdict(report)}.")]
+    for one in report.findings:
+        head = Html(f"{element('strong', one.place)} {element('span', f'{one.severity}: {one.kind}')}")
+        body = Html(element("p", head, "verdict") + element("p", one.message))
+        parts.append(element("div", body, f"finding {SEVERITY_STYLES[one.severity]}"))
+    for file in report.files:
+        parts += _file_parts(file)
+    return whole_page(f"sapo check: {names}", "\n".join(parts))
+
+
+def _file_parts(file: "Summary") -> Sequence[str]:
+    from sapo.cli.pages import bars, element, table
+
+    sizes = f"{_sizes(file)}; columns: {', '.join(file.columns)}."
+    labels = [
+        (label, count, f"{count:,} ({100 * count / file.tokens:.2f} %)")
+        for label, count in list(file.labels.items())[:MOST_LABELS]
+    ]
+    parts = [element("h2", file.name), element("p", sizes), element("h3", "Labels"), bars(labels)]
+    if len(file.labels) > MOST_LABELS:
+        parts.append(element("p", f"And {counted(len(file.labels) - MOST_LABELS, 'rarer label')}.", "soft"))
+    if file.similar:
+        rows = [[text for one in pair for text in (one, f"{file.labels.get(one, 0):,}")] for pair in file.similar]
+        parts += [element("h3", "Labels that look alike"), table(("label", "tokens", "looks like", "tokens"), rows)]
+    edges = [least for least, _ in file.lengths]
+    names = [*(f"{a} to {b - 1}" for a, b in pairwise(edges)), f"{edges[-1]} or more"]
+    lengths = [(name, count, f"{count:,}") for name, (_, count) in zip(names, file.lengths, strict=True) if count]
+    spread = f"from {file.shortest:,} to {file.longest:,}, median {file.median:g}, mean {file.mean:.1f}"
+    return [
+        *parts,
+        element("h3", "Lengths of sentences"),
+        bars(lengths),
+        element("p", f"Tokens a sentence: {spread}.", "soft"),
+    ]

@@ -49,9 +49,9 @@ def compare_command(
     def watch(done: int) -> None:
         ticker.tell(f"randomization test: {done:,} of {rounds:,} rounds")
 
-    files = [with_encoding(path, encoding) for path in (*systems, gold)]
+    *files, gold_file = (with_encoding(path, encoding) for path in (*systems, gold))
     found = compare_systems(
-        files[:-1], files[-1], column=column, gold_column=gold_column, rounds=rounds, seed=seed, watch=watch
+        files, gold_file, column=column, gold_column=gold_column, rounds=rounds, seed=seed, watch=watch
     )
     ticker.end()
     click.echo(json.dumps(comparison_json(systems, found), indent=2) if as_json else comparison_text(systems, found))

@@ -1,13 +1,15 @@
-"""sapo demo: train on the bundled sample, show scores and taggings, then tag what the user types."""
+"""sapo demo, sample and warm-up: try the bundled sample, write it as files, and compile everything beforehand."""
 
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from sapo.cli.options import announce_compiling
+from sapo.cli.options import announce_compiling, quiet_option, tell
+from sapo.errors import SapoError
 
 if TYPE_CHECKING:
     from sapo.tagger.tagger import Tagger
@@ -83,3 +85,50 @@ def show_rows(rows: Mapping[str, Sequence[str]], widths: Sequence[int]) -> None:
             cells = (row[at].ljust(widths[at]) for at in range(first, last))
             click.echo(f"  {title:7} " + " ".join(cells).rstrip())
         first = last
+
+
+@click.command("sample")
+@click.argument("directory", type=click.Path(path_type=Path))
+@quiet_option
+def sample_command(directory: Path, quiet: bool) -> None:
+    """Write the bundled sample as files.
+
+    sapo sample data
+
+    520 English sentences to try the examples of the documentation with. Writes train.txt, dev.txt, test.txt and new.txt
+    (words, parts of speech and chunks), the same as CoNLL-U (train.conllu ...), entities (ner-train.txt ...), entities
+    in JSONL as text with spans (ner-train.jsonl ...), and text.txt. No file is overwritten.
+    """
+    from sapo.corpus.files import write_file
+    from sapo.corpus.sample import sample_files
+
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SapoError(f"{directory}: cannot create this directory ({error.strerror or error})") from None
+    files = sample_files()
+    for name in files:
+        if (directory / name).exists():
+            raise SapoError(f"{directory / name}: already exists; give another directory")
+    for name, text in files.items():
+        with write_file(directory / name) as stream:
+            stream.write(text.encode())
+    if not quiet:
+        tell(f"wrote {len(files)} files to {directory}: {', '.join(files)}")
+
+
+@click.command("warm-up")
+@quiet_option
+def warm_up_command(quiet: bool) -> None:
+    """Compile everything beforehand.
+
+    Later commands on this machine, or in an image that is built from here, compile nothing. The compiled code is kept
+    in ~/.cache/sapo, or in the directory sapo below NUMBA_CACHE_DIR if that is set.
+    """
+    from sapo import jit
+    from sapo.training.warm_up import warm_up
+
+    announce_compiling(quiet)
+    warm_up()
+    if not quiet:
+        tell(f"everything is compiled ({jit.compile_seconds():.0f} s)")

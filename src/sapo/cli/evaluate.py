@@ -1,8 +1,13 @@
-"""sapo eval: compare gold and predicted tags, and print the table of conlleval."""
+"""sapo eval: compare gold and predicted tags, and print the table of conlleval.
+
+With a model, it can also judge the probabilities, or measure precision and recall for a range of biases on O.
+"""
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,9 +24,12 @@ from sapo.cli.options import (
 from sapo.errors import SapoError
 
 if TYPE_CHECKING:
-    from sapo.evaluate.scores import Scores
+    from sapo.evaluate.scores import SpanCounts
     from sapo.tagger.tagger import Tagger
     from sapo.training.calibration import Calibration
+
+BIASES = tuple(step / 2 for step in range(-6, 7))
+OUTSIDE = "O"
 
 
 @click.command("eval")
@@ -67,29 +75,26 @@ def eval_command(
     from sapo.evaluate.scores import conlleval_table
 
     model, input = _files(files)
-    _check_model(model, exact, calibration)
-    if calibration and curve:
-        raise SapoError("--calibration and --curve are different outputs; choose one")
-    if calibration:
-        _check_calibration(input, model, nbest, plot)
-    elif plot is not None and not curve:
-        raise SapoError("--plot draws what --calibration or --curve measures; give one of them")
+    _check_options(model, input, exact, calibration, nbest, curve, plot)
     refuse_same_file({"the model": model, "the input": input}, {"--plot": plot})
     announce_compiling()
     source = with_encoding(input, encoding)
-    if curve:
-        _curve(source, model, exact, plot, as_json, strict=strict, format=format, label=label)
-        return
     measured = None
-    if model is not None:
-        tagger, n = _load(model, exact), nbest if calibration else 0
-        scores, measured = _evaluate(tagger, source, n, strict, format=format, label=label)
-    else:
+    if model is None:
         from sapo.evaluate.files import score_file
 
         scores = score_file(source, gold=label, predicted=predicted, format=format, strict=strict)
-    if plot is not None and measured is not None:
-        _draw(measured, plot)
+    else:
+        from sapo.tagger.tagger import Tagger
+
+        tagger = Tagger.load(model)
+        tagger = Tagger(tagger.model.exact()) if exact else tagger
+        if curve:
+            _curve(tagger, source, strict, format, label, plot, as_json)
+            return
+        scores = tagger.evaluate(source, strict=strict, format=format, label=label)
+        if calibration:
+            measured = _measure(tagger, source, nbest, format, label, plot)
     if as_json:
         more = {} if measured is None else {"calibration": measured.as_json()}
         click.echo(json.dumps({**scores_as_json(scores), **more}, indent=2))
@@ -117,83 +122,146 @@ def _files(files: tuple[str, ...]) -> tuple[str | None, str]:
     return first, second
 
 
-def _check_model(model: str | None, exact: bool, calibration: bool) -> None:
-    """Raise SapoError if an option is for the other form of the command."""
+def _check_options(
+    model: str | None, input: str, exact: bool, calibration: bool, nbest: int, curve: bool, plot: str | None
+) -> None:
+    """Raise SapoError if options do not go together, or the plot cannot be drawn, before any work is done."""
     if exact and model is None:
         raise SapoError("--exact is about tagging; give a model: sapo eval MODEL FILE")
     if was_given("nbest") and not calibration:
         raise SapoError("--nbest is for --calibration; give both, or none")
     if was_given("predicted") and model is not None:
         raise SapoError("--predicted is for a tagged file; leave it out, as the model tags FILE")
+    if calibration and curve:
+        raise SapoError("--calibration and --curve are different outputs; choose one")
+    if calibration and model is None:
+        raise SapoError("--calibration needs the probabilities of a model: sapo eval MODEL FILE")
+    if calibration and input == "-":
+        raise SapoError("--calibration reads the file twice; save standard input to a file first, and give that")
+    if calibration and nbest < 1:
+        raise SapoError(f"--nbest must be at least 1, not {nbest}")
+    if curve and model is None:
+        raise SapoError("--curve needs a model: sapo eval MODEL FILE")
+    if plot is not None:
+        if not (calibration or curve):
+            raise SapoError("--plot draws what --calibration or --curve measures; give one of them")
+        from sapo.cli.plots import check_plot
+
+        check_plot(plot)
 
 
-def _load(model: str, exact: bool) -> "Tagger":
-    from sapo.tagger.tagger import Tagger
-
-    tagger = Tagger.load(model)
-    return Tagger(tagger.model.exact()) if exact else tagger
-
-
-def _evaluate(
-    tagger: "Tagger", input: str | Path, nbest: int, strict: bool, **reading: Any
-) -> "tuple[Scores, Calibration | None]":
-    """Tag a file with a model, and return the scores; with `nbest`, also judge its probabilities."""
-    scores = tagger.evaluate(input, strict=strict, **reading)
-    if not nbest:
-        return scores, None
+def _measure(
+    tagger: "Tagger", path: str | Path, n: int, format: str | None, label: str | None, plot: str | None
+) -> "Calibration":
+    """Judge the probabilities of a model, and draw them if there is a plot."""
     from sapo.training.calibration import measure
 
     ticker = Ticker()
-    measured = measure(tagger, input, n=nbest, watch=ticker.add, **reading)
+    measured = measure(tagger, path, n=n, watch=ticker.add, format=format, label=label)
     ticker.end()
-    return scores, measured
-
-
-def _draw(measured: "Calibration", plot: str) -> None:
-    from sapo.cli.plots import draw_reliability
-    from sapo.corpus.files import write_file
-
-    with write_file(plot) as stream:
-        stream.write(draw_reliability(measured, _drawing_format(plot)))
-
-
-def _check_calibration(input: str, model: str | None, nbest: int, plot: str | None) -> None:
-    """Raise SapoError if options do not go together, before any work is done."""
-    if model is None:
-        raise SapoError("--calibration needs the probabilities of a model: sapo eval MODEL FILE")
-    if input == "-":
-        raise SapoError("--calibration reads the file twice; save standard input to a file first, and give that")
-    if nbest < 1:
-        raise SapoError(f"--nbest must be at least 1, not {nbest}")
     if plot is not None:
-        from sapo.cli.plots import check_matplotlib
-        from sapo.corpus.files import check_writable
+        from sapo.cli.plots import reliability_picture, write_plot
 
-        _drawing_format(plot)
-        check_writable(plot)
-        check_matplotlib()
+        write_plot(reliability_picture(measured), plot)
+    return measured
 
 
-def _drawing_format(plot: str) -> str:
-    ending = plot.lower().rpartition(".")[2]
-    if ending not in ("svg", "png"):
-        raise SapoError(f"{plot}: a diagram is drawn as .svg or .png; give such a name")
-    return ending
-
-
-def _curve(input: str | Path, model: str | None, exact: bool, plot: str | None, as_json: bool, **how: Any) -> None:
-    from sapo.cli.bias_curve import curve_json, operating_curve
-    from sapo.cli.plots import check_matplotlib, curve_table, draw_curve
-    from sapo.corpus.files import check_writable, write_file
-
-    if model is None:
-        raise SapoError("--curve needs a model: sapo eval MODEL FILE")
+def _curve(
+    tagger: "Tagger",
+    path: str | Path,
+    strict: bool,
+    format: str | None,
+    label: str | None,
+    plot: str | None,
+    as_json: bool,
+) -> None:
+    points = operating_curve(tagger, path, strict=strict, format=format, label=label)
     if plot is not None:
-        _drawing_format(plot)
-        check_matplotlib()
-        check_writable(plot)
-    points = operating_curve(_load(model, exact), input, **how)
-    if plot is not None:
-        with write_file(plot) as stream:
-            stream.write(draw_curve(points, _drawing_format(plot)))
-    click.echo(json.dumps(curve_json(points), indent=2) if as_json else curve_table(points))
+        from sapo.cli.plots import curve_picture, write_plot
+
+        write_plot(curve_picture(points), plot)
+    listed = [
+        {"bias": one.bias, "precision": one.spans.precision, "recall": one.spans.recall, "f1": one.spans.f1}
+        for one in points
+    ]
+    click.echo(json.dumps(listed, indent=2) if as_json else curve_table(points))
+
+
+@dataclass(frozen=True, slots=True)
+class OperatingPoint:
+    """The number of spans that are found, and correct, with this bias."""
+
+    bias: float
+    spans: "SpanCounts"
+
+
+def operating_curve(
+    tagger: "Tagger",
+    path: str | Path,
+    *,
+    biases: Sequence[float] = BIASES,
+    strict: bool = False,
+    format: str | None = None,
+    label: str | None = None,
+) -> list[OperatingPoint]:
+    """Return the precision, recall and F1 of the spans of a labeled file, for each bias on O.
+
+    Each bias is added to the one that the tagger has. The sentences are read and encoded once, and tagged once for each
+    bias. `strict` counts only well-formed spans. Raises SapoError if the labels do not mark spans.
+
+    >>> import sapo
+    >>> from sapo.corpus.sample import COLUMNS, sample_path
+    >>> tagger = sapo.train(sample_path("train"), template="ner", columns=COLUMNS, label="entity", epochs=2)
+    >>> few, many = operating_curve(tagger, sample_path("test"), biases=[3, -3])
+    >>> few.spans.found < many.spans.found
+    True
+    """
+    import numpy as np
+
+    from sapo.evaluate.scores import score
+    from sapo.features.strings import label_ids
+    from sapo.tagger.decoding import best_tags, encoded_blocks
+    from sapo.tagger.files import check_no_missing, check_same_task, read_blocks
+    from sapo.tags.schemes import looks_like_spans
+
+    if OUTSIDE not in tagger.labels or not looks_like_spans(tagger.labels):
+        raise SapoError("a curve of precision and recall needs a model of spans, with labels such as O, B-X and I-X")
+    labels = list(tagger.labels)
+    encoded = []
+    blocks = read_blocks(tagger, path, labeled=True, format=format, label=label)
+    for block, corpus in encoded_blocks(tagger.model, blocks):
+        encoded.append((corpus, label_ids(block, labels)))
+    check_no_missing(tagger.model, labels, path)
+    if not sum(corpus.sentences for corpus, _ in encoded):
+        raise SapoError(f"{path}: has no sentences")
+    gold = np.concatenate([ids for _, ids in encoded])
+    check_same_task(tagger.model, [labels[tag] for tag in np.unique(gold).tolist()], path)
+    offsets = np.cumsum(np.concatenate([[0], *(np.diff(corpus.offsets) for corpus, _ in encoded)]))
+    points = []
+    for bias in biases:
+        biased = tagger.model.with_bias(OUTSIDE, bias)
+        found = np.concatenate([best_tags(biased, corpus) for corpus, _ in encoded])
+        spans = score(labels, gold, found, offsets, strict=strict).overall
+        assert spans is not None  # the labels mark spans
+        points.append(OperatingPoint(float(bias), spans))
+    return points
+
+
+def curve_table(points: Sequence[OperatingPoint]) -> str:
+    """Return the points as a table in which the best F1 is marked.
+
+    >>> from sapo.evaluate import SpanCounts
+    >>> print(curve_table([OperatingPoint(0.0, SpanCounts(4, 2, 1)), OperatingPoint(0.5, SpanCounts(4, 1, 1))]))
+     bias  precision  recall     F1  found
+    +0.00      50.00   25.00  33.33      2
+    +0.50     100.00   25.00  40.00      1  best F1
+    """
+    from sapo.evaluate.scores import text_table
+
+    best = max(points, key=lambda point: point.spans.f1)
+    rows = [["bias", "precision", "recall", "F1", "found", ""]]
+    for point in points:
+        spans = point.spans
+        numbers = (f"{100 * value:.2f}" for value in (spans.precision, spans.recall, spans.f1))
+        rows.append([f"{point.bias:+.2f}", *numbers, str(spans.found), "best F1" if point is best else ""])
+    return "\n".join(text_table(rows, left=(5,)))

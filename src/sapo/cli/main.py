@@ -10,7 +10,7 @@ import threading
 import warnings
 from collections.abc import Iterator, MutableMapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
@@ -21,14 +21,14 @@ from sapo.errors import DataWarning, FileWarning, SapoError, did_you_mean, harml
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# in the order of use
+# Commands in the order of use, each with its file.
 GROUPS = {
-    "Start": ("demo", "sample"),
-    "Data": ("check", "convert"),
-    "Train": ("train", "teach"),
-    "Use": ("tag", "pipeline", "serve", "assist"),
-    "Judge": ("eval", "errors", "compare", "explain"),
-    "Models": ("inspect", "calibrate", "prune", "warm-up"),
+    "Start": {"demo": "demo", "sample": "demo"},
+    "Data": {"check": "check", "convert": "convert"},
+    "Train": {"train": "train", "teach": "teach"},
+    "Use": {"tag": "tag", "pipeline": "pipeline", "serve": "serve", "assist": "assist"},
+    "Judge": {"eval": "evaluate", "errors": "errors", "compare": "compare", "explain": "explain"},
+    "Models": {"inspect": "inspect", "calibrate": "calibrate", "prune": "prune", "warm-up": "demo"},
 }
 
 # names of files in the help, which a shell completes
@@ -42,8 +42,7 @@ class CommandTable(MutableMapping[str, click.Command]):
     """All commands by name. The file of a command is loaded when it is looked up, so that the others take no time."""
 
     def __init__(self) -> None:
-        self.modules = {name: name.replace("-", "_") for names in GROUPS.values() for name in names}
-        self.modules["eval"] = "evaluate"
+        self.modules = {name: module for group in GROUPS.values() for name, module in group.items()}
         self.more: dict[str, click.Command] = {}
 
     def __getitem__(self, name: str) -> click.Command:
@@ -163,11 +162,18 @@ def _show_data_warnings() -> None:
     """Print a warning about data or files as one line, and others as Python does."""
     as_usual = warnings.showwarning
 
-    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
         if issubclass(category, DataWarning | FileWarning):
             print(f"sapo: warning: {as_options(str(message))}", file=sys.stderr, flush=True)
         else:
-            as_usual(message, category, *where, **more)
+            as_usual(message, category, filename, lineno, file, line)
 
     warnings.showwarning = show
 

@@ -49,6 +49,15 @@ def split_names(columns: str | None) -> list[str] | None:
     return None if columns is None else [name.strip() for name in columns.split(",")]
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "label"), counted(1200, "token")
+    ('1 label', '1,200 tokens')
+    """
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
 def refuse_same_file(inputs: Files, outputs: Files) -> None:
     """Raise SapoError if an output would overwrite an input or another output.
 

@@ -79,7 +79,7 @@ def pipeline_command(
     column of a column file is the gold tag if it has more than one, and stays last; the new columns stand before it,
     in the order of --add. JSONL gets a key for each of them.
     """
-    from sapo.cli.pipeline_progress import make_watcher
+    from sapo.cli.progress import make_watcher
     from sapo.corpus.files import with_encoding
     from sapo.features.presets import PRESETS
     from sapo.tagger.stack import TrainedStep, parse_step

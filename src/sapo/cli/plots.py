@@ -1,4 +1,4 @@
-"""Draw plots."""
+"""Draw figures of panels with matplotlib: precision and recall by bias, and reliability."""
 
 import io
 from collections.abc import Callable, Mapping, Sequence
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sapo.cli.bias_curve import OperatingPoint
 from sapo.errors import SapoError
-from sapo.evaluate.calibration import Reliability
-from sapo.training.calibration import Calibration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from sapo.cli.evaluate import OperatingPoint
+    from sapo.evaluate.calibration import Reliability
+    from sapo.training.calibration import Calibration
 
 # Okabe and Ito's palette, which color-blind readers can distinguish.
 VERMILLION, BLUE, ORANGE, SKY, GREEN, PURPLE = "#D55E00", "#0072B2", "#E69F00", "#56B4E9", "#009E73", "#CC79A7"
@@ -73,6 +73,24 @@ def check_matplotlib() -> None:
         raise SapoError("figures need matplotlib; pip install 'sapo-nlp[report]'") from None
 
 
+def check_plot(path: str) -> None:
+    """Raise SapoError if no plot can be written to this file."""
+    from sapo.corpus.files import check_writable
+
+    if not path.lower().endswith((".svg", ".png")):
+        raise SapoError(f"{path}: a diagram is drawn as .svg or .png; give such a name")
+    check_writable(path)
+    check_matplotlib()
+
+
+def write_plot(picture: Picture, path: str) -> None:
+    """Draw a picture in the format that the name of the file ends with."""
+    from sapo.corpus.files import write_file
+
+    with write_file(path) as stream:
+        stream.write(save(picture, picture.columns, path.lower().rpartition(".")[2]))
+
+
 def save(picture: Picture, most_columns: int, format: str) -> bytes:
     """Return the figure, with at most this many panels in a row, as svg or png."""
     from matplotlib import rc_context
@@ -111,26 +129,8 @@ def _figure(picture: Picture, most_columns: int) -> "Figure":
     return figure
 
 
-def curve_table(points: Sequence[OperatingPoint]) -> str:
-    """Return the points as a table in which the best F1 is marked.
-
-    >>> from sapo.evaluate import SpanCounts
-    >>> print(curve_table([OperatingPoint(0.0, SpanCounts(4, 2, 1)), OperatingPoint(0.5, SpanCounts(4, 1, 1))]))
-     bias  precision  recall     F1  found
-    +0.00      50.00   25.00  33.33      2
-    +0.50     100.00   25.00  40.00      1  best F1
-    """
-    best = max(points, key=lambda point: point.spans.f1)
-    lines = [" bias  precision  recall     F1  found"]
-    for point in points:
-        spans = point.spans
-        numbers = f"{100 * spans.precision:9.2f}  {100 * spans.recall:6.2f}  {100 * spans.f1:5.2f}  {spans.found:5d}"
-        lines.append(f"{point.bias:+5.2f}  {numbers}{'  best F1' * (point is best)}")
-    return "\n".join(lines)
-
-
-def draw_curve(points: Sequence[OperatingPoint], format: str = "svg") -> bytes:
-    """Return a figure, as svg or png: precision by recall, and precision, recall and F1 by bias."""
+def curve_picture(points: "Sequence[OperatingPoint]") -> Picture:
+    """Return a figure of precision by recall, and of precision, recall and F1 by bias."""
     best = max(points, key=lambda point: point.spans.f1)
 
     def by_recall(axes: "Axes") -> None:
@@ -153,17 +153,16 @@ def draw_curve(points: Sequence[OperatingPoint], format: str = "svg") -> bytes:
         axes.legend(loc="lower center")
 
     panels = (Panel("Precision by recall, with the bias on O", by_recall), Panel("By bias", by_bias))
-    picture = Picture("operating-curve", "Precision and recall", "", panels, columns=2)
-    return save(picture, picture.columns, "png" if format == "png" else "svg")
+    return Picture("operating-curve", "Precision and recall", "", panels, columns=2)
 
 
-def draw_reliability(calibration: Calibration, format: str) -> bytes:
-    """Return a figure, as svg or png, with a panel each for tokens, spans and sentences."""
+def reliability_picture(calibration: "Calibration") -> Picture:
+    """Return a figure with a panel each for tokens, spans and sentences."""
     panels = []
     for kind, exact in calibration.exact.items():
         lines = {"all taggings": exact, f"top {calibration.n}": calibration.top_n[kind]}
-        panels.append(Panel(f"{kind} ({exact.count:,})", partial(_draw, lines=lines)))
-    picture = Picture(
+        panels.append(Panel(f"{kind} ({exact.count:,})", partial(_draw_reliability, lines=lines)))
+    return Picture(
         "reliability",
         "Reliability",
         "Accuracy of the answers of each bin by their mean confidence; bars show the share of the answers.",
@@ -171,10 +170,9 @@ def draw_reliability(calibration: Calibration, format: str) -> bytes:
         columns=3,
         panel_height=3.2,
     )
-    return save(picture, picture.columns, format)
 
 
-def _draw(axes: "Axes", lines: dict[str, Reliability]) -> None:
+def _draw_reliability(axes: "Axes", lines: "dict[str, Reliability]") -> None:
     axes.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1.0)
     for (name, found), color, marker in zip(lines.items(), (BLUE, ORANGE), ("o", "s"), strict=True):
         axes.plot(

@@ -1,4 +1,4 @@
-"""Show the progress of training: a live display in a terminal, plain lines elsewhere, or nothing.
+"""Show the progress of training and of pipelines: a live display in a terminal, plain lines elsewhere, or nothing.
 
 Plain lines, and the base of both, are in training/progress.py.
 """
@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sapo import jit
+from sapo.cli.options import tell
 from sapo.corpus.files import is_special
 from sapo.errors import FileWarning, harmless
 from sapo.learn.records import Observer, PassRecord, State
 from sapo.learn.settings import Settings
 from sapo.training.progress import Lines, Quiet, erase_counter
+from sapo.training.stack import Watcher
 
 if TYPE_CHECKING:
     from sapo.training.run import Run
@@ -127,3 +129,52 @@ def make_progress(settings: Settings, *, quiet: bool) -> Quiet:
     if quiet:
         return Quiet(settings)
     return Live(settings) if sys.stderr.isatty() else Lines(settings)
+
+
+class PipelineLines(Watcher):
+    """Print messages, for logs and pipes."""
+
+    def say(self, message: str) -> None:
+        tell(message)
+
+
+class PipelineBar(Watcher):
+    """Print messages, and below them a progress bar."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        console = Console(stderr=True, highlight=False)
+        self.bar = Progress(
+            TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console, transient=True
+        )
+        self.task = self.bar.add_task("", total=1.0, visible=False)
+        self.what = ""
+
+    def say(self, message: str) -> None:
+        self.bar.update(self.task, visible=False)
+        self.bar.console.print(harmless(message), markup=False)
+
+    def training(self, what: str) -> None:
+        self.what = what
+
+    def tagged(self, tokens: int) -> None:
+        self.bar.update(self.task, description=f"{tokens:,} tokens tagged", completed=0.0, visible=True)
+
+    def samples(self, epoch: int, done: int, of: int) -> None:
+        self.bar.update(self.task, description=f"{self.what}: epoch {epoch}", completed=done / of, visible=True)
+
+    def passed(self, record: PassRecord, state: State) -> None:
+        self.bar.update(self.task, completed=1.0)
+
+
+@contextmanager
+def make_watcher(*, quiet: bool) -> Iterator[Watcher]:
+    """Yield the watcher that suits standard error."""
+    if quiet or not sys.stderr.isatty():
+        yield Watcher() if quiet else PipelineLines()
+    else:
+        shown = PipelineBar()
+        with shown.bar:
+            yield shown

@@ -2,7 +2,6 @@
 
 import math
 import re
-from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,9 +18,6 @@ from sapo.cli.options import (
     tell_saved,
 )
 from sapo.errors import SapoError
-
-if TYPE_CHECKING:
-    from sapo.tagger.tagger import Tagger
 
 UNITS = {"kb": 1e3, "mb": 1e6, "gb": 1e9}
 
@@ -44,8 +40,10 @@ def prune_command(
     to: str | None,
     half: bool,
     output: str | None,
+    format: str | None,
+    encoding: str | None,
+    label: str | None,
     quiet: bool,
-    **reading: Any,
 ) -> None:
     """Make a model smaller.
 
@@ -76,9 +74,9 @@ def prune_command(
     lines = []
     if file is not None and not quiet:
         after = Tagger(model_from_bytes(model_bytes(smaller, half=half)))
-        lines = [
-            f"{when:6}  {_score(tagger, file, **reading)}" for when, tagger in (("before", before), ("after", after))
-        ]
+        for when, tagger in (("before", before), ("after", after)):
+            name, value = tagger.evaluate(file, format=format, encoding=encoding, label=label).main
+            lines.append(f"{when:6}  {name} {100 * value:.2f}")
     save_model(smaller, target, half=half)
     if not quiet:
         for line in lines:
@@ -112,8 +110,3 @@ def _check(below: float | None, to: str | None, half: bool, file: str | None, ta
         raise SapoError("say how to make the model smaller: --below X, --to SIZE or --half")
     if below is not None and not 0 <= below < math.inf:
         raise SapoError(f"--below must be a number, 0 or more, not {below:g}")
-
-
-def _score(tagger: "Tagger", file: str, **reading: Any) -> str:
-    name, value = tagger.evaluate(file, **reading).main
-    return f"{name} {100 * value:.2f}"

@@ -1,7 +1,7 @@
 """sapo tag: tag a file with a model, as a stream."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -68,16 +68,23 @@ def tag_command(
     input: str,
     text: str | None,
     output: str,
+    nbest: int | None,
+    marginals: bool,
+    spans: bool,
+    search: str | None,
+    width: int,
+    exact: bool,
+    threads: int,
     format: str | None,
     encoding: str | None,
     to: str | None,
     label: str | None,
+    forced: str | None,
     bias_o: float | None,
     bias: tuple[str, ...],
     ray: str | None,
     workers: int | None,
     quiet: bool,
-    **wanted: Any,
 ) -> None:
     """Tag a file.
 
@@ -96,8 +103,17 @@ def tag_command(
     """
     from sapo.tagger.decoding import Output
 
-    _check_numbers(**wanted)
-    asked = Output(**{**wanted, "nbest": wanted["nbest"] or 0})
+    _check_numbers(nbest, width, threads)
+    asked = Output(
+        nbest=nbest or 0,
+        marginals=marginals,
+        spans=spans,
+        search=search,
+        width=width,
+        threads=threads,
+        forced=forced,
+        exact=exact,
+    )
     _check(asked)
     model, input = model_first(model, input)
     if text is None and " " in input.strip() and not Path(input).exists():
@@ -163,15 +179,12 @@ def _check(asked: "Output") -> None:
         raise SapoError("--width is for --search beam; add that, or leave it out")
 
 
-def _check_numbers(nbest: int | None, width: int, threads: int, **_: Any) -> None:
+def _check_numbers(nbest: int | None, width: int, threads: int) -> None:
     """Raise SapoError if a number is out of its range."""
     if nbest is not None and nbest < 1:
         raise SapoError(f"--nbest must be at least 1, not {nbest:,}")
     check_limit("n", nbest or 0, "--nbest", "taggings")
-    for name, number, most in (
-        ("width", width, LARGEST_OPTION),
-        ("threads", threads, MOST_THREADS),
-    ):
+    for name, number, most in (("width", width, LARGEST_OPTION), ("threads", threads, MOST_THREADS)):
         if not 1 <= number <= most:
             rule = "at least 1" if number < 1 else f"at most {most:,}"
             raise SapoError(f"--{name} must be {rule}, not {number:,}")

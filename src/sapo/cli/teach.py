@@ -1,7 +1,7 @@
 """sapo teach: teach a tagger on a page in the browser."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -29,7 +29,23 @@ from sapo.errors import SapoError
 @click.option("--token", is_flag=True, help="Ask for a token, which is part of the printed address.")
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
 @quiet_option
-def teach_command(files: tuple[str, ...], **options: Any) -> None:
+def teach_command(
+    files: tuple[str, ...],
+    output: Path | None,
+    labels: str | None,
+    tags: bool,
+    model: str | None,
+    annotated: tuple[str, ...],
+    format: str | None,
+    imported: str | None,
+    exported: str | None,
+    author: str | None,
+    host: str,
+    port: int,
+    token: bool,
+    no_browser: bool,
+    quiet: bool,
+) -> None:
     """Teach a tagger on a page in the browser.
 
     sapo teach notes.txt -o notes.teach --labels PER,ORG,LOC
@@ -40,56 +56,53 @@ def teach_command(files: tuple[str, ...], **options: Any) -> None:
 
     docs/how-to/teaching.md has more.
     """
-    project = options["output"] or Path(files[0])
-    serving = not (options["imported"] or options["exported"])
+    say = (lambda line: None) if quiet else tell
+    serving = not (imported or exported)
     if serving:  # before a project is made
         from sapo.apps.limits import need_extra
 
         need_extra("sapo teach")
-    if options["output"] is not None:
-        _make(files, **options)
-    elif len(files) > 1 or options["labels"] or options["tags"] or options["model"] or options["annotated"]:
+    if output is not None:
+        from sapo.apps.teach.project import make_project
+
+        names = [name for name in split_names(labels) or () if name]
+        kind = "tags" if tags else None
+        make_project(output, files, names, kind=kind, model=model, annotated=annotated, format=format)
+    elif len(files) > 1 or labels or tags or model or annotated:
         raise SapoError("give the project to make: sapo teach TEXT... -o PROJECT")
-    if serving:
-        _serve(project, **options)
-    else:
-        _exchange(project, **options)
-
-
-def _make(files: tuple[str, ...], **options: Any) -> None:
-    from sapo.apps.teach.project import make_project
-
-    labels = [name for name in split_names(options["labels"]) or () if name]
-    kind = "tags" if options["tags"] else None
-    given = {name: options[name] for name in ("model", "annotated", "format")}
-    make_project(options["output"], files, labels, kind=kind, **given)
-
-
-def _exchange(project: Path, **options: Any) -> None:
-    from sapo.apps.teach.project import export_file, import_file
-    from sapo.apps.teach.store import Store
-
-    say = (lambda line: None) if options["quiet"] else tell
-    store = Store(project)
-    try:
-        if options["imported"]:
-            count, new = import_file(store, options["imported"], options["format"], options["author"])
-            say(f"{count:,} sentences imported, {new:,} of them new to the project")
-        if options["exported"]:
-            count = export_file(store, options["exported"], options["format"])
-            say(f"{count:,} accepted sentences written to {options['exported']}")
-    finally:
-        store.close()
-
-
-def _serve(project: Path, **options: Any) -> None:
+    project = output or Path(files[0])
+    if not serving:
+        _exchange(project, imported, exported, format, author, say)
+        return
     from sapo.apps.teach.app import teach
 
-    announce_compiling(options["quiet"])
-    address = {name: options[name] for name in ("host", "port", "token")}
-    say = (lambda line: None) if options["quiet"] else tell
+    announce_compiling(quiet)
     try:
-        teach(project, **address, browser=not options["no_browser"], say=say)
+        teach(project, host=host, port=port, token=token, browser=not no_browser, say=say)
     except KeyboardInterrupt:
         say(f"sapo: all that was accepted is in {project}; to write it to a file: sapo teach {project} --export FILE")
         raise
+
+
+def _exchange(
+    project: Path,
+    imported: str | None,
+    exported: str | None,
+    format: str | None,
+    author: str | None,
+    say: Callable[[str], None],
+) -> None:
+    """Import and export labeled files."""
+    from sapo.apps.teach.project import export_file, import_file
+    from sapo.apps.teach.store import Store
+
+    store = Store(project)
+    try:
+        if imported:
+            count, new = import_file(store, imported, format, author)
+            say(f"{count:,} sentences imported, {new:,} of them new to the project")
+        if exported:
+            count = export_file(store, exported, format)
+            say(f"{count:,} accepted sentences written to {exported}")
+    finally:
+        store.close()

@@ -207,8 +207,8 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
 def _train(
     plan: "Plan", log: Path | None, strict_data: bool, quiet: bool, cluster: "Cluster | None" = None
 ) -> "Outcome":
+    from sapo.cli.inspect import looked_text
     from sapo.cli.progress import JsonLog, make_progress
-    from sapo.cli.tables import looked_text
     from sapo.learn.records import Observer
     from sapo.training.calibration import calibrated_on_dev
     from sapo.training.data import warn_of

@@ -30,14 +30,16 @@ def scan_lines(
     line_starts: Ints,  # [lines] out: first byte of each token's line
     line_ends: Ints,  # [lines] out: one past its last byte, line ending left out
     sentence_ends: Ints,  # [lines] out: number of tokens up to the end of each sentence
+    uneven: Ints,  # [lines] out: where lines with another number of fields begin; empty: stop at the first one
 ) -> tuple[int, int, int, int, int, int]:
     """Return tokens, sentences, bytes used, lines used, and fields and start of the first uneven line.
 
     Bytes after the last sentence end are left for the next call unless `final`. The fields are 0 where all
-    lines are even.
+    lines are even, or uneven lines are skipped.
     """
     size = len(data)
     columns = starts.shape[1]
+    skipped = 0
     token = sentence = used = used_lines = lines = 0
     begin = 0  # first token of the current sentence
     a = 0
@@ -66,6 +68,9 @@ def scan_lines(
             breaks = True
         elif conllu and _is_loose(data, starts[token, 0], ends[token, 0]):
             pass
+        elif fields != columns and skipped < len(uneven):
+            uneven[skipped] = a
+            skipped += 1
         elif fields != columns:
             return token, sentence, used, lines, fields, a
         else:
@@ -198,6 +203,8 @@ BOM = b"\xef\xbb\xbf"
 # A field of CRFsuite's attribute files such as w[0]=the or pos[-1]|pos[0]=DT|NN, and its name.
 ATTRIBUTE = re.compile(r"([A-Za-z_][\w\[\]|+*.,/-]*)=.")
 LOOKED_AT = 20  # lines, to recognize such a file
+INTERPRETED = 1 << 18  # bytes of a whole file: to load compiled code would take longer than to scan so few
+STOP = np.empty(0, np.int32)  # no room for uneven lines: the first one ends the scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +271,7 @@ def scan_file(path: str | Path, layout: Layout | None = None, *, hint: str = "")
                 enough = 2 * len(rest)
                 continue
             check_limit("columns", layout.columns, name, "columns")
+        jit.prepare(tokens=len(rest) // 6)
         scanned, used, lines = _scan(rest, layout, final, name, first_line, hint)
         if used:
             yield scanned
@@ -297,8 +305,18 @@ def _with_final(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
     yield b"", True
 
 
-def _scan(data: bytes, layout: Layout, final: bool, name: str, first_line: int, hint: str) -> tuple[Scanned, int, int]:
-    jit.prepare(tokens=len(data) // 6)
+def scan_leniently(data: bytes, layout: Layout, name: str) -> tuple[Scanned, list[int]]:
+    """Scan a whole file, and skip lines with another number of fields; return the numbers of these lines, too."""
+    if len(data) > INTERPRETED:
+        jit.prepare(tokens=len(data) // 6)
+    uneven = np.full(data.count(b"\n") + 1, -1, np.int32)
+    scanned, _, _ = _scan(data, layout, True, name, 1, "", uneven)
+    return scanned, scanned.line_numbers(uneven[uneven >= 0]).tolist()
+
+
+def _scan(
+    data: bytes, layout: Layout, final: bool, name: str, first_line: int, hint: str, uneven: Ints = STOP
+) -> tuple[Scanned, int, int]:
     check_utf8(data if final else data[: data.rfind(b"\n") + 1], name, first_line)
     _refuse_lone_returns(data, name, first_line)
     array = np.frombuffer(data, np.uint8)
@@ -307,7 +325,7 @@ def _scan(data: bytes, layout: Layout, final: bool, name: str, first_line: int, 
     ends = np.empty((most, layout.columns), np.int32)
     line_starts, line_ends, sentence_ends = (np.empty(most, np.int32) for _ in range(3))
     tokens, sentences, used, lines, fields, at = scan_lines(
-        array, layout.tabs, layout.conllu, final, starts, ends, line_starts, line_ends, sentence_ends
+        array, layout.tabs, layout.conllu, final, starts, ends, line_starts, line_ends, sentence_ends, uneven
     )
     if fields:
         line = data[at:].split(b"\n", 1)[0].rstrip(b"\r")

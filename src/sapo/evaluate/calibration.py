@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapo.errors import SapoError
+from sapo.evaluate.scores import text_table
 
 BINS = 15
 
@@ -85,9 +86,7 @@ def reliability_table(rows: Mapping[str, Reliability]) -> str:
                               answers  accuracy  confidence     ECE   Brier
         tokens, all taggings        2    1.0000      0.8750  0.1250  0.0312
     """
-    lines = [f"{'':24}{'answers':>9}  accuracy  confidence     ECE   Brier"]
+    lines = [[" " * 24, "answers", "accuracy", "confidence", "ECE", "Brier"]]
     for name, row in rows.items():
-        lines.append(
-            f"{name:>24}{row.count:9}  {row.accuracy:8.4f}  {row.confidence:10.4f}  {row.ece:6.4f}  {row.brier:6.4f}"
-        )
-    return "\n".join(lines)
+        lines.append([name, str(row.count), *(f"{x:.4f}" for x in (row.accuracy, row.confidence, row.ece, row.brier))])
+    return "\n".join(text_table(lines, left=()))

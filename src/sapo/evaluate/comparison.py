@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapo.errors import SapoError
-from sapo.evaluate.scores import Scores, as_json, score
+from sapo.evaluate.scores import Scores, as_json, score, text_table
 from sapo.evaluate.significance import Randomization, holm, randomization_test, span_counts, token_counts
 
 Taggings = Sequence[Sequence[str]]
@@ -132,7 +132,7 @@ def comparison_text(names: Sequence[str], comparisons: Sequence[Comparison]) -> 
     return "\n".join(
         [
             f"{first.sentences} sentences, {first.tokens} tokens",
-            *_aligned([header, *scores]),
+            *text_table([header, *scores]),
             "",
             *_tests(names, comparisons),
             "",
@@ -184,7 +184,7 @@ def _tests(names: Sequence[str], comparisons: Sequence[Comparison]) -> list[str]
     columns.append(["p", *map(_p, found)])
     if len(comparisons) > 1:
         columns.append(["Holm", *map(_p, holm(found))])
-    return _aligned(list(zip(*columns, strict=True)))
+    return text_table(list(zip(*columns, strict=True)))
 
 
 def _conclusion(names: Sequence[str], comparisons: Sequence[Comparison]) -> str:
@@ -210,14 +210,3 @@ def _percents(scores: Scores) -> list[str]:
 
 def _p(p: float) -> str:
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Align the first column to the left, numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        )
-        for row in rows
-    ]

@@ -1,7 +1,7 @@
 """Score taggings: tokens, sentences, spans or morphology, and the table that conlleval prints."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -243,6 +243,22 @@ def _check(
                 f"score: {name} tags must be places in the {len(labels)} labels, found {tags.min()} to {tags.max()}; "
                 "add the missing labels to the list"
             )
+
+
+def text_table(rows: Sequence[Sequence[str]], left: Collection[int] = (0,), gap: str = "  ") -> list[str]:
+    """Return a line for each row, with the columns `left` aligned to the left and the others to the right.
+
+    >>> text_table([["", "F1"], ["new", "90.1"], ["old", "8.0"]])
+    ['       F1', 'new  90.1', 'old   8.0']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        gap.join(
+            cell.ljust(width) if at in left else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def conlleval_table(scores: Scores) -> str:

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import numpy as np
 from sapo import jit
 from sapo.check.doctor import examine, quick_findings
 from sapo.check.findings import ERROR, Finding
+from sapo.check.sentences import NEARLY_ALL, same_data
 from sapo.corpus.blocks import LABEL, Block, Sentence, is_table
-from sapo.corpus.formats import format_of
+from sapo.corpus.files import show_path
+from sapo.corpus.formats import format_of, read_blocks
 from sapo.corpus.labeled import Labeled, Source, read_labeled, read_pairs, with_evidence
 from sapo.errors import DataWarning, SapoError
 from sapo.features.building import build_encoder
@@ -291,24 +294,42 @@ def _warn(message: str) -> None:
 
 def warn_of(plan: Plan, data: TrainingData, *, strict: bool = False, warn: Callable[[str], None] = _warn) -> None:
     """Call `warn` with what is gravely wrong with the data; if `strict`, look closer, and raise SapoError instead."""
-    reading: dict[str, Any] = {**plan.reading, "missing": plan.labels.missing}
+    reading = reading_of(plan.reading)
     if strict and (found := _errors(plan, reading)):
         others = f" ({len(found) - 1} more: sapo check {plan.data})" if len(found) > 1 else ""
         raise SapoError(f"{found[0].place}: {found[0].message}{others}")
-    dev_offsets = data.dev.corpus.offsets if data.dev else None
-    path = plan.data if data.shards is None else None  # where it is in shards, it is too large to be read for this
-    found = quick_findings(
-        data.label_counts, data.corpus.offsets, path, dev=plan.dev, dev_offsets=dev_offsets, **reading
-    )
+    name, read = "training data", None
+    if isinstance(plan.data, str | Path):
+        name = show_path(plan.data)
+        if data.shards is None and Path(plan.data).is_file():  # shards: too large to be read for this
+            read = partial(read_blocks, plan.data, **reading)
+    found = quick_findings(data.label_counts, data.corpus.tokens, data.corpus.sentences, name, read)
+    if isinstance(plan.dev, str | Path) and data.dev and data.shards is None:
+        found += _same_sentences(data.corpus, data.dev.corpus, name, show_path(plan.dev))
     if strict and found:  # from a pipe
         raise SapoError(f"{found[0].place}: {found[0].message}")
     for finding in found[:SHOWN]:
         warn(f"{finding.place}: {finding.message}")
     if len(found) > SHOWN:
-        name = plan.data if isinstance(plan.data, str | Path) else "FILE"
-        warn(f"{len(found) - SHOWN} more like these; see sapo check {name}")
+        file = plan.data if isinstance(plan.data, str | Path) else "FILE"
+        warn(f"{len(found) - SHOWN} more like these; see sapo check {file}")
     if data.unseen:
         warn(f"{_unseen_labels(data.unseen)} in the training data")
+
+
+def _same_sentences(train: EncodedCorpus, dev: EncodedCorpus, name: str, dev_name: str) -> Iterator[Finding]:
+    """Yield a finding if nearly all dev sentences have the features of the training sentence in the same place."""
+    if not np.array_equal(train.offsets, dev.offsets) or len(train.values):  # with values, the features say too little
+        return
+    pairs = zip(_features_of_sentences(train), _features_of_sentences(dev), strict=True)
+    count = sum(len(rows) > 0 and np.array_equal(rows, others) for rows, others in pairs)
+    if count >= NEARLY_ALL * train.sentences:
+        share = "" if count == train.sentences else f"{count:,} of {train.sentences:,}"
+        yield same_data(name, dev_name, share)
+
+
+def _features_of_sentences(corpus: EncodedCorpus) -> list[Ints]:
+    return np.split(corpus.rows, corpus.row_offsets[corpus.offsets[1:-1]])
 
 
 def _errors(plan: Plan, reading: dict[str, Any]) -> list[Finding]:
@@ -316,7 +337,11 @@ def _errors(plan: Plan, reading: dict[str, Any]) -> list[Finding]:
     files = [str(path) for path in (plan.data, plan.dev) if path is not None and Path(str(path)).is_file()]
     if str(plan.data) not in files:
         return []
-    return [finding for finding in examine(files, **reading).findings if finding.severity == ERROR]
+    return [
+        finding
+        for finding in examine(files, missing=plan.labels.missing, **reading).findings
+        if finding.severity == ERROR
+    ]
 
 
 def _unseen_labels(names: list[str]) -> str:

@@ -12,7 +12,7 @@ import pytest
 import safetensors.numpy
 
 from changed_arrays import refused_and_used
-from sapo.cli.tables import describe_text
+from sapo.cli.inspect import describe_text
 from sapo.errors import SapoError
 from sapo.tagger.arrayfile import load_arrays, save_arrays
 from sapo.tagger.file import load_model
