@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from sapo import jit
-from sapo.check.doctor import examine, quick_findings
-from sapo.check.findings import ERROR, Finding
+from sapo.check.doctor import quick_findings
 from sapo.corpus.blocks import LABEL, Block, Sentence, is_table
 from sapo.corpus.formats import format_of
 from sapo.corpus.labeled import Labeled, Source, read_labeled, read_pairs, with_evidence
@@ -289,19 +288,14 @@ def _warn(message: str) -> None:
     warnings.warn(message, DataWarning, stacklevel=6)  # the caller of `sapo.train`
 
 
-def warn_of(plan: Plan, data: TrainingData, *, strict: bool = False, warn: Callable[[str], None] = _warn) -> None:
-    """Call `warn` with what is gravely wrong with the data; if `strict`, look closer, and raise SapoError instead."""
+def warn_of(plan: Plan, data: TrainingData, *, warn: Callable[[str], None] = _warn) -> None:
+    """Call `warn` with what is gravely wrong with the data."""
     reading: dict[str, Any] = {**plan.reading, "missing": plan.labels.missing}
-    if strict and (found := _errors(plan, reading)):
-        others = f" ({len(found) - 1} more: sapo check {plan.data})" if len(found) > 1 else ""
-        raise SapoError(f"{found[0].place}: {found[0].message}{others}")
     dev_offsets = data.dev.corpus.offsets if data.dev else None
     path = plan.data if data.shards is None else None  # where it is in shards, it is too large to be read for this
     found = quick_findings(
         data.label_counts, data.corpus.offsets, path, dev=plan.dev, dev_offsets=dev_offsets, **reading
     )
-    if strict and found:  # from a pipe
-        raise SapoError(f"{found[0].place}: {found[0].message}")
     for finding in found[:SHOWN]:
         warn(f"{finding.place}: {finding.message}")
     if len(found) > SHOWN:
@@ -309,14 +303,6 @@ def warn_of(plan: Plan, data: TrainingData, *, strict: bool = False, warn: Calla
         warn(f"{len(found) - SHOWN} more like these; see sapo check {name}")
     if data.unseen:
         warn(f"{_unseen_labels(data.unseen)} in the training data")
-
-
-def _errors(plan: Plan, reading: dict[str, Any]) -> list[Finding]:
-    """Return the errors of all checks; none for a pipe, which was read already."""
-    files = [str(path) for path in (plan.data, plan.dev) if path is not None and Path(str(path)).is_file()]
-    if str(plan.data) not in files:
-        return []
-    return [finding for finding in examine(files, **reading).findings if finding.severity == ERROR]
 
 
 def _unseen_labels(names: list[str]) -> str:
