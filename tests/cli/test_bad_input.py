@@ -237,7 +237,7 @@ full_disk = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is 
 @full_disk
 def test_a_log_on_a_full_disk_does_not_lose_the_run(run: Any, house: Any, tmp_path: Path) -> None:
     model = tmp_path / "new.sapo"
-    done = run("train", house.train, "-o", model, "-e", 3, "--tolerance", 0, "-q", "--log", "/dev/full")
+    done = run("train", house.train, "-o", model, "-e", 3, "--set", "tolerance=0", "-q", "--log", "/dev/full")
     why = "/dev/full: cannot be written (No space left on device); training goes on without it"
     assert done.stderr == f"sapo: warning: {why}\n"
     assert "100 sentences" in run("inspect", model).stdout
@@ -248,7 +248,7 @@ def test_a_checkpoint_that_does_not_fit_on_the_disk_does_not_lose_the_run(
 ) -> None:
     (tmp_path / "run.state").write_bytes(b"an old one")
     line = refused(
-        *("train", house.train, "-o", "old.sapo", "-e", 3, "--tolerance", 0, "-q", "--checkpoint", "run.state"),
+        *("train", house.train, "-o", "old.sapo", "-e", 3, "--set", "tolerance=0", "-q", "--checkpoint", "run.state"),
         preexec_fn=small_files_only,
         warnings=1,
     )

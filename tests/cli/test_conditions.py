@@ -27,7 +27,7 @@ def test_rules_are_stored_and_shown(run: Any, house: Any, tmp_path: Path) -> Non
 
 
 def test_constraints_can_be_left_out(run: Any, house: Any, tmp_path: Path) -> None:
-    run("train", house.train, "-o", tmp_path / "m.sapo", "--no-constraints", *EPOCHS)
+    run("train", house.train, "-o", tmp_path / "m.sapo", "--set", "constraints=false", *EPOCHS)
     assert not Tagger.load(tmp_path / "m.sapo").model.parameters.bans.any()
 
 

@@ -33,7 +33,7 @@ def start(command: list[str], env: dict[str, str]) -> Iterator[Start]:
 
 def test_ctrl_c_during_training_keeps_a_model(start: Start, house: Any, tmp_path: Path) -> None:
     out, state = tmp_path / "chunk.sapo", tmp_path / "run.state"
-    process = start("train", house.train, "-o", out, "-e", 1_000_000, "--tolerance", 0, "--checkpoint", state)
+    process = start("train", house.train, "-o", out, "-e", 1_000_000, "--set", "tolerance=0", "--checkpoint", state)
     assert process.stderr is not None
     for line in process.stderr:
         if re.match(r"epoch +2/", line):
@@ -179,7 +179,7 @@ def test_training_with_the_largest_n_ends_at_once(
     start: Start, house: Any, tmp_path: Path, sent: int, code: int, threads: int
 ) -> None:
     out, state = tmp_path / "m.sapo", tmp_path / "m.state"
-    options = ("-n", 1000, "-e", 10_000, "--tolerance", 0, "--rate", 0.1, "--strength", 1, "--threads", threads)
+    options = ("-n", 1000, "-e", 10_000, "--set", "tolerance=0", "--rate", 0.1, "--strength", 1, "--threads", threads)
     process = start("train", house.train, "-o", out, "--checkpoint", state, *options)
     assert process.stderr is not None
     for line in process.stderr:
