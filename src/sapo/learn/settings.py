@@ -116,11 +116,11 @@ class Settings:
     """
 
     n: int | Literal["auto"] = Option(int, "at least 1 or 'auto'", 1, choices=(AUTO,)).field(
-        5, "Taggings to search for at each step; auto: measured before each epoch how many are worth it."
+        5, "Taggings to search for at each step; auto measures before each epoch how many are worth it."
     )
     strength: float = FINITE.field(
         None,
-        "Strength (lambda) of the regularizer; auto: with the rate for sapo; else 1 for l2, 0.1 for l1.",
+        "Strength of the regularizer (lambda); auto: chosen with the rate for sapo, else 1 for l2, 0.1 for l1.",
         auto=True,
     )
     rate: float = Option(float, "a finite number, more than 0", 1e-30, 1e30).field(

@@ -185,7 +185,9 @@ def check(learner: str, settings: Settings, weights: Any) -> None:
     if settings.regularizer not in ("l2", "none"):
         raise SapoError(f"--ray takes the regularizer l2 or none, not {settings.regularizer}")
     if LEARNERS[learner].all_labels and weights.rows.listed and not settings.all_pairs:
-        raise SapoError(f"--ray cannot train {learner} with more than 32 labels; add --all-pairs, or leave it out")
+        raise SapoError(
+            f"--ray cannot train {learner} with more than 32 labels; add --set all_pairs=true, or leave it out"
+        )
 
 
 def _lanes(ray: Any, source: Any, workers: int, mixings: int, seed: int) -> tuple[Lanes, int]:
