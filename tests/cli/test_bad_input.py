@@ -116,8 +116,8 @@ def test_a_bad_template_is_refused(refused: Refused, tmp_path: Path, template: s
     ("options", "complaint"),
     [
         (["--label", "7"], "train.txt: there is no column 7; it has 3, from 0 to 2"),
-        (["--rate", "0"], "rate must be a finite number, more than 0, not 0"),
-        (["--min-count", "0"], "min_count must be at least 1, not 0"),
+        (["--rate", "0"], "--rate must be a finite number, more than 0, not 0"),
+        (["--min-count", "0"], "--min-count must be at least 1, not 0"),
         (["--strength", "1e9"], "the strength 1000000000.0 is too large for 2 sentences at the rate 0.2; lower one"),
         (["-o", "-"], "a model cannot go to standard output; give the name of a file with -o"),
         (["--resume"], "--resume needs --checkpoint FILE"),

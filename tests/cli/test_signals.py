@@ -196,7 +196,7 @@ def test_training_with_the_largest_n_ends_at_once(
 
 def test_n_that_would_take_hours_is_refused_in_one_line(run: Any, house: Any, tmp_path: Path) -> None:
     told = run("train", house.train, "-n", 100_000, "-o", tmp_path / "m.sapo", ends=2).stderr
-    assert told.startswith("sapo: n must be at most 1000, not 100000; use fewer")
+    assert told.startswith("sapo: --n must be at most 1000, not 100000; use fewer")
     told = run("tag", house.model, house.test, "--nbest", 10**9, ends=2).stderr
     assert told.startswith("sapo: --nbest: 1,000,000,000 taggings are more than 1,000; ")
     assert list(tmp_path.iterdir()) == []
