@@ -26,12 +26,12 @@ from sapo.search.decoding import tag_corpus
 from sapo.tagger.decoding import best_tags
 from sapo.tags.recognition import scheme_bans, transition_counts
 from sapo.training.data import TrainingData
-from sapo.training.plan import LabelChoices
+from sapo.training.plan import Options
 from sapo.training.run import read_data, train_on, with_start_rate
 
 PASSES, TAGGINGS = 4, 5  # that are timed in each repeat
 TASKS = {"conll2000": "chunking", "jnlpba": "ner"}
-VARIANTS: dict[str, LabelChoices] = {
+VARIANTS: dict[str, Options] = {
     "without": {"constraints": False},
     "with": {},
     "scheme bioes": {"scheme": "bioes"},

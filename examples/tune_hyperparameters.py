@@ -29,7 +29,7 @@ def objective(settings: dict[str, Any], data: Sentences) -> dict[str, float]:
     scores = []
     for fold in range(FOLDS):
         unseen = [number % FOLDS == fold for number in range(len(data[0]))]
-        labeler = sapo.SequenceLabeler(epochs=8, **settings)
+        labeler = sapo.SequenceLabeler(epochs=8, settings=settings)
         labeler.fit(*(_chosen(part, unseen, False) for part in data))
         scores.append(labeler.score(*(_chosen(part, unseen, True) for part in data)))
     return {"score": sum(scores) / FOLDS}

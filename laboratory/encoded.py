@@ -15,7 +15,7 @@ from sapo.jit.arrays import Ints
 from sapo.learn.records import DevSet, State
 from sapo.learn.settings import Settings
 from sapo.training.data import TrainingData, encoded_dev_set
-from sapo.training.plan import LabelChoices
+from sapo.training.plan import Options
 from sapo.training.run import read_data, with_start_rate
 
 
@@ -38,7 +38,7 @@ def load_task(task: Task, setup: Setup, template: str) -> TaskData:
     return TaskData(prepared, dev, held_out(prepared, sentences.test), settings.rate, test)
 
 
-def label_options(task: Task, template: str) -> LabelChoices:
+def label_options(task: Task, template: str) -> Options:
     """The paper knows of no constraints; with our best features spans are learned as BIOES."""
     if template != task.best_template:
         return {"constraints": False}

@@ -1,4 +1,7 @@
-"""What `mkdocs build` adds to the pages: the reference of the command line, and links out of docs/ as plain text."""
+"""What `mkdocs build` adds to the pages: the reference of the command line, and links out of docs/ as plain text.
+
+`python tools/site_pages.py` writes the tables of options into the pages that have one.
+"""
 
 import re
 import sys
@@ -9,6 +12,7 @@ import click
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:|#)([^)#\s]+)(#[^)]*)?\)")
+TABLE = re.compile(r"(<!-- options: (\w+)[^>]*-->\n\n)(?:\|.*\n)*")
 COMMAND_LINE = "reference/command-line.md"
 
 
@@ -67,6 +71,30 @@ def _options(command: click.Command, context: click.Context) -> list[str]:
     return ["| option | meaning |", "|---|---|", *cells, ""]
 
 
+def with_options(page: str) -> str:
+    """Return a page with the tables of options that its comments ask for, made from the declarations."""
+    return TABLE.sub(lambda found: f"{found[1]}{options_table(found[2])}", page)
+
+
+def options_table(name: str) -> str:
+    """Return the options that a dataclass declares as a table."""
+    sys.path.insert(0, str(ROOT / "src"))
+    from sapo.learn.settings import Settings, options_of
+    from sapo.neural.options import NeuralOptions
+
+    rows = ["| setting | default | meaning |", "|---|---|---|"]
+    for setting, option in options_of({"Settings": Settings, "NeuralOptions": NeuralOptions}[name]).items():
+        default = "auto" if option.auto else "" if option.default is None else str(option.default).lower()
+        rows.append(f"| `{setting}` | {default} | {_escaped(option.help)} |")
+    return "\n".join(rows) + "\n"
+
+
 def _escaped(text: str) -> str:
     """Keep what Markdown would take for markup."""
     return re.sub(r"([\\`*_<>|\[\]])", r"\\\1", text)
+
+
+if __name__ == "__main__":
+    for path in (ROOT / "docs").rglob("*.md"):
+        if (page := path.read_text("utf-8")) != with_options(page):
+            path.write_text(with_options(page), "utf-8")

@@ -96,7 +96,7 @@ class House:
     told: str  # what training said
 
 
-EPOCHS = ("--epochs", "4", "--tolerance", "0")
+EPOCHS = ("--epochs", "4", "--set", "tolerance=0")
 
 
 @pytest.fixture(scope="session")

@@ -70,7 +70,7 @@ def test_the_help_lists_the_commands_in_the_order_of_use() -> None:
 
 
 def test_choices_are_taken_in_any_case(house: Any, tmp_path: Path) -> None:
-    options = "--learner CRF --scheme BIOES --regularizer L1 --order Draw --schedule FIXED --search TopN -t Chunking"
+    options = "--learner CRF --scheme BIOES -t Chunking --set regularizer=L1 --set order=Draw --set search=TopN"
     done = answer("train", house.test, "-o", tmp_path / "m", "-e", 1, "-q", *options.split(), "--format", "Columns")
     assert done.code == 0, done
     record = sapo.Tagger.load(tmp_path / "m").model.record
@@ -98,8 +98,11 @@ def test_choices_are_taken_in_any_case_in_python() -> None:
         ("--lr", "--rate"),
         ("--c2", "--strength"),
         ("--l2", "--strength"),
-        ("--c1", "--regularizer"),
-        ("--regulariser", "--regularizer"),
+        ("--c1", "--set regularizer=VALUE"),
+        ("--regularizer", "--set regularizer=VALUE"),
+        ("--regulariser", "--set regularizer=VALUE"),
+        ("--stop-ratio", "--set stop_ratio=VALUE"),
+        ("--workers", "--set workers=VALUE"),
         ("--algorithm", "--learner"),
         ("--validation", "--dev"),
         ("--random-state", "--seed"),
@@ -107,7 +110,7 @@ def test_choices_are_taken_in_any_case_in_python() -> None:
         ("--min-freq", "--min-count"),
         ("--out", "--output"),
         ("--model", "--output"),
-        ("--batch-size", "--batch"),
+        ("--batch-size", "--set batch=VALUE"),
     ],
 )
 def test_options_of_other_tools_are_translated(given: str, meant: str) -> None:
@@ -131,7 +134,7 @@ def test_settings_of_other_tools_are_translated_in_python() -> None:
         (["tag", "--model", "m", "f"], "sapo tag: no such option --model; give it without a name: sapo tag MODEL"),
         (["eval", "--model", "m", "f"], "sapo eval: no such option --model; give it without a name: sapo eval [MODEL]"),
         (["train", "f", "-o", "m", "-l", "lbfgs"], "sapo: unknown learner 'lbfgs'; did you mean 'crf-lbfgs'?"),
-        (["train", "f", "-o", "m", "--scheme", "bio"], "sapo: scheme must be one of iob2, bioes, "),
+        (["train", "f", "-o", "m", "--scheme", "bio"], "sapo: --scheme must be one of iob2, bioes, "),
         (["convert", "f", "--scheme", "iobes"], "sapo: unknown scheme 'iobes'; did you mean 'bioes'?"),
         (["convert", "f", "--to", "jsnol"], "sapo: unknown format 'jsnol'; did you mean 'jsonl'?"),
     ],
@@ -178,15 +181,15 @@ def test_absurd_settings_are_refused(name: str) -> None:
     ("options", "warnings"),
     [
         ("-l crf --n 5", ["--n is not used by crf"]),
-        ("-l perceptron --rate 0.1 --strength 2", ["--strength is not used by perceptron", "--rate is not used by"]),
-        ("-l crf-lbfgs --piece 3 -e 1", ["--piece is not used by crf-lbfgs"]),
-        ("-l mira --stop-ratio 5", ["--stop-ratio is not used by mira"]),
-        ("--all-pairs", ["--all-pairs is not used by sapo"]),
-        ("--width 5", ["--width is not used: it is the width of --search beam"]),
-        ("--regularizer none --strength 1", ["--strength is not used: --regularizer none has no strength"]),
-        ("--patience 3", ["--patience is not used: it counts dev scores; give --dev FILE"]),
-        ("--n 5 --rate 0.1 --strength 1 --search beam --width 5", []),
-        ("-l crf --rate 0.1 --strength 1 --all-pairs", []),
+        ("-l perceptron --rate 0.1 --strength 2", ["--rate is not used by perceptron", "--strength is not used by"]),
+        ("-l crf-lbfgs --set piece=3 -e 1", ["--set piece is not used by crf-lbfgs"]),
+        ("-l mira --set stop-ratio=5", ["--set stop_ratio is not used by mira"]),
+        ("--set all_pairs=true", ["--set all_pairs is not used by sapo"]),
+        ("--set width=5", ["--set width is not used: it is the width of --set search=beam"]),
+        ("--set regularizer=none --strength 1", ["--strength is not used: --set regularizer=none has no strength"]),
+        ("--set patience=3", ["--set patience is not used: it counts dev scores; give --dev FILE"]),
+        ("--n 5 --rate 0.1 --strength 1 --set search=beam --set width=5", []),
+        ("-l crf --rate 0.1 --strength 1 --set all_pairs=true", []),
     ],
 )
 def test_options_that_the_learner_does_not_use_are_told(

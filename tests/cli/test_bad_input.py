@@ -116,8 +116,8 @@ def test_a_bad_template_is_refused(refused: Refused, tmp_path: Path, template: s
     ("options", "complaint"),
     [
         (["--label", "7"], "train.txt: there is no column 7; it has 3, from 0 to 2"),
-        (["--rate", "0"], "rate must be a finite number, more than 0, not 0"),
-        (["--min-count", "0"], "min_count must be at least 1, not 0"),
+        (["--rate", "0"], "--rate must be a finite number, more than 0, not 0"),
+        (["--min-count", "0"], "--min-count must be at least 1, not 0"),
         (["--strength", "1e9"], "the strength 1000000000.0 is too large for 2 sentences at the rate 0.2; lower one"),
         (["-o", "-"], "a model cannot go to standard output; give the name of a file with -o"),
         (["--resume"], "--resume needs --checkpoint FILE"),
@@ -237,7 +237,7 @@ full_disk = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is 
 @full_disk
 def test_a_log_on_a_full_disk_does_not_lose_the_run(run: Any, house: Any, tmp_path: Path) -> None:
     model = tmp_path / "new.sapo"
-    done = run("train", house.train, "-o", model, "-e", 3, "--tolerance", 0, "-q", "--log", "/dev/full")
+    done = run("train", house.train, "-o", model, "-e", 3, "--set", "tolerance=0", "-q", "--log", "/dev/full")
     why = "/dev/full: cannot be written (No space left on device); training goes on without it"
     assert done.stderr == f"sapo: warning: {why}\n"
     assert "100 sentences" in run("inspect", model).stdout
@@ -248,7 +248,7 @@ def test_a_checkpoint_that_does_not_fit_on_the_disk_does_not_lose_the_run(
 ) -> None:
     (tmp_path / "run.state").write_bytes(b"an old one")
     line = refused(
-        *("train", house.train, "-o", "old.sapo", "-e", 3, "--tolerance", 0, "-q", "--checkpoint", "run.state"),
+        *("train", house.train, "-o", "old.sapo", "-e", 3, "--set", "tolerance=0", "-q", "--checkpoint", "run.state"),
         preexec_fn=small_files_only,
         warnings=1,
     )

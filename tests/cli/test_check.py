@@ -126,30 +126,9 @@ def test_train_warns_of_dev_data_with_nearly_all_of_its_sentences(run: Run, clea
 
 
 def test_train_says_nothing_about_clean_data(run: Run, clean: Path, tmp_path: Path) -> None:
-    assert run("train", clean, "-o", tmp_path / "m.sapo", "--strict-data", *QUICK).stderr == ""
-
-
-def test_strict_data_refuses_and_leaves_no_model(run: Run, zero: Path, tmp_path: Path) -> None:
-    done = run("train", zero, "-o", tmp_path / "m.sapo", "--strict-data", *QUICK, ends=2)
-    assert done.stderr.startswith(f"sapo: {zero}:{LINE}: label '0'")
-    assert len(done.stderr.splitlines()) == 1
-    assert not (tmp_path / "m.sapo").exists()
+    assert run("train", clean, "-o", tmp_path / "m.sapo", *QUICK).stderr == ""
 
 
 def test_data_from_a_pipe_is_checked_without_lines(run: Run, zero: Path, tmp_path: Path) -> None:
     done = run("train", "-", "-o", tmp_path / "m.sapo", *QUICK, input=zero.read_text("utf-8"))
     assert "label '0' does not fit" in done.stderr
-
-
-def test_strict_data_does_all_checks(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "leak.txt"
-    rows = (line.split() for line in ENTITIES.splitlines())
-    path.write_text("".join(f"{row[0]}\t{row[1]}\t{row[1]}\n" if row else "\n" for row in rows), "utf-8")
-    run("train", path, "-o", tmp_path / "m.sapo", *QUICK)
-    done = run("train", path, "-o", tmp_path / "n.sapo", "--strict-data", *QUICK, ends=2)
-    assert "column 1 (pos) equals the label" in done.stderr
-
-
-def test_strict_data_refuses_a_pipe_too(run: Run, zero: Path, tmp_path: Path) -> None:
-    options = ("-o", tmp_path / "m.sapo", "--strict-data", *QUICK)
-    assert "label '0'" in run("train", "-", *options, input=zero.read_text("utf-8"), ends=2).stderr

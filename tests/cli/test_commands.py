@@ -48,15 +48,24 @@ def test_training_tells_how_it_goes(house: Any) -> None:
 def test_quiet_training_from_a_zipped_pipe_gives_the_same_file(run: Any, house: Any, tmp_path: Path) -> None:
     zipped = gzip.compress(house.train.read_bytes())
     out = tmp_path / "chunk.sapo"
-    done = run("train", "-", "-o", out, "-t", "chunking", "-e", 4, "--tolerance", 0, "-q", input=zipped)
+    done = run("train", "-", "-o", out, "-t", "chunking", "-e", 4, "--set", "tolerance=0", "-q", input=zipped)
     assert (done.stdout, done.stderr) == ("", "")
     assert out.read_bytes() == house.model.read_bytes()
 
 
 def test_a_run_can_be_cut_in_two_and_leaves_a_log(run: Any, house: Any, tmp_path: Path) -> None:
     state, log, out = tmp_path / "run.state", tmp_path / "log.jsonl", tmp_path / "chunk.sapo"
-    fixed = ("--rate", 0.1, "--strength", 1, "--decay", 0.9, "--average", 0)  # what is chosen depends on the passes
-    always = ("-t", "chunking", "--tolerance", 0, "-q", *fixed, "-o")
+    fixed = (
+        "--rate",
+        0.1,
+        "--strength",
+        1,
+        "--set",
+        "decay=0.9",
+        "--set",
+        "average=0",
+    )  # what is chosen depends on the passes
+    always = ("-t", "chunking", "--set", "tolerance=0", "-q", *fixed, "-o")
     straight = tmp_path / "straight.sapo"
     run("train", house.train, *always, straight, "-e", 4)
     halves = (*always, out, "--checkpoint", state, "--log", log)

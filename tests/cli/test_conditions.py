@@ -27,7 +27,7 @@ def test_rules_are_stored_and_shown(run: Any, house: Any, tmp_path: Path) -> Non
 
 
 def test_constraints_can_be_left_out(run: Any, house: Any, tmp_path: Path) -> None:
-    run("train", house.train, "-o", tmp_path / "m.sapo", "--no-constraints", *EPOCHS)
+    run("train", house.train, "-o", tmp_path / "m.sapo", "--set", "constraints=false", *EPOCHS)
     assert not Tagger.load(tmp_path / "m.sapo").model.parameters.bans.any()
 
 
@@ -137,9 +137,9 @@ def test_the_curve_is_printed_and_drawn(run: Any, house: Any, tmp_path: Path) ->
         (("train", "TRAIN", "-o", "m", "--rules", "none.txt"), "none.txt: "),
         (
             ("train", "TRAIN", "-o", "m", "--scheme", "bio"),
-            "scheme must be one of iob2, bioes, bilou, bmes, keep, auto, not bio",
+            "--scheme must be one of iob2, bioes, bilou, bmes, keep, auto, not bio",
         ),
-        (("train", "TRAIN", "-o", "m", "--class-weight", "B-NP"), "class_weight must be 'balanced' or"),
+        (("train", "TRAIN", "-o", "m", "--class-weight", "B-NP"), "--class-weight must be 'balanced' or"),
         (("train", "TRAIN", "-o", "m", "--class-weight", "B-NP=x"), "--class-weight must be LABEL=NUMBER"),
         (("train", "--continue", "MODEL", "TRAIN", "-o", "m", "--scheme", "bioes"), "--continue takes neither --rules"),
         (

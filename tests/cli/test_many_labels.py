@@ -27,7 +27,7 @@ def data(tmp_path: Path) -> Path:
 def test_all_labels_are_looked_at_where_the_user_asks_for_it(run: Any, data: Path, tmp_path: Path) -> None:
     train = ("train", data, "-e", 3, "-q", "-o")
     run(*train, tmp_path / "few")
-    run(*train, tmp_path / "all", "--exact")
+    run(*train, tmp_path / "all", "--set", "exact=true")
     few, whole = load_model(tmp_path / "few"), load_model(tmp_path / "all")
     assert few.parameters.lists.most
     assert not whole.parameters.lists.most
@@ -48,7 +48,7 @@ def test_up_to_300_labels_all_are_looked_at() -> None:
 
 def test_training_and_inspection_tell_how_many_labels_were_looked_at(run: Any, data: Path, tmp_path: Path) -> None:
     state, log = tmp_path / "state", tmp_path / "log"
-    train = ("train", data, "-o", tmp_path / "m", "--tolerance", 0, "--checkpoint", state, "--log", log)
+    train = ("train", data, "-o", tmp_path / "m", "--set", "tolerance=0", "--checkpoint", state, "--log", log)
     told = run(*train, "-e", 2).stderr
     (line,) = (line for line in told.splitlines() if line.startswith("looked at "))
     assert re.fullmatch(r"looked at [\d.]+ of 311 labels a token; \d+\.\d\d % of the gold labels .* left out", line)
@@ -59,7 +59,7 @@ def test_training_and_inspection_tell_how_many_labels_were_looked_at(run: Any, d
 
 
 def test_nothing_is_told_where_all_labels_are_looked_at(run: Any, data: Path, tmp_path: Path) -> None:
-    told = run("train", data, "-o", tmp_path / "m", "-e", 2, "--exact").stderr
+    told = run("train", data, "-o", tmp_path / "m", "-e", 2, "--set", "exact=true").stderr
     assert "looked" not in told
     assert "looked" not in run("inspect", tmp_path / "m", "--json").stdout
 
@@ -70,9 +70,9 @@ def test_exact_needs_a_model_to_evaluate(run: Any, data: Path) -> None:
 
 
 def test_a_crf_has_all_pairs_where_the_user_asks_for_them(run: Any, data: Path, tmp_path: Path) -> None:
-    train = ("train", data, "-l", "crf", "-e", 1, "-q", "--exact", "-o")
+    train = ("train", data, "-l", "crf", "-e", 1, "-q", "--set", "exact=true", "-o")
     run(*train, tmp_path / "seen")
-    run(*train, tmp_path / "all", "--all-pairs")
+    run(*train, tmp_path / "all", "--set", "all_pairs=true")
     seen, whole = (load_model(tmp_path / name).parameters.nonzero for name in ("seen", "all"))
     assert seen < whole
 

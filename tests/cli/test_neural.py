@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch", reason="PyTorch is not installed")
 
 Run = Callable[..., Any]
-SMALL = ("-l", "bilstm-sapo", "--hidden", 8, "--batch", 8, "--rate", 0.01, "-e", 3, "--tolerance", 0)
+SMALL = ("-l", "bilstm-sapo", "--set", "hidden=8", "--set", "batch=8", "--rate", 0.01, "-e", 3, "--set", "tolerance=0")
 
 
 def test_a_network_is_trained_resumed_used_and_looked_at(run: Run, house: Any, tmp_path: Path) -> None:
@@ -38,9 +38,9 @@ def test_mistakes_end_with_one_line(run: Run, house: Any, tmp_path: Path) -> Non
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("the 1 2\ncat 1\n")
     for arguments, message in (
-        ((*SMALL, "--vectors", vectors), f"sapo: {vectors}:2: expected a word and 2 numbers, found 1 numbers"),
-        (("--batch", 8), "sapo: batch: only for the neural learners (bilstm, bilstm-crf, "),
-        ((*SMALL, "--dropout", 1), "sapo: dropout must be a number from 0 up to, but not, 1, not 1.0"),
+        ((*SMALL, "--set", f"vectors={vectors}"), f"sapo: {vectors}:2: expected a word and 2 numbers, found 1 numbers"),
+        (("--set", "batch=8"), "sapo: --set batch: only for the neural learners (bilstm, bilstm-crf, "),
+        ((*SMALL, "--set", "dropout=1"), "sapo: --set dropout must be a number from 0 up to, but not, 1, not 1"),
     ):
         told = run("train", house.train, *out, "--quiet", *arguments, ends=2).stderr
         assert told.startswith(message)

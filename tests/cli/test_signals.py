@@ -33,7 +33,7 @@ def start(command: list[str], env: dict[str, str]) -> Iterator[Start]:
 
 def test_ctrl_c_during_training_keeps_a_model(start: Start, house: Any, tmp_path: Path) -> None:
     out, state = tmp_path / "chunk.sapo", tmp_path / "run.state"
-    process = start("train", house.train, "-o", out, "-e", 1_000_000, "--tolerance", 0, "--checkpoint", state)
+    process = start("train", house.train, "-o", out, "-e", 1_000_000, "--set", "tolerance=0", "--checkpoint", state)
     assert process.stderr is not None
     for line in process.stderr:
         if re.match(r"epoch +2/", line):
@@ -179,7 +179,7 @@ def test_training_with_the_largest_n_ends_at_once(
     start: Start, house: Any, tmp_path: Path, sent: int, code: int, threads: int
 ) -> None:
     out, state = tmp_path / "m.sapo", tmp_path / "m.state"
-    options = ("-n", 1000, "-e", 10_000, "--tolerance", 0, "--rate", 0.1, "--strength", 1, "--threads", threads)
+    options = ("-n", 1000, "-e", 10_000, "--set", "tolerance=0", "--rate", 0.1, "--strength", 1, "--threads", threads)
     process = start("train", house.train, "-o", out, "--checkpoint", state, *options)
     assert process.stderr is not None
     for line in process.stderr:
@@ -196,7 +196,7 @@ def test_training_with_the_largest_n_ends_at_once(
 
 def test_n_that_would_take_hours_is_refused_in_one_line(run: Any, house: Any, tmp_path: Path) -> None:
     told = run("train", house.train, "-n", 100_000, "-o", tmp_path / "m.sapo", ends=2).stderr
-    assert told.startswith("sapo: n must be at most 1000, not 100000; use fewer")
+    assert told.startswith("sapo: --n must be at most 1000, not 100000; use fewer")
     told = run("tag", house.model, house.test, "--nbest", 10**9, ends=2).stderr
     assert told.startswith("sapo: --nbest: 1,000,000,000 taggings are more than 1,000; ")
     assert list(tmp_path.iterdir()) == []

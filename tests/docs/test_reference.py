@@ -1,11 +1,11 @@
 """The reference of the site has every public name and every command."""
 
 import re
-import sys
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import Any
 
 import click
 import pytest
@@ -35,19 +35,26 @@ def test_what_the_reference_shows_exists(name: str) -> None:
     assert find_spec(name)
 
 
-def test_the_reference_has_every_command_and_option() -> None:
-    tools = str(ROOT / "tools")
-    sys.path.insert(0, tools)
-    try:
-        import site_pages
-    finally:
-        sys.path.remove(tools)
+@pytest.fixture
+def site_pages(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    return import_module("site_pages")
+
+
+def test_the_reference_has_every_command_and_option(site_pages: Any) -> None:
     text = "\n" + site_pages.command_line()
     for name, command in app.commands.items():
         section = text.split(f"\n## sapo {name}\n")[1].split("\n## ")[0]
         for parameter in command.params:
             if isinstance(parameter, click.Option):
                 assert parameter.opts[-1] in section, f"sapo {name} {parameter.opts[-1]}"
+
+
+@pytest.mark.parametrize("page", ["reference/learners.md", "how-to/neural.md"])
+def test_the_tables_of_options_are_made_from_the_declarations(site_pages: Any, page: str) -> None:
+    text = (DOCS / page).read_text("utf-8")
+    assert "<!-- options: " in text
+    assert site_pages.with_options(text) == text, "run python tools/site_pages.py"
 
 
 def test_the_navigation_has_every_page() -> None:

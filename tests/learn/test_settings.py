@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sapo.apps.ray.training import Cluster
 from sapo.errors import SapoError
-from sapo.learn.settings import RARE, Settings
+from sapo.learn.settings import RARE, Settings, options_of
+from sapo.neural.options import NeuralOptions
+from sapo.training.plan import LabelOptions
 
 
 @pytest.mark.parametrize(
@@ -120,3 +123,37 @@ def test_every_regularizer_has_its_own_strength_unless_one_is_given(regularizer:
     assert Settings(regularizer=regularizer, strength=None).strength == strength  # type: ignore[arg-type]
     assert Settings(regularizer=regularizer, strength=3.0).strength == 3.0
     assert Settings(regularizer=regularizer).as_json()["strength"] == strength
+
+
+@pytest.mark.parametrize("kind", [Settings, NeuralOptions, LabelOptions, Cluster])
+def test_every_option_is_declared_with_a_help_of_one_line_and_a_default_that_follows_its_rule(kind: type) -> None:
+    for name, option in options_of(kind).items():
+        assert option.help.endswith(".")
+        assert "\n" not in option.help
+        assert option.check(name, option.default) == option.default
+
+
+def test_every_setting_and_network_option_is_declared() -> None:
+    for kind in (Settings, NeuralOptions):
+        assert list(options_of(kind)) == [field.name for field in dataclasses.fields(kind)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("n", "auto", "auto"),
+        ("rate", "1", 1),
+        ("stop_ratio", "inf", math.inf),
+        ("exact", "TRUE", True),
+        ("search", "beam", "beam"),
+        ("epochs", "2.5", 2.5),
+        ("epochs", "many", "many"),
+    ],
+)
+def test_a_text_becomes_a_value_by_the_kind_of_the_option(name: str, text: str, value: Any) -> None:
+    assert options_of(Settings)[name].parse(text) == value
+
+
+def test_numbers_become_plain_ones() -> None:
+    settings = Settings(n=np.int64(3), rate=1)
+    assert [type(value) for value in (settings.n, settings.rate)] == [int, float]

@@ -12,18 +12,18 @@ from sapo.learn.settings import Settings
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "learners.md"
 BASE = Settings(n=4, rate=0.4, strength=0.5)
 CHANGES: dict[str, dict[str, Any]] = {
-    "--n": {"n": 1},
-    "--search": {"search": "beam", "width": 1},
-    "--stop-ratio": {"stop_ratio": 1.5},
-    "--rate": {"rate": 0.2},
-    "--strength": {"strength": 2.0},
+    "n": {"n": 1},
+    "search": {"search": "beam", "width": 1},
+    "stop_ratio": {"stop_ratio": 1.5},
+    "rate": {"rate": 0.2},
+    "strength": {"strength": 2.0},
 }
 
 
 def table() -> dict[tuple[str, str], bool]:
     """Whether a learner (second) uses the option (first), as the documentation says."""
     lines = DOCS.read_text("utf-8").splitlines()
-    at = next(number for number, line in enumerate(lines) if line.startswith("| option | `sapo` |"))
+    at = next(number for number, line in enumerate(lines) if line.startswith("| setting | `sapo` |"))
     _, *learners = cells(lines[at])
     found = {}
     for line in lines[at + 2 :]:

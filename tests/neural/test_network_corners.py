@@ -115,10 +115,9 @@ def test_an_estimator_takes_the_options_of_a_network() -> None:
         learner="bilstm-sapo",
         epochs=12,
         rate=0.02,
-        tolerance=0.0,
-        network={**SMALL, "dropout": 0.1},
+        settings={**SMALL, "dropout": 0.1, "tolerance": 0.0},
     )
     labeler.fit([tokens for tokens, _ in PAIRS], [tags for _, tags in PAIRS])
     assert labeler.predict([SENTENCE]).tolist() == [PAIRS[0][1]]
     with pytest.raises(SapoError, match="only for the neural learners"):
-        SequenceLabeler(network={"batch": 2}).fit([["a"]], [["B"]])
+        SequenceLabeler(settings={"batch": 2}).fit([["a"]], [["B"]])

@@ -12,30 +12,31 @@ import pytest
 import sapo
 from sapo import SequenceLabeler
 from sapo.errors import SapoError
-from sapo.learn.settings import Settings
+from sapo.learn.settings import Settings, options_of
 from sapo.sklearn.estimator import NotFittedError
-from sapo.training.plan import CHOSEN, OF_THE_LEARNER, LabelOptions
+from sapo.training.plan import LabelOptions
 
 
-def test_the_defaults_are_those_of_the_settings_and_of_train() -> None:
+def test_the_defaults_are_those_of_train() -> None:
     parameters = inspect.signature(SequenceLabeler).parameters
-    for field in dataclasses.fields(Settings):
-        if field.name == "seed":
-            assert parameters["random_state"].default == field.default
-        elif field.name in OF_THE_LEARNER:
-            assert parameters[field.name].default is None
-        elif field.name in CHOSEN:
-            assert parameters[field.name].default == "auto"
-        else:
-            assert parameters[field.name].default == field.default, field.name
     trained = inspect.signature(sapo.train).parameters
     for name in trained.keys() & parameters.keys():
         assert parameters[name].default == trained[name].default
+    for name in (*options_of(Settings), "random_state"):
+        assert name not in parameters or parameters[name].default is None
     for field in dataclasses.fields(LabelOptions):
         if field.name == "scheme":
             assert parameters["scheme"].default == "auto"
         elif field.name != "sample_weight":
             assert parameters[field.name].default == field.default
+
+
+def test_settings_are_those_of_train_and_parameters_win(words: list[list[str]], parts: list[list[str]]) -> None:
+    given = {"decay": 0.5, "n": 2, "seed": 9, "epochs": 7}
+    labeler = SequenceLabeler(epochs=2, settings=given).fit(words, parts)
+    assert labeler.tagger_.model.record["settings"].items() >= {"decay": 0.5, "n": 2, "seed": 9, "epochs": 2}.items()
+    stated = SequenceLabeler(random_state=3, settings=Settings(epochs=2)).fit(words, parts)
+    assert stated.tagger_.model.record["settings"] == Settings(epochs=2, seed=3).as_json()
 
 
 @pytest.mark.parametrize(
@@ -139,7 +140,8 @@ def test_labels_may_be_whole_numbers(words: list[list[str]], parts: list[list[st
 
 
 def test_a_dev_set_chooses_the_pass(words: list[list[str]], parts: list[list[str]]) -> None:
-    labeler = SequenceLabeler(epochs=9, patience=1, tolerance=0).fit(words, parts, X_dev=words[:3], y_dev=parts[:3])
+    labeler = SequenceLabeler(epochs=9, settings={"patience": 1, "tolerance": 0})
+    labeler.fit(words, parts, X_dev=words[:3], y_dev=parts[:3])
     assert labeler.n_iter_ < 9
     assert all(entry["dev"] is not None for entry in labeler.history_)
     with pytest.raises(SapoError, match="give both X_dev and y_dev"):
@@ -285,6 +287,8 @@ def test_a_random_state_is_a_seed_or_draws_one(words: list[list[str]], parts: li
         ({"n": 0}, "n must be at least 1 or 'auto', not 0"),
         ({"learner": "spo"}, "unknown learner 'spo'; did you mean 'sapo'?"),
         ({"rate": "fast"}, "rate must be"),
+        ({"settings": {"dcay": 0.8}}, "unknown setting 'dcay'; did you mean 'decay'?"),
+        ({"settings": "fast"}, "settings must be a sapo.Settings or a dictionary, not 'fast'"),
         ({"min_count": 0}, "min_count must be at least 1"),
         ({"template": "chunkin"}, "chunkin"),
     ],

@@ -30,6 +30,9 @@ def test_it_is_an_estimator_that_can_be_cloned_and_changed() -> None:
         class_weight={"A": 2.0}, rules=["forbid A B"], scheme="bioes", constraints=True, missing="?"
     )
     assert base.clone(weighed).get_params() == weighed.get_params()
+    for settings in ({"decay": 0.8, "search": "beam"}, sapo.Settings(n=3)):
+        assert base.clone(SequenceLabeler(settings=settings)).get_params()["settings"] == settings
+    assert labeler.set_params(settings={"decay": 0.5}).get_params()["settings"] == {"decay": 0.5}
     assert repr(SequenceLabeler(n=3)) == "SequenceLabeler(n=3)"
     assert "SequenceLabeler" in labeler._repr_html_()
 
@@ -54,6 +57,7 @@ def test_its_tags_say_that_it_takes_sequences_and_needs_labels() -> None:
     assert tags.input_tags.string
     assert tags.target_tags.required
     assert tags.non_deterministic
+    assert get_tags(SequenceLabeler(settings={"threads": 2})).non_deterministic
     assert not get_tags(SequenceLabeler()).non_deterministic
 
 
@@ -82,9 +86,13 @@ def test_grid_search_in_two_processes(dicts: Any, chunks: Any) -> None:
 
 def test_randomized_search(words: Any, chunks: Any) -> None:
     search = model_selection.RandomizedSearchCV(
-        SequenceLabeler(epochs=3), {"n": [1, 2, 5], "decay": [0.8, 0.9, 1.0]}, n_iter=3, cv=2, random_state=0
+        SequenceLabeler(epochs=3),
+        {"n": [1, 2, 5], "settings": [{"decay": 0.8}, {"decay": 1.0}]},
+        n_iter=3,
+        cv=2,
+        random_state=0,
     )
-    assert search.fit(words, chunks).best_params_.keys() == {"n", "decay"}
+    assert search.fit(words, chunks).best_params_.keys() == {"n", "settings"}
 
 
 def test_conditions_are_searched_over_like_other_parameters(words: Any, chunks: Any) -> None:

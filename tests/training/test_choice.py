@@ -169,3 +169,16 @@ def test_numeric_features_of_any_size_are_learned_alike(factor: float) -> None:
     mine, theirs = plain.model.parameters.features, scaled.model.parameters.features
     np.testing.assert_allclose(mine[names.index("size")], theirs[names.index("size")] * factor, rtol=1e-6)
     np.testing.assert_array_equal(mine[names.index("bias")], theirs[names.index("bias")])
+
+
+def test_settings_that_are_not_given_stay_open_and_a_complete_settings_leaves_none_open() -> None:
+    plan = make_plan(PAIRS, settings={"decay": 0.8, "n": 3, "rate": None}, n=7, epochs=None)
+    assert (plan.settings.decay, plan.settings.n) == (0.8, 7)
+    assert "decay" not in plan.automatic
+    assert plan.automatic >= {"rate", "epochs", "strength"}
+    stated = sapo.Settings(epochs=3, rate=0.3)
+    plan = make_plan(PAIRS, settings=stated, seed=4)
+    assert plan.settings == dataclasses.replace(stated, seed=4)
+    assert not plan.automatic
+    assert make_plan(PAIRS, settings=stated, rate="auto").automatic == {"rate"}
+    assert sapo.train(PAIRS, settings=stated).model.record["settings"] == stated.as_json()

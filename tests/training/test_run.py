@@ -378,7 +378,7 @@ def test_settings_that_make_weights_grow_without_end_are_told_or_still_give_a_mo
     assert Tagger.load(tmp_path / "model").tag([("a", "DT")])
 
 
-@pytest.mark.parametrize("settings", [{"n": "3"}, {"n": 2.5}, {"epochs": 2.5}, {"seed": "x"}, {"rate": None}])
+@pytest.mark.parametrize("settings", [{"n": "3"}, {"n": 2.5}, {"epochs": 2.5}, {"seed": "x"}, {"rate": "x"}])
 def test_settings_of_the_wrong_type_are_named(pairs: Pairs, settings: dict[str, Any]) -> None:
     with pytest.raises(SapoError, match=f"{next(iter(settings))} must be"):
         train(pairs[:10], template="pos", **settings)

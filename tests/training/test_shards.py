@@ -168,7 +168,7 @@ def _saves(monkeypatch: pytest.MonkeyPatch, last: int | None) -> list[int]:
 def test_a_run_that_is_killed_in_its_passes_goes_on_to_the_same_model(files: Path, tmp_path: Path) -> None:
     cache, out = tmp_path / "cache", tmp_path / "model.sapo"
     command = [sys.executable, "-m", "sapo", "train", str(files / "train.txt"), "--stream", str(cache), "-o", str(out)]
-    command += ["--rate", "0.2", "--strength", "0.3", "--epochs", "80", "--tolerance", "0"]
+    command += ["--rate", "0.2", "--strength", "0.3", "--epochs", "80", "--set", "tolerance=0"]
     running = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     for _ in range(6000):
         if (cache / "checkpoint").exists() or running.poll() is not None:

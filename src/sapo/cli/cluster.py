@@ -1,7 +1,6 @@
 """Options of `sapo train` and `sapo tag` about a Ray cluster."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,8 +10,6 @@ from sapo.errors import SapoError
 if TYPE_CHECKING:
     from sapo.apps.ray.training import Cluster
     from sapo.tagger.decoding import Output
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 ray_option = click.option(
     "--ray",
@@ -25,32 +22,20 @@ workers_option = click.option(
     metavar="N",
     help="With --ray: how many workers share the work. Default: the cores of the cluster.",
 )
-_mixings_option = click.option(
-    "--mixings",
-    type=click.IntRange(1, 10_000),
-    metavar="N",
-    help="With --ray: how often in an epoch the weights of the workers are mixed.  [default: 16]",
-)
 
 
-def cluster_options(command: F) -> F:
-    """Add the options about training on a cluster to a command."""
-    for option in (_mixings_option, workers_option, ray_option):
-        command = option(command)
-    return command
-
-
-def take_cluster(options: dict[str, Any]) -> "Cluster | None":
-    """Remove the options of `cluster_options`; return the cluster that they mean, or None if there is no --ray."""
-    address, workers, mixings = (options.pop(name) for name in ("ray", "workers", "mixings"))
+def take_cluster(address: str | None, settings: dict[str, Any]) -> "Cluster | None":
+    """Remove the settings of a cluster; return the cluster that they mean, or None if there is no --ray."""
+    given = {name: settings.pop(name) for name in ("workers", "mixings") if name in settings}
     if address is None:
-        refuse_without_ray("workers", "mixings")
+        for name in given:
+            raise SapoError(f"--set {name} is for --ray; add --ray local, or leave it out")
         return None
     from sapo.apps.ray.connection import load_ray
-    from sapo.apps.ray.training import MIXINGS, Cluster
+    from sapo.apps.ray.training import Cluster
 
     load_ray()  # before the data is read
-    return Cluster(address, workers, mixings or MIXINGS)
+    return Cluster(address, **given)
 
 
 def refuse_without_ray(*names: str) -> None:

@@ -264,7 +264,7 @@ def _message(error: click.ClickException) -> str:
         if error.ctx and any(name in (one.name, *_words(one)) for one in _arguments(error.ctx)):
             usage = " ".join(error.ctx.command.collect_usage_pieces(error.ctx)[1:])
             return f"no such option {error.option_name}; give it without a name: {error.ctx.command_path} {usage}"
-        close = nearest(name, options)
+        close = name if name in options else nearest(name, options)
         meant = options[close] if close else " or ".join(sorted(error.possibilities or ())[:3])
         return f"no such option {error.option_name}{f'; did you mean {meant}?' if meant else ''}"
     message = " ".join(error.format_message().split()).replace("valid integer range", "valid integer")
@@ -290,10 +290,15 @@ def _words(argument: click.Parameter) -> list[str]:
 
 
 def _options(error: click.NoSuchOption) -> dict[str, str]:
-    """Return the long options of the command, by their names in Python."""
+    """Return the long options of the command, and what --set takes, by their names in Python."""
     options = [option for option in error.ctx.command.params if isinstance(option, click.Option)] if error.ctx else []
     names = [name for option in options for name in option.opts if name.startswith("--")]
-    return {name[2:].replace("-", "_"): name for name in (*names, "--help")}
+    settings = {}
+    if "--set" in names:
+        from sapo.cli.train_options import declared
+
+        settings = {name: f"--set {name}=VALUE" for name in declared()}
+    return {**settings, **{name[2:].replace("-", "_"): name for name in (*names, "--help")}}
 
 
 def complete_files(group: click.Group) -> None:

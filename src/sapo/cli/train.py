@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sapo.cli.cluster import cluster_options, take_cluster
+from sapo.cli.cluster import ray_option, take_cluster
 from sapo.cli.options import (
     announce_compiling,
     columns_option,
@@ -23,12 +23,10 @@ from sapo.cli.options import (
     was_given,
 )
 from sapo.cli.train_options import (
-    label_options,
-    learning_options,
-    neural_options,
+    errors_name_options,
     parse_class_weight,
-    parse_n,
-    parse_number,
+    setting_options,
+    take_settings,
     unused_options,
 )
 from sapo.errors import SapoError
@@ -94,7 +92,7 @@ PATH = click.Path(path_type=Path)
     help="sapo, crf, perceptron, mira or mira-nbest; each with -avg for weights averaged over all steps. "
     "crf-lbfgs: the CRF at its optimum. Networks: bilstm, bilstm-crf, bilstm-sapo, bilstm-perceptron.",
 )
-@learning_options
+@setting_options
 @click.option("--checkpoint", type=PATH, help="Save the state of training here after each epoch.")
 @click.option("--resume", is_flag=True, help="Continue from the checkpoint, if it exists.")
 @click.option("--log", type=PATH, help="Write a line of JSON for each epoch here.")
@@ -105,10 +103,27 @@ PATH = click.Path(path_type=Path)
     help="Continue training this model with new sentences: it learns them and keeps what it knows.",
 )
 @click.option("--new-labels", is_flag=True, help="With --continue: also learn labels that the model does not know.")
-@label_options
-@neural_options
-@cluster_options
-@click.option("--strict-data", is_flag=True, help="Refuse data in which sapo check finds errors.")
+@click.option(
+    "--rules",
+    type=PATH,
+    metavar="FILE",
+    help="Rules, one a line: 'forbid A B' (B after A), 'allow A B', 'start A ...', 'end A ...'; * for anything.",
+)
+@click.option(
+    "--scheme",
+    default="auto",
+    show_default=True,
+    metavar="NAME",
+    help="Learn the labels in this scheme (bioes, bilou, iob2; keep: as they are); tags come out in the scheme of "
+    "the training data. auto: in bioes, where that is better.",
+)
+@click.option("--missing", metavar="MARK", help="How a missing tag is written, such as '_': it may be any tag.")
+@click.option(
+    "--class-weight",
+    metavar="WEIGHTS",
+    help="Weights of labels, such as B-X=2,I-X=2; or balanced: the rarer a label, the larger its weight.",
+)
+@ray_option
 @quiet_option
 def train_command(
     train: str,
@@ -117,9 +132,10 @@ def train_command(
     template: str | None,
     learner: str,
     log: Path | None,
+    checkpoint: Path | None,
     continued: Path | None,
-    strict_data: bool,
     new_labels: bool,
+    ray: str | None,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -133,44 +149,37 @@ def train_command(
     from sapo.training.learners import find_system
     from sapo.training.plan import make_plan
 
-    cluster = take_cluster(options)
-    checkpoint = options.pop("checkpoint")
-    given = _parse(options)
-    plan = make_plan(train, dev=dev, template=template, learner=learner, **given)
-    plan = plan if checkpoint is None else dataclasses.replace(plan, checkpoint=checkpoint)
-    find_system(learner).check()
-    _check_files(plan, output, log, continued)
-    announce_compiling(quiet)
-    if continued is None:
-        if new_labels:
-            raise SapoError("--new-labels is for --continue; a new model learns all labels")
-        if plan.stream and strict_data:
-            raise SapoError("--strict-data reads all data into memory; use sapo check on a part of it")
-        _tell_unused(plan)
-        done = _train(plan, log, strict_data, quiet, cluster)
-        tagger, interrupted = done.tagger, done.stop.interrupted
-    elif cluster is not None:
-        raise SapoError("--continue learns in this process; leave --ray out")
-    else:
-        trainer = _continue(plan, given, log, continued, quiet)
-        tagger, interrupted = trainer.snapshot(), trainer.interrupted
+    with errors_name_options():
+        settings = take_settings(options)
+        cluster = take_cluster(ray, settings)
+        given = {name: value for name, value in options.items() if value is not None}
+        given["columns"] = split_names(given.get("columns"))
+        if "class_weight" in given:
+            given["class_weight"] = parse_class_weight(given["class_weight"])
+        if "constraints" in settings:
+            given["constraints"] = settings.pop("constraints")
+        plan = make_plan(train, dev=dev, template=template, learner=learner, settings=settings, **given)
+        plan = plan if checkpoint is None else dataclasses.replace(plan, checkpoint=checkpoint)
+        find_system(learner).check()
+        _check_files(plan, output, log, continued)
+        announce_compiling(quiet)
+        if continued is None:
+            if new_labels:
+                raise SapoError("--new-labels is for --continue; a new model learns all labels")
+            for message in unused_options(plan, settings):
+                _tell_warning(f"{message}; leave it out")
+            done = _train(plan, log, quiet, cluster)
+            tagger, interrupted = done.tagger, done.stop.interrupted
+        elif cluster is not None:
+            raise SapoError("--continue learns in this process; leave --ray out")
+        else:
+            trainer = _continue(plan, given, settings, log, continued, quiet)
+            tagger, interrupted = trainer.snapshot(), trainer.interrupted
     save_or_rescue(tagger, output)
     if not quiet:
         tell_saved(output)
     if interrupted:
         raise SystemExit(130)
-
-
-def _parse(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options as `sapo.training.plan.Options` has them, without those that are None."""
-    given = {name: value for name, value in options.items() if value is not None}
-    given["n"] = parse_n(given["n"])
-    for name in ("rate", "strength", "decay", "piece", "average", "hide", "stop_ratio", "drop"):
-        given[name] = parse_number(name, given[name])
-    if "class_weight" in given:
-        given["class_weight"] = parse_class_weight(given["class_weight"])
-    given["columns"] = split_names(given.get("columns"))
-    return given
 
 
 def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path | None) -> None:
@@ -204,9 +213,7 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
                 check_readable(source)
 
 
-def _train(
-    plan: "Plan", log: Path | None, strict_data: bool, quiet: bool, cluster: "Cluster | None" = None
-) -> "Outcome":
+def _train(plan: "Plan", log: Path | None, quiet: bool, cluster: "Cluster | None" = None) -> "Outcome":
     from sapo.cli.inspect import looked_text
     from sapo.cli.progress import JsonLog, make_progress
     from sapo.learn.records import Observer
@@ -216,7 +223,7 @@ def _train(
 
     progress = make_progress(plan.settings, quiet=quiet)
     progress.say(f"reading {plan.data}")
-    run = start(plan, told=progress.say, check=lambda data: warn_of(plan, data, strict=strict_data, warn=_tell_warning))
+    run = start(plan, told=progress.say, check=lambda data: warn_of(plan, data, warn=_tell_warning))
     progress.settings = run.settings  # with the number of epochs that was chosen
     observers: list[Observer] = [progress]
     if cluster is not None:
@@ -251,33 +258,23 @@ def _tell_warning(message: str) -> None:
     tell(f"sapo: warning: {message}")
 
 
-def _tell_unused(plan: "Plan") -> None:
-    """Warn of each option that the user gave and that changes nothing."""
-    from sapo.training.plan import LearningOptions
-
-    for message in unused_options(plan, [name for name in LearningOptions.__annotations__ if was_given(name)]):
-        _tell_warning(f"{message}; leave it out")
-
-
-def _continue(plan: "Plan", given: dict[str, Any], log: Path | None, model: Path, quiet: bool) -> "Trainer":
+def _continue(
+    plan: "Plan", given: dict[str, Any], settings: dict[str, Any], log: Path | None, model: Path, quiet: bool
+) -> "Trainer":
     from sapo.cli.progress import make_progress
     from sapo.tagger.tagger import Tagger
-    from sapo.training.plan import LearningOptions
     from sapo.training.update import PASSES, Trainer
 
-    if was_given("strict_data"):
-        raise SapoError("--continue takes no --strict-data: it refuses labels that the model does not know anyway")
     if plan.dev or plan.template or plan.checkpoint or log:
         raise SapoError("--continue takes neither --dev, --template, --checkpoint nor --log")
     if plan.labels.rules or was_given("scheme") or not plan.labels.constraints:
-        raise SapoError("--continue takes neither --rules, --scheme nor --no-constraints: those of the model hold")
+        raise SapoError("--continue takes neither --rules, --scheme nor --set constraints: those of the model hold")
     for name in ("learner", "min_count", "stream"):
         if was_given(name):
             option = f"--{name.replace('_', '-')}"
             raise SapoError(f"--continue takes no {option}: the model goes on as it was trained")
-    if given["rate"] == "auto" and was_given("rate"):
+    if settings.get("rate") == "auto":
         raise SapoError("--continue takes no --rate auto: give a number, or none for that of the model")
-    settings = {name: given[name] for name in LearningOptions.__annotations__ if name in given and was_given(name)}
     shown = dataclasses.replace(plan.settings, epochs=settings.get("epochs", PASSES))
     progress = make_progress(shown, quiet=quiet)
     trainer = Trainer(Tagger.load(model))

@@ -1,25 +1,102 @@
-"""Define the training options, each with its default and the rule that its value must follow."""
+"""Declare the training options: each once, with its default, its help and the rule that its value must follow.
+
+The checks, the options of `sapo train` and the tables of the documentation are made from these declarations.
+"""
 
 import dataclasses
 import math
+import os
 import sys
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from sapo.errors import LARGEST_OPTION, MOST_THREADS, SapoError, choice
 
 AUTO: Literal["auto"] = "auto"
 MOST = 1000  # taggings to learn from: each step takes as long as searching for this many
 RARE = ("exact", "all_pairs", "piece", "average", "hide", "drop")  # left out of records where they are as usual
-CHOICES = {
-    "search": ("topn", "astar", "beam"),
-    "regularizer": ("l2", "l1", "none"),
-    "schedule": ("exponential", "fixed", "inverse"),
-    "order": ("shuffle", "draw"),
-}
 # of each regularizer, where none is given: with more, l1 loses accuracy (docs/reference/learners.md)
 STRENGTHS = {"l2": 1.0, "l1": 0.1, "none": 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """The declaration of an option: the rule that its value must follow, its default and its help."""
+
+    kind: type = str  # int, float, bool or str
+    rule: str = ""  # what a value must be, in words
+    low: float = 0
+    high: float = math.inf
+    choices: tuple[str, ...] = ()  # the texts that are allowed
+    default: Any = None
+    help: str = ""
+    auto: bool = False  # a run may choose the value from the data; then 'auto' and no value mean the same
+
+    def field(self, default: Any, help: str, auto: bool = False) -> Any:
+        """Return a field of a dataclass that follows this rule."""
+        option = dataclasses.replace(self, default=default, help=help, auto=auto)
+        return dataclasses.field(default=default, metadata={"option": option})
+
+    def check(self, name: str, value: Any) -> Any:
+        """Return the value as a plain Python one. Raise SapoError if it breaks the rule.
+
+        >>> Option(float, "a number from 0 to 1", high=1).check("average", 2)
+        Traceback (most recent call last):
+        ...
+        sapo.errors.SapoError: average must be a number from 0 to 1, not 2
+        """
+        rule, value = self.rule, choice(value, self.choices)
+        if (value is None and self.default is None) or (isinstance(value, str) and value in self.choices):
+            return value
+        if self.kind is bool:
+            rule, holds = "true or false", isinstance(value, bool)
+        elif self.kind is str:
+            rule = rule or f"one of {', '.join(self.choices)}"
+            holds = isinstance(value, str | os.PathLike) and not self.choices
+        else:
+            whole = self.kind is int
+            if whole and not isinstance(value, Integral) and "whole" not in rule:
+                rule = f"a whole number, {rule}"
+            if whole and isinstance(value, Integral) and value > self.high:  # type: ignore[operator]
+                rule = f"at most {self.high:,}"
+            number = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
+            # a whole number may be larger than any float, and less than infinity
+            held = whole or not isinstance(value, int) or value <= sys.float_info.max
+            holds = number and held and self.low <= value <= self.high
+        if not holds:
+            raise SapoError(f"{name} must be {rule}, not {value}")
+        return value if self.kind is str else self.kind(value)
+
+    def parse(self, text: str) -> Any:
+        """Return the value that a text stands for. A text that stands for none stays as it is, and fails the check.
+
+        >>> Option(float).parse("0.1"), Option(int).parse("five"), Option(bool).parse("True")
+        (0.1, 'five', True)
+        """
+        if self.kind is bool:
+            return {"true": True, "false": False}.get(text.lower(), text)
+        for kind in () if self.kind is str else (int, float):
+            try:
+                return kind(text)
+            except ValueError:
+                pass
+        return text
+
+
+def options_of(kind: type) -> dict[str, Option]:
+    """Return the options that a dataclass declares, by name."""
+    return {field.name: field.metadata["option"] for field in dataclasses.fields(kind) if field.metadata}
+
+
+def settle(values: Any) -> None:
+    """Check the options of a new frozen dataclass, and replace each value by a plain Python one."""
+    for name, option in options_of(type(values)).items():
+        object.__setattr__(values, name, option.check(name, getattr(values, name)))
+
+
+FINITE = Option(float, "a finite number, 0 or more", high=1e30)
+COUNT = Option(int, "at least 1", 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,77 +115,77 @@ class Settings:
     sapo.errors.SapoError: n must be at least 1 or 'auto', not 0
     """
 
-    n: int | Literal["auto"] = 5  # taggings to search for; 'auto' measures before each pass how many are worth it
-    strength: float = cast(float, None)  # lambda of the regularizer; None stands for its default in STRENGTHS
-    rate: float = 0.1  # gamma in the first pass
-    decay: float = 0.9  # how fast the rate falls; see `schedule`
-    stop_ratio: float = math.inf  # leave out candidates this many times less probable than the best
-    epochs: int = 20  # maximum number of passes over the training set
-    patience: int = 5  # passes without a better dev score before stopping
-    tolerance: float = 1e-3  # stop when the objective changes less than this, relatively
-    seed: int = 0
-    search: str = "topn"  # topn and astar are exact, beam is not
-    width: int = 50  # width of the beam
-    regularizer: str = "l2"
-    schedule: str = (
-        "exponential"  # the rate is multiplied by `decay` after each pass, falls with inverse time, or is fixed
+    n: int | Literal["auto"] = Option(int, "at least 1 or 'auto'", 1, choices=(AUTO,)).field(
+        5, "Taggings to search for at each step; auto measures before each epoch how many are worth it."
     )
-    order: str = "shuffle"  # shuffle the samples before each pass, or draw them with replacement
-    threads: int = 1  # with more than one, training is faster, but runs differ
-    piece: int = 0  # cut sentences into pieces of this many tokens on average to learn from; 0: not at all
-    average: float = 0.0  # the model is the average of the weights over this share of the passes, the last ones
-    hide: float = 0.0  # while learning, a feature that occurs c times is hidden with probability hide / (hide + c)
-    drop: float = 0.0  # at the end, weights of features that are smaller than this are left out of the model
-    exact: bool = False  # look at all labels of every token, also where there are many
-    all_pairs: bool = False  # a CRF has weights for all pairs of a feature and a label, also where there are many
+    strength: float = FINITE.field(
+        None,
+        "Strength of the regularizer (lambda); auto: chosen with the rate for sapo, else 1 for l2, 0.1 for l1.",
+        auto=True,
+    )
+    rate: float = Option(float, "a finite number, more than 0", 1e-30, 1e30).field(
+        0.1, "Learning rate of the first epoch; auto: the best of short trials, 0.002 for networks.", auto=True
+    )
+    decay: float = Option(float, "a number more than 0 and at most 1", 1e-30, 1.0).field(
+        0.9, "How fast the rate falls; auto: to a tenth in the last epoch for sapo, else 0.9.", auto=True
+    )
+    stop_ratio: float = Option(float, "a number, at least 1", 1.0).field(
+        math.inf, "Leave out taggings this many times less probable than the best; auto: 1000 for sapo.", auto=True
+    )
+    epochs: int = dataclasses.replace(COUNT, high=1000 * LARGEST_OPTION).field(
+        20, "Epochs, at most; auto: 15 for sapo, or 30 below 50,000 tokens; 500 for crf-lbfgs; else 20.", auto=True
+    )
+    patience: int = COUNT.field(5, "Epochs without a better dev score before stopping; 20 for crf-lbfgs.")
+    tolerance: float = Option(float, "a number, 0 or more").field(
+        1e-3, "Stop when the relative change of the objective is less than this; 1e-5 for crf-lbfgs."
+    )
+    seed: int = Option(int, "0 or more", high=2**64 - 1).field(0, "Fixes everything that is random.")
+    search: str = Option(choices=("topn", "astar", "beam")).field(
+        "topn", "How to search: topn, astar (both exact) or beam."
+    )
+    width: int = dataclasses.replace(COUNT, high=LARGEST_OPTION).field(50, "Width of the beam.")
+    regularizer: str = Option(choices=("l2", "l1", "none")).field("l2", "l2, l1 (for sparse models) or none.")
+    schedule: str = Option(choices=("exponential", "fixed", "inverse")).field(
+        "exponential",
+        "How the rate falls: exponential (by the factor decay after each epoch), inverse (time) or fixed.",
+    )
+    order: str = Option(choices=("shuffle", "draw")).field(
+        "shuffle", "Shuffle the sentences before each epoch, or draw them with replacement."
+    )
+    threads: int = dataclasses.replace(COUNT, high=MOST_THREADS).field(
+        1, "Learn in several threads: faster, but results differ from run to run."
+    )
+    piece: int = Option(int, "0 or more", high=LARGEST_OPTION).field(
+        0,
+        "Cut sentences into pieces of about this many tokens to learn from; 0: no; auto: 8 for sapo, else 0.",
+        auto=True,
+    )
+    average: float = Option(float, "a number from 0 to 1", high=1.0).field(
+        0.0, "Average the weights over this share of the epochs, the last ones; auto: 0.5 for sapo, else 0.", auto=True
+    )
+    hide: float = FINITE.field(
+        0.0,
+        "Hide a feature that occurs c times with probability hide / (hide + c); auto: 0.5 for sapo, else 0.",
+        auto=True,
+    )
+    drop: float = FINITE.field(
+        0.0, "Leave smaller weights of features out of the model; auto: 0.003 for sapo, else 0.", auto=True
+    )
+    exact: bool = Option(bool).field(False, "Look at all labels of every token, even if there are more than 300.")
+    all_pairs: bool = Option(bool).field(
+        False, "crf: weights for all pairs of a feature and a label, even if there are more than 32 labels."
+    )
 
     def __post_init__(self) -> None:
-        for name, choices in CHOICES.items():
-            object.__setattr__(self, name, choice(getattr(self, name), choices))
         if self.strength is None:
-            object.__setattr__(self, "strength", STRENGTHS.get(self.regularizer, 1.0))
-        for name, rule, low, high in (
-            ("n", "at least 1 or 'auto'", 1, math.inf),
-            ("epochs", "at least 1", 1, 1000 * LARGEST_OPTION),
-            ("patience", "at least 1", 1, math.inf),
-            ("width", "at least 1", 1, LARGEST_OPTION),
-            ("threads", "at least 1", 1, MOST_THREADS),
-            ("seed", "0 or more", 0, 2**64 - 1),
-            ("piece", "0 or more", 0, LARGEST_OPTION),
-            ("average", "a number from 0 to 1", 0.0, 1.0),
-            ("hide", "a finite number, 0 or more", 0.0, 1e30),
-            ("drop", "a finite number, 0 or more", 0.0, 1e30),
-            ("strength", "a finite number, 0 or more", 0.0, 1e30),
-            ("rate", "a finite number, more than 0", 1e-30, 1e30),
-            ("decay", "a number more than 0 and at most 1", 1e-30, 1.0),
-            ("stop_ratio", "a number, at least 1", 1.0, math.inf),
-            ("tolerance", "a number, 0 or more", 0.0, math.inf),
-        ):
-            value = getattr(self, name)
-            if name == "n" and isinstance(value, str) and value == AUTO:
-                continue
-            whole = isinstance(low, int)
-            if whole and not isinstance(value, Integral):
-                rule = f"a whole number, {rule}"
-            if whole and isinstance(value, int) and value > high:
-                rule = f"at most {high:,}"
-            number = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
-            # a whole number may be larger than any float, and less than infinity
-            held = whole or not isinstance(value, int) or value <= sys.float_info.max
-            self._check(name, rule, number and held and low <= value <= high)
+            regularizer = choice(self.regularizer, STRENGTHS)
+            object.__setattr__(self, "strength", STRENGTHS.get(regularizer, 1.0))
+        settle(self)
         if self.n != AUTO and self.n > MOST:
             raise SapoError(
                 f"n must be at most {MOST}, not {self.n}; use fewer (more than 50 seldom help), or the learner crf, "
                 "which sums over all taggings"
             )
-        for name in ("exact", "all_pairs"):
-            self._check(name, "true or false", isinstance(getattr(self, name), bool))
-        for name, choices in CHOICES.items():
-            self._check(name, f"one of {', '.join(choices)}", getattr(self, name) in choices)
-
-    def _check(self, name: str, rule: str, holds: bool) -> None:
-        if not holds:
-            raise SapoError(f"{name} must be {rule}, not {getattr(self, name)}")
 
     @property
     def number(self) -> int:
@@ -128,7 +205,7 @@ class Settings:
     def rate_of(self, epoch: int) -> float:
         """Return the rate of a pass; passes count from 1.
 
-        >>> [round(Settings(rate=1.0, schedule=kind).rate_of(3), 3) for kind in CHOICES["schedule"]]
+        >>> [round(Settings(rate=1.0, schedule=kind).rate_of(3), 3) for kind in ("exponential", "fixed", "inverse")]
         [0.81, 1.0, 0.818]
         """
         if self.schedule == "fixed":
@@ -154,13 +231,8 @@ class Settings:
         return shrink
 
     def as_json(self) -> dict[str, Any]:
-        """Return the settings with plain Python values, as JSON needs them; infinity becomes None."""
-        kinds = {field.name: field.type for field in dataclasses.fields(self)}
-        kinds["n"] = str if self.n == AUTO else int
-        values = {name: _plain(kind, getattr(self, name)) for name, kind in kinds.items()}
-        plain = {key: None if value == math.inf else value for key, value in values.items()}
-        return {key: value for key, value in plain.items() if key not in RARE or value}
-
-
-def _plain(kind: Any, value: Any) -> Any:
-    return kind(value)
+        """Return the settings as JSON needs them: infinity becomes None, and what is rare and not used is left out."""
+        values = {name: getattr(self, name) for name in options_of(Settings)}
+        return {
+            name: None if value == math.inf else value for name, value in values.items() if name not in RARE or value
+        }

@@ -1,14 +1,14 @@
 """Define the neural systems by name, and the options of their networks. This module does not import PyTorch."""
 
 import dataclasses
-from collections.abc import Callable
+import math
 from dataclasses import dataclass
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 from sapo.corpus.blocks import Block
-from sapo.errors import SapoError, choice
+from sapo.errors import SapoError
+from sapo.learn.settings import Option, settle
 
 LAYERS = {
     "bilstm": "softmax",
@@ -18,12 +18,15 @@ LAYERS = {
 }  # the output layer of each system
 TOKEN_LOSS = {"sapo": 0.1, "perceptron": 0.1}  # layers that add a token loss to their own: see network.py
 MARGIN = {"sapo": 0.5}  # layers that raise the scores of wrong labels while learning: see network.py
-CHARS = ("none", "cnn", "lstm")
 RATE = 0.002  # Adam's rate, if none is given
 WIDEST = 1 << 16  # largest size of a layer or vector, and largest number of sentences in a step
 DEEPEST = 100  # LSTMs on top of each other
-BATCH = 32  # sentences in a step, if a pass then has at least
-STEPS = 50  # steps; with fewer, small data is not learned in about 20 passes
+BATCH = 32  # sentences in a step, if there is enough data,
+STEPS = 50  # that is, if a pass then has this many steps; with fewer, small data is not learned in 20 passes or so
+FILE = Option(rule="the path of a file")
+SIZE = Option(int, f"a whole number from 1 to {WIDEST:,}", 1, WIDEST)
+SHARE = Option(float, "a number from 0 up to, but not, 1", high=math.nextafter(1, 0))
+WEIGHT = Option(float, "a number, 0 or more", high=1e9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,37 +60,34 @@ class NeuralOptions:
     sapo.errors.SapoError: dropout must be a number from 0 up to, but not, 1, not 1.5
     """
 
-    vectors: str | Path | None = None  # a file with word vectors
-    word_size: int = 50  # length of a word's vector; with `vectors`, that of the file
-    column_size: int = 20  # length of the vector of a value in another column, such as the part of speech
-    chars: str = "none"  # how to read characters: none, cnn or lstm
-    char_size: int = 25
-    features: bool = False  # use the template's features as inputs, too
-    feature_size: int = 50
-    hidden: int = 100  # size of the LSTM in each direction
-    depth: int = 1  # number of LSTMs on top of each other
-    dropout: float = 0.5
-    word_dropout: float = 0.05  # share of words that are treated as unknown, so that the unknown word is learned
-    batch: int | None = None  # sentences in a step (in the paper 1); None means 32, or fewer for little data
-    clip: float = 5.0  # maximum norm of a gradient
-    token_loss: float | None = None  # weight of the cross-entropy of tokens in the loss; None: see TOKEN_LOSS
-    margin: float | None = None  # added to the scores of wrong labels in the loss of SAPO; None: see MARGIN
+    vectors: str | Path | None = FILE.field(  # noqa: RUF009 (it returns a field)
+        None, "A file of word vectors to start from, as text or in the format of word2vec, plain or compressed."
+    )
+    word_size: int = SIZE.field(50, "Length of a word's vector; with vectors, that of the file.")
+    column_size: int = SIZE.field(20, "Length of the vector of a value in another column, such as the part of speech.")
+    chars: str = Option(choices=("none", "cnn", "lstm")).field("none", "How to read characters: none, cnn or lstm.")
+    char_size: int = SIZE.field(25, "Length of a character's vector.")
+    features: bool = Option(bool).field(False, "Use the template's features as inputs, too.")
+    feature_size: int = SIZE.field(50, "Length of a feature's vector.")
+    hidden: int = SIZE.field(100, "Size of the LSTM in each direction.")
+    depth: int = Option(int, f"a whole number from 1 to {DEEPEST}", 1, DEEPEST).field(
+        1, "Number of LSTMs on top of each other."
+    )
+    dropout: float = SHARE.field(0.5, "Share of the values that are set to 0 before and after the LSTM.")
+    word_dropout: float = SHARE.field(
+        0.05, "Share of the words that are read as unknown, so that unknown words are learned."
+    )
+    batch: int | None = SIZE.field(None, "Sentences in a step (the paper: 1); 32, or fewer for little data.")
+    clip: float = Option(float, "a number more than 0", 1e-30).field(5.0, "Maximum norm of a gradient.")
+    token_loss: float | None = WEIGHT.field(
+        None, "Weight of the tokens' cross-entropy in the loss; 0.1 for bilstm-sapo and bilstm-perceptron, else 0."
+    )
+    margin: float | None = WEIGHT.field(
+        None, "What bilstm-sapo adds to the scores of wrong labels while learning; 0.5 for bilstm-sapo."
+    )
 
     def __post_init__(self) -> None:
-        for name in ("word_size", "column_size", "char_size", "feature_size", "hidden", "depth", "batch"):
-            if name != "batch" or self.batch is not None:
-                most = DEEPEST if name == "depth" else WIDEST
-                self._settle(name, Integral, int, f"a whole number from 1 to {most:,}", range(1, most + 1).__contains__)
-        for name in ("dropout", "word_dropout"):
-            self._settle(name, Real, float, "a number from 0 up to, but not, 1", lambda value: 0 <= value < 1)
-        for name in ("token_loss", "margin"):
-            if getattr(self, name) is not None:
-                self._settle(name, Real, float, "a number, 0 or more", lambda value: 0 <= value < 1e9)
-        self._settle("clip", Real, float, "a number more than 0", lambda value: value > 0)
-        object.__setattr__(self, "chars", choice(self.chars, CHARS))
-        self._check("chars", f"one of {', '.join(CHARS)}", self.chars in CHARS)
-        self._check("features", "true or false", isinstance(self.features, bool))
-        self._check("vectors", "the path of a file", self.vectors is None or isinstance(self.vectors, str | Path))
+        settle(self)
 
     def settled(self, learner: str, sentences: int) -> "NeuralOptions":
         """Return the options with defaults filled in that depend on the learner and on the amount of data.
@@ -102,24 +102,9 @@ class NeuralOptions:
         margin = MARGIN.get(layer, 0.0) if self.margin is None else self.margin
         return dataclasses.replace(self, batch=batch, token_loss=token_loss, margin=margin)
 
-    def _settle(
-        self, name: str, kind: type, exact: Callable[[Any], Any], rule: str, holds: Callable[[Any], bool]
-    ) -> None:
-        """Check a number, and turn NumPy numbers into Python ones, which a model file can store."""
-        value = getattr(self, name)
-        self._check(name, rule, isinstance(value, kind) and not isinstance(value, bool) and holds(value))
-        object.__setattr__(self, name, exact(value))
-
-    def _check(self, name: str, rule: str, holds: bool) -> None:
-        if not holds:
-            raise SapoError(f"{name} must be {rule}, not {getattr(self, name)}")
-
     def as_json(self) -> dict[str, Any]:
         """Return the options for a model file, without the directory of the vectors."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         if not self.margin:
             del values["margin"]
         return {**values, "vectors": None if self.vectors is None else Path(self.vectors).name}
-
-
-OPTION_NAMES = frozenset(field.name for field in dataclasses.fields(NeuralOptions))

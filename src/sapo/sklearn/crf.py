@@ -26,7 +26,7 @@ from sapo.sklearn.metrics import flat_accuracy_score
 from sapo.tagger.decoding import lattices
 from sapo.tagger.file import model_bytes
 from sapo.tagger.tagger import Tagger
-from sapo.training.plan import LabelOptions, Options, Plan, make_plan
+from sapo.training.plan import LabelOptions, Plan, make_plan
 
 LBFGS = "lbfgs"
 # The learner that replaces each algorithm, and how they differ.
@@ -77,18 +77,20 @@ def crfsuite_plan(
     min_freq, all_pairs = _number(given, "min_freq", 0.0), bool(given.get("all_possible_states"))
     if algorithm == LBFGS:
         return _lbfgs_plan(given, min_freq, all_pairs, data, dev)
-    options = Options(
-        constraints=False,  # CRFsuite forbids nothing
-        all_pairs=all_pairs,
-        min_count=max(1, math.ceil(min_freq)),
-        epochs=given.get("max_iterations"),
-    )
+    settings: dict[str, object] = {"all_pairs": all_pairs, "epochs": given.get("max_iterations")}
     if algorithm == "l2sgd":
-        options["strength"] = 2 * _number(given, "c2", 1.0)  # CRFsuite's c2 |w|^2 is strength / 2 |w|^2 here
-        options["schedule"] = "inverse"  # as CRFsuite's rate falls
+        settings["strength"] = 2 * _number(given, "c2", 1.0)  # CRFsuite's c2 |w|^2 is strength / 2 |w|^2 here
+        settings["schedule"] = "inverse"  # as CRFsuite's rate falls
         if "delta" in given:
-            options["tolerance"] = _number(given, "delta", 0.0)
-    return make_plan(data, dev=dev, learner=_learner(algorithm, given), **options)
+            settings["tolerance"] = _number(given, "delta", 0.0)
+    return make_plan(
+        data,
+        dev=dev,
+        learner=_learner(algorithm, given),
+        settings=settings,
+        constraints=False,  # CRFsuite forbids nothing
+        min_count=max(1, math.ceil(min_freq)),
+    )
 
 
 def _learner(algorithm: str, arguments: dict[str, Any]) -> str:

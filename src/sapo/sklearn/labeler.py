@@ -9,10 +9,10 @@ import numpy as np
 
 from sapo.errors import SapoError
 from sapo.learn.samples import BALANCED, counted_samples
-from sapo.learn.settings import AUTO
+from sapo.learn.settings import AUTO, Settings
 from sapo.sklearn.estimator import FittedLabeler, Label, LabeledSequences
 from sapo.tagger.tagger import Tagger
-from sapo.training.plan import LearningOptions, make_plan
+from sapo.training.plan import make_plan, merged_settings
 from sapo.training.update import Trainer
 
 
@@ -20,14 +20,14 @@ class SequenceLabeler(FittedLabeler):
     """A sequence labeler for scikit-learn.
 
     The parameters are those of `sapo.train`. `template` is a preset or a template file that turns words into features;
-    `columns` names the columns of tokens that are tuples; `learner` and the following ones are as in `sapo.Settings`.
-    A parameter that is 'auto' or None is chosen from the data, or is the default of the learner
+    `columns` names the columns of tokens that are tuples. `settings` is a dictionary with fields of `sapo.Settings` and
+    `sapo.neural.options.NeuralOptions`, such as {"decay": 0.8}, or a `sapo.Settings`; `n`, `strength`, `rate`, `epochs`
+    and `threads` win over it. What is None or 'auto' is chosen from the data, or is the default of the learner
     (docs/explanation/defaults.md). `random_state` is an integer, or a NumPy generator that draws one.
 
     Taggings follow the tag scheme of the data (`constraints`) and the `rules`; `scheme` learns the labels in another
     scheme; the label `missing` marks tokens whose label is unknown. `class_weight` is 'balanced', or a weight for some
-    of the labels; the other labels have weight 1. `network` has the options of a neural learner, such as {"batch": 8}
-    (see `sapo.neural.options`). `verbose` shows the progress of `fit`.
+    of the labels; the other labels have weight 1. `verbose` shows the progress of `fit`.
 
     A token is a string, a tuple of columns (word, pos, ...), or a dictionary or list of features.
 
@@ -45,33 +45,18 @@ class SequenceLabeler(FittedLabeler):
         columns: Sequence[str] | None = None,
         min_count: int = 1,
         learner: str = "sapo",
-        n: int = 5,
-        strength: float | str = AUTO,
-        rate: float | str = AUTO,
-        decay: float | str = AUTO,
-        piece: int | str = AUTO,
-        average: float | str = AUTO,
-        hide: float | str = AUTO,
-        stop_ratio: float | str = AUTO,
-        drop: float | str = AUTO,
-        epochs: int | None = None,
-        patience: int | None = None,
-        tolerance: float | None = None,
-        search: str = "topn",
-        width: int = 50,
-        regularizer: str = "l2",
-        schedule: str = "exponential",
-        order: str = "shuffle",
-        threads: int = 1,
-        exact: bool = False,
-        all_pairs: bool = False,
-        random_state: Any = 0,
+        n: int | str | None = None,
+        strength: float | str | None = None,
+        rate: float | str | None = None,
+        epochs: int | str | None = None,
+        threads: int | None = None,
+        settings: Settings | Mapping[str, object] | None = None,
+        random_state: Any = None,
         constraints: bool = True,
         rules: Sequence[str] | str | Path = (),
         scheme: str | None = AUTO,
         missing: Label | None = None,
         class_weight: Mapping[Label, float] | str | None = None,
-        network: Mapping[str, Any] | None = None,
         verbose: bool = False,
     ) -> None:
         self.template = template
@@ -81,30 +66,15 @@ class SequenceLabeler(FittedLabeler):
         self.n = n
         self.strength = strength
         self.rate = rate
-        self.decay = decay
-        self.piece = piece
-        self.average = average
-        self.hide = hide
-        self.stop_ratio = stop_ratio
-        self.drop = drop
         self.epochs = epochs
-        self.patience = patience
-        self.tolerance = tolerance
-        self.search = search
-        self.width = width
-        self.regularizer = regularizer
-        self.schedule = schedule
-        self.order = order
         self.threads = threads
-        self.exact = exact
-        self.all_pairs = all_pairs
+        self.settings = settings
         self.random_state = random_state
         self.constraints = constraints
         self.rules = rules
         self.scheme = scheme
         self.missing = missing
         self.class_weight = class_weight
-        self.network = network
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None, sample_weight: Any = None) -> Self:
@@ -168,14 +138,17 @@ class SequenceLabeler(FittedLabeler):
         sample_weight: Any,
         class_weight: Any,
     ) -> None:
-        names = [name for name in self.get_params(deep=False) if name in LearningOptions.__annotations__]
-        options: Any = {name: getattr(self, name) for name in names}
         plan = make_plan(
             pairs,
             dev=dev,
             template=self.template,
             learner=self.learner,
-            **{**options, **dict(self.network or {})},
+            settings=self.settings,
+            n=self.n,
+            strength=self.strength,
+            rate=self.rate,
+            epochs=self.epochs,
+            threads=self.threads,
             columns=self.columns,
             min_count=self.min_count,
             seed=_seed(self.random_state),
@@ -220,7 +193,7 @@ class SequenceLabeler(FittedLabeler):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.non_deterministic = self.threads != 1
+        tags.non_deterministic = merged_settings(self.settings, {"threads": self.threads}).get("threads", 1) != 1
         return tags
 
 
@@ -231,8 +204,6 @@ def _tags_of(pairs: LabeledSequences, sample_weight: Any) -> dict[str, None]:
 
 
 def _seed(random_state: Any) -> Any:
-    if random_state is None:
-        return 0
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     if isinstance(random_state, np.random.Generator):

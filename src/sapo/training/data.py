@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from sapo import jit
-from sapo.check.doctor import examine, quick_findings
-from sapo.check.findings import ERROR, Finding
+from sapo.check.doctor import quick_findings
+from sapo.check.findings import Finding
 from sapo.check.sentences import NEARLY_ALL, same_data
 from sapo.corpus.blocks import LABEL, Block, Sentence, is_table
 from sapo.corpus.files import show_path
@@ -292,22 +292,16 @@ def _warn(message: str) -> None:
     warnings.warn(message, DataWarning, stacklevel=6)  # the caller of `sapo.train`
 
 
-def warn_of(plan: Plan, data: TrainingData, *, strict: bool = False, warn: Callable[[str], None] = _warn) -> None:
-    """Call `warn` with what is gravely wrong with the data; if `strict`, look closer, and raise SapoError instead."""
-    reading = reading_of(plan.reading)
-    if strict and (found := _errors(plan, reading)):
-        others = f" ({len(found) - 1} more: sapo check {plan.data})" if len(found) > 1 else ""
-        raise SapoError(f"{found[0].place}: {found[0].message}{others}")
+def warn_of(plan: Plan, data: TrainingData, *, warn: Callable[[str], None] = _warn) -> None:
+    """Call `warn` with what is gravely wrong with the data."""
     name, read = "training data", None
     if isinstance(plan.data, str | Path):
         name = show_path(plan.data)
         if data.shards is None and Path(plan.data).is_file():  # shards: too large to be read for this
-            read = partial(read_blocks, plan.data, **reading)
+            read = partial(read_blocks, plan.data, **reading_of(plan.reading))
     found = quick_findings(data.label_counts, data.corpus.tokens, data.corpus.sentences, name, read)
     if isinstance(plan.dev, str | Path) and data.dev and data.shards is None:
         found += _same_sentences(data.corpus, data.dev.corpus, name, show_path(plan.dev))
-    if strict and found:  # from a pipe
-        raise SapoError(f"{found[0].place}: {found[0].message}")
     for finding in found[:SHOWN]:
         warn(f"{finding.place}: {finding.message}")
     if len(found) > SHOWN:
@@ -330,18 +324,6 @@ def _same_sentences(train: EncodedCorpus, dev: EncodedCorpus, name: str, dev_nam
 
 def _features_of_sentences(corpus: EncodedCorpus) -> list[Ints]:
     return np.split(corpus.rows, corpus.row_offsets[corpus.offsets[1:-1]])
-
-
-def _errors(plan: Plan, reading: dict[str, Any]) -> list[Finding]:
-    """Return the errors of all checks; none for a pipe, which was read already."""
-    files = [str(path) for path in (plan.data, plan.dev) if path is not None and Path(str(path)).is_file()]
-    if str(plan.data) not in files:
-        return []
-    return [
-        finding
-        for finding in examine(files, missing=plan.labels.missing, **reading).findings
-        if finding.severity == ERROR
-    ]
 
 
 def _unseen_labels(names: list[str]) -> str:

@@ -11,19 +11,19 @@ from sapo.corpus.labeled import Source
 from sapo.errors import SapoError, choice, did_you_mean
 from sapo.learn import DEFAULTS, LEARNERS
 from sapo.learn.batch_crf import CRF_LBFGS, BatchOptions
-from sapo.learn.settings import AUTO, Settings
-from sapo.neural.options import LAYERS, OPTION_NAMES, NeuralOptions
+from sapo.learn.settings import AUTO, Option, Settings, options_of, settle
+from sapo.neural.options import LAYERS, NeuralOptions
 from sapo.tags.labels import LEARNABLE, MISSING
 
 # Settings that may be chosen from the data, if the user does not give them. Most learners choose the rate alone.
-CHOSEN = ("epochs", "rate", "strength", "decay", "piece", "average", "hide", "stop_ratio", "drop")
+CHOSEN = tuple(name for name, option in options_of(Settings).items() if option.auto)
 AUTOMATIC = {"sapo": (*CHOSEN, "scheme")}
+NETWORK = options_of(NeuralOptions)
 KEEP = "keep"  # the scheme of the training data
 SHARD = 1 << 17  # tokens of a shard: some 15 MB with thirty features a token
 BUFFER = 1 << 20  # tokens: some 350 MB with thirty features a token, while some are hidden
 MOST_TOKENS = 1 << 30
 CHECKPOINT = "checkpoint"  # its name in a cache directory
-OF_THE_LEARNER = ("epochs", "patience", "tolerance")  # None stands for what suits the learner
 
 
 class ReadingOptions(TypedDict, total=False):
@@ -35,10 +35,24 @@ class ReadingOptions(TypedDict, total=False):
     encoding: str | None  # of files that are not UTF-8
 
 
-class LabelChoices(TypedDict, total=False):
-    """Options about labels; see `LabelOptions`."""
+class LearningOptions(TypedDict, total=False):
+    """The most common settings; see `Settings`."""
 
-    constraints: bool
+    n: int | str | None
+    strength: float | str | None
+    rate: float | str | None
+    epochs: int | str | None
+    threads: int | None
+    seed: int | None
+
+
+class Options(ReadingOptions, LearningOptions, total=False):
+    """The options of a training run that are given by keyword; `settings` has all others, and may have these, too."""
+
+    min_count: int  # leave out features that occur less often
+    stream: "str | Path | StreamOptions | None"  # a cache directory, for data that is larger than memory
+    resume: bool  # go on from the checkpoint, which is in the cache directory; the data must be a stream
+    constraints: bool  # this and the next five: see `LabelOptions`
     rules: Sequence[str] | str | Path
     scheme: str | None
     missing: str | None
@@ -46,74 +60,21 @@ class LabelChoices(TypedDict, total=False):
     class_weight: Mapping[str, float] | str | None
 
 
-class LearningOptions(TypedDict, total=False):
-    """The fields of `Settings`; the rate may be 'auto', and is then chosen from the data."""
-
-    n: int | str
-    strength: float | str | None
-    rate: float | str
-    decay: float | str
-    stop_ratio: float | str
-    epochs: int | None
-    patience: int | None
-    tolerance: float | None
-    seed: int
-    search: str
-    width: int
-    regularizer: str
-    schedule: str
-    order: str
-    threads: int
-    piece: int | str
-    average: float | str
-    hide: float | str
-    drop: float | str
-    exact: bool
-    all_pairs: bool
-
-
-class NetworkOptions(TypedDict, total=False):
-    """The fields of `NeuralOptions`, for the neural learners only."""
-
-    vectors: str | Path | None
-    word_size: int
-    column_size: int
-    chars: str
-    char_size: int
-    features: bool
-    feature_size: int
-    hidden: int
-    depth: int
-    dropout: float
-    word_dropout: float
-    batch: int | None
-    clip: float
-    token_loss: float | None
-    margin: float | None
-
-
-class DataOptions(TypedDict, total=False):
-    """How the data becomes features."""
-
-    min_count: int  # leave out features that occur less often
-    stream: "str | Path | StreamOptions | None"  # a cache directory, for data that is larger than memory
-    resume: bool  # go on from the checkpoint, which is in the cache directory; the data must be a stream
-
-
-class Options(DataOptions, ReadingOptions, LabelChoices, LearningOptions, NetworkOptions, total=False):
-    """All options of a training run, except data, template and learner."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelOptions:
     """Options about the labels of a training run."""
 
-    constraints: bool = True  # taggings follow the tag scheme, if the labels mark spans
+    constraints: bool = Option(bool).field(
+        True, "Taggings follow the tag scheme (IOB2, BIOES ...) of the training data."
+    )
     rules: Sequence[str] | str | Path = ()  # rules, or a file with rules: see tags/constraints.py
     scheme: str | None = None  # learn the labels in this scheme; 'auto': in BIOES where that is better
     missing: str | None = None  # what is written for a missing tag; None always stands for one
     sample_weight: Sequence[float] | None = None  # one weight per sentence
     class_weight: Mapping[str, float] | str | None = None  # weights by label, or 'balanced'
+
+    def __post_init__(self) -> None:
+        settle(self)
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -180,42 +141,36 @@ def make_plan(
     dev: Source | None = None,
     template: str | Path | None = None,
     learner: str = "sapo",
+    settings: Settings | Mapping[str, object] | None = None,
     **options: Unpack[Options],
 ) -> Plan:
     """Return the plan of a training run. Raise SapoError if an option is unknown, wrong or not for this learner.
 
-    >>> make_plan("train.txt", epoch=3)
+    >>> make_plan("train.txt", settings={"epoch": 3})
     Traceback (most recent call last):
     ...
     sapo.errors.SapoError: unknown setting 'epoch'; did you mean 'epochs'?
     """
     learner = known_learner(learner)
-    given: dict[str, Any] = dict(options)
+    given: dict[str, Any] = merged_settings(settings, options)
     reading = ReadingOptions(**_take(given, ReadingOptions.__annotations__))  # type: ignore[typeddict-item]
     own = AUTOMATIC.get(learner, ("rate",))
-    if "scheme" in given:
-        given["scheme"] = _known_scheme(given["scheme"])
-    if given.get("scheme") == KEEP:
-        given["scheme"] = None
-    if _is_auto(given.get("scheme", AUTO)):
-        given["scheme"] = AUTO if "scheme" in own else None
-    labels = LabelOptions(**_take(given, LabelChoices.__annotations__))
-    network = network_options(learner, _take(given, OPTION_NAMES))
-    features = _take(given, DataOptions.__annotations__)
+    scheme = _known_scheme(given.get("scheme", AUTO))
+    given["scheme"] = None if scheme == KEEP or (scheme == AUTO and "scheme" not in own) else scheme
+    labels = LabelOptions(**_take(given, [field.name for field in dataclasses.fields(LabelOptions)]))
+    network = network_options(learner, _take(given, NETWORK))
+    features = _take(given, ("min_count", "stream", "resume"))
     if isinstance(features.get("stream"), str | Path):
         features["stream"] = StreamOptions(features["stream"])
     if features.get("stream") is not None:
         features["checkpoint"] = Path(features["stream"].directory) / CHECKPOINT
-    for name in ("strength", *OF_THE_LEARNER):
-        if given.get(name, AUTO) is None:
-            del given[name]
     given = {**DEFAULTS.get(learner, {}), **given}
-    automatic = {name for name in CHOSEN if _is_auto(given.get(name, AUTO))}
+    automatic = {name for name in CHOSEN if choice(given.get(name, AUTO), [AUTO]) == AUTO}
     for name in automatic:
         given.pop(name, None)
-    settings = make_settings(given, others=sorted(OPTION_NAMES) if learner in LAYERS else ())
-    if learner in LEARNERS and settings.n != AUTO and settings.n > LEARNERS[learner].most_n:
-        raise SapoError(f"n must be at most {LEARNERS[learner].most_n} for {learner}, not {settings.n}")
+    checked = make_settings(given, others=sorted(NETWORK) if learner in LAYERS else ())
+    if learner in LEARNERS and checked.n != AUTO and checked.n > LEARNERS[learner].most_n:
+        raise SapoError(f"n must be at most {LEARNERS[learner].most_n} for {learner}, not {checked.n}")
     return Plan(
         data=data,
         dev=dev,
@@ -224,10 +179,30 @@ def make_plan(
         **features,
         labels=labels,
         learner=learner,
-        settings=settings,
+        settings=checked,
         automatic=frozenset(automatic.intersection(own)),
         network=network,
     )
+
+
+def merged_settings(settings: Settings | Mapping[str, object] | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options with the settings that they leave open: an option that is None is not given.
+
+    A `Settings` states every setting; in a mapping of names to values, what is missing stays open.
+
+    >>> merged_settings({"n": 3, "decay": 0.8}, {"n": 7, "rate": None})
+    {'n': 7, 'decay': 0.8}
+    """
+    known = {**options_of(Settings), **NETWORK}
+    if isinstance(settings, Settings):
+        settings = {name: getattr(settings, name) for name in options_of(Settings)}
+    if not isinstance(settings, Mapping | None):
+        raise SapoError(f"settings must be a sapo.Settings or a dictionary, not {settings!r:.60}")
+    for name in settings or ():
+        if name not in known:
+            raise SapoError(f"unknown setting '{name}'{did_you_mean(str(name), known)}")
+    given = [(name, value) for part in (settings or {}, options) for name, value in part.items()]
+    return {name: value for name, value in given if value is not None or name not in known}
 
 
 def known_learner(name: str) -> str:
@@ -268,10 +243,6 @@ def network_options(learner: str, values: Mapping[str, Any]) -> NeuralOptions | 
     if values and learner not in LAYERS:
         raise SapoError(f"{', '.join(sorted(values))}: only for the neural learners ({', '.join(LAYERS)})")
     return NeuralOptions(**values) if learner in LAYERS else None
-
-
-def _is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value.lower() == AUTO
 
 
 def _take(given: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:

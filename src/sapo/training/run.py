@@ -1,7 +1,7 @@
 """Train a tagger: read and encode the data, choose a rate, learn. All training goes through this module."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +55,7 @@ def train(
     dev: Source | None = None,
     template: str | Path | None = None,
     learner: str = "sapo",
+    settings: Settings | Mapping[str, object] | None = None,
     observers: Sequence[Observer] = (),
     verbose: bool = False,
     cluster: PassMaker | None = None,
@@ -70,18 +71,20 @@ def train(
     `observers` watch the epochs; `verbose` prints to standard error what `sapo train` prints. `cluster` (a
     `sapo.apps.ray.training.Cluster`) says on which Ray cluster to learn.
 
-    The options (see `sapo.training.plan.Options`) are:
+    `settings` is a dictionary with fields of `sapo.Settings` and, for the neural learners, of
+    `sapo.neural.options.NeuralOptions`; what is not in it is chosen from the data, or is the default of the learner.
+    A `sapo.Settings` instead states all settings, and nothing is chosen. The settings in most use, `n`, `strength`,
+    `rate`, `epochs`, `threads` and `seed`, are also keywords, which win over `settings`.
+
+    The other options (see `sapo.training.plan.Options`) are:
 
     - `format`, `label`, `columns` and `encoding`: how to read files;
     - `min_count`: leave out features that occur less often; `stream`: a directory for shards of the data, if it is
       larger than memory;
-    - the fields of `sapo.Settings`: n, strength, rate ...; what is not given is chosen from the data;
     - `constraints`: taggings follow the tag scheme of the data; `rules`: further rules, such as "forbid B-NP B-VP", or
       a file with rules; `scheme`: learn the labels in another scheme, such as bioes;
     - `missing`: what is written for a missing tag, which may be any tag; None always stands for one;
-    - `sample_weight`: a weight for each sentence; `class_weight`: a weight for each label, or "balanced";
-    - for the neural learners (bilstm, bilstm-crf, bilstm-sapo, bilstm-perceptron) the fields of
-      `sapo.neural.options.NeuralOptions`: vectors, chars, features, batch ...
+    - `sample_weight`: a weight for each sentence; `class_weight`: a weight for each label, or "balanced".
 
     Raises SapoError if the data or an option is wrong.
 
@@ -89,7 +92,7 @@ def train(
     >>> tagger.labels
     ('DT', 'NN')
     """
-    plan = make_plan(data, dev=dev, template=template, learner=learner, **options)
+    plan = make_plan(data, dev=dev, template=template, learner=learner, settings=settings, **options)
     if plan.resume and plan.checkpoint is None:
         raise SapoError("resume needs stream, the directory that has the checkpoint")
     if verbose:

@@ -313,7 +313,8 @@ def run_pipeline(
     """
     watcher = watcher or Watcher()
     steps = tuple(steps)
-    threads = settings.pop("threads", 1)
+    threads = settings.pop("threads", None)
+    threads = 1 if threads is None else threads
     _check_options(steps, cross, threads)
     make_settings({key: value for key, value in settings.items() if (key, value) != ("rate", AUTO)})
     check_writable(target)

@@ -51,8 +51,8 @@ def _taggers(directory: Path) -> Iterator[Tagger]:
     for learner in [*LEARNERS, CRF_LBFGS]:
         train(_sentences(FEW), template="pos", learner=learner, epochs=2)
     for search in ("astar", "beam"):
-        train(_sentences(FEW), template="pos", search=search, epochs=2)
-    train(_sentences(FEW), template="pos", regularizer="l1", epochs=2)
+        train(_sentences(FEW), template="pos", settings={"search": search}, epochs=2)
+    train(_sentences(FEW), template="pos", settings={"regularizer": "l1"}, epochs=2)
 
 
 def _sentences(labels: int) -> list[tuple[list[str], list[str]]]:

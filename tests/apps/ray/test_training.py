@@ -243,8 +243,8 @@ def test_a_checkpoint_of_a_cluster_is_resumed_by_the_same_workers(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--workers", "2"], "--workers is for --ray"),
-        (["--mixings", "2"], "--mixings is for --ray"),
+        (["--set", "workers=2"], "--set workers is for --ray"),
+        (["--set", "mixings=2"], "--set mixings is for --ray"),
         (["--ray", "local", "--continue", "model"], "leave --ray out"),
     ],
 )
@@ -264,7 +264,20 @@ def test_the_command_trains_on_a_cluster_and_logs_it(ray_cluster: Any, sentences
         "".join(f"{word} {pos} {tag}\n" for (word, pos), tag in zip(*pair, strict=True)) for pair in sentences[:50]
     ]
     (tmp_path / "train.txt").write_text("\n".join(lines))
-    how = ["--epochs", "2", "--rate", "0.2", "--strength", "0.3", "--ray", "local", "--workers", "2", "--mixings", "2"]
+    how = [
+        "--epochs",
+        "2",
+        "--rate",
+        "0.2",
+        "--strength",
+        "0.3",
+        "--ray",
+        "local",
+        "--set",
+        "workers=2",
+        "--set",
+        "mixings=2",
+    ]
     files = {name: str(tmp_path / name) for name in ("train.txt", "model", "log")}
     done = CliRunner().invoke(app, ["train", files["train.txt"], "-o", files["model"], "--log", files["log"], *how])
     assert done.exit_code == 0, done.output

@@ -28,7 +28,7 @@ from sapo.learn import LEARNERS
 from sapo.learn.loop import RunPass
 from sapo.learn.records import RANKS, Observer, PassCounts, State
 from sapo.learn.samples import Counts
-from sapo.learn.settings import Settings
+from sapo.learn.settings import Option, Settings, settle
 from sapo.learn.weights import Weights
 from sapo.search.lattice import BY_RANK, TOKENS
 from sapo.tagger.arrayfile import load_arrays, save_arrays
@@ -111,6 +111,7 @@ def _step(header: dict[str, Any], arrays: dict[str, Any], size: int) -> Step:
 
 MIXINGS = 16  # a pass: see docs/explanation/scaling.md
 WAIT = 10.0  # seconds
+MANY = Option(int, "a whole number from 1 to 10,000", 1, 10_000)
 
 
 def _silent(_: Any) -> None:
@@ -131,16 +132,14 @@ class Cluster:
     """
 
     address: str = LOCAL
-    workers: int | None = None
-    mixings: int = MIXINGS
+    workers: int | None = MANY.field(None, "With --ray: workers that share the work; as many as the cluster has cores.")
+    mixings: int = MANY.field(MIXINGS, "With --ray: how often in an epoch the weights of the workers are mixed.")
     wait: float = WAIT
     say: Callable[[str], None] = _silent
     log: Callable[[dict[str, Any]], None] = _silent
 
     def __post_init__(self) -> None:
-        for name, value in (("workers", self.workers), ("mixings", self.mixings)):
-            if value is not None and (not isinstance(value, int) or not 1 <= value <= 10_000):
-                raise SapoError(f"{name} must be a whole number from 1 to 10,000, not {value}")
+        settle(self)
         if not self.wait > 0:
             raise SapoError(f"wait must be more than 0 seconds, not {self.wait}")
 
