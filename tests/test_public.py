@@ -49,3 +49,24 @@ def test_all_mistakes_of_the_user_are_one_kind_of_error() -> None:
         sapo.train("no-such-file.txt")
     with pytest.raises(sapo.SapoError, match="no such file"):
         list(sapo.read("no-such-file.txt"))
+
+
+def test_a_bad_file_is_a_data_error(tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("a X\nb\n")
+    for path in (tmp_path / "train.txt", tmp_path / "missing.txt"):
+        with pytest.raises(DataError):
+            sapo.train(path)
+
+
+def test_a_bad_parameter_is_an_option_error() -> None:
+    for wrong in ({"epochs": 0}, {"learner": "spao"}, {"rte": 1}):
+        with pytest.raises(OptionError):
+            sapo.train([(["a"], ["X"])], **wrong)  # type: ignore[arg-type]
+
+
+def test_a_bad_model_is_a_model_error(tmp_path: Path) -> None:
+    (tmp_path / "no.sapo").write_text("not a model")
+    with pytest.raises(ModelError):
+        sapo.Tagger.load(tmp_path / "no.sapo")
+    with pytest.raises(ModelError):
+        sapo.train([([["w=a"]], ["X"])], epochs=1).tag_text("a")

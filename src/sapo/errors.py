@@ -215,7 +215,7 @@ def allow_limits(**more: int) -> Iterator[Limits]:
     ...     pass
     Traceback (most recent call last):
     ...
-    sapo.errors.SapoError: unknown limit 'lines'; did you mean 'line'?
+    sapo.errors.OptionError: unknown limit 'lines'; did you mean 'line'?
     """
     token = _current.set(_changed(more))
     try:
@@ -233,10 +233,10 @@ def _changed(more: dict[str, int]) -> Limits:
     names = [field.name for field in dataclasses.fields(Limits)]
     for name, value in more.items():
         if name not in names:
-            raise SapoError(f"unknown limit '{name}'{did_you_mean(name, names)}")
+            raise OptionError(f"unknown limit '{name}'{did_you_mean(name, names)}")
         most = MOST_LABELS if name == "labels" else LARGEST
         if not isinstance(value, int) or not 1 <= value <= most:
-            raise SapoError(f"limit {name} must be a whole number from 1 to {most:,}, not {value}")
+            raise OptionError(f"limit {name} must be a whole number from 1 to {most:,}, not {value}")
     return dataclasses.replace(current_limits(), **more)
 
 
@@ -248,7 +248,7 @@ def parse_limit(text: str) -> tuple[str, int]:
     """
     found = re.fullmatch(r"(\w+)=(\d{1,18})([kmgt]?b?)", text.strip().lower())
     if found is None or found[3] not in UNITS:
-        raise SapoError(f"--limit '{text}': expected NAME=VALUE, for example line=1GB or tokens=2000000")
+        raise OptionError(f"--limit '{text}': expected NAME=VALUE, for example line=1GB or tokens=2000000")
     return found[1], int(found[2]) * UNITS[found[3]]
 
 
@@ -258,7 +258,7 @@ def check_limit(name: str, value: int, place: Any, what: str) -> None:
     >>> check_limit("columns", 2000, "a.txt", "columns")
     Traceback (most recent call last):
     ...
-    sapo.errors.SapoError: a.txt: 2,000 columns are more than 1,000; if that is right, use `allow_limits(columns=2000)`
+    sapo.errors.DataError: a.txt: 2,000 columns are more than 1,000; if that is right, use `allow_limits(columns=2000)`
     """
     if value > getattr(_current.get(), name):
         raise above_limit(name, value, place, what)
@@ -267,6 +267,6 @@ def check_limit(name: str, value: int, place: Any, what: str) -> None:
 def above_limit(name: str, value: int, place: Any, what: str) -> SapoError:
     """Return the error about a value above its limit."""
     most = getattr(current_limits(), name)
-    return SapoError(
+    return DataError(
         f"{place}: {value:,} {what} are more than {most:,}; if that is right, use `allow_limits({name}={value})`"
     )

@@ -15,7 +15,7 @@ from sapo.corpus.conllu import place_of
 from sapo.corpus.files import write_file
 from sapo.corpus.jsonl import json_line, json_lines
 from sapo.corpus.scanner import Layout
-from sapo.errors import SapoError
+from sapo.errors import DataError
 
 TRAILING = "TABs at the end of lines"
 RARE = 0.01  # of the tokens of its usual spelling: another spelling this rare is a mistake
@@ -46,14 +46,14 @@ def mend(
         kinds = [fault.kind for fault in faults]
         mended.update({"line ends": kinds.count("line-ends"), "byte order mark": kinds.count("bom")})
         if "not-utf8" in kinds:
-            raise SapoError(
+            raise DataError(
                 f"{sheet.name}: is not UTF-8; name its encoding (`encoding='latin-1'`), or convert it with iconv"
             )
         scanned = scan_text(text, sheet.format == "conllu", sheet.name)
         at = _label_place(sheet, scanned.layout, label, columns)
         lines = _lines(scanned, _LineMender(scanned.layout, at, labels, mended), header_line(sheet))
     else:
-        raise SapoError(
+        raise DataError(
             f"{sheet.name}: only columns, conllu and jsonl can be mended, not {sheet.format}; convert it first"
         )
     with write_file(output) as stream:

@@ -14,7 +14,7 @@ from sapo.cli.options import (
     refuse_same_file,
     tell,
 )
-from sapo.errors import SapoError
+from sapo.errors import OptionError
 
 
 @click.command("calibrate")
@@ -57,7 +57,7 @@ def calibrate_command(
     model, dev = model_first(model, dev)
     target = output or model
     if target == "-":
-        raise SapoError("a model cannot go to standard output; give the name of a file with -o")
+        raise OptionError("a model cannot go to standard output; give the name of a file with -o")
     refuse_same_file({"the labeled data": dev}, {"-o": target})
     check_writable(target)
     refuse_other_file(target)

@@ -19,7 +19,7 @@ from sapo.cli.options import (
     split_names,
     tell,
 )
-from sapo.errors import SapoError
+from sapo.errors import OptionError
 
 if TYPE_CHECKING:
     from sapo.check.doctor import CheckReport, Summary
@@ -62,7 +62,7 @@ def check_command(
     from sapo.cli.pages import write_page
 
     if len(files) > 3:
-        raise SapoError(f"check takes FILE, DEV and TEST, found {len(files)} files; check the others on their own")
+        raise OptionError(f"check takes FILE, DEV and TEST, found {len(files)} files; check the others on their own")
     refuse_same_file({f"the input {file}": file for file in files}, {"--fix": fix, "--html": html})
     announce_compiling()
     names = split_names(columns)
@@ -93,9 +93,9 @@ def _mend(
     from sapo.corpus.formats import format_of
 
     if len(files) > 1:
-        raise SapoError("--fix corrects one file at a time; give FILE alone")
+        raise OptionError("--fix corrects one file at a time; give FILE alone")
     if fix == "-":
-        raise SapoError("--fix needs the name of a file to write")
+        raise OptionError("--fix needs the name of a file to write")
     check_writable(fix)
     format = format_of(files[0], format)
     path = with_encoding(files[0], encoding)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sapo.cli.options import Ticker, tell, was_given
-from sapo.errors import SapoError
+from sapo.errors import OptionError
 
 if TYPE_CHECKING:
     from sapo.apps.ray.training import Cluster
@@ -29,7 +29,7 @@ def take_cluster(address: str | None, settings: dict[str, Any]) -> "Cluster | No
     given = {name: settings.pop(name) for name in ("workers", "mixings") if name in settings}
     if address is None:
         for name in given:
-            raise SapoError(f"--set {name} is for --ray; add --ray local, or leave it out")
+            raise OptionError(f"--set {name} is for --ray; add --ray local, or leave it out")
         return None
     from sapo.apps.ray.connection import load_ray
     from sapo.apps.ray.training import Cluster
@@ -42,7 +42,7 @@ def refuse_without_ray(*names: str) -> None:
     """Raise SapoError if an option was given that is of no use without --ray."""
     for name in names:
         if was_given(name):
-            raise SapoError(f"--{name} is for --ray; add --ray local, or leave it out")
+            raise OptionError(f"--{name} is for --ray; add --ray local, or leave it out")
 
 
 def tag_on_cluster(
@@ -77,6 +77,6 @@ def tag_on_cluster(
     ticker.end()
     say(f"{files - failed:,} files, {ticker.tokens:,} tokens tagged into {directories[1]}")
     if failed:
-        raise SapoError(
+        raise OptionError(
             f"{failed:,} of {files:,} files could not be tagged; correct them, and run the same command again"
         )

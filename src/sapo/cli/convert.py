@@ -14,7 +14,7 @@ from sapo.cli.options import (
     split_names,
     tell,
 )
-from sapo.errors import SapoError
+from sapo.errors import OptionError
 
 
 @click.command("convert")
@@ -84,12 +84,12 @@ def convert_command(
     target = Target(output, target_format, split_names(keep), into=into, scheme=scheme, text=text)
     shares = [] if split is None else parse_shares(split)
     if split is None and (by is not None or seed is not None):
-        raise SapoError("--by and --seed are for --split; add --split 80,10,10")
+        raise OptionError("--by and --seed are for --split; add --split 80,10,10")
     if shares and output == "-":
-        raise SapoError(f"--split writes files; name their directory: sapo convert {input} data --split {split}")
+        raise OptionError(f"--split writes files; name their directory: sapo convert {input} data --split {split}")
     paths = part_paths(source, target, len(shares)) if shares else [Path(output)]
     if text and format_of(paths[0], target_format) != "jsonl":
-        raise SapoError("--text writes JSONL; name the output .jsonl, or give --to jsonl")
+        raise OptionError("--text writes JSONL; name the output .jsonl, or give --to jsonl")
     refuse_same_file(
         {"the input": input}, {f"the part {path.name}" if shares else "the output": path for path in paths}
     )
@@ -115,5 +115,5 @@ def parse_shares(text: str) -> list[float]:
     except ValueError:
         shares = []
     if len(shares) not in (2, 3) or not all(0 < share < float("inf") for share in shares):
-        raise SapoError(f"--split must be two or three positive numbers, as 80,10,10, not '{text}'")
+        raise OptionError(f"--split must be two or three positive numbers, as 80,10,10, not '{text}'")
     return shares

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sapo.cli.options import announce_compiling, quiet_option, tell
-from sapo.errors import SapoError
+from sapo.errors import DataError
 
 if TYPE_CHECKING:
     from sapo.tagger.tagger import Tagger
@@ -105,11 +105,11 @@ def sample_command(directory: Path, quiet: bool) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SapoError(f"{directory}: cannot create this directory ({error.strerror or error})") from None
+        raise DataError(f"{directory}: cannot create this directory ({error.strerror or error})") from None
     files = sample_files()
     for name in files:
         if (directory / name).exists():
-            raise SapoError(f"{directory / name}: already exists; give another directory")
+            raise DataError(f"{directory / name}: already exists; give another directory")
     for name, text in files.items():
         with write_file(directory / name) as stream:
             stream.write(text.encode())

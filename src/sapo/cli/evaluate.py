@@ -21,7 +21,7 @@ from sapo.cli.options import (
     refuse_same_file,
     was_given,
 )
-from sapo.errors import SapoError
+from sapo.errors import DataError, ModelError, OptionError
 
 if TYPE_CHECKING:
     from sapo.evaluate.scores import SpanCounts
@@ -114,11 +114,11 @@ def _files(files: tuple[str, ...]) -> tuple[str | None, str]:
         raise click.UsageError(f"takes a model and a file, found {len(files)} files: {forms}")
     if len(files) == 1:
         if is_model(files[0]):
-            raise SapoError(f"{files[0]}: is a model; give the labeled file after it: {forms}")
+            raise DataError(f"{files[0]}: is a model; give the labeled file after it: {forms}")
         return None, files[0]
     first, second = model_first(*files)
     if Path(first).is_file() and not is_model(first):
-        raise SapoError(f"{first}: not a sapo model; {forms}")
+        raise ModelError(f"{first}: not a sapo model; {forms}")
     return first, second
 
 
@@ -127,24 +127,24 @@ def _check_options(
 ) -> None:
     """Raise SapoError if options do not go together, or the plot cannot be drawn, before any work is done."""
     if exact and model is None:
-        raise SapoError("--exact is about tagging; give a model: sapo eval MODEL FILE")
+        raise OptionError("--exact is about tagging; give a model: sapo eval MODEL FILE")
     if was_given("nbest") and not calibration:
-        raise SapoError("--nbest is for --calibration; give both, or none")
+        raise OptionError("--nbest is for --calibration; give both, or none")
     if was_given("predicted") and model is not None:
-        raise SapoError("--predicted is for a tagged file; leave it out, as the model tags FILE")
+        raise OptionError("--predicted is for a tagged file; leave it out, as the model tags FILE")
     if calibration and curve:
-        raise SapoError("--calibration and --curve are different outputs; choose one")
+        raise OptionError("--calibration and --curve are different outputs; choose one")
     if calibration and model is None:
-        raise SapoError("--calibration needs the probabilities of a model: sapo eval MODEL FILE")
+        raise OptionError("--calibration needs the probabilities of a model: sapo eval MODEL FILE")
     if calibration and input == "-":
-        raise SapoError("--calibration reads the file twice; save standard input to a file first, and give that")
+        raise OptionError("--calibration reads the file twice; save standard input to a file first, and give that")
     if calibration and nbest < 1:
-        raise SapoError(f"--nbest must be at least 1, not {nbest}")
+        raise OptionError(f"--nbest must be at least 1, not {nbest}")
     if curve and model is None:
-        raise SapoError("--curve needs a model: sapo eval MODEL FILE")
+        raise OptionError("--curve needs a model: sapo eval MODEL FILE")
     if plot is not None:
         if not (calibration or curve):
-            raise SapoError("--plot draws what --calibration or --curve measures; give one of them")
+            raise OptionError("--plot draws what --calibration or --curve measures; give one of them")
         from sapo.cli.plots import check_plot
 
         check_plot(plot)
@@ -225,7 +225,7 @@ def operating_curve(
     from sapo.tags.schemes import looks_like_spans
 
     if OUTSIDE not in tagger.labels or not looks_like_spans(tagger.labels):
-        raise SapoError("a curve of precision and recall needs a model of spans, with labels such as O, B-X and I-X")
+        raise OptionError("a curve of precision and recall needs a model of spans, with labels such as O, B-X and I-X")
     labels = list(tagger.labels)
     encoded = []
     blocks = read_blocks(tagger, path, labeled=True, format=format, label=label)
@@ -233,7 +233,7 @@ def operating_curve(
         encoded.append((corpus, label_ids(block, labels)))
     check_no_missing(tagger.model, labels, path)
     if not sum(corpus.sentences for corpus, _ in encoded):
-        raise SapoError(f"{path}: has no sentences")
+        raise DataError(f"{path}: has no sentences")
     gold = np.concatenate([ids for _, ids in encoded])
     check_same_task(tagger.model, [labels[tag] for tag in np.unique(gold).tolist()], path)
     offsets = np.cumsum(np.concatenate([[0], *(np.diff(corpus.offsets) for corpus, _ in encoded)]))

@@ -17,7 +17,7 @@ from sapo.cli.options import (
     tell,
     was_given,
 )
-from sapo.errors import SapoError
+from sapo.errors import DataError, ModelError, OptionError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,11 +77,11 @@ def explain_command(
     from sapo.tagger.tagger import Tagger
 
     if (sentence is None) == (file is None):
-        raise SapoError("give either a sentence or --file, not both" if file else "give a sentence, or --file FILE")
+        raise OptionError("give either a sentence or --file, not both" if file else "give a sentence, or --file FILE")
     if sentence is not None:
         model, sentence = model_first(model, sentence)
     if file is None and (given := [name for name in ("number", "format", "encoding") if was_given(name)]):
-        raise SapoError(f"--{'sentence' if given[0] == 'number' else given[0]} is for --file; leave it out")
+        raise OptionError(f"--{'sentence' if given[0] == 'number' else given[0]} is for --file; leave it out")
     refuse_same_file({"the model": model, "--file": file}, {"--html": html})
     if html is not None:
         check_writable(html)
@@ -93,7 +93,7 @@ def explain_command(
         tokens = _from_file(tagger, with_encoding(file, encoding), number, format)
     if tokens and not 1 <= token <= len(tokens):
         shown = " ".join(f"{place}:{_word(one)}" for place, one in enumerate(tokens, 1))
-        raise SapoError(f"--token {token}: the sentence has the tokens 1 to {len(tokens)} ({shown:.200})")
+        raise OptionError(f"--token {token}: the sentence has the tokens 1 to {len(tokens)} ({shown:.200})")
     why = explain(tagger, tokens, token - 1, tag=tag, against=against, top=top)
     if html is not None:
         write_page(html, explanation_page(why))
@@ -110,11 +110,11 @@ def split_sentence(tagger: "Tagger", text: str) -> list[Any]:
     """
     columns = tagger.columns
     if not columns:
-        raise SapoError("this model was trained on ready-made features; give them in a file, with --file")
+        raise ModelError("this model was trained on ready-made features; give them in a file, with --file")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise SapoError("the sentence is not UTF-8; put it into a file that is, and use --file") from None
+        raise DataError("the sentence is not UTF-8; put it into a file that is, and use --file") from None
     if columns == ("word",):
         return [text[start:end] for start, end in tagger.splitter.tokens(text)]
     if len(columns) == 1:  # tags or lemmas: $ and PRP$ must stay whole
@@ -123,7 +123,7 @@ def split_sentence(tagger: "Tagger", text: str) -> list[Any]:
     for number, piece in enumerate(text.split(), 1):
         values = tuple(piece.rsplit("/", len(columns) - 1))  # a slash in the word itself is kept
         if len(values) < len(columns) or not all(values):
-            raise SapoError(
+            raise ModelError(
                 f"token {number}: this model needs {'/'.join(columns)}, found '{piece}'; "
                 "join the columns by slashes, or use --file"
             )
@@ -138,20 +138,20 @@ def _from_file(tagger: "Tagger", file: "str | Path", number: int, format: str | 
 
     columns = tagger.columns
     if number < 1:
-        raise SapoError(f"--sentence must be at least 1, not {number}")
+        raise OptionError(f"--sentence must be at least 1, not {number}")
     count = 0
     reading = reading_of(tagger.model, file, {"format": format})
     for count, sentence in enumerate(read(file, labeled=False, **reading), 1):
         if count == number:
             if not columns:
                 if sentence.features is None:
-                    raise SapoError(f"{file}: has no ready-made features, which this model was trained on")
+                    raise ModelError(f"{file}: has no ready-made features, which this model was trained on")
                 return sentence.features
             if missing := [name for name in columns if name not in sentence.columns]:
-                raise SapoError(f"{file}: has no column '{missing[0]}', which the features need")
+                raise DataError(f"{file}: has no column '{missing[0]}', which the features need")
             values = [sentence.columns[name] for name in columns]
             return values[0] if len(columns) == 1 else list(zip(*values, strict=True))
-    raise SapoError(f"{file}: has no sentence {number}; it holds {count}")
+    raise DataError(f"{file}: has no sentence {number}; it holds {count}")
 
 
 def _word(token: Any) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from sapo.errors import DataWarning, SapoError, harmless
+from sapo.errors import DataError, DataWarning, OptionError, harmless
 
 Files = Mapping[str, str | Path | None]
 
@@ -72,7 +72,7 @@ def refuse_same_file(inputs: Files, outputs: Files) -> None:
             continue
         real = os.path.realpath(path)
         if real in seen:
-            raise SapoError(f"{path}: {what} would overwrite {seen[real]}; give another name")
+            raise DataError(f"{path}: {what} would overwrite {seen[real]}; give another name")
         seen[real] = what
 
 
@@ -82,7 +82,7 @@ def refuse_other_file(target: str | Path) -> None:
 
     path = Path(target)
     if path.suffix != ".sapo" and path.is_file() and path.stat().st_size and not is_model(path):
-        raise SapoError(f"{target}: a model would overwrite this file, which is not one; give another name")
+        raise DataError(f"{target}: a model would overwrite this file, which is not one; give another name")
 
 
 def was_given(option: str) -> bool:
@@ -107,7 +107,7 @@ def parse_numbers(texts: list[str] | tuple[str, ...], option: str) -> list[tuple
             except ValueError:
                 equals = ""
             if not equals or not label:
-                raise SapoError(f"{option} must be LABEL=NUMBER, as O=0.5, not '{part}'")
+                raise OptionError(f"{option} must be LABEL=NUMBER, as O=0.5, not '{part}'")
     return numbers
 
 

@@ -15,7 +15,7 @@ from sapo.cli.options import (
     split_names,
     tell,
 )
-from sapo.errors import SapoError
+from sapo.errors import OptionError
 
 
 @click.command("pipeline")
@@ -88,7 +88,7 @@ def pipeline_command(
     wanted = dict(_template(text) for text in templates)
     parsed = [parse_step(text, wanted.pop(text.partition("=")[0].strip(), None)) for text in steps]
     for column in wanted:
-        raise SapoError(f"--template {column}=...: there is no step '{column}' to use it")
+        raise OptionError(f"--template {column}=...: there is no step '{column}' to use it")
     inputs: dict[str, str | Path] = {"the input": input}
     for step in parsed:
         files = (*step.files, step.template) if isinstance(step, TrainedStep) else (step.model,)
@@ -118,5 +118,5 @@ def pipeline_command(
 def _template(text: str) -> tuple[str, str]:
     column, equals, name = text.partition("=")
     if not equals or not name.strip():
-        raise SapoError(f"--template takes STEP=NAME, as in pos=NAME, not '{text}'")
+        raise OptionError(f"--template takes STEP=NAME, as in pos=NAME, not '{text}'")
     return column.strip(), name.strip()

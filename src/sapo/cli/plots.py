@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sapo.errors import SapoError
+from sapo.errors import DataError, OptionError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +70,7 @@ def check_matplotlib() -> None:
     try:
         import matplotlib as _  # noqa: F401
     except ImportError:
-        raise SapoError("figures need matplotlib; pip install 'sapo-nlp[report]'") from None
+        raise OptionError("figures need matplotlib; pip install 'sapo-nlp[report]'") from None
 
 
 def check_plot(path: str) -> None:
@@ -78,7 +78,7 @@ def check_plot(path: str) -> None:
     from sapo.corpus.files import check_writable
 
     if not path.lower().endswith((".svg", ".png")):
-        raise SapoError(f"{path}: a diagram is drawn as .svg or .png; give such a name")
+        raise DataError(f"{path}: a diagram is drawn as .svg or .png; give such a name")
     check_writable(path)
     check_matplotlib()
 

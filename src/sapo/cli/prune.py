@@ -17,7 +17,7 @@ from sapo.cli.options import (
     tell,
     tell_saved,
 )
-from sapo.errors import SapoError
+from sapo.errors import OptionError
 
 UNITS = {"kb": 1e3, "mb": 1e6, "gb": 1e9}
 
@@ -94,19 +94,19 @@ def parse_size(text: str) -> int:
     """
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmg]b)", text.strip().lower())
     if found is None:
-        raise SapoError(f"--to must be a size in kB, MB or GB, such as 5MB, not '{text}'")
+        raise OptionError(f"--to must be a size in kB, MB or GB, such as 5MB, not '{text}'")
     return int(float(found[1]) * UNITS[found[2]])
 
 
 def _check(below: float | None, to: str | None, half: bool, file: str | None, target: str) -> None:
     """Raise SapoError if options do not go together."""
     if target == "-":
-        raise SapoError("a model cannot go to standard output; give the name of a file with -o")
+        raise OptionError("a model cannot go to standard output; give the name of a file with -o")
     if file == "-":
-        raise SapoError("FILE is read twice; save standard input to a file first, and give that")
+        raise OptionError("FILE is read twice; save standard input to a file first, and give that")
     if below is not None and to is not None:
-        raise SapoError("--below and --to both say how much to drop; give one of them")
+        raise OptionError("--below and --to both say how much to drop; give one of them")
     if below is None and to is None and not half:
-        raise SapoError("say how to make the model smaller: --below X, --to SIZE or --half")
+        raise OptionError("say how to make the model smaller: --below X, --to SIZE or --half")
     if below is not None and not 0 <= below < math.inf:
-        raise SapoError(f"--below must be a number, 0 or more, not {below:g}")
+        raise OptionError(f"--below must be a number, 0 or more, not {below:g}")

@@ -18,7 +18,7 @@ from sapo.cli.options import (
     tell,
     was_given,
 )
-from sapo.errors import LARGEST_OPTION, MOST_THREADS, SapoError, check_limit
+from sapo.errors import LARGEST_OPTION, MOST_THREADS, DataError, OptionError, check_limit
 
 if TYPE_CHECKING:
     from sapo.tagger.decoding import Output
@@ -117,12 +117,12 @@ def tag_command(
     _check(asked)
     model, input = model_first(model, input)
     if text is None and " " in input.strip() and not Path(input).exists():
-        raise SapoError(f"{input}: no such file; to tag a text, write --text before it")
+        raise DataError(f"{input}: no such file; to tag a text, write --text before it")
     biases = _biases(bias, bias_o)
     reading = {"format": format, "label": label, "encoding": encoding, "to": to}
     if ray is not None:
         if text is not None or "-" in (input, output):
-            raise SapoError("--ray takes directories: give INPUT and -o")
+            raise OptionError("--ray takes directories: give INPUT and -o")
         tag_on_cluster(ray, workers, model, (input, output), asked, biases, quiet, **reading)
         return
     refuse_without_ray("workers")
@@ -172,22 +172,22 @@ def _tag(
 def _check(asked: "Output") -> None:
     """Raise SapoError if options do not go together."""
     if (asked.nbest > 0) + asked.marginals + asked.spans > 1:
-        raise SapoError("--nbest, --marginals and --spans are different outputs; choose one")
+        raise OptionError("--nbest, --marginals and --spans are different outputs; choose one")
     if asked.search is not None and (asked.marginals or asked.spans):
-        raise SapoError("--search is for the best tagging and for --nbest; --marginals and --spans take none")
+        raise OptionError("--search is for the best tagging and for --nbest; --marginals and --spans take none")
     if was_given("width") and asked.search != "beam":
-        raise SapoError("--width is for --search beam; add that, or leave it out")
+        raise OptionError("--width is for --search beam; add that, or leave it out")
 
 
 def _check_numbers(nbest: int | None, width: int, threads: int) -> None:
     """Raise SapoError if a number is out of its range."""
     if nbest is not None and nbest < 1:
-        raise SapoError(f"--nbest must be at least 1, not {nbest:,}")
+        raise OptionError(f"--nbest must be at least 1, not {nbest:,}")
     check_limit("n", nbest or 0, "--nbest", "taggings")
     for name, number, most in (("width", width, LARGEST_OPTION), ("threads", threads, MOST_THREADS)):
         if not 1 <= number <= most:
             rule = "at least 1" if number < 1 else f"at most {most:,}"
-            raise SapoError(f"--{name} must be {rule}, not {number:,}")
+            raise OptionError(f"--{name} must be {rule}, not {number:,}")
 
 
 def _inputs(input: str, format: str | None) -> dict[str, str | Path]:
@@ -202,15 +202,15 @@ def _inputs(input: str, format: str | None) -> dict[str, str | Path]:
 def _check_text(text: str, input: str, format: str | None, encoding: str | None) -> None:
     """Raise SapoError if there is an input beside the text, or the text is not a string."""
     if input != "-":
-        raise SapoError(f"--text and the file {input} are two inputs; give one of them")
+        raise OptionError(f"--text and the file {input} are two inputs; give one of them")
     if format not in (None, "text"):
-        raise SapoError(f"--text is text and not {format}; leave --format out")
+        raise OptionError(f"--text is text and not {format}; leave --format out")
     if encoding is not None:
-        raise SapoError("--encoding is for files; leave it out beside --text")
+        raise OptionError("--encoding is for files; leave it out beside --text")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise SapoError("--text is not UTF-8; put it into a file that is, and use --format text") from None
+        raise OptionError("--text is not UTF-8; put it into a file that is, and use --format text") from None
 
 
 def _biases(given: tuple[str, ...], on_o: float | None) -> dict[str, float]:
@@ -219,6 +219,6 @@ def _biases(given: tuple[str, ...], on_o: float | None) -> dict[str, float]:
         biases[label] = biases.get(label, 0.0) + number
     if on_o is not None:
         if "O" in biases:
-            raise SapoError("--bias-o and --bias O=... say the same; give one of them")
+            raise OptionError("--bias-o and --bias O=... say the same; give one of them")
         biases["O"] = on_o
     return biases

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from sapo.cli.options import announce_compiling, quiet_option, split_names, tell
-from sapo.errors import SapoError
+from sapo.errors import OptionError
 
 
 @click.command("teach")
@@ -69,7 +69,7 @@ def teach_command(
         kind = "tags" if tags else None
         make_project(output, files, names, kind=kind, model=model, annotated=annotated, format=format)
     elif len(files) > 1 or labels or tags or model or annotated:
-        raise SapoError("give the project to make: sapo teach TEXT... -o PROJECT")
+        raise OptionError("give the project to make: sapo teach TEXT... -o PROJECT")
     project = output or Path(files[0])
     if not serving:
         _exchange(project, imported, exported, format, author, say)

@@ -29,7 +29,7 @@ from sapo.cli.train_options import (
     take_settings,
     unused_options,
 )
-from sapo.errors import SapoError
+from sapo.errors import OptionError, SapoError
 
 if TYPE_CHECKING:
     from sapo.apps.ray.training import Cluster
@@ -50,8 +50,8 @@ def save_or_rescue(tagger: "Tagger", output: Path) -> None:
             tagger.save(refuge)
         except Exception:
             refuge.parent.rmdir()
-            raise SapoError(reason) from error
-        raise SapoError(f"{reason}; the model was saved as {refuge} instead") from error
+            raise OptionError(reason) from error
+        raise OptionError(f"{reason}; the model was saved as {refuge} instead") from error
 
 
 PATH = click.Path(path_type=Path)
@@ -165,13 +165,13 @@ def train_command(
         announce_compiling(quiet)
         if continued is None:
             if new_labels:
-                raise SapoError("--new-labels is for --continue; a new model learns all labels")
+                raise OptionError("--new-labels is for --continue; a new model learns all labels")
             for message in unused_options(plan, settings):
                 _tell_warning(f"{message}; leave it out")
             done = _train(plan, log, quiet, cluster)
             tagger, interrupted = done.tagger, done.stop.interrupted
         elif cluster is not None:
-            raise SapoError("--continue learns in this process; leave --ray out")
+            raise OptionError("--continue learns in this process; leave --ray out")
         else:
             trainer = _continue(plan, given, settings, log, continued, quiet)
             tagger, interrupted = trainer.snapshot(), trainer.interrupted
@@ -192,9 +192,9 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
         if path is not None:
             check_writable(path)
     if str(output) == "-":
-        raise SapoError("a model cannot go to standard output; give the name of a file with -o")
+        raise OptionError("a model cannot go to standard output; give the name of a file with -o")
     if plan.resume and plan.checkpoint is None:
-        raise SapoError("--resume needs --checkpoint FILE, the checkpoint to continue from")
+        raise OptionError("--resume needs --checkpoint FILE, the checkpoint to continue from")
     train, dev, rules = str(plan.data), plan.dev, plan.labels.rules or None
     inputs: Any = {
         "the training data": train,
@@ -266,15 +266,15 @@ def _continue(
     from sapo.training.update import PASSES, Trainer
 
     if plan.dev or plan.template or plan.checkpoint or log:
-        raise SapoError("--continue takes neither --dev, --template, --checkpoint nor --log")
+        raise OptionError("--continue takes neither --dev, --template, --checkpoint nor --log")
     if plan.labels.rules or was_given("scheme") or not plan.labels.constraints:
-        raise SapoError("--continue takes neither --rules, --scheme nor --set constraints: those of the model hold")
+        raise OptionError("--continue takes neither --rules, --scheme nor --set constraints: those of the model hold")
     for name in ("learner", "min_count", "stream"):
         if was_given(name):
             option = f"--{name.replace('_', '-')}"
-            raise SapoError(f"--continue takes no {option}: the model goes on as it was trained")
+            raise OptionError(f"--continue takes no {option}: the model goes on as it was trained")
     if settings.get("rate") == "auto":
-        raise SapoError("--continue takes no --rate auto: give a number, or none for that of the model")
+        raise OptionError("--continue takes no --rate auto: give a number, or none for that of the model")
     shown = dataclasses.replace(plan.settings, epochs=settings.get("epochs", PASSES))
     progress = make_progress(shown, quiet=quiet)
     trainer = Trainer(Tagger.load(model))

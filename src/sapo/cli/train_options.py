@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from sapo.cli.options import parse_numbers
-from sapo.errors import SapoError, did_you_mean
+from sapo.errors import OptionError, SapoError, did_you_mean
 
 if TYPE_CHECKING:
     from sapo.learn.settings import Option
@@ -66,11 +66,11 @@ def take_settings(options: dict[str, Any]) -> dict[str, Any]:
     for name, equals, text in (*given, *(one.partition("=") for one in options.pop("more"))):
         name = name.strip().replace("-", "_")
         if not equals:
-            raise SapoError(f"--set must be NAME=VALUE, as decay=0.8, not '{name}'")
+            raise OptionError(f"--set must be NAME=VALUE, as decay=0.8, not '{name}'")
         if name not in known:
-            raise SapoError(f"--set: unknown setting '{name}'{did_you_mean(name, known)}")
+            raise OptionError(f"--set: unknown setting '{name}'{did_you_mean(name, known)}")
         if name in values:
-            raise SapoError(f"{option_name(name)} is given twice; give it once")
+            raise OptionError(f"{option_name(name)} is given twice; give it once")
         values[name] = known[name].parse(text.strip())
     return values
 
@@ -90,7 +90,7 @@ def errors_name_options() -> Iterator[None]:
         yield
     except SapoError as error:
         message = PARAMETER.sub(lambda found: option_name(found[0]), str(error))
-        raise SapoError(message) from error
+        raise OptionError(message) from error
 
 
 def parse_class_weight(text: str) -> dict[str, float] | str:
@@ -104,7 +104,7 @@ def parse_class_weight(text: str) -> dict[str, float] | str:
     weights: dict[str, float] = {}
     for label, weight in parse_numbers([text], "--class-weight"):
         if label in weights:
-            raise SapoError(f"--class-weight has two weights for '{label}'; give one")
+            raise OptionError(f"--class-weight has two weights for '{label}'; give one")
         weights[label] = weight
     return weights
 

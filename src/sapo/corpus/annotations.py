@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sapo.errors import SapoError
+from sapo.errors import DataError
 from sapo.jit.arrays import Doubles, Ints, Longs
 from sapo.tags.spans import Span, check_token_span
 
@@ -35,7 +35,7 @@ def char_spans_to_spans(char_spans: Iterable[CharSpan], token_offsets: Sequence[
     >>> char_spans_to_spans([CharSpan(8, 15, "PER")], [(0, 2), (3, 6), (7, 11), (12, 15)])
     Traceback (most recent call last):
     ...
-    sapo.errors.SapoError: character span 8:15 'PER' does not begin where a token begins; \
+    sapo.errors.DataError: character span 8:15 'PER' does not begin where a token begins; \
 the nearest is token 3 at 7:11: move the span or split the token
     """
     _check_offsets(token_offsets)
@@ -44,11 +44,11 @@ the nearest is token 3 at 7:11: move the span or split the token
     spans = []
     for span in char_spans:
         if span.start >= span.end:
-            raise SapoError(f"character span {_show(span)} holds no character; its end must lie after its start")
+            raise DataError(f"character span {_show(span)} holds no character; its end must lie after its start")
         if span.start not in token_beginning_at:
-            raise SapoError(_off_border(span, "begin", span.start, token_offsets))
+            raise DataError(_off_border(span, "begin", span.start, token_offsets))
         if span.end not in token_ending_at:
-            raise SapoError(_off_border(span, "end", span.end, token_offsets))
+            raise DataError(_off_border(span, "end", span.end, token_offsets))
         spans.append(Span(token_beginning_at[span.start], token_ending_at[span.end] + 1, span.type))
     return spans
 
@@ -71,7 +71,7 @@ def _check_offsets(token_offsets: Sequence[tuple[int, int]]) -> None:
     previous_end = 0
     for token, (start, end) in enumerate(token_offsets, 1):
         if not previous_end <= start < end:
-            raise SapoError(
+            raise DataError(
                 f"token {token}: offsets {start}:{end} are empty or begin before {previous_end}; "
                 "list tokens in text order, each with one character or more"
             )

@@ -13,7 +13,7 @@ from sapo.corpus.blocks import Block, block_from_sentences
 from sapo.corpus.files import LineSink, missing_file, write_file
 from sapo.corpus.jsonl import JsonlOrigin, Record, write, write_sentence
 from sapo.corpus.tables import BLOCK, Batch, Table, class_names, table_sentences
-from sapo.errors import SapoError
+from sapo.errors import DataError, OptionError
 
 __all__ = ["read_blocks", "write", "write_sentence"]
 
@@ -24,7 +24,7 @@ def load_pyarrow() -> Any:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise SapoError("files of Arrow need pyarrow; install it with pip install 'sapo-nlp[arrow]'") from None
+        raise OptionError("files of Arrow need pyarrow; install it with pip install 'sapo-nlp[arrow]'") from None
     return pyarrow
 
 
@@ -57,7 +57,7 @@ def open_file(path: str | Path) -> Table:
     try:
         names = _names_of_labels(arrow, files[0], info)
     except (OSError, ValueError, RecursionError, arrow.ArrowException) as error:
-        raise SapoError(f"{path}: not a file of Arrow or Parquet, or damaged ({error!r:.80})") from None
+        raise DataError(f"{path}: not a file of Arrow or Parquet, or damaged ({error!r:.80})") from None
     return Table(str(path), _batches(arrow, files, str(path)), names)
 
 
@@ -68,12 +68,12 @@ def _files(path: Path) -> tuple[list[Path], dict[str, Any]]:
     if (path / "dataset_dict.json").exists():
         splits = sorted(part.name for part in path.iterdir() if part.is_dir())
         one = path / splits[0] if splits else path
-        raise SapoError(f"{path}: holds several datasets; give one of them, such as {one}")
+        raise DataError(f"{path}: holds several datasets; give one of them, such as {one}")
     found = sorted(path.glob("*.arrow")) or sorted(path.glob("*.parquet"))
     if not found:
-        raise SapoError(f"{path}: is a directory, not a file")
+        raise DataError(f"{path}: is a directory, not a file")
     if len({file.name.partition("-")[0] for file in found}) > 1:
-        raise SapoError(f"{path}: holds several tables; give one of them, such as {found[0]}")
+        raise DataError(f"{path}: holds several tables; give one of them, such as {found[0]}")
     try:
         info = json.loads((path / "dataset_info.json").read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -123,7 +123,7 @@ def _batches(arrow: Any, files: Sequence[Path], name: str) -> Iterator[Batch]:
                     for begin in range(0, batch.num_rows, BLOCK):
                         yield batch.slice(begin, BLOCK).to_pydict()
     except (OSError, UnicodeDecodeError, arrow.ArrowException) as error:  # names of columns need not be UTF-8
-        raise SapoError(f"{name}: cannot be read ({error!r:.80})") from None
+        raise DataError(f"{name}: cannot be read ({error!r:.80})") from None
 
 
 class ParquetFile(LineSink):

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from sapo.errors import SapoError, check_limit, current_limits
+from sapo.errors import DataError, check_limit, current_limits
 from sapo.jit.arrays import Bools, Bytes, Ints, Longs
 
 LABEL = "label"
@@ -192,7 +192,7 @@ def block_from_sentences(
     lengths = []
     for number, sentence in enumerate(listed, 1):
         if tuple(sentence.columns) != columns or (sentence.tags is not None) != labeled:
-            raise SapoError(
+            raise DataError(
                 f"{name}: sentence {number} has the columns {', '.join(sentence.columns)}"
                 f"{' with' if sentence.tags is not None else ' without'} tags, unlike those before it"
             )
@@ -200,7 +200,7 @@ def block_from_sentences(
         if sentence.tags is not None:
             rows.append(sentence.tags)
         if len({len(row) for row in rows} | ({len(sentence)} if ready else set())) > 1:
-            raise SapoError(
+            raise DataError(
                 f"{name}: sentence {number} has columns of unequal length: "
                 + ", ".join(f"{len(row)} {title}" for title, row in zip([*columns, "tags"], rows, strict=False))
             )
@@ -313,13 +313,13 @@ def plain_sentence(tokens: Any, place: str, way: str = "split it first") -> Sequ
     if isinstance(tokens, list | tuple):
         return tokens
     if isinstance(tokens, str):
-        raise SapoError(f"{place}: expected a list of tokens, found the string {tokens[:40]!r}; {way}")
+        raise DataError(f"{place}: expected a list of tokens, found the string {tokens[:40]!r}; {way}")
     check_no_table(tokens, place)
     for method in TO_LIST:
         if hasattr(tokens, method):
             return plain_sentence(getattr(tokens, method)(), place, way)
     if not isinstance(tokens, Iterable) or isinstance(tokens, bytes | Mapping | Set | IOBase):
-        raise SapoError(f"{place}: expected a list of tokens, found {tokens!r:.40}")
+        raise DataError(f"{place}: expected a list of tokens, found {tokens!r:.40}")
     return list(tokens)
 
 
@@ -329,7 +329,7 @@ def check_labels(labels: Sequence[str], place: str) -> None:
         "".join(labels).encode()
     except UnicodeEncodeError:
         (bad, *_) = [label for label in labels if not label.isascii() and re.search("[\ud800-\udfff]", label)]
-        raise SapoError(
+        raise DataError(
             f"{place}: the tag {bad!a} has half of a surrogate pair, which is not valid text; correct it"
         ) from None
 
@@ -342,7 +342,7 @@ def _row(token: Any, columns: Sequence[str], trained: Sequence[str], place: str)
         wanted = "a string" if len(columns) == 1 else f"({', '.join(columns)}), {len(columns)} strings"
         tagged = len(columns) == 1 and len(row) == 2 and all(isinstance(value, str) for value in row)
         way = "; the model reads words alone: give [word for word, tag in sentence]" if tagged else ""
-        raise SapoError(f"{place}: expected {wanted}, found {token!r:.60}{way}")
+        raise DataError(f"{place}: expected {wanted}, found {token!r:.60}{way}")
     return row
 
 
@@ -363,7 +363,7 @@ def check_no_table(data: object, place: str) -> None:
     """Raise SapoError if this is a table where sentences are expected: it iterates over the names of its columns."""
     if is_table(data):
         kind = f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
-        raise SapoError(
+        raise DataError(
             f"{place}: expected lists of tokens, found a table ({kind}); read its sentences first: "
             "[one.words for one in sapo.read(table, labeled=False)]"
         )

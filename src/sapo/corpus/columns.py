@@ -11,7 +11,7 @@ from sapo.corpus.annotations import DEFAULT, Annotation, Placement, with_comment
 from sapo.corpus.blocks import LABEL, Block, Sentence
 from sapo.corpus.files import show_path
 from sapo.corpus.scanner import ScannedOrigin, refuse_empty, scan_file, sentence_regions, splice
-from sapo.errors import SapoError, nearest
+from sapo.errors import DataError, nearest
 from sapo.jit.arrays import Bytes, Ints
 
 
@@ -110,11 +110,11 @@ def name_columns(
     ('word', 'label', 'chunk', 'ner')
     """
     if labeled and count == 1 and label is None:
-        raise SapoError(f"{source}: has one column; a training file needs a word and a label")
+        raise DataError(f"{source}: has one column; a training file needs a word and a label")
     if columns is not None and LABEL in columns and label is None:
         label = LABEL
     if columns is not None and len(columns) != count and labeled:
-        raise SapoError(
+        raise DataError(
             f"{source}: has {count} column{'s' * (count > 1)}, but {len(columns)} are named ({', '.join(columns)})"
         )
     if columns is not None and len(columns) != count:
@@ -127,7 +127,7 @@ def name_columns(
     if columns is not None:
         names = [LABEL if i == at else name for i, name in enumerate(columns)]
         if len(set(names)) < count or len(set(columns)) < count:
-            raise SapoError(f"two columns have the same name in {', '.join(columns)} (label: {label})")
+            raise DataError(f"two columns have the same name in {', '.join(columns)} (label: {label})")
         return tuple(names)
     return tuple(LABEL if i == at else USUAL_NAMES[i] if i < len(USUAL_NAMES) else f"c{i}" for i in range(count))
 
@@ -155,14 +155,14 @@ def column_index(label: str | None, columns: Sequence[str] | None, count: int, s
         return list(columns).index(label)
     if re.fullmatch(r"-?\d+", label):
         if not -count <= int(label) < count:
-            raise SapoError(f"{source}: there is no column {label}; it has {count}, from 0 to {count - 1}")
+            raise DataError(f"{source}: there is no column {label}; it has {count}, from 0 to {count - 1}")
         return int(label) % count
     if label in USUAL_NAMES[:count] and columns is None:
         return USUAL_NAMES.index(label)
     names = USUAL_NAMES[:count] if columns is None else columns
     close = nearest(label, names)
     hint = f"did you mean '{close}'?" if close else f"the columns are {', '.join(names)}, or 0 to {count - 1}"
-    raise SapoError(f"{source}: there is no column '{label}'; {hint}")
+    raise DataError(f"{source}: there is no column '{label}'; {hint}")
 
 
 def write(block: Block, added: Annotation) -> Iterator[bytes]:
@@ -202,9 +202,9 @@ def write_sentence(sentence: Sentence, placement: Placement = DEFAULT) -> str:
     for row in rows:
         for value in row:
             if not value or value != value.strip() or re.search(strange, value):
-                raise SapoError(f"{value!r} cannot be written to a column file; use JSONL for such tokens")
+                raise DataError(f"{value!r} cannot be written to a column file; use JSONL for such tokens")
     if "-DOCSTART-" in rows[0]:
-        raise SapoError("'-DOCSTART-' cannot be a word of a column file, where it ends a document; use JSONL")
+        raise DataError("'-DOCSTART-' cannot be a word of a column file, where it ends a document; use JSONL")
     if len(rows) > 2 and len(sentence) and rows[0][0] == "#" and rows[2][0] == "=":
-        raise SapoError("a sentence that begins with '# ... =' would be read as a comment; use JSONL")
+        raise DataError("a sentence that begins with '# ... =' would be read as a comment; use JSONL")
     return "".join("\t".join(token) + "\n" for token in zip(*rows, strict=True)) + "\n"

@@ -12,7 +12,7 @@ from sapo.corpus.blocks import LABEL, Block, Sentence, block_sentences
 from sapo.corpus.columns import splice_tags, write_ranked
 from sapo.corpus.files import show_path
 from sapo.corpus.scanner import Layout, Scanned, ScannedOrigin, check_tag, refuse_empty, scan_file, sentence_regions
-from sapo.errors import SapoError
+from sapo.errors import DataError, OptionError, SapoError
 from sapo.jit.arrays import Bytes, Ints
 from sapo.tags.labels import in_order, split_pos
 
@@ -47,14 +47,14 @@ class Place:
     def check(self, tag: str) -> None:
         """Raise SapoError if a tag does not have the form of what stands here."""
         if self.key is not None and ("|" in tag or "=" in tag):
-            raise SapoError(
+            raise DataError(
                 f"the tag {tag!r} cannot be written to FEATS, where | and = are separators; use another column"
             )
         if self.whole_feats and self._parts(tag) is None:
             form, *examples = "FEATS", "Case=Nom|Number=Sing", "_"
             if self.first != FEATS:
                 form, *examples = f"{COLUMNS[self.first].upper()}|FEATS", "NOUN|Case=Nom|Number=Sing", "X|_"
-            raise SapoError(f"the tag {tag!r} does not have the form {form}, as {' or '.join(map(repr, examples))}")
+            raise DataError(f"the tag {tag!r} does not have the form {form}, as {' or '.join(map(repr, examples))}")
 
     def filled(self, old: Sequence[str], tag: str) -> list[str]:
         """Return the values of the columns from the first to the last, with a tag in its place.
@@ -103,7 +103,7 @@ def check_target(label: str) -> None:
     >>> check_target("xpos")
     """
     if label.lower() not in TARGETS and not re.fullmatch(FEATS_KEY, label):
-        raise SapoError(f"a label cannot go into '{label}' of CoNLL-U; use {', '.join(TARGETS)} or a key of FEATS")
+        raise DataError(f"a label cannot go into '{label}' of CoNLL-U; use {', '.join(TARGETS)} or a key of FEATS")
 
 
 def check_predictable(label: str, source: str) -> None:
@@ -113,7 +113,7 @@ def check_predictable(label: str, source: str) -> None:
     """
     if reason := NOT_PREDICTABLE.get(label.lower()):
         ways = f"{', '.join(PREDICTABLE)} or a key of FEATS such as Number"
-        raise SapoError(f"{source}: '{label}' cannot be predicted, because it is {reason}; use {ways} as the label")
+        raise DataError(f"{source}: '{label}' cannot be predicted, because it is {reason}; use {ways} as the label")
 
 
 def label_fields(scanned: Scanned, place: Place, name: str) -> tuple[Bytes, Ints, Ints]:
@@ -156,7 +156,7 @@ def _whole_labels(scanned: Scanned, place: Place, name: str) -> tuple[Bytes, Int
                 label = _joined(place, *(field.decode() for field in fields)).encode()
             except SapoError as error:
                 line = scanned.line_numbers(scanned.line_starts[token : token + 1])[0]
-                raise SapoError(f"{name}:{line}: {error}") from None
+                raise DataError(f"{name}:{line}: {error}") from None
             pieces.append(label)
             seen[fields] = end, end + len(label)
             end += len(label)
@@ -169,13 +169,13 @@ def _joined(place: Place, pos: str, feats: str) -> str:
     """Return the label of a token. Raise SapoError unless it can be taken apart again."""
     features = in_order(feats)
     if features is None:
-        raise SapoError(f"FEATS must be '_' or KEY=VALUE joined by '|', found {feats[:60]!r}")
+        raise DataError(f"FEATS must be '_' or KEY=VALUE joined by '|', found {feats[:60]!r}")
     if place.first == FEATS:
         return features
     label = f"{pos}|{features}"
     if split_pos(label) != (pos, features):
         column = COLUMNS[place.first].upper()
-        raise SapoError(f"{column} {pos[:60]!r} ends like a feature and cannot come before FEATS; use `label='feats'`")
+        raise DataError(f"{column} {pos[:60]!r} ends like a feature and cannot come before FEATS; use `label='feats'`")
     return label
 
 
@@ -263,11 +263,11 @@ def read_blocks(
     """
     name = show_path(path)
     if columns is not None:
-        raise SapoError(f"{name}: the columns of CoNLL-U have their names; leave the names of columns out")
+        raise OptionError(f"{name}: the columns of CoNLL-U have their names; leave the names of columns out")
     label = label or "upos"
     place = place_of(label)
     if place.key is not None and not re.fullmatch(FEATS_KEY, place.key):
-        raise SapoError(f"{name}: '{label}' is neither a column of CoNLL-U nor a key of FEATS such as Number")
+        raise DataError(f"{name}: '{label}' is neither a column of CoNLL-U nor a key of FEATS such as Number")
     # the label stands for the columns that it holds; FEATS stay beside their key
     hidden = {place.first, place.last} if place.key is None else set()
     kept = [at for at in range(len(COLUMNS)) if at not in hidden]
@@ -324,7 +324,7 @@ def _with_probabilities(origin: ConlluOrigin, added: Annotation, key: str, proba
     """Return the line of each token from its label to MISC, which gets the probability under this key."""
     scanned, place = origin.scanned, origin.place
     if place.last == MISC:
-        raise SapoError("the label is MISC, where the probability goes; tag into another column with `label`")
+        raise DataError("the label is MISC, where the probability goes; tag into another column with `label`")
     assert added.tags is not None
     whole = scanned.data.tobytes()
     pieces = []
@@ -396,5 +396,5 @@ def _glued(sentence: Sentence) -> set[int]:
 
 def _check_value(value: str) -> str:
     if not value or re.search(r"[\t\r\n]", value):
-        raise SapoError(f"{value!r} cannot be written to CoNLL-U; use JSONL for such tokens")
+        raise DataError(f"{value!r} cannot be written to CoNLL-U; use JSONL for such tokens")
     return value

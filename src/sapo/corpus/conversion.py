@@ -23,7 +23,7 @@ from sapo.corpus.files import read_chunks, show_path, write_file
 from sapo.corpus.formats import FORMATS, TOOLS, format_of, open_output, read_blocks
 from sapo.corpus.jsonl import json_lines, read_record
 from sapo.corpus.scanner import ScannedOrigin, sentence_regions
-from sapo.errors import SapoError, choice, did_you_mean
+from sapo.errors import DataError, OptionError, SapoError, choice, did_you_mean
 from sapo.tags.recognition import recognize_scheme
 from sapo.tags.schemes import SCHEMES, looks_like_spans
 from sapo.tags.spans import convert_tags, type_of
@@ -126,7 +126,7 @@ def convert(source: Source, target: Target) -> Conversion:
     target = replace(target, scheme=choice(target.scheme, SCHEMES))
     for scheme in (source.scheme, target.scheme):
         if scheme is not None and scheme not in SCHEMES:
-            raise SapoError(f"unknown scheme '{scheme}'{did_you_mean(scheme, SCHEMES)}")
+            raise OptionError(f"unknown scheme '{scheme}'{did_you_mean(scheme, SCHEMES)}")
     name = show_path(source.path)
     source = replace(source, format=format_of(source.path, source.format))
     target = replace(target, format=format_of(target.path, target.format))
@@ -183,7 +183,7 @@ def _recognized(source: Source, name: str) -> str:
     sentences = (sentence for block in source.blocks() for sentence in block.sentences())
     scheme = recognize_scheme(sentence.tags or () for sentence in sentences)
     if scheme is None:
-        raise SapoError(f"{name}: its tags are in none of the schemes {', '.join(SCHEMES)}")
+        raise DataError(f"{name}: its tags are in none of the schemes {', '.join(SCHEMES)}")
     return scheme
 
 
@@ -192,9 +192,9 @@ def _told(place: str) -> Iterator[None]:
     try:
         yield
     except SapoError as error:
-        raise SapoError(f"{place}: {error}") from None
+        raise DataError(f"{place}: {error}") from None
     except UnicodeEncodeError:
-        raise SapoError(f"{place}: half of a surrogate pair is not valid text; use JSONL") from None
+        raise DataError(f"{place}: half of a surrogate pair is not valid text; use JSONL") from None
 
 
 def _with_columns(sentence: Sentence, source: Source, target: Target) -> Sentence:
@@ -206,7 +206,7 @@ def _with_columns(sentence: Sentence, source: Source, target: Target) -> Sentenc
         keep = ["word"]
     for column in keep:
         if column not in sentence.columns:
-            raise SapoError(f"there is no column '{column}'; the columns are {', '.join(sentence.columns)}")
+            raise DataError(f"there is no column '{column}'; the columns are {', '.join(sentence.columns)}")
     return replace(sentence, columns={column: sentence.columns[column] for column in keep})
 
 
@@ -272,7 +272,7 @@ def split_corpus(
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SapoError(f"{directory}: cannot create this directory ({error.strerror or error})") from None
+        raise DataError(f"{directory}: cannot create this directory ({error.strerror or error})") from None
     for path, part in zip(paths, split, strict=True):
         with write_file(path) as stream:
             stream.writelines(unit.data for unit in part)
@@ -301,7 +301,7 @@ def _target_format(source: Source, target: Target) -> str:
     wanted = format_of(source.path, source.format) if target.format is None else format_of("", target.format)
     if wanted not in SPLIT_ENDINGS:
         name = show_path(source.path)
-        raise SapoError(
+        raise DataError(
             f"{name}: only columns, conllu and jsonl can be split, not {wanted}; convert it to one of these"
         )
     return wanted
@@ -318,7 +318,7 @@ def read_units(source: Source, *, documents: bool = False, name: str | None = No
     units = list(_records(source) if found == "jsonl" else _sentences(source))
     name = name or show_path(source.path)
     if not units:
-        raise SapoError(f"{name}: has no sentences")
+        raise DataError(f"{name}: has no sentences")
     labels = set().union(*(unit.labels for unit in units))
     if looks_like_spans(labels):
         for unit in units:
@@ -337,7 +337,7 @@ def split_units(units: Sequence[Unit], shares: Sequence[float], *, seed: int = 0
     [5, 5]
     """
     if len(units) < len(shares):
-        raise SapoError(f"{len(units)} sentences or documents cannot be split into {len(shares)} parts")
+        raise DataError(f"{len(units)} sentences or documents cannot be split into {len(shares)} parts")
     portions = np.array(shares, np.float64) / sum(shares)
     rng = np.random.default_rng(seed)
     waiting = rng.permutation(len(units)).tolist()
@@ -416,7 +416,7 @@ def _documents(units: list[Unit], name: str) -> list[Unit]:
             current = number
         groups.setdefault(current, []).append(unit)
     if len(groups) < 2:
-        raise SapoError(
+        raise DataError(
             f"{name}: has no documents (-DOCSTART- in columns, # newdoc or sent_id in CoNLL-U, 'document' in JSONL); "
             "split it by sentence"
         )

@@ -20,7 +20,7 @@ from sapo.corpus.annotations import DEFAULT, Annotation, Placement, names_of, wi
 from sapo.corpus.blocks import LABEL, Block, Origin, Sentence, block_from_sentences
 from sapo.corpus.files import check_utf8, show_path
 from sapo.corpus.scanner import check_tag, no_sentence_end, read_lines
-from sapo.errors import SapoError, current_limits
+from sapo.errors import DataError, OptionError, current_limits
 from sapo.jit.arrays import Longs
 
 REMEMBERED = 1_000_000  # fields: most come many times
@@ -49,7 +49,7 @@ class Attributes:
         if first.startswith("#"):
             return None, []
         if first.startswith("@"):
-            raise SapoError(
+            raise DataError(
                 f"{place}: declarations such as {first.partition(':')[0]} are not supported; remove the line, and give "
                 "weights of sentences in Python, as sample_weight"
             )
@@ -57,7 +57,7 @@ class Attributes:
         if "\\" in first or ":" in first:
             label, _, value = _unescaped(first)
             if value:
-                raise SapoError(f"{place}: the label {first!r} has a value; write a colon of a label as \\:")
+                raise DataError(f"{place}: the label {first!r} has a value; write a colon of a label as \\:")
         if "\t#" in line or "\t\t" in line or line.endswith("\t"):
             rest = list(_fields(rest))
         if "\\" not in line and ":" not in line:
@@ -65,7 +65,7 @@ class Attributes:
         try:
             pairs = [self._known[field] for field in rest]
         except ValueError as error:
-            raise SapoError(f"{place}: {error}") from None
+            raise DataError(f"{place}: {error}") from None
         if all(number == 1.0 for _, number in pairs):
             return label, [name for name, _ in pairs]
         values = dict(pairs)
@@ -80,7 +80,7 @@ class Attributes:
         """Yield the fields of a token with features as `sapo.train` takes them: names, or a dictionary."""
         for name, value in _flat(token):
             if re.search(r"[\t\r\n]", name) or name.startswith("#") or not name:
-                raise SapoError(f"the feature {name!r} cannot be written to a CRFsuite file; use JSONL")
+                raise DataError(f"the feature {name!r} cannot be written to a CRFsuite file; use JSONL")
             yield escaped(name) if value == 1 else f"{escaped(name)}:{value!r}".removesuffix(".0")
 
 
@@ -178,7 +178,7 @@ def read_blocks(
     """Read an attribute file in blocks, which have no columns but features. Without `labeled`, labels may be empty."""
     name = show_path(path)
     if label not in (None, LABEL, "0") or columns is not None:
-        raise SapoError(f"{name}: the label of a CRFsuite file is its first field; leave `label` and `columns` out")
+        raise OptionError(f"{name}: the label of a CRFsuite file is its first field; leave `label` and `columns` out")
     attributes = Attributes()
     for first_line, lines in _batches(path, name):
         yield _block(first_line, lines, attributes, labeled, name)
@@ -222,7 +222,7 @@ def _block(first_line: int, lines: list[bytes], attributes: Attributes, labeled:
         if label is None:  # a comment
             continue
         if labeled and not label:
-            raise SapoError(f"{name}:{first_line + at}: the label, the first field, is empty; write one")
+            raise DataError(f"{name}:{first_line + at}: the label, the first field, is empty; write one")
         places.append(at)
         features.append(token)
         labels.append(label)
@@ -268,7 +268,7 @@ def write_sentence(sentence: Sentence, placement: Placement = DEFAULT) -> str:
     'NNP\tw\\:10\\:30\tlength:5\nVBZ\tw=is\n\n'
     """
     if sentence.features is None:
-        raise SapoError("CRFsuite files hold ready-made features, and this has only words; write another format")
+        raise DataError("CRFsuite files hold ready-made features, and this has only words; write another format")
     tags = sentence.tags if sentence.tags is not None else [""] * len(sentence)
     lines = []
     for tag, token in zip(tags, sentence.features, strict=True):
@@ -281,6 +281,6 @@ def write_sentence(sentence: Sentence, placement: Placement = DEFAULT) -> str:
 def _check_label(label: str) -> None:
     check_tag(label, tabs=True)
     if label[0] in "#@":
-        raise SapoError(
+        raise DataError(
             f"CRFsuite takes {label!r} for a comment or declaration, because of its {label[0]}; write JSONL"
         )

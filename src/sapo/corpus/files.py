@@ -22,7 +22,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
-from sapo.errors import SapoError, above_limit, check_limit, current_limits, did_you_mean, nearest
+from sapo.errors import (
+    DataError,
+    OptionError,
+    SapoError,
+    above_limit,
+    check_limit,
+    current_limits,
+    did_you_mean,
+    nearest,
+)
 
 ZIP_METHODS = (0, 8)  # stored, deflated
 UNSUSPECTED = 64 << 20  # unpacked bytes before the ratio counts: a small file may be as regular as it likes
@@ -76,7 +85,7 @@ def check_zip_method(method: int, name: str) -> None:
     The module zipfile limits the output of a piece with deflate only: 208 bytes of bzip2 can hold 256 MB.
     """
     if method not in ZIP_METHODS:
-        raise SapoError(f"{name}: is compressed with method {method}, and only deflate is read; unpack it with unzip")
+        raise DataError(f"{name}: is compressed with method {method}, and only deflate is read; unpack it with unzip")
 
 
 def gunzipped(stream: IO[bytes], name: str) -> Unpacked:
@@ -109,7 +118,7 @@ def with_encoding(path: str | Path, encoding: str | None) -> str | Path:
         if not getattr(codecs.lookup(encoding), "_is_text_encoding", True):
             raise LookupError
     except (LookupError, ValueError):
-        raise SapoError(f"unknown encoding '{encoding}'{did_you_mean(encoding, USUAL)}") from None
+        raise OptionError(f"unknown encoding '{encoding}'{did_you_mean(encoding, USUAL)}") from None
     encoded = EncodedPath(path)
     encoded.encoding = encoding
     return encoded
@@ -127,7 +136,7 @@ def transcoded(chunks: Iterator[bytes], encoding: str, name: str) -> Iterator[by
         yield decoder.decode(b"", final=True).encode("utf-8", "surrogatepass")
     except UnicodeError as error:
         line += chunk[: error.start].count(b"\n") if isinstance(error, UnicodeDecodeError) else 0
-        raise SapoError(f"{name}: near line {line}: not {encoding} ({error}); use another `encoding`") from None
+        raise DataError(f"{name}: near line {line}: not {encoding} ({error}); use another `encoding`") from None
 
 
 def looks_like(data: bytes) -> str:
@@ -156,7 +165,7 @@ def told(target: Path) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise SapoError(
+        raise DataError(
             f"{target}: cannot be written ({error.strerror or error}); what was there before is unchanged"
         ) from error
 
@@ -188,11 +197,11 @@ def real_path(target: Path) -> Path:
         target.stat()  # resolve() notices a circle only before Python 3.13
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise SapoError(f"{target}: cannot be written, its links lead in a circle") from None
+            raise DataError(f"{target}: cannot be written, its links lead in a circle") from None
     try:
         return target.resolve()
     except (OSError, RuntimeError) as error:  # the current directory is gone, or a circle under Windows
-        raise SapoError(f"{target}: cannot be written ({getattr(error, 'strerror', None) or error})") from None
+        raise DataError(f"{target}: cannot be written ({getattr(error, 'strerror', None) or error})") from None
 
 
 def remove_abandoned(real: Path) -> None:
@@ -334,7 +343,7 @@ def read_chunks(path: str | Path, size: int = CHUNK) -> Iterator[bytes]:
     try:
         if str(path) == "-":
             if sys.stdin is None:
-                raise SapoError(f"{name}: cannot be read (it is closed)")
+                raise DataError(f"{name}: cannot be read (it is closed)")
             yield from _text(_chunks(sys.stdin.buffer, size, name), encoding, name)
         else:
             with Path(path).open("rb") as stream:
@@ -347,11 +356,11 @@ def read_chunks(path: str | Path, size: int = CHUNK) -> Iterator[bytes]:
     except FileNotFoundError:
         raise missing_file(path) from None
     except IsADirectoryError:
-        raise SapoError(f"{name}: is a directory, not a file") from None
+        raise DataError(f"{name}: is a directory, not a file") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise SapoError(f"{name}: broken gzip file ({error})") from None
+        raise DataError(f"{name}: broken gzip file ({error})") from None
     except OSError as error:
-        raise SapoError(f"{name}: cannot be read ({error.strerror or error})") from None
+        raise DataError(f"{name}: cannot be read ({error.strerror or error})") from None
 
 
 def read_whole(path: str | Path) -> bytes:
@@ -388,7 +397,7 @@ def _unzipped(stream: IO[bytes], name: str) -> Iterator[Unpacked]:
         with zipfile.ZipFile(stream) as archive:
             members = [member for member in archive.infolist() if not member.is_dir()]
             if len(members) != 1:
-                raise SapoError(
+                raise DataError(
                     f"{name}: is a zip archive of {len(members)} files; unpack it with unzip, and give one of them"
                 )
             check_zip_method(members[0].compress_type, name)
@@ -396,11 +405,11 @@ def _unzipped(stream: IO[bytes], name: str) -> Iterator[Unpacked]:
                 with archive.open(members[0]) as member:
                     yield Unpacked(member, name, packed=members[0].compress_size)
             except (RuntimeError, NotImplementedError) as error:  # a password, or a newer version of the format
-                raise SapoError(
+                raise DataError(
                     f"{name}: this zip archive cannot be unpacked ({error}); unpack it with unzip"
                 ) from None
     except zipfile.BadZipFile as error:
-        raise SapoError(f"{name}: broken zip archive ({error})") from None
+        raise DataError(f"{name}: broken zip archive ({error})") from None
 
 
 def _refuse_others(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
@@ -411,11 +420,11 @@ def _refuse_others(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
         beginning = b"".join(held)
         for magic, what in OTHERS.items():
             if beginning.startswith(magic):
-                raise SapoError(f"{name}: is {what}")
+                raise DataError(f"{name}: is {what}")
         if beginning[8:].startswith(MODEL):
-            raise SapoError(f"{name}: is a model of sapo, not a file of sentences (are the arguments swapped?)")
+            raise DataError(f"{name}: is a model of sapo, not a file of sentences (are the arguments swapped?)")
         if len(beginning) > 1 and _has_wide_letters(beginning[:200]):
-            raise SapoError(f"{name}: is {UTF_16.format(order='-be' if beginning[0] == 0 else '-le')}")
+            raise DataError(f"{name}: is {UTF_16.format(order='-be' if beginning[0] == 0 else '-le')}")
         if not any(magic.startswith(beginning) for magic in OTHERS):  # otherwise wait for more
             break
     yield from held
@@ -448,8 +457,8 @@ def missing_file(path: str | Path) -> SapoError:
         with os.scandir(path.parent) as entries:
             close = nearest(path.name, [entry.name for entry in itertools.islice(entries, LOOKED_AT)])
         if close is not None and close != path.name:
-            return SapoError(f"{path}: no such file; did you mean {path.with_name(close)}?")
-    return SapoError(f"{path}: no such file")
+            return DataError(f"{path}: no such file; did you mean {path.with_name(close)}?")
+    return DataError(f"{path}: no such file")
 
 
 def check_readable(path: str | Path) -> None:
@@ -458,13 +467,13 @@ def check_readable(path: str | Path) -> None:
         return
     try:
         if stat.S_ISDIR(Path(path).stat().st_mode):
-            raise SapoError(f"{path}: is a directory, not a file")
+            raise DataError(f"{path}: is a directory, not a file")
     except FileNotFoundError:
         raise missing_file(path) from None
     except SapoError:
         raise
     except (OSError, ValueError) as error:
-        raise SapoError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+        raise DataError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
 
 
 def check_utf8(data: bytes, name: str, first_line: int) -> None:
@@ -475,7 +484,7 @@ def check_utf8(data: bytes, name: str, first_line: int) -> None:
         line = first_line + data.count(b"\n", 0, error.start)
         guess = looks_like(data[data.rfind(b"\n", 0, error.start) + 1 :])
         at = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
-        raise SapoError(
+        raise DataError(
             f"{name}:{line}: not UTF-8: byte 0x{data[error.start]:02x} at place {at} of the line; "
             f"it looks like {guess}: use `encoding='{guess}'`, or convert it with iconv -f {guess} -t utf-8"
         ) from None
@@ -507,7 +516,7 @@ def write_file(path: str | Path) -> Iterator[BinaryIO]:
         with told(target), target.open("wb") as stream:
             yield stream
     elif target.suffix.lower() == ".zip":
-        raise SapoError(f"{target}: zip archives are read, but not written; give a name that ends in .gz")
+        raise DataError(f"{target}: zip archives are read, but not written; give a name that ends in .gz")
     else:
         with replace_file(target) as part, part.open("wb") as raw:
             if target.suffix.lower() == ".gz":
@@ -556,9 +565,9 @@ def check_writable(path: str | Path) -> None:
         return
     target = Path(path)
     if target.is_dir():
-        raise SapoError(f"{target}: is a directory; give the name of a file")
+        raise DataError(f"{target}: is a directory; give the name of a file")
     if not target.parent.is_dir():
-        raise SapoError(f"{target}: cannot be written, there is no directory {target.parent}")
+        raise DataError(f"{target}: cannot be written, there is no directory {target.parent}")
     if is_special(target):
         return
     real_path(target)

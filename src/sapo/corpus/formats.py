@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from sapo.corpus.blocks import Block, Sentence
 from sapo.corpus.files import with_encoding, write_file
-from sapo.errors import SapoError, choice, did_you_mean
+from sapo.errors import DataError, OptionError, choice, did_you_mean
 
 if TYPE_CHECKING:
     from sapo.text.splitter import Splitter
@@ -72,7 +72,7 @@ def format_of(path: str | Path, given: str | None = None) -> str:
     if given is not None:
         given = choice(given, tuple(FORMATS))
         if given not in FORMATS:
-            raise SapoError(f"unknown format '{given}'{did_you_mean(str(given), FORMATS)}")
+            raise OptionError(f"unknown format '{given}'{did_you_mean(str(given), FORMATS)}")
         return given
     if Path(path).is_dir():
         return _format_of_directory(Path(path))
@@ -85,7 +85,7 @@ def _format_of_directory(path: Path) -> str:
         return "brat"
     if any(next(path.glob(name), None) for name in ("dataset_*.json", "*.arrow", "*.parquet")):
         return "arrow"
-    raise SapoError(f"{path}: is a directory, not a file")
+    raise DataError(f"{path}: is a directory, not a file")
 
 
 def open_output(path: str | Path, format: str) -> AbstractContextManager[BinaryIO]:

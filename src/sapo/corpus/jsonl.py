@@ -32,7 +32,7 @@ from sapo.corpus.annotations import (
 from sapo.corpus.blocks import LABEL, Block, Origin, Sentence, block_from_sentences, check_labels
 from sapo.corpus.files import check_utf8, show_path
 from sapo.corpus.scanner import read_lines
-from sapo.errors import SapoError, nearest
+from sapo.errors import DataError, OptionError, SapoError, nearest
 from sapo.jit.arrays import Doubles, Longs
 from sapo.tags.schemes import Notation, notation_of, prefixed
 from sapo.tags.spans import Span, loose_spans, spans_to_tags
@@ -84,10 +84,10 @@ def _parse(line: bytes, place: str) -> dict[str, Any]:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
         hint = "; use `format='label-studio'` for its exports" if line.lstrip().startswith(b"[") else ""
-        raise SapoError(f"{place}: not JSON ({error}){hint}") from None
+        raise DataError(f"{place}: not JSON ({error}){hint}") from None
     if not isinstance(record, dict):
         hint = "; use `format='label-studio'` for its exports" if isinstance(record, list) else ""
-        raise SapoError(f'{place}: expected an object such as {{"tokens": [...]}}, found {type(record).__name__}{hint}')
+        raise DataError(f'{place}: expected an object such as {{"tokens": [...]}}, found {type(record).__name__}{hint}')
     return record
 
 
@@ -99,7 +99,7 @@ def _sentence(
         tokens = _strings(record["tokens"], "tokens", place) if "tokens" in record else None
         count = len(tokens if tokens is not None else features or ())
         if features is not None and len(features) != count:
-            raise SapoError(f"{place}: {count} tokens but {len(features)} features; give those of each token")
+            raise DataError(f"{place}: {count} tokens but {len(features)} features; give those of each token")
         columns = {
             key: tuple(values)
             for key, values in record.items()
@@ -111,10 +111,10 @@ def _sentence(
         tags = None
         if labeled:
             if label not in record:
-                raise SapoError(f"{place}: has no '{label}'; {_hint(label, list(record))}")
+                raise DataError(f"{place}: has no '{label}'; {_hint(label, list(record))}")
             tags = tuple(_strings(record[label], label, place))
             if len(tags) != count:
-                raise SapoError(f"{place}: {count} tokens but {len(tags)} {label}")
+                raise DataError(f"{place}: {count} tokens but {len(tags)} {label}")
         text = record.get("text")
         return Sentence(
             columns if tokens is None else {"word": tuple(tokens), **columns},
@@ -123,7 +123,7 @@ def _sentence(
             features=features,
         )
     if not isinstance(record.get("text"), str):
-        raise SapoError(f"{place}: has neither 'tokens' nor 'text'; known here: {', '.join(record) or 'nothing'}")
+        raise DataError(f"{place}: has neither 'tokens' nor 'text'; known here: {', '.join(record) or 'nothing'}")
     text = record["text"]
     offsets = tokenize(text)
     tags = None
@@ -133,7 +133,7 @@ def _sentence(
             tags = tuple(spans_to_tags(spans, len(offsets), "iob2"))
         except SapoError as error:
             message = str(error)
-            raise SapoError(message if message.startswith(place) else f"{place}: {message}") from None
+            raise DataError(message if message.startswith(place) else f"{place}: {message}") from None
     return Sentence({"word": tuple(text[a:b] for a, b in offsets)}, tags, text=text, offsets=tuple(offsets))
 
 
@@ -154,11 +154,11 @@ def _hint(label: str, keys: list[str]) -> str:
 
 def _strings(value: object, key: str, place: str) -> list[str]:
     if not isinstance(value, list):
-        raise SapoError(f"{place}: '{key}' must be a list of strings, found {value!r:.60}")
+        raise DataError(f"{place}: '{key}' must be a list of strings, found {value!r:.60}")
     for item in value:
         if not isinstance(item, str):
             hint = "; use `format='prodigy'` for its files" if isinstance(item, dict) and "start" in item else ""
-            raise SapoError(f"{place}: '{key}' must be a list of strings, found {item!r:.60} in it{hint}")
+            raise DataError(f"{place}: '{key}' must be a list of strings, found {item!r:.60} in it{hint}")
     return value
 
 
@@ -168,7 +168,7 @@ def _char_spans(record: dict[str, Any], place: str) -> list[CharSpan]:
     if not isinstance(spans, list):
         doccano = any(isinstance(record.get(key), list) for key in ("label", "labels"))
         hint = "; use `format='doccano'` for its exports" if doccano else ""
-        raise SapoError(f"{place}: has no list 'spans'; known here: {', '.join(record)}{hint}")
+        raise DataError(f"{place}: has no list 'spans'; known here: {', '.join(record)}{hint}")
     found = []
     for span in spans:
         if isinstance(span, dict):
@@ -180,7 +180,7 @@ def _char_spans(record: dict[str, Any], place: str) -> list[CharSpan]:
                 found.append(CharSpan(start, end, kind))
             case _:
                 hint = "; use `format='doccano'` for its exports" if "start_offset" in str(span) else ""
-                raise SapoError(f'{place}: a span must have "start", "end" and "label", found {span!r:.80}{hint}')
+                raise DataError(f'{place}: a span must have "start", "end" and "label", found {span!r:.80}{hint}')
     return found
 
 
@@ -222,7 +222,7 @@ def read_blocks(
     """
     name = show_path(path)
     if columns is not None:
-        raise SapoError(f"{name}: the columns of JSONL have their names; leave the names of columns out")
+        raise OptionError(f"{name}: the columns of JSONL have their names; leave the names of columns out")
     batch: list[Record] = []
     known: tuple[str, ...] = ()  # the columns of the first block
     for record in read_records(path, label or "tags", labeled, (splitter or Splitter()).tokens):
@@ -264,7 +264,7 @@ def _columns(batch: Sequence[Record], name: str, known: Sequence[str]) -> list[s
     for key in dict.fromkeys([*(key for key in known if key != LABEL), *counts]):
         if counts[key] < len(full) and (key in known or 2 * counts[key] >= len(full)):
             line = next(line for line, columns in full if key not in columns)
-            raise SapoError(
+            raise DataError(
                 f"{name}:{line}: has no '{key}' for each token, which other lines have; "
                 "write such a list on every line, or on none"
             )
@@ -278,7 +278,7 @@ def _have_features(batch: Sequence[Record], name: str) -> bool:
     if not without:
         return any(record.sentence.features is not None for record in batch)
     if len(without) < len(batch) and any(record.sentence.features is not None for record in batch):
-        raise SapoError(f"{name}:{without[0]}: has no list 'features' of each token, which other lines have")
+        raise DataError(f"{name}:{without[0]}: has no list 'features' of each token, which other lines have")
     return False
 
 
@@ -406,7 +406,7 @@ def write_sentence(sentence: Sentence, placement: Placement = DEFAULT) -> str:
     if sentence.tags is not None:
         strange = [tag for tag in sentence.tags if tag != "O" and tag[1:2] != "-"]
         if strange:
-            raise SapoError(f"'{strange[0]}' is not a span tag such as O or B-PER; leave `text` out")
+            raise OptionError(f"'{strange[0]}' is not a span tag such as O or B-PER; leave `text` out")
         record["spans"] = _spans_as_json(sentence.tags, offsets)
     return json_line(record)
 

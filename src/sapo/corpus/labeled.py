@@ -22,7 +22,7 @@ from sapo.corpus.conllu import check_predictable
 from sapo.corpus.files import show_path
 from sapo.corpus.formats import format_of, read_blocks
 from sapo.corpus.tables import table_blocks
-from sapo.errors import SapoError
+from sapo.errors import DataError, OptionError
 from sapo.jit.arrays import Bools
 from sapo.tags.labels import MISSING
 from sapo.text.learning import Evidence
@@ -65,16 +65,16 @@ def read_pairs(listed: Sequence[Any], what: str, counted: Bools | None = None) -
     pairs = []
     for number, pair in enumerate(_as_pairs(listed), 1):
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
-            raise SapoError(f"{what}: sentence {number} must be a pair of tokens and tags, found {pair!r:.60}")
+            raise DataError(f"{what}: sentence {number} must be a pair of tokens and tags, found {pair!r:.60}")
         tokens = plain_sentence(pair[0], f"{what}: sentence {number}")
         tags = plain_sentence(pair[1], f"{what}: sentence {number}: tags")
         if len(tokens) != len(tags):
-            raise SapoError(f"{what}: sentence {number} has {len(tokens)} tokens but {len(tags)} tags")
+            raise DataError(f"{what}: sentence {number} has {len(tokens)} tokens but {len(tags)} tags")
         if not len(tokens):
-            raise SapoError(f"{what}: sentence {number} has no tokens; leave it out")
+            raise DataError(f"{what}: sentence {number} has no tokens; leave it out")
         for tag in tags:
             if tag is not None and not isinstance(tag, str):
-                raise SapoError(f"{what}: sentence {number} has the tag {tag!r}; tags are strings, or None if missing")
+                raise DataError(f"{what}: sentence {number} has the tag {tag!r}; tags are strings, or None if missing")
         check_labels([tag for tag in tags if tag is not None], f"{what}: sentence {number}")
         pairs.append((tokens, tags))
     if counted is not None:
@@ -109,31 +109,31 @@ def _blocks(data: Source, what: str, **reading: Any) -> tuple[Iterator[Block], s
         return _without_empty(table_blocks(data, name=what, **reading)), what
     listed: list[Any] = list(data)
     if not listed:
-        raise SapoError(f"{what}: has no sentences")
+        raise DataError(f"{what}: has no sentences")
     if isinstance(listed[0], Sentence):
         for number, sentence in enumerate(listed, 1):
             if not isinstance(sentence, Sentence):
-                raise SapoError(f"{what}: sentence {number} is not a Sentence as those before it: {sentence!r:.40}")
+                raise DataError(f"{what}: sentence {number} is not a Sentence as those before it: {sentence!r:.40}")
         block = block_from_sentences(listed, what)
     else:
         tokens, tags = read_pairs(listed, what)
         token = tokens[0][0]
         if not (isinstance(token, str) or (isinstance(token, tuple) and token)):
-            raise SapoError(
+            raise DataError(
                 f"{what}: sentence 1, token 1: expected a string or a tuple of strings, found {token!r:.40}"
             )
         width = 1 if isinstance(token, str) else len(token)
         names = reading.get("columns") or [*("word", "pos", "chunk")[:width], *(f"c{i}" for i in range(3, width))]
         block = sentence_block(tokens, names, tags)
     if LABEL not in block.columns:
-        raise SapoError(f"{what}: has no tags")
+        raise DataError(f"{what}: has no tags")
     return _without_empty(iter([block])), what
 
 
 def _without_empty(blocks: Iterator[Block]) -> Iterator[Block]:
     for block in blocks:
         for sentence in np.flatnonzero(np.diff(block.offsets) == 0).tolist():
-            raise SapoError(f"{block.place_of_sentence(sentence)} has no tokens; leave it out")
+            raise DataError(f"{block.place_of_sentence(sentence)} has no tokens; leave it out")
         yield block
 
 
@@ -150,7 +150,7 @@ def _counted(blocks: Iterator[Block], counted: Bools) -> Iterator[Block]:
 
 def _check_count(weights: int, sentences: int) -> None:
     if weights != sentences:
-        raise SapoError(f"sample_weight has {weights} weights for {sentences} sentences; give one for each")
+        raise OptionError(f"sample_weight has {weights} weights for {sentences} sentences; give one for each")
 
 
 def with_evidence(blocks: Iterable[Block], evidence: Evidence) -> Iterator[Block]:
@@ -166,4 +166,4 @@ def first_and_all(blocks: Iterator[Block], name: str) -> tuple[Block, Iterator[B
     for block in blocks:
         if len(block.offsets) > 1:
             return block, itertools.chain([block], blocks)
-    raise SapoError(f"{name}: has no sentences")
+    raise DataError(f"{name}: has no sentences")

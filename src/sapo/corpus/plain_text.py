@@ -18,7 +18,7 @@ from sapo.corpus.blocks import Block, Sentence, block_from_sentences, block_sent
 from sapo.corpus.files import EncodedPath, check_utf8, read_chunks, show_path, with_encoding
 from sapo.corpus.jsonl import JsonlOrigin, Record
 from sapo.corpus.scanner import check_tag
-from sapo.errors import SapoError
+from sapo.errors import DataError
 from sapo.text.splitter import Offsets, Splitter, last_paragraph_end
 
 SENTENCES = 500  # in a block
@@ -52,13 +52,13 @@ def read_blocks(
     """
     name = show_path(path)
     if labeled:
-        raise SapoError(f"{name}: text has no labels; give a column file, CoNLL-U or JSONL")
+        raise DataError(f"{name}: text has no labels; give a column file, CoNLL-U or JSONL")
     splitter = splitter or Splitter()
     if not Path(path).is_dir():
         return text_blocks(_decoded(path, name), name, splitter)
     files = files_below(path)
     if not files:
-        raise SapoError(f"{name}: this directory holds no files")
+        raise DataError(f"{name}: this directory holds no files")
     encoding = path.encoding if isinstance(path, EncodedPath) else None
     return itertools.chain.from_iterable(
         text_blocks(
@@ -144,7 +144,7 @@ def write(block: Block, added: Annotation) -> Iterator[bytes]:
     The n best taggings give each sentence several times, with rank and probabilities as comments before it.
     """
     if added.placement is not None:
-        raise SapoError("text has no tags to convert; give another format with `to`")
+        raise DataError("text has no tags to convert; give another format with `to`")
     records = block.origin_as(TextOrigin).records
     if added.spans is not None:
         for record, spans in zip(records, added.spans, strict=True):
@@ -180,4 +180,4 @@ def _encoded(text: str) -> bytes:
 
 def write_sentence(sentence: Sentence, placement: Placement = DEFAULT) -> str:
     """Raise SapoError: text is only read."""
-    raise SapoError("text is a format to read only; write columns, conllu or jsonl")
+    raise DataError("text is a format to read only; write columns, conllu or jsonl")

@@ -11,7 +11,7 @@ import numpy as np
 from sapo import jit
 from sapo.corpus.blocks import Origin
 from sapo.corpus.files import check_utf8, read_chunks, show_path
-from sapo.errors import SapoError, check_limit, current_limits
+from sapo.errors import DataError, SapoError, check_limit, current_limits
 from sapo.jit import kernel
 from sapo.jit.arrays import Bytes, Ints, Longs
 
@@ -267,7 +267,7 @@ def scan_file(path: str | Path, layout: Layout | None = None, *, hint: str = "")
                 if final:
                     return
                 if len(rest) > current_limits().sentence:
-                    raise SapoError(f"{name}:{first_line}: no token in {len(rest) >> 20} MB; is this a column file?")
+                    raise DataError(f"{name}:{first_line}: no token in {len(rest) >> 20} MB; is this a column file?")
                 enough = 2 * len(rest)
                 continue
             check_limit("columns", layout.columns, name, "columns")
@@ -286,7 +286,7 @@ def scan_file(path: str | Path, layout: Layout | None = None, *, hint: str = "")
 def no_sentence_end(place: str, size: int) -> SapoError:
     """Return the error about a sentence above its limit."""
     way_out = f"sentences end with one (or use `allow_limits(sentence={2 * size})`)"
-    return SapoError(f"{place}: no empty line in {size / (1 << 20):.0f} MB; {way_out}")
+    return DataError(f"{place}: no empty line in {size / (1 << 20):.0f} MB; {way_out}")
 
 
 def _empty_line(new: bytes) -> tuple[bool, bytes]:
@@ -331,7 +331,7 @@ def _scan(
         line = data[at:].split(b"\n", 1)[0].rstrip(b"\r")
         number = first_line + data.count(b"\n", 0, at)
         shown = line.decode()[:60]
-        raise SapoError(
+        raise DataError(
             f"{name}:{number}: expected {layout.columns} column{'s' * (layout.columns > 1)}, found {fields} ({shown!r})"
             + hint * (not layout.tabs)
         )
@@ -356,7 +356,7 @@ def _refuse_lone_returns(data: bytes, name: str, first_line: int) -> None:
     lone = re.search(rb"\r(?!\n|\Z)", data)  # what follows the last one is not known yet, or nothing does
     if lone is not None:
         line = first_line + data.count(b"\n", 0, lone.start())
-        raise SapoError(
+        raise DataError(
             f"{name}:{line}: a carriage return (CR) that ends no line; convert the line endings, "
             "for example with tr '\\r' '\\n'"
         )
@@ -370,7 +370,7 @@ def _recognize(data: bytes, final: bool, name: str) -> Layout | None:
     filled = (line for line in _lines(data, final) if line.strip() and not line.startswith(b"#"))
     if _look_like_attributes(list(itertools.islice(filled, LOOKED_AT))):
         shown = next(line for line in _lines(data, final) if line.strip())[:60].decode("utf-8", "replace")
-        raise SapoError(
+        raise DataError(
             f"{name}: looks like attributes of CRFsuite ({shown!r}), not like columns; use `format='crfsuite'`"
         )
     first = None
@@ -423,7 +423,7 @@ def refuse_empty(scanned: Scanned, column: int, name: str) -> None:
         at = int(scanned.line_starts[empty[0]])
         line = scanned.first_line + scanned.data[:at].tobytes().count(b"\n")
         shown = scanned.data[at : int(scanned.line_ends[empty[0]])].tobytes().decode()[:60]
-        raise SapoError(
+        raise DataError(
             f"{name}:{line}: the label, column {column}, is empty ({shown!r}); is there a TAB too many? "
             "Otherwise give the label's column with `label`"
         )
@@ -461,14 +461,14 @@ def check_tag(tag: str, *, tabs: bool) -> None:
     >>> check_tag("proper noun", tabs=True)
     """
     if not tag:
-        raise SapoError("an empty tag cannot be written to this file" + ELSEWHERE)
+        raise DataError("an empty tag cannot be written to this file" + ELSEWHERE)
     if re.search(r"[\t\r\n]", tag) or (not tabs and re.search(r"\s", tag, re.ASCII)):
-        raise SapoError(
+        raise DataError(
             f"the tag {tag!r} contains a blank and cannot be written to this file"
             + (ELSEWHERE if tabs or re.search(r"[\t\r\n]", tag) else "; separate its columns by TABs")
         )
     if re.search("[\ud800-\udfff]", tag):
-        raise SapoError(f"the tag {tag!r} has half of a surrogate pair, which is not valid text" + ELSEWHERE)
+        raise DataError(f"the tag {tag!r} has half of a surrogate pair, which is not valid text" + ELSEWHERE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -520,4 +520,4 @@ def read_lines(path: str | Path, advice: str = "write one sentence a line") -> I
 def too_long(place: str, size: int, advice: str) -> SapoError:
     """Return the error about a line above its limit."""
     most = current_limits().line
-    return SapoError(f"{place}: line longer than {most:,} bytes; {advice}, or use `allow_limits(line={2 * size})`")
+    return DataError(f"{place}: line longer than {most:,} bytes; {advice}, or use `allow_limits(line={2 * size})`")

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any
 
 from sapo.corpus.blocks import Block, Sentence, block_from_sentences, check_labels
-from sapo.errors import SapoError, did_you_mean
+from sapo.errors import DataError, did_you_mean
 from sapo.tags.labels import MISSING
 
 WORDS = ("tokens", "words", "word", "token", "form", "text")
@@ -44,7 +44,7 @@ def open_table(data: Any, name: str) -> Table:
     package = type(data).__module__.partition(".")[0]
     kind = type(data).__name__
     if kind in ("DatasetDict", "IterableDatasetDict"):
-        raise SapoError(f"{name}: a {kind} has several splits; give one of them: {', '.join(data)}")
+        raise DataError(f"{name}: a {kind} has several splits; give one of them: {', '.join(data)}")
     if package == "datasets":
         features = data.features or {}
         found = {key: names for key in features if (names := class_names(features[key])) is not None}
@@ -55,7 +55,7 @@ def open_table(data: Any, name: str) -> Table:
         return Table(name, [{str(key): data[key].tolist() for key in data.columns}])
     if package == "polars" and kind == "DataFrame":
         return Table(name, [{key: data[key].to_list() for key in data.columns}])
-    raise SapoError(f"{name}: expected a table with columns for words and labels, found a {kind} of {package}")
+    raise DataError(f"{name}: expected a table with columns for words and labels, found a {kind} of {package}")
 
 
 def class_names(feature: Any) -> Sequence[str] | None:
@@ -105,7 +105,7 @@ def table_sentences(
         tags = None if layout.label is None else _labels(values[-1], layout.label, table, place)
         if len({len(row) for row in [*words, *([] if tags is None else [tags])]}) > 1:
             counts = ", ".join(f"{len(row)} {name}" for row, name in zip(values, names, strict=True))
-            raise SapoError(f"{place}: columns of unequal length ({counts}); give a label for each token")
+            raise DataError(f"{place}: columns of unequal length ({counts}); give a label for each token")
         yield number, Sentence(dict(zip(layout.names(), map(tuple, words), strict=True)), tags)
 
 
@@ -118,7 +118,7 @@ def _layout(first: Batch, label: str | None, columns: Sequence[str] | None, labe
         chosen = _first([name for name in known if name not in words], LABELS, "labels", "label", table.name)
     for name in (*words, *([chosen] if chosen is not None and labeled else [])):
         if name not in first:
-            raise SapoError(f"{table.name}: has no column '{name}'{did_you_mean(name, known)}")
+            raise DataError(f"{table.name}: has no column '{name}'{did_you_mean(name, known)}")
     sentence = None
     if not listed:
         sentence = _first(known, SENTENCES, "sentences", "", table.name)
@@ -140,7 +140,7 @@ def _first(known: Sequence[str], usual: Sequence[str], what: str, option: str, n
         if candidate in by_name:
             return by_name[candidate]
     way = f"name it with {option}" if option else f"call it {usual[0]}, or give a row for each sentence, with lists"
-    raise SapoError(f"{name}: found no column of {what} among {', '.join(known)}; {way}")
+    raise DataError(f"{name}: found no column of {what} among {', '.join(known)}; {way}")
 
 
 def _rows(batches: Iterable[Batch], names: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
@@ -154,7 +154,7 @@ def _lists(
     for number, row in rows:
         for name, value in zip(names, row, strict=True):
             if value is not None and not _is_list(value):
-                raise SapoError(f"{table}:{number}: '{name}' must be a list, found {value!r:.40}")
+                raise DataError(f"{table}:{number}: '{name}' must be a list, found {value!r:.40}")
         yield number, [list(value) if value is not None else [] for value in row]
 
 
@@ -175,7 +175,7 @@ def _runs(
             run, first = [], number
             key = repr(sentence)
             if key in earliest or key in recent:
-                raise SapoError(
+                raise DataError(
                     f"{table}:{number}: the rows of sentence {key:.40} in '{column}' are not together; sort the table "
                     f"by '{column}' and the position of the token, or give different sentences different values"
                 )
@@ -193,7 +193,7 @@ def _strings(values: Sequence[Any], column: str, table: Table, place: str) -> li
     found = [names[value] if isinstance(value, int) and 0 <= value < len(names) else value for value in values]
     for at, value in enumerate(found, 1):
         if not isinstance(value, str):
-            raise SapoError(f"{place}: token {at} of '{column}' must be a string, found {value!r:.40}")
+            raise DataError(f"{place}: token {at} of '{column}' must be a string, found {value!r:.40}")
     return found
 
 
@@ -206,16 +206,16 @@ def _labels(values: Sequence[Any], column: str, table: Table, place: str) -> tup
         elif value is None or value != value:
             tags.append(MISSING)
         elif not hasattr(value, "__int__"):
-            raise SapoError(f"{place}: a label of '{column}' must be a string or a number, found {value!r:.40}")
+            raise DataError(f"{place}: a label of '{column}' must be a string or a number, found {value!r:.40}")
         elif value < 0:
             tags.append(MISSING)
         elif names is None:
-            raise SapoError(
+            raise DataError(
                 f"{place}: '{column}' holds the number {value} without the names of labels; give strings, "
                 "or a dataset of Hugging Face with ClassLabel"
             )
         elif value >= len(names):
-            raise SapoError(f"{place}: label {value} of '{column}' is unknown; there are {len(names)} names")
+            raise DataError(f"{place}: label {value} of '{column}' is unknown; there are {len(names)} names")
         else:
             tags.append(names[int(value)])
     check_labels(tags, place)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sapo.errors import SapoError
+from sapo.errors import DataError, OptionError
 from sapo.evaluate.scores import text_table
 
 BINS = 15
@@ -52,13 +52,13 @@ def reliability(confidence: NDArray[np.float64], correct: NDArray[np.bool_], *, 
     [(0.0, 0.5, 1, 0.2), (0.5, 1.0, 3, 0.8)]
     """
     if bins < 1:
-        raise SapoError(f"calibration: bins must be at least 1, not {bins}")
+        raise OptionError(f"calibration: bins must be at least 1, not {bins}")
     if len(confidence) != len(correct):
-        raise SapoError(f"calibration: {len(confidence)} confidences but {len(correct)} answers; give one for each")
+        raise DataError(f"calibration: {len(confidence)} confidences but {len(correct)} answers; give one for each")
     if not len(confidence):
         return Reliability(0, 0.0, 0.0, 0.0, 0.0, ())
     if not (confidence.min() >= 0.0 and confidence.max() <= 1.0 + 1e-9):
-        raise SapoError(f"calibration: confidences lie between 0 and 1, found {confidence.min()} to {confidence.max()}")
+        raise DataError(f"calibration: confidences lie between 0 and 1, found {confidence.min()} to {confidence.max()}")
     right = correct.astype(np.float64)
     place = np.clip(np.ceil(confidence * bins).astype(np.int64) - 1, 0, bins - 1)
     counts = np.bincount(place, minlength=bins)

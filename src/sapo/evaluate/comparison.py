@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sapo.errors import SapoError
+from sapo.errors import DataError
 from sapo.evaluate.scores import Scores, as_json, score, text_table
 from sapo.evaluate.significance import Randomization, holm, randomization_test, span_counts, token_counts
 
@@ -82,7 +82,7 @@ def compare(
     a_scores, b_scores = score(labels, gold, a, offsets), score(labels, gold, b, offsets)
     offsets = np.unique(offsets)  # an empty sentence has nothing to swap
     if len(offsets) < 3:
-        raise SapoError(f"compare: needs at least 2 sentences, found {len(offsets) - 1}; an empty line ends a sentence")
+        raise DataError(f"compare: needs at least 2 sentences, found {len(offsets) - 1}; an empty line ends a sentence")
     a_tokens, b_tokens = token_counts(gold, a, offsets), token_counts(gold, b, offsets)
     a_main, b_main = a_tokens, b_tokens
     if a_scores.overall is not None:
@@ -100,10 +100,10 @@ def compare(
 def _check_lengths(gold: Taggings, a: Taggings, b: Taggings) -> None:
     for name, tags in (("a", a), ("b", b)):
         if len(tags) != len(gold):
-            raise SapoError(f"compare: gold has {len(gold)} sentences, {name} has {len(tags)}; both must tag the same")
+            raise DataError(f"compare: gold has {len(gold)} sentences, {name} has {len(tags)}; both must tag the same")
         for number, (expected, found) in enumerate(zip(gold, tags, strict=True), 1):
             if len(expected) != len(found):
-                raise SapoError(
+                raise DataError(
                     f"compare: sentence {number} has {len(expected)} gold tags, but {len(found)} in {name}; "
                     "every token needs one tag"
                 )

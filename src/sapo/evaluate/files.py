@@ -10,7 +10,7 @@ from sapo.corpus.blocks import LABEL
 from sapo.corpus.columns import column_index
 from sapo.corpus.files import show_path
 from sapo.corpus.formats import format_of, read_blocks
-from sapo.errors import SapoError
+from sapo.errors import DataError
 from sapo.evaluate.comparison import Comparison, compare
 from sapo.evaluate.scores import Scores, score
 from sapo.features.strings import StringTable
@@ -27,7 +27,7 @@ def score_file(
 ) -> Scores:
     """Score a column file with gold and predicted tags: by default the last two columns, as for conlleval."""
     if format_of(path, format) != "columns":
-        raise SapoError(
+        raise DataError(
             f"{path}: gold and predicted tags stand in a column file; for other formats: sapo eval MODEL FILE"
         )
     table = StringTable()
@@ -35,15 +35,15 @@ def score_file(
     for block in read_blocks(path, format="columns", label=gold or "-2"):
         at = column_index(predicted, None, len(block.columns), str(path))
         if block.columns[at] == LABEL:
-            raise SapoError(f"{path}: gold and predicted tags cannot both be column {at}")
+            raise DataError(f"{path}: gold and predicted tags cannot both be column {at}")
         golds.append(table.add_fields(*block.column(LABEL)))
         found.append(table.add_fields(*block.column(block.columns[at])))
         sizes.append(np.diff(block.offsets))
     offsets = np.cumsum(np.concatenate(sizes))
     if len(offsets) == 1:
-        raise SapoError(f"{path}: has no sentences")
+        raise DataError(f"{path}: has no sentences")
     if not np.isin(np.concatenate(found), np.concatenate(golds)).any():
-        raise SapoError(
+        raise DataError(
             f"{path}: gold and predicted tags have none in common; tag the file first: sapo eval MODEL FILE"
         )
     return score(table.strings(), np.concatenate(golds), np.concatenate(found), offsets, strict=strict)
@@ -68,7 +68,7 @@ def compare_files(
     """
     known = known or {}
     if len(systems) < 2:
-        raise SapoError(f"compare: needs the tags of at least two systems, found {len(systems)}")
+        raise DataError(f"compare: needs the tags of at least two systems, found {len(systems)}")
     table = StringTable()
     # tags that are not used must not be among the labels
     gold_tags = _read_tags(gold, gold_column, StringTable() if gold in known else table)
@@ -108,7 +108,7 @@ def _read_tags(path: str | Path, column: str | None, table: StringTable) -> _Tag
         lines.append(block.first_lines())
     offsets = np.cumsum(np.concatenate(sizes))
     if len(offsets) == 1:
-        raise SapoError(f"{show_path(path)}: has no sentences")
+        raise DataError(f"{show_path(path)}: has no sentences")
     return _TagFile(show_path(path), np.concatenate(tags), offsets, np.concatenate(lines))
 
 
@@ -128,14 +128,14 @@ def _fitting(file: _TagFile, gold: _TagFile) -> _TagFile:
     unlike = np.flatnonzero(sizes[:shared] != gold_sizes[:shared])
     if len(unlike):
         at = int(unlike[0])
-        raise SapoError(
+        raise DataError(
             f"{file.name}:{file.lines[at]}: sentence {at + 1} has {sizes[at]} tag{'s' * bool(sizes[at] != 1)}, but "
             f"{gold_sizes[at]} in gold ({gold.name}:{gold.lines[at]}); both must have the same sentences, "
             "each with an empty line after it"
         )
     if len(sizes) != len(gold_sizes):
         longer = file if len(sizes) > shared else gold
-        raise SapoError(
+        raise DataError(
             f"{longer.name}:{longer.lines[shared]}: sentence {shared + 1} is not in "
             f"{(gold if longer is file else file).name}, which has {shared}; both must have the same sentences"
         )

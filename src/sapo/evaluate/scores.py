@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sapo.errors import SapoError
+from sapo.errors import DataError
 from sapo.tags.labels import read_morphology
 from sapo.tags.recognition import strict_scheme
 from sapo.tags.schemes import UNTYPED, LabelKinds, label_kinds, looks_like_spans
@@ -228,18 +228,18 @@ def _check(
     labels: Sequence[str], gold: NDArray[np.int32], predicted: NDArray[np.int32], offsets: NDArray[np.int64]
 ) -> None:
     if len(gold) != len(predicted):
-        raise SapoError(
+        raise DataError(
             f"score: gold has {len(gold)} tokens, predicted has {len(predicted)}; both must tag the same tokens"
         )
     if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(gold) or np.any(offsets[1:] < offsets[:-1]):
         ends = f"{offsets[0]} to {offsets[-1]}" if len(offsets) else "none"
-        raise SapoError(
+        raise DataError(
             f"score: offsets must rise from 0 to the number of tokens, {len(gold)}, found {ends}; "
             "give the start of every sentence and the end of the last"
         )
     for name, tags in (("gold", gold), ("predicted", predicted)):
         if len(tags) and not 0 <= tags.min() <= tags.max() < len(labels):
-            raise SapoError(
+            raise DataError(
                 f"score: {name} tags must be places in the {len(labels)} labels, found {tags.min()} to {tags.max()}; "
                 "add the missing labels to the list"
             )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sapo.errors import SapoError
+from sapo.errors import DataError, OptionError
 from sapo.evaluate.scores import correct_spans
 from sapo.tags.schemes import label_kinds
 from sapo.tags.spans import read_spans
@@ -185,10 +185,10 @@ def _f1(doubled: NDArray[np.float64], gold: int) -> NDArray[np.float64]:
 
 def _check(a: SentenceCounts, b: SentenceCounts, rounds: int, seed: int) -> None:
     if len({len(row) for counts in (a, b) for row in (counts.gold, counts.found, counts.correct)}) != 1:
-        raise SapoError("randomization test: both systems must have counts of the same sentences")
+        raise DataError("randomization test: both systems must have counts of the same sentences")
     if not np.array_equal(a.gold, b.gold):
-        raise SapoError("randomization test: both systems must have the same counts of gold")
+        raise DataError("randomization test: both systems must have the same counts of gold")
     if rounds < 1:
-        raise SapoError(f"randomization test: rounds must be at least 1, found {rounds}")
+        raise OptionError(f"randomization test: rounds must be at least 1, found {rounds}")
     if seed < 0:
-        raise SapoError(f"randomization test: the seed must be 0 or more, found {seed}")
+        raise OptionError(f"randomization test: the seed must be 0 or more, found {seed}")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block
-from sapo.errors import SapoError
+from sapo.errors import DataError
 from sapo.features.encoded import EncodedCorpus
 from sapo.features.layout import FeatureLayout, Tables, Values, feature_rows, most_rows, view_values, views_of
 from sapo.features.strings import StringTable, array_of
@@ -225,7 +225,7 @@ def fields_of(block: Block, name: str) -> tuple[Bytes, Ints, Ints]:
     """Return a column of a block; raise SapoError if it has none of this name."""
     if name not in block.columns:
         have = ", ".join(column for column in block.columns if column != LABEL) or "ready-made features only"
-        raise SapoError(f"{block.name}: has no column '{name}', which the features need; it has {have}")
+        raise DataError(f"{block.name}: has no column '{name}', which the features need; it has {have}")
     return block.column(name)
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sapo.errors import SapoError
+from sapo.errors import DataError, ModelError, SapoError
 from sapo.features.hashing import find_frozen, find_row
 from sapo.features.template import ColumnView, Template, TemplateSet
 from sapo.features.views import NewWords, ViewValues
@@ -298,7 +298,7 @@ class FeatureLayout:
                 self.template_shift[k] = sum(self.view_bits[number[atom.view]] for atom in right)
             bits = sum(self.view_bits[number[atom.view]] for atom in template.atoms)
             if bits > KEY_BITS:
-                raise SapoError(
+                raise DataError(
                     f"template '{template}' joins too many different values ({bits} bits of {KEY_BITS}); "
                     "leave one of its parts out"
                 )
@@ -373,7 +373,7 @@ class FeatureLayout:
 
 def damaged() -> SapoError:
     """Return the error for a model whose arrays do not fit together."""
-    return SapoError("the model names a value that its vocabulary does not have: it was changed or damaged")
+    return ModelError("the model names a value that its vocabulary does not have: it was changed or damaged")
 
 
 def view_values(

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from sapo.corpus.blocks import Block
-from sapo.errors import SapoError
+from sapo.errors import DataError
 from sapo.features.encoded import EncodedCorpus
 from sapo.features.strings import StringTable
 from sapo.jit.arrays import Bools, Floats, Ints, Longs, offsets_of
@@ -149,11 +149,11 @@ def _pairs(token: Token, place: str) -> Iterator[tuple[str, float]]:
         for key, value in token.items():
             yield from _pair(_text(key, place), value, place)
     elif isinstance(token, str) or not isinstance(token, Iterable):
-        raise SapoError(f"{place}: expected a list or dictionary of features, found {token!r:.60}")
+        raise DataError(f"{place}: expected a list or dictionary of features, found {token!r:.60}")
     else:
         for name in token:
             if not isinstance(name, str | bytes):
-                raise SapoError(f"{place}: expected the name of a feature, found {name!r}")
+                raise DataError(f"{place}: expected the name of a feature, found {name!r}")
             yield _text(name, place), 1.0
 
 
@@ -166,7 +166,7 @@ def _pair(key: str, value: Any, place: str) -> Iterator[tuple[str, float]]:
         except OverflowError:
             number = math.inf
         if not abs(number) <= LARGEST:  # NaN too
-            raise SapoError(f"{place}: feature {key!r} is {number}; values must be finite and fit single precision")
+            raise DataError(f"{place}: feature {key!r} is {number}; values must be finite and fit single precision")
         yield key, number
     elif isinstance(value, Mapping):
         for inner, deeper in value.items():
@@ -176,7 +176,7 @@ def _pair(key: str, value: Any, place: str) -> Iterator[tuple[str, float]]:
         for item in sorted(value, key=str) if isinstance(value, (set, frozenset)) else value:
             yield f"{key}:{_text(item, place)}", 1.0
     else:
-        raise SapoError(f"{place}: feature {key!r} has the value {value!r}; use a string, a number or true/false")
+        raise DataError(f"{place}: feature {key!r} has the value {value!r}; use a string, a number or true/false")
 
 
 def _text(value: Any, place: str) -> str:
@@ -186,7 +186,7 @@ def _text(value: Any, place: str) -> str:
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:
-        raise SapoError(f"{place}: feature {value!r:.60} is not UTF-8") from None
+        raise DataError(f"{place}: feature {value!r:.60} is not UTF-8") from None
 
 
 class FeatureEncoder:
@@ -319,7 +319,7 @@ def _read(entries: Entries, sentences: Sentences, first: int = 0) -> tuple[Ints,
         return entries.read(sentences, first)
     block = sentences
     if block.features is None:
-        raise SapoError(
+        raise DataError(
             f"{block.name}: has no ready-made features, which the model was trained on; "
             "use a file of CRFsuite, or JSONL with 'features'"
         )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block
-from sapo.errors import SapoError
+from sapo.errors import DataError
 from sapo.features.hashing import (
     intern_strings,
     look_up_strings,
@@ -200,7 +200,7 @@ def fields(strings: Sequence[str]) -> tuple[Bytes, Ints, Ints]:
     encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
     offsets = offsets_of(np.array([len(piece) for piece in encoded], np.int64))
     if offsets[-1] > MOST_BYTES:
-        raise SapoError(f"{offsets[-1]:,} bytes of strings at once are more than {MOST_BYTES:,}; give fewer sentences")
+        raise DataError(f"{offsets[-1]:,} bytes of strings at once are more than {MOST_BYTES:,}; give fewer sentences")
     return np.frombuffer(b"".join(encoded), np.uint8), offsets[:-1].astype(np.int32), offsets[1:].astype(np.int32)
 
 

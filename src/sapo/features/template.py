@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sapo.corpus.blocks import LABEL
-from sapo.errors import SapoError, check_limit, did_you_mean
+from sapo.errors import DataError, SapoError, check_limit, did_you_mean
 from sapo.features.words import WORD_FUNCTIONS
 
 FARTHEST = 50  # positions between an atom and the current token
@@ -157,7 +157,7 @@ def _checked(
     templates: list[Template], transitions: bool, text: str, source: str, columns: Sequence[str]
 ) -> TemplateSet:
     if not templates:
-        raise SapoError(f"{source}: holds no template; write one per line, such as word[-1] & word[0]")
+        raise DataError(f"{source}: holds no template; write one per line, such as word[-1] & word[0]")
     check_limit("templates", len(templates), source, "templates")
     distinct = sorted(dict.fromkeys(templates), key=lambda template: template.edge)
     return TemplateSet(tuple(distinct), transitions, text, tuple(columns))
@@ -186,7 +186,7 @@ class _Line:
         self.value = match.group(match.lastindex or 1)
 
     def error(self, what: str) -> SapoError:
-        return SapoError(
+        return DataError(
             f"{self.place}: {what} in '{_short(self.line)}'; write for example suffix(word[-1], 3) & pos[0]"
         )
 
@@ -216,7 +216,7 @@ class _Line:
             raise self.error("label[-1] stands twice")
         template = Template(tuple(atoms), edge=labels > 0)
         if sum(atom.view.many for atom in atoms) > 1:
-            raise SapoError(f"{self.place}: '{template}' joins two many-valued functions; keep one of them")
+            raise DataError(f"{self.place}: '{template}' joins two many-valued functions; keep one of them")
         return template
 
     def part(self, atoms: list[Atom]) -> int:
@@ -251,7 +251,7 @@ class _Line:
     def call(self, name: str) -> Atom:
         self.depth += 1
         if self.depth > DEEPEST:
-            raise SapoError(f"{self.place}: more than {DEEPEST} functions in each other")
+            raise DataError(f"{self.place}: more than {DEEPEST} functions in each other")
         function = WORD_FUNCTIONS.get(name)
         if function is None:
             raise self.error(f"unknown function '{name}'{did_you_mean(name, WORD_FUNCTIONS)}")
@@ -282,21 +282,21 @@ def _parse_crfpp(text: str, columns: Sequence[str], source: str) -> TemplateSet:
         if not line or line.startswith("#"):
             continue
         if other := _OTHER_MACRO.search(line):
-            raise SapoError(
+            raise DataError(
                 f"{source}:{number}: unknown macro '{other[0]}' in '{_short(line)}'; only %x[row,column] is supported; "
                 "for more, write lines such as suffix(word, 3) and lower(word) in a file without macros"
             )
         macros = _MACRO.findall(line)
         literal = _MACRO.sub("", line)
         if line[0] not in "UB" or "%x" in literal:
-            raise SapoError(f"{source}:{number}: expected U..:%x[row,column] or B in '{_short(line)}'")
+            raise DataError(f"{source}:{number}: expected U..:%x[row,column] or B in '{_short(line)}'")
         if line[0] == "B" and not macros:
             transitions = True
             continue
         atoms = []
         for row, column in macros:
             if abs(int(row)) > FARTHEST:
-                raise SapoError(
+                raise DataError(
                     f"{source}:{number}: row {row} is not between -{FARTHEST} and {FARTHEST} in '{_short(line)}'"
                 )
             atoms.append(
@@ -311,8 +311,8 @@ def _column(name: str, columns: Sequence[str], place: str) -> str:
     if re.fullmatch(r"c\d{1,9}", name) and name not in columns and int(name[1:]) < len(columns):
         name = columns[int(name[1:])]
     if name == LABEL:
-        raise SapoError(f"{place} uses the label itself, which is not known when tagging")
+        raise DataError(f"{place} uses the label itself, which is not known when tagging")
     if name not in columns:
         have = ", ".join(column for column in columns if column != LABEL)
-        raise SapoError(f"{place} uses the column '{name}', which is not there; the columns are {have}")
+        raise DataError(f"{place} uses the column '{name}', which is not there; the columns are {have}")
     return name

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sapo.errors import SapoError
+from sapo.errors import OptionError
 from sapo.features.encoded import EncodedCorpus, Pairs, Samples
 from sapo.jit import kernel
 from sapo.jit.arrays import Bools, Doubles, Floats, Ints, Longs, Shorts
@@ -209,11 +209,11 @@ class BatchOptions:
 
     def __post_init__(self) -> None:
         if not self.min_freq >= 0:
-            raise SapoError(f"min_freq must be 0 or more, not {self.min_freq!r}")
+            raise OptionError(f"min_freq must be 0 or more, not {self.min_freq!r}")
         for name, least in (("period", 1), ("memories", 1), ("trials", 1), ("epsilon", 0.0), ("l1", 0.0)):
             value = getattr(self, name)
             if not value >= least:
-                raise SapoError(f"{name} must be at least {least}, not {value!r}")
+                raise OptionError(f"{name} must be at least {least}, not {value!r}")
 
 
 @dataclass(frozen=True, slots=True)

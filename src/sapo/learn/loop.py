@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from sapo import jit
-from sapo.errors import SapoError
+from sapo.errors import OptionError
 from sapo.features.encoded import EncodedCorpus
 from sapo.jit.arrays import Doubles, Longs
 from sapo.learn.records import (
@@ -154,7 +154,7 @@ def _threaded(
     """Learn from as many runs at once as the settings say, and yield the number of samples after each batch of runs."""
     shrink = rate * settings.strength / corpus.sentences_in_all if settings.regularizer == "l2" else 0.0
     if (1 - shrink) ** SAMPLES_PER_RUN < 4 * SMALLEST_SCALE:
-        raise SapoError(f"the strength {settings.strength} is too large for {settings.threads} threads; use one")
+        raise OptionError(f"the strength {settings.strength} is too large for {settings.threads} threads; use one")
 
     def work(samples: Longs, before: Doubles, rows: LearningRows) -> tuple[Weights, Doubles, Longs]:
         mine = replace(weights, state=before.copy(), rows=rows)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 
 from numpy.typing import NDArray
 
-from sapo.errors import SapoError
+from sapo.errors import OptionError, SapoError
 from sapo.evaluate.scores import Scores, score
 from sapo.features.encoded import EncodedCorpus
 from sapo.jit.arrays import Doubles, Ints
@@ -108,7 +108,7 @@ def make_record(done: PassCounts, corpus: Corpus, settings: Settings, weights: A
 
 def out_of_bounds(epoch: int, settings: Settings) -> SapoError:
     """Return the error to raise when the weights are no longer finite."""
-    return SapoError(
+    return OptionError(
         f"epoch {epoch}: the weights grew out of all bounds; lower the rate ({settings.rate}) "
         f"or the strength ({settings.strength})"
     )

@@ -23,7 +23,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sapo.errors import SapoError, did_you_mean
+from sapo.errors import OptionError, did_you_mean
 from sapo.features.encoded import EncodedCorpus
 from sapo.jit.arrays import Bools, Doubles, Floats, Ints, Longs, Shorts
 from sapo.learn.settings import Settings
@@ -58,21 +58,21 @@ def importance_of_tokens(
     if (tokens == 1).all():
         return np.empty(0, np.float32)
     if not tokens.any():
-        raise SapoError(NOTHING)
+        raise OptionError(NOTHING)
     return tokens.astype(np.float32)
 
 
 def _class_weights(given: Mapping[str, float] | str, labels: Sequence[str], gold: Ints) -> Doubles:
     if isinstance(given, str):
         if given != BALANCED:
-            raise SapoError(f"class_weight must be '{BALANCED}' or a weight for labels, not '{given}'")
+            raise OptionError(f"class_weight must be '{BALANCED}' or a weight for labels, not '{given}'")
         counts = np.bincount(gold[gold >= 0], minlength=len(labels))
         balanced: Doubles = counts.sum() / (np.count_nonzero(counts) * np.maximum(counts, 1))
         return balanced
     weights = np.ones(len(labels))
     for label, weight in given.items():
         if label not in labels:
-            raise SapoError(f"class_weight: no label is '{label}'{did_you_mean(str(label), labels)}")
+            raise OptionError(f"class_weight: no label is '{label}'{did_you_mean(str(label), labels)}")
         weights[list(labels).index(label)] = _checked(weight, f"class_weight of '{label}'")
     return weights
 
@@ -89,10 +89,10 @@ def counted_samples(given: Sequence[float]) -> tuple[list[float], Bools]:
     try:
         listed = list(given)
     except TypeError:
-        raise SapoError(f"sample_weight must have a number for each sentence, not be {given!r:.60}") from None
+        raise OptionError(f"sample_weight must have a number for each sentence, not be {given!r:.60}") from None
     weights = np.array([_checked(weight, f"sample_weight[{i}]") for i, weight in enumerate(listed)], np.float64)
     if len(weights) and not weights.any():
-        raise SapoError(NOTHING)
+        raise OptionError(NOTHING)
     counted: Bools = weights > 0
     return weights[counted].tolist(), counted
 
@@ -101,9 +101,9 @@ def _checked(weight: Any, what: str) -> float:
     try:
         value = float(weight)
     except (TypeError, ValueError):
-        raise SapoError(f"{what} must be a number, not {weight!r}") from None
+        raise OptionError(f"{what} must be a number, not {weight!r}") from None
     if not 0 <= value <= LARGEST_WEIGHT:  # NaN too
-        raise SapoError(f"{what} must be a number from 0 to {LARGEST_WEIGHT:,.0f}, not {weight}")
+        raise OptionError(f"{what} must be a number from 0 to {LARGEST_WEIGHT:,.0f}, not {weight}")
     return value
 
 

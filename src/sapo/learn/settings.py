@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal
 
-from sapo.errors import LARGEST_OPTION, MOST_THREADS, SapoError, choice
+from sapo.errors import LARGEST_OPTION, MOST_THREADS, OptionError, choice
 
 AUTO: Literal["auto"] = "auto"
 MOST = 1000  # taggings to learn from: each step takes as long as searching for this many
@@ -44,7 +44,7 @@ class Option:
         >>> Option(float, "a number from 0 to 1", high=1).check("average", 2)
         Traceback (most recent call last):
         ...
-        sapo.errors.SapoError: average must be a number from 0 to 1, not 2
+        sapo.errors.OptionError: average must be a number from 0 to 1, not 2
         """
         rule, value = self.rule, choice(value, self.choices)
         if (value is None and self.default is None) or (isinstance(value, str) and value in self.choices):
@@ -65,7 +65,7 @@ class Option:
             held = whole or not isinstance(value, int) or value <= sys.float_info.max
             holds = number and held and self.low <= value <= self.high
         if not holds:
-            raise SapoError(f"{name} must be {rule}, not {value}")
+            raise OptionError(f"{name} must be {rule}, not {value}")
         return value if self.kind is str else self.kind(value)
 
     def parse(self, text: str) -> Any:
@@ -112,7 +112,7 @@ class Settings:
     >>> Settings(n=0)
     Traceback (most recent call last):
     ...
-    sapo.errors.SapoError: n must be at least 1 or 'auto', not 0
+    sapo.errors.OptionError: n must be at least 1 or 'auto', not 0
     """
 
     n: int | Literal["auto"] = Option(int, "at least 1 or 'auto'", 1, choices=(AUTO,)).field(
@@ -182,7 +182,7 @@ class Settings:
             object.__setattr__(self, "strength", STRENGTHS.get(regularizer, 1.0))
         settle(self)
         if self.n != AUTO and self.n > MOST:
-            raise SapoError(
+            raise OptionError(
                 f"n must be at most {MOST}, not {self.n}; use fewer (more than 50 seldom help), or the learner crf, "
                 "which sums over all taggings"
             )
@@ -224,7 +224,7 @@ class Settings:
         """
         shrink = self.rate * self.strength / sentences if self.regularizer == "l2" else 0.0
         if shrink >= 1.0:
-            raise SapoError(
+            raise OptionError(
                 f"the strength {self.strength} is too large for {sentences} sentences at the rate {self.rate}; lower "
                 f"one of them: their product must be less than {sentences}"
             )

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from sapo.corpus.blocks import Block
-from sapo.errors import SapoError
+from sapo.errors import ModelError
 from sapo.features.encoded import EncodedCorpus
 from sapo.features.strings import bounded
 from sapo.jit.arrays import Floats, Ints
@@ -56,7 +56,7 @@ class NeuralEncoder:
 
     def growing(self) -> Any:
         """Raise SapoError, because new features cannot be added to a network."""
-        raise SapoError("this model is a network: it cannot go on with new sentences; train it anew on all of them")
+        raise ModelError("this model is a network: it cannot go on with new sentences; train it anew on all of them")
 
     def description(self) -> dict[str, Any]:
         """Return the size and the options of the network."""

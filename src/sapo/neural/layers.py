@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sapo.errors import SapoError
+from sapo.errors import OptionError
 from sapo.neural.chains import log_normalizer, top_n
 
 REDUCTIONS = ("sum", "mean", "none")
@@ -72,7 +72,7 @@ class SequenceLayer(nn.Module):
     def __init__(self, labels: int, *, reduction: str = "sum") -> None:
         super().__init__()
         if labels < 1:
-            raise SapoError(f"labels must be at least 1, not {labels}")
+            raise OptionError(f"labels must be at least 1, not {labels}")
         self.labels = labels
         self.reduction = _check_reduction(reduction)
         self.transitions = nn.Parameter(torch.empty(labels, labels))  # [p, y]: the score of y after p
@@ -104,7 +104,7 @@ class SequenceLayer(nn.Module):
     def nbest(self, emissions: Tensor, mask: Tensor | None = None, n: int = 5) -> list[list[Ranked]]:
         """Return the n best taggings of each sentence, best first, with their scores and P_k."""
         if n < 1:
-            raise SapoError(f"n must be at least 1, not {n}")
+            raise OptionError(f"n must be at least 1, not {n}")
         lengths = self._lengths(emissions, None, mask)
         nodes = self.nodes(emissions, lengths)
         found = top_n(nodes, self.transitions, lengths, n)
@@ -155,21 +155,21 @@ class SequenceLayer(nn.Module):
     def _lengths(self, emissions: Tensor, tags: Tensor | None, mask: Tensor | None) -> Tensor:
         """Check the arguments, and return the number of tokens of each sentence."""
         if emissions.dim() != 3 or emissions.shape[2] != self.labels:
-            raise SapoError(f"emissions must be [batch, tokens, {self.labels} labels], not {list(emissions.shape)}")
+            raise OptionError(f"emissions must be [batch, tokens, {self.labels} labels], not {list(emissions.shape)}")
         shape = emissions.shape[:2]
         if mask is None:
             mask = torch.ones(shape, dtype=torch.bool, device=emissions.device)
         if mask.shape != shape or mask.dtype != torch.bool:
-            raise SapoError(f"the mask must be bool {list(shape)}, not {mask.dtype} {list(mask.shape)}")
+            raise OptionError(f"the mask must be bool {list(shape)}, not {mask.dtype} {list(mask.shape)}")
         lengths = mask.sum(1)
         if not torch.equal(mask, torch.arange(shape[1], device=mask.device) < lengths.unsqueeze(1)):
-            raise SapoError("the mask must be true for the tokens of a sentence and false after them, without gaps")
+            raise OptionError("the mask must be true for the tokens of a sentence and false after them, without gaps")
         if tags is not None:
             if tags.shape != shape or tags.dtype != torch.int64:
-                raise SapoError(f"tags must be int64 {list(shape)}, not {tags.dtype} {list(tags.shape)}")
+                raise OptionError(f"tags must be int64 {list(shape)}, not {tags.dtype} {list(tags.shape)}")
             wrong = mask & ((tags < 0) | (tags >= self.labels))
             if wrong.any():
-                raise SapoError(f"tags must be from 0 to {self.labels - 1}, found {tags[wrong][0].item()}")
+                raise OptionError(f"tags must be from 0 to {self.labels - 1}, found {tags[wrong][0].item()}")
         return lengths
 
     def extra_repr(self) -> str:
@@ -202,11 +202,11 @@ class SapoLayer(SequenceLayer):
     ) -> None:
         super().__init__(labels, reduction=reduction)
         if n < 1:
-            raise SapoError(f"n must be at least 1, not {n}")
+            raise OptionError(f"n must be at least 1, not {n}")
         if not stop_ratio >= 1:
-            raise SapoError(f"stop_ratio must be at least 1, not {stop_ratio}")
+            raise OptionError(f"stop_ratio must be at least 1, not {stop_ratio}")
         if not 0 <= margin < math.inf:
-            raise SapoError(f"margin must be a finite number, 0 or more, not {margin}")
+            raise OptionError(f"margin must be a finite number, 0 or more, not {margin}")
         self.n = n
         self.stop_ratio = stop_ratio
         self.margin = margin
@@ -288,7 +288,7 @@ def make_layer(
 
 def _check_reduction(reduction: str) -> str:
     if reduction not in REDUCTIONS:
-        raise SapoError(f"reduction must be one of {', '.join(REDUCTIONS)}, not {reduction}")
+        raise OptionError(f"reduction must be one of {', '.join(REDUCTIONS)}, not {reduction}")
     return reduction
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sapo.corpus.blocks import Block
-from sapo.errors import SapoError
+from sapo.errors import OptionError
 from sapo.learn.settings import Option, settle
 
 LAYERS = {
@@ -42,7 +42,7 @@ def need_torch() -> None:
     try:
         import torch  # noqa: F401
     except ImportError:
-        raise SapoError(
+        raise OptionError(
             "the neural systems need PyTorch, which is not installed; pip install 'sapo-nlp[neural]'"
         ) from None
 
@@ -57,7 +57,7 @@ class NeuralOptions:
     >>> NeuralOptions(dropout=1.5)
     Traceback (most recent call last):
     ...
-    sapo.errors.SapoError: dropout must be a number from 0 up to, but not, 1, not 1.5
+    sapo.errors.OptionError: dropout must be a number from 0 up to, but not, 1, not 1.5
     """
 
     vectors: str | Path | None = FILE.field(  # noqa: RUF009 (it returns a field)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from sapo.corpus.blocks import Block
-from sapo.errors import SapoError
+from sapo.errors import OptionError
 from sapo.features.encoded import EncodedCorpus
 from sapo.features.encoder import TemplateEncoder
 from sapo.jit.arrays import Doubles, Floats, Ints, Longs
@@ -256,7 +256,7 @@ def begin_network(
     tagging. Raises SapoError if n is 'auto', or the word vectors cannot be read.
     """
     if isinstance(settings.n, str):
-        raise SapoError(f"{learner} cannot measure how many taggings are worth it; give n a number, not {settings.n}")
+        raise OptionError(f"{learner} cannot measure how many taggings are worth it; give n a number, not {settings.n}")
     options = options.settled(learner, corpus.sentences)
     clip = options.clip
     vectors = None if options.vectors is None else read_vectors(options.vectors)

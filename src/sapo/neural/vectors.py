@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from sapo.corpus.files import CHUNK, gunzipped, missing_file
-from sapo.errors import SapoError
+from sapo.errors import DataError, SapoError
 from sapo.jit.arrays import Floats
 
 LONGEST_NUMBER = 18  # digits of a count
@@ -37,7 +37,7 @@ def read_vectors(path: str | Path) -> Vectors:
     """Return the vectors of a file. Raise SapoError if it cannot be read; the message says where and why."""
     data = _read(path)
     if not data.strip():
-        raise SapoError(f"{path}: the file of word vectors is empty")
+        raise DataError(f"{path}: the file of word vectors is empty")
     first, _, rest = data.partition(b"\n")
     header = _header(first)
     if header is None:
@@ -60,9 +60,9 @@ def _read(path: str | Path) -> bytes:
     except FileNotFoundError:
         raise missing_file(path) from None
     except IsADirectoryError:
-        raise SapoError(f"{path}: is a directory, not a file of word vectors") from None
+        raise DataError(f"{path}: is a directory, not a file of word vectors") from None
     except (OSError, EOFError, zlib.error) as error:
-        raise SapoError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+        raise DataError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
 
 
 def _header(line: bytes) -> tuple[int, int] | None:
@@ -94,7 +94,7 @@ def _from_text(data: bytes, path: str | Path, first_line: int, header: tuple[int
             width = len(fields) - 1
         # counted from the right, because a word may contain blanks
         if len(fields) <= width or width == 0:
-            raise SapoError(f"{place}: expected a word and {width or 'some'} numbers, found {len(fields) - 1} numbers")
+            raise DataError(f"{place}: expected a word and {width or 'some'} numbers, found {len(fields) - 1} numbers")
         try:
             word = b" ".join(fields[:-width]).decode("utf-8")
             row = np.array([float(field) for field in fields[-width:]], np.float32)
@@ -103,15 +103,15 @@ def _from_text(data: bytes, path: str | Path, first_line: int, header: tuple[int
         except SapoError:
             raise
         except ValueError:
-            raise SapoError(f"{place}: expected a word and {width} numbers, found {_shown(line)}") from None
+            raise DataError(f"{place}: expected a word and {width} numbers, found {_shown(line)}") from None
         if not np.isfinite(row).all():
-            raise SapoError(f"{place}: the vector of {word!r} has a value that is not a finite number")
+            raise DataError(f"{place}: the vector of {word!r} has a value that is not a finite number")
         words.append(word)
         rows.append(row)
     if not rows:
-        raise SapoError(f"{path}: the file of word vectors is empty")
+        raise DataError(f"{path}: the file of word vectors is empty")
     if header is not None and header[0] != len(words):
-        raise SapoError(f"{path}:1: announces {header[0]:,} vectors, but {len(words):,} follow; is the file cut off?")
+        raise DataError(f"{path}:1: announces {header[0]:,} vectors, but {len(words):,} follow; is the file cut off?")
     return Vectors(words, np.stack(rows))
 
 
@@ -120,34 +120,34 @@ def _refuse_number(field: bytes, place: str, width: int) -> None:
         float(field)
     except ValueError:
         return
-    raise SapoError(f"{place}: expected {width} numbers, found more")
+    raise DataError(f"{place}: expected {width} numbers, found more")
 
 
 def _from_binary(data: bytes, path: str | Path, count: int, width: int) -> Vectors:
     size = 4 * width
     if width == 0 or count * (size + 2) > len(data) + 1:
-        raise SapoError(f"{path}:1: announces {count:,} vectors of {width} numbers, but the file ends before that")
+        raise DataError(f"{path}:1: announces {count:,} vectors of {width} numbers, but the file ends before that")
     words: list[str] = []
     matrix = np.empty((count, width), np.float32)
     at = 0
     for number in range(count):
         space = data.find(b" ", at)
         if space < 0 or space + 1 + size > len(data):
-            raise SapoError(f"{path}: vector {number + 1} of {count:,}: the file ends before it does")
+            raise DataError(f"{path}: vector {number + 1} of {count:,}: the file ends before it does")
         raw = data[at:space].lstrip(b"\n")
         word = raw.decode("utf-8", "replace")
         if not raw or _CONTROL.search(raw):
-            raise SapoError(
+            raise DataError(
                 f"{path}: vector {number + 1} of {count:,}: {_shown(raw)} is not a word; "
                 f"does each have {width} numbers, as the first line says?"
             )
         matrix[number] = np.frombuffer(data, "<f4", width, space + 1)
         if not math.isfinite(float(matrix[number].sum())) and not np.isfinite(matrix[number]).all():
-            raise SapoError(f"{path}: vector {number + 1}, of {word!r}: a value is not a finite number")
+            raise DataError(f"{path}: vector {number + 1}, of {word!r}: a value is not a finite number")
         words.append(word)
         at = space + 1 + size
     if data[at:].strip():
-        raise SapoError(f"{path}:1: announces {count:,} vectors of {width} numbers, but more follows them")
+        raise DataError(f"{path}:1: announces {count:,} vectors of {width} numbers, but more follows them")
     return Vectors(words, matrix)
 
 

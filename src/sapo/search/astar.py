@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sapo.errors import SapoError
+from sapo.errors import OptionError
 from sapo.jit import call_interruptibly, kernel
 from sapo.jit.arrays import Doubles, Floats, Ints, Longs
 from sapo.search.lattice import Lattice
@@ -287,7 +287,7 @@ def _found(lattice: Lattice, margin: float, chunk: int) -> Iterator[tuple[Ints, 
             yield lattice.to_labels(paths[:found]), scores[:found]
         if found < chunk and tree.counts[WAITING] > 0:
             if len(tree.heap) > ROOM:
-                raise SapoError(
+                raise OptionError(
                     f"A* has no room for more than {total:,} taggings of {T:,} tokens with {L:,} labels; "
                     "use the search topn, which finds the same"
                 )

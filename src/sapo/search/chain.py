@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sapo.errors import SapoError, choice, did_you_mean
+from sapo.errors import OptionError, choice, did_you_mean
 from sapo.features.encoded import Samples
 from sapo.jit import inlined, kernel
 from sapo.jit.arrays import Bools, Doubles, Ints, Longs, Reals
@@ -309,7 +309,7 @@ def check_search(name: str, n: int) -> str:
     check_n(n)
     found = choice(name, SEARCHES)
     if found not in SEARCHES:
-        raise SapoError(f"unknown search '{name}'{did_you_mean(str(name), SEARCHES)}")
+        raise OptionError(f"unknown search '{name}'{did_you_mean(str(name), SEARCHES)}")
     return found
 
 

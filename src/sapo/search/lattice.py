@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sapo.errors import SapoError
+from sapo.errors import ModelError
 from sapo.features.encoded import EncodedCorpus, Pairs, Samples
 from sapo.jit import call_interruptibly, kernel
 from sapo.jit.arrays import Doubles, Floats, Ints, Longs, Reals
@@ -386,7 +386,7 @@ class Parameters:
     def check_knows(self, rows: Ints, edge_rows: Ints) -> None:
         """Raise an error if the encoder has grown and has features without weights: kernels do not check."""
         if rows.max(initial=-1) >= self.rows.features or edge_rows.max(initial=-1) >= len(self.pairs.offsets) - 1:
-            raise SapoError("these weights are older than the features; take the model anew, or work on a snapshot")
+            raise ModelError("these weights are older than the features; take the model anew, or work on a snapshot")
 
 
 def with_bias(parameters: Parameters, bias: Floats) -> Parameters:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sapo.errors import SapoError
+from sapo.errors import ModelError, OptionError
 from sapo.jit import call_interruptibly, kernel
 from sapo.jit.arrays import Bools, Doubles, Floats, Ints, Reals
 from sapo.search.lattice import Lattice
@@ -469,7 +469,7 @@ class SpanReading:
 
     def number_of(self, type: str) -> int:
         if type not in self.names[1:]:
-            raise SapoError(f"the model has no spans of type '{type}'; known: {', '.join(self.names[1:])}")
+            raise ModelError(f"the model has no spans of type '{type}'; known: {', '.join(self.names[1:])}")
         return self.names.index(type)
 
 
@@ -481,7 +481,7 @@ def span_reading(labels: tuple[str, ...]) -> SpanReading:
     (('', 'NP'), [False, False, True])
     """
     if not looks_like_spans(labels):
-        raise SapoError(f"spans need labels such as B-NP; this model predicts {', '.join(labels)[:60]}")
+        raise ModelError(f"spans need labels such as B-NP; this model predicts {', '.join(labels)[:60]}")
     labels = tuple(as_prefixed(labels))
     names = tuple(dict.fromkeys(["", *map(type_of, labels)]))
     types = np.array([names.index(type_of(label)) for label in labels], np.int32)
@@ -490,7 +490,9 @@ def span_reading(labels: tuple[str, ...]) -> SpanReading:
 
 def check_span(start: int, end: int, tokens: int) -> None:
     if not 0 <= start < end <= tokens:
-        raise SapoError(f"span {start}:{end} is not in the sentence; it has {tokens} tokens, so keep within 0:{tokens}")
+        raise OptionError(
+            f"span {start}:{end} is not in the sentence; it has {tokens} tokens, so keep within 0:{tokens}"
+        )
 
 
 def tempered(candidates: Candidates, temperature: float) -> Candidates:

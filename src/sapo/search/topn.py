@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sapo.errors import LARGEST_OPTION, SapoError, check_limit
+from sapo.errors import LARGEST_OPTION, OptionError, check_limit
 from sapo.jit import call_interruptibly, kernel
 from sapo.jit.arrays import Doubles, Floats, Ints
 from sapo.search.lattice import Lattice
@@ -49,7 +49,7 @@ def check_n(n: Any) -> None:
     >>> check_n(0)
     Traceback (most recent call last):
     ...
-    sapo.errors.SapoError: n must be at least 1, not 0
+    sapo.errors.OptionError: n must be at least 1, not 0
     """
     _check_positive("n", n)
     check_limit("n", int(n), "n", "taggings")
@@ -59,12 +59,12 @@ def check_width(width: Any) -> None:
     """Validate the width of a beam."""
     _check_positive("width", width)
     if width > LARGEST_OPTION:
-        raise SapoError(f"width must be at most {LARGEST_OPTION:,}, not {width:,}")
+        raise OptionError(f"width must be at most {LARGEST_OPTION:,}, not {width:,}")
 
 
 def _check_positive(name: str, value: Any) -> None:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise SapoError(f"{name} must be at least 1, not {value}")
+        raise OptionError(f"{name} must be at least 1, not {value}")
 
 
 def check_wanted(n: Any, stop_ratio: Any) -> None:
@@ -72,7 +72,7 @@ def check_wanted(n: Any, stop_ratio: Any) -> None:
     check_n(n)
     number = isinstance(stop_ratio, Real) and not isinstance(stop_ratio, bool)
     if not (number and stop_ratio >= 1):
-        raise SapoError(f"stop_ratio must be at least 1, not {stop_ratio}")
+        raise OptionError(f"stop_ratio must be at least 1, not {stop_ratio}")
 
 
 class Sidetracks(NamedTuple):

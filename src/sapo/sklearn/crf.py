@@ -14,7 +14,7 @@ from typing import Any, Self, TextIO
 
 import numpy as np
 
-from sapo.errors import SapoError
+from sapo.errors import DataError, OptionError
 from sapo.learn.batch_crf import CRF_LBFGS, BatchOptions
 from sapo.learn.lbfgs import dot
 from sapo.learn.records import Observer, PassRecord, State
@@ -54,7 +54,7 @@ def find_algorithm(name: str | None) -> str:
     """Return the name of the algorithm. Raise SapoError if there is none of this name."""
     found = name or LBFGS
     if found not in LEARNERS:
-        raise SapoError(f"algorithm must be one of {', '.join(LEARNERS)}, not {found!r}")
+        raise OptionError(f"algorithm must be one of {', '.join(LEARNERS)}, not {found!r}")
     return found
 
 
@@ -125,7 +125,7 @@ def _lbfgs_plan(
 def _number(given: dict[str, Any], name: str, default: float) -> float:
     value = given.get(name, default)
     if not (isinstance(value, int | float | np.number) and 0 <= value < math.inf):
-        raise SapoError(f"{name} must be a finite number, 0 or more, not {value!r}")
+        raise OptionError(f"{name} must be a finite number, 0 or more, not {value!r}")
     return float(value)
 
 
@@ -204,7 +204,7 @@ class CrfsuiteTagger:
     def probability(self, yseq: Sequence[Label]) -> float:
         """Return the probability of these labels for the sequence that was set or tagged last."""
         if len(yseq) != len(self._tokens):
-            raise SapoError(f"there are {len(yseq)} labels for {len(self._tokens)} tokens; give one for each")
+            raise DataError(f"there are {len(yseq)} labels for {len(self._tokens)} tokens; give one for each")
         if not self._tokens:
             return 1.0
         path = [self._place(label) for label in yseq]
@@ -214,7 +214,7 @@ class CrfsuiteTagger:
     def marginal(self, y: Label, pos: int) -> float:
         """Return the probability of a label at a position of the sequence that was set or tagged last."""
         if not 0 <= pos < len(self._tokens):
-            raise SapoError(f"position {pos} is outside the sequence, which has {len(self._tokens)} tokens")
+            raise DataError(f"position {pos} is outside the sequence, which has {len(self._tokens)} tokens")
         (rows,) = self.tagger.marginal_arrays([self._tokens])
         return float(rows[pos, self._place(y)])
 
@@ -270,7 +270,7 @@ class CrfsuiteTagger:
     def _place(self, label: Label) -> int:
         labels = self.labels()
         if label not in labels:
-            raise SapoError(f"unknown label {label!r}; known: {', '.join(map(str, labels))}")
+            raise OptionError(f"unknown label {label!r}; known: {', '.join(map(str, labels))}")
         return labels.index(label)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from sapo.corpus.annotations import TaggedSpan
 from sapo.corpus.blocks import TO_LIST
-from sapo.errors import SapoError
+from sapo.errors import DataError, ModelError, OptionError, SapoError
 from sapo.evaluate.scores import Scores, score
 from sapo.learn.records import Observer
 from sapo.tagger.decoding import Tagging
@@ -44,12 +44,12 @@ def plain_sequences(values: Any, name: str) -> list[list[Any]]:
     >>> plain_sequences(["no", "rain"], "X")
     Traceback (most recent call last):
     ...
-    sapo.errors.SapoError: X[0] must be a sequence, not 'no'; one sentence alone is [sentence]
+    sapo.errors.DataError: X[0] must be a sequence, not 'no'; one sentence alone is [sentence]
     """
     if hasattr(values, "columns"):  # a table iterates over its column names
-        raise SapoError(f"{name} is a table; give the column that holds the sequences, one of {list(values.columns)}")
+        raise DataError(f"{name} is a table; give the column that holds the sequences, one of {list(values.columns)}")
     if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
-        raise SapoError(f"{name} must hold sequences, not {values!r:.60}")
+        raise DataError(f"{name} must hold sequences, not {values!r:.60}")
     return [_listed(sequence, f"{name}[{number}]") for number, sequence in enumerate(values)]
 
 
@@ -61,9 +61,9 @@ def _listed(sequence: Any, place: str) -> list[Any]:
             sequence = getattr(sequence, method)()
             break
     if isinstance(sequence, Mapping):
-        raise SapoError(f"{place} must be a sequence, not a row or the features of one token: {sequence!r:.60}")
+        raise DataError(f"{place} must be a sequence, not a row or the features of one token: {sequence!r:.60}")
     if isinstance(sequence, str | bytes) or not isinstance(sequence, Iterable):
-        raise SapoError(f"{place} must be a sequence, not {sequence!r:.60}; one sentence alone is [sentence]")
+        raise DataError(f"{place} must be a sequence, not {sequence!r:.60}; one sentence alone is [sentence]")
     return list(sequence)
 
 
@@ -90,18 +90,18 @@ def labeled_pairs(
     Raises SapoError if X and y do not fit together, or a label is neither a string nor an integer.
     """
     if y is None:
-        raise SapoError(f"{names[1]} is missing; give the labels of each sequence")
+        raise DataError(f"{names[1]} is missing; give the labels of each sequence")
     tokens = token_sequences(X, name=names[0], columns=columns)
     labels = plain_sequences(y, names[1])
     if len(tokens) != len(labels):
-        raise SapoError(f"{names[0]} has {len(tokens)} sequences, but {names[1]} has {len(labels)}")
+        raise DataError(f"{names[0]} has {len(tokens)} sequences, but {names[1]} has {len(labels)}")
     if not tokens:
-        raise SapoError(f"{names[0]} holds no sequence")
+        raise DataError(f"{names[0]} holds no sequence")
     for number, (sequence, own) in enumerate(zip(tokens, labels, strict=True)):
         if not sequence:
-            raise SapoError(f"{names[0]}[{number}] is empty; leave it out")
+            raise DataError(f"{names[0]}[{number}] is empty; leave it out")
         if len(sequence) != len(own):
-            raise SapoError(
+            raise DataError(
                 f"{names[0]}[{number}] has {len(sequence)} tokens, but {names[1]}[{number}] has {len(own)} labels"
             )
     kind, as_strings = _label_strings(labels, names[1])
@@ -117,7 +117,7 @@ def _label_strings(labels: list[list[Any]], name: str) -> tuple[type[Label], lis
         for place, label in enumerate(sequence):
             if isinstance(label, bool | np.bool_) or not isinstance(label, Integral if kind is int else str):
                 rule = "must be a string, or a whole number in all places"
-                raise SapoError(f"{name}[{number}][{place}]: a label {rule}, not {label!r}")
+                raise DataError(f"{name}[{number}][{place}]: a label {rule}, not {label!r}")
     if kind is int:
         return int, [[str(int(label)) for label in sequence] for sequence in labels]
     return str, [list(map(str, sequence)) for sequence in labels]
@@ -227,7 +227,7 @@ class FittedLabeler(Estimator):
         """
         tagger = self._trained()
         if not looks_like_spans(tagger.labels):
-            raise SapoError(
+            raise ModelError(
                 f"spans need labels such as B-X, I-X and O; this model predicts {', '.join(tagger.labels)[:60]}"
             )
         return self._one_by_one(X, tagger.spans)
@@ -272,12 +272,12 @@ class FittedLabeler(Estimator):
 
     def _dev_pairs(self, X_dev: Any, y_dev: Any, kind: type[Label]) -> LabeledSequences | None:
         if (X_dev is None) != (y_dev is None):
-            raise SapoError("give both X_dev and y_dev, or none of them")
+            raise OptionError("give both X_dev and y_dev, or none of them")
         if X_dev is None:
             return None
         pairs, dev_kind = self._pairs(X_dev, y_dev, ("X_dev", "y_dev"))
         if dev_kind is not kind:
-            raise SapoError(f"y_dev has labels of type {dev_kind.__name__}, but y has {kind.__name__}")
+            raise DataError(f"y_dev has labels of type {dev_kind.__name__}, but y has {kind.__name__}")
         return pairs
 
     def _tokens(self, X: Any) -> list[list[Any]]:
@@ -292,7 +292,7 @@ class FittedLabeler(Estimator):
             except SapoError as error:
                 token = re.match(r"sentence 1, token (\d+): ", message := str(error))
                 place = f"X[{number}][{int(token[1]) - 1}]" if token else f"X[{number}]"
-                raise SapoError(f"{place}: {message.removeprefix(token[0]) if token else message}") from None
+                raise DataError(f"{place}: {message.removeprefix(token[0]) if token else message}") from None
         return found
 
     def _takes_columns(self) -> bool:
@@ -308,7 +308,7 @@ class FittedLabeler(Estimator):
 
     def _check_kind(self, kind: type[Label]) -> None:
         if kind is not self._kind:
-            raise SapoError(f"y has labels of type {kind.__name__}, but those of training were {self._kind.__name__}")
+            raise DataError(f"y has labels of type {kind.__name__}, but those of training were {self._kind.__name__}")
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]

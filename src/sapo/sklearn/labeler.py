@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from sapo.errors import SapoError
+from sapo.errors import DataError, OptionError
 from sapo.learn.samples import BALANCED, counted_samples
 from sapo.learn.settings import AUTO, Settings
 from sapo.sklearn.estimator import FittedLabeler, Label, LabeledSequences
@@ -98,7 +98,7 @@ class SequenceLabeler(FittedLabeler):
         [['VB', '.']]
         """
         if isinstance(self.class_weight, str) and self.class_weight == BALANCED:
-            raise SapoError("class_weight='balanced' needs all sequences at once; call fit, or give weights by label")
+            raise OptionError("class_weight='balanced' needs all sequences at once; call fit, or give weights by label")
         if "_tagger" not in vars(self):
             pairs, kind = self._pairs(X, y)
             allowed = None if classes is None else list(classes)
@@ -182,7 +182,7 @@ class SequenceLabeler(FittedLabeler):
         for number, (_, tags) in enumerate(pairs):
             for place, tag in enumerate(tags):
                 if tag not in names:
-                    raise SapoError(f"y[{number}][{place}]: {kind(tag)!r} is not in classes {allowed!r:.60}")
+                    raise DataError(f"y[{number}][{place}]: {kind(tag)!r} is not in classes {allowed!r:.60}")
 
     def __getstate__(self) -> dict[str, Any]:
         if "_trainer" in vars(self):

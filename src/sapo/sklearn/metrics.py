@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any, TypedDict, TypeVar, Unpack
 
-from sapo.errors import SapoError
+from sapo.errors import DataError, OptionError
 
 T = TypeVar("T")
 Sequences = Sequence[Sequence[Any]]
@@ -83,10 +83,10 @@ def sequence_accuracy_score(y_true: Sequences, y_pred: Sequences) -> float:
 def _flat(y_true: Sequences, y_pred: Sequences) -> tuple[list[Any], list[Any]]:
     """Return the labels of all tokens. Raise SapoError if the lengths differ."""
     if len(y_true) != len(y_pred):
-        raise SapoError(f"y_true has {len(y_true)} sequences, but y_pred has {len(y_pred)}")
+        raise DataError(f"y_true has {len(y_true)} sequences, but y_pred has {len(y_pred)}")
     for number, (a, b) in enumerate(zip(y_true, y_pred, strict=True)):
         if len(a) != len(b):
-            raise SapoError(f"y_true[{number}] has {len(a)} labels, but y_pred[{number}] has {len(b)}")
+            raise DataError(f"y_true[{number}] has {len(a)} labels, but y_pred[{number}] has {len(b)}")
     return flatten(y_true), flatten(y_pred)
 
 
@@ -95,7 +95,7 @@ def sklearn_metric(name: str) -> Callable[..., Any]:
     try:
         from sklearn import metrics
     except ImportError:
-        raise SapoError("these metrics are those of scikit-learn; pip install 'sapo-nlp[sklearn]'") from None
+        raise OptionError("these metrics are those of scikit-learn; pip install 'sapo-nlp[sklearn]'") from None
     found: Callable[..., Any] = getattr(metrics, name)
     return found
 

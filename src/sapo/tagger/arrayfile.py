@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sapo.corpus.files import is_special, missing_file, replace_file, write_file
-from sapo.errors import SapoError
+from sapo.errors import ModelError, SapoError
 
 KEY = "sapo"  # a single key, since the order of several is not fixed, and equal runs must give equal files
 LONGEST_HEADER = 1 << 26
@@ -102,9 +102,9 @@ def load_arrays(
     except FileNotFoundError:
         raise missing_file(path) from None
     except IsADirectoryError:
-        raise SapoError(f"{path}: is a directory, not {what}") from None
+        raise ModelError(f"{path}: is a directory, not {what}") from None
     except OSError as error:
-        raise SapoError(f"{path}: cannot be read ({error.strerror or error})") from None
+        raise ModelError(f"{path}: cannot be read ({error.strerror or error})") from None
     return unpack_arrays(data, path, what, trusted=trusted)
 
 
@@ -157,4 +157,4 @@ def checksum_of(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> 
 
 
 def _bad(path: str | Path, what: str, why: str) -> SapoError:
-    return SapoError(f"{path}: not {what}: {why}")
+    return ModelError(f"{path}: not {what}: {why}")

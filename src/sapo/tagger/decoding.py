@@ -21,7 +21,7 @@ import numpy as np
 
 from sapo import jit
 from sapo.corpus.blocks import LABEL, Block, check_no_table, plain_sentence, sentence_block
-from sapo.errors import SapoError, did_you_mean
+from sapo.errors import DataError, OptionError, did_you_mean
 from sapo.features.encoded import EncodedCorpus
 from sapo.jit.arrays import Doubles, Ints
 from sapo.search.chain import check_search, search_n
@@ -74,7 +74,7 @@ def encoded_batches(
         yield corpus if known is None else force_sentences(corpus, known[first:last], model, first=first)
         first = last
     if known is not None and len(known) != first:
-        raise SapoError(f"forced tags: there are {len(known)} for {first} sentences; give one (or None) for each")
+        raise OptionError(f"forced tags: there are {len(known)} for {first} sentences; give one (or None) for each")
 
 
 def encoded_sentence(model: Model, tokens: Sequence[Any], forced: Forced | None = None) -> EncodedCorpus:
@@ -179,7 +179,7 @@ def plain_sentences(sentences: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any
     """Yield each sentence as a list or tuple of tokens; raise SapoError at anything that holds no sentences."""
     check_no_table(sentences, "sentences")
     if not isinstance(sentences, Iterable) or isinstance(sentences, Mapping):
-        raise SapoError(f"sentences: expected a list of sentences, found {sentences!r:.40}")
+        raise DataError(f"sentences: expected a list of sentences, found {sentences!r:.40}")
     for number, sentence in enumerate(sentences, 1):
         yield plain_sentence(sentence, f"sentence {number}", TEXT)
 
@@ -254,11 +254,11 @@ def tagging_probability(model: Model, corpus: EncodedCorpus, sentence: int, tags
     first, last = corpus.offsets[sentence : sentence + 2].tolist()
     tags = plain_sentence(tags, "tags")
     if len(tags) != last - first:
-        raise SapoError(f"there are {len(tags)} tags for {last - first} tokens; give one for each token")
+        raise OptionError(f"there are {len(tags)} tags for {last - first} tokens; give one for each token")
     for position, tag in enumerate(tags):
         if tag not in model.outer_labels:
             hint = did_you_mean(str(tag), model.outer_labels)
-            raise SapoError(f"tags: token index {position}: the model has no label '{tag}'{hint}")
+            raise OptionError(f"tags: token index {position}: the model has no label '{tag}'{hint}")
     learned, numbers = learned_tags(model, tags), {label: number for number, label in enumerate(model.labels)}
     path = [numbers.get(label, -1) for label in learned]
     # the model never shows a tagging that breaks the scheme, or that needs a label it has not learned

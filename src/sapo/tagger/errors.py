@@ -17,7 +17,7 @@ import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block
 from sapo.corpus.files import is_model
-from sapo.errors import SapoError
+from sapo.errors import DataError
 from sapo.evaluate.comparison import Comparison
 from sapo.evaluate.files import compare_files
 from sapo.evaluate.scores import Scores, score
@@ -250,7 +250,7 @@ def find_errors(
         founds += found
         sizes += np.diff(block.offsets).tolist()
     if len(sizes) == 1:
-        raise SapoError(f"{path}: has no sentences")
+        raise DataError(f"{path}: has no sentences")
     check_no_missing(model, golds, path)
     check_same_task(model, sorted(set(golds)), path)
     return ErrorReport(str(path), _scores(model, golds, founds, sizes), mistakes, doubts)
@@ -368,10 +368,10 @@ def compare_systems(
     Raises SapoError if a file cannot be read, or has other sentences or labels.
     """
     if is_model(gold):
-        raise SapoError(f"{gold}: is a model; the gold file comes last: sapo compare A B GOLD")
+        raise DataError(f"{gold}: is a model; the gold file comes last: sapo compare A B GOLD")
     models = [system for system in systems if is_model(system)]
     if models and str(gold) == "-":
-        raise SapoError("models read the gold file more than once; save standard input to a file first, and give that")
+        raise DataError("models read the gold file more than once; save standard input to a file first, and give that")
     tagged: dict[str | Path, list[str]] = {}
     right: list[str] | None = None
     for model in models:

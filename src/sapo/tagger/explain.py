@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from sapo.corpus.blocks import plain_sentence
-from sapo.errors import SapoError, did_you_mean
+from sapo.errors import DataError, ModelError, OptionError, did_you_mean
 from sapo.features.encoded import EncodedCorpus
 from sapo.jit.arrays import Ints
 from sapo.search.lattice import Lattice, make_lattice
@@ -133,11 +133,11 @@ def explain(
     shown = model.shown or model.labels
     free = viterbi(lattice).paths
     if not len(free):
-        raise SapoError("the model forbids every tagging of this sentence")
+        raise ModelError("the model forbids every tagging of this sentence")
     path = free[0] if tag is None else _best_with(lattice, token, shown, only=tag)
     name = shown[path[token]]
     if name == against:
-        raise SapoError(f"the tag and its rival are both '{name}'; name two different ones")
+        raise OptionError(f"the tag and its rival are both '{name}'; name two different ones")
     rival = _best_with(lattice, token, shown, only=against, never=name)
     weighed = _Weighed(model, corpus, path, rival)
     parts = [*weighed.features(token), *weighed.bias(token), *weighed.step(token), *weighed.step(token + 1)]
@@ -272,7 +272,7 @@ def _best_with(
     found = viterbi(Lattice(node, lattice.edge)).paths
     if not len(found):
         wanted = f"the tag '{only}'" if only is not None else f"any other tag than '{never}'"
-        raise SapoError(f"the model allows no tagging of this sentence that gives the token {wanted}")
+        raise ModelError(f"the model allows no tagging of this sentence that gives the token {wanted}")
     best: Ints = found[0]
     return best
 
@@ -281,16 +281,16 @@ def _check(
     labels: Sequence[str], tokens: Sequence[Any], token: int, against: str | None, tag: str | None, top: int
 ) -> None:
     if not len(tokens):
-        raise SapoError("the sentence has no tokens: there is nothing to explain")
+        raise DataError("the sentence has no tokens: there is nothing to explain")
     if not 0 <= token < len(tokens):
-        raise SapoError(f"token must be an index from 0 to {len(tokens) - 1}, not {token}")
+        raise OptionError(f"token must be an index from 0 to {len(tokens) - 1}, not {token}")
     if top < 0:
-        raise SapoError(f"top must be 0 or more, not {top}")
+        raise OptionError(f"top must be 0 or more, not {top}")
     for label in (tag, against):
         if label is not None and label not in labels:
-            raise SapoError(f"the model has no label '{label}'{did_you_mean(label, labels)}")
+            raise OptionError(f"the model has no label '{label}'{did_you_mean(label, labels)}")
     if len(labels) == 1:
-        raise SapoError(f"the model has only the label '{labels[0]}': there is nothing to choose")
+        raise ModelError(f"the model has only the label '{labels[0]}': there is nothing to choose")
 
 
 def _word(token: Any, number: int, strings: bool) -> str:

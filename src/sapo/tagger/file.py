@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sapo.errors import MOST_LABELS, SapoError
+from sapo.errors import MOST_LABELS, ModelError
 from sapo.features.encoded import Pairs
 from sapo.features.encoder import Encoder, TemplateEncoder, freeze, from_frozen_arrays, frozen_arrays
 from sapo.features.ready import FeatureEncoder
@@ -267,7 +267,7 @@ def weights_of(arrays: Arrays, encoder: Encoder, labels: int) -> Parameters:
 def _sparse(name: str, rows: FeatureRows, *, half: bool) -> dict[str, np.ndarray]:
     counts, labels, values = rows.entries()
     if half and np.abs(values).max(initial=0.0) > LARGEST_HALF:
-        raise SapoError(f"a weight is larger than {LARGEST_HALF:,.0f} and does not fit into 16 bits; save all 32")
+        raise ModelError(f"a weight is larger than {LARGEST_HALF:,.0f} and does not fit into 16 bits; save all 32")
     return {
         f"{name}.counts": narrow(counts),
         f"{name}.labels": narrow(labels.astype(np.int32)),
@@ -343,7 +343,7 @@ def model_from_bytes(data: bytes, *, name: str | Path = "bytes") -> Model:
 
 def _parts(model: Model, half: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if model.parameters.rows.features != model.encoder.features:
-        raise SapoError("this model has weights for other features than its encoder makes; take it anew, then save it")
+        raise ModelError("this model has weights for other features than its encoder makes; take it anew, then save it")
     encoder, parameters = small_model(model.encoder, model.parameters)
     header: dict[str, Any] = {
         "format": FORMAT,
@@ -374,10 +374,10 @@ def load_model(path: str | Path) -> Model:
 def _model(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Model:
     version = header.get("format")
     if not isinstance(version, int):
-        raise SapoError(f"{path}: not {WHAT}: it has no format number")
+        raise ModelError(f"{path}: not {WHAT}: it has no format number")
     if version != FORMAT:
         way = "install a newer sapo" if version > FORMAT else "train the model again"
-        raise SapoError(f"{path}: has format {version}, this sapo reads format {FORMAT}; {way}")
+        raise ModelError(f"{path}: has format {version}, this sapo reads format {FORMAT}; {way}")
     if header.get("kind") == NEURAL:
         from sapo.neural.options import need_torch
 
@@ -396,7 +396,7 @@ def _model(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarra
         rules = Rules.from_json(header["text"]) if "text" in header else Rules()
         return Model(labels, encoder, parameters, reader, record, temperature, constraints, shown, bias, rules)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
-        raise SapoError(f"{path}: not {WHAT}: its parts do not fit together ({error})") from None
+        raise ModelError(f"{path}: not {WHAT}: its parts do not fit together ({error})") from None
 
 
 def _encoder(kind: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Encoder:

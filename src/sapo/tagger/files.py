@@ -11,7 +11,7 @@ from sapo.corpus.blocks import LABEL, Block, Sentence, is_table
 from sapo.corpus.files import show_path
 from sapo.corpus.formats import FORMATS, TABLE, format_of
 from sapo.corpus.formats import read_blocks as read_any_blocks
-from sapo.errors import SapoError
+from sapo.errors import DataError, ModelError, OptionError
 from sapo.features.strings import StringTable, label_ids
 from sapo.tagger import decoding
 from sapo.tagger.decoding import Output
@@ -78,15 +78,17 @@ def tagged_file(
         check_words_only(tagger.model)
         writer, label = _text_writer(to), None
         if Path(path).is_dir() and writer != "jsonl":
-            raise SapoError(
+            raise DataError(
                 f"{path}: a directory is tagged as one JSONL file; add `to='jsonl'`, or name an output .jsonl"
             )
     elif to not in (None, chosen):
-        raise SapoError(
+        raise DataError(
             f"{show_path(path)}: a file that is {chosen} is tagged as {chosen}; convert it with sapo convert"
         )
     elif chosen == "conllu" and label is None and tagger.model.reader.get("format") != "conllu":
-        raise SapoError("this model was not trained on CoNLL-U; say with `label` where its tags go (upos, xpos, Chunk)")
+        raise ModelError(
+            "this model was not trained on CoNLL-U; say with `label` where its tags go (upos, xpos, Chunk)"
+        )
     blocks = read_blocks(tagger, path, labeled=False, format=chosen, label=label, encoding=encoding)
     refuse = format is None and chosen == "columns"
     return _tagged(tagger, blocks, output, writer, session, refuse_running_text=refuse)
@@ -104,7 +106,7 @@ def tagged_text(tagger: "Tagger", text: str, output: Output, *, to: str | None =
 def _text_writer(to: str | None) -> str:
     """Return the format that tagged text is written in: text, which is written as columns, or jsonl."""
     if to not in (None, "columns", "jsonl"):
-        raise SapoError(f"tagged text is written as columns or jsonl, not as '{to}'")
+        raise OptionError(f"tagged text is written as columns or jsonl, not as '{to}'")
     return "jsonl" if to == "jsonl" else "text"
 
 
@@ -158,7 +160,7 @@ def refuse_text(block: Block, model: Model) -> None:
     else:
         is_text = _words_of_text(block) or (not _known_labels(block, model) and _mostly_lower_case(block))
     if is_text:
-        raise SapoError(
+        raise DataError(
             f"{block.place_of(0)}: this looks like running text, not like columns; "
             "use `format='text'`, or `format='columns'` if it is a column file"
         )
@@ -205,7 +207,7 @@ def evaluate(tagger: "Tagger", data: Any, *, strict: bool = False, **reading: An
         sizes.append(np.diff(block.offsets))
     offsets = np.cumsum(np.concatenate(sizes))
     if len(offsets) == 1:
-        raise SapoError(f"{path}: has no sentences")
+        raise DataError(f"{path}: has no sentences")
     check_no_missing(tagger.model, labels, path)
     check_same_task(tagger.model, [labels[tag] for tag in np.unique(np.concatenate(golds)).tolist()], path)
     from sapo.evaluate.scores import score  # which tagging need not load
@@ -216,12 +218,12 @@ def evaluate(tagger: "Tagger", data: Any, *, strict: bool = False, **reading: An
 def _evaluate_pairs(model: Model, data: Any, *, strict: bool) -> "Scores":
     """Tag labeled sentences from Python, and return the scores. Raise SapoError if they have another shape."""
     if not isinstance(data, Iterable) or isinstance(data, bytes | Mapping):
-        raise SapoError(
+        raise DataError(
             f"evaluate: expected the path of a file, a table, or pairs of tokens and tags, found {data!r:.40}"
         )
     sentences = list(data)
     if not sentences:
-        raise SapoError("data: has no sentences")
+        raise DataError("data: has no sentences")
     from sapo.corpus.labeled import read_pairs  # which tagging does not need
     from sapo.evaluate.scores import score
 
@@ -244,7 +246,7 @@ def _pair(sentence: Any, model: Model) -> Any:
         return sentence.features, sentence.tags
     names = tuple(model.encoder.columns)
     if missing := [name for name in names if name not in sentence.columns]:
-        raise SapoError(f"data: has no column '{missing[0]}', which the features need")
+        raise DataError(f"data: has no column '{missing[0]}', which the features need")
     values = [sentence.columns[name] for name in names]
     return (values[0] if len(names) == 1 else list(zip(*values, strict=True))), sentence.tags
 
@@ -257,7 +259,7 @@ def check_no_missing(model: Model, labels: Sequence[str], path: str | Path) -> N
 def check_same_task(model: Model, labels: Sequence[str], path: str | Path) -> None:
     """Raise SapoError if the file to evaluate has no label that the model knows."""
     if not have_common_label(model.outer_labels, labels):
-        raise SapoError(
+        raise DataError(
             f"{path}: the model knows none of its labels ({listed(labels)}); it has {listed(model.outer_labels)}; "
             "give data of its task, or the label's column with `label`"
         )

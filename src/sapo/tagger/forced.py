@@ -8,7 +8,7 @@ from numbers import Integral
 import numpy as np
 
 from sapo.corpus.blocks import Block
-from sapo.errors import SapoError, did_you_mean
+from sapo.errors import DataError, OptionError, did_you_mean
 from sapo.features.encoded import EncodedCorpus
 from sapo.jit.arrays import Bools, Longs
 from sapo.tagger.model import Model
@@ -38,7 +38,7 @@ def force_sentences(
 def forced_of_each(forced: Iterable[Forced | None]) -> list[Forced | None]:
     """Return the mappings of several sentences as a list. Raise SapoError if it is a single mapping."""
     if isinstance(forced, Mapping | str) or not isinstance(forced, Iterable):
-        raise SapoError(
+        raise OptionError(
             "forced tags: give a list with a mapping (or None) for each sentence, such as [{0: 'B-NP'}, None], "
             f"not {forced!r}"
         )
@@ -70,19 +70,19 @@ def forced_lists(forced: Sequence[Forced | None], offsets: Longs, first: int) ->
     tags: list[tuple[str, ...] | None] = [None] * int(offsets[-1])
     for sentence, known in enumerate(forced):
         if known is not None and not isinstance(known, Mapping):
-            raise SapoError(
+            raise OptionError(
                 f"forced tags: those of sentence {first + sentence + 1} must be a mapping of token indices to tags, "
                 f"such as {{0: 'B-NP'}}, not {known!r}"
             )
         begin, end = offsets[sentence : sentence + 2].tolist()
         for position, tag in (known or {}).items():
             if not isinstance(position, Integral) or not 0 <= position < end - begin:
-                raise SapoError(
+                raise OptionError(
                     f"forced tags: sentence {first + sentence + 1} has no token index {position!r}; "
                     f"it has {end - begin} tokens, from 0 on"
                 )
             if not isinstance(tag, str) and (not isinstance(tag, Collection) or not tag):
-                raise SapoError(
+                raise OptionError(
                     f"forced tags: sentence {first + sentence + 1}, token index {position}: give a tag or a list of "
                     f"possible tags, not {tag!r}"
                 )
@@ -118,12 +118,12 @@ def with_forced(
             for tag in possible:
                 if tag not in names:
                     known = did_you_mean(str(tag), names)
-                    raise SapoError(f"{place(token)}: the model has no label '{tag}' to force{known}")
+                    raise DataError(f"{place(token)}: the model has no label '{tag}' to force{known}")
             rows[possible] = np.isin(shown, possible)
         allowed[token] = rows[possible]
     impossible = impossible_sentence(model.parameters.bans, allowed, chosen, corpus.offsets)
     if impossible is not None:
-        raise SapoError(
+        raise DataError(
             f"{place(int(corpus.offsets[impossible]))}: no tagging of this sentence has the forced tags and keeps to "
             "the constraints of the model; change the tags, or train with `constraints=False`"
         )

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from sapo.errors import SapoError, did_you_mean
+from sapo.errors import OptionError, did_you_mean
 from sapo.tagger.model import Model
 
 
@@ -21,11 +21,11 @@ def describe(model: Model, *, top: int = 5, label: str | None = None) -> dict[st
     (['DT', 'NN'], 'sapo')
     """
     if top < 0:
-        raise SapoError(f"top must be 0 or more, not {top}")
+        raise OptionError(f"top must be 0 or more, not {top}")
     shown = model.shown or model.labels
     chosen = [name for name, outer in zip(model.labels, shown, strict=True) if label in (None, name, outer)]
     if not chosen:
-        raise SapoError(f"the model has no label '{label}'{did_you_mean(str(label), model.outer_labels)}")
+        raise OptionError(f"the model has no label '{label}'{did_you_mean(str(label), model.outer_labels)}")
     encoder, parameters = model.encoder, model.parameters
     details = encoder.description()
     neural = details.get("network")

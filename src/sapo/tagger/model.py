@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sapo.errors import SapoError, did_you_mean
+from sapo.errors import ModelError, OptionError, did_you_mean
 from sapo.features.encoder import Encoder
 from sapo.jit.arrays import Ints
 from sapo.search.lattice import ALL_LABELS, Parameters, with_bias
@@ -83,10 +83,10 @@ class Model:
         {'NN': 2.5}
         """
         if label not in self.outer_labels:
-            raise SapoError(f"bias: the model has no label '{label}'{did_you_mean(str(label), self.outer_labels)}")
+            raise OptionError(f"bias: the model has no label '{label}'{did_you_mean(str(label), self.outer_labels)}")
         if not isinstance(value, Real) or not abs(float(value)) <= LARGEST_BIAS:
             most = f"{LARGEST_BIAS:,.0f}"
-            raise SapoError(f"bias of '{label}' must be a number between -{most} and {most}, not {value}")
+            raise OptionError(f"bias of '{label}' must be a number between -{most} and {most}, not {value}")
         total = math.fsum((self.bias.get(label, 0.0), float(value)))
         return dataclasses.replace(self, bias={**self.bias, label: total})
 
@@ -102,7 +102,7 @@ class Model:
         """Return the encoder. Raise SapoError if the model is a network; `cannot` says what networks cannot do."""
         if self.encoder.linear:
             return self.encoder
-        raise SapoError(f"this model is a network: {cannot}")
+        raise ModelError(f"this model is a network: {cannot}")
 
 
 def shown_places(shown: Sequence[str], outer: Sequence[str]) -> Ints | None:

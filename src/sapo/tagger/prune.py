@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from sapo.errors import SapoError
+from sapo.errors import ModelError, OptionError
 from sapo.features.encoded import Pairs
 from sapo.features.encoder import Encoder
 from sapo.jit.arrays import Floats
@@ -27,7 +27,7 @@ def pruned(model: Model, below: float) -> Model:
     0
     """
     if not below >= 0:
-        raise SapoError(f"below must be 0 or more, not {below:g}")
+        raise OptionError(f"below must be 0 or more, not {below:g}")
     encoder, parameters = _linear(model)
     counts, labels, values = parameters.rows.entries()
     kept = np.abs(values) >= below
@@ -63,7 +63,7 @@ def pruned_to(model: Model, size: int, *, half: bool = False) -> tuple[Model, fl
     best, below = pruned(model, np.inf), float(np.nextafter(weights.max(initial=0.0), np.float32(np.inf)))
     smallest = len(model_bytes(best, half=half))
     if smallest > size:
-        raise SapoError(f"no pruning makes this model as small as {size:,} bytes; the smallest has {smallest:,}")
+        raise ModelError(f"no pruning makes this model as small as {size:,} bytes; the smallest has {smallest:,}")
     too_few, enough = 0, len(weights)  # weights to drop
     while enough - too_few > max(1, len(weights) // FINENESS):
         middle = (too_few + enough) // 2

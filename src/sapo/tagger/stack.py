@@ -17,7 +17,7 @@ from sapo.corpus.blocks import LABEL, Block
 from sapo.corpus.columns import splice_tags
 from sapo.corpus.jsonl import JsonlOrigin, json_line, with_tags
 from sapo.corpus.scanner import Scanned, ScannedOrigin, check_tag
-from sapo.errors import SapoError
+from sapo.errors import DataError, ModelError, OptionError
 from sapo.jit.arrays import Ints
 from sapo.search.chain import check_search
 from sapo.tagger.decoding import plain_sentences
@@ -71,14 +71,14 @@ def parse_step(text: str, template: str | None = None) -> Step:
     column, equals, value = text.partition("=")
     names = [name.strip() for name in value.split(",")]
     if not equals or not all(names):
-        raise SapoError(f"a step is column=model.sapo or column=file,file, not '{text}'")
+        raise OptionError(f"a step is column=model.sapo or column=file,file, not '{text}'")
     models = [name for name in names if name.endswith(MODEL)]
     if not models:
         return TrainedStep(column.strip(), tuple(names), template)
     if len(names) > 1:
-        raise SapoError(f"the step '{text}' has a model and other files; give one model, or files to train on")
+        raise OptionError(f"the step '{text}' has a model and other files; give one model, or files to train on")
     if template is not None:
-        raise SapoError(f"the step '{text}' has a ready model and takes no template")
+        raise OptionError(f"the step '{text}' has a ready model and takes no template")
     return ReadyStep(column.strip(), models[0])
 
 
@@ -87,13 +87,13 @@ def check_names(steps: tuple[Step, ...], columns: tuple[str, ...], source: str) 
     have = list(columns)
     for step in steps:
         if not step.column.isidentifier() or step.column == LABEL:
-            raise SapoError(
+            raise DataError(
                 f"a column cannot be called '{step.column}'; use letters, digits and _, and not '{LABEL}', "
                 "which is the gold tag"
             )
         if step.column in have:
             place = source if step.column in columns else "the pipeline"
-            raise SapoError(f"{place}: has a column '{step.column}' already; give the step another name")
+            raise DataError(f"{place}: has a column '{step.column}' already; give the step another name")
         have.append(step.column)
 
 
@@ -165,7 +165,7 @@ def widened_records(block: Block, added: Sequence[str], *, as_columns: bool) -> 
             continue
         for name in added:
             if name in record.values:
-                raise SapoError(f"{block.name}:{record.line}: has a key '{name}' already; give the step another name")
+                raise DataError(f"{block.name}:{record.line}: has a key '{name}' already; give the step another name")
         result = {**record.values, **with_tags(record, tags[added[-1]], notation), **tags}
         if "tags" in record.values:
             result["tags"] = record.values["tags"]
@@ -185,7 +185,7 @@ def _check_comments(scanned: Scanned, columns: int, name: str) -> None:
         fields = line[0].rstrip(b"\r").split(b"\t") if scanned.layout.tabs else line[0].split()
         if line.start() not in words and len(fields) == columns and fields[2:3] != [b"="]:
             place = scanned.first_line + whole.count(b"\n", 0, line.start())
-            raise SapoError(
+            raise DataError(
                 f"{name}:{place}: the comment {line[0].decode()!r:.60} would be a word among {columns} columns; "
                 "write it as '# key = value'"
             )
@@ -210,16 +210,18 @@ class Pipeline:
     def __init__(self, steps: Steps) -> None:
         pairs = list(steps.items() if isinstance(steps, Mapping) else steps)
         if not pairs:
-            raise SapoError("a pipeline needs a step, such as {'pos': 'pos.sapo'}")
+            raise OptionError("a pipeline needs a step, such as {'pos': 'pos.sapo'}")
         check_names(tuple(ReadyStep(column, "") for column, _ in pairs), (WORD,), "text")
         self.taggers = {column: one if isinstance(one, Tagger) else Tagger.load(one) for column, one in pairs}
         have = [WORD]
         for column, tagger in self.taggers.items():
             if not tagger.columns:
-                raise SapoError(f"step '{column}': was trained on ready-made features and cannot be part of a pipeline")
+                raise ModelError(
+                    f"step '{column}': was trained on ready-made features and cannot be part of a pipeline"
+                )
             for needed in tagger.columns:
                 if needed not in have:
-                    raise SapoError(
+                    raise DataError(
                         f"step '{column}' needs the column '{needed}', but before it there are only {', '.join(have)}; "
                         f"put a step '{needed}' before it"
                     )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sapo.errors import SapoError
+from sapo.errors import OptionError
 from sapo.jit.arrays import Doubles
 from sapo.search.chain import check_search
 from sapo.tagger import decoding
@@ -195,7 +195,7 @@ class Tagger:
             return decoding.tagging_probability(self.model, corpus, 0, tags)
         if tags is None and span is not None:
             return decoding.span_probability(self.model, corpus, 0, *span)
-        raise SapoError("probability: give either tags or a span")
+        raise OptionError("probability: give either tags or a span")
 
     def marginals(self, tokens: Sequence[Any], *, forced: Forced | None = None) -> list[dict[str, float]]:
         """Return the exact probability of each label, for each token.

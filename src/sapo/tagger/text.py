@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sapo.corpus.annotations import TaggedSpan
 from sapo.corpus.blocks import LABEL, is_table
-from sapo.errors import SapoError
+from sapo.errors import DataError, ModelError
 from sapo.features.encoded import EncodedCorpus
 from sapo.tagger import decoding
 from sapo.tagger.decoding import Tagging, encoded_batches
@@ -109,9 +109,9 @@ class Found(NamedTuple):
 def cut_texts(texts: Iterable[str], cut: Cut) -> CutTexts:
     """Cut texts, and check what the function says. Raises SapoError if a text is not a string."""
     if isinstance(texts, str):
-        raise SapoError("tag_texts takes a list of texts, not a text; use tag_text, or put it into a list")
+        raise DataError("tag_texts takes a list of texts, not a text; use tag_text, or put it into a list")
     if isinstance(texts, Mapping) or is_table(texts):
-        raise SapoError(f"tag_texts takes a list of texts, not a {type(texts).__name__}; give its column of texts")
+        raise DataError(f"tag_texts takes a list of texts, not a {type(texts).__name__}; give its column of texts")
     listed = [check_text(text, f"text {number}") for number, text in enumerate(texts, 1)]
     return CutTexts(listed, [checked_sentences(cut(text), text) for text in listed])
 
@@ -119,7 +119,7 @@ def cut_texts(texts: Iterable[str], cut: Cut) -> CutTexts:
 def check_text(text: Any, place: str = "text") -> str:
     """Return the text; raise SapoError if it is anything else than a string."""
     if not isinstance(text, str):
-        raise SapoError(f"{place}: expected a string, found {text!r:.40}; for lists of tokens use tag or tag_many")
+        raise DataError(f"{place}: expected a string, found {text!r:.40}; for lists of tokens use tag or tag_many")
     return text
 
 
@@ -127,13 +127,13 @@ def check_words_only(model: Model) -> None:
     """Raise SapoError if the model needs more of a token than its word, which is all that a text has."""
     columns = tuple(model.encoder.columns)
     if not columns:
-        raise SapoError("this model was trained on ready-made features and cannot tag text; give it features instead")
+        raise ModelError("this model was trained on ready-made features and cannot tag text; give it features instead")
     trained = [column for column in model.reader.get("columns") or () if column != LABEL]
     words = ("word", *trained[:1])
     others = [column for column in columns if column not in words]
     if others:
         steps = "".join(f" --add {column}=MODEL" for column in others)
-        raise SapoError(
+        raise ModelError(
             f"this model also needs {', '.join(others)} of each word, which text does not have; let other models add "
             f"it: sapo pipeline FILE --format text{steps} --add tag=THIS_MODEL, or sapo.Pipeline in Python"
         )

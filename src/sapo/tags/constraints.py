@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from sapo.errors import SapoError, check_limit
+from sapo.errors import DataError, OptionError, SapoError, check_limit
 from sapo.jit.arrays import Bools, Floats, Ints, Longs
 from sapo.tags.recognition import Transition, faults_in, first_forbidden, recognize, scheme_bans, transition_counts
 from sapo.tags.schemes import SCHEMES
@@ -102,15 +102,15 @@ def parse_rules(rules: Sequence[str], labels: Sequence[str]) -> Iterator[tuple[s
     """
     for rule in rules:
         if not isinstance(rule, str):
-            raise SapoError(f"rule {rule!r}: expected a string; {EXAMPLE}")
+            raise OptionError(f"rule {rule!r}: expected a string; {EXAMPLE}")
         check_limit("rule", len(rule), f"rule '{rule[:40]}...'", "characters")
         word, *patterns = rule.split() or [""]
         if word not in ("forbid", "allow", *BORDERS):
-            raise SapoError(f"rule '{rule}': unknown word '{word}'; {EXAMPLE}")
+            raise OptionError(f"rule '{rule}': unknown word '{word}'; {EXAMPLE}")
         if word in BORDERS and not patterns:
-            raise SapoError(f"rule '{rule}': names no label; {EXAMPLE}")
+            raise OptionError(f"rule '{rule}': names no label; {EXAMPLE}")
         if word not in BORDERS and len(patterns) != 2:
-            raise SapoError(f"rule '{rule}': expected two labels, found {len(patterns)}; {EXAMPLE}")
+            raise OptionError(f"rule '{rule}': expected two labels, found {len(patterns)}; {EXAMPLE}")
         places = [_matching(pattern, labels, rule) for pattern in patterns]
         if word in BORDERS:
             yield word, sorted({place for some in places for place in some}), []
@@ -123,7 +123,7 @@ def _matching(pattern: str, labels: Sequence[str], rule: str) -> list[int]:
     found = [place for place, label in enumerate(labels) if _fits(parts, label)]
     if not found:
         some = ", ".join(labels[:20]) + (", ..." if len(labels) > 20 else "")
-        raise SapoError(f"rule '{rule}': no label is '{pattern}'; the labels are {some}")
+        raise OptionError(f"rule '{rule}': no label is '{pattern}'; the labels are {some}")
     return found
 
 
@@ -262,7 +262,7 @@ def constraints_of(
     bans = bans_of(constraints, labels, shown)
     length = impossible_length(bans) if (bans < 0).any() else 0
     if length:
-        raise SapoError(
+        raise DataError(
             f"the rules leave no tagging for a sentence of {length} token{'s' * (length > 1)}; "
             f"allow more ({'; '.join(constraints.rules)})"
         )
@@ -301,7 +301,7 @@ def broken_rules(
     """Return the error for gold tags that break the rules; it names the first such sentence."""
     sentence = first_forbidden(bans, gold, offsets) or 0
     times = int(counts[bans < 0].sum())
-    return SapoError(
+    return DataError(
         f"{what}: sentence {sentence + 1} breaks the rules ({'; '.join(constraints.rules)}), which happens {times} "
         f"time{'s' * (times > 1)}; correct the data or the rules"
     )
@@ -318,7 +318,7 @@ def _check_open(bans: Floats, gold: Ints, allowed: Bools | None, offsets: Longs,
         fits[in_set] = allowed[-2 - gold[in_set]]
     impossible = impossible_sentence(bans, fits, is_open, offsets)
     if impossible is not None:
-        raise SapoError(
+        raise DataError(
             f"{what}: sentence {impossible + 1}: no tags fit where some are missing; correct it, or use "
             "`constraints=False`"
         )

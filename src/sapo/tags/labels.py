@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sapo.errors import SapoError
+from sapo.errors import DataError, OptionError
 from sapo.jit.arrays import Bools, Ints, Longs
 from sapo.tags.schemes import ALWAYS_BEGIN, SCHEMES, SPAN_LETTERS, TABLE, looks_like_spans
 from sapo.tags.spans import type_of
@@ -40,7 +40,7 @@ def open_missing(labels: Sequence[str], gold: Ints, marks: Collection[str], what
     """
     kept = [label for label in labels if label not in marks]
     if not kept:
-        raise SapoError(f"{what}: every tag is missing; at least one must be there")
+        raise DataError(f"{what}: every tag is missing; at least one must be there")
     if len(kept) == len(labels):
         return kept, gold
     place = {label: number for number, label in enumerate(kept)}
@@ -55,7 +55,7 @@ def refuse_missing(labels: Sequence[str], marks: Collection[str], what: str) -> 
     for label in labels:
         if label in marks:
             shown = "" if label == MISSING else f" ('{label}')"
-            raise SapoError(
+            raise DataError(
                 f"{what}: some tags are missing{shown}; evaluation needs all of them: leave such sentences out"
             )
 
@@ -154,10 +154,10 @@ def learn_as(
     ['B-NP', 'E-NP', 'O', 'S-NP']
     """
     if scheme not in LEARNABLE:
-        raise SapoError(f"scheme must be one of {', '.join(LEARNABLE)}, not {scheme}")
+        raise OptionError(f"scheme must be one of {', '.join(LEARNABLE)}, not {scheme}")
     for label in labels:
         if not IOB2.fits(label):
-            raise SapoError(f"scheme {scheme}: tags must be IOB2, that is O, B-TYPE and I-TYPE, not '{label}'")
+            raise OptionError(f"scheme {scheme}: tags must be IOB2, that is O, B-TYPE and I-TYPE, not '{label}'")
     tokens = _places_in_spans(labels, gold, offsets)
     types, type_of, goes_on = tokens.types, tokens.type_of, tokens.goes_on
     table = TABLE[scheme]

@@ -28,7 +28,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from sapo.errors import SapoError, choice, did_you_mean
+from sapo.errors import OptionError, choice, did_you_mean
 
 UNTYPED = "_"  # the type of spans without a type
 
@@ -138,7 +138,7 @@ def scheme_named(name: str) -> Scheme:
     """
     name = choice(name, SCHEMES)
     if name not in SCHEMES:
-        raise SapoError(f"unknown tag scheme {name!r}{did_you_mean(str(name), SCHEMES)}")
+        raise OptionError(f"unknown tag scheme {name!r}{did_you_mean(str(name), SCHEMES)}")
     return TABLE[name]
 
 

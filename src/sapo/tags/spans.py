@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sapo.errors import SapoError
+from sapo.errors import DataError
 from sapo.tags.schemes import (
     ALWAYS_BEGIN,
     ALWAYS_END,
@@ -53,7 +53,7 @@ def tags_to_spans(tags: Sequence[str], scheme: str) -> list[Span]:
     >>> tags_to_spans(["O", "I-PER"], "iob2")
     Traceback (most recent call last):
     ...
-    sapo.errors.SapoError: token 1: 'I-PER' cannot follow 'O' in iob2; \
+    sapo.errors.DataError: token 1: 'I-PER' cannot follow 'O' in iob2; \
 a span begins with B- and goes on with I- of the same type: write 'B-PER'
     """
     letters = scheme_named(scheme)
@@ -83,9 +83,9 @@ def spans_to_tags(spans: Iterable[Span], length: int, scheme: str) -> list[str]:
     for span in sorted(spans, key=lambda span: (span.start, span.end)):
         check_token_span(span, length)
         if not span.type:
-            raise SapoError(f"span {span.start}:{span.end} has an empty type; a type is one character or more")
+            raise DataError(f"span {span.start}:{span.end} has an empty type; a type is one character or more")
         if span.start < before.end:
-            raise SapoError(
+            raise DataError(
                 f"span {_show(span)} overlaps span {_show(before)}; a token has one tag: drop one of the two"
             )
         size = span.end - span.start
@@ -118,9 +118,9 @@ def check_token_span(span: Span, length: int) -> None:
     >>> check_token_span(Span(0, 2, "NP"), 2)
     """
     if span.start >= span.end:
-        raise SapoError(f"span {_show(span)} holds no token; its end must lie after its start")
+        raise DataError(f"span {_show(span)} holds no token; its end must lie after its start")
     if span.start < 0 or span.end > length:
-        raise SapoError(
+        raise DataError(
             f"span {_show(span)} is out of range; the sentence has {length} tokens, so keep within 0:{length}"
         )
 
@@ -132,7 +132,7 @@ def _check_tags(tags: Sequence[str], scheme: Scheme) -> None:
         letter, _, tag_type = tag.partition("-")
         if not scheme.fits(tag):
             expected = ", ".join(f"{known}-TYPE" for known in sorted(scheme.letters))
-            raise SapoError(
+            raise DataError(
                 f"token {position}: {tag!r} is not a tag of {scheme.name}; "
                 f"expected O, {expected}, with a type after the '-'"
             )
@@ -140,16 +140,16 @@ def _check_tags(tags: Sequence[str], scheme: Scheme) -> None:
         if scheme.lacks_beginning(before_letter, letter, same_type):
             place = f"cannot follow {before!r}" if position else "cannot begin a sentence"
             way_out = f"write '{scheme.needs_before[letter]}-{tag_type}'"
-            raise SapoError(f"token {position}: {tag!r} {place} in {scheme.name}; {scheme.rule}: {way_out}")
+            raise DataError(f"token {position}: {tag!r} {place} in {scheme.name}; {scheme.rule}: {way_out}")
         if scheme.lacks_end(before_letter, letter, same_type):
             way_out = f"write '{scheme.needs_after[before_letter]}-{before_type}' at token {position - 1}"
-            raise SapoError(
+            raise DataError(
                 f"token {position}: {tag!r} cannot follow {before!r} in {scheme.name}; {scheme.rule}: {way_out}"
             )
         before, before_letter, before_type = tag, letter, tag_type
     if scheme.lacks_end(before_letter, "O", False):
         way_out = f"write '{scheme.needs_after[before_letter]}-{before_type}'"
-        raise SapoError(
+        raise DataError(
             f"token {len(tags) - 1}: {before!r} cannot end a sentence in {scheme.name}; {scheme.rule}: {way_out}"
         )
 

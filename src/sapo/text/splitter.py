@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from sapo.errors import SapoError
+from sapo.errors import OptionError, SapoError
 from sapo.text.tokens import Rules, Words
 
 Offsets = list[tuple[int, int]]
@@ -171,7 +171,7 @@ def checked_sentences(sentences: Any, text: str) -> list[Offsets]:
             offsets = [(int(start), int(end)) for start, end in sentence]
             for start, end in offsets:
                 if not last <= start < end <= len(text):
-                    raise SapoError(
+                    raise OptionError(
                         f"the function that cuts text: token {start}:{end} is empty, begins before {last} or ends "
                         f"after {len(text)}; return (start, end) of each token in the order of the text"
                     )
@@ -181,7 +181,7 @@ def checked_sentences(sentences: Any, text: str) -> list[Offsets]:
     except SapoError:
         raise
     except (TypeError, ValueError):
-        raise SapoError(
+        raise OptionError(
             "the function that cuts text must return a list of sentences, each a list of (start, end) of its tokens"
         ) from None
     return found

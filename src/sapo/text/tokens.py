@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sapo.errors import SapoError
+from sapo.errors import ModelError
 
 ALONE, LEFT, RIGHT, BOTH = "alone", "left", "right", "both"
 WORDS, CHARACTERS, IDEOGRAPHS = "words", "characters", "ideographs"
@@ -98,7 +98,7 @@ class Rules:
             )
             _check(rules)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise SapoError(f"the rules for text are damaged ({error!r:.60})") from None
+            raise ModelError(f"the rules for text are damaged ({error!r:.60})") from None
         return rules
 
 

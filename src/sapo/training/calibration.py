@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from sapo.corpus.labeled import read_pairs
-from sapo.errors import SapoError, choice, did_you_mean
+from sapo.errors import DataError, OptionError, SapoError, choice, did_you_mean
 from sapo.evaluate.calibration import BINS, Reliability, reliability
 from sapo.jit.arrays import Doubles, Ints
 from sapo.learn.samples import scaled
@@ -95,7 +95,7 @@ def measure(
     (['tokens', 'sentences'], 1.0)
     """
     if n < 1:
-        raise SapoError(f"n must be at least 1, not {n}")
+        raise OptionError(f"n must be at least 1, not {n}")
     labels, temperature = tagger.model.labels, tagger.model.temperature
     spanned, notation = looks_like_spans(labels), notation_of(labels)
     shown = dict(zip(labels, tagger.model.shown or labels, strict=True))  # tokens are judged by the shown labels
@@ -185,11 +185,11 @@ def fit_temperature(
     """
     by = choice(by, LOSSES)
     if by not in LOSSES:
-        raise SapoError(f"unknown likelihood '{by}'{did_you_mean(str(by), LOSSES)}")
+        raise OptionError(f"unknown likelihood '{by}'{did_you_mean(str(by), LOSSES)}")
     model = tagger.model
     cases = [_Case.of(lattice, gold, model) for lattice, gold in data if len(gold)]
     if not cases:
-        raise SapoError("calibration: the data has no tokens; give some labeled sentences")
+        raise DataError("calibration: the data has no tokens; give some labeled sentences")
     loss_of = LOSSES[by]
     losses: list[float] = []
 
@@ -209,7 +209,7 @@ def fit_temperature(
 
     found = lowest(loss, math.log(model.temperature))
     if found is None:
-        raise SapoError(
+        raise OptionError(
             f"calibration: no temperature is best for these {len(cases)} sentences, because the tagger gets "
             "everything in them wrong, or has no choice; give more sentences that it was not trained on"
         )

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sapo.errors import FileWarning, SapoError
+from sapo.errors import FileWarning, ModelError, SapoError
 from sapo.features.encoded import EncodedCorpus
 from sapo.features.strings import bounded
 from sapo.learn.records import Observer, PassRecord, State
@@ -85,20 +85,20 @@ class Checkpoint(Observer):
         except SapoError:
             raise
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
-            raise SapoError(f"{self.path}: not {WHAT}: {error}") from None
+            raise ModelError(f"{self.path}: not {WHAT}: {error}") from None
 
     def _check_same_run(self, header: dict[str, Any]) -> None:
         then, now = header["settings"], self.settings
         if not isinstance(then, dict):
             raise ValueError("it has no settings")
         if header["fingerprint"] != self.fingerprint:
-            raise SapoError(
+            raise ModelError(
                 f"{self.path}: was made with other data, templates or learner; leave `resume` out to begin anew"
             )
         changed = [key for key in now if key not in FREE_TO_CHANGE and then.get(key) != now[key]]
         if changed:
             listed = ", ".join(f"{key} {then.get(key)} (now {now[key]})" for key in changed)
-            raise SapoError(f"{self.path}: was made with {listed}; give the same settings, or leave `resume` out")
+            raise ModelError(f"{self.path}: was made with {listed}; give the same settings, or leave `resume` out")
 
 
 def pass_record(stored: Any, number: int) -> PassRecord:
@@ -122,14 +122,14 @@ def saved_choice(path: str | Path, settings: Settings, names: Collection[str]) -
     header, _ = load_arrays(path, WHAT)
     saved = header.get("settings")
     if not isinstance(saved, dict):
-        raise SapoError(f"{path}: not {WHAT}: it has no settings")
+        raise ModelError(f"{path}: not {WHAT}: it has no settings")
     try:
         chosen: dict[str, Any] = {
             name: math.inf if saved[name] is None else saved[name] for name in names if name in saved
         }
         return replace(settings, **chosen)
     except (TypeError, ValueError) as error:
-        raise SapoError(f"{path}: not {WHAT}: {error}") from None
+        raise ModelError(f"{path}: not {WHAT}: {error}") from None
 
 
 def fingerprint(corpus: EncodedCorpus | None, dev: EncodedCorpus | None, names: list[str]) -> str:

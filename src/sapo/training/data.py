@@ -17,7 +17,7 @@ from sapo.corpus.blocks import LABEL, Block, Sentence, is_table
 from sapo.corpus.files import show_path
 from sapo.corpus.formats import format_of, read_blocks
 from sapo.corpus.labeled import Labeled, Source, read_labeled, read_pairs, with_evidence
-from sapo.errors import DataWarning, SapoError
+from sapo.errors import DataError, DataWarning
 from sapo.features.building import build_encoder
 from sapo.features.encoded import EncodedCorpus, join_encoded, observed_pairs
 from sapo.features.encoder import Encoder, TemplateEncoder
@@ -123,7 +123,7 @@ def encode_data(plan: Plan, *, keep_texts: bool = False) -> TrainingData:
     if isinstance(data, str | Path) or (not isinstance(data, list | tuple) and is_table(data)):
         return _encode_texts(plan, data, counted, keep_texts)
     if not isinstance(data, Iterable):
-        raise SapoError(f"training data: expected a path or sentences, found {data!r:.40}")
+        raise DataError(f"training data: expected a path or sentences, found {data!r:.40}")
     listed: list[Any] = list(data)
     if listed and not isinstance(listed[0], Sentence) and _ready_made(listed):
         return _encode_features(plan, listed, counted)
@@ -204,7 +204,7 @@ def _ready_made(listed: Sequence[Any]) -> bool:
 
 def _encode_features(plan: Plan, listed: list[Any], counted: Bools | None) -> TrainingData:
     if plan.template is not None:
-        raise SapoError(
+        raise DataError(
             "a template makes features from words; leave it out, because these tokens already have features"
         )
     tokens, tags = read_pairs(listed, "training data", counted)
@@ -228,7 +228,7 @@ def _scales(plan: Plan, corpus: EncodedCorpus, encoder: FeatureEncoder) -> Float
 def _encode_feature_blocks(plan: Plan, data: Source, given: Labeled, reading: dict[str, Any]) -> TrainingData:
     """Encode the ready-made features of a file. A template, if given, would need words."""
     if plan.template is not None:
-        raise SapoError(f"{given.name}: has ready-made features and no words; leave the template out")
+        raise DataError(f"{given.name}: has ready-made features and no words; leave the template out")
     jit.compile_kernels()
     table = StringTable()
     numbers = [np.empty(0, np.int32)]
@@ -254,7 +254,7 @@ def _numbered(blocks: Iterable[Block], table: StringTable, numbers: list[Ints]) 
 
 def _feature_dev_set(encoder: FeatureEncoder, dev: Source, gold: Gold, marks: Sequence[str]) -> DevSet:
     if isinstance(dev, (str, Path)):
-        raise SapoError("dev data must be pairs of features and tags, like the training data, not a file")
+        raise DataError("dev data must be pairs of features and tags, like the training data, not a file")
     tokens, tags = read_pairs(list(dev), "dev data")
     table = StringTable(gold.outer)
     ids = table.add([tag for sentence in tags for tag in sentence])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sapo.corpus.files import check_utf8, read_chunks, show_path
-from sapo.errors import SapoError, check_limit, current_limits
+from sapo.errors import DataError, ModelError, OptionError, check_limit, current_limits
 from sapo.features.encoded import EncodedCorpus
 from sapo.jit.arrays import Floats, Ints, Longs
 from sapo.learn.samples import importance_of_tokens
@@ -40,7 +40,7 @@ def read_rules(path: str | Path) -> list[str]:
     lines = data.decode("utf-8").splitlines()
     found = [rule for rule in (re.sub(r"(^|\s)#.*", "", line).strip() for line in lines) if rule]
     if not found:
-        raise SapoError(f"{name}: holds no rule; {EXAMPLE}")
+        raise DataError(f"{name}: holds no rule; {EXAMPLE}")
     return found
 
 
@@ -101,7 +101,7 @@ def make_gold(labels: Sequence[str], corpus: EncodedCorpus, options: LabelOption
 def check_number(labels: Sequence[str]) -> None:
     """Raise SapoError if there are more labels than the limit."""
     if len(labels) > current_limits().labels:
-        raise SapoError(
+        raise DataError(
             f"training data: {len(labels):,} labels are more than {current_limits().labels:,}; is it the right column? "
             f"Name it with `label`, or use `allow_limits(labels={len(labels)})`"
         )
@@ -132,11 +132,11 @@ def scheme_to_learn(labels: Sequence[str], counts: Longs, options: LabelOptions)
     if scheme is None:
         return None
     if not options.constraints:
-        raise SapoError("a scheme needs constraints: without them, the output cannot be converted back")
+        raise OptionError("a scheme needs constraints: without them, the output cannot be converted back")
     found = recognize(labels, counts)
     if found is None or (found[0] != "iob2" and not (found[0] == scheme and not found[1].any())):
         actual = f"is {found[0]}" if found else "follows no scheme"
-        raise SapoError(
+        raise OptionError(
             f"scheme {scheme}: the training data must have IOB2 tags, and it {actual}; "
             "convert it first: sapo convert IN OUT --scheme iob2"
         )
@@ -200,7 +200,7 @@ def grown_gold(
     known, kept = list(model.labels), model.constraints
     for mark in marks:
         if mark in model.outer_labels:
-            raise SapoError(
+            raise DataError(
                 f"{what}: '{mark}' is a label of the model and cannot mark a missing tag; choose another mark"
             )
     outer, gold = open_missing(labels, corpus.gold, marks, what)
@@ -208,7 +208,7 @@ def grown_gold(
     learned, shown, allowed = list(outer), tuple[str, ...](), corpus.allowed
     if model.shown:
         if kept.scheme is None:  # no training makes such a model
-            raise SapoError(
+            raise ModelError(
                 "this model shows labels in another form without a tag scheme; it cannot learn new sentences"
             )
         inner = learn_as(kept.scheme, outer, gold, corpus.offsets, known=known)
@@ -219,7 +219,7 @@ def grown_gold(
         notation = notation_of(known)
         for label in learned:
             if scheme and not TABLE[scheme].fits(prefixed(label, notation)):
-                raise SapoError(f"{what}: label '{label}' does not fit the model's {scheme.upper()} scheme")
+                raise DataError(f"{what}: label '{label}' does not fit the model's {scheme.upper()} scheme")
         constraints, _, _ = find_constraints(
             learned,
             gold,

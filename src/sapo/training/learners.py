@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sapo.errors import SapoError
+from sapo.errors import OptionError
 from sapo.features.encoded import EncodedCorpus, observed_pairs
 from sapo.features.encoder import Encoder, TemplateEncoder
 from sapo.learn import LEARNERS, Learner
@@ -115,7 +115,9 @@ class Batch:
         """Return the same as other learners do. Raise SapoError where there is no objective to minimize."""
         encoder, options, strength = data.encoder, plan.batch or BatchOptions(), settings.strength
         if len(data.corpus.importance) and _differ_within_sentences(data.corpus):
-            raise SapoError(f"{CRF_LBFGS} takes weights of sentences (sample_weight), but not of labels (class_weight)")
+            raise OptionError(
+                f"{CRF_LBFGS} takes weights of sentences (sample_weight), but not of labels (class_weight)"
+            )
         l2 = strength if settings.regularizer == "l2" else 0.0
         l1 = strength if settings.regularizer == "l1" else options.l1
         layout = flat_layout(
@@ -169,11 +171,11 @@ class Neural:
     def begin(self, plan: Plan, data: TrainingData, settings: Settings) -> Beginning:
         name = self.name
         if data.texts is None or not isinstance(data.encoder, TemplateEncoder):
-            raise SapoError(f"{name} reads words and learns features itself; give it words, not ready-made features")
+            raise OptionError(f"{name} reads words and learns features itself; give it words, not ready-made features")
         if (data.corpus.gold < 0).any():
-            raise SapoError(f"{name} needs every tag of the training data; leave out sentences where one is missing")
+            raise OptionError(f"{name} needs every tag of the training data; leave out sentences where one is missing")
         if len(data.corpus.importance):
-            raise SapoError(f"{name} takes all tokens alike; leave out the weights of sentences and classes")
+            raise OptionError(f"{name} takes all tokens alike; leave out the weights of sentences and classes")
         self.check()
         from sapo.neural.training import begin_network
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from sapo.corpus.labeled import Source
-from sapo.errors import SapoError, choice, did_you_mean
+from sapo.errors import DataError, OptionError, choice, did_you_mean
 from sapo.learn import DEFAULTS, LEARNERS
 from sapo.learn.batch_crf import CRF_LBFGS, BatchOptions
 from sapo.learn.settings import AUTO, Option, Settings, options_of, settle
@@ -94,7 +94,7 @@ class StreamOptions:
         for name in ("shard", "buffer"):
             value = getattr(self, name)
             if not isinstance(value, Integral) or not 1 <= int(value) <= MOST_TOKENS:
-                raise SapoError(f"{name} must be a whole number of tokens from 1 to {MOST_TOKENS:,}, not {value}")
+                raise OptionError(f"{name} must be a whole number of tokens from 1 to {MOST_TOKENS:,}, not {value}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,16 +123,16 @@ class Plan:
 
     def __post_init__(self) -> None:
         if not isinstance(self.min_count, Integral) or self.min_count < 1:
-            raise SapoError(f"min_count must be at least 1, not {self.min_count}")
+            raise OptionError(f"min_count must be at least 1, not {self.min_count}")
         if self.stream is not None:
             self._check_stream()
 
     def _check_stream(self) -> None:
         streamed = [name for name, learner in LEARNERS.items() if not learner.all_labels]
         if self.learner not in streamed:
-            raise SapoError(f"stream: {self.learner} needs all data in memory; use one of {', '.join(streamed)}")
+            raise OptionError(f"stream: {self.learner} needs all data in memory; use one of {', '.join(streamed)}")
         if self.labels.sample_weight is not None or self.labels.class_weight is not None:
-            raise SapoError("stream: takes neither sample_weight nor class_weight; leave it out, or train in memory")
+            raise OptionError("stream: takes neither sample_weight nor class_weight; leave it out, or train in memory")
 
 
 def make_plan(
@@ -149,7 +149,7 @@ def make_plan(
     >>> make_plan("train.txt", settings={"epoch": 3})
     Traceback (most recent call last):
     ...
-    sapo.errors.SapoError: unknown setting 'epoch'; did you mean 'epochs'?
+    sapo.errors.OptionError: unknown setting 'epoch'; did you mean 'epochs'?
     """
     learner = known_learner(learner)
     given: dict[str, Any] = merged_settings(settings, options)
@@ -170,7 +170,7 @@ def make_plan(
         given.pop(name, None)
     checked = make_settings(given, others=sorted(NETWORK) if learner in LAYERS else ())
     if learner in LEARNERS and checked.n != AUTO and checked.n > LEARNERS[learner].most_n:
-        raise SapoError(f"n must be at most {LEARNERS[learner].most_n} for {learner}, not {checked.n}")
+        raise OptionError(f"n must be at most {LEARNERS[learner].most_n} for {learner}, not {checked.n}")
     return Plan(
         data=data,
         dev=dev,
@@ -197,10 +197,10 @@ def merged_settings(settings: Settings | Mapping[str, object] | None, options: M
     if isinstance(settings, Settings):
         settings = {name: getattr(settings, name) for name in options_of(Settings)}
     if not isinstance(settings, Mapping | None):
-        raise SapoError(f"settings must be a sapo.Settings or a dictionary, not {settings!r:.60}")
+        raise OptionError(f"settings must be a sapo.Settings or a dictionary, not {settings!r:.60}")
     for name in settings or ():
         if name not in known:
-            raise SapoError(f"unknown setting '{name}'{did_you_mean(str(name), known)}")
+            raise OptionError(f"unknown setting '{name}'{did_you_mean(str(name), known)}")
     given = [(name, value) for part in (settings or {}, options) for name, value in part.items()]
     return {name: value for name, value in given if value is not None or name not in known}
 
@@ -214,7 +214,7 @@ def known_learner(name: str) -> str:
     known = [*LEARNERS, CRF_LBFGS, *LAYERS]
     found = choice(name, known)
     if found not in known:
-        raise SapoError(f"unknown learner '{name}'{did_you_mean(str(name), known)}")
+        raise OptionError(f"unknown learner '{name}'{did_you_mean(str(name), known)}")
     return found
 
 
@@ -222,7 +222,7 @@ def _known_scheme(name: Any) -> Any:
     """Return a scheme to learn labels in, in lower case. Raise SapoError if there is none of this name."""
     known, found = (*LEARNABLE, KEEP, AUTO), choice(name, (*LEARNABLE, KEEP, AUTO))
     if found is not None and found not in known:
-        raise SapoError(f"scheme must be one of {', '.join(known)}, not {name}{did_you_mean(str(name), known)}")
+        raise OptionError(f"scheme must be one of {', '.join(known)}, not {name}{did_you_mean(str(name), known)}")
     return found
 
 
@@ -234,14 +234,14 @@ def make_settings(values: Mapping[str, Any], *, others: Iterable[str] = ()) -> S
     known = [field.name for field in dataclasses.fields(Settings)]
     for name in values:
         if name not in known:
-            raise SapoError(f"unknown setting '{name}'{did_you_mean(name, [*known, *others])}")
+            raise OptionError(f"unknown setting '{name}'{did_you_mean(name, [*known, *others])}")
     return Settings(**values)
 
 
 def network_options(learner: str, values: Mapping[str, Any]) -> NeuralOptions | None:
     """Return the options of a network, or None for a linear learner. Raise SapoError if that has such options."""
     if values and learner not in LAYERS:
-        raise SapoError(f"{', '.join(sorted(values))}: only for the neural learners ({', '.join(LAYERS)})")
+        raise DataError(f"{', '.join(sorted(values))}: only for the neural learners ({', '.join(LAYERS)})")
     return NeuralOptions(**values) if learner in LAYERS else None
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from sapo import jit
 from sapo.corpus.labeled import Source
-from sapo.errors import SapoError
+from sapo.errors import ModelError, OptionError
 from sapo.learn.loop import RunPass, final_weights, learn
 from sapo.learn.records import Observer, PassRecord, State, Stop
 from sapo.learn.settings import Settings
@@ -94,7 +94,7 @@ def train(
     """
     plan = make_plan(data, dev=dev, template=template, learner=learner, settings=settings, **options)
     if plan.resume and plan.checkpoint is None:
-        raise SapoError("resume needs stream, the directory that has the checkpoint")
+        raise OptionError("resume needs stream, the directory that has the checkpoint")
     if verbose:
         return _train_aloud(plan, observers, cluster)
     run = start(plan, check=lambda data: warn_of(plan, data))
@@ -212,7 +212,7 @@ def _check_where(checkpoint: Checkpoint, cluster: PassMaker | None) -> None:
     """Raise SapoError if a run on a cluster would be resumed without one, or the other way round."""
     if bool(checkpoint.more) != (cluster is not None):
         with_or_without = "with `cluster`; add it" if checkpoint.more else "without `cluster`; leave it out"
-        raise SapoError(f"{checkpoint.path}: was made {with_or_without}, or leave `resume` out to begin anew")
+        raise ModelError(f"{checkpoint.path}: was made {with_or_without}, or leave `resume` out to begin anew")
 
 
 def start(

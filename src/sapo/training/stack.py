@@ -27,7 +27,7 @@ from sapo.corpus.columns import name_columns
 from sapo.corpus.files import check_writable, show_path, write_file
 from sapo.corpus.formats import format_of, read, read_blocks
 from sapo.corpus.labeled import first_and_all
-from sapo.errors import SapoError
+from sapo.errors import DataError, ModelError, OptionError
 from sapo.features.presets import template_text
 from sapo.features.strings import StringTable
 from sapo.features.template import parse_templates
@@ -188,10 +188,10 @@ def read_step_data(step: TrainedStep) -> StepData:
         before = len(sentences)
         sentences.extend(read(path))
         if len(sentences) == before:
-            raise SapoError(f"{path}: has no sentences")
+            raise DataError(f"{path}: has no sentences")
         expected, found = list(sentences[0].columns), list(sentences[before].columns)
         if found != expected:
-            raise SapoError(
+            raise DataError(
                 f"{path}: has the columns {', '.join(found)} before the label, but {step.files[0]} has "
                 f"{', '.join(expected)}"
             )
@@ -219,18 +219,18 @@ def plan_blocks(data: StepData, words: Sequence[Words], cross: int, source: str,
     """
     watcher.say(f"comparing {len(data.sentences):,} sentences of {data.name} with {len(words):,} of {source}")
     if cross > len(words):
-        raise SapoError(f"{source}: has {len(words)} sentences, which cannot be cut into {cross} blocks")
+        raise DataError(f"{source}: has {len(words)} sentences, which cannot be cut into {cross} blocks")
     ranges = cut(len(words), cross or 1)
     overlapping = left_out([sentence.words for sentence in data.sentences], [words[r.start : r.stop] for r in ranges])
     if not cross and overlapping[0]:
         example = " ".join(data.sentences[overlapping[0][0]].words)
-        raise SapoError(
+        raise DataError(
             f"{data.name}: {len(overlapping[0]):,} of {len(data.sentences):,} sentences overlap with {source}, "
             f"the first is '{example:.60}'; use `cross={MANY}`, or `cross=1` to train without them"
         )
     for number, without in enumerate(overlapping, 1):
         if len(without) == len(data.sentences):
-            raise SapoError(
+            raise DataError(
                 f"{data.name}: all sentences overlap with block {number} of {source}, none is left to train on; "
                 f"use `cross` with more than {len(ranges)} blocks"
             )
@@ -371,13 +371,13 @@ def run_pipeline(
 
 def _check_options(steps: tuple[Step, ...], cross: int, threads: int) -> None:
     if not steps:
-        raise SapoError("a pipeline needs a step, such as pos=pos.sapo")
+        raise OptionError("a pipeline needs a step, such as pos=pos.sapo")
     if not isinstance(cross, Integral) or cross < 0:
-        raise SapoError(f"cross must be a number of blocks, 0 or more, not {cross}")
+        raise OptionError(f"cross must be a number of blocks, 0 or more, not {cross}")
     if cross and all(isinstance(step, ReadyStep) for step in steps):
-        raise SapoError("cross is for steps that are trained on the spot, and these are all ready models")
+        raise OptionError("cross is for steps that are trained on the spot, and these are all ready models")
     if not isinstance(threads, Integral) or threads < 1:
-        raise SapoError(f"threads must be at least 1, not {threads}")
+        raise OptionError(f"threads must be at least 1, not {threads}")
 
 
 def _writer(chosen: str, target: str | Path, to: str | None, added: Sequence[str]) -> Callable[[Block], bytes]:
@@ -385,10 +385,10 @@ def _writer(chosen: str, target: str | Path, to: str | None, added: Sequence[str
     if chosen == "text":
         to = to or format_of(target)
         if to not in ("columns", "jsonl"):
-            raise SapoError(f"tagged text is written as columns or jsonl, not as '{to}'")
+            raise OptionError(f"tagged text is written as columns or jsonl, not as '{to}'")
         return partial(widened_records, added=added, as_columns=to == "columns")
     if to not in (None, chosen):
-        raise SapoError(f"a file that is {chosen} is tagged as {chosen}; convert it with sapo convert")
+        raise DataError(f"a file that is {chosen} is tagged as {chosen}; convert it with sapo convert")
     return widened if chosen == "columns" else partial(widened_records, added=added, as_columns=False)
 
 
@@ -398,12 +398,12 @@ def _read_records(
     """Read JSONL or text; text is cut as the first step needs it."""
     name = show_path(source)
     if chosen not in ("jsonl", "text"):
-        raise SapoError(
+        raise DataError(
             f"{name}: a pipeline tags column files, JSONL and text, and this is {chosen}; "
             "make a column file with sapo convert"
         )
     if columns is not None:
-        raise SapoError(f"{name}: the names of columns are for column files, and this is {chosen}; leave them out")
+        raise DataError(f"{name}: the names of columns are for column files, and this is {chosen}; leave them out")
     if isinstance(step, ReadyStep):
         splitter = Tagger.load(step.model).splitter
     else:
@@ -419,16 +419,16 @@ def _read_columns(source: str | Path, columns: Sequence[str] | None, labeled: bo
         if _count(block):
             break
     else:
-        raise SapoError(f"{show_path(source)}: has no sentences")
+        raise DataError(f"{show_path(source)}: has no sentences")
     first = leading[0]
     count = len(first.columns)
     if columns is not None and len(columns) != count:
-        raise SapoError(
+        raise DataError(
             f"{first.name}: has {count} column{'s' * (count > 1)}, but {len(columns)} are named ({', '.join(columns)})"
         )
     names = name_columns(count, None, columns, labeled and count > 1, first.name)
     if LABEL in names[:-1]:
-        raise SapoError(f"{first.name}: the gold tag must be the last column, not column {names.index(LABEL)}")
+        raise DataError(f"{first.name}: the gold tag must be the last column, not column {names.index(LABEL)}")
     named = (dataclasses.replace(block, columns=names) for block in itertools.chain(leading, blocks))
     return dataclasses.replace(first, columns=names), named
 
@@ -442,7 +442,7 @@ def _tag_source(step: Step, have: Sequence[str], source: str) -> Tagger | StepDa
     if isinstance(step, ReadyStep):
         tag_source, needs, name = (tagger := Tagger.load(step.model)), tagger.columns, str(step.model)
         if not needs:
-            raise SapoError(
+            raise ModelError(
                 f"{name}: was trained on ready-made features, which a column file does not have; use it with sapo tag"
             )
     else:
@@ -450,7 +450,7 @@ def _tag_source(step: Step, have: Sequence[str], source: str) -> Tagger | StepDa
         needs, name = tag_source.needs, tag_source.name
     for column in needs:
         if column not in have:
-            raise SapoError(
+            raise DataError(
                 f"step '{step.column}': {name} needs the column '{column}', but {source} and the steps before have "
                 f"only {', '.join(have)} (the gold tag does not count)"
             )

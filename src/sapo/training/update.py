@@ -16,7 +16,7 @@ import numpy as np
 from sapo import jit
 from sapo.corpus.blocks import LABEL, is_table
 from sapo.corpus.labeled import Source, read_labeled, read_pairs
-from sapo.errors import SapoError
+from sapo.errors import DataError, OptionError
 from sapo.features.encoded import EncodedCorpus, join_encoded, observed_pairs
 from sapo.features.strings import StringTable
 from sapo.jit.arrays import Bools, Floats
@@ -50,9 +50,9 @@ def refuse_new_labels(known: Sequence[str], labels: Sequence[str], data: Source,
     if len(new) == 1:
         near = nearest(new[0], known)
         meant = f"did you mean '{near}'? Otherwise," if near else f"it has {listed(known)};"
-        raise SapoError(f"{place}: the model does not know the label '{new[0]}'; {meant} {WAY_OUT}")
+        raise DataError(f"{place}: the model does not know the label '{new[0]}'; {meant} {WAY_OUT}")
     task = "" if have_common_label(known, labels) else f"is this data of another task? The model has {listed(known)}; "
-    raise SapoError(f"{place}: the model does not know {len(new):,} labels ({listed(new)}); {task}{WAY_OUT}")
+    raise DataError(f"{place}: the model does not know {len(new):,} labels ({listed(new)}); {task}{WAY_OUT}")
 
 
 def _place(data: Source, label: str, reading: dict[str, Any]) -> str:
@@ -211,7 +211,7 @@ class Trainer:
             values["n"] = history[-1]["n"] if trained.get("n") == AUTO and history else Settings().n
         chosen = make_settings(values)
         if chosen.regularizer not in ("l2", "none"):
-            raise SapoError(f"an update takes the regularizer l2 or none, not {chosen.regularizer}")
+            raise OptionError(f"an update takes the regularizer l2 or none, not {chosen.regularizer}")
         return learner, chosen
 
     def _grow(self, data: Source, labels: StringTable, counted: Bools | None, **reading: Any) -> EncodedCorpus:
@@ -222,7 +222,7 @@ class Trainer:
             return join_encoded([encoder.grow(block, labels.add_fields(*block.column(LABEL))) for block in blocks])
         tokens, tags = read_pairs(list(data), "new data", counted)
         if not tokens:
-            raise SapoError("new data: has no sentences")
+            raise DataError("new data: has no sentences")
         grown: EncodedCorpus = encoder.grow(tokens, labels.add([tag for sentence in tags for tag in sentence]))
         return grown
 
@@ -350,4 +350,4 @@ def _check_allowed(corpus: EncodedCorpus, bans: Floats, labels: Sequence[str]) -
     token = int(np.argmax(forbidden))
     sentence = int(np.searchsorted(corpus.offsets, token, side="right")) - 1
     place = f"new data: sentence {sentence + 1}, token {token - int(first[sentence]) + 1}"
-    raise SapoError(f"{place}: the model forbids the tag '{labels[gold[token]]}' here; correct the tags")
+    raise DataError(f"{place}: the model forbids the tag '{labels[gold[token]]}' here; correct the tags")

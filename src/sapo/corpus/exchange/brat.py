@@ -28,7 +28,7 @@ from sapo.corpus.files import (
     remove_abandoned,
     with_encoding,
 )
-from sapo.errors import SapoError
+from sapo.errors import DataError, OptionError
 
 LARGEST = 1 << 26  # bytes of a document
 _ENTITY = re.compile(r"(T\S+)\t(\S+) (\d+ \d+(?:;\d+ \d+)*)(?:\t(.*))?")
@@ -38,11 +38,11 @@ def read_documents(reading: Reading) -> Iterator[Document]:
     """Yield the documents below a directory, in the order of their names, or the only one of a .txt or .ann file."""
     path = Path(reading.path)
     if reading.label is not None:
-        raise SapoError(f"{path}: the labels of BRAT are in its .ann files; leave `label` out")
+        raise OptionError(f"{path}: the labels of BRAT are in its .ann files; leave `label` out")
     if path.is_dir():
         texts, folder = sorted(path.rglob("*.txt")), path
         if not texts:
-            raise SapoError(f"{path}: is a directory, not a file; one of BRAT holds .txt and .ann files")
+            raise DataError(f"{path}: is a directory, not a file; one of BRAT holds .txt and .ann files")
     elif not path.exists():
         raise missing_file(path)
     else:
@@ -67,7 +67,7 @@ def _content(path: Path, encoding: str | None) -> str:
     for chunk in read_chunks(with_encoding(path, encoding)):
         size += len(chunk)
         if size > LARGEST:
-            raise SapoError(f"{path}: larger than {LARGEST >> 20} MB; split the document")
+            raise DataError(f"{path}: larger than {LARGEST >> 20} MB; split the document")
         pieces.append(chunk)
     data = b"".join(pieces)
     check_utf8(data, str(path), 1)
@@ -85,7 +85,7 @@ def _annotations(path: Path, text: str, encoding: str | None, notices: Notices) 
             continue
         found = _ENTITY.fullmatch(line)
         if found is None:
-            raise SapoError(f"{path}:{number}: expected 'T1<TAB>LABEL START END<TAB>TEXT', found {line[:60]!r}")
+            raise DataError(f"{path}:{number}: expected 'T1<TAB>LABEL START END<TAB>TEXT', found {line[:60]!r}")
         places = [int(place) for place in re.findall(r"\d+", found[3])]
         span = CharSpan(min(places), max(places), found[2])
         if len(places) > 2:
@@ -94,7 +94,7 @@ def _annotations(path: Path, text: str, encoding: str | None, notices: Notices) 
                 f"read as {span.start}:{span.end}, without them"
             )
         elif found[4] is not None and _flat(text[span.start : span.end]) != _flat(found[4]):
-            raise SapoError(
+            raise DataError(
                 f"{path}:{number}: {found[4][:40]!r} does not stand at {span.start}:{span.end} of the text, but "
                 f"{text[span.start : span.end]!r:.40}; has the text changed?"
             )
@@ -124,7 +124,7 @@ def write_document(document: Document, found: FoundSpans) -> str:
 
 def _type(label: str) -> str:
     if re.search(r"\s", label):
-        raise SapoError(f"BRAT has no label with a blank, such as {label!r}; rename it, or use another format")
+        raise DataError(f"BRAT has no label with a blank, such as {label!r}; rename it, or use another format")
     return label
 
 
@@ -150,7 +150,7 @@ class BratDirectory(LineSink):
         name = document["name"] or f"{self._count:05}"
         target = self._path / name
         if not target.resolve().is_relative_to(self._path.resolve()):
-            raise SapoError(f"{self._path}: the document {name!r} would be written outside of it")
+            raise DataError(f"{self._path}: the document {name!r} would be written outside of it")
         target.parent.mkdir(parents=True, exist_ok=True)
         for ending, content in ((".txt", document["text"]), (".ann", document["ann"])):
             target.with_name(target.name + ending).write_bytes(content.encode())
@@ -165,7 +165,7 @@ def _directory(target: Path) -> Iterator[Path]:
     try:
         part.mkdir(parents=True)
     except OSError as error:
-        raise SapoError(f"{target}: cannot be written ({error.strerror})") from None
+        raise DataError(f"{target}: cannot be written ({error.strerror})") from None
     try:
         yield part
         if target.exists():
@@ -181,9 +181,9 @@ def open_output(path: str | Path) -> Iterator[Any]:
     """Open a stream that takes a line for each document, and makes a new directory of them."""
     target = Path(path)
     if str(path) == "-":
-        raise SapoError("BRAT has two files for each document; name a directory for them")
+        raise DataError("BRAT has two files for each document; name a directory for them")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise SapoError(f"{path}: exists already; BRAT needs a new or empty directory")
+        raise DataError(f"{path}: exists already; BRAT needs a new or empty directory")
     with _directory(target) as part:
         yield BratDirectory(part)
 

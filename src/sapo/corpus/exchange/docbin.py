@@ -15,7 +15,7 @@ from sapo.corpus.annotations import CharSpan
 from sapo.corpus.exchange.documents import Document
 from sapo.corpus.exchange.format import DocumentFormat, FoundSpans, Reading
 from sapo.corpus.files import LineSink, read_whole, write_file
-from sapo.errors import SapoError
+from sapo.errors import DataError, OptionError
 
 LARGEST = 1 << 31  # bytes of a file when unpacked: it is read as a whole
 
@@ -26,7 +26,7 @@ def load_spacy() -> Any:
         import spacy
         import spacy.tokens
     except ImportError:
-        raise SapoError(".spacy files need spaCy; install it with pip install 'sapo-nlp[spacy]'") from None
+        raise OptionError(".spacy files need spaCy; install it with pip install 'sapo-nlp[spacy]'") from None
     return spacy
 
 
@@ -34,7 +34,7 @@ def read_documents(reading: Reading) -> Iterator[Document]:
     """Yield the documents of a file; with labels, only those whose entities are known."""
     path = reading.path
     if reading.label is not None:
-        raise SapoError(f"{path}: the labels of .spacy files are their entities; leave `label` out")
+        raise OptionError(f"{path}: the labels of .spacy files are their entities; leave `label` out")
     data = read_whole(path)
     _check_size(data, path)
     spacy = load_spacy()
@@ -59,7 +59,7 @@ def _checked(path: str | Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise SapoError(f"{path}: not a file of spaCy, or damaged ({error!r:.80})") from None
+        raise DataError(f"{path}: not a file of spaCy, or damaged ({error!r:.80})") from None
 
 
 def _check_size(data: bytes, path: str | Path) -> None:
@@ -70,9 +70,9 @@ def _check_size(data: bytes, path: str | Path) -> None:
             size += len(unpacking.decompress(rest, 1 << 24))
             rest = unpacking.unconsumed_tail
             if size > LARGEST:
-                raise SapoError(f"{path}: larger than {LARGEST >> 30} GB when unpacked; split it")
+                raise DataError(f"{path}: larger than {LARGEST >> 30} GB when unpacked; split it")
     except zlib.error as error:
-        raise SapoError(f"{path}: not a file of spaCy ({error})") from None
+        raise DataError(f"{path}: not a file of spaCy ({error})") from None
 
 
 def write_document(document: Document, found: FoundSpans) -> str:

@@ -25,7 +25,7 @@ from sapo.corpus.exchange.format import (
     to_browser,
 )
 from sapo.corpus.jsonl import json_line
-from sapo.errors import SapoError
+from sapo.errors import DataError
 
 KEYS = ("label", "labels", "entities")
 
@@ -35,7 +35,7 @@ def read_documents(reading: Reading) -> Iterator[Document]:
     for line, place, record in read_objects(reading.path):
         key = _key(record) if reading.label is None else reading.label
         if reading.labeled and not isinstance(record.get(key), list):
-            raise SapoError(f"{place}: has no list '{key}' of spans; known here: {', '.join(record)}")
+            raise DataError(f"{place}: has no list '{key}' of spans; known here: {', '.join(record)}")
         text = text_of(record, "text", place)
         spans = tuple(_span(value, place) for value in record.get(key, ())) if reading.labeled else ()
         if counted_by_browser(text, spans):

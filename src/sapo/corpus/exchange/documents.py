@@ -8,7 +8,7 @@ from typing import Any
 
 from sapo.corpus.annotations import CharSpan
 from sapo.corpus.blocks import Sentence, check_labels
-from sapo.errors import DataWarning, SapoError
+from sapo.errors import DataError, DataWarning
 from sapo.tags.spans import Span, loose_spans, spans_to_tags
 from sapo.text.splitter import Splitter
 
@@ -77,7 +77,7 @@ def _trimmed(text: str, spans: Sequence[CharSpan], place: str, notices: Notices)
     found = []
     for span in spans:
         if not 0 <= span.start <= span.end <= len(text):
-            raise SapoError(
+            raise DataError(
                 f"{place}: span {span.start}:{span.end} {span.type!r} is not in the text, which has {len(text)} "
                 "characters; correct it"
             )

@@ -19,7 +19,7 @@ from sapo.corpus.exchange.documents import Cut, Document, Notices, cut_document
 from sapo.corpus.files import check_utf8, read_chunks, show_path, write_file
 from sapo.corpus.jsonl import joined
 from sapo.corpus.scanner import read_lines
-from sapo.errors import SapoError, current_limits
+from sapo.errors import DataError, OptionError, current_limits
 from sapo.jit.arrays import Longs
 from sapo.tags.schemes import looks_like_spans
 from sapo.tags.spans import Span
@@ -87,7 +87,7 @@ def read_objects(path: str | Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
         try:
             value = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise SapoError(f"{place}: not JSON ({error})") from None
+            raise DataError(f"{place}: not JSON ({error})") from None
         yield number, place, _object(value, place)
 
 
@@ -106,7 +106,7 @@ def read_array(path: str | Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
                 line, rest = line + rest.count("\n"), ""
                 continue
             if not begun.startswith("["):
-                raise SapoError(f"{name}: expected an array of tasks, which begins with '[', found {begun[:20]!r}")
+                raise DataError(f"{name}: expected an array of tasks, which begins with '[', found {begun[:20]!r}")
             line += rest[: len(rest) - len(begun)].count("\n")
             rest, opened = begun[1:], True
         at = 0  # slicing at each object would copy the rest as often
@@ -120,19 +120,19 @@ def read_array(path: str | Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
                 return
             place = f"{name}:{line}"
             if rest[at] != "{":
-                raise SapoError(f"{place}: expected an object, found {rest[at : at + 20]!r}")
+                raise DataError(f"{place}: expected an object, found {rest[at : at + 20]!r}")
             try:
                 value, end = decode(rest, at)
             except (ValueError, RecursionError) as error:
                 if final or len(rest) - at > current_limits().line or isinstance(error, RecursionError):
-                    raise SapoError(f"{place}: the task that begins here is not JSON ({error})") from None
+                    raise DataError(f"{place}: the task that begins here is not JSON ({error})") from None
                 tried = len(rest) - at
                 break
             tried = 0
             yield line, place, _object(value, place)
             line, at = line + rest.count("\n", at, end), end
         rest = rest[at:]
-    raise SapoError(f"{name}: its array does not end; the file is cut off")
+    raise DataError(f"{name}: its array does not end; the file is cut off")
 
 
 def _texts(path: str | Path, name: str) -> Iterator[tuple[str, bool]]:
@@ -145,12 +145,12 @@ def _texts(path: str | Path, name: str) -> Iterator[tuple[str, bool]]:
         yield decoder.decode(b"", final=True), True
     except UnicodeDecodeError:
         check_utf8(chunk, name, line)
-        raise SapoError(f"{name}:{line}: not UTF-8") from None
+        raise DataError(f"{name}:{line}: not UTF-8") from None
 
 
 def _object(value: object, place: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise SapoError(f'{place}: expected an object such as {{"text": ...}}, found {type(value).__name__}')
+        raise DataError(f'{place}: expected an object such as {{"text": ...}}, found {type(value).__name__}')
     return value
 
 
@@ -158,7 +158,7 @@ def text_of(record: dict[str, Any], key: str, place: str) -> str:
     """Return the text of a record; raise SapoError if it has none."""
     text = record.get(key)
     if not isinstance(text, str):
-        raise SapoError(f"{place}: has no '{key}'; known here: {', '.join(record) or 'nothing'}")
+        raise DataError(f"{place}: has no '{key}'; known here: {', '.join(record) or 'nothing'}")
     return text
 
 
@@ -167,7 +167,7 @@ def char_span(values: object, place: str, form: str) -> CharSpan:
     match values:
         case (int(start), int(end), str(label)) if label:
             return CharSpan(start, end, label)
-    raise SapoError(f"{place}: a span must be {form}, found {values!r:.80}")
+    raise DataError(f"{place}: a span must be {form}, found {values!r:.80}")
 
 
 SENTENCES = 500  # in a block, if no document has more
@@ -248,7 +248,7 @@ class DocumentFormat:
         """
         name = show_path(path)
         if columns is not None:
-            raise SapoError(f"{name}: files of {self.tool} have no columns; leave their names out")
+            raise OptionError(f"{name}: files of {self.tool} have no columns; leave their names out")
         notices = Notices(name)
         splitter = splitter or Splitter()
         cuts: list[Cut] = []
@@ -274,9 +274,9 @@ class DocumentFormat:
         For a conversion, the block may come from another tool.
         """
         if added.taggings is not None:
-            raise SapoError(f"{self.tool} shows one tagging of a text; use `spans=True`, or convert the file to JSONL")
+            raise DataError(f"{self.tool} shows one tagging of a text; use `spans=True`, or convert the file to JSONL")
         if added.marginals is not None:
-            raise SapoError(
+            raise DataError(
                 f"{self.tool} has no room for probabilities of tokens; use `spans=True`, or convert it to JSONL"
             )
         gold = added.placement is not None
@@ -313,4 +313,4 @@ def check_span_labels(labels: Sequence[str], tool: str) -> None:
     """Raise SapoError if a label is not that of a span, such as O or B-PER."""
     if labels and not looks_like_spans(sorted(set(labels) | {"B-X"})):
         strange = next(label for label in labels if not looks_like_spans([label, "B-X"]))
-        raise SapoError(f"{tool} holds spans; {strange!r} is not a label of a span, such as B-PER; write JSONL")
+        raise DataError(f"{tool} holds spans; {strange!r} is not a label of a span, such as B-PER; write JSONL")

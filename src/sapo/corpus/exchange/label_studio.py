@@ -26,7 +26,7 @@ from sapo.corpus.exchange.format import (
 )
 from sapo.corpus.files import LineSink, write_file
 from sapo.corpus.jsonl import json_line
-from sapo.errors import SapoError
+from sapo.errors import DataError
 
 MODEL = "sapo"
 
@@ -39,7 +39,7 @@ def read_documents(reading: Reading) -> Iterator[Document]:
     for line, place, task in read_array(reading.path):
         data = task.get("data", task)
         if not isinstance(data, dict):
-            raise SapoError(f"{place}: 'data' must be an object, found {data!r:.60}")
+            raise DataError(f"{place}: 'data' must be an object, found {data!r:.60}")
         values = _values(task, place) if "data" in task else _short_values(task, reading.label, place)
         if reading.labeled and values is None:
             reading.notices.leave_out("tasks without annotations")
@@ -58,7 +58,7 @@ def _values(task: dict[str, Any], place: str) -> list[dict[str, Any]] | None:
         if isinstance(annotation, dict) and not annotation.get("was_cancelled"):
             results = annotation.get("result")
             if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):
-                raise SapoError(f"{place}: 'result' of an annotation must be a list, found {results!r:.60}")
+                raise DataError(f"{place}: 'result' of an annotation must be a list, found {results!r:.60}")
             return [
                 {**value, "from_name": result.get("from_name")}
                 for result in results
@@ -72,7 +72,7 @@ def _short_values(task: dict[str, Any], label: str | None, place: str) -> list[d
     for key, listed in task.items():
         if label in (None, key) and isinstance(listed, list) and listed and isinstance(listed[0], dict):
             if not all(isinstance(value, dict) for value in listed):
-                raise SapoError(f"{place}: '{key}' must be a list of spans, found {listed!r:.60}")
+                raise DataError(f"{place}: '{key}' must be a list of spans, found {listed!r:.60}")
             return [value for value in listed if label_of(value) is not None]
     return []
 

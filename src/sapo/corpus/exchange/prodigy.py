@@ -11,7 +11,7 @@ from typing import Any
 from sapo.corpus.exchange.documents import Document
 from sapo.corpus.exchange.format import DocumentFormat, FoundSpans, Reading, char_span, read_objects, text_of
 from sapo.corpus.jsonl import json_line
-from sapo.errors import SapoError
+from sapo.errors import DataError, OptionError
 
 ANSWERS = ("accept", "reject", "ignore")
 
@@ -19,12 +19,12 @@ ANSWERS = ("accept", "reject", "ignore")
 def read_documents(reading: Reading) -> Iterator[Document]:
     """Yield the tasks of a file; with labels, only those that were accepted."""
     if reading.label is not None:
-        raise SapoError(f"{reading.notices.name}: the labels of Prodigy are in 'spans'; leave `label` out")
+        raise OptionError(f"{reading.notices.name}: the labels of Prodigy are in 'spans'; leave `label` out")
     for line, place, record in read_objects(reading.path):
         text = text_of(record, "text", place)
         answer = record.get("answer", "accept")
         if answer not in ANSWERS:
-            raise SapoError(f"{place}: the answer is {answer!r:.20}; it must be {', '.join(ANSWERS)}")
+            raise DataError(f"{place}: the answer is {answer!r:.20}; it must be {', '.join(ANSWERS)}")
         if reading.labeled and answer != "accept":
             reading.notices.leave_out(f"tasks with the answer '{answer}'")
             continue
@@ -32,7 +32,7 @@ def read_documents(reading: Reading) -> Iterator[Document]:
         if reading.labeled:
             listed = record.get("spans") or []
             if not isinstance(listed, list) or not all(isinstance(span, dict) for span in listed):
-                raise SapoError(f"{place}: 'spans' must be a list of objects, found {listed!r:.60}")
+                raise DataError(f"{place}: 'spans' must be a list of objects, found {listed!r:.60}")
             spans = [
                 char_span((span.get("start"), span.get("end"), span.get("label")), place, "start, end and label")
                 for span in listed
@@ -55,7 +55,7 @@ def _tokens(record: dict[str, Any], size: int, place: str) -> list[tuple[int, in
                     found.append((start, end))
                 last = end
             case _:
-                raise SapoError(
+                raise DataError(
                     f"{place}: a token must have start and end inside the text, in order, found {token!r:.60}"
                 )
     return found

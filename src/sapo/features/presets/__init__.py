@@ -3,7 +3,7 @@
 from importlib.resources import files
 from pathlib import Path
 
-from sapo.errors import SapoError, check_limit, choice, did_you_mean
+from sapo.errors import DataError, OptionError, check_limit, choice, did_you_mean
 
 PRESETS = ("chunking", "chunking-best", "pos", "pos-paper", "pos-best", "ner", "ner-pos", "bioner", "bioner-best")
 
@@ -17,11 +17,11 @@ def template_text(name_or_path: str | Path) -> tuple[str, str]:
         return (files(__package__) / f"{name}.txt").read_text("utf-8"), f"preset {name}"
     path = Path(name)
     if not path.is_file():
-        raise SapoError(f"no template '{name}': neither a file nor a preset{did_you_mean(name, PRESETS)}")
+        raise OptionError(f"no template '{name}': neither a file nor a preset{did_you_mean(name, PRESETS)}")
     check_limit("template", path.stat().st_size, name, "bytes of templates")
     try:
         return path.read_text("utf-8-sig"), name
     except UnicodeDecodeError:
-        raise SapoError(f"{name}: not a template file (not UTF-8)") from None
+        raise DataError(f"{name}: not a template file (not UTF-8)") from None
     except OSError as error:
-        raise SapoError(f"{name}: cannot be read ({error.strerror})") from None
+        raise DataError(f"{name}: cannot be read ({error.strerror})") from None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sapo.errors import SapoError
+from sapo.errors import DataError
 from sapo.features.encoded import EncodedCorpus, Pairs, joined_pairs, observed_pairs
 from sapo.learn.samples import Chunk, Counts, draw_order
 from sapo.learn.settings import Settings
@@ -141,5 +141,5 @@ def open_shards(directory: str | Path, *, buffer: int = BUFFER) -> ShardedCorpus
     """Return the corpus of a cache directory. Raise SapoError if the directory has none, or an unfinished one."""
     manifest = load_manifest(Path(directory))
     if not manifest.done:
-        raise SapoError(f"{directory}: its shards are not finished; run the same command again, and it goes on")
+        raise DataError(f"{directory}: its shards are not finished; run the same command again, and it goes on")
     return ShardedCorpus(directory, manifest, buffer=buffer)

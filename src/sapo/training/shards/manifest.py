@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sapo.corpus.files import write_file
-from sapo.errors import SapoError
+from sapo.errors import DataError, SapoError
 from sapo.features.encoded import EncodedCorpus
 from sapo.features.strings import array_of, valid_offsets, within
 from sapo.jit.arrays import Ints, Longs
@@ -94,16 +94,16 @@ def load_manifest(directory: Path) -> Manifest:
     try:
         stored = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
     except FileNotFoundError:
-        raise SapoError(f"{directory}: not {CACHE}: it has no {NAME}") from None
+        raise DataError(f"{directory}: not {CACHE}: it has no {NAME}") from None
     except OSError as error:
-        raise SapoError(f"{path}: cannot be read ({error.strerror or error})") from None
+        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
     except (ValueError, RecursionError):
         raise damaged_manifest(directory) from None
     if not isinstance(stored, dict) or not isinstance(stored.get("format"), int):
         raise damaged_manifest(directory)
     version = stored.pop("format")
     if version != FORMAT:
-        raise SapoError(f"{path}: has format {version}, this sapo reads format {FORMAT}; give another directory")
+        raise DataError(f"{path}: has format {version}, this sapo reads format {FORMAT}; give another directory")
     try:
         shards = tuple(Entry(**entry) for entry in stored.pop("shards"))
         manifest = Manifest(shards=shards, sizes=tuple(stored.pop("sizes")), **stored)
@@ -136,7 +136,7 @@ def check_request(directory: Path, found: Mapping[str, Any], wanted: Mapping[str
         why = f"it was made with another {key}"
     else:
         why = f"it was made with {key} {then}, not {now}"
-    raise SapoError(f"{directory}: {why}; give `stream` another directory, or delete this one")
+    raise DataError(f"{directory}: {why}; give `stream` another directory, or delete this one")
 
 
 def _fits(entry: Entry) -> bool:
@@ -147,7 +147,7 @@ def _fits(entry: Entry) -> bool:
 
 def damaged_manifest(directory: Path) -> SapoError:
     """Return the error for a manifest that makes no sense."""
-    return SapoError(f"{directory / NAME}: damaged; {AGAIN}")
+    return DataError(f"{directory / NAME}: damaged; {AGAIN}")
 
 
 def features_path(directory: Path, number: int) -> Path:
@@ -214,7 +214,7 @@ def open_shard(directory: Path, number: int, manifest: Manifest, *, check: bool 
             if not all(within(some, size) for some, size in zip(numbers, manifest.sizes, strict=True)):
                 raise ValueError
     except (KeyError, ValueError):
-        raise SapoError(f"{features_path(directory, number)}: does not fit the manifest; {AGAIN}") from None
+        raise DataError(f"{features_path(directory, number)}: does not fit the manifest; {AGAIN}") from None
     return corpus
 
 
@@ -232,7 +232,7 @@ def read_counts(directory: Path, manifest: Manifest) -> Longs:
     arrays = load_checked(directory / COUNTS, manifest.counts)
     counts = arrays.get("counts", np.empty(0))
     if counts.shape != manifest.sizes[:1] or counts.dtype != np.int64:
-        raise SapoError(f"{directory / COUNTS}: does not fit the manifest; {AGAIN}")
+        raise DataError(f"{directory / COUNTS}: does not fit the manifest; {AGAIN}")
     return counts
 
 
@@ -240,7 +240,7 @@ def load_checked(path: Path, checksum: str, *, check: bool = True) -> dict[str, 
     """Return the arrays of a file with this checksum; without `check`, trust the checksum that the file states."""
     header, arrays = load_arrays(path, SHARD, trusted=checksum)
     if check and checksum_of(header, arrays) != checksum:
-        raise SapoError(f"{path}: not {SHARD}: its checksum is wrong: it was changed or damaged; {AGAIN}")
+        raise DataError(f"{path}: not {SHARD}: its checksum is wrong: it was changed or damaged; {AGAIN}")
     return arrays
 
 

@@ -24,7 +24,7 @@ from sapo import jit
 from sapo.corpus.blocks import LABEL, Block
 from sapo.corpus.files import is_special, missing_file, told
 from sapo.corpus.labeled import Labeled, read_labeled, with_evidence
-from sapo.errors import SapoError
+from sapo.errors import DataError, OptionError
 from sapo.features.building import FeatureCounter
 from sapo.features.encoded import EncodedCorpus
 from sapo.features.encoder import TemplateEncoder, fields_of
@@ -81,7 +81,7 @@ def sharded_data(plan: Plan, stream: StreamOptions, say: Say) -> TrainingData:
     path, reading = input_file(plan), reading_of(plan.reading)
     given = read_labeled(path, DATA, **reading)
     if not set(given.first.columns) - {LABEL}:
-        raise SapoError(f"{path}: has ready-made features and no words; `stream` needs words and a template")
+        raise DataError(f"{path}: has ready-made features and no words; `stream` needs words and a template")
     template = default_template(given.first, plan.labels.marks) if plan.template is None else plan.template
     text, source = template_text(template)
     templates = parse_templates(text, given.first.columns, source)
@@ -112,12 +112,12 @@ def _dev_set(plan: Plan, encoder: TemplateEncoder, gold: Gold, reading: dict[str
 def input_file(plan: Plan) -> Path:
     """Return the file to read. Raise SapoError if the data is not a file that can be read again."""
     if not isinstance(plan.data, str | Path):
-        raise SapoError("stream: the training data must be a file; write the sentences into one first")
+        raise OptionError("stream: the training data must be a file; write the sentences into one first")
     path = Path(plan.data)
     if str(plan.data) == "-" or is_special(path):
-        raise SapoError(f"{plan.data}: `stream` reads its input again when it goes on; give it a file, not a pipe")
+        raise DataError(f"{plan.data}: `stream` reads its input again when it goes on; give it a file, not a pipe")
     if path.is_dir():
-        raise SapoError(f"{path}: `stream` reads a single file, not a directory; sapo convert makes one")
+        raise DataError(f"{path}: `stream` reads a single file, not a directory; sapo convert makes one")
     if not path.exists():
         raise missing_file(path)
     return path
@@ -134,7 +134,7 @@ def _manifest(plan: Plan, stream: StreamOptions, path: Path, templates: Template
         check_request(directory, manifest.request, wanted)
         return manifest
     if any(directory.iterdir()):
-        raise SapoError(f"{directory}: is not empty, and not a cache directory of sapo; give `stream` another one")
+        raise DataError(f"{directory}: is not empty, and not a cache directory of sapo; give `stream` another one")
     manifest = Manifest(_request(plan, path, templates, stream.shard, {}))
     manifest.save(directory)
     return manifest
@@ -240,7 +240,7 @@ class _Cache:
             try:
                 return TemplateEncoder.from_arrays(header, load_arrays(path, SHARD)[1])
             except (KeyError, ValueError) as error:
-                raise SapoError(f"{path}: its parts do not fit together ({error}); {AGAIN}") from None
+                raise DataError(f"{path}: its parts do not fit together ({error}); {AGAIN}") from None
         encoder = self._counted()
         self._record(replace(self.manifest, dictionary=save_arrays(path, header, encoder.arrays())))
         return encoder
@@ -363,7 +363,7 @@ def _read_ids(
         ):
             raise ValueError
     except (KeyError, ValueError):
-        raise SapoError(f"{ids_path(directory, number)}: does not fit the manifest; {AGAIN}") from None
+        raise DataError(f"{ids_path(directory, number)}: does not fit the manifest; {AGAIN}") from None
     return ids, gold, offsets
 
 
@@ -389,7 +389,7 @@ def _skipped(blocks: Iterable[Block], sentences: int) -> Iterator[Block]:
         else:
             yield block
     if sentences:
-        raise SapoError(f"its input has changed since the first shards were made; {AGAIN}")
+        raise DataError(f"its input has changed since the first shards were made; {AGAIN}")
 
 
 def _gathered(blocks: Iterable[Block], tokens: int) -> Iterator[list[Block]]:
@@ -456,7 +456,7 @@ def _decide_labels(read: list[str], tags: Tags, options: LabelOptions) -> _Label
     """Decide what to learn. Raise SapoError if a tag is missing, or the options do not fit the data."""
     check_number(read)
     for mark in set(read) & set(options.marks):
-        raise SapoError(f"{DATA}: some tags are missing ({mark!r}); `stream` needs all of them")
+        raise DataError(f"{DATA}: some tags are missing ({mark!r}); `stream` needs all of them")
     counts = _transition_counts(tags, None, len(read))
     scheme = scheme_to_learn(read, counts, options)
     learned, shown, notes = read, tuple[str, ...](), list[str]()
