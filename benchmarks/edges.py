@@ -7,7 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from sapo.features.presets import template_text
+from sapo.features.template import template_text
 from sapo.training.plan import make_settings
 from sapo.training.run import read_data, train_on, with_start_rate
 

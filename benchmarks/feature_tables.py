@@ -19,10 +19,9 @@ from sapo.corpus.formats import read_blocks
 from sapo.features.building import build_encoder
 from sapo.features.encoder import TemplateEncoder, freeze, from_frozen_arrays, frozen_arrays
 from sapo.features.layout import feature_rows, most_rows, view_values
-from sapo.features.presets import template_text
 from sapo.features.strings import StringTable
-from sapo.features.template import parse_templates
-from sapo.features.views import NewWords
+from sapo.features.template import parse_templates, template_text
+from sapo.features.words import NewWords
 from sapo.jit.arrays import Bytes, Ints
 
 DATA = Path(os.environ["SAPO_DATA"])

@@ -19,7 +19,7 @@ from sapo.features.layout import FeatureLayout, views_of
 from sapo.features.strings import StringTable
 from sapo.features.tables import make_tables
 from sapo.features.template import parse_templates
-from sapo.features.views import ViewValues
+from sapo.features.words import ViewValues
 from sapo.search.lattice import Parameters, no_bans
 from sapo.search.weights import FeatureRows
 from sapo.tagger.arrayfile import checksum_of, load_arrays

@@ -11,8 +11,7 @@ from fuzz.target import BYTES, JSON, Target, small
 from sapo.check.doctor import examine
 from sapo.corpus.formats import read
 from sapo.corpus.sample import sample_path
-from sapo.features.presets import PRESETS, template_text
-from sapo.features.template import parse_templates
+from sapo.features.template import PRESETS, parse_templates, template_text
 from sapo.neural.vectors import read_vectors
 from sapo.tags.constraints import Constraints, bans_of
 from sapo.training.gold import read_rules

@@ -12,7 +12,7 @@ from laboratory.summary import summary_table
 from laboratory.systems import System
 from laboratory.tasks import Task
 from laboratory.tuning import Tuning
-from sapo.features.presets import template_text
+from sapo.features.template import template_text
 from sapo.neural.options import LAYERS, need_torch
 
 

@@ -16,9 +16,8 @@ from sapo.corpus.formats import read_blocks
 from sapo.errors import SapoError
 from sapo.features.building import build_encoder
 from sapo.features.encoded import EncodedCorpus, join_encoded
-from sapo.features.presets import template_text
 from sapo.features.strings import StringTable
-from sapo.features.template import parse_templates
+from sapo.features.template import parse_templates, template_text
 
 COLUMNS = ("word", "pos", "label")
 LINES = [

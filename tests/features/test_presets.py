@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from sapo.errors import SapoError
-from sapo.features.presets import PRESETS, template_text
-from sapo.features.template import parse_templates
+from sapo.features.template import PRESETS, parse_templates, template_text
 
 
 @pytest.mark.parametrize("name", PRESETS)

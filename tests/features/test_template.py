@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapo.errors import SapoError
-from sapo.features.template import Atom, ColumnView, Template, TemplateSet, parse_templates
-from sapo.features.words import WORD_FUNCTIONS
+from sapo.features.template import Atom, Template, TemplateSet, parse_templates
+from sapo.features.words import WORD_FUNCTIONS, ColumnView
 
 COLUMNS = ("word", "pos", "label")
 

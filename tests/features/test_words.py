@@ -8,8 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sapo.features import words
-from sapo.features.template import ColumnView
-from sapo.features.words import WORD_FUNCTIONS
+from sapo.features.words import WORD_FUNCTIONS, ColumnView
 
 ANY = st.text(st.characters(), max_size=12)  # lone surrogates too
 ODD = [

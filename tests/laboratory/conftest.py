@@ -14,7 +14,7 @@ from laboratory.setup import Setup
 from laboratory.tasks import TASKS, Task
 from sapo.corpus.blocks import Sentence
 from sapo.corpus.sample import COLUMNS, sample_path
-from sapo.features.presets import PRESETS
+from sapo.features.template import PRESETS
 
 SIZES = {"train": 60, "dev": 20, "test": 30}
 

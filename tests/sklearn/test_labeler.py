@@ -304,7 +304,7 @@ def test_ctrl_c_stops_fit_and_leaves_no_half_fitted_estimator(monkeypatch: pytes
     def interrupted(*args: Any, **kwargs: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sapo.learn.loop._one_pass", interrupted)
+    monkeypatch.setattr("sapo.learn.loop.run_pass", interrupted)
     labeler = SequenceLabeler(rate=0.1)
     with pytest.raises(KeyboardInterrupt):
         labeler.fit([["a"]], [["A"]])

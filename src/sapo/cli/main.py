@@ -295,7 +295,7 @@ def _options(error: click.NoSuchOption) -> dict[str, str]:
     names = [name for option in options for name in option.opts if name.startswith("--")]
     settings = {}
     if "--set" in names:
-        from sapo.cli.train_options import declared
+        from sapo.cli.train import declared
 
         settings = {name: f"--set {name}=VALUE" for name in declared()}
     return {**settings, **{name[2:].replace("-", "_"): name for name in (*names, "--help")}}

@@ -20,6 +20,17 @@ format_option = click.option(
     help="columns, conllu, jsonl, crfsuite, doccano, prodigy, label-studio, brat, spacy, arrow or (to tag) text. "
     "Default: inferred from the file extension.",
 )
+ray_option = click.option(
+    "--ray",
+    metavar="ADDRESS",
+    help="Work on a Ray cluster: local (the cores of this machine), auto, or the address that ray start prints.",
+)
+workers_option = click.option(
+    "--workers",
+    type=click.IntRange(1, 10_000),
+    metavar="N",
+    help="With --ray: how many workers share the work. Default: the cores of the cluster.",
+)
 encoding_option = click.option(
     "--encoding", metavar="NAME", help="The encoding of the input, such as latin-1, utf-16 or euc-jp. Default: utf-8."
 )

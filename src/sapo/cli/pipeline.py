@@ -81,7 +81,7 @@ def pipeline_command(
     """
     from sapo.cli.progress import make_watcher
     from sapo.corpus.files import with_encoding
-    from sapo.features.presets import PRESETS
+    from sapo.features.template import PRESETS
     from sapo.tagger.stack import TrainedStep, parse_step
     from sapo.training.stack import run_pipeline
 

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sapo.cli.cluster import ray_option, refuse_without_ray, tag_on_cluster, workers_option
 from sapo.cli.options import (
     Ticker,
     announce_compiling,
@@ -14,9 +13,11 @@ from sapo.cli.options import (
     model_first,
     parse_numbers,
     quiet_option,
+    ray_option,
     refuse_same_file,
     tell,
     was_given,
+    workers_option,
 )
 from sapo.errors import LARGEST_OPTION, MOST_THREADS, DataError, OptionError, check_limit
 
@@ -222,3 +223,47 @@ def _biases(given: tuple[str, ...], on_o: float | None) -> dict[str, float]:
             raise OptionError("--bias-o and --bias O=... say the same; give one of them")
         biases["O"] = on_o
     return biases
+
+
+def refuse_without_ray(*names: str) -> None:
+    """Raise SapoError if an option was given that is of no use without --ray."""
+    for name in names:
+        if was_given(name):
+            raise OptionError(f"--{name} is for --ray; add --ray local, or leave it out")
+
+
+def tag_on_cluster(
+    address: str,
+    workers: int | None,
+    model: str,
+    directories: tuple[str, str],
+    asked: "Output",
+    biases: dict[str, float],
+    quiet: bool,
+    **reading: str | None,
+) -> None:
+    """Tag the files of a directory. Raise SapoError in the end if some could not be tagged."""
+    from pathlib import Path
+
+    from sapo.apps.ray.connection import load_ray
+    from sapo.apps.ray.tagging import Job, tag_directory
+    from sapo.corpus.files import check_readable
+
+    load_ray()
+    check_readable(model)
+    job = Job(Path(model).read_bytes(), asked, biases, **reading)
+    job.tagger()  # a model that cannot be loaded is reported here, once
+    say = (lambda message: None) if quiet else tell
+    ticker, files, failed = Ticker(quiet), 0, 0
+    for done in tag_directory(*directories, job, address=address, workers=workers, say=say):
+        if done.error:
+            failed += 1
+            tell(f"sapo: {done.error}")
+        files += 1
+        ticker.add(done.tokens)
+    ticker.end()
+    say(f"{files - failed:,} files, {ticker.tokens:,} tokens tagged into {directories[1]}")
+    if failed:
+        raise OptionError(
+            f"{failed:,} of {files:,} files could not be tagged; correct them, and run the same command again"
+        )

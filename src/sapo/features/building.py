@@ -29,7 +29,7 @@ from sapo.features.layout import FeatureLayout, Values, damaged, many_keys, temp
 from sapo.features.strings import StringTable, power_of_two
 from sapo.features.tables import Features, OpenTables, all_features, make_tables, rekey
 from sapo.features.template import TemplateSet
-from sapo.features.views import ViewValues
+from sapo.features.words import ViewValues
 from sapo.jit.arrays import Growable, Ints, Longs
 
 PARTS = 128  # files: at 100 million tokens each has about 100 MB

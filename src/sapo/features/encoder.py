@@ -20,7 +20,7 @@ from sapo.features.layout import FeatureLayout, Tables, Values, feature_rows, mo
 from sapo.features.strings import StringTable, array_of
 from sapo.features.tables import FrozenTables, OpenTables, all_features, freeze_tables
 from sapo.features.template import TemplateSet, parse_templates
-from sapo.features.views import NewWords, ViewValues
+from sapo.features.words import NewWords, ViewValues
 from sapo.jit.arrays import Bools, Bytes, Ints, Longs
 
 NEW_WORDS = 100_000  # that a session remembers

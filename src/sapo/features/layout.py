@@ -17,8 +17,8 @@ import numpy as np
 
 from sapo.errors import DataError, ModelError, SapoError
 from sapo.features.hashing import find_frozen, find_row
-from sapo.features.template import ColumnView, Template, TemplateSet
-from sapo.features.views import NewWords, ViewValues
+from sapo.features.template import Template, TemplateSet
+from sapo.features.words import ColumnView, NewWords, ViewValues
 from sapo.jit import kernel
 from sapo.jit.arrays import Bytes, Ints, Longs, pieces_of
 

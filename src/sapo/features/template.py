@@ -1,4 +1,4 @@
-"""Parse template files.
+"""Find the template files that come with the package, and parse template files.
 
     # one template per line; a line makes one feature at each token
     word[0]                     the current word; `word` alone means the same
@@ -16,14 +16,16 @@ label[-1] & c1[0]. Any other macro than %x is an error.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from importlib.resources import files
+from pathlib import Path
 
 from sapo.corpus.blocks import LABEL
-from sapo.errors import DataError, SapoError, check_limit, did_you_mean
-from sapo.features.words import WORD_FUNCTIONS
+from sapo.errors import DataError, OptionError, SapoError, check_limit, choice, did_you_mean
+from sapo.features.words import WORD_FUNCTIONS, ColumnView
 
+PRESETS = ("chunking", "chunking-best", "pos", "pos-paper", "pos-best", "ner", "ner-pos", "bioner", "bioner-best")
 FARTHEST = 50  # positions between an atom and the current token
 LONGEST = 100  # letters of a prefix, suffix or substring
 DEEPEST = 10  # nested functions
@@ -32,50 +34,23 @@ _MACRO = re.compile(r"%x\s*\[\s*([+-]?\d{1,9})\s*,\s*(\d{1,9})\s*\]", re.ASCII)
 _OTHER_MACRO = re.compile(r"%(?!x)\w?")  # such as %m, %t and %X of Wapiti
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnView:
-    """One function of one column: `suffix(lower(word), 3)` is ('word', (('lower', None), ('suffix', 3)))."""
-
-    column: str
-    functions: tuple[tuple[str, int | None], ...] = ()
-
-    @property
-    def many(self) -> bool:
-        """Whether it may have several values for a word."""
-        return bool(self.functions) and WORD_FUNCTIONS[self.functions[-1][0]].many
-
-    def apply(self, value: str) -> list[str]:
-        """Return all values of the view for one value of the column.
-
-        >>> ColumnView("word", (("lower", None), ("suffix", 2))).apply("Paris")
-        ['is']
-        """
-        return self.apply_all([value])[1]
-
-    def apply_all(self, values: Iterable[str]) -> tuple[list[int], list[str]]:
-        """Return the number of values of the view for each value of the column, and all of them, one after the other.
-
-        >>> ColumnView("word", (("lower", None), ("suffix", 2))).apply_all(["Paris", "I", "am"])
-        ([1, 0, 1], ['is', 'am'])
-        """
-        results: list[Any] = list(values)
-        for name, number in self.functions:  # only the outermost one may return lists; None stays None
-            function = WORD_FUNCTIONS[name].apply
-            if number is None:
-                results = [None if result is None else function(result) for result in results]
-            else:
-                results = [None if result is None else function(result, number) for result in results]
-        if self.many:
-            lists = [result or [] for result in results]
-            return [len(result) for result in lists], [value for result in lists for value in result]
-        return [int(result is not None) for result in results], [result for result in results if result is not None]
-
-    def show(self, offset: int) -> str:
-        """Return the view at this offset, as a template writes it."""
-        text = f"{self.column}[{offset}]"
-        for name, number in self.functions:
-            text = f"{name}({text})" if number is None else f"{name}({text}, {number})"
-        return text
+def template_text(name_or_path: str | Path) -> tuple[str, str]:
+    """Return the text of a preset or of a template file, and its name for messages."""
+    name = str(name_or_path)
+    if not Path(name).is_file():
+        name = choice(name, PRESETS)
+    if name in PRESETS:
+        return (files(__package__) / "presets" / f"{name}.txt").read_text("utf-8"), f"preset {name}"
+    path = Path(name)
+    if not path.is_file():
+        raise OptionError(f"no template '{name}': neither a file nor a preset{did_you_mean(name, PRESETS)}")
+    check_limit("template", path.stat().st_size, name, "bytes of templates")
+    try:
+        return path.read_text("utf-8-sig"), name
+    except UnicodeDecodeError:
+        raise DataError(f"{name}: not a template file (not UTF-8)") from None
+    except OSError as error:
+        raise DataError(f"{name}: cannot be read ({error.strerror})") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,10 +21,9 @@ from sapo.errors import DataError, DataWarning
 from sapo.features.building import build_encoder
 from sapo.features.encoded import EncodedCorpus, join_encoded, observed_pairs
 from sapo.features.encoder import Encoder, TemplateEncoder
-from sapo.features.presets import template_text
 from sapo.features.ready import FeatureEncoder, build_feature_encoder, build_from_batches
 from sapo.features.strings import StringTable, label_ids
-from sapo.features.template import parse_templates
+from sapo.features.template import parse_templates, template_text
 from sapo.jit.arrays import Bools, Floats, Ints
 from sapo.learn.batch_crf import CRF_LBFGS
 from sapo.learn.records import DevSet

@@ -28,9 +28,8 @@ from sapo.corpus.files import check_writable, show_path, write_file
 from sapo.corpus.formats import format_of, read, read_blocks
 from sapo.corpus.labeled import first_and_all
 from sapo.errors import DataError, ModelError, OptionError
-from sapo.features.presets import template_text
 from sapo.features.strings import StringTable
-from sapo.features.template import parse_templates
+from sapo.features.template import parse_templates, template_text
 from sapo.jit.arrays import Ints
 from sapo.learn.records import Observer
 from sapo.learn.settings import AUTO

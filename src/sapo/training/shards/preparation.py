@@ -29,11 +29,10 @@ from sapo.features.building import FeatureCounter
 from sapo.features.encoded import EncodedCorpus
 from sapo.features.encoder import TemplateEncoder, fields_of
 from sapo.features.layout import FeatureLayout, views_of
-from sapo.features.presets import template_text
 from sapo.features.strings import StringTable, array_of, valid_offsets
 from sapo.features.tables import make_tables
-from sapo.features.template import TemplateSet, parse_templates
-from sapo.features.views import ViewValues
+from sapo.features.template import TemplateSet, parse_templates, template_text
+from sapo.features.words import ViewValues
 from sapo.jit.arrays import Ints, Longs, joined_offsets
 from sapo.learn.records import DevSet
 from sapo.learn.settings import AUTO
