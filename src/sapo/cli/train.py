@@ -4,7 +4,7 @@ import dataclasses
 import re
 import tempfile
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -203,6 +203,7 @@ def train_command(
         find_system(learner).check()
         _check_files(plan, output, log, continued)
         announce_compiling(quiet)
+        _return_freed_memory()
         if continued is None:
             if new_labels:
                 raise OptionError("--new-labels is for --continue; a new model learns all labels")
@@ -220,6 +221,19 @@ def train_command(
         tell_saved(output)
     if interrupted:
         raise SystemExit(130)
+
+
+def _return_freed_memory() -> None:
+    """Let the C library return the memory of large arrays to the system as soon as they are freed.
+
+    Otherwise glibc raises the size from which it maps memory whenever a larger block is freed; later arrays then come
+    from its heaps, which seldom shrink. That is 60 MB of the peak of training on CoNLL-2000.
+    """
+    import ctypes
+
+    M_MMAP_THRESHOLD = -3  # of malloc.h
+    with suppress(AttributeError, OSError, TypeError):  # other C libraries have no mallopt
+        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, 1 << 22)
 
 
 def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path | None) -> None:

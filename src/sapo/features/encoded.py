@@ -5,7 +5,7 @@ occur with most words. So only the pairs that training has seen get a weight (`P
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -118,6 +118,28 @@ def subset(corpus: EncodedCorpus, sentences: Longs) -> EncodedCorpus:
         allowed=corpus.allowed,
         words=corpus.words[tokens] if len(corpus.words) else corpus.words,
     )
+
+
+def without_rows(corpus: EncodedCorpus, dropped: Longs) -> EncodedCorpus:
+    """Return the corpus without the features at these places of `rows`, which are in order."""
+    return replace(
+        corpus,
+        row_offsets=corpus.row_offsets - np.searchsorted(dropped, corpus.row_offsets),
+        rows=np.delete(corpus.rows, dropped),
+        values=np.delete(corpus.values, dropped) if len(corpus.values) else corpus.values,
+    )
+
+
+def renumber_features(corpus: EncodedCorpus, numbers: Ints) -> EncodedCorpus:
+    """Return the corpus with a new number for each feature, without the features whose number is -1.
+
+    >>> corpus = EncodedCorpus(np.array([0, 2]), np.array([0, 2, 3]), np.array([4, 1, 1], np.int32))
+    >>> few = renumber_features(corpus, np.array([-1, 0, -1, -1, -1], np.int32))
+    >>> few.rows.tolist(), few.row_offsets.tolist()
+    ([0, 0], [0, 1, 2])
+    """
+    corpus = replace(corpus, rows=numbers[corpus.rows])
+    return without_rows(corpus, np.flatnonzero(corpus.rows < 0))
 
 
 @dataclass(frozen=True, slots=True)

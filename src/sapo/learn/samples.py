@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapo.errors import OptionError, did_you_mean
-from sapo.features.encoded import EncodedCorpus
+from sapo.features.encoded import EncodedCorpus, without_rows
 from sapo.jit.arrays import Bools, Doubles, Floats, Ints, Longs, Shorts
 from sapo.learn.settings import Settings
 
@@ -142,6 +142,7 @@ def scaled(corpus: EncodedCorpus, scales: Floats) -> EncodedCorpus:
 HIDDEN = 2  # keeps what is hidden in a pass apart from its order and its cuts
 STEPS = 1 << 16  # probabilities are rounded to this: a random number of 64 bits is enough for four rows
 EACH = 4
+AT_ONCE = 1 << 18  # rows: the random numbers of all of them would determine the peak of memory
 
 
 @dataclass(slots=True)
@@ -163,6 +164,19 @@ class Counts:
         return self._limits[amount]
 
 
+def count_features(rows: Ints) -> Longs:
+    """Return how often each feature occurs, in parts: np.bincount makes a copy of what it counts.
+
+    >>> count_features(np.array([0, 2, 2], np.int32)).tolist()
+    [1, 0, 2]
+    """
+    counts = np.zeros(int(rows.max(initial=-1)) + 1, np.int64)
+    for begin in range(0, len(rows), AT_ONCE):
+        part = np.bincount(rows[begin : begin + AT_ONCE])
+        counts[: len(part)] += part
+    return counts
+
+
 def hide(
     corpus: EncodedCorpus,
     amount: float,
@@ -179,16 +193,17 @@ def hide(
     generator, so that a resumed run hides the same as one that never stopped.
     """
     if counts is None:
-        counts = Counts(np.bincount(corpus.rows))
-    runs = [_row_numbers(seed, epoch, first, count) for first, count in places or [(0, len(corpus.rows))]]
-    numbers = np.concatenate(runs) if len(runs) > 1 else runs[0]
-    hidden = np.flatnonzero(numbers < counts.limits(amount)[corpus.rows])
-    return replace(
-        corpus,
-        row_offsets=corpus.row_offsets - np.searchsorted(hidden, corpus.row_offsets),
-        rows=np.delete(corpus.rows, hidden),
-        values=np.delete(corpus.values, hidden) if len(corpus.values) else corpus.values,
-    )
+        counts = Counts(count_features(corpus.rows))
+    limits = counts.limits(amount)
+    hidden = [np.empty(0, np.int64)]
+    begin = 0
+    for first, count in places or [(0, len(corpus.rows))]:
+        for done in range(0, count, AT_ONCE):
+            numbers = _row_numbers(seed, epoch, first + done, min(AT_ONCE, count - done))
+            below = numbers < limits[corpus.rows[begin : begin + len(numbers)]]
+            hidden.append(begin + np.flatnonzero(below))
+            begin += len(numbers)
+    return without_rows(corpus, np.concatenate(hidden))
 
 
 def _row_numbers(seed: int, epoch: int, first: int, count: int) -> NDArray[np.uint16]:

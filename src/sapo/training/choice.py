@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sapo.evaluate.scores import Scores
-from sapo.features.encoded import EncodedCorpus, subset
+from sapo.features.encoded import EncodedCorpus, renumber_features, subset
 from sapo.jit.arrays import Longs
 from sapo.learn.loop import LearnerPass, run_pass
 from sapo.learn.records import DevSet, Observer
@@ -187,8 +187,14 @@ class _Halt(Observer):
 
 @dataclass(frozen=True, slots=True)
 class _Fold:
+    """Sentences to learn from and sentences to tag, with only the features that the former have.
+
+    Other features would have no weight, and weights of all features in every trial would determine the peak of memory.
+    """
+
     train: EncodedCorpus
     unseen: list[DevSet]
+    features: int
 
 
 def _best_of(learner: LearnerPass, data: TrainingData, trials: list[Settings], say: Say) -> Settings:
@@ -253,7 +259,10 @@ def _folds(data: TrainingData, seed: int) -> Iterator[_Fold]:
             rest = order[cut:]
             few = int(np.searchsorted(np.cumsum(lengths[rest]), JUDGED)) + 1
             unseen.append(_unseen(data, np.sort(rest[:few])))
-        yield _Fold(train, unseen)
+        seen = np.bincount(train.rows, minlength=data.encoder.features) > 0
+        numbers = np.where(seen, np.cumsum(seen) - 1, -1).astype(np.int32)
+        judges = [dataclasses.replace(one, corpus=renumber_features(one.corpus, numbers)) for one in unseen]
+        yield _Fold(renumber_features(train, numbers), judges, int(seen.sum()))
         order = order[::-1]
 
 
@@ -267,7 +276,7 @@ def _unseen(data: TrainingData, sentences: Longs) -> DevSet:
 
 def _trial(learner: LearnerPass, data: TrainingData, fold: _Fold, settings: Settings, halt: Observer) -> list[Scores]:
     """Learn with the whole schedule, and tag the sentences that were not learned."""
-    weights = data.zero_weights(l1=settings.regularizer == "l1")
+    weights = data.zero_weights(l1=settings.regularizer == "l1", features=fold.features)
     weights.lists = label_lists(data.corpus, len(data.labels), exact=settings.exact)
     for epoch in range(1, settings.epochs + 1):
         run_pass(learner, fold.train, settings, weights, epoch, observers=[halt])

@@ -95,15 +95,15 @@ class TrainingData:
         """Return the same data with other training sentences."""
         return replace(self, gold=replace(self.gold, corpus=corpus))
 
-    def zero_weights(self, *, averaged: bool = False, l1: bool = False) -> Weights:
-        """Return the weights of a linear learner before training: all zero."""
+    def zero_weights(self, *, averaged: bool = False, l1: bool = False, features: int | None = None) -> Weights:
+        """Return the weights of a linear learner before training, all zero; of all features or of this many."""
         encoder, labels = self.encoder, len(self.labels)
         if self.shards is None:
             pairs = observed_pairs(self.corpus, encoder.edge_features, labels)
         else:
             pairs = self.shards.pairs(encoder.edge_features, labels)
         return Weights.zeros(
-            encoder.features,
+            encoder.features if features is None else features,
             labels,
             transitions=encoder.transitions,
             pairs=pairs,
