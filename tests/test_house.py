@@ -15,7 +15,7 @@ LIMITS = {
     "rooms": 17,
     "files": 195,
     "lines": 43060,
-    "files under 60 lines": 4,
+    "files under 60 lines": 5,
     "modules with one importer": 34,
     "class names used twice": 2,
     "functions with **x: Any": 16,
@@ -69,7 +69,7 @@ def test_the_source_is_counted_with_nothing_left_out(tmp_path: Path) -> None:
     assert source_figures(tmp_path / "pack") == {
         "rooms": 2,
         "files": 4,
-        "lines": 43060,
+        "lines": 70,
         "files under 60 lines": 1,  # room/one.py: an __init__.py belongs to its directory
         "modules with one importer": 1,  # other
         "class names used twice": 1,

@@ -304,16 +304,16 @@ def test_training_converges_when_the_objective_hardly_changes(
 
 
 def test_observers_are_told_of_samples_and_passes(tiny: Any) -> None:
-    corpus = tiny.corpus(0, lengths=(1,) * 300)
+    corpus = tiny.corpus(0, lengths=(1,) * 1200)
     watchers = [Watcher(), Watcher()]
     state = fresh(tiny, corpus)
     learn(sapo_pass, corpus, Settings(epochs=2, **FOREVER), state, observers=watchers)
     for watcher in watchers:
         assert watcher.records == state.history
         for epoch in (1, 2):
-            done = [done for told, done, of in watcher.told if told == epoch and of == 300]
+            done = [done for told, done, of in watcher.told if told == epoch and of == 1200]
             assert done == sorted(set(done))
-            assert (len(done) > 1, done[-1]) == (True, 300)
+            assert (len(done) > 1, done[-1]) == (True, 1200)
 
 
 def test_ctrl_c_in_the_middle_of_a_pass_keeps_the_best_so_far(tiny: Any) -> None:
@@ -327,15 +327,15 @@ def test_ctrl_c_in_the_middle_of_a_pass_keeps_the_best_so_far(tiny: Any) -> None
 
 
 def test_ctrl_c_without_a_dev_set_keeps_what_was_learned(tiny: Any) -> None:
-    corpus = tiny.corpus(0, lengths=(1,) * 300)
-    state, watcher = fresh(tiny, corpus), Watcher(at_sample=(1, 256))
+    corpus = tiny.corpus(0, lengths=(1,) * 1200)
+    state, watcher = fresh(tiny, corpus), Watcher(at_sample=(1, 1024))
     assert learn(sapo_pass, corpus, Settings(**FOREVER), state, observers=[watcher]).text == "interrupted"
     assert (state.history, state.best) == ([], None)
     learned = final_weights(state)
     features, _ = learned.features, learned.edges
-    order = np.random.default_rng([0, 1]).permutation(300)
+    order = np.random.default_rng([0, 1]).permutation(1200)
     begun = tiny.weights(0, corpus)
-    list(sapo_pass(begun, corpus, order[:256], 0.1, Settings(), np.zeros(20)))
+    list(sapo_pass(begun, corpus, order[:1024], 0.1, Settings(), np.zeros(20)))
     assert np.array_equal(features, begun.true_weights().features)
 
 

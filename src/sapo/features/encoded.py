@@ -60,7 +60,8 @@ class EncodedCorpus:
     token_bans: Floats = field(default_factory=lambda: np.empty((0, 0), np.float32))
     allowed: Bools = field(default_factory=lambda: np.empty((0, 0), np.bool_))  # [sets, labels]
     words: Ints = field(default_factory=_no_ints)  # [tokens] the number of each word, -1 if unknown; empty if unused
-    cuts: Bools = field(default_factory=lambda: np.empty(0, np.bool_))  # [tokens] where pieces begin; empty: no pieces
+    # [tokens] where a sample begins that is a later piece of a sentence; empty if all samples are sentences
+    cuts: Bools = field(default_factory=lambda: np.empty(0, np.bool_))
     zero_offsets: Longs = field(default_factory=_no_offsets)  # [tokens + 1]; [1] if there are none
     zero_rows: Ints = field(default_factory=_no_ints)  # ready-made features of value 0: no score, but seen with a tag
     part_of: int = 0  # the number of sentences of the corpus that this is a part of; 0 if it is the whole

@@ -41,7 +41,7 @@ from sapo.learn.records import (
     reason_to_stop,
 )
 from sapo.learn.rows import LearningRows
-from sapo.learn.samples import Chunk, Corpus, chunks_of, cut, hide, sample_of
+from sapo.learn.samples import Corpus, chunks_of, prepare, sample_of
 from sapo.learn.settings import AUTO, Settings
 from sapo.learn.update import Rates
 from sapo.learn.weights import CLOCK, PENALTY, SCALE, SMALLEST_SCALE, STEPS, Parts, Weights
@@ -57,7 +57,7 @@ MakeStep = Callable[[Weights, EncodedCorpus, float, Settings, Doubles], Step]
 # Makes a pass, as `run_pass` does here and sapo.apps.ray does elsewhere.
 RunPass = Callable[..., PassCounts]
 
-SAMPLES_PER_RUN = 256  # between runs, Ctrl-C and the progress display get a turn
+SAMPLES_PER_RUN = 1024  # between runs, Ctrl-C and the progress display get a turn
 STEPS_PER_CALL = 50_000_000  # of a kernel, each a pair of labels: about a tenth of a second
 
 
@@ -327,23 +327,15 @@ def run_pass(
     seconds = 0.0
     started = jit.clock()
     for chunk in chunks_of(corpus, settings, epoch):
-        part = prepared(chunk, settings, weights, epoch)
-        for samples in learner(weights, part, chunk.order, rate, settings, totals):
+        part = prepare(chunk, settings, weights.bans, epoch)
+        sentences, learned = len(chunk.order), 0
+        for samples in learner(weights, part.corpus, part.order, rate, settings, totals):
             seconds += jit.clock() - started
-            done += samples
+            learned += samples
             for observer in observers:
-                observer.samples(epoch, done, corpus.sentences)
+                observer.samples(epoch, done + sentences * learned // len(part.order), corpus.sentences)
             started = jit.clock()
+        done += sentences
         del chunk, part  # before the next one is read: two would be the peak of memory
     weights.pay_penalties()
     return PassCounts(epoch, rate, totals, seconds)
-
-
-def prepared(chunk: Chunk, settings: Settings, weights: Any, epoch: int) -> EncodedCorpus:
-    """Return the corpus of a chunk as a pass learns from it: without what is hidden, and cut into pieces."""
-    part = chunk.corpus
-    if settings.hide:
-        part = hide(part, settings.hide, settings.seed, epoch, counts=chunk.counts, places=chunk.row_places)
-    if settings.piece:
-        part = cut(part, settings.piece, settings.seed, epoch, weights.bans, chunk.places)
-    return part

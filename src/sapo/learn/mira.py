@@ -30,7 +30,7 @@ from sapo.learn.weights import CLOCK, Parts, Weights, tagging_weights
 from sapo.search.chain import (
     Search,
     allows,
-    count_correct,
+    count_search,
     find_candidates,
     find_oracle,
     is_short,
@@ -38,7 +38,7 @@ from sapo.search.chain import (
     score_chain,
     to_labels,
 )
-from sapo.search.lattice import CANDIDATES, CORRECT, LOSS, TOKENS, find_pair, path_score
+from sapo.search.lattice import LOSS, find_pair, path_score
 
 ROUNDS = 1000
 SMALL = 1e-9
@@ -79,9 +79,7 @@ def mira_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, s
             return len(order)
         gold = samples.gold[first : first + T]
         found = find_oracle(gold, samples.allowed, T, found, work)
-        totals[CANDIDATES] += found
-        totals[TOKENS] += T
-        totals[CORRECT] += count_correct(gold, samples.allowed, T, work)
+        count_search(gold, samples.allowed, T, found, work, totals)
 
         oracle_score = path_score(node, edge, oracle, T)
         hinge = 0.0

@@ -13,8 +13,8 @@ from sapo.learn.rows import has_room
 from sapo.learn.settings import Settings
 from sapo.learn.update import Rivals, count_update, end_sample, update
 from sapo.learn.weights import CLOCK, Parts, Weights, tagging_weights
-from sapo.search.chain import count_correct, find_oracle, open_chain, score_chain, to_labels
-from sapo.search.lattice import CANDIDATES, CORRECT, LOSS, TOKENS, path_score
+from sapo.search.chain import count_search, find_oracle, open_chain, score_chain, to_labels
+from sapo.search.lattice import LOSS, path_score
 from sapo.search.viterbi import best_path, best_scores
 
 
@@ -42,9 +42,7 @@ def perceptron_samples(
         gold = samples.gold[first : first + T]
         find_oracle(gold, samples.allowed, T, 1, work)
         totals[LOSS] += path_score(work.node, work.edge, path, T) - path_score(work.node, work.edge, work.oracle, T)
-        totals[CANDIDATES] += 1
-        totals[TOKENS] += T
-        totals[CORRECT] += count_correct(gold, samples.allowed, T, work)
+        count_search(gold, samples.allowed, T, 1, work, totals)
         # w <- w + rate * (F(x, y*) - F(x, y))
         to_labels(T, 1, weights, work)
         count_update(update(first, T, samples, rivals, rate, parts, state[CLOCK], work), totals)

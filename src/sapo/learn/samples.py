@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from sapo.errors import OptionError, did_you_mean
 from sapo.features.encoded import EncodedCorpus, without_rows
-from sapo.jit.arrays import Bools, Doubles, Floats, Ints, Longs, Shorts
+from sapo.jit.arrays import Bools, Doubles, Floats, Ints, Longs, Shorts, pieces_of
 from sapo.learn.settings import Settings
 
 BALANCED = "balanced"
@@ -223,11 +223,11 @@ def cut(
     epoch: int,
     bans: Floats,
     places: Sequence[tuple[int, int]] | None = None,
-) -> EncodedCorpus:
-    """Return the corpus with sentences cut at random into pieces of `length` tokens on average.
+) -> tuple[EncodedCorpus, Longs]:
+    """Cut sentences at random into pieces of `length` tokens on average, and learn from each piece as a sample.
 
-    A chunk of a larger corpus has `places`: runs of tokens of the whole, as the first one and how many. A sentence is
-    then cut where it would be cut in the whole.
+    Return the corpus of pieces, and the first piece of each sentence. A chunk of a larger corpus has `places`: runs of
+    tokens of the whole, as the first one and how many. A sentence is then cut where it would be cut in the whole.
 
     A piece that begins inside a span looks like a mistake where the tags tell only how spans begin, as in IOB2: there,
     what may not begin a sentence (see `bans` of Parameters) begins no piece. Where they tell how spans end, too, as in
@@ -240,7 +240,12 @@ def cut(
     begins, ends = bans[labels] == 0, bans[labels + 1] == 0
     if ends.all() and not begins.all():
         cuts &= np.append(begins, True)[np.maximum(corpus.gold, -1)]
-    return replace(corpus, cuts=cuts)
+    borders = corpus.offsets[:-1][np.diff(corpus.offsets) > 0]
+    cuts[borders] = False
+    offsets = np.sort(np.concatenate([corpus.offsets, np.flatnonzero(cuts)]))
+    pieces = len(offsets) - 1
+    part_of = round(corpus.sentences_in_all * pieces / max(1, corpus.sentences))
+    return replace(corpus, offsets=offsets, cuts=cuts, part_of=part_of), np.searchsorted(offsets, corpus.offsets)
 
 
 def _token_numbers(seed: int, epoch: int, first: int, count: int) -> Doubles:
@@ -258,6 +263,19 @@ class Chunk:
     places: tuple[tuple[int, int], ...]  # which tokens of the whole these are: runs, as the first one and how many
     row_places: tuple[tuple[int, int], ...]  # the same of the features of tokens
     counts: Counts | None = None  # how often each feature occurs in the whole; None if this is the whole
+
+
+def prepare(chunk: Chunk, settings: Settings, bans: Floats, epoch: int) -> Chunk:
+    """Return the samples of a chunk as a pass learns from them, in their order: some features are hidden, and
+    sentences are cut into pieces.
+    """
+    corpus, order = chunk.corpus, chunk.order
+    if settings.hide:
+        corpus = hide(corpus, settings.hide, settings.seed, epoch, counts=chunk.counts, places=chunk.row_places)
+    if settings.piece:
+        corpus, firsts = cut(corpus, settings.piece, settings.seed, epoch, bans, chunk.places)
+        _, order = pieces_of(firsts, order)
+    return replace(chunk, corpus=corpus, order=order)
 
 
 class Sharded(Protocol):

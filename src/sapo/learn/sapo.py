@@ -28,22 +28,18 @@ from sapo.jit.arrays import Doubles, Longs
 from sapo.learn.loop import Step, linear_pass, rates_of, search_of
 from sapo.learn.rows import has_room
 from sapo.learn.settings import Settings
-from sapo.learn.update import Rates, Rivals, add_features, count_update, regularize, weigh
+from sapo.learn.update import Rates, Rivals, count_update, regularize, update
 from sapo.learn.weights import CLOCK, SCALE, Parts, Weights, tagging_weights
 from sapo.search.chain import (
-    UNTAGGED,
     Search,
-    count_correct,
-    end_of_piece,
+    count_search,
     find_candidates,
     find_oracle,
-    how_tagged,
     open_chain,
     score_chain,
     to_labels,
-    window,
 )
-from sapo.search.lattice import BY_RANK, CANDIDATES, CORRECT, LOSS, SEARCHED, TOKENS, path_score
+from sapo.search.lattice import BY_RANK, LOSS, path_score
 
 
 @kernel
@@ -63,48 +59,28 @@ def sapo_samples(
         first = samples.offsets[order[done]]
         T = samples.offsets[order[done] + 1] - first
         if T == 0:
-            totals[SEARCHED] += 1
             continue
         if not has_room(samples.row_offsets[first + T] - samples.row_offsets[first], parts.nodes):
             return done
+        # search the top-n outputs Y_n
         score_chain(first, T, samples, weights, state[SCALE], work, totals)
-        touched = 0
-        begin = 0
-        while begin < T:  # each piece of the sentence; without cuts, the sentence
-            end = end_of_piece(first, begin, T, samples.cuts)
-            size = end - begin
-            piece = work if size == T else window(work, begin, end)
-            gold = samples.gold[first + begin : first + end]
-            totals[SEARCHED] += 1
-            totals[TOKENS] += size
-            if how_tagged(gold) == UNTAGGED:  # nothing to learn, and nothing is wrong
-                totals[CORRECT] += size
-                for t in range(size):
-                    piece.sizes[t] = 0
-                begin = end
-                continue
-            # search the top-n outputs Y_n
-            found = find_candidates(search, size, piece)
-            if found == 0:  # training diverged
-                totals[LOSS] += np.nan
-                return len(order)
-            found = find_oracle(gold, samples.allowed, size, found, piece)
-            # P_k = exp(w.F(x, y_k)) / sum over Y_n of exp(w.F(x, y))
-            log_mass = softmax(piece.scores, found, piece.coefficients)
-            totals[LOSS] += log_mass - path_score(piece.node, piece.edge, piece.oracle, size)
-            totals[CANDIDATES] += found
-            totals[CORRECT] += count_correct(gold, samples.allowed, size, piece)
-            for k in range(min(found, len(totals) - BY_RANK)):
-                totals[BY_RANK + k] += piece.coefficients[k]
-            # w <- w + rate * (F(x, y*) - sum_k P_k F(x, y_k)), in terms of v = w / scale
-            to_labels(size, found, weights, piece)
-            rivals = Rivals(piece.oracle, piece.paths, piece.coefficients, found, 1.0)
-            touched += weigh(
-                first + begin, size, samples, rivals, rates.rate / state[SCALE], parts, state[CLOCK], piece
-            )
-            begin = end
-        add_features(first, T, samples, parts.nodes, state[CLOCK], work, touched)
-        count_update(touched, totals)
+        found = find_candidates(search, T, work)
+        if found == 0:  # training diverged
+            totals[LOSS] += np.nan
+            return len(order)
+        gold = samples.gold[first : first + T]
+        found = find_oracle(gold, samples.allowed, T, found, work)
+        # P_k = exp(w.F(x, y_k)) / sum over Y_n of exp(w.F(x, y))
+        log_mass = softmax(work.scores, found, work.coefficients)
+        totals[LOSS] += log_mass - path_score(work.node, work.edge, work.oracle, T)
+        count_search(gold, samples.allowed, T, found, work, totals)
+        for k in range(min(found, len(totals) - BY_RANK)):
+            totals[BY_RANK + k] += work.coefficients[k]
+        # w <- w + rate * (F(x, y*) - sum_k P_k F(x, y_k)), in terms of v = w / scale
+        to_labels(T, found, weights, work)
+        rivals = Rivals(work.oracle, work.paths, work.coefficients, found, 1.0)
+        step = rates.rate / state[SCALE]
+        count_update(update(first, T, samples, rivals, step, parts, state[CLOCK], work), totals)
         # w <- w - rate * strength / |S| * grad R(w)
         regularize(first, T, samples, rates, parts, state)
     return len(order)

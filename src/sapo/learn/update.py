@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sapo.features.encoded import Samples
 from sapo.jit import kernel
 from sapo.jit.arrays import Doubles, Floats, Ints
-from sapo.learn.rows import LearnedRows, Part, change_features, penalize_feature, penalize_row
+from sapo.learn.rows import Part, change_features, penalize_feature, penalize_row
 from sapo.learn.weights import CLOCK, PENALTY, SCALE, SMALLEST_SCALE, STEPS, Parts, fold
 from sapo.search.lattice import (
     UPDATED_SAMPLES,
@@ -48,31 +48,14 @@ def update(
     work: Workspace,
 ) -> int:
     """v += step * (mass * F(x, y*) - sum_k coefficient_k * F(x, y_k)); return how many tokens were touched."""
-    touched = weigh(first, T, samples, rivals, step, parts, clock, work)
-    add_features(first, T, samples, parts.nodes, clock, work, touched)
-    return touched
-
-
-@kernel
-def weigh(
-    first: int, T: int, samples: Samples, rivals: Rivals, step: float, parts: Parts, clock: float, work: Workspace
-) -> int:
-    """Do the same for pairs of labels, and only note by what features change, for `add_features`."""
     touched = note_changes(first, T, samples.importance, rivals, step, work)
-    if touched > 0 and parts.with_edges:
-        update_edges(first, T, samples.importance, rivals, step, parts.edges, clock)
-    if touched > 0 and len(parts.pair_codes) > 0:
-        update_pairs(first, T, samples, rivals, step, parts, clock)
-    return touched
-
-
-@kernel
-def add_features(
-    first: int, T: int, samples: Samples, nodes: LearnedRows, clock: float, work: Workspace, touched: int
-) -> None:
-    """Change the weights of the features of a sentence by what was noted for its tokens."""
     if touched > 0:
-        change_features(first, T, samples, work.changing, work.sizes, work.changes, nodes, clock)
+        if parts.with_edges:
+            update_edges(first, T, samples.importance, rivals, step, parts.edges, clock)
+        if len(parts.pair_codes) > 0:
+            update_pairs(first, T, samples, rivals, step, parts, clock)
+        change_features(first, T, samples, work.changing, work.sizes, work.changes, parts.nodes, clock)
+    return touched
 
 
 @kernel

@@ -1,8 +1,8 @@
 """Treat a sentence as a structure that learners search: its scores, its n best candidates, and its oracle.
 
 A learner opens a chain for a run of samples and calls these operations on each of them. Everything special about chains
-is in here: short lists of labels, sentences that are cut into pieces, and tags that are open. A gold tag is a label, or
--1 if any will do, or -2 - s if one of allowed[s] will.
+is in here: short lists of labels, and tags that are open. A gold tag is a label, or -1 if any will do, or -2 - s if one
+of allowed[s] will.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,11 @@ from sapo.jit.arrays import Bools, Doubles, Ints, Longs, Reals
 from sapo.search.astar import astar, astar_n
 from sapo.search.beam import beam, beam_n
 from sapo.search.lattice import (
+    CANDIDATES,
+    CORRECT,
     LEARNING,
+    SEARCHED,
+    TOKENS,
     Lattice,
     Workspace,
     fill_lattice,
@@ -114,44 +118,6 @@ def _score_chain(
 
 @kernel
 @inlined
-def end_of_piece(first: int, begin: int, T: int, cuts: Bools) -> int:
-    """Return where the piece of a sentence that begins here ends."""
-    if len(cuts) == 0:
-        return T
-    end = begin + 1
-    while end < T and not cuts[first + end]:
-        end += 1
-    return end
-
-
-@kernel
-@inlined
-def window(work: Workspace, begin: int, end: int) -> Workspace:
-    """Return the part of a lattice from one token up to another, as a lattice of its own."""
-    staged = work.edge.shape[0] > 1
-    return Workspace(
-        work.node[begin:end],
-        work.edge[begin:end] if staged else work.edge,
-        work.edge_to[begin:end] if staged else work.edge_to,
-        work.best[begin:end],
-        work.row,
-        work.oracle[begin:end],
-        work.paths,
-        work.scores,
-        work.coefficients,
-        work.lists[begin:end],
-        work.counts[begin:end],
-        work.place,
-        work.full,
-        work.begins[begin:end],
-        work.changing[begin:end],
-        work.sizes[begin:end],
-        work.changes[begin:end],
-    )
-
-
-@kernel
-@inlined
 def find_candidates(search: Search, T: int, work: Workspace) -> int:
     """Search the n best taggings Y_n; write them to `work.paths` and `work.scores`, and return how many were found.
 
@@ -187,7 +153,7 @@ def find_oracle(gold: Ints, allowed: Bools, T: int, found: int, work: Workspace)
     """
     if is_short(work):  # scoring the chain has written it
         return found
-    if how_tagged(gold) == PARTLY:
+    if how_tagged(gold) != FULLY:
         found, among = keep_rivals(gold, allowed, T, found, work)
         if among:
             return found
@@ -272,14 +238,15 @@ def complete(gold: Ints, allowed: Bools, T: int, work: Workspace) -> None:
 
 
 @kernel
-def count_correct(gold: Ints, allowed: Bools, T: int, work: Workspace) -> int:
-    """Return how many tags of the best candidate are correct, before places in short lists become labels."""
-    correct = 0
+def count_search(gold: Ints, allowed: Bools, T: int, found: int, work: Workspace, totals: Doubles) -> None:
+    """Count the candidates, and the correct tags of the best one, before places in short lists become labels."""
+    totals[SEARCHED] += 1
+    totals[CANDIDATES] += found
+    totals[TOKENS] += T
     for t in range(T):
         y = work.paths[0, t]
         if y == work.oracle[t] if is_short(work) else allows(gold[t], y, allowed):
-            correct += 1
-    return correct
+            totals[CORRECT] += 1
 
 
 @kernel

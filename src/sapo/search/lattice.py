@@ -17,7 +17,7 @@ import numpy as np
 from sapo.errors import ModelError
 from sapo.features.encoded import EncodedCorpus, Pairs, Samples
 from sapo.jit import call_interruptibly, kernel
-from sapo.jit.arrays import Doubles, Floats, Ints, Longs, Reals
+from sapo.jit.arrays import Bools, Doubles, Floats, Ints, Longs, Reals
 from sapo.search.viterbi import best_scores
 from sapo.search.weights import FeatureRows, Lists, TaggingWeights, score_features, score_few
 
@@ -132,10 +132,24 @@ def fill_nodes(
     score_features(first, T, samples, weights.features, scale, node)
     bans = weights.bans
     L = node.shape[1]
-    if T > 0:
+    if T > 0 and begins_sentence(first, samples.cuts):
         for y in range(L):
             node[0, y] += bans[L, y]
+    if T > 0 and ends_sentence(first + T, samples.cuts):
+        for y in range(L):
             node[T - 1, y] += bans[L + 1, y]
+
+
+@kernel
+def begins_sentence(token: int, cuts: Bools) -> bool:
+    """Return whether a sample that begins with this token begins a sentence; otherwise it is a later piece of one."""
+    return len(cuts) == 0 or not cuts[token]
+
+
+@kernel
+def ends_sentence(token: int, cuts: Bools) -> bool:
+    """Return whether a sample that ends before this token ends a sentence."""
+    return len(cuts) == 0 or token == len(cuts) or not cuts[token]
 
 
 @kernel
@@ -156,10 +170,13 @@ def fill_edges(
     L = edges.shape[0]
     turned = edge_to.shape[0] > 0
     if edge.shape[0] == 1:
+        factor = np.float32(scale)  # in single precision, eight labels at a time: this is done for every sample
         for p in range(L):
             for y in range(L):
-                edge[0, p, y] = scale * edges[p, y] + bans[p, y]
-                if turned:
+                edge[0, p, y] = factor * edges[p, y] + bans[p, y]
+        if turned:
+            for y in range(L):
+                for p in range(L):
                     edge_to[0, y, p] = edge[0, p, y]
         return
     for t in range(1, T):
@@ -209,6 +226,8 @@ def fill_short(
     bans = weights.bans
     L = bans.shape[1]
     K = node.shape[1]
+    begin = begins_sentence(first, samples.cuts)
+    end = ends_sentence(first + T, samples.cuts)
     for t in range(T):
         counts[t] = 0
     if purpose != LEARNING:  # what is learned must hold against all labels, and not only those that a word had
@@ -222,7 +241,9 @@ def fill_short(
     for t in range(T):
         if counts[t] == 0:
             score_features(first + t, 1, samples, weights.features, scale, work.full)
-            counts[t] = best_labels(work.full, weights.lists.order, t == 0, t == T - 1, bans, lists, t)
+            counts[t] = best_labels(
+                work.full, weights.lists.order, begin and t == 0, end and t == T - 1, bans, lists, t
+            )
             for j in range(counts[t]):
                 node[t, j] = work.full[0, lists[t, j]]
     if purpose == LEARNING:
@@ -248,9 +269,9 @@ def fill_short(
     for t in range(T):
         if weights.bound:
             for j in range(counts[t]):
-                if t == 0:
+                if begin and t == 0:
                     node[t, j] += bans[L, lists[t, j]]
-                if t == T - 1:
+                if end and t == T - 1:
                     node[t, j] += bans[L + 1, lists[t, j]]
         for j in range(counts[t], K):
             lists[t, j] = 0

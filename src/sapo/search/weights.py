@@ -63,6 +63,7 @@ def score_features(
         score_rows(first, T, samples, rows, scale, node)
         return
     row_offsets, features, values, weights = samples.row_offsets, samples.rows, samples.values, rows.dense
+    factor = np.float32(scale)
     L = node.shape[1]
     weighted = len(values) > 0
     for t in range(T):
@@ -88,7 +89,7 @@ def score_features(
             i += 1
         if scale != 1.0:
             for y in range(L):
-                node[t, y] *= scale
+                node[t, y] *= factor
 
 
 @kernel
@@ -96,6 +97,7 @@ def score_rows(first: int, T: int, samples: Samples, rows: Rows, scale: float, n
     """Score all labels of a sentence where features have lists: first the short lists, then the dense rows."""
     row_offsets, features, values = samples.row_offsets, samples.rows, samples.values
     head, labels, entries, dense = rows.head, rows.labels, rows.values, rows.dense
+    factor = np.float32(scale)
     L = node.shape[1]
     weighted = len(values) > 0
     for t in range(T):
@@ -117,7 +119,7 @@ def score_rows(first: int, T: int, samples: Samples, rows: Rows, scale: float, n
                     node[t, y] += value * dense[-1 - at, y]
         if scale != 1.0:
             for y in range(L):
-                node[t, y] *= scale
+                node[t, y] *= factor
 
 
 @kernel
@@ -136,6 +138,7 @@ def score_few(
     """Add up the weights of each token's features, for a few labels."""
     row_offsets, features, values = samples.row_offsets, samples.rows, samples.values
     head, labels, entries, dense = rows.head, rows.labels, rows.values, rows.dense
+    factor = np.float32(scale)
     weighted = len(values) > 0
     matrix = len(head) == 0
     for t in range(T):
@@ -160,7 +163,7 @@ def score_few(
                         node[t, j] += value * entries[k, 0]
         for j in range(low, high):
             place[few[t, j]] = -1
-            node[t, j] *= scale
+            node[t, j] *= factor
 
 
 @kernel

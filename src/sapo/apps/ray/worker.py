@@ -17,10 +17,10 @@ from sapo.errors import SapoError
 from sapo.features.encoded import EncodedCorpus, Pairs, Samples
 from sapo.jit.arrays import Doubles, Floats, Ints
 from sapo.learn import LEARNERS
-from sapo.learn.loop import LearnerPass, prepared
+from sapo.learn.loop import LearnerPass
 from sapo.learn.records import RANKS
 from sapo.learn.rows import change_features, has_room
-from sapo.learn.samples import Chunk
+from sapo.learn.samples import Chunk, prepare
 from sapo.learn.settings import Settings
 from sapo.learn.weights import CLOCK, SCALE, SMALLEST_SCALE, STEPS, Weights
 from sapo.search.lattice import BY_RANK
@@ -42,9 +42,9 @@ def learn_part(
     rows = _ListedRows(weights) if weights.rows.listed else _Matrix(weights)
     rate = settings.rate_of(epoch)
     for chunk in chunks:
-        corpus = prepared(chunk, settings, weights, epoch)
-        rows.expect(corpus)
-        for _ in learner(rows.work, corpus, chunk.order, rate, settings, totals):
+        part = prepare(chunk, settings, weights.bans, epoch)
+        rows.expect(part.corpus)
+        for _ in learner(rows.work, part.corpus, part.order, rate, settings, totals):
             pass
     shrunk = rows.work.scale / float(state[SCALE])
     if not MOST_SHRUNK < shrunk <= 1:
