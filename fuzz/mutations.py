@@ -17,6 +17,8 @@ PIECES = [
     *(b"\n", b"\n\n", b"\t", b" ", b"#", b"\r", b"\r\n", b"\x00", b"\xff", b"\xef\xbb\xbf", b"\x1b[2J", b"-DOCSTART-"),
     *(b"{", b"}", b"[", b"]", b'"', b":", b",", b"null", b"NaN", b"1e999", b"-1", b"99999999999999999999", b"\\ud800"),
     *(b"&", b"label[-1]", b"word[50]", b"substrings(word, 3)", b"%x[0,0]", b"U01:", b"*", b"forbid", b"I-NP", b"O"),
+    *(b"Content-Length: 5\r\n", b"Transfer-Encoding: chunked\r\n", b"Upgrade: h2c\r\n", b"Connection: upgrade\r\n"),
+    *(b"</", b"/>", b'=""', b"<!DOCTYPE a>", b"&#0;", b'<?xml version="1.0" encoding="UTF-7"?>', b"<![CDATA["),
     *("'s", "n't", "。", "́", "\u202e", "\U0001f600", "a@b.c", "http://", "…", "\u2029", "\ufeff", "\ud7ff"),
 ]
 TOKENS = [piece if isinstance(piece, bytes) else piece.encode() for piece in PIECES]

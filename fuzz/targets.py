@@ -7,6 +7,7 @@ import importlib.util
 import re
 import warnings
 
+from fuzz.connections import CONNECTIONS
 from fuzz.projects import PROJECTS
 from fuzz.readers import READERS
 from fuzz.requests import REQUESTS
@@ -14,7 +15,7 @@ from fuzz.target import Target
 from fuzz.trained import TRAINED
 from sapo.errors import SapoError
 
-TARGETS: dict[str, Target] = {**READERS, **REQUESTS, **PROJECTS, **TRAINED}
+TARGETS: dict[str, Target] = {**READERS, **REQUESTS, **CONNECTIONS, **PROJECTS, **TRAINED}
 _VALUES = re.compile(r"'[^']*'|\"[^\"]*\"|[^A-Za-z ]+")
 
 

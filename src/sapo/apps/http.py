@@ -20,6 +20,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
+import httptools
 import msgspec
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -46,7 +47,7 @@ class ErrorAnswer(msgspec.Struct):
     error: str
 
 
-def read_form(body: bytes, form: type[F]) -> F:
+def read_form(body: bytes | bytearray, form: type[F]) -> F:
     """Read the body of a request. Raise SapoError if it is not JSON, or has another form."""
     try:
         return msgspec.json.decode(body, type=form)
@@ -156,9 +157,14 @@ class HttpApp:
     open_paths: tuple[str, ...] = ()  # that need no token
 
     def __init__(
-        self, operations: Mapping[str, Operation], limits: RequestLimits, say: Say, token: Token | None = None
+        self,
+        operations: Mapping[str, Operation],
+        limits: RequestLimits,
+        say: Say,
+        token: Token | None = None,
+        guard: "Guard | None" = None,
     ) -> None:
-        self.operations, self.limits, self.say, self.token = operations, limits, say, token
+        self.operations, self.limits, self.say, self.token, self.guard = operations, limits, say, token, guard
         self.running = 0  # requests that are being answered; only the event loop changes it
         patterns = {path: path.replace("{id}", "([0-9]{1,15})").replace("{name}", "([^/]+)") for path in operations}
         self._patterns = {path: re.compile(pattern) for path, pattern in patterns.items() if pattern != path}
@@ -169,6 +175,8 @@ class HttpApp:
 
     def admit(self, request: Request) -> None:
         """Refuse a client that may not ask."""
+        if self.guard is not None:
+            self.guard.check_host(request.headers)
         if self.token is not None and request.path not in self.open_paths:
             self.token.check(request.headers)
 
@@ -220,43 +228,49 @@ class HttpApp:
         if operation.method == "POST" and given != JSON.encode():
             raise RefusedError(415, f"the body must be JSON, with the header Content-Type: {JSON}")
         if operation.at_once:
-            return await self.handle(request, await self._form(request, operation))
-        if self.running >= self.limits.requests:
-            busy = f"the server is already answering {self.limits.requests} requests; try again"
-            raise RefusedError(503, busy, {"retry-after": "1"})
-        self.running += 1
-        try:
-            return await self._in_time(request, operation)
-        finally:
-            self.running -= 1
+            return await self.handle(request, self._form(request, operation, await self._body(request, operation)))
+        return await self._in_time(request, operation)
 
     async def _in_time(self, request: Request, operation: Operation) -> Reply:
+        """Answer a request. Only one that has arrived counts: slow clients keep none of the others waiting."""
         seconds = self.limits.seconds
         late = RefusedError(408, f"the request did not arrive within {seconds:g} s")
         try:
             async with asyncio.timeout(seconds) as deadline:
-                form = await self._form(request, operation)
+                body = await self._body(request, operation)
                 late = RefusedError(504, f"the answer took more than {seconds:g} s; ask for less at once")
-                return await self.handle(request, form)
+                if self.running >= self.limits.requests:
+                    busy = f"the server is already answering {self.limits.requests} requests; try again"
+                    raise RefusedError(503, busy, {"retry-after": "1"})
+                self.running += 1
+                try:
+                    return await self.handle(request, self._form(request, operation, body))
+                finally:
+                    self.running -= 1
         except TimeoutError:
             if deadline.expired():
                 raise late from None
             raise
 
-    async def _form(self, request: Request, operation: Operation) -> Form | None:
+    async def _body(self, request: Request, operation: Operation) -> bytearray:
+        if operation.form is None or operation.method == "GET":
+            return bytearray()
+        return await self.limits.read_body(request.headers, request.receive)
+
+    def _form(self, request: Request, operation: Operation, body: bytearray) -> Form | None:
         if operation.form is None:
             return None
         if operation.method == "GET":
             return read_query(request.query(), operation.form)
-        body = await self.limits.read_body(request.headers, request.receive)
         request.size = len(body)
+        self.limits.check_values(body)
         return read_form(body, operation.form)
 
 
 REFERENCE = "#/components/schemas/{name}"
 REFUSALS = {
     401: "The token is missing or wrong.",
-    403: "The request comes from another site.",
+    403: "The request is for another name, or from a page of another site.",
     404: "There is no such model.",
     408: "The request did not arrive in time.",
     413: "The body is too large.",
@@ -324,19 +338,27 @@ def _query_parameters(form: type[Form]) -> list[dict[str, Any]]:
 HEAD = 1 << 16  # bytes before the body
 OVERHEAD = 8  # bytes that may come for each byte of the largest body: it may come in chunks of one byte
 SPARE = 1.0  # seconds for the answer that a request came too late
+ARRIVING = 128_000_000  # bytes of all requests that are arriving, unless two of the largest bodies are more
+CONNECTIONS = 512  # with a request that is arriving
+SLOW = 1.0  # seconds after which one of too many connections may be closed
+UPGRADE = (b"upgrade", b"http2-settings")
 TOO_LONG = b"the head of a request may have at most 65536 bytes\n"
 ANSWER = b"HTTP/1.1 431 \r\ncontent-type: text/plain\r\nconnection: close\r\ncontent-length: %d\r\n\r\n%s"
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """Closes a connection whose request is too long, or does not arrive in time.
+    """Closes a connection whose request is too long, or does not arrive in time, and ignores offers to upgrade.
 
-    Uvicorn itself takes any number of bytes before a body begins, and waits for them as long as a client likes.
+    Uvicorn itself takes any number of bytes before a body begins, and waits for them as long as a client likes. Of a
+    request with `Upgrade: h2c`, which Java sends, httptools leaves out the body.
     """
 
     limits = RequestLimits()
+    arriving: dict["BoundedProtocol", float]  # connections with a request that is not whole, and since when
     _waiting: asyncio.TimerHandle | None = None  # runs while a request is expected or arrives
-    _size, _in_body, _arrived = 0, False, 0
+    _size, _in_body, _arrived, _upgrading = 0, False, 0, False
+    url = b""
+    parser: Any
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
@@ -350,23 +372,53 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._waiting is None and (self.cycle is None or self.cycle.response_complete):
             self._wait()
         before = self._arrived
-        super().data_received(data)
+        self._parse(data)
         # of what came with the end of a request, all might belong to the next one, but seldom does
         self._size = self._size + len(data) if before == self._arrived else 0
-        if (
-            self._size > HEAD + (OVERHEAD * self.limits.body if self._in_body else 0)
-            and not self.transport.is_closing()
-        ):
-            if not self._in_body:
-                self.transport.write(ANSWER % (len(TOO_LONG), TOO_LONG))
-            self.transport.close()
+        if self._size > HEAD + (OVERHEAD * self.limits.body if self._in_body else 0):
+            self._refuse()
+        elif self._size > HEAD and self._waiting is not None:
+            self._make_room()
+
+    def _parse(self, data: bytes) -> None:
+        self._unset_keepalive_if_required()
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            if self._upgrading:  # and not CONNECT, which has been answered
+                self._parse(self._plain_head() + data[upgrade.args[0] :])
+        except httptools.HttpParserError:
+            if self._head_size() > HEAD:
+                self._refuse()
+            else:
+                self.send_400_response("Invalid HTTP request received.")
+
+    def _plain_head(self) -> bytes:
+        """Return the head of a request without its offer to upgrade, for a new parser, and start that."""
+        method, version = self.parser.get_method(), self.parser.get_http_version().encode()
+        fields = [b"%s: %s\r\n" % one for one in self.headers if one[0] not in UPGRADE]
+        self._upgrading = False
+        self.parser = httptools.HttpRequestParser(self)
+        with contextlib.suppress(AttributeError):  # httptools before 0.6.3; uvicorn does the same
+            self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        return b"%s %s HTTP/%s\r\n%s\r\n" % (method, self.url, version, b"".join(fields))
+
+    def _head_size(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers or ())
 
     def on_headers_complete(self) -> None:
+        self._upgrading = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
+        if self._upgrading:
+            return
+        if self._head_size() > HEAD:  # it came in one piece
+            raise ValueError(TOO_LONG)
         self._in_body = True
         self._size = 0
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
+        if self._upgrading:
+            return
         self._in_body = False
         self._arrived += 1
         self._wait_no_longer()
@@ -374,16 +426,34 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _wait(self) -> None:
         self._waiting = self.loop.call_later(self.limits.seconds + SPARE, self._too_late)
+        self.arriving[self] = self.loop.time()
+        self._make_room()
 
     def _wait_no_longer(self) -> None:
         if self._waiting is not None:
             self._waiting.cancel()
             self._waiting = None
+            del self.arriving[self]
+
+    def _make_room(self) -> None:
+        """Close the connection that has been sending for the longest time if all of them hold too much."""
+        oldest, since = next(iter(self.arriving.items()))
+        most = max(ARRIVING, 2 * self.limits.body)
+        if (len(self.arriving) > CONNECTIONS and since < self.loop.time() - SLOW) or (
+            sum(one._size for one in self.arriving if one._size > HEAD) > most
+        ):
+            oldest._too_late()
 
     def _too_late(self) -> None:
-        self._waiting = None
+        self._wait_no_longer()
         if not self.transport.is_closing():
             self.transport.abort()
+
+    def _refuse(self) -> None:
+        if not self.transport.is_closing():
+            if not self._in_body:
+                self.transport.write(ANSWER % (len(TOO_LONG), TOO_LONG))
+            self.transport.close()
 
 
 LARGEST = 64  # requests in a batch
@@ -450,18 +520,22 @@ class WorkerThreads:
         while not self._ended:
             if self._idle is not None:
                 self._use_time(self._idle)
-            jobs = self._next()
-            if not jobs:
-                continue
-            self._seen(len(jobs))
-            try:
-                results = self._work(jobs[0].key, [job.request for job in jobs])
-            except Exception as error:  # a bug: the thread must go on
-                results = [error] * len(jobs)
-            try:
-                jobs[0].future.get_loop().call_soon_threadsafe(_deliver, jobs, results)
-            except RuntimeError:  # the server has ended
+            if (jobs := self._next()) and not self._answer(jobs):
                 return
+            del jobs  # they may be large, and the next may come much later
+
+    def _answer(self, jobs: Sequence[WaitingRequest]) -> bool:
+        """Answer requests; return whether the server still runs."""
+        self._seen(len(jobs))
+        try:
+            results = self._work(jobs[0].key, [job.request for job in jobs])
+        except Exception as error:  # a bug: the thread must go on
+            results = [error] * len(jobs)
+        try:
+            jobs[0].future.get_loop().call_soon_threadsafe(_deliver, jobs, results)
+        except RuntimeError:  # the server has ended
+            return False
+        return True
 
     def _use_time(self, idle: Idle) -> None:
         """Do other work while no request waits."""
@@ -502,7 +576,8 @@ def _deliver(jobs: Sequence[WaitingRequest], results: Sequence[Result]) -> None:
         if job.future.done():  # its time was up
             continue
         if isinstance(result, Exception):
-            job.future.set_exception(result)
+            expected = isinstance(result, SapoError | RefusedError)
+            job.future.set_exception(result.with_traceback(None) if expected else result)  # its frames may hold much
         else:
             job.future.set_result(result)
 
@@ -532,9 +607,19 @@ def listening_server(
             closing()
             await super().shutdown(sockets)
 
-    config = uvicorn.Config(
+    try:
+        bound.listen(BACKLOG)
+    except OSError as error:
+        host, port, *_ = bound.getsockname()
+        raise _not_listening(host, port, error) from None
+    return Server(server_config(app, limits))
+
+
+def server_config(app: Any, limits: RequestLimits) -> uvicorn.Config:
+    """Return how uvicorn serves an application within limits."""
+    return uvicorn.Config(
         app,
-        http=type("Bounded", (BoundedProtocol,), {"limits": limits}),
+        http=type("Bounded", (BoundedProtocol,), {"limits": limits, "arriving": {}}),
         ws="none",
         lifespan="off",
         log_config=None,
@@ -544,12 +629,6 @@ def listening_server(
         backlog=BACKLOG,
         timeout_graceful_shutdown=int(limits.seconds) + 1,
     )
-    try:
-        bound.listen(BACKLOG)
-    except OSError as error:
-        host, port, *_ = bound.getsockname()
-        raise _not_listening(host, port, error) from None
-    return Server(config)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -607,7 +686,7 @@ HEADERS = {
 
 
 class Guard:
-    """Refuses requests that do not come from the page.
+    """Refuses requests of pages of other sites.
 
     Without a token only the names of this machine are answered: a page of another site that lets its own name point
     to this machine (DNS rebinding) is refused. With a token, which such a page cannot know, every name is answered.
@@ -618,11 +697,22 @@ class Guard:
         self._hosts = {f"{name}:{port}" for name in names} | (set(names) if port == 80 else set())
         self._cookie = f"sapo-teach-{port}"  # cookies of all ports of a machine are one
 
+    @classmethod
+    def of(cls, bound: socket.socket, host: str, token: Token | None) -> "Guard | None":
+        """Return the guard of a server that was told to listen at `host`; none with a token, or for other machines."""
+        if token is not None or not is_loopback(bound):
+            return None
+        return cls(bound.getsockname()[1], names=(*NAMES, host.lower()))
+
     def check_host(self, headers: Headers) -> None:
         """Refuse a request to another name, or from a page of another site."""
         host = headers.get(b"host", b"").decode("latin-1").lower()
         if self.token is None and host not in self._hosts:
-            raise RefusedError(403, f"this server answers only at {', '.join(sorted(self._hosts))}")
+            names = ", ".join(sorted(self._hosts))
+            raise RefusedError(
+                403,
+                f"this server answers only at {names}, not at '{host[:100]}'; start it with a token for other names",
+            )
         origin = headers.get(b"origin")
         if origin is not None and origin.decode("latin-1").lower() not in (f"http://{host}", f"https://{host}"):
             raise RefusedError(403, "pages of other sites may not use this server")

@@ -2,11 +2,11 @@
 
 import hashlib
 import hmac
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sized
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sapo.errors import SapoError
 
@@ -21,8 +21,11 @@ def need_extra(command: str) -> None:
 
 
 VALUES = 20  # numbers or tags that an answer may have for each token that a request may have
+BYTES = 40  # of a request for each token to learn from
+LISTS = 10  # lists and objects that a request may have for each token that it may have
 SHORTEST_TOKEN = 16
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+S = TypeVar("S", bound=Sized)
 
 
 class RefusedError(Exception):
@@ -57,7 +60,9 @@ class RequestLimits:
         """Refuse too many tokens, or an answer with too many values; `values` is their number for each token."""
         if tokens > self.tokens:
             raise RefusedError(
-                422, f"a request may have at most {self.tokens} tokens, this one has {tokens}; send it in parts"
+                422,
+                f"a request may have at most {self.tokens} tokens, this one has {tokens} or more (an empty text or "
+                "sentence counts as one); send it in parts",
             )
         if tokens * values > self.tokens * VALUES:
             raise RefusedError(
@@ -66,26 +71,50 @@ class RequestLimits:
                 f"{self.tokens * VALUES} are allowed; send fewer tokens at once",
             )
 
-    async def read_body(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
+    def for_training(self) -> "RequestLimits":
+        """Return the limits of a request with all documents of a project: as many tokens as its bytes can describe."""
+        return replace(self, tokens=max(self.tokens, self.body // BYTES))
+
+    def check_values(self, body: bytearray) -> None:
+        """Refuse a body with too many lists and objects: `[[],[],…` would take 30 times its size in memory."""
+        most = LISTS * self.tokens
+        if body.count(b"[") + body.count(b"{") > most:
+            raise RefusedError(422, f"a request may have at most {most} lists and objects; send it in parts")
+
+    async def read_body(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytearray:
         """Read the body of a request, and stop as soon as it is too large."""
         length = headers.get(b"content-length", b"0")
-        if length.isdigit() and int(length) > self.body:
+        if length.isdigit() and int(length[:20]) > self.body:
             raise self._too_large()
-        parts, size = [], 0
+        body = bytearray()
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
                 raise GoneError
-            part = message.get("body", b"")
-            size += len(part)
-            if size > self.body:
+            body += message.get("body", b"")
+            if len(body) > self.body:
                 raise self._too_large()
-            parts.append(part)
             if not message.get("more_body", False):
-                return b"".join(parts)
+                return body
 
     def _too_large(self) -> RefusedError:
         return RefusedError(413, f"the body of a request may have at most {self.body} bytes; send it in parts")
+
+
+@dataclass(slots=True)
+class TokenCount:
+    """Counts the tokens of a request while its texts are cut, so that what is too much is not even cut."""
+
+    limits: RequestLimits
+    values: int = 1  # of an answer, for each token
+    tokens: int = 0
+
+    def __call__(self, sentences: Iterable[S]) -> Iterator[S]:
+        """Yield sentences, and refuse the request as soon as there are too many tokens. An empty one counts as one."""
+        for sentence in sentences:
+            self.tokens += max(1, len(sentence))
+            self.limits.check_tokens(self.tokens, self.values)
+            yield sentence
 
 
 class Token:

@@ -4,11 +4,15 @@ A task marks spans of tokens, which are kept as IOB2 tags, or gives each token o
 """
 
 import contextlib
-from collections.abc import Iterable, Sequence
+import io
+import os
+import stat
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from sapo import jit
+from sapo.corpus.files import missing_file
 from sapo.errors import SapoError
 from sapo.tagger.explain import explain
 from sapo.tagger.file import model_from_bytes
@@ -20,21 +24,34 @@ from sapo.tags.spans import convert_tags, type_of
 SPANS, TAGS = "spans", "tags"
 SCHEME = "iob2"
 OUTSIDE = "O"
+MOST_LABELS = 1000  # that a model can have which learns from requests: memory grows with the square of their number
+LONGEST_LABEL = 1000  # characters
 LEAST = 3  # tokens that decide how unsure a sentence is
 
 
 def load(path: Path) -> Tagger:
     """Load a model and everything that it needs to answer. Raise SapoError if it is missing or damaged.
 
-    The file is read, not mapped: it may be written over while the model is in use.
+    The file is read, not mapped: it may be written over while the model is in use. Only a regular file is read, and no
+    more of it than there is at first: a pipe in its place would keep the server waiting, and /dev/zero has no end.
     """
     try:
-        data = path.read_bytes()
+        with io.BufferedReader(io.FileIO(path, opener=_without_waiting)) as stream:
+            found = os.fstat(stream.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise SapoError(f"{path}: not a regular file; give the file of a model")
+            data = stream.read(found.st_size)
+    except FileNotFoundError:
+        raise missing_file(path) from None
     except OSError as error:
         raise SapoError(f"{path}: cannot be read ({error.strerror or error})") from None
     tagger = Tagger(model_from_bytes(data, name=path))
     warm_up(tagger)
     return tagger
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def warm_up(tagger: Tagger) -> None:
@@ -82,6 +99,26 @@ def label_names(kind: str, tags: Iterable[str]) -> list[str]:
     if kind == TAGS:
         return list(dict.fromkeys(tags))
     return list(dict.fromkeys(filter(None, map(type_of, as_prefixed(list(dict.fromkeys(tags)))))))
+
+
+def check_new_labels(known: Collection[str], labels: Iterable[str]) -> None:
+    """Raise SapoError if labels of requests are too many, or too long, to be learned by a model with known ones.
+
+    >>> check_new_labels(["PER"], ["x" * 2000])
+    Traceback (most recent call last):
+    ...
+    sapo.errors.SapoError: a label may have at most 1000 characters, not 2000: 'xxxxxxxxxxxxxxxxxxxx…'
+    """
+    new = set(labels).difference(known)
+    if new and len(known) + len(new) > MOST_LABELS:
+        raise SapoError(
+            f"the model has {len(known)} labels and can learn up to {MOST_LABELS} here, {len(new)} more are too many; "
+            "correct them, or use sapo train"
+        )
+    longest = max(new, key=len, default="")
+    if len(longest) > LONGEST_LABEL:
+        shown = f"{longest[:20]}…"
+        raise SapoError(f"a label may have at most {LONGEST_LABEL} characters, not {len(longest)}: {shown!r}")
 
 
 def scheme_of(labels: Sequence[str]) -> str:

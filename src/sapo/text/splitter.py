@@ -101,10 +101,12 @@ class Splitter:
 
     def __call__(self, text: str) -> list[Offsets]:
         """Return the sentences of a text."""
-        sentences: list[Offsets] = []
+        return list(self.sentences(text))
+
+    def sentences(self, text: str) -> Iterator[Offsets]:
+        """Yield the sentences of a text, one by one: who has enough can stop."""
         for start, end in _paragraphs(text):
-            sentences.extend(self._sentences(text, start, end))
-        return sentences
+            yield from self._sentences(text, start, end)
 
     def tokens(self, text: str) -> Offsets:
         """Return the tokens of a text that is one sentence."""

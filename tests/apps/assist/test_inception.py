@@ -8,6 +8,14 @@ import pytest
 cassis = pytest.importorskip("cassis", reason="--inception needs the extra inception")
 
 Make = Callable[..., Any]
+TYPE = (
+    "<typeDescription><name>{name}</name><description/><supertypeName>{above}</supertypeName>"
+    "<features>{features}</features></typeDescription>"
+)
+FEATURE = (
+    "<featureDescription><name>{name}</name><description/><rangeTypeName>uima.cas.String</rangeTypeName>"
+    "</featureDescription>"
+)
 SENTENCE = "de.tudarmstadt.ukp.dkpro.core.api.segmentation.type.Sentence"
 TOKEN = "de.tudarmstadt.ukp.dkpro.core.api.segmentation.type.Token"
 PREDICTED = "inception_internal_predicted"
@@ -118,6 +126,74 @@ def test_a_message_that_cannot_be_answered_gets_one_line(client: Make, change: d
     assert reply.status == 422
     assert any(one in reply.json["error"] for one in told.split("|"))
     assert "\n" not in reply.json["error"]
+
+
+def test_a_declaration_in_another_encoding_is_not_read(client: Make) -> None:
+    types = typesystem()
+    xmi = document(types, [["Oslo"]]).to_xmi().partition("?>")[2]
+    hidden = '<!DOCTYPE a [<!ENTITY b "c">]>'.encode("utf-7").decode()
+    for head in (
+        '<?xml version="1.0" encoding="UTF-7"?>',
+        "<?xml version='1.0' encoding='UTF-7' standalone='>'?>",
+        '<?xml version="1.0"?><?xml version="1.0" encoding="UTF-7"?>',
+        '\ufeff <?xml version="1.0" encoding="UTF-7"?>',
+    ):
+        sent = {**message(document(types, [["Oslo"]]), types), "document": {"xmi": head + hidden + xmi}}
+        assert client("inception").post("/predict", sent).status == 422
+        sent["document"]["xmi"] = head + xmi  # what the head says does not count: JSON is UTF-8
+        assert client("inception").post("/predict", sent).status == 200
+
+
+def test_sentences_that_overlap_share_no_token(client: Make) -> None:
+    types = typesystem()
+    cas = document(types, [["We", "live", "in", "Oslo", "."]])
+    for begin in (0, 0, 3, 8):
+        cas.add(types.get_type(SENTENCE)(begin=begin, end=17))
+    from sapo.apps.assist.inception import sentences_of
+
+    assert [len(sentence) for sentence in sentences_of(cas)] == [1, 1, 3]
+    assert marks(client("inception").post("/predict", message(cas, types)), types) == [("Oslo", "LOC", True)]
+
+
+def test_a_type_system_that_would_take_minutes_is_refused(client: Make) -> None:
+    types, made = typesystem(), typesystem()
+    xml = made.to_xml()
+    for depth, told in ((101, "more than 100 types above it"), (100, "sum up to")):
+        chain, above = "", "uima.tcas.Annotation"
+        for number in range(depth):
+            features = "".join(FEATURE.format(name=f"f{number}_{one}") for one in range(4))
+            chain += TYPE.format(name=f"a.T{number}", above=above, features=features)
+            above = f"a.T{number}"
+        sent = {
+            **message(document(types, [["Oslo"]]), types),
+            "typeSystem": xml.replace("</types>", chain + "</types>"),
+        }
+        reply = client("inception").post("/predict", sent)
+        assert (reply.status, told in reply.json["error"]) == (422, True)
+
+
+@pytest.mark.parametrize(
+    ("xmi", "told"),
+    [
+        ("<a>" + "<b/>" * 500_001 + "</a>", "at most 500000 elements"),
+        ('<a members="' + "1 " * 500_001 + '"/>', "at most 500000 blanks"),
+        ("<a b='\x00'/>", "declarations"),
+    ],
+)
+def test_a_document_that_is_too_large_is_refused(client: Make, xmi: str, told: str) -> None:
+    types = typesystem()
+    sent = {**message(document(types, [["Oslo"]]), types), "document": {"xmi": xmi}}
+    reply = client("inception").post("/predict", sent)
+    assert (reply.status, told in reply.json["error"]) == (422, True)
+
+
+@pytest.mark.filterwarnings("ignore")  # as outside of the tests
+def test_offsets_that_are_half_of_an_emoji_are_refused(client: Make) -> None:
+    types = typesystem()
+    sent = message(document(types, [["😀", "Oslo"]]), types)
+    sent["document"]["xmi"] = sent["document"]["xmi"].replace('begin="0" end="2"', 'begin="0" end="1"')
+    reply = client("inception").post("/predict", sent)
+    assert (reply.status, "Not mapping external offset [1]" in reply.json["error"]) == (422, True)
 
 
 def test_an_unknown_path_is_refused_with_those_there_are(client: Make) -> None:

@@ -2,7 +2,7 @@
 
 import base64
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 import sapo
 from sapo.apps.assist.helper import document_of
+from sapo.corpus.annotations import CharSpan
 from sapo.errors import SapoError
+from sapo.text.splitter import Splitter
 
 Make = Callable[..., Any]
 CONFIG = """<View>
@@ -132,7 +134,7 @@ def test_what_was_learned_is_saved_some_seconds_later(client: Make, monkeypatch:
     studio = client("label-studio")
     studio.app.worker.end()  # it would look at the time itself
     text = "The offices of Acme Works are closed."
-    assert studio.helper.learn([document_of("task 7", text, [(15, 25, "ORG")])]) == 1
+    assert studio.helper.learn([document_of("task 7", text, [CharSpan(15, 25, "ORG")], studio.helper.cut(text))]) == 1
     assert 0 < studio.helper.idle() <= 10
     assert not studio.output.exists()
     monkeypatch.setattr("sapo.apps.assist.helper.SAVE_AFTER", 0.0)
@@ -147,7 +149,8 @@ def test_a_model_that_cannot_be_saved_is_told_and_tried_again(client: Make, tmp_
     studio = client("label-studio")
     studio.app.worker.end()
     studio.output.mkdir()  # no file can be written there
-    studio.helper.learn([document_of("task 7", "Lima is far.", [(0, 4, "LOC")])])
+    text = "Lima is far."
+    studio.helper.learn([document_of("task 7", text, [CharSpan(0, 4, "LOC")], studio.helper.cut(text))])
     studio.helper.save()
     assert "the model was not saved" in studio.said[-1]
     studio.output.rmdir()
@@ -217,6 +220,74 @@ def test_a_model_that_labels_each_token_suggests_and_learns_tokens(client: Make)
     half = event("cats sing", region(5, 9, "sing", "VB"))
     half["project"]["label_config"] = config
     assert studio.post("/webhook", half).json["learned"] == 0
+
+
+def test_what_is_too_much_is_refused_before_it_is_cut(client: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    studio = client("label-studio")
+    cut: list[int] = []
+    sentences = Splitter._sentences
+
+    def watched(self: Splitter, text: str, begin: int, end: int) -> Iterator[Any]:
+        for sentence in sentences(self, text, begin, end):
+            cut.append(len(sentence))
+            yield sentence
+
+    monkeypatch.setattr(Splitter, "_sentences", watched)
+    text = "!" * 3_900_000
+    reply = studio.post("/predict", {"tasks": [task(text)], "label_config": CONFIG})
+    assert (reply.status, "at most 50000 tokens" in reply.json["error"]) == (422, True)
+    assert sum(cut) < 60_000
+    reply = studio.post("/webhook", event(text, region(0, 1, "!", "LOC")))
+    assert (reply.status, "at most 100000 tokens" in reply.json["error"]) == (422, True)
+    assert sum(cut) < 200_000
+    reply = studio.post("/predict", {"tasks": [{"data": {"text": ""}}] * 50_001})
+    assert (reply.status, "at most 50000 tokens" in reply.json["error"]) == (422, True)
+    assert studio.helper.version == "towns-3"
+
+
+def test_too_many_labels_or_too_long_ones_are_refused(client: Make) -> None:
+    studio = client("label-studio")
+    many = event("a " * 1200, *(region(2 * at, 2 * at + 1, "a", f"L{at}") for at in range(1200)))
+    reply = studio.post("/webhook", many)
+    assert (reply.status, "can learn up to 1000 here, 1200 more" in reply.json["error"]) == (422, True)
+    reply = studio.post("/webhook", event("Lima is far.", region(0, 4, "Lima", "x" * 1001)))
+    assert (reply.status, "at most 1000 characters, not 1001" in reply.json["error"]) == (422, True)
+    assert studio.helper.labels == ("LOC", "PER")
+
+
+def test_marks_that_cover_the_text_too_often_are_refused(client: Make) -> None:
+    studio = client("label-studio")
+    text = "a b " * 200
+    reply = studio.post("/webhook", event(text, *(region(0, 600 + at, "", "LOC") for at in range(200))))
+    assert (reply.status, "the marks have 139,900 characters" in reply.json["error"]) == (422, True)
+
+
+def test_of_many_marks_that_are_left_out_some_are_told(client: Make) -> None:
+    studio = client("label-studio")
+    regions = [region(0, 12 - at, "", "LOC") for at in range(10)]
+    assert studio.post("/webhook", event("Lima is far.", *regions)).json["learned"] == 1
+    assert len(studio.said) == 6
+    assert studio.said[-1].endswith("task 7: 2 more spans like these")
+
+
+def test_marks_as_old_versions_count_them_behind_many_emoji_are_moved(client: Make) -> None:
+    studio = client("label-studio")
+    text = "😀😀 Lima is far."
+    assert studio.post("/webhook", event(text, region(5, 9, "Lima", "ORG"))).json["learned"] == 1
+    assert studio.post("/webhook", event(text, region(3, 7, "Lima", "ORG"))).json["learned"] == 0  # the same
+
+
+def test_other_data_of_a_task_is_not_read(client: Make) -> None:
+    given = {"tasks": [{"data": {"text": "We live in Oslo.", "more": [{"a": [1.5, None]}]}}]}
+    assert client("label-studio").post("/predict", given).status == 200
+    for text in (b"\\ud800", b"\xff", b"\x01"):
+        reply = client("label-studio").post("/predict", b'{"tasks": [{"data": {"text": "%s"}}]}' % text)
+        assert (reply.status, "not JSON" in reply.json["error"]) == (422, True)
+
+
+def test_a_configuration_that_is_too_long_is_refused(client: Make) -> None:
+    reply = client("label-studio").post("/predict", {"tasks": [], "label_config": "<View/>" * 200_000})
+    assert (reply.status, "may have 1,000,000 characters" in reply.json["error"]) == (422, True)
 
 
 @given(st.text(alphabet=st.sampled_from('<>/View Labels name="t" toName Text value $ & ; ! é'), max_size=60))

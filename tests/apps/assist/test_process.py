@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,9 @@ def test_what_was_learned_is_in_the_file_after_the_end(
                 "annotation": {"result": [REGION]},
             }
             assert ask(found[1], "/webhook", event)["learned"] == 1
+            elsewhere = urllib.request.Request(f"{found[1]}/health", headers={"Host": "evil.example"})
+            with pytest.raises(urllib.error.HTTPError, match="403"):
+                urllib.request.urlopen(elsewhere, timeout=60)
             (prediction,) = ask(found[1], "/predict", {"tasks": [{"data": {"text": TEXT}}]})["results"]
             assert [one["value"]["labels"] for one in prediction["result"]] == [["ORG"]]
             process.send_signal(signal.SIGTERM)

@@ -2,13 +2,14 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sapo.errors import SapoError
+from sapo.text.splitter import Splitter
 
 Make = Callable[..., Any]
 JSON = {"content-type": "application/json"}
@@ -30,6 +31,37 @@ def test_too_many_tokens_are_refused(make_client: Make) -> None:
     reply = client.post("/tag", {"text": "a " * 11})
     assert (reply.status, reply.json["error"][:50]) == (422, "a request may have at most 10 tokens, this one has")
     assert client.post("/explain", {"text": "a " * 11, "token": 0}).status == 422
+
+
+@pytest.mark.parametrize("asked", [{"sentences": [[]] * 11}, {"texts": [""] * 11}, {"text": "!" * 11_000}])
+@pytest.mark.parametrize("path", ["/tag", "/nbest", "/marginals"])
+def test_what_has_no_words_counts_too(make_client: Make, path: str, asked: dict[str, Any]) -> None:
+    client = make_client(tokens=10)
+    reply = client.post(path, asked)
+    assert (reply.status, "at most 10 tokens" in reply.json["error"]) == (422, True)
+    assert client.post(path, {"sentences": [[]] * 10}).status == 200
+
+
+def test_a_text_is_cut_only_as_far_as_it_is_allowed(make_client: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = make_client(tokens=2000)
+    cut: list[int] = []
+    sentences = Splitter._sentences
+
+    def watched(self: Splitter, text: str, begin: int, end: int) -> Iterator[Any]:
+        for sentence in sentences(self, text, begin, end):
+            cut.append(len(sentence))
+            yield sentence
+
+    monkeypatch.setattr(Splitter, "_sentences", watched)
+    for path, more in (("/tag", {}), ("/nbest", {}), ("/explain", {"token": 0})):
+        assert client.post(path, {"text": "!" * 1_000_000, **more}).status == 422
+    assert sum(cut) <= 3 * 4000
+
+
+def test_more_lists_than_tokens_could_need_are_not_even_read(make_client: Make) -> None:
+    client = make_client(tokens=10)
+    reply = client.post("/tag", b'{"sentences": [' + b"[]," * 100 + b"[]]}")
+    assert (reply.status, reply.json["error"][:49]) == (422, "a request may have at most 100 lists and objects;")
 
 
 def test_an_answer_that_would_be_too_large_is_refused(make_client: Make) -> None:
@@ -84,6 +116,32 @@ def test_a_request_that_does_not_arrive_is_given_up(make_client: Make) -> None:
         return sent[0]["status"]
 
     assert asyncio.run(ask()) == 408
+
+
+def test_a_request_counts_when_it_has_arrived(make_client: Make) -> None:
+    client = make_client(requests=1)
+
+    async def ask() -> list[int]:
+        slow = asyncio.Event()
+
+        async def receive() -> Any:
+            await slow.wait()
+            return {"type": "http.request", "body": b'{"text": "a"}'}
+
+        sent: list[Any] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        scope = {"type": "http", "method": "POST", "path": "/tag", "headers": [(b"content-type", b"application/json")]}
+        half = [asyncio.ensure_future(client.app(scope, receive, send)) for _ in range(300)]
+        await asyncio.sleep(0)
+        whole = await client.asked("POST", "/tag", [b'{"text": "a"}'], JSON)
+        slow.set()
+        await asyncio.gather(*half)
+        return [whole.status, *{one["status"] for one in sent if "status" in one}]
+
+    assert asyncio.run(ask())[0] == 200
 
 
 def test_too_many_requests_are_told_to_come_back(make_client: Make) -> None:

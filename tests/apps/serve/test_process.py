@@ -1,5 +1,6 @@
-"""The command as a process: where it listens, how it ends, and its mistakes."""
+"""The command as a process: where it listens, how it ends, what it takes, and its mistakes."""
 
+import http.client
 import json
 import os
 import re
@@ -12,7 +13,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +64,9 @@ def address_of(process: subprocess.Popen[str]) -> str:
     raise AssertionError("it does not listen")
 
 
-def ask(address: str, message: Any) -> Any:
-    request = urllib.request.Request(
-        f"{address}/tag", json.dumps(message).encode(), {"Content-Type": "application/json"}
-    )
+def ask(address: str, message: Any, path: str = "tag") -> Any:
+    body = message if isinstance(message, bytes) else json.dumps(message).encode()
+    request = urllib.request.Request(f"{address}/{path}", body, {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=60) as reply:
         return json.load(reply)
 
@@ -94,6 +94,52 @@ def test_a_running_request_is_answered_before_the_end(
     assert rest.split() == ["sapo:", "interrupted"] * (code == 130)
     with pytest.raises(urllib.error.URLError):
         ask(address, {"tokens": ["in"]})
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="measures memory as Linux does")
+def test_a_refused_request_takes_little_memory(start: Start, originals: Path) -> None:
+    process = start("serve", "--port", 0, originals / "place.sapo")
+    address = address_of(process)
+    assert ask(address, {"tokens": ["in"]})["sentences"]
+    idle = memory(process, "VmRSS")
+    Path(f"/proc/{process.pid}/clear_refs").write_text("5")  # from here on, the peak counts
+    size = 3_900_000
+    for body in (
+        b'{"sentences": [%s[]]}' % (b"[]," * (size // 3)),
+        b'{"sentences": [%s[]]}' % (b"[]," * 490_000),
+        b'{"texts": [%s""]}' % (b'"",' * (size // 3)),
+        b'{"text": "%s"}' % (b"!" * size),
+        b'{"text": "%s"}' % ("😀 ".encode() * (size // 5)),
+        b'{"tokens": [%s{}]}' % (b'{"":0},' * 490_000),
+        b'{"tokens": ["%s"]}' % (b"x" * size),
+    ):
+        for path in ("tag", "nbest", "marginals"):
+            with pytest.raises(urllib.error.HTTPError, match="422"):
+                ask(address, body, path)
+    assert memory(process, "VmHWM") - idle < 300_000
+
+
+def memory(process: subprocess.Popen[str], name: str) -> int:
+    """Return a figure of the memory of a process, in KB."""
+    return int(Path(f"/proc/{process.pid}/status").read_text().partition(f"{name}:")[2].split()[0])
+
+
+def test_other_names_are_refused_where_no_token_is_needed(start: Start, originals: Path, tmp_path: Path) -> None:
+    port = int(address_of(start("serve", "--port", 0, originals / "place.sapo")).rpartition(":")[2])
+    (tmp_path / "token").write_text("0123456789abcdef")
+    guarded = start("serve", "--port", 0, originals / "place.sapo", "--token-file", tmp_path / "token")
+    with_token = int(address_of(guarded).rpartition(":")[2])
+
+    def status(port: int, host: str, **headers: str) -> int:
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+            connection.request("GET", "/models", headers={"Host": host, **headers})
+            return connection.getresponse().status
+
+    assert [status(port, f"{name}:{port}") for name in ("localhost", "127.0.0.1", "[::1]")] == [200] * 3
+    assert [status(port, name) for name in ("evil.example", f"evil.example:{port}", "")] == [403] * 3
+    assert status(port, f"localhost:{port}", Origin="http://evil.example") == 403
+    assert status(with_token, "other.example", Authorization="Bearer 0123456789abcdef") == 200
+    assert status(with_token, "other.example") == 401
 
 
 def told(process: subprocess.Popen[str]) -> str:

@@ -92,6 +92,15 @@ def test_names_that_cannot_be_shown_are_refused(client: Any) -> None:
         assert client.post("/api/labels", {"name": name}).status == 422
 
 
+def test_a_model_learns_only_so_many_labels(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sapo.apps.taggers.MOST_LABELS", 5)
+    tokens = client.get("/api/sentences?ids=5").json["sentences"][0]["tokens"]
+    tags = [f"B-L{number}" for number in range(len(tokens))]
+    reply = client.post("/api/accept", {"id": 5, "tags": tags, "author": "anna"})
+    assert (reply.status, "can learn up to 5 here" in reply.json["error"]) == (422, True)
+    assert [client.post("/api/labels", {"name": name}).status for name in "ABC"] == [200, 200, 422]
+
+
 def test_a_token_opens_the_page(project: Path, open_project: Open) -> None:
     from sapo.apps.http import Guard
 

@@ -11,6 +11,7 @@ from sapo.apps.assist.helper import Helper
 from sapo.apps.assist.inception import Inception, need_cassis
 from sapo.apps.assist.label_studio import LabelStudio
 from sapo.apps.http import (
+    Guard,
     Headers,
     HttpApp,
     Operation,
@@ -39,11 +40,17 @@ class AssistApp(HttpApp):
     open_paths = ("/health",)
 
     def __init__(
-        self, tool: LabelStudio | Inception, helper: Helper, limits: RequestLimits, say: Say, token: Token | None = None
+        self,
+        tool: LabelStudio | Inception,
+        helper: Helper,
+        limits: RequestLimits,
+        say: Say,
+        token: Token | None = None,
+        guard: Guard | None = None,
     ) -> None:
         operations = dict.fromkeys(tool.gets, Operation("GET", at_once=True))
         operations |= {path: Operation("POST", form=route.form) for path, route in tool.posts.items()}
-        super().__init__(operations, limits, say, token)
+        super().__init__(operations, limits, say, token, guard)
         self._tool = tool
         self.worker = WorkerThreads(self._work, "sapo-assist", idle=helper.idle)
 
@@ -118,7 +125,7 @@ def assist(
         raise SapoError(f"{target}: there is no directory {target.parent}")
     with bind(host, port) as bound:  # before the model is loaded, so that a port in use is reported at once
         helper = Helper(load(source), Path(path).stem, target, say)
-        app = AssistApp(TOOLS[tool](helper, limits), helper, limits, say, token)
+        app = AssistApp(TOOLS[tool](helper, limits), helper, limits, say, token, Guard.of(bound, host, token))
         learns = "suggests" if target is None else f"suggests, and learns into {target},"
         ready = f"sapo: {Path(path).stem} {learns} at {url_of(bound)} for {tool}"
         server = listening_server(app, limits, bound, ready=lambda: say(ready))

@@ -6,16 +6,17 @@ for parts of speech, has a mark for each token.
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sapo.apps.http import Form, Say
-from sapo.apps.taggers import OUTSIDE, doubt, for_model, kind_of, label_names, scheme_of
+from sapo.apps.limits import TokenCount
+from sapo.apps.taggers import OUTSIDE, check_new_labels, doubt, for_model, kind_of, label_names, scheme_of
 from sapo.corpus.annotations import CharSpan
 from sapo.corpus.blocks import Sentence
-from sapo.corpus.exchange.documents import Document, Notices, Offsets, cut_document
+from sapo.corpus.exchange.documents import SHOWN, Document, Notices, Offsets, cut_document
 from sapo.errors import SapoError
 from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger
@@ -90,21 +91,26 @@ class KeptNotices(Notices):
         self.kept: list[str] = []
 
     def tell(self, message: str) -> None:
-        """Keep a message."""
-        self.kept.append(message)
+        """Keep a message; of many the first ones, and how many more there are."""
+        self._count += 1
+        if self._count <= SHOWN:
+            self.kept.append(message)
+        else:
+            self.kept[SHOWN:] = [f"{self.name}: {self._count - SHOWN:,} more spans like these"]
 
 
-def document_of(
-    place: str,
-    text: str,
-    marks: Sequence[tuple[int, int, str]] = (),
-    tokens: Sequence[tuple[int, int]] | None = None,
-    starts: Sequence[int] | None = None,
-) -> Document:
-    """Return a document with marks, which are (start, end, label); with tokens and starts of sentences if known."""
-    return Document(place, 0, text, tuple(CharSpan(*mark) for mark in marks), tokens, starts)
+def document_of(place: str, text: str, marks: Sequence[CharSpan], sentences: Iterable[Offsets]) -> Document:
+    """Return a document with marks, cut into sentences. Raise SapoError if the marks are too long to be looked at."""
+    size = len(text)
+    covered = sum(max(0, min(mark.end, size) - max(mark.start, 0)) for mark in marks)
+    if covered > COVERED * size:
+        raise SapoError(f"{place}: the marks have {covered:,} characters, the text has {size:,}; remove some of them")
+    cut = list(sentences)
+    tokens = [token for sentence in cut for token in sentence]
+    return Document(place, 0, text, tuple(marks), tokens, [sentence[0][0] for sentence in cut])
 
 
+COVERED = 100  # marks that may cover each character: to look at one takes time in proportion to its length
 SAVE_AFTER = 10.0  # seconds between the first sentence that is learned and the file that has it
 
 
@@ -147,9 +153,14 @@ class Helper:
         """A name for the model as it is now: it ends in the number of sentences that it has learned."""
         return f"{self._name}-{int(self._tagger.model.record.get('sentences', self._learned))}"
 
-    def suggest(self, texts: Sequence[str]) -> list[Suggestion]:
-        """Return the marks of texts, which are cut as the training data was."""
-        return [self._suggestion(one) for one in self._tagger.tag_texts(texts, probabilities=True)]
+    def cut(self, text: str) -> Iterator[Offsets]:
+        """Yield the tokens of each sentence of a text, cut as the training data was."""
+        return self._tagger.splitter.sentences(text)
+
+    def suggest(self, texts: Sequence[str], count: TokenCount) -> list[Suggestion]:
+        """Return the marks of texts."""
+        cut = lambda text: list(count(self.cut(text)))  # noqa: E731
+        return [self._suggestion(one) for one in self._tagger.tag_texts(texts, probabilities=True, cut=cut)]
 
     def suggest_for_tokens(self, text: str, sentences: Sequence[Offsets]) -> Suggestion:
         """Return the marks of a text of which the tokens are known."""
@@ -164,6 +175,7 @@ class Helper:
         """
         if self._trainer is None:
             return 0
+        check_new_labels(self.labels, {span.type for document in documents for span in document.spans})
         fresh = list(self._fresh(documents, marked_only))
         if not fresh:
             return 0

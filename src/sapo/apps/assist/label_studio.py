@@ -13,28 +13,39 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
+import msgspec
+
 from sapo.apps.assist.helper import Foreign, Helper, Route, Suggestion, document_of
-from sapo.apps.limits import RequestLimits
+from sapo.apps.limits import RequestLimits, TokenCount
 from sapo.corpus.annotations import CharSpan
 from sapo.corpus.exchange.documents import Document
+from sapo.corpus.exchange.format import from_browser, has_wide
 from sapo.corpus.exchange.label_studio import label_of, make_results, read_span
 from sapo.errors import SapoError
 
 LEARN = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_CREATED")
 SAVE = "START_TRAINING"
+LONGEST_CONFIG = 1_000_000  # characters
+
+
+class Region(Foreign):
+    """A part of an annotation: spans of a text have a value with labels."""
+
+    value: msgspec.Raw = msgspec.Raw(b"null")  # read when it is needed: anything may be in it
+    from_name: str | None = None
 
 
 class Annotation(Foreign):
     """What a person marked in a task."""
 
-    result: list[dict[str, Any]] | None = None
+    result: list[Region] | None = None
     was_cancelled: bool | None = None
 
 
 class Task(Foreign):
     """A text, under some key of `data`."""
 
-    data: dict[str, Any]
+    data: dict[str, msgspec.Raw]
     id: int | str | None = None
     annotations: list[Annotation] | None = None
 
@@ -119,10 +130,10 @@ class LabelStudio:
 
     def _predict(self, request: PredictRequest) -> dict[str, Any]:
         names = read_config(request.label_config)
+        self._limits.check_tokens(len(request.tasks))
         texts = [text_of(task, names) for task in request.tasks]
-        self._limits.check_tokens(sum(len(text.split()) for text in texts))
         version = self._helper.version
-        found = zip(texts, self._helper.suggest(texts), strict=True)
+        found = zip(texts, self._helper.suggest(texts, TokenCount(self._limits)), strict=True)
         return {"results": [_prediction(text, one, names, version) for text, one in found], "model_version": version}
 
     def _event(self, event: WebhookEvent) -> dict[str, Any]:
@@ -141,9 +152,15 @@ class LabelStudio:
         return self._learn(pairs, read_config(request.label_config))
 
     def _learn(self, pairs: Sequence[tuple[Task, Annotation]], names: Names) -> dict[str, Any]:
-        documents = [_document(task, one, names) for task, one in pairs if not one.was_cancelled]
+        count = TokenCount(self._limits.for_training())
+        documents = [self._document(task, one, names, count) for task, one in pairs if not one.was_cancelled]
         learned = self._helper.learn(documents)
         return {"status": "ok", "learned": learned, "model_version": self._helper.version}
+
+    def _document(self, task: Task, annotation: Annotation, names: Names, count: TokenCount) -> Document:
+        text, place = text_of(task, names), f"task {task.id}"
+        sentences = list(count(self._helper.cut(text)))
+        return document_of(place, text, _spans(text, annotation.result or (), names.labels, place), sentences)
 
 
 def read_config(config: str | None) -> Names:
@@ -156,6 +173,8 @@ def read_config(config: str | None) -> Names:
     """
     if not config or not config.strip():
         return Names()
+    if len(config) > LONGEST_CONFIG:
+        raise SapoError(f"the labeling configuration may have {LONGEST_CONFIG:,} characters, not {len(config):,}")
     if "<!" in config.replace("<!--", ""):  # a declaration could define entities that grow without end
         raise SapoError("the labeling configuration must not have declarations such as <!DOCTYPE>")
     try:
@@ -174,9 +193,10 @@ def read_config(config: str | None) -> Names:
 
 def text_of(task: Task, names: Names) -> str:
     """Return the text of a task. Raise SapoError if it has none."""
-    text = task.data.get(names.key)
+    place = f"task {task.id}"
+    text = _decoded(task.data[names.key], place) if names.key in task.data else None
     if not isinstance(text, str):
-        raise SapoError(f"task {task.id}: expected a text under '{names.key}', found {text!r:.60}")
+        raise SapoError(f"{place}: expected a text under '{names.key}', found {text!r:.60}")
     return text
 
 
@@ -187,14 +207,34 @@ def _prediction(text: str, found: Suggestion, names: Names, version: str) -> dic
     return {"result": results, "score": round(found.sure, 6), "model_version": version}
 
 
-def _document(task: Task, annotation: Annotation, names: Names) -> Document:
-    text, place = text_of(task, names), f"task {task.id}"
-    spans = []
-    for region in annotation.result or ():
-        value = region.get("value")
-        if region.get("from_name", names.labels) == names.labels and isinstance(value, dict) and label_of(value):
+def _spans(text: str, regions: Sequence[Region], labels: str, place: str) -> list[CharSpan]:
+    """Return the spans of regions with labels of this name."""
+    spans: list[CharSpan] = []
+    marked: dict[int, str] = {}  # the texts of spans that are not there
+    wide = has_wide(text)
+    for region in regions:
+        value = None if region.from_name not in (None, labels) else _decoded(region.value, place)
+        if isinstance(value, dict) and label_of(value):
+            own = value.pop("text", None)
             spans.append(read_span(text, value, place))
-    return document_of(place, text, [(span.start, span.end, span.type) for span in spans])
+            if wide and isinstance(own, str) and not _is_at(text, spans[-1], own):
+                marked[len(spans) - 1] = own
+    moved = from_browser(text, [spans[at] for at in marked])  # as versions before 1.5 counted; once for all of them
+    for (at, own), span in zip(marked.items(), moved, strict=True):
+        if _is_at(text, span, own):
+            spans[at] = span
+    return spans
+
+
+def _is_at(text: str, span: CharSpan, marked: str) -> bool:
+    return len(marked) == span.end - span.start and text.startswith(marked, span.start)
+
+
+def _decoded(given: msgspec.Raw, place: str) -> Any:
+    try:
+        return msgspec.json.decode(given)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise SapoError(f"{place}: not JSON: {error}") from None
 
 
 def _listed(value: Any) -> list[Any]:

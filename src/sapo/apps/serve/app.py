@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sapo.apps.http import (
+    Guard,
     HttpApp,
     Reply,
     Request,
@@ -110,8 +111,10 @@ class ServeApp(HttpApp):
 
     open_paths = ("/health", "/ready")  # who starts the server must be able to ask
 
-    def __init__(self, models: Models, limits: RequestLimits, say: Say, token: Token | None = None) -> None:
-        super().__init__(OPERATIONS, limits, say, token)
+    def __init__(
+        self, models: Models, limits: RequestLimits, say: Say, token: Token | None = None, guard: Guard | None = None
+    ) -> None:
+        super().__init__(OPERATIONS, limits, say, token, guard)
         self.models = models
         self.metrics = Metrics()
         work, count = TaggingWork(limits), self.metrics.batch
@@ -175,7 +178,7 @@ def serve(
         models = Models(paths, say)
         names = ", ".join(model.name for model in models)
         server = listening_server(
-            ServeApp(models, limits, say, token),
+            ServeApp(models, limits, say, token, Guard.of(bound, host, token)),
             limits,
             bound,
             ready=lambda: say(f"sapo: serving {names} at {url_of(bound)}"),

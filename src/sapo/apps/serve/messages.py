@@ -149,7 +149,7 @@ REQUESTS = {
     "marginals": ("Give the probability of each label", MarginalsRequest, SentencesAnswer),
     "explain": ("Explain a tag", ExplainRequest, ExplainAnswer),
 }
-REFUSED = [status for status in REFUSALS if status != 403]  # which is for pages
+REFUSED = list(REFUSALS)
 OPERATIONS = {
     **{
         f"/{kind}": Operation("POST", f"{summary}, with the first model", form, answer, REFUSED)
@@ -159,11 +159,11 @@ OPERATIONS = {
         f"{MODEL}/{kind}": Operation("POST", summary, form, answer, REFUSED)
         for kind, (summary, form, answer) in REQUESTS.items()
     },
-    "/models": Operation("GET", "List the models", None, ModelsAnswer, [401], at_once=True),
-    MODEL: Operation("GET", "Describe a model", None, ModelAnswer, [401, 404], at_once=True),
-    "/health": Operation("GET", "Say that the server runs", None, HealthAnswer, at_once=True),
-    "/ready": Operation("GET", "Say whether the server takes requests", None, ReadyAnswer, at_once=True),
-    "/metrics": Operation("GET", "Give counts for Prometheus", None, "text/plain", [401], at_once=True),
+    "/models": Operation("GET", "List the models", None, ModelsAnswer, [401, 403], at_once=True),
+    MODEL: Operation("GET", "Describe a model", None, ModelAnswer, [401, 403, 404], at_once=True),
+    "/health": Operation("GET", "Say that the server runs", None, HealthAnswer, [403], at_once=True),
+    "/ready": Operation("GET", "Say whether the server takes requests", None, ReadyAnswer, [403], at_once=True),
+    "/metrics": Operation("GET", "Give counts for Prometheus", None, "text/plain", [401, 403], at_once=True),
     "/openapi.json": Operation("GET", at_once=True),
 }
 

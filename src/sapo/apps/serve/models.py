@@ -10,7 +10,6 @@ from pathlib import Path
 from sapo.apps.http import Say
 from sapo.apps.serve.messages import ModelAnswer
 from sapo.apps.taggers import load
-from sapo.corpus.files import missing_file
 from sapo.errors import SapoError, did_you_mean
 from sapo.tagger.tagger import Tagger
 from sapo.tags.schemes import looks_like_spans
@@ -59,7 +58,10 @@ class Models:
         for path in map(Path, paths):
             if (other := self._by_name.get(path.stem)) is not None:
                 raise SapoError(f"{path} and {other.path} are both called '{path.stem}'; rename one of the files")
-            stamp = _stamp(path)
+            try:
+                stamp = _stamp(path)
+            except OSError:  # which loading explains
+                stamp = (0, 0, 0)
             self._by_name[path.stem] = ServedModel(path.stem, path, stamp, load(path), time.time())
 
     def __iter__(self) -> Iterator[ServedModel]:
@@ -74,8 +76,8 @@ class Models:
         return self._by_name[name]
 
     def problems(self) -> dict[str, str]:
-        """Return why changed files were not loaded, by the name of the model."""
-        return {one.name: one.problem for one in self if one.problem is not None}
+        """Return which changed files were not loaded, by the name of the model; not why, which is for the log."""
+        return {one.name: "the changed file was not loaded" for one in self if one.problem is not None}
 
     def watch(self) -> None:
         """Look for changed files from now on, in a thread."""
@@ -90,8 +92,8 @@ class Models:
         for served in self:
             try:
                 stamp = _stamp(served.path)
-            except SapoError as error:
-                self._refuse(served, f"{error}")
+            except OSError as error:
+                self._refuse(served, error.strerror or f"{error}")
                 continue
             if stamp == served.stamp:
                 continue
@@ -126,10 +128,5 @@ class Models:
 
 
 def _stamp(path: Path) -> Stamp:
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        raise missing_file(path) from None
-    except OSError as error:
-        raise SapoError(f"{path}: cannot be read ({error.strerror or error})") from None
+    found = path.stat()
     return found.st_mtime_ns, found.st_size, found.st_ino

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sapo.apps.http import Form, Result, write_json
-from sapo.apps.limits import RefusedError, RequestLimits
+from sapo.apps.limits import RefusedError, RequestLimits, TokenCount
 from sapo.apps.serve import messages
 from sapo.errors import SapoError
 from sapo.tagger import decoding
@@ -98,6 +98,10 @@ class Piece:
     text: str = ""
     offsets: Offsets | None = None  # of the tokens in the text
 
+    def __len__(self) -> int:
+        """Return the number of tokens."""
+        return len(self.tokens)
+
 
 class Key(NamedTuple):
     """What requests have in common that are answered together."""
@@ -136,12 +140,11 @@ class TaggingWork:
 
     def _pieces(self, key: Key, request: messages.Input) -> list[Piece] | Exception:
         try:
-            pieces = list(_cut(key.tagger, request))
+            self.limits.check_tokens(max(len(request.texts or ()), len(request.sentences or ())))
             values = {"nbest": key.n, "marginals": len(key.tagger.labels)}.get(key.kind, 1)
-            self.limits.check_tokens(sum(len(piece.tokens) for piece in pieces), values)
+            return list(TokenCount(self.limits, values)(_cut(key.tagger, request)))
         except (SapoError, RefusedError) as error:
             return error
-        return pieces
 
     def _explained(self, key: Key, request: messages.ExplainRequest) -> Result:
         try:
@@ -150,7 +153,8 @@ class TaggingWork:
             tokens: Sequence[Any] = request.tokens or []
             if request.text is not None:
                 check_words_only(key.tagger.model)
-                tokens = [request.text[start:end] for start, end in key.tagger.splitter.tokens(request.text)]
+                cut = TokenCount(self.limits)(key.tagger.splitter.sentences(request.text))
+                tokens = [request.text[start:end] for sentence in cut for start, end in sentence]
             self.limits.check_tokens(len(tokens))
             why = explain(
                 key.tagger, tokens, request.token, tag=request.tag, against=request.against, top=request.top
@@ -172,7 +176,7 @@ def _cut(tagger: Tagger, request: messages.Input) -> Iterator[Piece]:
         return
     check_words_only(tagger.model)
     for index, text in enumerate(texts):
-        for offsets in tagger.splitter(text):
+        for offsets in tagger.splitter.sentences(text):
             yield Piece(index, [text[start:end] for start, end in offsets], text, offsets)
 
 

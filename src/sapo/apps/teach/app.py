@@ -158,8 +158,9 @@ class TeachApp(HttpApp):
 
     def __init__(self, classroom: Classroom, hub: Hub, guard: Guard, limits: RequestLimits, say: Say) -> None:
         self._files = page_files()
-        super().__init__(OPERATIONS | dict.fromkeys(self._files, Operation("GET", at_once=True)), limits, say)
-        self.classroom, self.hub, self.guard = classroom, hub, guard
+        operations = OPERATIONS | dict.fromkeys(self._files, Operation("GET", at_once=True))
+        super().__init__(operations, limits, say, guard=guard)
+        self.classroom, self.hub, self._guard = classroom, hub, guard
         self._answers = answers = Answers(classroom)
         self._at_once = self._files | {"/openapi.json": Reply(json.dumps(document()).encode())}
         self.worker = WorkerThreads(self._work, "sapo-teach", idle=classroom.idle, most=TOGETHER, urgent=ACCEPT)
@@ -177,9 +178,9 @@ class TeachApp(HttpApp):
 
     def admit(self, request: Request) -> None:
         """Refuse other sites, and everything but the files of the page without the token."""
-        self.guard.check_host(request.headers)
+        super().admit(request)
         if request.path not in self._files:
-            self.guard.check_token(request.headers)
+            self._guard.check_token(request.headers)
 
     def finish(self, request: Request, reply: Reply, seconds: float) -> Reply:
         """Add the headers that keep the page safe, and how long the answer took."""
@@ -215,9 +216,9 @@ class TeachApp(HttpApp):
 
     def _enter(self, token: str) -> Reply:
         """Let a browser remember the token, and go to the page without it in the address."""
-        if not self.guard.knows(token):
+        if not self._guard.knows(token):
             raise RefusedError(401, "this is not the token of this server")
-        return Reply(status=303, headers={"location": "/", "set-cookie": self.guard.cookie()})
+        return Reply(status=303, headers={"location": "/", "set-cookie": self._guard.cookie()})
 
     def _work(self, path: str, requests: Sequence[tuple[str, Any]]) -> list[Result]:
         """Answer requests to one path, in the thread of the worker."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from sapo.apps.taggers import SPANS, label_names
+from sapo.apps.taggers import SPANS, check_new_labels, label_names
 from sapo.apps.teach import messages
 from sapo.apps.teach.predictions import Cache, Prediction, know_nothing, predict
 from sapo.apps.teach.pupil import Pair, Pupil
@@ -174,6 +174,7 @@ class Classroom:
         name = check_name(form.name, "label")
         if name in self.state.labels:
             raise SapoError(f"there is a label '{name}' already")
+        check_new_labels(self.state.labels, [name])
         author = check_name(form.author, "author")
         self.store.write(lambda state: [] if name in state.labels else [Draft(LABEL, author, name=name)])
         self._catch_up()
@@ -259,6 +260,7 @@ class Classroom:
         try:
             tokens = len(self.sentence(form.id).offsets)
             tags = check_tags(self.kind, form.tags, tokens)
+            check_new_labels(self.state.labels, label_names(self.kind, tags))
             return Draft(ACCEPT, check_name(form.author, "author"), form.id, tags)
         except SapoError as error:
             return error
