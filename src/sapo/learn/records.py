@@ -64,7 +64,7 @@ class PassCounts:
 
     epoch: int
     rate: float
-    totals: Doubles  # see learn/update.py
+    totals: Doubles  # LOSS, UPDATES ... of search/lattice.py
     seconds: float
 
     @property

@@ -1,25 +1,19 @@
 """Hold the weights of features while they are learned: rows that grow where learning touches a new label.
 
-Blocks are of v, with w = scale * v; `sums` and the clock are for averaging (see learn/rows.py).
+The weights are w = scale * v (see learn/weights.py), and all blocks here hold v. For averaging, `sums` has each change
+times the clock at which it was made, and is empty if nothing is averaged. The clock is the sum of all scales so far, so
+the sum of all w so far is clock * v - sums, whatever the order of changes and shrinkings.
 
-`score_features` adds up the weights of features, `change_features` changes them. What walks over all weights is in
-learn/rows.py.
-
-The weights are w = scale * v (see learn/weights.py), and all blocks here are of v. For averaging, `sums` remembers
-each change times the clock at which it came; it is empty where nothing is averaged. The clock is the sum of all
-scales so far, so that the sum of all w so far is clock * v - sums, whatever the order of changes and shrinkings.
-
-Rows. With few labels feature f has the dense row f, and `head` is empty. With many, a feature has what it needs:
+With few labels, feature f has the dense row f, and `head` is empty (`fits_matrix` in search/weights.py decides). With
+many, a feature has what it needs:
 
     head[f] = 0                                   no weights yet
     head[f] = start << 20 | count << 4 | class    its entries, from start on; the block has room for 2 << class
     head[f] = -1 - d                              the dense row d
 
 A list that is full moves to a block twice as large, and becomes a dense row once it has room[DENSE_FROM] entries. What
-it leaves behind is zero and lost, until the lists are packed anew (learn/rows.py). Kernels cannot make arrays larger:
-before a sentence is learned from there must be room for all that it may touch (`has_room`).
-
-See search/weights.py for when all rows are dense, and learn/rows.py for how a row is held.
+it leaves behind is zero and unused until `LearningRows.grow` packs the lists. Kernels cannot make arrays larger, so
+before a sample is learned there must be room for all that it may touch (`has_room`).
 """
 
 from dataclasses import dataclass, replace
@@ -60,7 +54,7 @@ class LearnedRows(NamedTuple):
     labels: Shorts
     entries: Part  # [entries, 1]
     dense: Part  # [dense rows, width]
-    room: Longs  # [6] what is used, and of how much: see learn/rows.py
+    room: Longs  # [6] what is used, and of how much: USED, DENSE_USED ...
 
 
 @kernel
@@ -313,7 +307,7 @@ class LearningRows:
     dense: Floats  # [dense rows, width]
     dense_sums: Floats
     dense_received: Floats
-    room: Longs  # see learn/rows.py
+    room: Longs  # [6] as in LearnedRows
     shared: bool = False  # whether other threads change the same arrays: then they stay as large as they are
 
     @classmethod

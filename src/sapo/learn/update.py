@@ -1,6 +1,6 @@
 """Change weights by candidates with coefficients: what all learners that search have in common.
 
-All weights here are v of w = scale * v (see learn/rows.py).
+All weights here are v of w = scale * v (see learn/weights.py).
 """
 
 from typing import NamedTuple

@@ -47,7 +47,7 @@ from sapo.search.weights import (
 
 
 class Parts(NamedTuple):
-    """All weights of a learner, which are scale * v (see learn/weights.py); the rest is as in TaggingWeights."""
+    """All weights of a learner, which are scale * v; the rest is as in TaggingWeights."""
 
     nodes: LearnedRows
     edges: Part  # [labels, labels]
