@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from taught_text import GOLD
 
 Open = Callable[..., Any]
@@ -99,6 +101,59 @@ def test_what_others_lock_is_not_given_out(client: Any) -> None:
     assert client.post("/api/unlock", {"id": 1, "author": "ben"}).json == {"lock": "anna"}
     client.accept(1, "anna")  # an accepted sentence is free
     assert client.post("/api/lock", {"id": 1, "author": "ben"}).json == {"lock": "ben"}
+
+
+def test_a_sentence_that_another_person_has_is_not_changed(client: Any) -> None:
+    client.accept(1, "ben")
+    client.post("/api/lock", {"id": 1, "author": "anna"})
+    refused = "anna is working on this sentence; take it over first, or come back later"
+    message = {"id": 1, "tags": ["O"] * 6, "author": "ben"}
+    for path, body in (("accept", message), ("undo", {"author": "ben"}), ("redo", {"author": "ben"})):
+        if path == "redo":  # ben takes his sentence back before anna has it
+            client.post("/api/unlock", {"id": 1, "author": "anna"})
+            assert client.post("/api/undo", {"author": "ben"}).json["sentence"]["state"] == "open"
+            client.post("/api/lock", {"id": 1, "author": "anna"})
+        before = len(client.classroom.state.log)
+        reply = client.post(f"/api/{path}", body)
+        assert (reply.status, reply.json) == (409, {"error": refused})
+        assert len(client.classroom.state.log) == before
+    client.post("/api/unlock", {"id": 1, "author": "anna"})
+    assert client.accept(1, "ben", tags=["O"] * 6)["sentence"]["tags"] == ["O"] * 6
+
+
+def test_of_several_people_who_accept_at_once_only_the_holder_does(client: Any) -> None:
+    from sapo.apps.limits import RefusedError
+    from sapo.apps.teach.messages import AcceptForm, ChangeAnswer
+
+    client.post("/api/lock", {"id": 1, "author": "anna"})
+    forms = [AcceptForm(id=1, tags=GOLD[1], author=author) for author in ("ben", "anna")]
+    bens, annas = client.classroom.accept(forms)
+    assert isinstance(bens, RefusedError)
+    assert isinstance(annas, ChangeAnswer)
+    assert [event.author for event in client.classroom.state.log] == ["start"] * 3 + ["anna"]
+
+
+def test_a_sentence_is_taken_over_on_request_and_all_pages_hear_it(client: Any) -> None:
+    heard: list[tuple[str, int | None, str | None]] = []
+    client.classroom.publish = lambda *what: heard.append(what)
+    client.post("/api/lock", {"id": 1, "author": "anna"})
+    assert client.post("/api/lock", {"id": 1, "author": "ben", "take": True}).json == {"lock": "ben"}
+    assert client.post("/api/accept", {"id": 1, "tags": GOLD[1], "author": "anna"}).status == 409
+    assert client.post("/api/lock", {"id": 1, "author": "anna"}).json == {"lock": "ben"}
+    client.accept(1, "ben")
+    locks = [what for what in heard if what[0] in ("lock", "unlock")]
+    assert locks == [("lock", 1, "anna"), ("lock", 1, "ben"), ("unlock", 1, "ben")]
+
+
+def test_all_pages_hear_that_a_lock_has_ended(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sapo.apps.teach import classroom
+
+    monkeypatch.setattr(classroom, "SECONDS", 0.0)
+    heard: list[tuple[str, int | None, str | None]] = []
+    client.classroom.publish = lambda *what: heard.append(what)
+    client.post("/api/lock", {"id": 1, "author": "anna"})
+    while ("unlock", 1, "anna") not in heard:
+        time.sleep(0.01)
 
 
 def test_people_who_disagree_are_listed(client: Any) -> None:

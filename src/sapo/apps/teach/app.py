@@ -240,7 +240,7 @@ class TeachApp(HttpApp):
             if path == EXPLAIN:
                 return write_json(self._answers.explain(int(parameter), form))
             return write_json(self._simple[path](form))
-        except SapoError as error:
+        except (SapoError, RefusedError) as error:
             return error
 
 
