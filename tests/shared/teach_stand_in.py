@@ -248,6 +248,9 @@ class Answer(BaseHTTPRequestHandler):
         teacher.heard.append((name, body))
         if name == "accept" and teacher.refusal:
             return self._json(422, {"error": teacher.refusal})
+        holder = teacher.locks.get(body["id"]) if name == "accept" else None
+        if holder not in (None, body.get("author")):
+            return self._json(409, {"error": f"{holder} is working on this sentence"})
         return self._json(200, self._do(name, body))
 
     def _read(self, name: str, asked: dict[str, str]) -> dict[str, Any]:
@@ -284,11 +287,13 @@ class Answer(BaseHTTPRequestHandler):
             teacher.labels.append(body["name"])
             teacher.tell("label")
             return teacher.project()
-        if name == "lock":
-            teacher.locks[body["id"]] = author
-        else:
-            teacher.locks.pop(body["id"], None)
-        teacher.tell(name, body["id"], author)
+        holder = teacher.locks.get(body["id"])
+        if holder in (None, author) or body.get("take"):
+            if name == "lock":
+                teacher.locks[body["id"]] = author
+            else:
+                teacher.locks.pop(body["id"], None)
+            teacher.tell(name, body["id"], author)
         return {"lock": teacher.locks.get(body["id"])}
 
     def _events(self) -> None:

@@ -24,6 +24,7 @@ export function keyTable(does) {
     { part: "Decide", keys: ["n"], words: "the best taggings, and why", run: does.more },
     { part: "Decide", keys: ["u"], words: "undo", run: does.undo },
     { part: "Decide", keys: ["r"], words: "redo", run: does.redo },
+    { part: "Decide", keys: ["t"], words: "take a sentence over from another person", run: does.takeOver },
     { part: "Page", keys: ["Escape"], words: "close what is open, unmark", run: does.escape },
     { part: "Page", keys: ["?"], words: "this help", run: does.help },
   ];

@@ -24,7 +24,7 @@ async function begin() {
   const author = new Author();
   const project = new Project(await ask("/api/project"), author);
   if (!author.name) await author.ask(project.data.people);
-  const locks = new Locks(author);
+  const locks = new Locks(author, (id, holder) => others.locked(id, holder));
   const list = new List(byId("list"), project.kind, project.hues, () => author.name, {
     seen: (rows) => others.look(rows),
     moved,
@@ -32,15 +32,15 @@ async function begin() {
   });
   const feed = new Feed(list, author, (item) => work.adopt(item));
   const work = new Work({ project, list, feed, history: new History(), shelf: new Shelf(project.data.name), author, locks });
-  const others = new Others(work, project, list, author);
+  const others = new Others(work, project, list, author, locks);
   const palette = new Palette(project, { label, clear, pick });
   const panel = new Panel(project.hues, palette.bar, choose);
   const pointer = new Pointer(list, byId("tip"), { selected, action });
   const picker = new Picker(project, picked, () => list.current?.text.focus({ preventScroll: true }));
 
   function moved(row, before) {
-    if (before && !before.sentence.draft) locks.release(before.id);
-    if (row.sentence.todo) locks.soon(row.id);
+    if (before && !before.sentence.draft && !before.sentence.waiting) locks.release(before.id);
+    if (row.sentence.todo && !work.holder(row)) locks.soon(row.id);
     if (panel.row !== row) panel.close();
     palette.hideBar();
     pointer.hint(null);
@@ -75,6 +75,11 @@ async function begin() {
     work.accept();
   }
 
+  async function takeOver() {
+    await work.takeOver();
+    list.current?.text.focus({ preventScroll: true });
+  }
+
   function pick() {
     if (!list.current) return;
     palette.hideBar();
@@ -104,6 +109,7 @@ async function begin() {
   function action(row, button) {
     if (row !== list.current) list.go(row, { scroll: false });
     if (button.dataset.action === "accept") accept();
+    else if (button.dataset.action === "take-over") takeOver();
     else if (button.dataset.action === "more") more();
     else change(() => work.take(row.sentence.options[button.dataset.option].tags));
   }
@@ -118,7 +124,7 @@ async function begin() {
   }
 
   const table = keyTable({
-    list, pick, clear, accept, more: () => more(), escape,
+    list, pick, clear, accept, takeOver, more: () => more(), escape,
     moveTo: (token) => {
       if (!list.current) return;
       list.select(token, token);

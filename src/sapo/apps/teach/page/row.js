@@ -22,13 +22,14 @@ export class Row {
     this.sure = make("span", { class: "sure" });
     this.note = make("span", { class: "note" });
     this.accept = button("accept", "Accept", "Accept this sentence", "Enter");
+    this.takeOver = button("take-over", "Take over", "Take this sentence over", "t");
     this.more = button("more", "⋯", "Best taggings, and why", "n");
     this.more.setAttribute("aria-expanded", "false");
     this.options = make("div", { class: "options", hidden: true });
     this.element = make("div", { class: "sentence", role: "listitem", "data-id": sentence.id },
       make("div", { class: "gutter" }, this.sure),
       make("div", { class: "body" }, this.text, this.note, this.options),
-      make("div", { class: "actions" }, this.accept, this.more));
+      make("div", { class: "actions" }, this.accept, this.takeOver, this.more));
     this.describe();
   }
 
@@ -62,8 +63,10 @@ export class Row {
     const { sentence } = this;
     const { view, state } = sentence;
     this.element.dataset.state = state;
-    const locked = view.lock && view.lock !== this.author() ? view.lock : "";
-    setAttribute(this.element, "data-locked", locked ? true : null);
+    const locked = sentence.holder(this.author());
+    setAttribute(this.element, "data-locked", locked !== null);
+    this.takeOver.hidden = locked === null;
+    this.accept.hidden = locked !== null;
     const sure = state === "open" && view.sure ? percent(view.sure) : "";
     this.sure.textContent = { accepted: "✓", waiting: "…", draft: "✎" }[state] ?? sure;
     this.sure.title = { accepted: "accepted", waiting: "not saved yet", draft: "changed, not accepted yet" }[state]

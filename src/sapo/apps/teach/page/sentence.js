@@ -40,6 +40,12 @@ export class Sentence {
     return !this.waiting && (this.view.state === "open" || this.draft !== null);
   }
 
+  /** Return another person who works on it, or null. */
+  holder(author) {
+    const { lock } = this.view;
+    return lock && lock !== author ? lock : null;
+  }
+
   /** Change the tags; the same as the server's are no draft. */
   edit(tags) {
     this.problem = "";

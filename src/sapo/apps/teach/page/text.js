@@ -45,3 +45,9 @@ export function percent(probability) {
 export function count(number, thing) {
   return `${number} ${thing}${number === 1 ? "" : "s"}`;
 }
+
+/** Return the beginning of a text that may be long. */
+export function shorten(text, most = 60) {
+  const points = Array.from(text);
+  return points.length > most ? `${points.slice(0, most - 1).join("")}…` : text;
+}

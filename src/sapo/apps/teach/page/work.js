@@ -49,7 +49,7 @@ export class Work {
   /** Accept the current sentence as it is shown, and go on to the next. */
   accept() {
     const row = this.list.current;
-    if (!row || row.sentence.waiting) return;
+    if (!row || row.sentence.waiting || this.#isTaken(row)) return;
     const { sentence } = row;
     const bare = this.project.kind === "tags" ? sentence.tags.findIndex((tag) => isEmpty(tag, "tags")) : -1;
     if (bare >= 0) {
@@ -101,6 +101,28 @@ export class Work {
     return changed;
   }
 
+  /** Return another person who works on a sentence, or null. */
+  holder(row) {
+    return row.sentence.holder(this.author.name);
+  }
+
+  /** Take the current sentence over from the person who works on it, and hears of it. */
+  async takeOver() {
+    const row = this.list.current;
+    const holder = row && this.holder(row);
+    if (!holder) return;
+    try {
+      await this.locks.takeOver(row.id);
+    } catch (error) {
+      notify(`The sentence was not taken over. ${error.message}`, { error: true, key: "taken" });
+      return;
+    }
+    row.sentence.view.lock = this.author.name;
+    row.sentence.problem = "";
+    row.describe();
+    notify(`You have taken over this sentence. ${holder} has been notified.`, { key: "taken" });
+  }
+
   get tags() {
     return this.list.current.sentence.tags;
   }
@@ -111,7 +133,7 @@ export class Work {
 
   #edit(tags, words) {
     const row = this.list.current;
-    if (row.sentence.waiting || same(tags, row.sentence.tags)) return;
+    if (row.sentence.waiting || this.#isTaken(row) || same(tags, row.sentence.tags)) return;
     this.history.add({ kind: "edit", id: row.id, before: row.sentence.tags, after: tags });
     this.#change(row, tags);
     announce(words);
@@ -120,7 +142,7 @@ export class Work {
   #change(row, tags) {
     row.sentence.edit(tags);
     this.#keepDraft(row);
-    if (row.sentence.draft) this.locks.hold(row.id);
+    if (row.sentence.draft && !this.holder(row)) this.locks.hold(row.id);
     row.draw();
     if (row === this.list.current) this.list.select(this.list.anchor, this.list.head, this.list.exact);
   }
@@ -139,7 +161,6 @@ export class Work {
     row.sentence.draft = same(tags, row.sentence.view.tags) ? null : tags;
     row.sentence.problem = "";
     row.refresh();
-    this.locks.release(row.id);
     this.project.busy("learning…");
     this.outbox.put({ id: row.id, tags, author: this.author.name });
   }
@@ -155,6 +176,7 @@ export class Work {
 
   #sent(item, answer) {
     const row = this.list.get(item.id);
+    this.locks.forget(item.id); // the server has released it
     if (row) {
       row.sentence.settle(item.tags);
       this.#keepDraft(row);
@@ -173,6 +195,15 @@ export class Work {
     }
     this.project.busy("");
     notify(`A sentence was not accepted. ${error.message}`, { error: true });
+  }
+
+  /** Say who works on a sentence, if another person does, and offer to take it over. */
+  #isTaken(row) {
+    const holder = this.holder(row);
+    if (!holder) return false;
+    const action = { text: "Take over", run: () => this.takeOver() };
+    notify(`${holder} is working on this sentence.`, { error: true, key: "taken", action });
+    return true;
   }
 
   #stuck(waiting, error) {
