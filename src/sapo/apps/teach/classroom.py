@@ -143,6 +143,11 @@ class Classroom:
     def __len__(self) -> int:
         return self.state.accepted_count()
 
+    def unforgotten(self) -> set[int]:
+        """Return the sentences that were taken back, and that the model still knows: it cannot say how sure it is."""
+        since = self.state.since(self.pupil.forgot)
+        return {event.sentence for event in since if event.kind == UNDO and event.sentence is not None}
+
     def pairs(self) -> list[Pair]:
         """Return the words and tags of all accepted sentences."""
         return [self._pair(event) for one in self.state.accepted() if (event := self.state.current(one))]
@@ -160,7 +165,7 @@ class Classroom:
         return [self._pair(event) for one in about if (event := self.state.current(one))]
 
     def lock(self, form: messages.LockForm) -> messages.LockAnswer:
-        """Lock a sentence for a person. One that another person has is only taken over on request: all pages hear it."""
+        """Lock a sentence for a person; one that another person has only with `take`. All pages hear it."""
         self.sentence(form.id)
         before = self.locks.holder(form.id)
         holder = self.locks.lock(form.id, check_name(form.author, "author"), take=form.take)
@@ -300,6 +305,8 @@ class Classroom:
         except SapoError as error:  # what a person did is kept, whatever the model can learn
             self.problem = str(error)
         for event in new:
+            if event.kind == UNDO and event.sentence is not None:
+                self.cache.forget(event.sentence)
             self.publish(_NAMES[event.kind], event.sentence, event.author)
         self.retraining.start(self.pupil, self)
 
@@ -308,11 +315,14 @@ class Classroom:
         return self.store.sentences[event.sentence].words, event.tags
 
     def _predict(self, sentences: Sequence[int]) -> list[Prediction]:
-        model = self.pupil.model
+        model, unforgotten = self.pupil.model, self.unforgotten()
         words = [self.store.sentences[one].words for one in sentences]
-        if model is None:
-            return [know_nothing(self.kind, len(one)) for one in words]
-        return list(predict(model, self.kind, words, self.pupil.session))
+        asked = [] if model is None else [w for one, w in zip(sentences, words, strict=True) if one not in unforgotten]
+        said = iter(()) if model is None else predict(model, self.kind, asked, self.pupil.session)
+        return [
+            know_nothing(self.kind, len(w)) if model is None or one in unforgotten else next(said)
+            for one, w in zip(sentences, words, strict=True)
+        ]
 
     def sentence(self, number: int) -> TaughtSentence:
         """Return a sentence. Raise SapoError if there is none of this number."""
