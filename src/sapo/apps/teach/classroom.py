@@ -6,6 +6,7 @@ learns it; and the sentences on the screen are tagged again.
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from sapo.apps.teach.state import (
     check_name,
     check_tags,
     count_seen,
+    cut_tags,
 )
 from sapo.apps.teach.store import Store
 from sapo.errors import SapoError
@@ -193,7 +195,8 @@ class Classroom:
 
     def accept(self, forms: Sequence[messages.AcceptForm]) -> list[messages.ChangeAnswer | Exception]:
         """Accept sentences of several people, and write them to the disk together."""
-        checked = [self._checked(form) for form in forms]
+        cut: dict[int, TaughtSentence] = {}  # by those before, of the same sentence
+        checked = [self._checked(form, cut) for form in forms]
         good = [one for one in checked if isinstance(one, Draft)]
         before = self.pupil.version
         said = self.cache.fresh([one.sentence for one in good if one.sentence], before)
@@ -265,20 +268,25 @@ class Classroom:
             counted = None
             if self.pupil.model is not None and state.current(sentence) is None and sentence not in seen:
                 one = said[sentence]
-                counted = count_seen(self.kind, one.tags, draft.tags, one.expected, one.likely)
-                self.pupil.test(self.store.sentences[sentence].words, draft.tags)
+                counted = count_seen(self.kind, cut_tags(one.tags, draft.cuts), draft.tags, one.expected, one.likely)
+                self.pupil.test(self.store.sentences[sentence].cut(draft.cuts).words, draft.tags)
             seen.add(sentence)
-            drafts.append(Draft(ACCEPT, draft.author, sentence, draft.tags, seen=counted))
+            drafts.append(replace(draft, seen=counted))
         return drafts
 
-    def _checked(self, form: messages.AcceptForm) -> Draft | Exception:
+    def _checked(self, form: messages.AcceptForm, cut: dict[int, TaughtSentence]) -> Draft | Exception:
         try:
-            tokens = len(self.sentence(form.id).offsets)
-            tags = check_tags(self.kind, form.tags, tokens)
+            sentence = cut.get(form.id) or self.sentence(form.id)
+            if form.cuts and self.kind != SPANS:
+                raise SapoError("cuts: only a span can begin or end inside a token, and here each token has a tag")
+            cuts = sentence.find_cuts(form.cuts)
+            sentence = sentence.cut(cuts)
+            tags = check_tags(self.kind, form.tags, len(sentence.offsets))
             check_new_labels(self.state.labels, label_names(self.kind, tags))
             author = check_name(form.author, "author")
             self._check_lock(form.id, author)
-            return Draft(ACCEPT, author, form.id, tags)
+            cut[form.id] = sentence
+            return Draft(ACCEPT, author, form.id, tags, cuts=cuts)
         except (SapoError, RefusedError) as error:
             return error
 
@@ -305,7 +313,7 @@ class Classroom:
         except SapoError as error:  # what a person did is kept, whatever the model can learn
             self.problem = str(error)
         for event in new:
-            if event.kind == UNDO and event.sentence is not None:
+            if event.sentence is not None and (event.cuts or event.kind == UNDO):
                 self.cache.forget(event.sentence)
             self.publish(_NAMES[event.kind], event.sentence, event.author)
         self.retraining.start(self.pupil, self)

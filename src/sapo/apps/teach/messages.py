@@ -10,6 +10,7 @@ MOST = 200  # sentences of one answer, or on one screen
 Id = Annotated[int, msgspec.Meta(ge=1, le=1 << 53)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 Tag = Annotated[str, msgspec.Meta(min_length=1, max_length=110)]
+Place = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]  # a code point of the text
 Ids = Annotated[list[Id], msgspec.Meta(max_length=MOST)]
 Order = Literal["least-sure", "different", "random", "in-order"]
 Format = Literal["columns", "conllu", "jsonl", "doccano", "prodigy", "label-studio"]
@@ -71,6 +72,7 @@ class AcceptForm(UndoForm, kw_only=True):  # type: ignore[call-arg]
 
     id: Id
     tags: Annotated[list[Tag], msgspec.Meta(max_length=1_000_000)]
+    cuts: Annotated[list[Place], msgspec.Meta(max_length=1000)] = msgspec.field(default_factory=list)  # inside tokens
 
 
 class LabelForm(Form):
