@@ -120,9 +120,13 @@ class Teacher:
         start = ids.index(after) + 1 if after in ids else 0
         return [self.view(at) for at in ids[start : start + count]]
 
-    def accept(self, at: int, tags: Tags, author: str, visible: list[int]) -> dict[str, Any]:
+    def accept(
+        self, at: int, tags: Tags, author: str, visible: list[int], cuts: list[int] | None = None
+    ) -> dict[str, Any]:
         """Take the tags of a sentence, learn from them, and say what else changed."""
         before = {one: self.view(one) for one in visible}
+        for place in cuts or ():
+            self._cut(at, place)
         self.journal.append((at, author, tags, self.accepted.get(at, {}).get(author)))
         self.undone.clear()
         wrong = self.predict(at)[0] != tags
@@ -188,6 +192,13 @@ class Teacher:
         self.locks.pop(at, None)
         self.version += 1
         self._learn()
+
+    def _cut(self, at: int, place: int) -> None:
+        """Cut a token, and let both parts have the label that others gave it."""
+        token, (start, end) = next(one for one in enumerate(self.tokens[at]) if one[1][0] < place < one[1][1])
+        self.tokens[at][token : token + 1] = [[start, place], [place, end]]
+        for tags in self.accepted.get(at, {}).values():
+            tags.insert(token + 1, tags[token].replace("B-", "I-"))
 
     def _learn(self) -> None:
         """Know what the accepted sentences say, the later ones over the earlier ones."""
@@ -280,7 +291,7 @@ class Answer(BaseHTTPRequestHandler):
     def _do(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
         teacher, author = self.teacher, body.get("author", "")
         if name == "accept":
-            return teacher.accept(body["id"], body["tags"], author, body["visible"])
+            return teacher.accept(body["id"], body["tags"], author, body["visible"], body["cuts"])
         if name in ("undo", "redo"):
             return teacher.turn(author, body["visible"], back=name == "undo")
         if name == "labels":
