@@ -7,7 +7,7 @@ DONE := $(VENV)/.installed
 NETWORKS ?= torch==2.13.0 transformers
 # Tables and annotations of others, which their tests read and write; `make EXCHANGE= test` leaves them out.
 EXCHANGE ?= datasets pandas polars pyarrow spacy
-# What `sapo serve`, `teach` and `assist` and their tests need; `make SERVE= test` leaves them out.
+# What `sapo serve` and `teach` and their tests need; `make SERVE= test` leaves them out.
 SERVE ?= dkpro-cassis httptools msgspec schemathesis uvicorn
 # What drives Chromium in the tests of the page of `sapo teach`; `make BROWSER= test` leaves it out.
 BROWSER ?= axe-playwright-python playwright

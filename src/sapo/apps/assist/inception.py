@@ -121,7 +121,7 @@ def need_cassis() -> None:
         import cassis as _  # noqa: F401
     except ModuleNotFoundError:
         raise SapoError(
-            "--inception needs the package dkpro-cassis; install it with pip install 'sapo-nlp[inception]'"
+            "--tool inception needs the package dkpro-cassis; install it with pip install 'sapo-nlp[inception]'"
         ) from None
 
 
