@@ -1,4 +1,4 @@
-# make demo | quick | test | lint | docs | wheel | release | lower-bounds | fuzz | faults | bench | paper | clean
+# make demo | quick | test | lint | docs | docs-serve | wheel | release | lower-bounds | fuzz | faults | bench | paper | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,7 +7,7 @@ DONE := $(VENV)/.installed
 NETWORKS ?= torch==2.13.0 transformers
 # Tables and annotations of others, which their tests read and write; `make EXCHANGE= test` leaves them out.
 EXCHANGE ?= datasets pandas polars pyarrow spacy
-# What `sapo serve`, `teach` and `assist` and their tests need; `make SERVE= test` leaves them out.
+# What `sapo serve` and `teach` and their tests need; `make SERVE= test` leaves them out.
 SERVE ?= dkpro-cassis httptools msgspec schemathesis uvicorn
 # What drives Chromium in the tests of the page of `sapo teach`; `make BROWSER= test` leaves it out.
 BROWSER ?= axe-playwright-python playwright
@@ -16,7 +16,7 @@ CLUSTER ?= fsspec ray[tune]
 # Tests of what is compiled: run in three modes, each by one process, so that nothing is compiled twice.
 KERNEL_TESTS := tests/jit tests/search tests/learn
 
-.PHONY: demo quick changed test lint docs wheel release lower-bounds fuzz faults bench paper clean browser cluster test-label-studio test-spark compiled checked interpreted
+.PHONY: demo quick changed test lint docs docs-serve wheel release lower-bounds fuzz faults bench paper clean browser cluster test-label-studio test-spark compiled checked interpreted
 
 demo: $(VENV)/.demo
 	@$(BIN)/sapo demo
@@ -98,6 +98,10 @@ paper: $(DONE)
 docs: $(DONE)
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "the site is in site/index.html"
+
+# The site while you edit it, at http://127.0.0.1:8000; what you save appears at once.
+docs-serve: $(DONE)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 # The wheel: built, and used without compiling.
 wheel: $(DONE)

@@ -1,6 +1,6 @@
 """SapoLayer on top of an encoder of Hugging Face's transformers: fine-tune it as a tagger.
 
-    pip install 'sapo-nlp[neural]' transformers
+    pip install '.[neural]' transformers
     python examples/transformers_head.py                       # a tiny encoder with random weights, nothing is loaded
     python examples/transformers_head.py --encoder DIRECTORY   # one that you have, with its tokenizer
 

@@ -3,7 +3,7 @@
 python examples/tune_hyperparameters.py [TRIALS]
 
 Each trial trains on the bundled sample with other settings, and is judged by cross-validation. Needs
-pip install 'sapo-nlp[ray]' 'ray[tune]'.
+pip install '.[ray]' 'ray[tune]'.
 """
 
 import sys

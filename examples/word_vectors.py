@@ -1,6 +1,6 @@
 """Word vectors from text of your own, for `sapo train --set vectors=FILE`: skip-grams of word2vec, by gensim.
 
-    pip install 'sapo-nlp[neural]' gensim
+    pip install '.[neural]' gensim
     python examples/word_vectors.py train.txt more.conllu -o vectors.txt
     sapo train train.txt --learner bilstm-sapo --set vectors=vectors.txt -o model.sapo
 

@@ -52,7 +52,7 @@ COMMANDS: dict[str, Sequence[str]] = {
     "prune-in-place": ("prune", "model.sapo", "--below", "0.01"),
     "calibrate": ("calibrate", "model.sapo", "train.txt", "-o", "OUT"),
     "convert-split": ("convert", "train.txt", "OUT.parts", "--split", "80,10,10"),
-    "sample": ("sample", "OUT.sample"),
+    "demo": ("demo", "OUT.sample"),
     "stream": ("train", "train.txt", "-o", "OUT", *FAST, "--stream", "OUT.cache"),
     "teach-import": ("teach", "project.teach", "--import", "train.txt", "-q"),
     "teach-export": ("teach", "project.teach", "--export", "OUT.jsonl", "-q"),

@@ -1,4 +1,4 @@
-"""Use `sapo assist --label-studio` with the real Label Studio: `make test-label-studio`.
+"""Use `sapo serve --tool label-studio` with the real Label Studio: `make test-label-studio`.
 
 Installs Label Studio into an environment of its own, starts both on this machine, connects them, and looks at what a
 person would see: suggestions for a task, and better ones after an annotation.
@@ -115,13 +115,13 @@ class Studio:
 
 
 def listening(process: subprocess.Popen[str]) -> str:
-    """Return the address of `sapo assist`, once it listens."""
+    """Return the address of `sapo serve --tool`, once it listens."""
     assert process.stderr is not None
     for line in process.stderr:
         print(line, end="")
         if found := re.search(r"at (http://127\.0\.0\.1:\d+) for", line):
             return found[1]
-    sys.exit("sapo assist did not start")
+    sys.exit("sapo serve --tool did not start")
 
 
 def check(what: str, found: Any, expected: Any) -> None:
@@ -163,7 +163,7 @@ def main() -> None:
         start = [str(program), "start", "--no-browser", "--internal-host", "127.0.0.1", "--port", str(port)]
         start += ["--data-dir", str(room / "studio"), "--username", "anna@example.org", "--password", "only-a-test"]
         start += ["--user-token", TOKEN, "--enable-legacy-api-token"]
-        assist = [sys.executable, "-m", "sapo", "assist", str(room / "towns.sapo"), "--label-studio"]
+        assist = [sys.executable, "-m", "sapo", "serve", "--tool", "label-studio", str(room / "towns.sapo")]
         assist += ["-o", str(room / "learned.sapo"), "--port", "0"]
         studio = Studio(f"http://127.0.0.1:{port}")
         log = (room / "log.txt").open("w+")

@@ -156,7 +156,7 @@ def main() -> None:
     """Write all pictures."""
     (PICTURES / "demo.svg").write_text(terminal("sapo demo", sapo("demo")), "utf-8")
     with tempfile.TemporaryDirectory() as room:
-        sapo("sample", ".", "-q", room=room)
+        sapo("demo", ".", "-q", room=room)
         sapo("train", "train.txt", "--template", "chunking", "-q", "-o", "chunk.sapo", room=room)
         printed = sapo("explain", "chunk.sapo", SENTENCE, "--token", "2", "--top", "5", "--json", room=room)
         page = page_names(room)

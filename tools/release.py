@@ -112,7 +112,7 @@ def use(command: list[str], environment: dict[str, str], room: Path, version: st
     if not _run([python, "-c", "import sapo; print(sapo.__file__)"], cwd=room, env=environment).startswith(str(room)):
         _fail("the package that was used is not that of the wheel")
     _run([python, "-m", "sapo", "--version"], cwd=room, env=environment)
-    sapo("sample", ".", "-q")
+    sapo("demo", ".", "-q")
     train = (room / "ner-train.txt").read_text("utf-8").split("\n\n")
     (room / "few.txt").write_text("\n\n".join(train[:30]) + "\n\n", "utf-8")
     few = ("few.txt", "-e", "2", "--rate", "0.2", "--strength", "0.3") if quick else ("ner-train.txt",)

@@ -110,6 +110,15 @@ class ModelError(SapoError):
     """A model file or a checkpoint is damaged, or a model does not fit what it is used for."""
 
 
+def pip_install(extra: str) -> str:
+    """Return how to install an extra, from a release or in a clone.
+
+    >>> pip_install("ray")
+    "pip install 'sapo-nlp[ray]', or pip install '.[ray]' in a clone"
+    """
+    return f"pip install 'sapo-nlp[{extra}]', or pip install '.[{extra}]' in a clone"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return the end of a message about an unknown name: the nearest known one, or all of them.
 

@@ -6,9 +6,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 import sapo
+from sapo.cli.main import app
 
 COMMANDS = ["train", "tag", "eval", "calibrate", "compare", "inspect", "explain", "convert", "demo"]
 
@@ -20,6 +22,19 @@ def sentences(text: str) -> list[list[list[str]]]:
 
 def test_the_version_is_told(run: Any) -> None:
     assert run("--version").stdout == f"sapo {sapo.__version__}\n"
+
+
+def test_the_options_of_train_stand_under_headings_without_networks_and_clusters(run: Any) -> None:
+    told = run("train", "--help").stdout
+    headings = ["Files:", "Features and labels:", "Learning:", "Long runs:", "More sentences for a model:", "Other:"]
+    assert [line for line in told.splitlines() if line.endswith(":") and not line.startswith(" ")] == headings
+    shown = re.findall(r"^  (?:-\w, )?(--[\w-]+)", told, re.MULTILINE)
+    names = [one.opts for one in app.commands["train"].params if isinstance(one, click.Option)]
+    given = {next(name for name in some if name.startswith("--")) for some in names}
+    assert sorted(shown) == sorted({"--help", *given} - {"--ray"})
+    assert "hidden" not in told
+    assert "--learner bilstm-sapo, bilstm-crf ..., see docs/how-to/neural.md" in told
+    assert "--ray ADDRESS, see docs/how-to/cluster.md" in told
 
 
 def test_help_lists_all_commands(run: Any) -> None:

@@ -46,7 +46,7 @@ def test_nothing_is_left_in_the_terminal_when_a_command_ends(tmp_path: Path) -> 
     pytest.importorskip("colorama", reason="numba colors its errors only where colorama is installed")
     ours, theirs = pty.openpty()
     code = "from sapo.cli import main; main()"
-    command = [sys.executable, "-c", code, "sample", str(tmp_path / "data"), "-q"]
+    command = [sys.executable, "-c", code, "demo", str(tmp_path / "data"), "-q"]
     env = {**os.environ, "NUMBA_DISABLE_JIT": "0"}
     subprocess.run(command, stdin=theirs, stdout=theirs, stderr=theirs, env=env, check=True)
     os.close(theirs)

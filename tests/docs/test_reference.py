@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 import sapo
+from browser import FLAGS, find_browser
 from sapo.cli.main import app
 
 ROOT = Path(__file__).parents[2]
@@ -67,3 +68,57 @@ def _pages(entry: object) -> list[str]:
         return [entry]
     values = entry.values() if isinstance(entry, dict) else entry
     return [page for value in values for page in _pages(value)]  # type: ignore[attr-defined]
+
+
+def test_the_how_to_pages_stand_in_the_same_groups_on_the_index_and_in_the_navigation() -> None:
+    nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"]
+    (entries,) = (entry["How-to"] for entry in nav if "How-to" in entry)
+    groups = {heading: pages for entry in entries[1:] for heading, pages in entry.items() if heading != "Move to sapo"}
+    index: dict[str, list[dict[str, str]]] = {}
+    for line in (DOCS / "how-to" / "index.md").read_text("utf-8").splitlines():
+        if line.startswith("## "):
+            index[line[3:]] = []
+        elif found := re.fullmatch(r"- \[(.+)\]\((.+\.md)\)", line):
+            list(index.values())[-1].append({found[1]: f"how-to/{found[2]}"})
+    assert {heading: pages for heading, pages in index.items() if heading != "Move to sapo"} == groups
+
+
+def test_every_page_that_the_source_names_exists() -> None:
+    named = {
+        page
+        for path in (ROOT / "src").rglob("*.*")
+        if path.suffix in (".py", ".txt", ".js", ".html")
+        for page in re.findall(r"\bdocs/[\w/-]+\.md", path.read_text("utf-8"))
+    }
+    assert len(named) > 5
+    assert [page for page in named if not (ROOT / page).exists()] == []
+
+
+def test_an_extra_is_installed_in_a_clone_too() -> None:
+    pages = [*DOCS.rglob("*.md"), ROOT / "README.md", *(ROOT / "examples").glob("*.py")]
+    for page in pages:
+        text = page.read_text("utf-8")
+        for extra in re.findall(r"sapo-nlp\[([\w,]+)\]", text):
+            assert re.search(rf"pip install '(\.|/\S+)\[{extra}\]'", text), (
+                f"{page}: how is {extra} installed in a clone?"
+            )
+    for path in (ROOT / "src").rglob("*.py"):
+        assert path.name == "errors.py" or "pip install" not in path.read_text("utf-8"), f"{path}: use pip_install"
+
+
+def test_the_search_of_the_site_works_when_it_is_opened_as_a_file(tmp_path: Path) -> None:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    browser = find_browser()
+    if browser is None:
+        pytest.skip("no Chromium here: the search is not tested")
+    (tmp_path / "worker.js").write_text("self.addEventListener('message', ({data}) => postMessage(data.toUpperCase()))")
+    shim = (DOCS / "pictures" / "iframe-worker.js").as_uri()
+    (tmp_path / "page.html").write_text(f"<body><script src='{shim}'></script></body>")
+    with playwright.sync_playwright() as started:
+        chromium = started.chromium.launch(executable_path=browser, args=FLAGS)
+        page = chromium.new_page()
+        page.goto((tmp_path / "page.html").as_uri())
+        ask = """() => new Promise(answer => { const worker = new Worker("worker.js");
+          worker.addEventListener("message", ({ data }) => answer(data)); worker.postMessage("tag"); })"""
+        assert page.evaluate(ask) == "TAG"
+        chromium.close()

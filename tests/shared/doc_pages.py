@@ -1,6 +1,6 @@
 """A page of the documentation in, what its code blocks print out.
 
-Blocks of `sh` and `python` run in order in a directory that holds the files of `sapo sample`. The next block of `text`
+Blocks of `sh` and `python` run in order in a directory that holds the files of `sapo demo`. The next block of `text`
 shows what they print. Comments in a page say what differs:
 
     <!-- not run: REASON -->       above a block: it is not run, or (text) not compared

@@ -120,9 +120,13 @@ class Teacher:
         start = ids.index(after) + 1 if after in ids else 0
         return [self.view(at) for at in ids[start : start + count]]
 
-    def accept(self, at: int, tags: Tags, author: str, visible: list[int]) -> dict[str, Any]:
+    def accept(
+        self, at: int, tags: Tags, author: str, visible: list[int], cuts: list[int] | None = None
+    ) -> dict[str, Any]:
         """Take the tags of a sentence, learn from them, and say what else changed."""
         before = {one: self.view(one) for one in visible}
+        for place in cuts or ():
+            self._cut(at, place)
         self.journal.append((at, author, tags, self.accepted.get(at, {}).get(author)))
         self.undone.clear()
         wrong = self.predict(at)[0] != tags
@@ -189,6 +193,13 @@ class Teacher:
         self.version += 1
         self._learn()
 
+    def _cut(self, at: int, place: int) -> None:
+        """Cut a token, and let both parts have the label that others gave it."""
+        token, (start, end) = next(one for one in enumerate(self.tokens[at]) if one[1][0] < place < one[1][1])
+        self.tokens[at][token : token + 1] = [[start, place], [place, end]]
+        for tags in self.accepted.get(at, {}).values():
+            tags.insert(token + 1, tags[token].replace("B-", "I-"))
+
     def _learn(self) -> None:
         """Know what the accepted sentences say, the later ones over the earlier ones."""
         self.known = dict(self.before)
@@ -248,6 +259,9 @@ class Answer(BaseHTTPRequestHandler):
         teacher.heard.append((name, body))
         if name == "accept" and teacher.refusal:
             return self._json(422, {"error": teacher.refusal})
+        holder = teacher.locks.get(body["id"]) if name == "accept" else None
+        if holder not in (None, body.get("author")):
+            return self._json(409, {"error": f"{holder} is working on this sentence"})
         return self._json(200, self._do(name, body))
 
     def _read(self, name: str, asked: dict[str, str]) -> dict[str, Any]:
@@ -277,18 +291,20 @@ class Answer(BaseHTTPRequestHandler):
     def _do(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
         teacher, author = self.teacher, body.get("author", "")
         if name == "accept":
-            return teacher.accept(body["id"], body["tags"], author, body["visible"])
+            return teacher.accept(body["id"], body["tags"], author, body["visible"], body["cuts"])
         if name in ("undo", "redo"):
             return teacher.turn(author, body["visible"], back=name == "undo")
         if name == "labels":
             teacher.labels.append(body["name"])
             teacher.tell("label")
             return teacher.project()
-        if name == "lock":
-            teacher.locks[body["id"]] = author
-        else:
-            teacher.locks.pop(body["id"], None)
-        teacher.tell(name, body["id"], author)
+        holder = teacher.locks.get(body["id"])
+        if holder in (None, author) or body.get("take"):
+            if name == "lock":
+                teacher.locks[body["id"]] = author
+            else:
+                teacher.locks.pop(body["id"], None)
+            teacher.tell(name, body["id"], author)
         return {"lock": teacher.locks.get(body["id"])}
 
     def _events(self) -> None:

@@ -210,5 +210,5 @@ except SapoError as error:
         "this SequenceLabeler is not fitted yet; call fit first",
         "[['DT', 'NN']]",
         "[list(['A', 'B'])] CRF(max_iterations=5)",
-        "these metrics are those of scikit-learn; pip install 'sapo-nlp[sklearn]'",
+        "these metrics need scikit-learn: pip install 'sapo-nlp[sklearn]', or pip install '.[sklearn]' in a clone",
     ]

@@ -273,6 +273,7 @@ REFUSALS = {
     403: "The request is for another name, or from a page of another site.",
     404: "There is no such model.",
     408: "The request did not arrive in time.",
+    409: "Another person is working on this sentence.",
     413: "The body is too large.",
     415: "The body is not application/json.",
     422: "The request is not valid, or asks for too much.",

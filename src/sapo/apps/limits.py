@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sapo.errors import SapoError
+from sapo.errors import SapoError, pip_install
 
 PACKAGES = ("httptools", "msgspec", "uvicorn")
 
@@ -17,7 +17,7 @@ def need_extra(command: str) -> None:
     """Raise SapoError if a package is missing that serving needs."""
     for name in PACKAGES:
         if find_spec(name) is None:
-            raise SapoError(f"{command} needs the package {name}; install it with pip install 'sapo-nlp[serve]'")
+            raise SapoError(f"{command} needs the package {name}: {pip_install('serve')}")
 
 
 VALUES = 20  # numbers or tags that an answer may have for each token that a request may have

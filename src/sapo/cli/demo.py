@@ -1,4 +1,4 @@
-"""sapo demo, sample and warm-up: try the bundled sample, write it as files, and compile everything beforehand."""
+"""sapo demo and warm-up: try the bundled sample, or write it as files, and compile everything beforehand."""
 
 import shutil
 import sys
@@ -23,11 +23,30 @@ TASKS = {  # for each column: template and description
 
 
 @click.command("demo")
-def demo_command() -> None:
-    """Try it on the bundled sample.
+@click.argument("directory", required=False, type=click.Path(path_type=Path))
+@quiet_option
+def demo_command(directory: Path | None, quiet: bool) -> None:
+    """Try it on the bundled sample, or write the sample as files.
 
-    Trains a tagger, a chunker and an entity tagger, and tags what you type.
+    sapo demo
+
+    trains a tagger, a chunker and an entity tagger on 520 English sentences, and tags what you type.
+
+    sapo demo data
+
+    writes the sentences to the directory data, to try the examples of the documentation with: train.txt, dev.txt,
+    test.txt and new.txt (words, parts of speech and chunks), the same as CoNLL-U (train.conllu ...), entities
+    (ner-train.txt ...), entities in JSONL as text with spans (ner-train.jsonl ...), and text.txt. No file is
+    overwritten.
     """
+    if directory is None:
+        try_sample()
+    else:
+        write_sample(directory, quiet)
+
+
+def try_sample() -> None:
+    """Train taggers on the sample, and tag what the user types."""
     from sapo import jit
     from sapo.corpus.sample import COLUMNS, sample_path
     from sapo.tagger.tagger import Tagger
@@ -87,18 +106,8 @@ def show_rows(rows: Mapping[str, Sequence[str]], widths: Sequence[int]) -> None:
         first = last
 
 
-@click.command("sample")
-@click.argument("directory", type=click.Path(path_type=Path))
-@quiet_option
-def sample_command(directory: Path, quiet: bool) -> None:
-    """Write the bundled sample as files.
-
-    sapo sample data
-
-    520 English sentences to try the examples of the documentation with. Writes train.txt, dev.txt, test.txt and new.txt
-    (words, parts of speech and chunks), the same as CoNLL-U (train.conllu ...), entities (ner-train.txt ...), entities
-    in JSONL as text with spans (ner-train.jsonl ...), and text.txt. No file is overwritten.
-    """
+def write_sample(directory: Path, quiet: bool) -> None:
+    """Write the sample to a directory. Raise SapoError if one of its files is there already."""
     from sapo.corpus.files import write_file
     from sapo.corpus.sample import sample_files
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 # Commands in the order of use, each with its file.
 GROUPS = {
-    "Start": {"demo": "demo", "sample": "demo"},
+    "Start": {"demo": "demo"},
     "Data": {"check": "check", "convert": "convert"},
     "Train": {"train": "train", "teach": "teach"},
-    "Use": {"tag": "tag", "pipeline": "pipeline", "serve": "serve", "assist": "assist"},
+    "Use": {"tag": "tag", "pipeline": "pipeline", "serve": "serve"},
     "Judge": {"eval": "evaluate", "errors": "errors", "compare": "compare", "explain": "explain"},
     "Models": {"inspect": "inspect", "calibrate": "calibrate", "prune": "prune", "warm-up": "demo"},
 }

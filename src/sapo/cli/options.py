@@ -5,8 +5,9 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -53,6 +54,30 @@ def _quieten(context: click.Context, option: click.Parameter, quiet: bool) -> bo
 
 
 quiet_option = click.option("--quiet", "-q", is_flag=True, callback=_quieten, help="Print only errors.")
+
+
+class GroupedCommand(click.Command):
+    """A command whose help shows its options under headings.
+
+    `groups` has the names of parameters by heading; options that it does not name come last. Options in `elsewhere` are
+    not shown: the epilog says where to read about them.
+    """
+
+    def __init__(
+        self, *args: Any, groups: Mapping[str, Sequence[str]], elsewhere: Sequence[str] = (), **more: Any
+    ) -> None:
+        super().__init__(*args, **more)
+        self.groups, self.elsewhere = groups, elsewhere
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+        rows = {str(one.name): row for one in options if (row := one.get_help_record(ctx)) is not None}
+        named = {name for names in self.groups.values() for name in names}
+        others = [name for name in rows if name not in named and name not in self.elsewhere]
+        width = max(len(rows[name][0]) for name in rows if name not in self.elsewhere)
+        for heading, names in {**self.groups, "Other": others}.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{rows[name][0]:{width}}", rows[name][1]) for name in names])
 
 
 def split_names(columns: str | None) -> list[str] | None:

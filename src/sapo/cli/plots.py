@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sapo.errors import DataError, OptionError
+from sapo.errors import DataError, OptionError, pip_install
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +70,7 @@ def check_matplotlib() -> None:
     try:
         import matplotlib as _  # noqa: F401
     except ImportError:
-        raise OptionError("figures need matplotlib; pip install 'sapo-nlp[report]'") from None
+        raise OptionError(f"figures need matplotlib: {pip_install('report')}") from None
 
 
 def check_plot(path: str) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from sapo.cli.options import (
+    GroupedCommand,
     announce_compiling,
     columns_option,
     encoding_option,
@@ -82,10 +83,16 @@ class SettingOption(click.Option):
         if option := known.get(str(self.name)):
             self.help = f"{option.help}  [default: {'auto' if option.auto else option.default}]"
         else:
-            own = [words.split()[0][2:] for words in OWN]
-            names = ", ".join(name for name in known if name not in own)
-            self.help = f"Any other setting, as --set decay=0.8; see docs/reference/learners.md: {names}."
+            self.help = f"Another setting of docs/reference/learners.md: {', '.join(_other_settings())}."
         return super().get_help_record(ctx)
+
+
+def _other_settings() -> list[str]:
+    """Return the settings of linear learners that have no option of their own."""
+    from sapo.learn.settings import Settings, options_of
+
+    own = [words.split()[0][2:] for words in OWN]
+    return [*(name for name in options_of(Settings) if name not in own), "constraints"]
 
 
 def setting_options(command: F) -> F:
@@ -97,7 +104,20 @@ def setting_options(command: F) -> F:
     return command
 
 
-@click.command("train")
+@click.command(
+    "train",
+    cls=GroupedCommand,
+    groups={
+        "Files": ("output", "dev", "format", "encoding", "columns", "label", "missing"),
+        "Features and labels": ("template", "min_count", "scheme", "rules", "class_weight"),
+        "Learning": ("learner", "n", "rate", "strength", "epochs", "threads", "seed", "more"),
+        "Long runs": ("log", "checkpoint", "resume", "stream"),
+        "More sentences for a model": ("continued", "new_labels"),
+    },
+    elsewhere=("ray",),
+    epilog="Networks: --learner bilstm-sapo, bilstm-crf ..., see docs/how-to/neural.md. "
+    "Several cores or machines: --ray ADDRESS, see docs/how-to/cluster.md.",
+)
 @click.argument("train")
 @click.option("--output", "-o", required=True, type=PATH, help="The model file to write.")
 @click.option(
@@ -130,7 +150,7 @@ def setting_options(command: F) -> F:
     show_default=True,
     metavar="NAME",
     help="sapo, crf, perceptron, mira or mira-nbest; each with -avg for weights averaged over all steps. "
-    "crf-lbfgs: the CRF at its optimum. Networks: bilstm, bilstm-crf, bilstm-sapo, bilstm-perceptron.",
+    "crf-lbfgs: the CRF at its optimum.",
 )
 @setting_options
 @click.option("--checkpoint", type=PATH, help="Save the state of training here after each epoch.")

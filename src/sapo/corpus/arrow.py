@@ -13,7 +13,7 @@ from sapo.corpus.blocks import Block, block_from_sentences
 from sapo.corpus.files import LineSink, missing_file, write_file
 from sapo.corpus.jsonl import JsonlOrigin, Record, write, write_sentence
 from sapo.corpus.tables import BLOCK, Batch, Table, class_names, table_sentences
-from sapo.errors import DataError, OptionError
+from sapo.errors import DataError, OptionError, pip_install
 
 __all__ = ["read_blocks", "write", "write_sentence"]
 
@@ -24,7 +24,7 @@ def load_pyarrow() -> Any:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise OptionError("files of Arrow need pyarrow; install it with pip install 'sapo-nlp[arrow]'") from None
+        raise OptionError(f"files of Arrow need pyarrow: {pip_install('arrow')}") from None
     return pyarrow
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sapo.corpus.blocks import Block
-from sapo.errors import OptionError
+from sapo.errors import OptionError, pip_install
 from sapo.learn.settings import Option, settle
 
 LAYERS = {
@@ -42,9 +42,7 @@ def need_torch() -> None:
     try:
         import torch  # noqa: F401
     except ImportError:
-        raise OptionError(
-            "the neural systems need PyTorch, which is not installed; pip install 'sapo-nlp[neural]'"
-        ) from None
+        raise OptionError(f"networks need PyTorch: {pip_install('neural')}") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any, TypedDict, TypeVar, Unpack
 
-from sapo.errors import DataError, OptionError
+from sapo.errors import DataError, OptionError, pip_install
 
 T = TypeVar("T")
 Sequences = Sequence[Sequence[Any]]
@@ -95,7 +95,7 @@ def sklearn_metric(name: str) -> Callable[..., Any]:
     try:
         from sklearn import metrics
     except ImportError:
-        raise OptionError("these metrics are those of scikit-learn; pip install 'sapo-nlp[sklearn]'") from None
+        raise OptionError(f"these metrics need scikit-learn: {pip_install('sklearn')}") from None
     found: Callable[..., Any] = getattr(metrics, name)
     return found
 

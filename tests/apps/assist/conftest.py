@@ -37,7 +37,7 @@ class Client(AsgiClient):
 def extra() -> None:
     """Skip all tests of this directory where the extra is not installed."""
     for name in ("msgspec", "uvicorn", "httptools"):
-        pytest.importorskip(name, reason=f"sapo assist needs the extra serve: {name} is not installed")
+        pytest.importorskip(name, reason=f"sapo serve needs the extra serve: {name} is not installed")
 
 
 @pytest.fixture(scope="session")

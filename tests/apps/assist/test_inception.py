@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-cassis = pytest.importorskip("cassis", reason="--inception needs the extra inception")
+cassis = pytest.importorskip("cassis", reason="--tool inception needs the extra inception")
 
 Make = Callable[..., Any]
 TYPE = (

@@ -34,7 +34,19 @@ def test_what_was_learned_is_in_the_file_after_the_end(
     model, learned = tmp_path / "towns.sapo", tmp_path / "learned.sapo"
     towns.save(model)
     before = model.read_bytes()
-    command = [sys.executable, "-m", "sapo", "assist", str(model), "--label-studio", "-o", str(learned), "--port", "0"]
+    command = [
+        sys.executable,
+        "-m",
+        "sapo",
+        "serve",
+        "--tool",
+        "label-studio",
+        str(model),
+        "-o",
+        str(learned),
+        "--port",
+        "0",
+    ]
     environment = {**os.environ, "PYTHONPATH": str(Path(sapo.__file__).parent.parent)}
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -66,12 +78,14 @@ def test_what_was_learned_is_in_the_file_after_the_end(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["no.sapo", "--label-studio"], "no.sapo: "),
-        (["no.sapo"], "give --label-studio or --inception"),
-        (["no.sapo", "--label-studio", "-o", "no/where.sapo"], "there is no directory no"),
+        (["no.sapo", "--tool", "label-studio"], "no.sapo: "),
+        (["no.sapo", "--tool", "brat"], "'brat' is not one of 'label-studio', 'inception'"),
+        (["no.sapo", "-o", "learned.sapo"], "-o is for --tool: a service does not change its models"),
+        (["a.sapo", "b.sapo", "--tool", "inception"], "--tool inception works with one model, not 2"),
+        (["no.sapo", "--tool", "label-studio", "-o", "no/where.sapo"], "there is no directory no"),
     ],
 )
 def test_a_mistake_is_told_in_one_line(arguments: list[str], told: str) -> None:
-    result = CliRunner().invoke(app, ["assist", *arguments, "--port", "0"])
+    result = CliRunner().invoke(app, ["serve", *arguments, "--port", "0"])
     assert result.exit_code != 0
     assert told in result.output + str(result.exception)

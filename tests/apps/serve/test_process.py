@@ -159,7 +159,8 @@ def test_a_port_in_use_is_one_line(start: Start, originals: Path) -> None:
 
 def test_a_missing_package_is_one_line(start: Start, originals: Path) -> None:
     line = told(start("serve", originals / "place.sapo", before="import sys; sys.modules['uvicorn'] = None"))
-    assert line == "sapo: sapo serve needs the package uvicorn; install it with pip install 'sapo-nlp[serve]'"
+    how = "pip install 'sapo-nlp[serve]', or pip install '.[serve]' in a clone"
+    assert line == f"sapo: sapo serve needs the package uvicorn: {how}"
 
 
 def test_a_missing_model_is_one_line(start: Start, tmp_path: Path) -> None:

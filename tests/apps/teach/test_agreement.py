@@ -51,6 +51,7 @@ def test_a_lock_ends_unless_it_is_renewed() -> None:
     assert locks.held() == {1: "anna"}
     now[0] = 2 * SECONDS
     assert (locks.holder(1), locks.held()) == (None, {})
+    assert (locks.expire(), locks.expire()) == ({1: "anna"}, {})
     assert locks.lock(1, "ben") == "ben"
     assert locks.unlock(1, "anna") == "ben"
     assert locks.unlock(1, "ben") is None

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from taught_text import GOLD
 
 Open = Callable[..., Any]
@@ -99,6 +101,96 @@ def test_what_others_lock_is_not_given_out(client: Any) -> None:
     assert client.post("/api/unlock", {"id": 1, "author": "ben"}).json == {"lock": "anna"}
     client.accept(1, "anna")  # an accepted sentence is free
     assert client.post("/api/lock", {"id": 1, "author": "ben"}).json == {"lock": "ben"}
+
+
+def test_a_sentence_that_another_person_has_is_not_changed(client: Any) -> None:
+    client.accept(1, "ben")
+    client.post("/api/lock", {"id": 1, "author": "anna"})
+    refused = "anna is working on this sentence; take it over first, or come back later"
+    message = {"id": 1, "tags": ["O"] * 6, "author": "ben"}
+    for path, body in (("accept", message), ("undo", {"author": "ben"}), ("redo", {"author": "ben"})):
+        if path == "redo":  # ben takes his sentence back before anna has it
+            client.post("/api/unlock", {"id": 1, "author": "anna"})
+            assert client.post("/api/undo", {"author": "ben"}).json["sentence"]["state"] == "open"
+            client.post("/api/lock", {"id": 1, "author": "anna"})
+        before = len(client.classroom.state.log)
+        reply = client.post(f"/api/{path}", body)
+        assert (reply.status, reply.json) == (409, {"error": refused})
+        assert len(client.classroom.state.log) == before
+    client.post("/api/unlock", {"id": 1, "author": "anna"})
+    assert client.accept(1, "ben", tags=["O"] * 6)["sentence"]["tags"] == ["O"] * 6
+
+
+def test_of_several_people_who_accept_at_once_only_the_holder_does(client: Any) -> None:
+    from sapo.apps.limits import RefusedError
+    from sapo.apps.teach.messages import AcceptForm, ChangeAnswer
+
+    client.post("/api/lock", {"id": 1, "author": "anna"})
+    forms = [AcceptForm(id=1, tags=GOLD[1], author=author) for author in ("ben", "anna")]
+    client.app.worker.end()  # only one thread may use a classroom
+    bens, annas = client.classroom.accept(forms)
+    assert isinstance(bens, RefusedError)
+    assert isinstance(annas, ChangeAnswer)
+    assert [event.author for event in client.classroom.state.log] == ["start"] * 3 + ["anna"]
+
+
+def test_a_sentence_is_taken_over_on_request_and_all_pages_hear_it(client: Any) -> None:
+    heard: list[tuple[str, int | None, str | None]] = []
+    client.classroom.publish = lambda *what: heard.append(what)
+    client.post("/api/lock", {"id": 1, "author": "anna"})
+    assert client.post("/api/lock", {"id": 1, "author": "ben", "take": True}).json == {"lock": "ben"}
+    assert client.post("/api/accept", {"id": 1, "tags": GOLD[1], "author": "anna"}).status == 409
+    assert client.post("/api/lock", {"id": 1, "author": "anna"}).json == {"lock": "ben"}
+    client.accept(1, "ben")
+    locks = [what for what in heard if what[0] in ("lock", "unlock")]
+    assert locks == [("lock", 1, "anna"), ("lock", 1, "ben"), ("unlock", 1, "ben")]
+
+
+def test_all_pages_hear_that_a_lock_has_ended(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sapo.apps.teach import classroom
+
+    monkeypatch.setattr(classroom, "SECONDS", 0.0)
+    heard: list[tuple[str, int | None, str | None]] = []
+    client.classroom.publish = lambda *what: heard.append(what)
+    client.post("/api/lock", {"id": 1, "author": "anna"})
+    while ("unlock", 1, "anna") not in heard:
+        time.sleep(0.01)
+
+
+def test_a_part_of_a_token_can_be_marked(tmp_path: Path, open_project: Open) -> None:
+    from sapo.apps.teach.project import make_project
+
+    (tmp_path / "orders.txt").write_text("Send the LumiLamp/SolarPack today.\n\nThe LumiLamp/SolarPack broke.\n")
+    make_project(tmp_path / "orders.teach", [tmp_path / "orders.txt"], ["LAMP", "PACK"])
+    client = open_project(tmp_path / "orders.teach")
+    client.accept(1, "ben", tags=["O", "O", "B-PACK", "O", "O"])
+    answer = client.accept(1, tags=["O", "O", "B-LAMP", "O", "B-PACK", "O", "O"], cuts=[17, 18], visible=[2])
+    view = answer["sentence"]
+    assert [view["text"][start:end] for start, end in view["tokens"][2:5]] == ["LumiLamp", "/", "SolarPack"]
+    assert [(span["from"], span["to"], span["label"]) for span in view["spans"]] == [(2, 3, "LAMP"), (4, 5, "PACK")]
+    assert client.get("/api/disagreements").json["items"][0]["by"]["ben"][2:5] == ["B-PACK", "I-PACK", "I-PACK"]
+    assert answer["model"]["problem"] is None
+    for places, why in (([17], "character 17 is not inside a token"), ([99], "character 99 is not inside a token")):
+        body = {"id": 1, "tags": ["O"] * 8, "author": "ben", "cuts": places}
+        assert client.post("/api/accept", body).json["error"] == f"cuts: {why}"
+    undone = client.post("/api/undo", {"author": "anna"}).json["sentence"]
+    assert undone["tags"][2:5] == ["B-PACK", "I-PACK", "I-PACK"]  # of ben; the cuts stay
+    client.post("/api/redo", {"author": "anna"})
+    client.close()
+    again = open_project(tmp_path / "orders.teach")
+    assert again.get("/api/sentences?ids=1").json["sentences"][0]["tags"] == view["tags"]
+    exported = again.get("/api/export?format=columns").body.decode()
+    assert "LumiLamp\tB-LAMP\n/\tO\nSolarPack\tB-PACK\n" in exported
+
+
+def test_of_two_people_who_accept_at_once_the_second_must_know_the_tokens(client: Any) -> None:
+    from sapo.apps.teach.messages import AcceptForm, ChangeAnswer
+
+    cut = AcceptForm(id=1, tags=["O", *GOLD[1]], author="anna", cuts=[2])
+    client.app.worker.end()  # only one thread may use a classroom
+    annas, bens = client.classroom.accept([cut, AcceptForm(id=1, tags=GOLD[1], author="ben")])
+    assert isinstance(annas, ChangeAnswer)
+    assert str(bens) == "there are 6 tags for 7 tokens; give one for each token"
 
 
 def test_people_who_disagree_are_listed(client: Any) -> None:

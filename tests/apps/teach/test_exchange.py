@@ -166,6 +166,29 @@ def test_what_is_exported_can_be_read_again(project: Path, open_project: Open, n
     assert sentences[0].words == ("Anna", "Berg", "lives", "in", "Oslo", ".")
 
 
+def test_an_import_does_not_overwrite_tokens_that_are_cut_meanwhile(project: Path, tmp_path: Path) -> None:
+    from sapo.apps.teach.project import import_file
+    from sapo.apps.teach.state import ACCEPT, Draft
+    from sapo.apps.teach.store import Store
+
+    class Late(Store):
+        def add(self, *what: Any) -> None:
+            page = Store(project)
+            tags = ("O", *GOLD[1])
+            page.write(lambda state: [Draft(ACCEPT, "anna", 1, tags, cuts=((0, 2),))])
+            page.close()
+            super().add(*what)
+
+    (tmp_path / "same.conll").write_text("Anna O\nBerg O\nlives O\nin O\nOslo O\n. O\n")
+    store = Late(project)
+    with pytest.raises(SapoError, match="a person has just cut a token of one of its sentences; import it again"):
+        import_file(store, tmp_path / "same.conll", None, None)
+    store.close()
+    again = Store(project)
+    assert again.sentences[1].words[:3] == ["An", "na", "Berg"]
+    again.close()
+
+
 def test_the_page_exports_too(client: Any) -> None:
     client.accept(1)
     reply = client.get("/api/export?format=jsonl")

@@ -49,30 +49,56 @@ def test_what_is_accepted_meanwhile_is_not_lost(
     assert client.classroom.store.snapshot() is not None
 
 
-@pytest.mark.parametrize("based", [False, True])
+@pytest.fixture
+def based(project: Path, tmp_path: Path) -> Path:
+    """A project that began with a model."""
+    from sapo.apps.teach import pupil
+    from sapo.apps.teach.project import make_project
+
+    pupil.train_on_all("spans", [(["in", "Bonn"], ["O", "B-LOC"]), (["Eva", "in", "Rom"], ["O"] * 3)]).save(
+        tmp_path / "base.sapo"
+    )
+    make_project(tmp_path / "based.teach", [tmp_path / "notes.txt"], model=tmp_path / "base.sapo")
+    return tmp_path / "based.teach"
+
+
+@pytest.mark.parametrize("which", ["project", "based"])
 def test_what_is_taken_back_is_forgotten_soon(
-    project: Path, open_project: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, based: bool
+    open_project: Open, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, which: str
 ) -> None:
     from sapo.apps.teach import pupil, retraining
-    from sapo.apps.teach.project import make_project
 
     monkeypatch.setattr(retraining.Process, "train", in_this_process)
     for module in (retraining, pupil):
         monkeypatch.setattr(module, "SMALL", 2)
-    if based:
-        pupil.train_on_all("spans", [(["in", "Bonn"], ["O", "B-LOC"])]).save(tmp_path / "base.sapo")
-        project = tmp_path / "based.teach"
-        make_project(project, [tmp_path / "notes.txt"], model=tmp_path / "base.sapo")
-    client = open_project(project)
-    if not based:
-        for sentence in (2, 3, 4):
-            client.accept(sentence)
+    client = open_project(request.getfixturevalue(which))
+    for sentence in (2, 3, 4):
+        client.accept(sentence)
     client.accept(1, tags=["B-ORG", *["O"] * 5])
     assert not client.get("/api/project").json["model"]["training"]
-    answer = client.post("/api/undo", {"author": "anna"}).json
-    assert answer["sentence"]["tags"] == ["B-ORG", *["O"] * 5]  # it has not forgotten yet
+    sentence = client.post("/api/undo", {"author": "anna"}).json["sentence"]
+    # The model has not forgotten it yet: what it says about it would only repeat what it was told.
+    assert (sentence["tags"], sentence["probabilities"], sentence["sure"]) == (["O"] * 6, [0.0] * 6, 0.0)
+    assert client.get("/api/sentences/1/nbest").json["taggings"] == []
     wait_for_training(client)
-    assert "B-ORG" not in client.get("/api/sentences?ids=1").json["sentences"][0]["tags"]
+    sentence = client.get("/api/sentences?ids=1").json["sentences"][0]
+    assert "B-ORG" not in sentence["tags"]
+    assert min(sentence["probabilities"]) > 0
+    assert client.get("/api/sentences/1/nbest").json["taggings"] != []
+
+
+def test_a_model_to_begin_with_forgets_one_of_few_sentences_at_once(based: Path, open_project: Open) -> None:
+    client = open_project(based)
+    before = client.get("/api/sentences?ids=1,4").json["sentences"]
+    client.accept(2)
+    learned = client.get("/api/sentences?ids=1,4").json["sentences"]
+    client.accept(1, tags=["B-ORG", *["O"] * 5])
+    assert not client.post("/api/undo", {"author": "anna"}).json["model"]["training"]
+    shown = client.get("/api/sentences?ids=1,4").json["sentences"]
+    assert [one["probabilities"] for one in shown] == [one["probabilities"] for one in learned]
+    client.post("/api/undo", {"author": "anna"})
+    shown = client.get("/api/sentences?ids=1,4").json["sentences"]
+    assert [one["probabilities"] for one in shown] == [one["probabilities"] for one in before]
 
 
 def test_what_is_taken_back_during_training_is_forgotten_by_the_next_one(

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapo.apps.teach.state import ACCEPT, IMPORT, LABEL, REDO, UNDO, Event, ProjectState
+from sapo.apps.teach.state import ACCEPT, IMPORT, LABEL, REDO, UNDO, Event, ProjectState, TaughtSentence, as_iob2
+from sapo.tags.spans import tags_to_spans
 
 PEOPLE = ("anna", "ben", "cem")
 
@@ -90,3 +91,31 @@ def test_an_undo_and_a_redo_change_nothing(events: list[Event]) -> None:
             assert state.to_redo(author) == event
             state.apply(Event(REDO, author, event.sentence, seq=state.seq + 1))
     assert state.holding() == before
+
+
+def by_characters(sentence: TaughtSentence, tags: Sequence[str]) -> list[tuple[int, int, str]]:
+    """Return spans as characters of the text and their label."""
+    offsets = sentence.offsets
+    return [(offsets[one.start][0], offsets[one.end - 1][1], one.type) for one in tags_to_spans(tags, "iob2")]
+
+
+@given(st.data())
+def test_spans_stay_where_they_are_whatever_is_cut_later(data: st.DataObject) -> None:
+    sentence = TaughtSentence("ab/cd, ef", ((0, 5), (5, 6), (7, 9)))
+    state, said = ProjectState(), dict[int, list[tuple[int, int, str]]]()
+    for seq in range(1, data.draw(st.integers(1, 8)) + 1):
+        author = data.draw(st.sampled_from(PEOPLE[:2]))
+        kind = data.draw(st.sampled_from((ACCEPT, ACCEPT, UNDO, REDO)))
+        if kind != ACCEPT:
+            state.apply(Event(kind, author, 1, seq=seq))
+        else:
+            free = [place for start, end in sentence.offsets for place in range(start + 1, end)]
+            cuts = sentence.find_cuts(data.draw(st.sets(st.sampled_from(free), max_size=2)) if free else ())
+            sentence = sentence.cut(cuts)
+            letters = data.draw(st.lists(st.sampled_from("OBI"), min_size=len(sentence.offsets), max_size=20))
+            tags = as_iob2("spans", [one if one == "O" else f"{one}-X" for one in letters[: len(sentence.offsets)]])
+            said[seq] = by_characters(sentence, tags)
+            state.apply(Event(kind, author, 1, tags, seq=seq, cuts=cuts))
+        assert {one.seq: by_characters(sentence, one.tags) for one in state.holding()}.items() <= said.items()
+        tags = state.current(1).tags if state.current(1) else ()  # type: ignore[union-attr]
+        assert +state.counts == {tag: tags.count(tag) for tag in set(tags)}

@@ -310,5 +310,5 @@ def test_a_package_that_is_missing_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     (tmp_path / name).write_bytes(zlib.compress(b"a"))
-    with pytest.raises(SapoError, match=rf"(?i)need {package}; install it with pip install 'sapo-nlp\["):
+    with pytest.raises(SapoError, match=rf"(?i)need {package}: pip install 'sapo-nlp\["):
         list(read(tmp_path / name))

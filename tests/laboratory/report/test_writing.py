@@ -165,7 +165,7 @@ def test_without_matplotlib_one_line_says_what_to_install(
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(SapoError, match=r"figures need matplotlib; pip install 'sapo-nlp\[report\]'$"):
+    with pytest.raises(SapoError, match=r"figures need matplotlib: pip install 'sapo-nlp\[report\]'"):
         write_report(two_runs, tmp_path / "out", compare=compare)
     assert not (tmp_path / "out").exists()
 

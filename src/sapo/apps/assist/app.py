@@ -104,7 +104,7 @@ def assist(
     *,
     output: str | Path | None = None,
     host: str = "127.0.0.1",
-    port: int = 9090,
+    port: int = 8000,
     limits: RequestLimits | None = None,
     token: Token | None = None,
     say: Say = print,

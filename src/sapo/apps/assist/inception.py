@@ -20,7 +20,7 @@ from xml.etree import ElementTree
 from sapo.apps.assist.helper import Foreign, Helper, Route, document_of
 from sapo.apps.limits import LISTS, RequestLimits, TokenCount
 from sapo.corpus.annotations import CharSpan
-from sapo.errors import SapoError
+from sapo.errors import SapoError, pip_install
 
 if TYPE_CHECKING:
     from cassis import Cas, TypeSystem
@@ -120,9 +120,7 @@ def need_cassis() -> None:
     try:
         import cassis as _  # noqa: F401
     except ModuleNotFoundError:
-        raise SapoError(
-            "--inception needs the package dkpro-cassis; install it with pip install 'sapo-nlp[inception]'"
-        ) from None
+        raise SapoError(f"--tool inception needs the package dkpro-cassis: {pip_install('inception')}") from None
 
 
 def read_types(typesystem: str, layer: str) -> "TypeSystem":

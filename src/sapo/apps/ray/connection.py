@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sapo.errors import SapoError
+from sapo.errors import SapoError, pip_install
 
 LOCAL = "local"
 LONELY = 600  # seconds to wait for a worker, where there is none
@@ -18,7 +18,7 @@ def load_ray() -> Any:
     try:
         import ray
     except ImportError:
-        raise SapoError("a cluster needs Ray; install it with pip install 'sapo-nlp[ray]'") from None
+        raise SapoError(f"a cluster needs Ray: {pip_install('ray')}") from None
     return ray
 
 

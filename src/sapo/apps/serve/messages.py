@@ -149,7 +149,7 @@ REQUESTS = {
     "marginals": ("Give the probability of each label", MarginalsRequest, SentencesAnswer),
     "explain": ("Explain a tag", ExplainRequest, ExplainAnswer),
 }
-REFUSED = list(REFUSALS)
+REFUSED = [status for status in REFUSALS if status != 409]  # which is for pages
 OPERATIONS = {
     **{
         f"/{kind}": Operation("POST", f"{summary}, with the first model", form, answer, REFUSED)

@@ -90,7 +90,7 @@ class Answers:
         """Return the best taggings of a sentence."""
         sentence = self._room.sentence(number)
         tagger = self._room.pupil.tagger
-        if tagger is None:
+        if tagger is None or number in self._room.unforgotten():
             return messages.NBestAnswer(taggings=[])
         found = []
         for one in tagger.nbest(sentence.words, form.n):

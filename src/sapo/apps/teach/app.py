@@ -240,7 +240,7 @@ class TeachApp(HttpApp):
             if path == EXPLAIN:
                 return write_json(self._answers.explain(int(parameter), form))
             return write_json(self._simple[path](form))
-        except SapoError as error:
+        except (SapoError, RefusedError) as error:
             return error
 
 
@@ -305,8 +305,8 @@ def opened(path: str | Path, hub: Hub, say: Say, habits: Habits | None = None) -
         say("sapo: getting ready")
         warm_up(store.kind)
         base = store.base()
-        retraining = Retraining(store.path, None if base is None else base.model, habits)
-        pupil = Pupil(store.kind, based=base is not None)
+        model = None if base is None else base.model
+        retraining, pupil = Retraining(store.path, model, habits), Pupil(store.kind, model)
         classroom = Classroom(store, pupil, retraining, lambda *what: None)
         classroom.publish = lambda kind, sentence, author: hub.publish(
             {"seq": classroom.state.seq, "kind": kind, "id": sentence, "author": author}
@@ -347,7 +347,7 @@ def recall(classroom: Classroom, say: Say) -> int:
     if new:
         say(f"sapo: learning {len(new):,} sentences")
     try:
-        pupil.learn(new, store.state.seq, classroom)
+        pupil.learn(new, store.state.seq, classroom, taken_back=taken_back)
     except SapoError as error:  # the page must open, whatever the model can learn
         classroom.problem = str(error)
         say(f"sapo: warning: {error}")

@@ -6,9 +6,11 @@ learns it; and the sentences on the screen are tagged again.
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from sapo.apps.limits import RefusedError
 from sapo.apps.taggers import SPANS, check_new_labels, label_names
 from sapo.apps.teach import messages
 from sapo.apps.teach.predictions import Cache, Prediction, know_nothing, predict
@@ -28,16 +30,17 @@ from sapo.apps.teach.state import (
     check_name,
     check_tags,
     count_seen,
+    cut_tags,
 )
 from sapo.apps.teach.store import Store
 from sapo.errors import SapoError
 from sapo.tags.spans import loose_spans
 
-SECONDS = 60.0
+SECONDS = 60.0  # that a lock lasts unless it is renewed
 
 
 class Locks:
-    """The locks of all people."""
+    """Which person works on which sentence. Others cannot change it until they take it over, or the lock ends."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -48,9 +51,9 @@ class Locks:
         author, until = self._held.get(sentence, ("", 0.0))
         return author if author and until > self._now() else None
 
-    def lock(self, sentence: int, author: str) -> str:
-        """Take or renew a lock, unless somebody else holds it; return the holder."""
-        holder = self.holder(sentence) or author
+    def lock(self, sentence: int, author: str, *, take: bool = False) -> str:
+        """Take or renew a lock; one that another person holds only with `take`. Return the holder."""
+        holder = author if take else self.holder(sentence) or author
         if holder == author:
             self._held[sentence] = (author, self._now() + SECONDS)
         return holder
@@ -62,10 +65,16 @@ class Locks:
         return self.holder(sentence)
 
     def held(self) -> dict[int, str]:
-        """Return all locks that hold now, and forget the others."""
-        now = self._now()
-        self._held = {sentence: one for sentence, one in self._held.items() if one[1] > now}
-        return {sentence: author for sentence, (author, _) in self._held.items()}
+        """Return all locks that hold now."""
+        return {sentence: author for sentence, (author, until) in self._held.items() if until > self._now()}
+
+    def expire(self) -> dict[int, str]:
+        """Forget the locks that have ended without a word, and return them."""
+        held = self.held()
+        ended = {sentence: author for sentence, (author, _) in self._held.items() if sentence not in held}
+        for sentence in ended:
+            del self._held[sentence]
+        return ended
 
 
 WINDOW = 50  # sentences
@@ -136,6 +145,11 @@ class Classroom:
     def __len__(self) -> int:
         return self.state.accepted_count()
 
+    def unforgotten(self) -> set[int]:
+        """Return the sentences that were taken back, and that the model still knows: it cannot say how sure it is."""
+        since = self.state.since(self.pupil.forgot)
+        return {event.sentence for event in since if event.kind == UNDO and event.sentence is not None}
+
     def pairs(self) -> list[Pair]:
         """Return the words and tags of all accepted sentences."""
         return [self._pair(event) for one in self.state.accepted() if (event := self.state.current(one))]
@@ -153,15 +167,15 @@ class Classroom:
         return [self._pair(event) for one in about if (event := self.state.current(one))]
 
     def lock(self, form: messages.LockForm) -> messages.LockAnswer:
-        """Lock a sentence for a person, unless another one has it."""
+        """Lock a sentence for a person; one that another person has only with `take`. All pages hear it."""
         self.sentence(form.id)
         before = self.locks.holder(form.id)
-        holder = self.locks.lock(form.id, check_name(form.author, "author"))
+        holder = self.locks.lock(form.id, check_name(form.author, "author"), take=form.take)
         if holder != before:
             self.publish("lock", form.id, holder)
         return messages.LockAnswer(lock=holder)
 
-    def unlock(self, form: messages.LockForm) -> messages.LockAnswer:
+    def unlock(self, form: messages.UnlockForm) -> messages.LockAnswer:
         """Give a sentence back."""
         self.sentence(form.id)
         before, after = self.locks.holder(form.id), self.locks.unlock(form.id, form.author)
@@ -179,9 +193,10 @@ class Classroom:
         self.store.write(lambda state: [] if name in state.labels else [Draft(LABEL, author, name=name)])
         self._catch_up()
 
-    def accept(self, forms: Sequence[messages.AcceptForm]) -> list[messages.ChangeAnswer | SapoError]:
+    def accept(self, forms: Sequence[messages.AcceptForm]) -> list[messages.ChangeAnswer | Exception]:
         """Accept sentences of several people, and write them to the disk together."""
-        checked = [self._checked(form) for form in forms]
+        cut: dict[int, TaughtSentence] = {}  # by those before, of the same sentence
+        checked = [self._checked(form, cut) for form in forms]
         good = [one for one in checked if isinstance(one, Draft)]
         before = self.pupil.version
         said = self.cache.fresh([one.sentence for one in good if one.sentence], before)
@@ -190,9 +205,9 @@ class Classroom:
         self.store.write(lambda state: self._drafts(state, good, said))
         self._catch_up()
         self.cache.fresh(self.open_ones(visible), self.pupil.version)  # of all screens together: that is faster
-        answers: list[messages.ChangeAnswer | SapoError] = []
+        answers: list[messages.ChangeAnswer | Exception] = []
         for form, one in zip(forms, checked, strict=True):
-            if isinstance(one, SapoError):
+            if isinstance(one, Exception):
                 answers.append(one)
                 continue
             if self.locks.holder(form.id) == one.author:
@@ -212,6 +227,7 @@ class Classroom:
             event = state.to_undo(author) if kind == UNDO else state.to_redo(author)
             if event is None:
                 return []
+            self._check_lock(event.sentence, author)
             taken.append(event)
             return [Draft(kind, author, event.sentence)]
 
@@ -228,6 +244,8 @@ class Classroom:
         try:
             self.store.refresh()
             self._catch_up()
+            for sentence, author in self.locks.expire().items():
+                self.publish("unlock", sentence, author)
             if self.retraining.finish(self.pupil, self):
                 self.publish("model", None, None)
             more = self.cache.refresh(self.store.sentences, self.pupil.version, CHUNK)
@@ -250,20 +268,33 @@ class Classroom:
             counted = None
             if self.pupil.model is not None and state.current(sentence) is None and sentence not in seen:
                 one = said[sentence]
-                counted = count_seen(self.kind, one.tags, draft.tags, one.expected, one.likely)
-                self.pupil.test(self.store.sentences[sentence].words, draft.tags)
+                counted = count_seen(self.kind, cut_tags(one.tags, draft.cuts), draft.tags, one.expected, one.likely)
+                self.pupil.test(self.store.sentences[sentence].cut(draft.cuts).words, draft.tags)
             seen.add(sentence)
-            drafts.append(Draft(ACCEPT, draft.author, sentence, draft.tags, seen=counted))
+            drafts.append(replace(draft, seen=counted))
         return drafts
 
-    def _checked(self, form: messages.AcceptForm) -> Draft | SapoError:
+    def _checked(self, form: messages.AcceptForm, cut: dict[int, TaughtSentence]) -> Draft | Exception:
         try:
-            tokens = len(self.sentence(form.id).offsets)
-            tags = check_tags(self.kind, form.tags, tokens)
+            sentence = cut.get(form.id) or self.sentence(form.id)
+            if form.cuts and self.kind != SPANS:
+                raise SapoError("cuts: only a span can begin or end inside a token, and here each token has a tag")
+            cuts = sentence.find_cuts(form.cuts)
+            sentence = sentence.cut(cuts)
+            tags = check_tags(self.kind, form.tags, len(sentence.offsets))
             check_new_labels(self.state.labels, label_names(self.kind, tags))
-            return Draft(ACCEPT, check_name(form.author, "author"), form.id, tags)
-        except SapoError as error:
+            author = check_name(form.author, "author")
+            self._check_lock(form.id, author)
+            cut[form.id] = sentence
+            return Draft(ACCEPT, author, form.id, tags, cuts=cuts)
+        except (SapoError, RefusedError) as error:
             return error
+
+    def _check_lock(self, sentence: int | None, author: str) -> None:
+        """Refuse to change a sentence that another person is working on."""
+        holder = None if sentence is None else self.locks.holder(sentence)
+        if holder not in (None, author):
+            raise RefusedError(409, f"{holder} is working on this sentence; take it over first, or come back later")
 
     def _catch_up(self) -> None:
         """Learn what is in the journal and not learned yet, and tell all pages."""
@@ -282,6 +313,8 @@ class Classroom:
         except SapoError as error:  # what a person did is kept, whatever the model can learn
             self.problem = str(error)
         for event in new:
+            if event.sentence is not None and (event.cuts or event.kind == UNDO):
+                self.cache.forget(event.sentence)
             self.publish(_NAMES[event.kind], event.sentence, event.author)
         self.retraining.start(self.pupil, self)
 
@@ -290,11 +323,14 @@ class Classroom:
         return self.store.sentences[event.sentence].words, event.tags
 
     def _predict(self, sentences: Sequence[int]) -> list[Prediction]:
-        model = self.pupil.model
+        model, unforgotten = self.pupil.model, self.unforgotten()
         words = [self.store.sentences[one].words for one in sentences]
-        if model is None:
-            return [know_nothing(self.kind, len(one)) for one in words]
-        return list(predict(model, self.kind, words, self.pupil.session))
+        asked = [] if model is None else [w for one, w in zip(sentences, words, strict=True) if one not in unforgotten]
+        said = iter(()) if model is None else predict(model, self.kind, asked, self.pupil.session)
+        return [
+            know_nothing(self.kind, len(w)) if model is None or one in unforgotten else next(said)
+            for one, w in zip(sentences, words, strict=True)
+        ]
 
     def sentence(self, number: int) -> TaughtSentence:
         """Return a sentence. Raise SapoError if there is none of this number."""

@@ -10,6 +10,7 @@ MOST = 200  # sentences of one answer, or on one screen
 Id = Annotated[int, msgspec.Meta(ge=1, le=1 << 53)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 Tag = Annotated[str, msgspec.Meta(min_length=1, max_length=110)]
+Place = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]  # a code point of the text
 Ids = Annotated[list[Id], msgspec.Meta(max_length=MOST)]
 Order = Literal["least-sure", "different", "random", "in-order"]
 Format = Literal["columns", "conllu", "jsonl", "doccano", "prodigy", "label-studio"]
@@ -71,6 +72,7 @@ class AcceptForm(UndoForm, kw_only=True):  # type: ignore[call-arg]
 
     id: Id
     tags: Annotated[list[Tag], msgspec.Meta(max_length=1_000_000)]
+    cuts: Annotated[list[Place], msgspec.Meta(max_length=1000)] = msgspec.field(default_factory=list)  # inside tokens
 
 
 class LabelForm(Form):
@@ -80,11 +82,17 @@ class LabelForm(Form):
     author: Name = "page"
 
 
-class LockForm(Form):
-    """Take, renew or give back a sentence."""
+class UnlockForm(Form):
+    """Give a sentence back."""
 
     id: Id
     author: Name
+
+
+class LockForm(UnlockForm, kw_only=True):  # type: ignore[call-arg]
+    """Lock a sentence, or renew the lock; with `take`, take it over from another person."""
+
+    take: bool = False
 
 
 class Whole(msgspec.Struct, kw_only=True):  # type: ignore[call-arg]
@@ -246,7 +254,7 @@ class DisagreementsAnswer(Whole):
 
 ACCEPT, EXPORT, EVENTS = "/api/accept", "/api/export", "/api/events"
 NBEST, EXPLAIN = "/api/sentences/{id}/nbest", "/api/sentences/{id}/explain"
-REFUSED = [status for status in REFUSALS if status != 404]
+REFUSED = [status for status in REFUSALS if status not in (404, 409)]
 OPERATIONS = {
     "/api/project": Operation("GET", "Describe the project", Asked, ProjectAnswer, REFUSED),
     "/api/sentences": Operation("GET", "Give the next sentences", SentencesForm, SentenceViews, REFUSED),
@@ -256,12 +264,12 @@ OPERATIONS = {
     "/api/disagreements": Operation("GET", "List where people disagree", Asked, DisagreementsAnswer, REFUSED),
     EXPORT: Operation("GET", "Export the accepted sentences", ExportForm, "application/octet-stream", REFUSED),
     EVENTS: Operation("GET", "Listen to events", EventsForm, EVENT_STREAM, REFUSED, at_once=True),
-    ACCEPT: Operation("POST", "Accept a sentence", AcceptForm, ChangeAnswer, REFUSED),
-    "/api/undo": Operation("POST", "Take back the last sentence", UndoForm, ChangeAnswer, REFUSED),
-    "/api/redo": Operation("POST", "Bring back the last sentence", UndoForm, ChangeAnswer, REFUSED),
+    ACCEPT: Operation("POST", "Accept a sentence", AcceptForm, ChangeAnswer, [*REFUSED, 409]),
+    "/api/undo": Operation("POST", "Take back the last sentence", UndoForm, ChangeAnswer, [*REFUSED, 409]),
+    "/api/redo": Operation("POST", "Bring back the last sentence", UndoForm, ChangeAnswer, [*REFUSED, 409]),
     "/api/labels": Operation("POST", "Add a label", LabelForm, ProjectAnswer, REFUSED),
     "/api/lock": Operation("POST", "Lock a sentence", LockForm, LockAnswer, REFUSED),
-    "/api/unlock": Operation("POST", "Give a sentence back", LockForm, LockAnswer, REFUSED),
+    "/api/unlock": Operation("POST", "Give a sentence back", UnlockForm, LockAnswer, REFUSED),
     "/openapi.json": Operation("GET", at_once=True),
 }
 

@@ -230,6 +230,11 @@ class Cache:
             self._whole.popitem(last=False)
         return found
 
+    def forget(self, sentence: int) -> None:
+        """Drop what was said about a sentence."""
+        self._whole.pop(sentence, None)
+        self.digests.pop(sentence, None)
+
     def refresh(self, sentences: Collection[int], version: int, count: int) -> bool:
         """Make a few predictions that are missing or old; return whether there are more to make.
 

@@ -79,6 +79,8 @@ def import_file(store: Store, path: str | Path, format: str | None, author: str 
         for label in label_names(store.kind, (tag for _, tags in annotated for tag in tags)):
             if label not in there:
                 yield Draft(LABEL, name, name=check_name(label, "label"))
+        if any(len(store.sentences[number].offsets) != len(tags) for number, tags in old):
+            raise SapoError(f"{path}: a person has just cut a token of one of its sentences; import it again")
         for number, tags in [*old, *zip(numbers, (tags for _, tags in new), strict=True)]:
             yield Draft(IMPORT, name, number, as_iob2(store.kind, tags))
 

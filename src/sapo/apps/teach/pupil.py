@@ -65,13 +65,15 @@ class Lesson(Protocol):
 class Pupil:
     """Learns and tags. Only one thread may use it.
 
-    `seq` is the last event of the journal that it has learned, `version` changes with everything that it learns.
+    `seq` is the last event of the journal that it has learned, `version` changes with everything that it learns. What
+    was taken back up to the event `forgot` is forgotten.
     """
 
-    def __init__(self, kind: str, *, based: bool = False) -> None:
+    def __init__(self, kind: str, base: bytes | None = None) -> None:
         self.kind = kind
-        self.based = based  # on a model that knows more than the sentences of this project
+        self.base = base  # a model that knows more than the sentences of this project
         self.seq = 0
+        self.forgot = 0
         self.version = 0
         self.learned = 0  # sentences
         self.temperature = 1.0
@@ -105,14 +107,14 @@ class Pupil:
     def take(self, tagger: Tagger, seq: int) -> None:
         """Go on with another model, which has learned all events up to `seq`."""
         check_pupil(tagger.model, self.kind)
-        self._trainer, self.seq = Trainer(tagger), seq
+        self._trainer, self.seq, self.forgot = Trainer(tagger), seq, seq
         self.version += 1
         if tagger.model.temperature != 1.0:
             self.temperature = tagger.model.temperature
 
     def replace_by(self, other: "Pupil") -> None:
         """Go on with the model of another pupil; the temperature stays, and so do the tests that it comes from."""
-        self._trainer, self.seq = other._trainer, other.seq
+        self._trainer, self.seq, self.forgot = other._trainer, other.seq, other.forgot
         self.version += 1
 
     def learn(self, pairs: Sequence[Pair], seq: int, accepted: Lesson, *, taken_back: bool = False) -> None:
@@ -123,14 +125,16 @@ class Pupil:
         sentences, because it forbids such tags: it is then as before.
         """
         self.seq = seq
-        small = not self.based and len(accepted) <= SMALL
+        small = len(accepted) <= SMALL
         if not pairs and not (small and taken_back):
             return
         self.learned += len(pairs)
         self.version += 1
-        if small or self._trainer is None:
+        if self._trainer is None or (small and (taken_back or self.base is None)):
             everything = accepted.pairs()
-            self._trainer = Trainer(train_on_all(self.kind, everything)) if everything else None
+            base = None if self.base is None else load_pupil(self.base, "base")
+            self._trainer = Trainer(train_on_all(self.kind, everything, base)) if everything or base else None
+            self.forgot = seq
         else:
             self._trainer.update([(words, self._as_shown(tags)) for words, tags in pairs], new_labels=True)
 

@@ -144,8 +144,7 @@ class Retraining:
 
     def _to_forget(self, lesson: Lesson) -> bool:
         """Return whether something was taken back: a model cannot unlearn it, so the next one must not see it."""
-        taken_back = any(event.kind == UNDO for event in lesson.state.since(self._trained))
-        return taken_back and (self._base is not None or len(lesson) > SMALL)
+        return len(lesson) > SMALL and any(event.kind == UNDO for event in lesson.state.since(self._trained))
 
     def _take(self, ready: "Future[Pupil | None]", pupil: Pupil, lesson: Lesson) -> bool:
         self._next = None
@@ -156,13 +155,18 @@ class Retraining:
             return False
         if other is None:
             return False
-        missed = lesson.changes(lesson.state.since(other.seq))
+        events = lesson.state.since(other.seq)
+        missed, taken_back = lesson.changes(events), any(event.kind == UNDO for event in events)
         seq = lesson.state.seq
+
+        def catch_up() -> Pupil:
+            other.learn(missed, seq, lesson, taken_back=taken_back)
+            return other
+
         if len(missed) > FEW:  # it learns most of it in the background, and comes again
-            self._next = self._threads.submit(lambda: _catch_up(other, missed, seq, lesson))
+            self._next = self._threads.submit(catch_up)
             return False
-        _catch_up(other, missed, seq, lesson)
-        pupil.replace_by(other)
+        pupil.replace_by(catch_up())
         self.problem = None
         return True
 
@@ -171,14 +175,9 @@ class Retraining:
         if model is None:
             return None
         save_snapshot(self._path, Snapshot(seq, model))
-        pupil = Pupil(kind, based=self._base is not None)
+        pupil = Pupil(kind, self._base)
         pupil.take(load_pupil(model, "new model"), seq)
         return pupil
-
-
-def _catch_up(pupil: Pupil, pairs: list[Pair], seq: int, lesson: Lesson) -> Pupil:
-    pupil.learn(pairs, seq, lesson)
-    return pupil
 
 
 if __name__ == "__main__":

@@ -8,13 +8,17 @@ what they accepted, and one of what they took back:
     redo     moves it back
 
 What lies on the first stacks holds. Of several people who accepted a sentence, the last one decides its tags.
+
+A person who marks a part of a token cuts the token. A cut stays even if the accept that made it is taken back. What
+others said about the token then holds for both parts.
 """
 
 import json
 from bisect import bisect_right, insort
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from sapo.apps.taggers import SCHEME, SPANS, TAGS
@@ -26,6 +30,7 @@ ACCEPT, IMPORT, UNDO, REDO, LABEL = "accept", "import", "undo", "redo", "label"
 KINDS = (ACCEPT, IMPORT, UNDO, REDO, LABEL)
 NOTHING = "_"  # the tag of a token that has none yet, where each token must get one
 LONGEST_NAME = 100  # characters of a label, or of the name of a person
+Cuts = tuple[tuple[int, int], ...]  # a token as it was before, and the character of the text where it is cut; in order
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +57,15 @@ class Draft:
     tags: tuple[str, ...] = ()
     name: str = ""  # of a new label
     seen: Seen | None = None
+    cuts: Cuts = ()  # of tokens, before the tags hold
 
     def value(self) -> str:
         """Return what the journal keeps besides kind, author and sentence, as JSON."""
         value: dict[str, Any] = {}
         if self.tags:
             value["tags"] = self.tags
+        if self.cuts:
+            value["cuts"] = self.cuts
         if self.name:
             value["name"] = self.name
         if self.seen is not None:
@@ -93,9 +101,10 @@ def read_event(row: tuple[Any, ...]) -> Event:
         if seen is not None:
             right, said, gold, sure, likely = seen
             counted = Seen(int(right), int(said), int(gold), float(sure), float(likely))
+        cuts = tuple((int(token), int(place)) for token, place in value.get("cuts", ()))
     except (ValueError, TypeError, AttributeError, RecursionError):
         raise SapoError(f"event {seq} of the journal") from None
-    return Event(kind, author, sentence, tuple(tags), name, counted, seq, time)
+    return Event(kind, author, sentence, tuple(tags), name, counted, cuts, seq, time)
 
 
 def check_name(name: str, what: str) -> str:
@@ -122,6 +131,33 @@ class TaughtSentence:
     def words(self) -> list[str]:
         """The tokens as strings."""
         return [self.text[start:end] for start, end in self.offsets]
+
+    def find_cuts(self, places: Iterable[int]) -> Cuts:
+        """Return cuts at characters of the text. Raise SapoError if one is not inside a token.
+
+        >>> TaughtSentence("a #12", ((0, 1), (2, 5))).find_cuts([3])
+        ((1, 3),)
+        """
+        found = []
+        for place in sorted(set(places)):
+            token = bisect_right(self.offsets, place, key=lambda offset: offset[0]) - 1
+            if token < 0 or not self.offsets[token][0] < place < self.offsets[token][1]:
+                raise SapoError(f"cuts: character {place} is not inside a token")
+            found.append((token, place))
+        return tuple(found)
+
+    def cut(self, cuts: Cuts) -> "TaughtSentence":
+        """Return the sentence with its tokens cut.
+
+        >>> TaughtSentence("a #12", ((0, 1), (2, 5))).cut(((1, 3),)).words
+        ['a', '#', '12']
+        """
+        if self.find_cuts(place for _, place in cuts) != cuts:
+            raise SapoError("cuts: a token does not fit its character")
+        borders = sorted({place for offset in self.offsets for place in offset} | {place for _, place in cuts})
+        inside = {place for _, place in cuts} | {start for start, _ in self.offsets}
+        ends = dict(pairwise(borders))
+        return replace(self, offsets=tuple((start, ends[start]) for start in sorted(inside)))
 
     def with_tags(self, tags: Sequence[str]) -> Sentence:
         """Return the sentence in the form that files are written from."""
@@ -190,6 +226,20 @@ def count_seen(kind: str, said: Sequence[str], gold: Sequence[str], sure: float,
     return Seen((mine & theirs).total(), mine.total(), theirs.total(), sure, likely)
 
 
+def cut_tags(tags: Sequence[str], cuts: Cuts) -> tuple[str, ...]:
+    """Return IOB2 tags after tokens were cut: both parts of a token have its label.
+
+    >>> cut_tags(["O", "B-ID"], ((0, 1), (1, 3)))
+    ('O', 'O', 'B-ID', 'I-ID')
+    """
+    parts = Counter(token for token, _ in cuts)
+    return tuple(
+        f"I-{tag[2:]}" if part and tag.startswith("B-") else tag
+        for token, tag in enumerate(tags)
+        for part in range(1 + parts[token])
+    )
+
+
 class ProjectState:
     """The state after some events. Only `apply` changes it."""
 
@@ -216,6 +266,7 @@ class ProjectState:
         if event.kind == LABEL and event.name not in self.labels:
             self.labels.append(event.name)
         elif event.kind in (ACCEPT, IMPORT):
+            self._cut(event)
             self._accepts[event.seq] = event
             self._set(event, holds=True)
             if event.kind == ACCEPT:
@@ -262,6 +313,18 @@ class ProjectState:
     def holding(self) -> list[Event]:
         """Return all accepts that hold, in order."""
         return [self._accepts[seq] for seq in sorted(seq for held in self._holds.values() for seq in held)]
+
+    def _cut(self, event: Event) -> None:
+        """Let the tags that a sentence had before fit its new tokens."""
+        if not event.cuts or event.sentence is None:
+            return
+        before = self.current(event.sentence)
+        for seq, accept in self._accepts.items():
+            if accept.sentence == event.sentence:
+                self._accepts[seq] = replace(accept, tags=cut_tags(accept.tags, event.cuts))
+        if before is not None:
+            self.counts.subtract(before.tags)
+            self.counts.update(cut_tags(before.tags, event.cuts))
 
     def _set(self, accept: Event, *, holds: bool) -> None:
         sentence = accept.sentence

@@ -154,8 +154,7 @@ class Store:
             if any(event.sentence is not None and event.sentence not in self.sentences for event in events):
                 self.sentences.update(self._read_sentences(after=max(self.sentences, default=0)))
             for event in events:
-                self._check_event(event)
-                self.state.apply(event)
+                self._apply(event)
             return events
 
     def write(self, decide: Callable[[ProjectState], Iterable[Draft]]) -> list[Event]:
@@ -168,7 +167,7 @@ class Store:
             rows = _add_events(self._connection, decide(self.state))
         events = [read_event(row) for row in rows]
         for event in events:
-            self.state.apply(event)
+            self._apply(event)
         return others + events
 
     def add(self, sentences: Sequence[TaughtSentence], drafts: Callable[[Sequence[int]], Iterable[Draft]]) -> None:
@@ -212,11 +211,18 @@ class Store:
             check_limit("tokens", len(sentence.offsets), f"{self.path}: sentence {number}", "tokens in a sentence")
             yield number, sentence
 
-    def _check_event(self, event: Event) -> None:
+    def _apply(self, event: Event) -> None:
+        """Apply an event to the sentences and the state."""
         if event.kind in (ACCEPT, IMPORT):
-            sentence = self.sentences.get(event.sentence or 0)
-            if sentence is None or len(sentence.offsets) != len(event.tags):
-                raise SapoError(f"{self.path}: damaged: event {event.seq} does not fit its sentence")
+            number = event.sentence or 0
+            try:
+                sentence = self.sentences[number].cut(event.cuts) if event.cuts else self.sentences[number]
+                if len(sentence.offsets) != len(event.tags):
+                    raise KeyError
+            except (KeyError, SapoError):
+                raise SapoError(f"{self.path}: damaged: event {event.seq} does not fit its sentence") from None
+            self.sentences[number] = sentence
+        self.state.apply(event)
 
 
 def save_snapshot(path: Path, snapshot: Snapshot) -> None:

@@ -1,6 +1,6 @@
 """Files of spaCy (.spacy, a DocBin): documents with tokens and entities, perhaps with sentences.
 
-Needs spaCy (`pip install 'sapo-nlp[spacy]'`). Each document is written with its tokens and all that spaCy knew of it,
+Needs spaCy, the extra `spacy`. Each document is written with its tokens and all that spaCy knew of it,
 and other entities; `DocBinFile` collects the documents.
 """
 
@@ -15,7 +15,7 @@ from sapo.corpus.annotations import CharSpan
 from sapo.corpus.exchange.documents import Document
 from sapo.corpus.exchange.format import DocumentFormat, FoundSpans, Reading
 from sapo.corpus.files import LineSink, read_whole, write_file
-from sapo.errors import DataError, OptionError
+from sapo.errors import DataError, OptionError, pip_install
 
 LARGEST = 1 << 31  # bytes of a file when unpacked: it is read as a whole
 
@@ -26,7 +26,7 @@ def load_spacy() -> Any:
         import spacy
         import spacy.tokens
     except ImportError:
-        raise OptionError(".spacy files need spaCy; install it with pip install 'sapo-nlp[spacy]'") from None
+        raise OptionError(f".spacy files need spaCy: {pip_install('spacy')}") from None
     return spacy
 
 

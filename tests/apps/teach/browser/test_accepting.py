@@ -50,7 +50,7 @@ def test_counts_curve_and_model_follow(teach: Teach) -> None:
     assert "right on 40 %" in screen.page.locator("#curve").get_attribute("aria-label")
     expect()(screen.page.locator("#model")).to_have_text("up to date")
     screen.teacher.tell("model")
-    expect()(screen.page.locator("#model")).to_have_text("trained anew")
+    expect()(screen.page.locator("#model")).to_have_text("retrained")
 
 
 def test_undo_goes_back_over_accepts_and_edits_and_redo_forth(teach: Teach) -> None:

@@ -1,5 +1,6 @@
 """The page for people with a keyboard only, a screen reader, a small screen, or eyes that want contrast and calm."""
 
+import itertools
 from typing import Any
 
 import pytest
@@ -148,3 +149,34 @@ def test_nothing_moves_for_those_who_want_no_motion(teach: Teach) -> None:
     word.wait_for()
     assert word.evaluate("element => getComputedStyle(element).animationName") == "none"
     assert word.evaluate("element => getComputedStyle(element).boxShadow") != "none"
+
+
+@pytest.mark.parametrize("width", [1280, 900, 400])
+def test_every_tab_is_seen_at_every_width(teach: Teach, width: int) -> None:
+    screen = teach(size=(width, 800))
+    screen.teacher.accepted[3] = {"ben": ["O"] * 7}
+    screen.page.reload()
+    screen.page.locator("#tab-second").wait_for()
+    on_top = """tab => { const { left, right, top, bottom } = tab.getBoundingClientRect();
+      return [left + 2, right - 2].every(at => tab.contains(document.elementFromPoint(at, (top + bottom) / 2))); }"""
+    tabs = screen.page.get_by_role("tab").all()
+    assert [tab.evaluate(on_top) for tab in tabs] == [True] * 5
+    assert screen.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    aside = "aside => [...aside.querySelectorAll('*')].every(one => one.getBoundingClientRect().right <= innerWidth)"
+    assert width == 400 or screen.page.locator("aside").evaluate(aside)  # there the labels are a row to scroll
+
+
+def test_the_name_of_a_label_makes_no_gap_in_its_span(teach: Teach) -> None:
+    screen = teach(texts=["# 591823 is a ticket."], known={"#": "TICKET-NUMBER", "591823": "TICKET-NUMBER"})
+    number, digits = (screen.token(0, at).bounding_box()["x"] for at in (0, 1))
+    assert digits - number < 30  # "#" and a space
+
+
+def test_the_names_of_neighbors_do_not_run_into_each_other_or_out_of_the_text(teach: Teach) -> None:
+    known = {"a": "LONG-LABEL-OF-A", "b": "LONG-LABEL-OF-B", "c": "LONG-LABEL-OF-C"}
+    screen = teach(texts=["and a b, then c"], known=known, size=(400, 800))
+    names = [one.bounding_box() for one in screen.row(0).locator(".tag-name").all()]
+    for one, other in itertools.pairwise(names):
+        assert other["y"] > one["y"] + 10 or other["x"] >= one["x"] + one["width"]
+    text = screen.row(0).locator(".text").bounding_box()
+    assert all(one["x"] + one["width"] <= text["x"] + text["width"] + 1 for one in names)

@@ -6,7 +6,7 @@ export class History {
   #done = [];
   #undone = [];
 
-  /** Remember a step: {kind: "edit", id, before, after} or {kind: "accept", id, tags}. What was undone is forgotten. */
+  /** Remember a step: {kind: "edit", id, before, after} with taggings, or {kind: "accept", id, tags, cuts}. What was undone is forgotten. */
   add(step) {
     this.#done = [...this.#done, step].slice(-LONGEST);
     this.#undone = [];

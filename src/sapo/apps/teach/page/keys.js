@@ -20,10 +20,12 @@ export function keyTable(does) {
     { part: "Mark", keys: [..."123456789"], shown: "1 – 9", words: "give the marked words a label", run: (key) => does.number(Number(key)) },
     { part: "Mark", keys: ["l"], words: "choose a label by name, or make one", run: does.pick },
     { part: "Mark", keys: ["Backspace", "Delete", "0"], words: "remove the label", run: does.clear },
+    { part: "Mark", keys: ["s"], words: "split the word, to mark a part of it", run: does.split },
     { part: "Decide", keys: ["Enter"], words: "accept the sentence", run: does.accept, inText: true },
     { part: "Decide", keys: ["n"], words: "the best taggings, and why", run: does.more },
     { part: "Decide", keys: ["u"], words: "undo", run: does.undo },
     { part: "Decide", keys: ["r"], words: "redo", run: does.redo },
+    { part: "Decide", keys: ["t"], words: "take a sentence over from another person", run: does.takeOver },
     { part: "Page", keys: ["Escape"], words: "close what is open, unmark", run: does.escape },
     { part: "Page", keys: ["?"], words: "this help", run: does.help },
   ];

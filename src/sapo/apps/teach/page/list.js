@@ -114,7 +114,7 @@ export class List {
   next() {
     const at = this.rows.indexOf(this.current);
     const others = [...this.rows.slice(at + 1), ...this.rows.slice(0, Math.max(0, at))];
-    const free = ({ sentence: { todo, view } }) => todo && (!view.lock || view.lock === this.author());
+    const free = ({ sentence }) => sentence.todo && sentence.holder(this.author()) === null;
     return others.find(free) ?? null;
   }
 

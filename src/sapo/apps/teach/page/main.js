@@ -16,6 +16,8 @@ import { Picker } from "./picker.js";
 import { Pointer } from "./pointer.js";
 import { Project } from "./project.js";
 import { Shelf } from "./shelf.js";
+import { Splitter } from "./splitter.js";
+import { points } from "./text.js";
 import { Others } from "./others.js";
 import { Toolbar } from "./toolbar.js";
 import { Work } from "./work.js";
@@ -24,7 +26,7 @@ async function begin() {
   const author = new Author();
   const project = new Project(await ask("/api/project"), author);
   if (!author.name) await author.ask(project.data.people);
-  const locks = new Locks(author);
+  const locks = new Locks(author, (id, holder) => others.locked(id, holder));
   const list = new List(byId("list"), project.kind, project.hues, () => author.name, {
     seen: (rows) => others.look(rows),
     moved,
@@ -32,15 +34,17 @@ async function begin() {
   });
   const feed = new Feed(list, author, (item) => work.adopt(item));
   const work = new Work({ project, list, feed, history: new History(), shelf: new Shelf(project.data.name), author, locks });
-  const others = new Others(work, project, list, author);
-  const palette = new Palette(project, { label, clear, pick });
+  const others = new Others(work, project, list, author, locks);
+  const palette = new Palette(project, { label, clear, pick, split });
   const panel = new Panel(project.hues, palette.bar, choose);
-  const pointer = new Pointer(list, byId("tip"), { selected, action });
+  const pointer = new Pointer(list, byId("tip"), { selected, action, part });
+  const splitter = new Splitter((places) => change(() => cut(places)), () => list.current?.text.focus({ preventScroll: true }));
   const picker = new Picker(project, picked, () => list.current?.text.focus({ preventScroll: true }));
 
   function moved(row, before) {
-    if (before && !before.sentence.draft) locks.release(before.id);
-    if (row.sentence.todo) locks.soon(row.id);
+    work.tidy(before);
+    if (before && !before.sentence.draft && !before.sentence.waiting) locks.release(before.id);
+    if (row.sentence.todo && !work.holder(row)) locks.soon(row.id);
     if (panel.row !== row) panel.close();
     palette.hideBar();
     pointer.hint(null);
@@ -75,6 +79,11 @@ async function begin() {
     work.accept();
   }
 
+  async function takeOver() {
+    await work.takeOver();
+    list.current?.text.focus({ preventScroll: true });
+  }
+
   function pick() {
     if (!list.current) return;
     palette.hideBar();
@@ -101,9 +110,34 @@ async function begin() {
     palette.showBar(row, [from, to]);
   }
 
+  /** A part of the word at the cursor was pressed twice: cut the word, and select the part. */
+  function part(from, to) {
+    if (project.kind === "spans") cut([from, to]);
+  }
+
+  /** Cut the word at the cursor before some of its UTF-16 units; the part after the first cut, or the first, is selected. */
+  function cut(units) {
+    const { sentence } = list.current;
+    const at = list.head;
+    const { word } = sentence.pieces[at];
+    const [start] = sentence.tokens[at];
+    const before = sentence.length;
+    work.cut(units.filter((unit) => unit > 0 && unit < word.length).map((unit) => start + points(word, unit)));
+    if (sentence.length === before) return; // another person has the sentence
+    const head = at + (units[0] > 0 ? 1 : 0);
+    list.select(head, head, true);
+  }
+
+  function split() {
+    if (project.kind !== "spans" || !list.current || work.isTaken(list.current)) return;
+    palette.hideBar();
+    splitter.open(list.current.sentence.pieces[list.head].word);
+  }
+
   function action(row, button) {
     if (row !== list.current) list.go(row, { scroll: false });
     if (button.dataset.action === "accept") accept();
+    else if (button.dataset.action === "take-over") takeOver();
     else if (button.dataset.action === "more") more();
     else change(() => work.take(row.sentence.options[button.dataset.option].tags));
   }
@@ -113,12 +147,13 @@ async function begin() {
     panel.close();
     pointer.hint(null);
     if (!list.current) return;
+    work.tidy(list.current);
     list.select(list.head, list.head);
     list.current.text.focus({ preventScroll: true });
   }
 
   const table = keyTable({
-    list, pick, clear, accept, more: () => more(), escape,
+    list, pick, clear, split, accept, takeOver, more: () => more(), escape,
     moveTo: (token) => {
       if (!list.current) return;
       list.select(token, token);

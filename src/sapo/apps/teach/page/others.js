@@ -1,7 +1,7 @@
 // Keep the page up to date with what other people and the trainer in the background do.
 
-import { announce } from "./notices.js";
-import { count } from "./text.js";
+import { announce, notify } from "./notices.js";
+import { count, shorten } from "./text.js";
 import { fresh } from "./views.js";
 
 const GATHER = 120; // milliseconds: events come in groups
@@ -11,14 +11,14 @@ export class Others {
   #timer = 0;
   #project = false;
 
-  constructor(work, project, list, author) {
-    Object.assign(this, { work, project, list, author });
+  constructor(work, project, list, author, locks) {
+    Object.assign(this, { work, project, list, author, locks });
   }
 
   /** Take one event. */
   heard({ kind, id, author }) {
     const mine = author === this.author.name;
-    if (kind === "lock" || kind === "unlock") return this.#lock(id, kind === "lock" ? author : null);
+    if (kind === "lock" || kind === "unlock") return this.locked(id, kind === "lock" ? author : null);
     if (kind === "model") {
       this.project.trained();
       return this.#soon(this.list.visible(), true);
@@ -26,7 +26,7 @@ export class Others {
     if (kind === "label") return this.#soon([], true);
     // What this page did itself has been shown already.
     if (mine && this.#known(kind, id)) return undefined;
-    if (!mine) announce(`${author} has ${kind === "accepted" ? "accepted" : "reopened"} a sentence.`);
+    if (!mine) this.#tell(id, `${author} has ${kind === "accepted" ? "accepted" : "reopened"}`);
     return this.#soon([id, ...this.list.visible()], true);
   }
 
@@ -39,7 +39,7 @@ export class Others {
 
   /** A lost connection is back: anything may have happened. */
   again() {
-    for (const { id, sentence } of this.list.rows) if (sentence.view.lock) this.#lock(id, null); // those that hold follow
+    for (const { id, sentence } of this.list.rows) if (sentence.view.lock) this.locked(id, null); // those that hold follow
     this.#soon(this.list.visible(), true);
     this.work.outbox.flush();
   }
@@ -50,11 +50,25 @@ export class Others {
     return row.sentence.waiting || (row.sentence.view.state === "accepted") === (kind === "accepted");
   }
 
-  #lock(id, author) {
+  /** A person, or with null none, has a sentence now; whoever had it here hears that. */
+  locked(id, holder) {
     const row = this.list.get(id);
-    if (!row) return;
-    row.sentence.view.lock = author;
-    row.describe();
+    const lost = holder !== null && holder !== this.author.name && this.locks.forget(id);
+    if (row) {
+      row.sentence.view.lock = holder;
+      row.describe();
+    }
+    if (lost) this.#tell(id, `${holder} has taken over`, true);
+  }
+
+  /** Say what another person did; in a line that everybody sees if this person works on the sentence. */
+  #tell(id, did, working = false) {
+    const sentence = this.list.get(id)?.sentence;
+    const changed = sentence?.draft && !sentence.waiting;
+    if (!working && !changed) return announce(`${did} a sentence.`);
+    const which = sentence ? `“${shorten(sentence.view.text)}”` : "a sentence that you have changed";
+    const kept = changed ? " Your changes are still here, but not accepted." : "";
+    return notify(`${did} ${which}.${kept}`, { stay: true, key: `sentence ${id}` });
   }
 
   #soon(ids, project) {

@@ -8,7 +8,7 @@ import { count } from "./text.js";
 const IN_BAR = 9; // as many as have a number key
 
 export class Palette {
-  /** `does` has `label(name)`, `clear()` and `pick()`. */
+  /** `does` has `label(name)`, `clear()`, `pick()` and `split()`. */
   constructor(project, does) {
     Object.assign(this, { project, does });
     this.bar = byId("bar");
@@ -49,7 +49,8 @@ export class Palette {
     this.bar.replaceChildren(
       ...labels.slice(0, IN_BAR).map((label, at) => this.#button(label, at)),
       ...(more ? [more] : []),
-      ...(labels.length ? [this.#other("none", "0", "Remove the label", this.does.clear)] : []));
+      ...(labels.length ? [this.#other("none", "0", "Remove the label", this.does.clear)] : []),
+      ...(labels.length && this.project.kind === "spans" ? [this.#other("split", "s", "Split the word", this.does.split)] : []));
     if (!labels.length) this.bar.hidden = true;
   }
 

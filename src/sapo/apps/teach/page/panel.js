@@ -40,10 +40,11 @@ export class Panel {
     if (labels && !NARROW.matches) this.element.prepend(this.bar);
     const asked = ++this.#asked;
     const at = `/api/sentences/${row.id}`;
-    const [best, why] = await Promise.allSettled([ask(`${at}/nbest?n=${BEST}`), ask(`${at}/explain?token=${token}&top=${REASONS}`)]);
+    const known = row.sentence.viewToken(token);
+    const [best, why] = await Promise.allSettled([ask(`${at}/nbest?n=${BEST}`), ask(`${at}/explain?token=${known}&top=${REASONS}`)]);
     if (asked !== this.#asked) return; // closed or asked for another meanwhile
     this.#drawBest(row.sentence, best);
-    this.#drawWhy(row.sentence, token, why);
+    this.#drawWhy(row.sentence, known, why);
     if (focus) this.best.querySelector("button")?.focus();
     this.element.scrollIntoView({ block: "nearest" });
   }
@@ -70,7 +71,7 @@ export class Panel {
   }
 
   #drawWhy(sentence, token, { value, reason }) {
-    const word = sentence.words(token, token + 1);
+    const word = sentence.words(token, token + 1, { known: true });
     if (!value) return this.why.replaceChildren(title(`Why “${word}”?`), failure(reason));
     const question = `Why “${word}” ${verdict(value.label, value.other, sentence.kind)}`;
     const rows = [...value.for, ...value.against]

@@ -1,12 +1,13 @@
 // Mark words with a mouse, a pen or a finger: press on a word, drag to another.
 
 import { place } from "./dom.js";
+import { partsOf } from "./text.js";
 
 export class Pointer {
   #from = null; // {row, token} where a drag began
   #dragged = false;
 
-  /** `told` has `selected(row, dragged)` after a press, and `action(row, button)` for buttons of a row. */
+  /** `told` has `selected(row, dragged)` after a press, `part(from, to)` after two, and `action(row, button)`. */
   constructor(list, tip, told) {
     Object.assign(this, { list, tip, told });
     const { element } = list;
@@ -62,11 +63,13 @@ export class Pointer {
     this.told.selected(row, this.#dragged);
   }
 
-  /** One word alone, though it stands in a span. */
+  /** One word alone, though it stands in a span; of LumiLamp/SolarPack the part that was pressed. */
   #double(event) {
     const spot = find(event.target);
     if (!spot) return;
     this.list.select(spot.token, spot.token, true);
+    const part = partAt(spot.row.token(spot.token), event);
+    if (part) this.told.part(...part);
     this.told.selected(spot.row, true);
   }
 
@@ -88,4 +91,18 @@ export class Pointer {
 function find(target) {
   const token = target?.closest?.(".token");
   return token ? { row: token.closest(".sentence").row, token: Number(token.dataset.at) } : null;
+}
+
+/** Return the part of a word at a point as [from, to), or null if the word has only one. */
+function partAt(token, { clientX, clientY }) {
+  const text = token.querySelector(".word").firstChild;
+  const parts = partsOf(text.data);
+  if (parts.length < 2) return null;
+  const range = document.createRange();
+  return parts.find(([from, to]) => {
+    range.setStart(text, from);
+    range.setEnd(text, to);
+    const meets = ({ left, right, top, bottom }) => left <= clientX && clientX <= right && top <= clientY && clientY <= bottom;
+    return [...range.getClientRects()].some(meets);
+  }) ?? null;
 }

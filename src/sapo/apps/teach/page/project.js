@@ -48,10 +48,10 @@ export class Project {
     this.#drawModel();
   }
 
-  /** Say that a model trained from the beginning has been swapped in. */
+  /** Say that a model trained from scratch has replaced the old one. */
   trained() {
-    this.#news = "trained anew";
-    announce("The model has been trained anew.");
+    this.#news = "retrained";
+    announce("The model has been retrained.");
     this.#drawModel();
     setTimeout(() => {
       this.#news = "";
@@ -77,7 +77,7 @@ export class Project {
   #drawModel() {
     const { model } = this.data;
     this.#tellProblem(model.problem ?? "");
-    const words = this.#doing || (model.training ? "training anew…" : this.#news || "up to date");
+    const words = this.#doing || (model.training ? "retraining…" : this.#news || "up to date");
     const state = byId("model");
     state.textContent = words;
     state.dataset.busy = this.#doing !== "" || model.training;

@@ -22,13 +22,14 @@ export class Row {
     this.sure = make("span", { class: "sure" });
     this.note = make("span", { class: "note" });
     this.accept = button("accept", "Accept", "Accept this sentence", "Enter");
+    this.takeOver = button("take-over", "Take over", "Take this sentence over", "t");
     this.more = button("more", "⋯", "Best taggings, and why", "n");
     this.more.setAttribute("aria-expanded", "false");
     this.options = make("div", { class: "options", hidden: true });
     this.element = make("div", { class: "sentence", role: "listitem", "data-id": sentence.id },
       make("div", { class: "gutter" }, this.sure),
       make("div", { class: "body" }, this.text, this.note, this.options),
-      make("div", { class: "actions" }, this.accept, this.more));
+      make("div", { class: "actions" }, this.accept, this.takeOver, this.more));
     this.describe();
   }
 
@@ -62,8 +63,10 @@ export class Row {
     const { sentence } = this;
     const { view, state } = sentence;
     this.element.dataset.state = state;
-    const locked = view.lock && view.lock !== this.author() ? view.lock : "";
-    setAttribute(this.element, "data-locked", locked ? true : null);
+    const locked = sentence.holder(this.author());
+    setAttribute(this.element, "data-locked", locked !== null);
+    this.takeOver.hidden = locked === null;
+    this.accept.hidden = locked !== null;
     const sure = state === "open" && view.sure ? percent(view.sure) : "";
     this.sure.textContent = { accepted: "✓", waiting: "…", draft: "✎" }[state] ?? sure;
     this.sure.title = { accepted: "accepted", waiting: "not saved yet", draft: "changed, not accepted yet" }[state]
@@ -105,7 +108,7 @@ export class Row {
       if (span) units.push(this.#mark(span));
       at = span?.to ?? at;
     }
-    return [...joined(units), sentence.rest];
+    return [...joined(units, sentence.rest), sentence.rest];
   }
 
   /** Return a span: an element with its tokens, and what stands before it, which is not colored. */
@@ -114,9 +117,11 @@ export class Row {
     for (let at = span.from; at < span.to; at++) inside.push(this.#unit(at, span));
     const { gap, glued: sticks } = inside[0];
     const name = [span.label, percent(span.probability)].filter(Boolean).join(", ");
-    const element = make("span", { class: `mark ${this.hues.of(span.label)}`, role: "group", "aria-label": name }, ...breakable(inside));
+    const room = tagWidth(span.label);
+    const element = make("span", { class: `mark ${this.hues.of(span.label)}`, role: "group", "aria-label": name }, ...breakable(inside, room));
     setSureness(element, span.probability);
-    return { gap, glued: sticks, element, boxed: true, size: inside[0].size };
+    const width = inside.reduce((sum, unit, at) => sum + unit.width + (at ? textWidth(unit.gap) : 0), 0);
+    return { gap, glued: sticks, element, boxed: true, size: inside[0].size, width, room };
   }
 
   /** Return a token: its element, what stands before it, and whether a line may break there. */
@@ -126,7 +131,7 @@ export class Row {
     const sticks = gap === "" && at > 0 && glued(sentence.pieces[at - 1].word, word);
     const first = span !== null && at === span.from;
     const element = sentence.kind === "spans" ? this.#spanToken(at, word, span, first) : this.#taggedToken(at, word);
-    return { gap, glued: sticks, element, boxed: first || sentence.kind === "tags", size: word.length };
+    return { gap, glued: sticks, element, boxed: first || sentence.kind === "tags", size: word.length, width: textWidth(word), room: 0 };
   }
 
   #spanToken(at, word, span, first) {
@@ -183,44 +188,86 @@ export class Row {
 const LONGEST_CHAIN = 30; // characters that may not be broken; longer ones could be wider than the screen
 
 /**
- * Return the elements of units with what stands between them.
+ * Return the elements of units with what stands between them; `rest` is the text after them.
  *
  * A labeled word is a box, beside which a line could break even where the text has no space: such units are kept
- * together, so that no comma begins a line.
+ * together, so that no comma begins a line. The name of a label hangs below its span and takes no room: if it is wider
+ * than the span, the words over it are kept together, too, and the next span keeps its distance.
  */
-function joined(units) {
+function joined(units, rest) {
   const nodes = [];
   let chain = null;
   let before = null;
+  let over = 0; // pixels by which the name of the last span goes on to the right
   for (const unit of units) {
-    const sticks = unit.glued && (unit.boxed || before?.boxed) && (chain?.size ?? before.size) + unit.size <= LONGEST_CHAIN;
+    over -= textWidth(unit.gap);
+    const below = over > 0 && !unit.room;
+    const sticks = below || (unit.glued && (unit.boxed || before?.boxed) && (chain?.size ?? before.size) + unit.size <= LONGEST_CHAIN);
     if (sticks && !chain) {
       nodes.pop();
       chain = { element: make("span", { class: "together" }, before.element), size: before.size };
       nodes.push(chain.element);
     }
     if (sticks) {
-      chain.element.append(unit.element);
+      chain.element.append(unit.gap, unit.element);
       chain.size += unit.size;
     } else {
       chain = null;
       nodes.push(unit.gap, unit.element);
     }
+    if (unit.room) {
+      keepDistance(before, over);
+      over = unit.room;
+    }
+    over -= unit.width;
     before = unit;
   }
+  keepDistance(before, over - textWidth(rest));
   return nodes;
 }
 
-/** Return the elements of a span, inside which CSS lets lines break only at the gaps. */
-function breakable(units) {
-  return units.flatMap(({ gap, glued: sticks, element }, at) => {
-    if (at === 0 || sticks) return [element];
+function keepDistance(unit, pixels) {
+  if (unit && pixels > 0) unit.element.style.marginInlineEnd = `${Math.ceil(pixels)}px`;
+}
+
+/** Return the elements of a span, inside which CSS lets lines break only at the gaps, and not over its name. */
+function breakable(units, room) {
+  let over = room;
+  return units.flatMap(({ gap, glued: sticks, element, width }, at) => {
+    over -= at ? textWidth(gap) : 0;
+    const together = at === 0 || sticks || over > 0;
+    over -= width;
+    if (together) return at ? [gap, element] : [element];
     return [make("span", { class: "gap" }, gap === "" ? make("wbr") : gap), element];
   });
 }
 
+const ruler = document.createElement("canvas").getContext("2d");
+const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+const TEXT_FONT = `${1.0625 * rem}px system-ui, sans-serif`; // as in sentence.css
+const TAG_FONT = `650 ${0.6875 * rem}px system-ui, sans-serif`;
+const WIDEST_TAG = 11 * rem;
+const DISTANCE = 0.4 * rem; // between the names of two labels
+const measured = new Map();
+
+/** Return how many pixels wide a text is. */
+function textWidth(text, font = TEXT_FONT) {
+  if (text === "") return 0;
+  if (ruler.font !== font) ruler.font = font;
+  return ruler.measureText(text).width;
+}
+
+/** Return the room that the name of a label needs. */
+function tagWidth(label) {
+  if (!measured.has(label)) {
+    const spacing = 0.02 * 0.6875 * rem * label.length;
+    measured.set(label, Math.min(textWidth(label, TAG_FONT) + spacing, WIDEST_TAG) + DISTANCE);
+  }
+  return measured.get(label);
+}
+
 function tagElement(label) {
-  return make("span", { class: "tag", text: label, "aria-hidden": "true" });
+  return make("span", { class: "tag", "aria-hidden": "true" }, make("span", { class: "tag-name", text: label }));
 }
 
 function button(action, text, words, key) {

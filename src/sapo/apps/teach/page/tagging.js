@@ -3,7 +3,7 @@
 import { make } from "./dom.js";
 import { isEmpty, spansOf } from "./tags.js";
 
-/** Draw the labels of a tagging; in "tags" only the words where the taggings to compare differ. */
+/** Draw the labels of a tagging of the server's tokens; in "tags" only the words where the taggings to compare differ. */
 export function drawTagging(sentence, tags, others, hues) {
   const parts = sentence.kind === "spans" ? spansOf(tags) : differing(tags, others);
   if (!parts.length) {
@@ -12,7 +12,7 @@ export function drawTagging(sentence, tags, others, hues) {
   }
   const chips = parts.map(({ from, to, label }) =>
     make("span", { class: `chip ${hues.of(label)}` },
-      make("bdi", { text: sentence.words(from, to) }), " ",
+      make("bdi", { text: sentence.words(from, to, { known: true }) }), " ",
       make("span", { class: "chip-label", text: label })));
   return make("span", { class: "tagging" }, ...chips.flatMap((chip) => [chip, " "]));
 }

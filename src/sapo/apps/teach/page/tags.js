@@ -47,6 +47,24 @@ export function clear(tags, from, to, kind) {
   return cleared;
 }
 
+/** Return the tags of finer tokens, each of which is a part of one of the tokens: the parts have its label. */
+export function refineTags(tags, tokens, finer) {
+  let at = 0;
+  return finer.map(([from]) => {
+    while (from >= tokens[at][1]) at += 1;
+    return from > tokens[at][0] ? tags[at].replace(/^B-/, "I-") : tags[at];
+  });
+}
+
+/** Leave out the cuts at which no span begins or ends; return the tags and the cuts that are left. */
+export function coarsen(tags, tokens, cuts) {
+  const needless = (at) => cuts.includes(tokens[at][0])
+    && (tags[at].startsWith("I-") || (isEmpty(tags[at], "spans") && isEmpty(tags[at - 1], "spans")));
+  const kept = tags.flatMap((tag, at) => (needless(at) ? [] : [at]));
+  const starts = kept.map((at) => tokens[at][0]);
+  return { tags: kept.map((at) => tags[at]), cuts: cuts.filter((place) => starts.includes(place)) };
+}
+
 /** Return the places where two taggings differ. */
 export function differences(before, after) {
   return after.flatMap((tag, at) => (tag === before[at] ? [] : [at]));

@@ -1,4 +1,4 @@
-// A text and the offsets of its tokens in, the words and what stands between them out.
+// Words and what stands between them: cut a text at its tokens, and tokens at characters.
 
 /**
  * Cut a text at its tokens: [{gap, word}] and the rest after the last token.
@@ -23,6 +23,25 @@ function slicer(text) {
   return (from, to) => points.slice(from, to).join("");
 }
 
+/** Cut tokens at characters (code points) of the text. */
+export function refine(tokens, cuts) {
+  return tokens.flatMap(([from, to]) => {
+    const borders = [from, ...cuts.filter((place) => from < place && place < to), to];
+    return borders.slice(1).map((end, at) => [borders[at], end]);
+  });
+}
+
+// Letters and digits, also with a point between digits; or what stands between them.
+const PARTS = /[\p{L}\p{M}\p{N}]+(?:(?<=\p{N})[.,:](?=\p{N})[\p{L}\p{M}\p{N}]+)*|[^\p{L}\p{M}\p{N}]+/gu;
+
+/** Return the parts of a word, such as LumiLamp, / and SolarPack, as [from, to) in UTF-16 units. */
+export function partsOf(word) {
+  return [...word.matchAll(PARTS)].map(({ index, 0: part }) => [index, index + part.length]);
+}
+
+/** Return how many code points the first units of a text are. */
+export const points = (text, units) => Array.from(text.slice(0, units)).length;
+
 // Scripts that are written without spaces: a line may break between any two words.
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
 const CLOSING = /^[\p{Pe}\p{Pf}\p{Po}]/u;
@@ -44,4 +63,10 @@ export function percent(probability) {
 /** Return "1 sentence" or "2 sentences". */
 export function count(number, thing) {
   return `${number} ${thing}${number === 1 ? "" : "s"}`;
+}
+
+/** Return the beginning of a text that may be long. */
+export function shorten(text, most = 60) {
+  const points = Array.from(text);
+  return points.length > most ? `${points.slice(0, most - 1).join("")}…` : text;
 }

@@ -23,8 +23,8 @@ export class Work {
     const sentence = new Sentence(view, this.project.kind);
     sentence.options = options;
     const waiting = this.outbox.waiting(view.id);
-    const kept = waiting?.tags ?? this.shelf.read("drafts", {})[view.id];
-    if (kept?.length === view.tags.length && !same(kept, view.tags)) sentence.draft = kept;
+    const kept = waiting ?? this.shelf.read("drafts", {})[view.id];
+    if (kept) sentence.edit(kept);
     sentence.waiting = waiting !== null;
     return sentence;
   }
@@ -32,24 +32,39 @@ export class Work {
   /** Give the selected tokens a label. */
   label(label) {
     const [from, to] = this.list.range();
-    this.#edit(mark(this.tags, from, to, label, this.project.kind), `${this.words(from, to)}: ${label}`);
+    const tags = mark(this.tags, from, to, label, this.project.kind);
+    this.#edit({ tags, cuts: this.cuts }, `${this.words(from, to)}: ${label}`);
   }
 
   /** Take the label off the selected tokens. */
   clear() {
     const [from, to] = this.list.range();
-    this.#edit(clear(this.tags, from, to, this.project.kind), `${this.words(from, to)}: no label`);
+    const tags = clear(this.tags, from, to, this.project.kind);
+    this.#edit({ tags, cuts: this.cuts }, `${this.words(from, to)}: no label`);
   }
 
   /** Take a whole tagging. */
   take(tags) {
-    this.#edit([...tags], "Tagging taken. Press Enter to accept it.");
+    this.#edit({ tags, cuts: [] }, "Tagging taken. Press Enter to accept it.");
+  }
+
+  /** Cut a token of the current sentence at characters of the text, so that its parts can be marked. */
+  cut(places) {
+    this.#edit(this.list.current.sentence.cutAt(places), "Word split.");
+  }
+
+  /** Join the parts of tokens that were split and then not marked. */
+  tidy(row) {
+    if (!row?.sentence.cuts.length || row.sentence.waiting) return;
+    row.sentence.edit(row.sentence.tidy());
+    this.#keepDraft(row);
+    row.refresh();
   }
 
   /** Accept the current sentence as it is shown, and go on to the next. */
   accept() {
     const row = this.list.current;
-    if (!row || row.sentence.waiting) return;
+    if (!row || row.sentence.waiting || this.isTaken(row)) return;
     const { sentence } = row;
     const bare = this.project.kind === "tags" ? sentence.tags.findIndex((tag) => isEmpty(tag, "tags")) : -1;
     if (bare >= 0) {
@@ -57,9 +72,9 @@ export class Work {
       notify(`“${sentence.words(bare, bare + 1)}” has no label yet.`, { error: true, key: "bare" });
       return;
     }
-    const { tags } = sentence;
-    this.history.add({ kind: "accept", id: row.id, tags });
-    this.#post(row, tags);
+    const tagging = sentence.tidy();
+    this.history.add({ kind: "accept", id: row.id, ...tagging });
+    this.#post(row, tagging);
     announce("Accepted.");
     const next = this.list.next();
     if (next) this.list.go(next);
@@ -73,7 +88,7 @@ export class Work {
     await this.outbox.idle(); // else the undo could overtake the accept
     if (step && this.outbox.withdraw(step.id)) {
       step.unsent = true;
-      return this.#reopen(this.list.get(step.id), step.tags, "Undone.");
+      return this.#reopen(this.list.get(step.id), step, "Undone.");
     }
     return this.#turn("/api/undo", step, true);
   }
@@ -83,7 +98,7 @@ export class Work {
     const step = this.history.forth();
     if (step?.kind === "edit") return this.#restore(step.id, step.after, "Done again.");
     const row = step?.unsent ? this.list.get(step.id) : null;
-    if (row) return this.#post(row, step.tags);
+    if (row) return this.#post(row, step);
     return this.#turn("/api/redo", step, false);
   }
 
@@ -101,47 +116,71 @@ export class Work {
     return changed;
   }
 
+  /** Return another person who works on a sentence, or null. */
+  holder(row) {
+    return row.sentence.holder(this.author.name);
+  }
+
+  /** Take the current sentence over from the person who works on it, and hears of it. */
+  async takeOver() {
+    const row = this.list.current;
+    const holder = row && this.holder(row);
+    if (!holder) return;
+    try {
+      await this.locks.takeOver(row.id);
+    } catch (error) {
+      notify(`The sentence was not taken over. ${error.message}`, { error: true, key: "taken" });
+      return;
+    }
+    row.sentence.view.lock = this.author.name;
+    row.sentence.problem = "";
+    row.describe();
+    notify(`You have taken over this sentence. ${holder} has been notified.`, { key: "taken" });
+  }
+
   get tags() {
     return this.list.current.sentence.tags;
+  }
+
+  get cuts() {
+    return this.list.current.sentence.cuts;
   }
 
   words(from, to) {
     return this.list.current.sentence.words(from, to);
   }
 
-  #edit(tags, words) {
+  #edit(tagging, words) {
     const row = this.list.current;
-    if (row.sentence.waiting || same(tags, row.sentence.tags)) return;
-    this.history.add({ kind: "edit", id: row.id, before: row.sentence.tags, after: tags });
-    this.#change(row, tags);
+    if (row.sentence.waiting || this.isTaken(row) || same(tagging.tags, row.sentence.tags)) return;
+    this.history.add({ kind: "edit", id: row.id, before: row.sentence.tagging, after: tagging });
+    this.#change(row, tagging);
     announce(words);
   }
 
-  #change(row, tags) {
-    row.sentence.edit(tags);
+  #change(row, tagging) {
+    row.sentence.edit(tagging);
     this.#keepDraft(row);
-    if (row.sentence.draft) this.locks.hold(row.id);
+    if (row.sentence.draft && !this.holder(row)) this.locks.hold(row.id);
     row.draw();
     if (row === this.list.current) this.list.select(this.list.anchor, this.list.head, this.list.exact);
   }
 
-  #restore(id, tags, words) {
+  #restore(id, tagging, words) {
     const row = this.list.get(id);
     if (!row) return announce("The sentence of that change is not on this list.");
-    this.#change(row, tags);
+    this.#change(row, tagging);
     this.list.go(row, { token: this.list.current === row ? this.list.head : 0 });
     return announce(words);
   }
 
   /** Put an accept on its way. */
-  #post(row, tags) {
+  #post(row, { tags, cuts }) {
+    row.sentence.edit({ tags, cuts });
     row.sentence.waiting = true;
-    row.sentence.draft = same(tags, row.sentence.view.tags) ? null : tags;
-    row.sentence.problem = "";
     row.refresh();
-    this.locks.release(row.id);
     this.project.busy("learning…");
-    this.outbox.put({ id: row.id, tags, author: this.author.name });
+    this.outbox.put({ id: row.id, tags, cuts: row.sentence.cuts, author: this.author.name });
   }
 
   #send(item) {
@@ -155,8 +194,9 @@ export class Work {
 
   #sent(item, answer) {
     const row = this.list.get(item.id);
+    this.locks.forget(item.id); // the server has released it
     if (row) {
-      row.sentence.settle(item.tags);
+      row.sentence.settle();
       this.#keepDraft(row);
     }
     this.#take(answer, "Accepted.");
@@ -167,12 +207,21 @@ export class Work {
     this.history.drop(item.id);
     const row = this.list.get(item.id);
     if (row) {
-      this.#reopen(row, item.tags, "");
+      this.#reopen(row, item, "");
       row.sentence.problem = `Not accepted: ${error.message}`;
       row.refresh();
     }
     this.project.busy("");
     notify(`A sentence was not accepted. ${error.message}`, { error: true });
+  }
+
+  /** Say who works on a sentence, if another person does, and offer to take it over. */
+  isTaken(row) {
+    const holder = this.holder(row);
+    if (!holder) return false;
+    const action = { text: "Take over", run: () => this.takeOver() };
+    notify(`${holder} is working on this sentence.`, { error: true, key: "taken", action });
+    return true;
   }
 
   #stuck(waiting, error) {
@@ -199,18 +248,18 @@ export class Work {
     }
     if (!answer.sentence) return announce(undoing ? "There is nothing to undo." : "There is nothing to redo.");
     const row = this.list.get(answer.sentence.id) ?? this.list.insert(this.adopt({ view: answer.sentence }));
-    row.sentence.draft = null;
+    row.sentence.revert();
     this.#take(answer, undoing ? "Undone." : "Done again.");
     // The person's own tags come back as a draft; the server has only what it held before.
-    if (undoing && step?.id === row.id) return this.#reopen(row, step.tags, "Undone.");
+    if (undoing && step?.id === row.id) return this.#reopen(row, step, "Undone.");
     this.#keepDraft(row);
     return this.list.go(row);
   }
 
-  #reopen(row, tags, words) {
+  #reopen(row, tagging, words) {
     if (!row) return;
     row.sentence.waiting = false;
-    row.sentence.edit(tags);
+    row.sentence.edit(tagging);
     this.#keepDraft(row);
     row.refresh();
     this.list.go(row);
@@ -225,7 +274,7 @@ export class Work {
 
   #keepDraft({ id, sentence }) {
     const drafts = this.shelf.read("drafts", {});
-    if (sentence.draft) drafts[id] = sentence.draft;
+    if (sentence.draft) drafts[id] = sentence.tagging;
     else delete drafts[id];
     this.shelf.write("drafts", drafts);
   }
