@@ -36,7 +36,7 @@ def test_every_unit_is_in_one_part_in_order(
 
 
 def test_the_parts_have_their_sizes_and_the_labels_their_shares() -> None:
-    units = read_units(Source(sample_path("train")))
+    units, _ = read_units(Source(sample_path("train")))
     parts = split_units(units, [80, 10, 10])
     tokens = np.array([sum(unit.tokens for unit in part) for part in parts])
     assert np.abs(tokens / tokens.sum() - [0.8, 0.1, 0.1]).max() < 0.02
@@ -48,20 +48,20 @@ def test_the_parts_have_their_sizes_and_the_labels_their_shares() -> None:
 
 
 def test_other_seeds_give_other_parts() -> None:
-    units = read_units(Source(sample_path("train")))
+    units, _ = read_units(Source(sample_path("train")))
     first, second = (split_units(units, [1, 1], seed=seed)[0] for seed in (0, 1))
     assert [unit.data for unit in first] != [unit.data for unit in second]
 
 
 def test_units_are_the_file_as_it_is() -> None:
     whole = sample_path("test").read_bytes().rstrip(b"\n") + b"\n\n"
-    assert b"".join(unit.data for unit in read_units(Source(sample_path("test")))) == whole
+    assert b"".join(unit.data for unit in read_units(Source(sample_path("test")))[0]) == whole
 
 
 def test_documents_of_column_files_stay_whole(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("-DOCSTART- -X- O\n\na DT O\n\nb DT O\n\n-DOCSTART- -X- O\n\nc DT O\n\n", "utf-8")
-    first, second = read_units(Source(path), documents=True)
+    (first, second), _ = read_units(Source(path), documents=True)
     assert (first.sentences, second.sentences) == (2, 1)
     assert first.data + second.data == path.read_bytes()
 
@@ -70,21 +70,24 @@ def test_documents_of_conllu_stay_whole(tmp_path: Path) -> None:
     token = "1\ta\ta\tDET" + "\t_" * 6 + "\n\n"
     path = tmp_path / "a.conllu"
     path.write_text(f"# newdoc id = x\n# text = a\n{token}# text = a\n{token}# newdoc id = y\n{token}", "utf-8")
-    assert [unit.sentences for unit in read_units(Source(path), documents=True)] == [2, 1]
+    assert [unit.sentences for unit in read_units(Source(path), documents=True)[0]] == [2, 1]
 
 
 def test_sentence_names_of_conllu_tell_the_document(tmp_path: Path) -> None:
     token = "1\ta\ta\tDET" + "\t_" * 6 + "\n\n"
     path = tmp_path / "a.conllu"
     path.write_text("".join(f"# sent_id = {name}\n{token}" for name in ("x-1-1", "x-1-2", "x-2-1")), "utf-8")
-    assert [unit.sentences for unit in read_units(Source(path), documents=True)] == [2, 1]
+    assert [unit.sentences for unit in read_units(Source(path), documents=True)[0]] == [2, 1]
 
 
 def test_documents_of_jsonl_are_named(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     lines = [f'{{"tokens": ["a"], "tags": ["DT"], "document": {name}}}\n' for name in (1, 2, 1)]
     path.write_text("".join(lines), "utf-8")
-    assert [unit.data.decode() for unit in read_units(Source(path), documents=True)] == [lines[0] + lines[2], lines[1]]
+    assert [unit.data.decode() for unit in read_units(Source(path), documents=True)[0]] == [
+        lines[0] + lines[2],
+        lines[1],
+    ]
     assert [len(list(read(path)))] == [3]
 
 

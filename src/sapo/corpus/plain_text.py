@@ -131,11 +131,11 @@ def _record(text: str, offsets: Offsets, base: int, line: int, more: Mapping[str
     words = tuple([text[first:last] for first, last in offsets])
     piece = text[start:end]
     values = {**more, "text": piece, "start": base + start, "end": base + end, "offsets": own}
-    return Record(line, values, Sentence({"word": words}, text=piece, offsets=own))
+    return Record(line, values, (Sentence({"word": words}, text=piece, offsets=own),))
 
 
 def _block(records: Sequence[Record], name: str) -> Block:
-    return block_from_sentences((record.sentence for record in records), name, TextOrigin(tuple(records)))
+    return block_from_sentences((record.sentences[0] for record in records), name, TextOrigin(tuple(records)))
 
 
 def write(block: Block, added: Annotation) -> Iterator[bytes]:
@@ -162,13 +162,13 @@ def write(block: Block, added: Annotation) -> Iterator[bytes]:
 
 
 def _lines(record: Record, values: Sequence[str]) -> str:
-    rows = (f"{word}\t{value}\n" for word, value in zip(record.sentence.words, values, strict=True))
+    rows = (f"{word}\t{value}\n" for word, value in zip(record.words(), values, strict=True))
     return "".join(rows) + "\n"
 
 
 def _span_line(record: Record, span: TaggedSpan) -> str:
     """Return the start and end of a span in the file, its type, its probability, and its text."""
-    offsets, at = record.sentence.offsets or (), record.values["start"]
+    offsets, at = record.offsets or (), record.values["start"]
     start, end = offsets[span.start][0], offsets[span.end - 1][1]
     text = " ".join(record.values["text"][start:end].split())
     return f"{at + start}\t{at + end}\t{span.type}\t{show(span.probability)}\t{text}\n"

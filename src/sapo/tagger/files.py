@@ -48,7 +48,7 @@ def reading_of(model: Model, path: str | Path, given: dict[str, Any]) -> dict[st
 def read_blocks(tagger: "Tagger", path: Any, *, labeled: bool = False, **reading: Any) -> Iterator[Block]:
     """Read a file or a table, in the same way as the training file unless `reading` has other options."""
     how = reading_of(tagger.model, path, reading)
-    if isinstance(path, str | Path) and TABLE[format_of(path, how.get("format"))].cut:
+    if not isinstance(path, str | Path) or TABLE[format_of(path, how.get("format"))].cut:
         how["splitter"] = tagger.splitter
     return read_any_blocks(path, labeled=labeled, **how)
 

@@ -5,7 +5,6 @@ train the models; the steps, and the blocks with added columns, are defined here
 """
 
 import dataclasses
-import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -156,8 +155,8 @@ def widened_records(block: Block, added: Sequence[str], *, as_columns: bool) -> 
     columns = {name: block.strings(name) for name in (WORD, *added)}
     notation = notation_of(sorted(set(columns[added[-1]])))
     lines = []
-    records = block.origin_as(JsonlOrigin).records
-    for record, (first, last) in zip(records, itertools.pairwise(block.offsets.tolist()), strict=True):
+    for record, bounds in block.origin_as(JsonlOrigin).with_bounds(block.offsets):
+        first, last = (bounds[0][0], bounds[-1][1]) if bounds else (0, 0)
         tags = {name: columns[name][first:last] for name in added}
         if as_columns:
             rows = zip(columns[WORD][first:last], *tags.values(), strict=True)
@@ -166,7 +165,8 @@ def widened_records(block: Block, added: Sequence[str], *, as_columns: bool) -> 
         for name in added:
             if name in record.values:
                 raise DataError(f"{block.name}:{record.line}: has a key '{name}' already; give the step another name")
-        result = {**record.values, **with_tags(record, tags[added[-1]], notation), **tags}
+        last_tags = [columns[added[-1]][begin:end] for begin, end in bounds]
+        result = {**record.values, **with_tags(record, last_tags, notation), **tags}
         if "tags" in record.values:
             result["tags"] = record.values["tags"]
         else:
