@@ -1,5 +1,6 @@
 """Parts of a file together are the file, have the wanted sizes, and share the labels evenly."""
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -8,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapo.corpus.conversion import Source, Unit, read_units, split_units
-from sapo.corpus.formats import read
+from sapo.corpus.conversion import Source, Target, Unit, convert, read_units, split_corpus, split_units
+from sapo.corpus.formats import FORMATS, read
 from sapo.corpus.sample import sample_path
 from sapo.errors import SapoError
 
@@ -99,3 +100,57 @@ def test_a_file_without_documents_is_refused() -> None:
 def test_too_few_units_are_refused() -> None:
     with pytest.raises(SapoError, match="cannot be split into 3 parts"):
         split_units([Unit(b"", Counter(), 1, 1)] * 2, [1, 1, 1])
+
+
+def test_equal_sentences_go_to_the_same_part(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    sentences = [f"word{number % 20} X\nend X\n\n" for number in range(60)]
+    path.write_text("".join(sentences), "utf-8")
+    parts, _ = split_corpus(Source(path), Target(tmp_path / "data"), [60, 20, 20])
+    found = [{sentence.words for sentence in read(part.path)} for part in parts]
+    assert sum(part.sentences for part in parts) == 60
+    assert all(a.isdisjoint(b) for at, a in enumerate(found) for b in found[at + 1 :])
+
+
+def test_documents_that_share_a_sentence_stay_together_unless_all_would(tmp_path: Path) -> None:
+    units = [
+        Unit(str(number).encode(), Counter("A"), 2, 20, keys=((19, number // 2), (1, 7))) for number in range(20)
+    ]  # pairs share a long sentence, and all of them share 'Thanks!'
+    parts = split_units(units, [60, 20, 20])
+    homes = {unit.data: at for at, part in enumerate(parts) for unit in part}
+    assert all(homes[b"%d" % (2 * pair)] == homes[b"%d" % (2 * pair + 1)] for pair in range(10))
+    assert all(parts)
+
+
+TEXT_ROWS = [{"id": f"T-{number}", "text": f"Anna{number} sings. She is in Oslo.", "spans": []} for number in range(12)]
+
+
+@pytest.mark.parametrize("format", [name for name in FORMATS if name not in ("text", "crfsuite")])
+def test_every_format_is_split_by_document_and_keeps_their_names(tmp_path: Path, format: str) -> None:
+    if format in ("spacy", "arrow"):
+        pytest.importorskip({"arrow": "pyarrow"}.get(format, format))
+    start = tmp_path / "start.jsonl"
+    start.write_text("".join(json.dumps(row) + "\n" for row in TEXT_ROWS), "utf-8")
+    ending = {"columns": ".txt", "doccano": ".jsonl", "prodigy": ".jsonl", "label-studio": ".json", "brat": ""}
+    source = tmp_path / f"all{ending.get(format, f'.{format}')}"
+    source = source.with_suffix(".parquet") if format == "arrow" else source
+    convert(Source(start), Target(source, format, text=format in ("jsonl", "arrow")))
+    parts, lost = split_corpus(Source(source, format), Target(tmp_path / "data"), [60, 20, 20])
+    assert lost == ()
+    assert [part.documents for part in parts] == [8, 2, 2]
+    if format == "spacy":  # has no place for names
+        return
+    names = [{one.document for one in read(part.path, format=format)} for part in parts]
+    assert set().union(*names) == {row["id"] for row in TEXT_ROWS}
+    assert sum(map(len, names)) == len(TEXT_ROWS)
+    assert sum(part.sentences for part in parts) == 24
+
+
+def test_names_of_documents_survive_splitting_with_a_conversion(tmp_path: Path) -> None:
+    source = tmp_path / "all.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in TEXT_ROWS), "utf-8")
+    parts, _ = split_corpus(Source(source), Target(tmp_path / "data", "conllu"), [80, 20])
+    sentences = [one for part in parts for one in read(part.path)]
+    assert len(sentences) == 24
+    assert {one.document for one in sentences} == {row["id"] for row in TEXT_ROWS}
+    assert parts[0].path.read_text("utf-8").startswith("# newdoc id = T-")

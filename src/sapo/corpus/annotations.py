@@ -133,6 +133,7 @@ class Placement:
     column: str = "upos"  # of CoNLL-U, or a key of FEATS
     key: str = "tags"  # of JSONL
     text: bool = False  # JSONL as running text with spans of characters
+    both: bool = False  # JSONL with tokens and tags, and with text and spans where they are known
 
 
 DEFAULT = Placement()

@@ -1,5 +1,6 @@
 """Find the format of a file, with its reader and writer."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib import import_module
@@ -37,7 +38,8 @@ TABLE = {
     "brat": FormatEntry("exchange.brat", (".ann",), cut=True),
     "spacy": FormatEntry("exchange.docbin", (".spacy",), cut=True),
 }
-PEEKED = 4096  # bytes of a file whose extension does not say enough
+PEEKED_INTO = (".tsv", ".json", ".jsonl", ".ndjson")  # these extensions do not say enough
+PEEKED = 1 << 16  # bytes
 DOCUMENTS = ("doccano", "prodigy", "label-studio", "brat", "spacy", "csv", "json")  # texts are written whole
 ENDINGS = {ending: name for name, entry in TABLE.items() for ending in entry.endings}
 
@@ -70,8 +72,8 @@ FORMATS = _Formats()
 def format_of(path: str | Path, given: str | None = None) -> str:
     """Return the format that was given, or else the one of the file extension; the default is a column file.
 
-    A .tsv file may have a token or a text in each line, and a .json file may be an array or lines: if it exists, its
-    beginning decides.
+    A .tsv file may have a token or a text in each line, a .json file may be an array or lines, and both JSON and JSONL
+    may come from an annotation tool: if the file exists, its beginning decides.
 
     >>> format_of("train.conllu.gz"), format_of("train.txt"), format_of("-", "jsonl")
     ('conllu', 'columns', 'jsonl')
@@ -85,24 +87,44 @@ def format_of(path: str | Path, given: str | None = None) -> str:
         return _format_of_directory(Path(path))
     suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in (".gz", ".zip")]
     ending = suffixes[-1] if suffixes else ""
-    if ending in (".tsv", ".json") and Path(path).is_file():
+    if ending in PEEKED_INTO and Path(path).is_file():
         return _format_of_content(path, ending)
     return ENDINGS.get(ending, "columns")
 
 
 def _format_of_content(path: str | Path, ending: str) -> str:
     try:
-        begin = next(read_chunks(path, PEEKED), b"").removeprefix(b"\xef\xbb\xbf")
+        begin = next(read_chunks(path, PEEKED), b"").removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").lstrip()
     except SapoError:  # whoever reads it says what is wrong
         return ENDINGS.get(ending, "columns")
-    if ending == ".json":
-        return "jsonl" if begin.lstrip().startswith(b"{") else "json"
-    from sapo.corpus.tables import ENDS, SURE_SPANS, TEXTS
+    if ending == ".tsv":
+        from sapo.corpus.tables import ENDS, SURE_SPANS, TEXTS
 
-    names = {
-        name.strip().strip('"').lower() for name in begin.partition(b"\n")[0].decode("utf-8", "replace").split("\t")
-    }
-    return "csv" if names & set(TEXTS) and names & {*SURE_SPANS, *ENDS} else "columns"
+        names = {name.strip().strip('"').lower() for name in begin.partition("\n")[0].split("\t")}
+        return "csv" if names & set(TEXTS) and names & {*SURE_SPANS, *ENDS} else "columns"
+    array = ending == ".json" and not begin.startswith("{")
+    try:
+        first, _ = json.JSONDecoder().raw_decode(begin, begin.index("{"))
+    except (ValueError, RecursionError):  # no object, or a long one
+        first = {}
+    return _tool_of(first, array) or ("json" if array else "jsonl")
+
+
+def _tool_of(record: Mapping[str, Any], array: bool) -> str | None:
+    """Return the annotation tool that writes such records, if it can be recognized."""
+    labels = next((record[key] for key in ("label", "labels", "entities") if isinstance(record.get(key), list)), None)
+    first = labels[0] if labels else None
+    if array:
+        task = isinstance(record.get("data"), dict) and {"annotations", "completions", "predictions"} & set(record)
+        return "label-studio" if task or (isinstance(first, dict) and isinstance(first.get("labels"), list)) else None
+    tokens = record.get("tokens")
+    if "_task_hash" in record or (isinstance(tokens, list) and tokens and isinstance(tokens[0], dict)):
+        return "prodigy"
+    if labels is None or "tokens" in record or "spans" in record or not isinstance(record.get("text"), str):
+        return None
+    if isinstance(first, dict):
+        return "doccano" if "start_offset" in first else None
+    return "doccano" if "entities" not in record and (first is None or isinstance(first, list)) else None
 
 
 def _format_of_directory(path: Path) -> str:

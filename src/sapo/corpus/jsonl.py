@@ -36,7 +36,7 @@ from sapo.corpus.files import check_utf8, show_path
 from sapo.corpus.scanner import read_lines
 from sapo.errors import DataError, OptionError, nearest
 from sapo.jit.arrays import Doubles, Longs
-from sapo.tags.schemes import Notation, notation_of, prefixed
+from sapo.tags.schemes import Notation, looks_like_spans, notation_of, prefixed
 from sapo.tags.spans import Span, loose_spans
 from sapo.text.splitter import Offsets, Splitter
 
@@ -492,6 +492,11 @@ def write_sentence(sentence: Sentence, placement: Placement = DEFAULT) -> str:
     """
     record: dict[str, Any] = {} if sentence.document is None else {"document": sentence.document}
     if not placement.text:
+        if placement.both and sentence.text is not None and sentence.offsets is not None:
+            record["text"] = sentence.text
+            if looks_like_spans(set(sentence.tags or ()) | {"B-X"}):
+                spans = spans_to_char_spans(loose_spans(sentence.tags or ()), sentence.offsets)
+                record["spans"] = [_as_object(span) for span in spans]
         if sentence.columns:
             record["tokens"] = list(sentence.words)
         if sentence.features is not None:

@@ -151,7 +151,8 @@ def _document_layout(
     if text is None or text not in first or any(_is_list(value) for value in first[text]):
         return None
     words = any(isinstance(value, str) and len(value.split()) > 1 for value in first[text])
-    if not words and _usual([name for name in known if name != text], SENTENCES) is not None:
+    others = [name for name in known if name != text]
+    if _usual(others, WORDS) is not None or (not words and _usual(others, SENTENCES) is not None):
         return None  # a row is a token
     found = DocumentLayout(text, _usual(known, ID_KEYS) or next((name for name in known if _is_id(name)), None))
     if not labeled:

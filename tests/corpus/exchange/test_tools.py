@@ -282,7 +282,7 @@ def test_the_reader_of_jsonl_names_the_tool(tmp_path: Path) -> None:
     }.items():
         path.write_text(record)
         with pytest.raises(SapoError, match=hint):
-            list(read(path))
+            list(read(path, format="jsonl"))
 
 
 def test_tags_that_mark_no_spans_are_refused(tmp_path: Path) -> None:
