@@ -210,8 +210,9 @@ def test_a_column_that_is_not_there_is_told_with_the_nearest(tmp_path: Path) -> 
 def test_exports_of_label_studio_are_recognized(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text('[{"data": {"text": "Anna"}, "annotations": []}]')
+    assert format_of(path) == "label-studio"
     with pytest.raises(SapoError, match=r"a\.json:1: a task of Label Studio; use `format='label-studio'`"):
-        list(read(path))
+        list(read(path, format="json"))
 
 
 def test_a_tagged_file_keeps_its_columns_and_gets_spans(tmp_path: Path) -> None:
