@@ -97,7 +97,8 @@ def sample_command(directory: Path, quiet: bool) -> None:
 
     520 English sentences to try the examples of the documentation with. Writes train.txt, dev.txt, test.txt and new.txt
     (words, parts of speech and chunks), the same as CoNLL-U (train.conllu ...), entities (ner-train.txt ...), entities
-    in JSONL as text with spans (ner-train.jsonl ...), and text.txt. No file is overwritten.
+    in JSONL as text with spans (ner-train.jsonl ...), and text.txt. Also tickets.csv: 150 texts of customers, with
+    marked spans. No file is overwritten.
     """
     from sapo.corpus.files import write_file
     from sapo.corpus.sample import sample_files
