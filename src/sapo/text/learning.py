@@ -183,9 +183,9 @@ def unlearned(evidence: Evidence, rules: Rules) -> list[str]:
     """Return what says that text is split at a place where these rules do not split it.
 
     >>> evidence = Evidence()
-    >>> evidence.borders += [("a-b", 1, "a:1: span 0:1"), ("ab", 1, "a:2: span 0:1")]
+    >>> evidence.borders += [("well-known", 4, "a:1: span 0:4"), ("wellknown", 4, "a:2: span 0:4")]
     >>> unlearned(evidence, Rules(marks={"a-a": "alone"}))
-    ['a:2: span 0:1']
+    ['a:2: span 0:4']
     """
     words = Words(rules)
     return [
