@@ -21,7 +21,7 @@ from sapo.corpus.conllu import COLUMNS, FEATS, Place, place_of
 from sapo.corpus.exchange.documents import Notices
 from sapo.corpus.files import read_whole, show_path, with_encoding
 from sapo.corpus.formats import format_of, read_blocks
-from sapo.corpus.jsonl import Lines, Record, json_lines, read_record
+from sapo.corpus.jsonl import Record, RecordReading, json_lines, read_record
 from sapo.corpus.labeled import borders_of, with_evidence
 from sapo.corpus.scanner import BOM, Layout, Scanned, scan_leniently
 from sapo.errors import DataWarning, SapoError, check_limit
@@ -214,7 +214,7 @@ def read_json(path: str | Path, *, label: str | None, marks: frozenset[str]) -> 
     records, empty, wrong = list[Record](), list[int](), dict[str, list[int]]()
     evidence = Evidence()
     with _caught(name) as about_spans:
-        how = Lines(label or "tags", notices=Notices(name))
+        how = RecordReading(label or "tags", notices=Notices(name))
         for number, line in json_lines(path):
             place = f"{name}:{number}"
             try:

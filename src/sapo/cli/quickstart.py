@@ -77,7 +77,7 @@ def quickstart_command(
         raise OptionError("quickstart reads its data several times; save standard input to a file first")
     say = (lambda line: None) if quiet else tell
     room = Path(output or default_directory(data))
-    reading = Reading(format_of(data, format), label, split_names(columns), encoding)
+    reading = DataOptions(format_of(data, format), label, split_names(columns), encoding)
     announce_compiling(quiet)
     run = Quickstart(data, room, reading, seed, say)
     run.run()
@@ -93,7 +93,7 @@ def default_directory(data: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class DataOptions:
     """How the data is read."""
 
     format: str
@@ -107,14 +107,14 @@ class Reading:
 
 
 @dataclass(slots=True)
-class State:
+class Steps:
     """What earlier runs did in a directory."""
 
     room: Path
     steps: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def load(cls, room: Path) -> "State":
+    def load(cls, room: Path) -> "Steps":
         """Return the state of a directory. Raise SapoError if it has files, but none of an earlier run."""
         path = room / STATE
         if not room.exists() or (room.is_dir() and not any(room.iterdir())):
@@ -186,7 +186,7 @@ class Quickstart:
 
     data: str
     room: Path
-    reading: Reading
+    reading: DataOptions
     seed: int
     say: Callable[[str], None]
 
@@ -199,7 +199,7 @@ class Quickstart:
         from sapo.corpus.files import with_encoding
         from sapo.tagger.tagger import Tagger
 
-        state = State.load(self.room)
+        state = Steps.load(self.room)
         given = fingerprint(Path(self.data))
         source = Source(
             with_encoding(self.data, self.reading.encoding),
@@ -250,7 +250,7 @@ class Quickstart:
         model, name = shlex.quote(str(self.room / MODEL)), Path(self.data).name.partition(".")[0]
         return [f"sapo serve {model}", f"sapo teach new.txt -o {shlex.quote(name)}.teach --model {model}"]
 
-    def _split(self, state: State, key: str, source: "Source", target: "Target", names: Sequence[str]) -> None:
+    def _split(self, state: Steps, key: str, source: "Source", target: "Target", names: Sequence[str]) -> None:
         from sapo.corpus.conversion import split_corpus
 
         state.clear("split", names)
@@ -268,7 +268,7 @@ class Quickstart:
     def _unit(parts: "Sequence[Part]") -> str:
         return "sentence" if parts[0].documents is None else "document"
 
-    def _train(self, state: State, key: str, parts: Sequence[Path]) -> "Tagger":
+    def _train(self, state: Steps, key: str, parts: Sequence[Path]) -> "Tagger":
         from sapo.training.run import train
 
         state.clear("train", [MODEL])

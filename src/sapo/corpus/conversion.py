@@ -27,7 +27,7 @@ from sapo.corpus.exchange.documents import Notices, id_of
 from sapo.corpus.exchange.format import DocumentOrigin
 from sapo.corpus.files import read_chunks, show_path
 from sapo.corpus.formats import DOCUMENTS, FORMATS, format_of, open_output, read_blocks
-from sapo.corpus.jsonl import JsonlOrigin, Lines, json_lines, read_record
+from sapo.corpus.jsonl import JsonlOrigin, RecordReading, json_lines, read_record
 from sapo.corpus.scanner import ScannedOrigin, sentence_regions
 from sapo.errors import DataError, OptionError, SapoError, choice, did_you_mean
 from sapo.tags.recognition import recognize_scheme
@@ -478,7 +478,7 @@ def _sentences(source: Source) -> Iterator[Unit]:
 
 def _records(source: Source) -> Iterator[Unit]:
     name = show_path(source.path)
-    how = Lines(source.label or "tags", source.labeled, notices=Notices(name))
+    how = RecordReading(source.label or "tags", source.labeled, notices=Notices(name))
     for number, line in json_lines(source.path):
         record = read_record(line, f"{name}:{number}", how)
         document = id_of(record.values) or (f"line {number}" if record.cut is not None else None)

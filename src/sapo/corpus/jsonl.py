@@ -75,7 +75,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class RecordReading:
     """How the lines of a file are read."""
 
     label: str = "tags"  # the key of the tags
@@ -84,19 +84,19 @@ class Lines:
     notices: Notices = field(default_factory=lambda: Notices("input"))
 
 
-def read_records(path: str | Path, how: Lines) -> Iterator[Record]:
+def read_records(path: str | Path, how: RecordReading) -> Iterator[Record]:
     """Yield the records of a file."""
     name = show_path(path)
     for number, line in json_lines(path):
         yield read_record(line, f"{name}:{number}", how)
 
 
-def read_record(line: bytes, place: str, how: Lines) -> Record:
+def read_record(line: bytes, place: str, how: RecordReading) -> Record:
     """Return the record of a line. `place` is the file and the number of the line. Raise SapoError if it is wrong."""
     return record_of(_parse(line, place), int(place.rpartition(":")[2]), place, how)
 
 
-def record_of(values: dict[str, Any], number: int, place: str, how: Lines) -> Record:
+def record_of(values: dict[str, Any], number: int, place: str, how: RecordReading) -> Record:
     """Return the record of an object of JSON, which begins in this line. Raise SapoError if it is wrong."""
     if "tokens" in values or _features(values) is not None:
         sentence = _sentence(values, how.label, how.labeled, place)
@@ -105,7 +105,7 @@ def record_of(values: dict[str, Any], number: int, place: str, how: Lines) -> Re
     return document_record(_document(values, how.labeled, number, place), how)
 
 
-def document_record(document: Document, how: Lines) -> Record:
+def document_record(document: Document, how: RecordReading) -> Record:
     """Return a document, whose source is a dictionary, as a record with its sentences."""
     cut = cut_document(document, how.labeled, how.notices, how.splitter)
     return Record(document.line, document.source, cut.sentences, cut)
@@ -255,7 +255,7 @@ def read_blocks(
         raise OptionError(f"{name}: the columns of JSONL have their names; leave the names of columns out")
     notices = Notices(name)
     yield from record_blocks(
-        read_records(path, Lines(label or "tags", labeled, splitter or Splitter(), notices)), name, labeled
+        read_records(path, RecordReading(label or "tags", labeled, splitter or Splitter(), notices)), name, labeled
     )
     notices.close()
 

@@ -107,7 +107,8 @@ def _blocks(data: Source, what: str, **reading: Any) -> tuple[Iterator[Block], s
             check_predictable(reading["label"], show_path(data))
         return _without_empty(read_blocks(data, **reading)), str(data)
     if not isinstance(data, list | tuple) and is_table(data):
-        return _without_empty(table_blocks(data, name=what, **reading)), what
+        blocks = table_blocks(data, name=what, label=reading.get("label"), columns=reading.get("columns"))
+        return _without_empty(blocks), what
     listed: list[Any] = list(data)
     if not listed:
         raise DataError(f"{what}: has no sentences")

@@ -12,7 +12,7 @@ from typing import Any
 from sapo.corpus.annotations import CharSpan
 from sapo.corpus.blocks import Block, Sentence, check_labels
 from sapo.corpus.exchange.documents import ID_KEYS, Document, Notices, make_span, read_spans
-from sapo.corpus.jsonl import Lines, Record, document_record, record_blocks
+from sapo.corpus.jsonl import Record, RecordReading, document_record, record_blocks
 from sapo.errors import DataError, did_you_mean
 from sapo.tags.labels import MISSING
 from sapo.text.splitter import Splitter
@@ -97,7 +97,6 @@ def table_blocks(
     labeled: bool = True,
     splitter: Splitter | None = None,
     name: str = "table",
-    **ignored: Any,
 ) -> Iterator[Block]:
     """Read a table, of Python or opened, in blocks.
 
@@ -106,12 +105,12 @@ def table_blocks(
     """
     table = data if isinstance(data, Table) else open_table(data, name)
     notices = Notices(table.name)
-    how = Lines("tags", labeled, splitter or Splitter(), notices)
+    how = RecordReading("tags", labeled, splitter or Splitter(), notices)
     yield from record_blocks(_records(table, label, columns, how), table.name, labeled)
     notices.close()
 
 
-def _records(table: Table, label: str | None, columns: Sequence[str] | None, how: Lines) -> Iterator[Record]:
+def _records(table: Table, label: str | None, columns: Sequence[str] | None, how: RecordReading) -> Iterator[Record]:
     batches = iter(table.batches)
     first = next(batches, None)
     if first is None or not any(len(values) for values in first.values()):

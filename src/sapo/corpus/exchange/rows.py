@@ -27,7 +27,7 @@ from sapo.corpus.exchange import label_studio
 from sapo.corpus.exchange.documents import ID_KEYS, Notices
 from sapo.corpus.exchange.format import check_span_labels, read_array
 from sapo.corpus.files import LineSink, check_utf8, show_path, write_file
-from sapo.corpus.jsonl import Lines, record_blocks, record_of
+from sapo.corpus.jsonl import RecordReading, record_blocks, record_of
 from sapo.corpus.jsonl import write as write_records
 from sapo.corpus.jsonl import write_sentence as write_record
 from sapo.corpus.scanner import read_lines
@@ -161,7 +161,7 @@ class RowFormat:
             )
             return
         notices = Notices(name)
-        how = Lines(label or "tags", labeled, splitter or Splitter(), notices)
+        how = RecordReading(label or "tags", labeled, splitter or Splitter(), notices)
         records = (record_of(values, line, f"{name}:{line}", how) for line, values in rows)
         yield from record_blocks(records, name, labeled)
         notices.close()
