@@ -199,4 +199,5 @@ def test_any_format_and_any_task_will_do(run: Run, tmp_path: Path) -> None:
     columns = ("--columns", "word,pos,chunk,entity", "--label", "chunk")
     printed = run("quickstart", sample_path("test"), *columns, "-o", tmp_path / "chunks").stderr
     assert SCORE.search(printed)
+    assert printed.splitlines()[-1].strip() == f"sapo tag {tmp_path / 'chunks' / 'model.sapo'} new.txt"  # it needs pos
     assert "no document" not in (tmp_path / "chunks" / "report.html").read_text("utf-8").lower()

@@ -235,20 +235,21 @@ class Quickstart:
             options = self.reading.options()
             checked = examine([self.data], encoding=self.reading.encoding, **options)
             judged = judge(tagger, parts, options, self.seed, self.say)
-            about = About(self.data, split["sizes"], split["unit"], parts[2], self.next_commands())
+            about = About(self.data, split["sizes"], split["unit"], parts[2], self.next_commands(tagger))
             write_page(str(self.room / REPORT), report_page(about, judged, checked))
             state.keep("report", key, [REPORT], score=judged.headline())
         if reused:
             self.say(f"reused, as nothing changed: {', '.join(reused)}")
         self.say(state.steps["report"]["score"])
         self.say(f"{self.room / MODEL} and {self.room / REPORT} are ready; next:")
-        for command in self.next_commands():
+        for command in self.next_commands(tagger):
             self.say(f"  {command}")
 
-    def next_commands(self) -> list[str]:
-        """Return what to do with the model."""
+    def next_commands(self, tagger: "Tagger") -> list[str]:
+        """Return what to do with the model: serve it, and teach it, or tag with it if it needs more than words."""
         model, name = shlex.quote(str(self.room / MODEL)), Path(self.data).name.partition(".")[0]
-        return [f"sapo serve {model}", f"sapo teach new.txt -o {shlex.quote(name)}.teach --model {model}"]
+        teach = f"sapo teach new.txt -o {shlex.quote(name)}.teach --model {model}"
+        return [f"sapo serve {model}", teach if tagger.columns == ("word",) else f"sapo tag {model} new.txt"]
 
     def _split(self, state: Steps, key: str, source: "Source", target: "Target", names: Sequence[str]) -> None:
         from sapo.corpus.conversion import split_corpus
