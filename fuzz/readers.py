@@ -25,6 +25,14 @@ JSONL = (
     b'{"tokens": ["New", "York"], "tags": ["B-LOC", "I-LOC"], "pos": ["A", "B"]}\n{"tokens": ["a"], "tags": ["O"]}\n'
 )
 SPANS = '{"text": "Ann sees Köln", "label": [[0, 3, "PER"], [9, 13, "LOC"]], "spans": []}\n'.encode()
+CSV = (
+    'id;text;spans\n1;"Ann ""sees""\nKöln";0:3:PER; 11:15:LOC\n'.encode(),
+    b"id,text,start,end,label\n1,Ann sees,0,3,PER\n1,,4,8,X\n",
+    b"sentence_id,word,tag\n1,Ann,B-PER\n1,sees,O\n",
+)
+ARRAY = (
+    b'[{"id": 1, "text": "Ann sees", "spans": [{"start": 0, "end": 3, "label": "P"}]}, {"text": "a", "spans": "0:1:X"}]'
+)
 PRODIGY = (
     b'{"text": "Ann sees", "tokens": [{"text": "Ann", "start": 0, "end": 3, "id": 0}], '
     b'"spans": [{"start": 0, "end": 3, "label": "P"}]}\n'
@@ -159,6 +167,8 @@ READERS: dict[str, Target] = {
     "columns": Target(_corpus("columns"), _given(SAMPLE, SAMPLE.replace(b" ", b"\t"))),
     "conllu": Target(_corpus("conllu"), _given(CONLLU)),
     "jsonl": Target(_corpus("jsonl"), _given(JSONL, SPANS), JSON),
+    "csv": Target(_corpus("csv"), _given(*CSV)),
+    "json": Target(_corpus("json"), _given(ARRAY), JSON),
     "crfsuite": Target(_corpus("crfsuite"), _given(CRFSUITE)),
     "doccano": Target(_corpus("doccano"), _given(SPANS), JSON),
     "prodigy": Target(_corpus("prodigy"), _given(PRODIGY), JSON),

@@ -49,7 +49,7 @@ def test_what_is_changed_is_told_in_one_line_and_not_with_quiet(run: Run, tmp_pa
     source, target = tmp_path / "a.jsonl", tmp_path / "a.txt"
     source.write_text('{"text": "preTokyo", "label": [[3, 8, "LOC"]]}\n')
     told = run("convert", source, target, "--from", "doccano").stderr.splitlines()
-    cut = "span 3:8 'LOC' ('Tokyo') cuts the token 'preTokyo' at 0:8 in 'preTokyo'; the token is split"
+    cut = "span 3:8 'Tokyo' begins inside the token 'preTokyo' (0:8); the token is split"
     assert told == [f"sapo: warning: {source}:1: {cut}", f"1 sentences written to {target}"]
     assert target.read_text() == "pre\tO\nTokyo\tB-LOC\n\n"
     assert run("convert", source, target, "--from", "doccano", "-q").stderr == ""

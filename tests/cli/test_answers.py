@@ -130,7 +130,7 @@ def test_settings_of_other_tools_are_translated_in_python() -> None:
         (["predict", "x"], "sapo: no such command 'predict'; did you mean 'tag'? See sapo --help"),
         (["evaluate", "x"], "sapo: no such command 'evaluate'; did you mean 'eval'? See sapo --help"),
         (["fit", "x"], "sapo: no such command 'fit'; did you mean 'train'? See sapo --help"),
-        (["xyz"], "sapo: no such command 'xyz'; known: demo, check, "),
+        (["xyz"], "sapo: no such command 'xyz'; known: quickstart, demo, "),
         (["tag", "--model", "m", "f"], "sapo tag: no such option --model; give it without a name: sapo tag MODEL"),
         (["eval", "--model", "m", "f"], "sapo eval: no such option --model; give it without a name: sapo eval [MODEL]"),
         (["train", "f", "-o", "m", "-l", "lbfgs"], "sapo: unknown learner 'lbfgs'; did you mean 'crf-lbfgs'?"),

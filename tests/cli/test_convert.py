@@ -62,9 +62,6 @@ def test_a_split_conversion_has_the_sentences_of_the_conversion(
 def test_annotations_are_converted_and_split_at_once(run: Run, tmp_path: Path) -> None:
     export = tmp_path / "export.jsonl"
     export.write_text('{"text": "Anna naps.", "label": [[0, 4, "PER"]]}\n' * 10)
-    assert "can be split, not doccano; convert it" in (
-        run("convert", export, tmp_path / "data", "--from", "doccano", *SPLIT, ends=2).stderr
-    )
     run("convert", export, tmp_path / "data", "--from", "doccano", "--to", "jsonl", *SPLIT)
     tags = [sentence.tags for part in PARTS for sentence in sapo.read(tmp_path / "data" / f"{part}.jsonl")]
     assert tags == [("B-PER", "O", "O")] * 10
@@ -95,7 +92,7 @@ def test_a_part_never_replaces_the_input(run: Run, tmp_path: Path) -> None:
         (["DATA", *SPLIT, "--scheme", "bioes", "--by", "document"], "test.txt: has no documents"),
         (["DATA", *SPLIT, "--label", "9"], "there is no column 9"),
         (["DATA", *SPLIT, "--text"], "--text writes JSONL"),
-        (["DATA", *SPLIT, "--to", "brat"], "only columns, conllu and jsonl can be split, not brat"),
+        (["DATA", *SPLIT, "--to", "text"], "text cannot be split; give a file with labels"),
         ([*SPLIT], "--split writes files; name their directory: sapo convert"),
         (["DATA", "--seed", "1"], "--by and --seed are for --split"),
         (["DATA", "--by", "sentence"], "--by and --seed are for --split"),

@@ -47,3 +47,22 @@ def test_mistakes_are_one_line(run: Any, house: Any, tmp_path: Path) -> None:
     assert told(add, "-o", house.test).endswith("-o would overwrite the input; give another name")
     assert told(add, "-o", house.model).endswith("of a step; give another name")
     assert told("--add=c=no.sapo") == "sapo: no.sapo: no such file"
+
+
+def test_conllu_goes_through_a_pipeline_and_keeps_everything_else(run: Any, house: Any, tmp_path: Path) -> None:
+    run("demo", tmp_path / "data", "-q")
+    data = tmp_path / "data"
+    run("train", data / "train.conllu", "--label", "upos", "--epochs", 2, "-q", "-o", tmp_path / "upos.sapo")
+    run("train", data / "train.conllu", "--label", "xpos", "--epochs", 2, "-q", "-o", tmp_path / "xpos.sapo")
+    source, out = tmp_path / "in.conllu", tmp_path / "out.conllu"
+    token = "1\tDogs\tdog\t_\t_\tNumber=Plur\t0\troot\t_\tSpaceAfter=No\n"
+    source.write_text(f"# newdoc id = d1\n# text = Dogs\n1-2\tDogs\t_\t_\t_\t_\t_\t_\t_\t_\n{token}\n")
+    steps = ("--add", f"upos={tmp_path / 'upos.sapo'}", "--add", f"pos={tmp_path / 'xpos.sapo'}")
+    run("pipeline", source, *steps, "--add", f"chunk={house.model}", "-o", out)
+    before, after = source.read_text().splitlines(), out.read_text().splitlines()
+    assert after[:3] == before[:3]
+    fields = after[3].split("\t")
+    assert fields[:3] + fields[5:9] == ["1", "Dogs", "dog", "Number=Plur", "0", "root", "_"]
+    assert "_" not in fields[3:5]
+    assert fields[9].startswith("Chunk=")
+    assert fields[9].endswith("|SpaceAfter=No")

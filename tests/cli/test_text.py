@@ -120,7 +120,7 @@ def test_a_column_in_lower_case_that_the_model_knows_is_no_text(run: Any, tmp_pa
         (["chunk.sapo", "--format", "text"], "also needs pos of each word"),
         (["pos.sapo", "book.txt", "--text", "A dog"], "two inputs"),
         (["pos.sapo", "--text", "A dog", "--format", "jsonl"], "--text is text and not jsonl"),
-        (["pos.sapo", "--text", "A dog", "--to", "conllu"], "columns or jsonl, not as 'conllu'"),
+        (["pos.sapo", "--text", "A dog", "--to", "csv"], "columns, jsonl or conllu, not as 'csv'"),
         (["pos.sapo", "--to", "jsonl"], "convert it with sapo convert"),
     ],
 )
@@ -134,3 +134,51 @@ def test_text_is_converted_to_columns(run: Any) -> None:
     done = run("convert", "-", "-", "--from", "text", "--to", "columns", "--no-label", input="He left. Yes")
     assert done.stdout == "He\nleft\n.\n\nYes\n\n"
     assert "read only" in run("convert", "-", "-", "--to", "text", "--no-label", input="a\n\n", ends=2).stderr
+
+
+def test_text_becomes_conllu_that_is_cut_as_the_model_was_trained(run: Any, models: Path, tmp_path: Path) -> None:
+    (tmp_path / "book.txt").write_text(TEXT)
+    source, out = tmp_path / "book.txt", tmp_path / "out.conllu"
+    run("tag", models / "pos.sapo", source, "--format", "text", "--label", "xpos", "-o", out)
+    sentences = list(sapo.read(out, label="xpos"))
+    expected = sapo.Tagger.load(models / "pos.sapo").tag_text(TEXT).sentences
+    assert [list(one.words) for one in sentences] == [[token.text for token in one.tokens] for one in expected]
+    assert [list(one.tags or ()) for one in sentences] == [[token.tag for token in one.tokens] for one in expected]
+    assert out.read_text().startswith("# sent_id = 1\n# text = Mr. Lee lives in Oslo.\n1\tMr.\t_\t_\t")
+    assert "\tSpaceAfter=No\n6\t." in out.read_text()
+    assert (
+        run("tag", models / "pos.sapo", "--text", TEXT, "--to", "conllu", "--label", "xpos").stdout == out.read_text()
+    )
+
+
+@pytest.mark.parametrize(("option", "shown"), [("--spans", "SpanProbability="), ("--marginals", "TagProbability=")])
+def test_probabilities_go_to_misc_of_conllu(run: Any, models: Path, option: str, shown: str) -> None:
+    found = run("tag", models / "ner.sapo", "--text", TEXT, "--to", "conllu", "--label", "Entity", option).stdout
+    assert shown in found
+    assert "Entity=B-" in found
+    ranked = run("tag", models / "ner.sapo", "--text", TEXT, "--to", "conllu", "--label", "Entity", "--nbest", 2).stdout
+    assert ranked.count("# sent_id = 1\n") == 2
+    assert "# tagging = 2\n" in ranked
+
+
+def test_a_folder_of_texts_becomes_documents_of_conllu(run: Any, models: Path, tmp_path: Path) -> None:
+    (tmp_path / "texts").mkdir()
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / "texts" / name).write_text(TEXT)
+    run(
+        "tag",
+        models / "pos.sapo",
+        tmp_path / "texts",
+        "--format",
+        "text",
+        "--label",
+        "xpos",
+        "-o",
+        tmp_path / "o.conllu",
+    )
+    assert [one.document for one in sapo.read(tmp_path / "o.conllu")] == ["a.txt"] * 3 + ["b.txt"] * 3
+
+
+def test_a_model_without_a_place_in_conllu_needs_one(run: Any, models: Path) -> None:
+    told = run("tag", models / "pos.sapo", "--text", TEXT, "--to", "conllu", ends=2).stderr
+    assert "this model was not trained on CoNLL-U; say with --label where its tags go" in told

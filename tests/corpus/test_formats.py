@@ -28,7 +28,7 @@ MakeFile = Callable[[bytes | str, str], Path]
         ("en.v2.15.conllu", "conllu"),
         ("train.jsonl", "jsonl"),
         ("train.ndjson.gz", "jsonl"),
-        ("train.json", "jsonl"),
+        ("train.json", "json"),
         ("train.JSONL.GZ", "jsonl"),
         ("data.jsonl/train", "columns"),
         ("train.jsonl.txt", "columns"),
@@ -45,7 +45,7 @@ def test_a_given_format_is_stronger_than_the_name(name: str, given: str) -> None
     assert format_of(name, given) == given
 
 
-@pytest.mark.parametrize("given", ["", "CoNLL", "json", "tsv"])
+@pytest.mark.parametrize("given", ["", "CoNLL", "tsv"])
 def test_an_unknown_format_is_told_with_the_known_ones(given: str) -> None:
     with pytest.raises(
         SapoError, match=rf"^unknown format '{given}'; (known: columns, conllu, jsonl, text|did you mean)"

@@ -172,9 +172,29 @@ def test_tokens_are_stronger_than_text(make_file: MakeFile) -> None:
     assert (sentence.words, sentence.text) == (("a", "b."), "a b.")
 
 
-def test_empty_text_is_an_empty_sentence(make_file: MakeFile) -> None:
-    (sentence,) = read(make_file(lines({"text": "", "spans": []}), "a.jsonl"))
-    assert (sentence.words, sentence.tags) == ((), ())
+def test_empty_text_has_no_sentences_and_stays_a_line(make_file: MakeFile, tag_with_gold: TagWithGold) -> None:
+    path = make_file(lines({"text": "", "spans": []}, {"text": "a", "spans": []}), "a.jsonl")
+    assert [sentence.words for sentence in read(path)] == [("a",)]
+    assert [record["text"] for record in parsed(tag_with_gold(path))] == ["", "a"]
+
+
+def test_a_line_of_text_is_a_document_that_is_cut_into_sentences_and_written_as_one_line(
+    make_file: MakeFile, tag_with_gold: TagWithGold
+) -> None:
+    record = {"id": "T-7", "text": "Zoë is here. Oslo waits.", "spans": [{"start": 13, "end": 17, "label": "LOC"}]}
+    path = make_file(lines(record), "a.jsonl")
+    first, second = read(path)
+    assert (first.words, second.words) == (("Zoë", "is", "here", "."), ("Oslo", "waits", "."))
+    assert (first.document, second.document) == ("T-7", "T-7")
+    (tagged,) = parsed(tag_with_gold(path))
+    assert tagged["spans"] == record["spans"]
+    assert tagged["tags"] == ["O", "O", "O", "O", "B-LOC", "O", "O"]
+
+
+def test_a_span_that_cuts_a_token_splits_it(make_file: MakeFile) -> None:
+    text = "Both LumiLamp/SolarPack broke."
+    (sentence,) = read(make_file(lines({"text": text, "spans": [[5, 13, "PRODUCT"]]}), "a.jsonl"))
+    assert sentence.words == ("Both", "LumiLamp", "/SolarPack", "broke", ".")
 
 
 # wrong lines
@@ -210,19 +230,18 @@ GOOD = {"tokens": ["a"], "tags": ["O"]}
         ({"text": "a b", "spans": [5]}, 'a span must have "start", "end" and "label", found 5'),
         ({"text": "a b", "spans": [[0, 1]]}, 'a span must have "start", "end" and "label", found [0, 1]'),
         ({"text": "a b", "spans": [[0, 1, 2]]}, 'a span must have "start", "end" and "label", found [0, 1, 2]'),
-        ({"text": "a b", "spans": [["0", 1, "X"]]}, 'a span must have "start", "end" and "label", found '),
+        ({"text": "a b", "spans": [["0x", 1, "X"]]}, 'a span must have "start", "end" and "label", found '),
+        ({"text": "a b", "spans": [[0.5, 1, "X"]]}, 'a span must have "start", "end" and "label", found '),
+        ({"text": "a b", "spans": [[True, 1, "X"]]}, 'a span must have "start", "end" and "label", found '),
+        ({"text": "a b", "spans": "[[0, 1"}, "the spans are not JSON ("),
+        ({"text": "a b", "spans": "0:1"}, "spans must be start, end and label"),
         ({"text": "a b", "spans": [{"start": 0, "label": "X"}]}, 'a span must have "start", "end" and "label", found '),
         ({"text": "a b", "spans": [{"start": 0, "end": 1}]}, 'a span must have "start", "end" and "label", found '),
-        ({"text": "ab c", "spans": [[1, 2, "X"]]}, "character span 1:2 'X' does not begin where a token begins"),
-        ({"text": "ab c", "spans": [[0, 1, "X"]]}, "character span 0:1 'X' does not end where a token ends"),
-        ({"text": "ab c", "spans": [[0, 3, "X"]]}, "character span 0:3 'X' does not end where a token ends"),
-        ({"text": "ab c", "spans": [[0, 9, "X"]]}, "character span 0:9 'X' does not end where a token ends"),
-        ({"text": "ab c", "spans": [[-4, 2, "X"]]}, "character span -4:2 'X' does not begin where a token begins"),
-        ({"text": "ab c", "spans": [[2, 2, "X"]]}, "character span 2:2 'X' holds no character"),
-        ({"text": "ab c", "spans": [[3, 2, "X"]]}, "character span 3:2 'X' holds no character"),
-        ({"text": "", "spans": [[0, 1, "X"]]}, "character span 0:1 'X' does not begin where a token begins"),
-        ({"text": "ab c", "spans": [[0, 2, ""]]}, "span 0:1 has an empty type"),
-        ({"text": "ab c", "spans": [[0, 4, "X"], [0, 2, "Y"]]}, "span 0:2 'X' overlaps span 0:1 'Y'"),
+        ({"text": "ab c", "spans": [[0, 9, "X"]]}, "span 0:9 'X' is not in the text, which has 4 characters"),
+        ({"text": "ab c", "spans": [[-4, 2, "X"]]}, "span -4:2 'X' is not in the text, which has 4 characters"),
+        ({"text": "ab c", "spans": [[3, 2, "X"]]}, "span 3:2 'X' is not in the text"),
+        ({"text": "", "spans": [[0, 1, "X"]]}, "span 0:1 'X' is not in the text, which has 0 characters"),
+        ({"text": "ab c", "spans": [[0, 2, ""]]}, 'a span must have "start", "end" and "label", found '),
     ],
 )
 def test_a_wrong_line_is_told_with_file_line_and_what_was_found(

@@ -5,21 +5,27 @@ the first line decides, here the majority, so that a strange first line is found
 """
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from sapo.check.findings import ERROR, NOTE, WARNING, Finding, Sheet
-from sapo.corpus.blocks import LABEL
+from sapo.corpus.blocks import LABEL, Sentence
 from sapo.corpus.columns import name_columns
 from sapo.corpus.conllu import COLUMNS, FEATS, Place, place_of
+from sapo.corpus.exchange.documents import Notices
 from sapo.corpus.files import read_whole, show_path, with_encoding
 from sapo.corpus.formats import format_of, read_blocks
-from sapo.corpus.jsonl import Record, json_lines, read_record
+from sapo.corpus.jsonl import Record, RecordReading, json_lines, read_record
+from sapo.corpus.labeled import borders_of, with_evidence
 from sapo.corpus.scanner import BOM, Layout, Scanned, scan_leniently
-from sapo.errors import SapoError, check_limit
-from sapo.text.splitter import Splitter
+from sapo.errors import DataWarning, SapoError, check_limit
+from sapo.text.learning import Evidence, rules_of, unlearned
 
 LONE_RETURN = re.compile(rb"\r(?!\n)")
 
@@ -206,36 +212,72 @@ def read_json(path: str | Path, *, label: str | None, marks: frozenset[str]) -> 
     """Read JSONL. A line that cannot be read becomes a finding; the others are read."""
     name = show_path(path)
     records, empty, wrong = list[Record](), list[int](), dict[str, list[int]]()
-    tokens_of = Splitter().tokens
-    for number, line in json_lines(path):
-        place = f"{name}:{number}"
-        try:
-            record = read_record(line, place, label or "tags", True, tokens_of)
-        except SapoError as error:
-            wrong.setdefault(str(error).removeprefix(f"{place}: "), []).append(number)
-            continue
-        if len(record.sentence):
+    evidence = Evidence()
+    with _caught(name) as about_spans:
+        how = RecordReading(label or "tags", notices=Notices(name))
+        for number, line in json_lines(path):
+            place = f"{name}:{number}"
+            try:
+                record = read_record(line, place, how)
+            except SapoError as error:
+                wrong.setdefault(str(error).removeprefix(f"{place}: "), []).append(number)
+                continue
+            if not any(map(len, record.sentences)):
+                empty.append(number)
+                continue
             records.append(record)
-        else:
-            empty.append(number)
+            for sentence in record.sentences:
+                evidence.add(sentence.words, sentence.text)
+            evidence.borders += borders_of(record.cut)
+        how.notices.close()
     faults = [Finding("record", ERROR, name, text).at(lines) for text, lines in list(wrong.items())[:MESSAGES]]
     if others := list(wrong.values())[MESSAGES:]:
         lines = [line for group in others for line in group]
         faults.append(Finding("record", ERROR, name, "the line cannot be read, for other reasons").at(lines))
+    faults += [*about_spans, *_inside_tokens(name, evidence)]
     if empty:
         faults.append(Finding("no-tokens", ERROR, name, "this sentence has no tokens", "leave it out").at(empty))
-    kept = [key for key in _keys(records) if all(key in record.sentence.columns for record in records)]
+    sentences = [sentence for record in records for sentence in record.sentences]
+    kept = [key for key in _keys(sentences) if all(key in one.columns for one in sentences)]
     columns: dict[str, Sequence[str]] = {
-        key: [value for record in records for value in record.sentence.columns[key]] for key in kept
+        key: [value for one in sentences for value in one.columns[key]] for key in kept
     }
-    columns[LABEL] = [tag for record in records for tag in record.sentence.tags or ()]
-    sizes = [len(record.sentence) for record in records]
-    numbers = [record.line for record, size in zip(records, sizes, strict=True) for _ in range(size)]
+    columns[LABEL] = [tag for one in sentences for tag in one.tags or ()]
+    sizes = [len(one) for one in sentences]
+    numbers = [record.line for record in records for one in record.sentences for _ in range(len(one))]
     return Sheet(name, "jsonl", columns, numbers, _offsets(sizes), faults, marks)
 
 
-def _keys(records: Sequence[Record]) -> list[str]:
-    return list(dict.fromkeys(key for record in records for key in record.sentence.columns)) or ["word"]
+@contextmanager
+def _caught(name: str) -> Iterator[list[Finding]]:
+    """Give a list that has, at the end, the warnings of a reader about spans that it changed or left out."""
+    found: list[Finding] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DataWarning)
+        yield found
+    found += (_placed("span", name, str(one.message)) for one in caught if issubclass(one.category, DataWarning))
+
+
+def _inside_tokens(name: str, evidence: Evidence) -> list[Finding]:
+    """Return a finding for each span that cuts a token where a model of this file would not split text."""
+    messages = unlearned(evidence, rules_of(evidence)) if evidence.borders else []
+    way_out = "is it marked correctly? A model splits text there only if the data often does"
+    found = [replace(_placed("inside-token", name, message), way_out=way_out) for message in messages]
+    lines = [line for one in found[MESSAGES:] for line in one.lines]
+    more = [Finding("inside-token", WARNING, name, "a span begins or ends inside a token", way_out).at(lines)]
+    return found[:MESSAGES] + (more if lines else [])
+
+
+def _placed(kind: str, name: str, message: str) -> Finding:
+    """Return a warning as a finding in its line."""
+    place = re.match(re.escape(name) + r":(\d+): ", message)
+    if place is None:
+        return Finding(kind, WARNING, name, message.removeprefix(f"{name}: "))
+    return Finding(kind, WARNING, name, message[place.end() :], lines=(int(place[1]),))
+
+
+def _keys(sentences: Sequence[Sentence]) -> list[str]:
+    return list(dict.fromkeys(key for one in sentences for key in one.columns)) or ["word"]
 
 
 def read_other(
@@ -246,16 +288,19 @@ def read_other(
     faults: list[Finding] = []
     values: dict[str, list[str]] = {}
     lines, sizes = list[int](), list[int]()
-    try:
-        for block in read_blocks(path, format=format, label=label, columns=columns):
-            lengths = [int(end - begin) for begin, end in zip(block.offsets[:-1], block.offsets[1:], strict=True)]
-            for key in block.columns:
-                values.setdefault(key, []).extend(block.strings(key))
-            for first, length in zip(block.first_lines().tolist(), lengths, strict=True):
-                lines.extend([first] * length)
-            sizes += lengths
-    except SapoError as error:
-        faults.append(Finding("unreadable", ERROR, name, str(error).removeprefix(f"{name}: ")))
+    evidence = Evidence()
+    with _caught(name) as about_spans:
+        try:
+            for block in with_evidence(read_blocks(path, format=format, label=label, columns=columns), evidence):
+                lengths = np.diff(block.offsets).tolist()
+                for key in block.columns:
+                    values.setdefault(key, []).extend(block.strings(key))
+                for first, length in zip(block.first_lines().tolist(), lengths, strict=True):
+                    lines.extend([first] * length)
+                sizes += lengths
+        except SapoError as error:
+            faults.append(Finding("unreadable", ERROR, name, str(error).removeprefix(f"{name}: ")))
+    faults += [*about_spans, *_inside_tokens(name, evidence)]
     return Sheet(name, format, values or {"word": []}, lines, _offsets(sizes), faults, marks)
 
 

@@ -42,7 +42,7 @@ from sapo.errors import OptionError
 @click.option(
     "--by",
     type=click.Choice(["sentence", "document"], case_sensitive=False),
-    help="What --split keeps together. Default: sentence.",
+    help="What --split keeps together. Default: document if the file has ten or more, else sentence.",
 )
 @click.option("--seed", type=click.IntRange(0), help="Equal seeds give equal parts of --split. Default: 0.")
 @quiet_option
@@ -72,8 +72,8 @@ def convert_command(
     sapo convert all.txt data --split 80,10,10
 
     Writes data/train.txt, data/dev.txt and data/test.txt. Each label, or type of span, has about the same share in
-    every part. Sentences stay whole, or documents with --by document: -DOCSTART- in column files, # newdoc or the
-    beginning of sent_id in CoNLL-U, the key 'document' in JSONL.
+    every part. Documents stay whole: texts with spans, -DOCSTART- in column files, # newdoc or the beginning of
+    sent_id in CoNLL-U, the key 'document' or 'id' in JSONL. Equal sentences stay together.
     """
     from sapo.corpus.conversion import Source, Target, convert, part_paths, split_corpus
     from sapo.corpus.files import with_encoding
@@ -95,13 +95,23 @@ def convert_command(
     )
     announce_compiling(quiet)
     if shares:
-        parts, lost = split_corpus(source, target, shares, documents=by == "document", seed=seed or 0)
-        written = [f"wrote {part.path}: {part.sentences:,} sentences, {part.tokens:,} tokens" for part in parts]
+        parts, lost = split_corpus(source, target, shares, documents=_by(by), seed=seed or 0)
+        written = [
+            f"wrote {part.path}: "
+            + (f"{part.documents:,} documents, " if part.documents is not None else "")
+            + f"{part.sentences:,} sentences, {part.tokens:,} tokens"
+            for part in parts
+        ]
     else:
         done = convert(source, target)
         lost, written = done.lost, [f"{done.sentences:,} sentences written to {output}"]
     if not quiet and output != "-":
         tell("\n".join(written) + (f"; this format has no place for: {'; '.join(lost)}" if lost else ""))
+
+
+def _by(given: str | None) -> bool | None:
+    """Return whether to split by document; None lets the file decide."""
+    return None if given is None else given.lower() == "document"
 
 
 def parse_shares(text: str) -> list[float]:

@@ -36,8 +36,8 @@ def demo_command(directory: Path | None, quiet: bool) -> None:
 
     writes the sentences to the directory data, to try the examples of the documentation with: train.txt, dev.txt,
     test.txt and new.txt (words, parts of speech and chunks), the same as CoNLL-U (train.conllu ...), entities
-    (ner-train.txt ...), entities in JSONL as text with spans (ner-train.jsonl ...), and text.txt. No file is
-    overwritten.
+    (ner-train.txt ...), entities in JSONL as text with spans (ner-train.jsonl ...), and text.txt. Also tickets.csv:
+    150 texts of customers, with marked spans. No file is overwritten.
     """
     if directory is None:
         try_sample()

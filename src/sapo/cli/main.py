@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Commands in the order of use, each with its file.
 GROUPS = {
-    "Start": {"demo": "demo"},
+    "Start": {"quickstart": "quickstart", "demo": "demo"},
     "Data": {"check": "check", "convert": "convert"},
     "Train": {"train": "train", "teach": "teach"},
     "Use": {"tag": "tag", "pipeline": "pipeline", "serve": "serve"},

@@ -18,8 +18,8 @@ Files = Mapping[str, str | Path | None]
 format_option = click.option(
     "--format",
     metavar="NAME",
-    help="columns, conllu, jsonl, crfsuite, doccano, prodigy, label-studio, brat, spacy, arrow or (to tag) text. "
-    "Default: inferred from the file extension.",
+    help="columns, conllu, jsonl, csv, json, crfsuite, doccano, prodigy, label-studio, brat, spacy, arrow or (to tag) "
+    "text. Default: inferred from the file extension, and from how the file begins.",
 )
 ray_option = click.option(
     "--ray",

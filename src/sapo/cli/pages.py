@@ -1,6 +1,7 @@
-"""Build HTML pages: one style, tables and bars for all of them."""
+"""Build HTML pages: one style, tables, bars and charts for all of them."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 
@@ -69,3 +70,48 @@ def bars(rows: Sequence[tuple[str, float, str]]) -> str:
         for name, length, shown in rows
     ]
     return '<ul class="counts">\n' + "\n".join(lines) + "\n</ul>"
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis of a chart: what it shows, its range, and the values with a label."""
+
+    title: str
+    low: float
+    high: float
+    ticks: Sequence[tuple[float, str]]
+
+
+WIDTH, HEIGHT, LEFT, TOP, BOTTOM, RIGHT = 440, 300, 66, 14, 46, 18  # of a chart, in units of its own
+Place = Callable[[float], float]
+
+
+def chart(x: Axis, y: Axis, draw: Callable[[Place, Place], Iterable[str]], caption: str) -> str:
+    """Return a figure with an inline SVG, which needs no other package and follows the colors of the page.
+
+    `draw` returns the elements inside the axes; it gets the functions that turn values into places.
+    """
+
+    def across(value: float) -> float:
+        return LEFT + (value - x.low) / ((x.high - x.low) or 1) * (WIDTH - LEFT - RIGHT)
+
+    def down(value: float) -> float:
+        return HEIGHT - BOTTOM - (value - y.low) / ((y.high - y.low) or 1) * (HEIGHT - TOP - BOTTOM)
+
+    bottom = HEIGHT - BOTTOM
+    lines = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(caption, quote=True)}">']
+    for value, label in y.ticks:
+        at = down(value)
+        lines.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
+        lines.append(f'<text x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{escape(label)}</text>')
+    for value, label in x.ticks:
+        lines.append(f'<text x="{across(value):.1f}" y="{bottom + 18}" text-anchor="middle">{escape(label)}</text>')
+    lines.append(f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{bottom}" y2="{bottom}"/>')
+    middle = (LEFT + WIDTH - RIGHT) / 2
+    lines.append(f'<text x="{middle}" y="{HEIGHT - 6}" text-anchor="middle">{escape(x.title)}</text>')
+    lines.append(
+        f'<text transform="translate(13 {bottom / 2 + TOP}) rotate(-90)" text-anchor="middle">{y.title}</text>'
+    )
+    return "\n".join(
+        ['<figure class="chart">', *lines, *draw(across, down), "</svg>", element("figcaption", caption), "</figure>"]
+    )

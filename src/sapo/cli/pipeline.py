@@ -75,9 +75,10 @@ def pipeline_command(
 
     sapo pipeline train.txt -o tagged.txt --add pos=genia.txt --cross 10 --add chunk=chunker.sapo
 
-    INPUT is a column file, JSONL, or raw text (--format text), plain or compressed, or - for standard input. The last
-    column of a column file is the gold tag if it has more than one, and stays last; the new columns stand before it,
-    in the order of --add. JSONL gets a key for each of them.
+    INPUT is a column file, CoNLL-U, JSONL, or raw text (--format text), plain or compressed, or - for standard input.
+    The last column of a column file is the gold tag if it has more than one, and stays last; the new columns stand
+    before it, in the order of --add. JSONL gets a key for each of them. In CoNLL-U, upos, xpos (or pos), feats and
+    deprel go to their columns, a name such as Number to FEATS, and others to MISC (chunk: Chunk=B-NP).
     """
     from sapo.cli.progress import make_watcher
     from sapo.corpus.files import with_encoding

@@ -45,7 +45,9 @@ if TYPE_CHECKING:
 @click.option("--threads", default=1, show_default=True, help="Tag in several threads; the result is the same.")
 @format_option
 @encoding_option
-@click.option("--to", metavar="NAME", help="Write tagged text as columns or jsonl. Default: by the extension of -o.")
+@click.option(
+    "--to", metavar="NAME", help="Write tagged text as columns, jsonl or conllu. Default: by the extension of -o."
+)
 @click.option(
     "--label", metavar="COLUMN", help="Where the tag goes in CoNLL-U: upos, xpos, feats, upos+feats or a key of FEATS."
 )
@@ -158,7 +160,7 @@ def _tag(
         reading["to"] = format_of(output)
     if text is not None:
         _check_text(text, input, format, reading["encoding"])
-        results = tagged_text(tagger, text, asked, to=reading["to"])
+        results = tagged_text(tagger, text, asked, to=reading["to"], label=reading["label"])
     else:
         results = tagged_file(tagger, input, asked, **reading)
     with open_output(output, "text" if text is not None else format_of(input, format)) as stream:

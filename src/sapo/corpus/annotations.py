@@ -1,4 +1,4 @@
-"""Describe what is added to a file when it is written, and convert spans between characters and tokens."""
+"""Describe what is added to a file when it is written, and convert spans of tokens to characters."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,34 +25,6 @@ class CharSpan:
     type: str
 
 
-def char_spans_to_spans(char_spans: Iterable[CharSpan], token_offsets: Sequence[tuple[int, int]]) -> list[Span]:
-    """Return one token span for each character span, in the order given.
-
-    Raise SapoError if a span does not begin and end where a token does.
-
-    >>> char_spans_to_spans([CharSpan(7, 15, "PER")], [(0, 2), (3, 6), (7, 11), (12, 15)])
-    [Span(start=2, end=4, type='PER')]
-    >>> char_spans_to_spans([CharSpan(8, 15, "PER")], [(0, 2), (3, 6), (7, 11), (12, 15)])
-    Traceback (most recent call last):
-    ...
-    sapo.errors.DataError: character span 8:15 'PER' does not begin where a token begins; \
-the nearest is token 3 at 7:11: move the span or split the token
-    """
-    _check_offsets(token_offsets)
-    token_beginning_at = {start: token for token, (start, _) in enumerate(token_offsets)}
-    token_ending_at = {end: token for token, (_, end) in enumerate(token_offsets)}
-    spans = []
-    for span in char_spans:
-        if span.start >= span.end:
-            raise DataError(f"character span {_show(span)} holds no character; its end must lie after its start")
-        if span.start not in token_beginning_at:
-            raise DataError(_off_border(span, "begin", span.start, token_offsets))
-        if span.end not in token_ending_at:
-            raise DataError(_off_border(span, "end", span.end, token_offsets))
-        spans.append(Span(token_beginning_at[span.start], token_ending_at[span.end] + 1, span.type))
-    return spans
-
-
 def spans_to_char_spans(spans: Iterable[Span], token_offsets: Sequence[tuple[int, int]]) -> list[CharSpan]:
     """Return one character span for each token span, in the order given.
 
@@ -76,30 +48,6 @@ def _check_offsets(token_offsets: Sequence[tuple[int, int]]) -> None:
                 "list tokens in text order, each with one character or more"
             )
         previous_end = end
-
-
-def _off_border(span: CharSpan, verb: str, border: int, token_offsets: Sequence[tuple[int, int]]) -> str:
-    if not token_offsets:
-        return (
-            f"character span {_show(span)} does not {verb} where a token {verb}s; the text has no tokens: drop the span"
-        )
-
-    side = 0 if verb == "begin" else 1
-
-    def distance(token: int) -> tuple[int, bool]:
-        start, end = token_offsets[token]
-        return abs(token_offsets[token][side] - border), not start < border < end  # first the one that it cuts
-
-    nearest = min(range(len(token_offsets)), key=distance)
-    start, end = token_offsets[nearest]
-    return (
-        f"character span {_show(span)} does not {verb} where a token {verb}s; "
-        f"the nearest is token {nearest + 1} at {start}:{end}: move the span or split the token"
-    )
-
-
-def _show(span: CharSpan) -> str:
-    return f"{span.start}:{span.end} {span.type!r}"
 
 
 NONE = "_"  # where a token is in no span
@@ -133,6 +81,7 @@ class Placement:
     column: str = "upos"  # of CoNLL-U, or a key of FEATS
     key: str = "tags"  # of JSONL
     text: bool = False  # JSONL as running text with spans of characters
+    both: bool = False  # JSONL with tokens and tags, and with text and spans where they are known
 
 
 DEFAULT = Placement()

@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sapo.corpus.blocks import Block, block_from_sentences
+from sapo.corpus.blocks import Block
 from sapo.corpus.files import LineSink, missing_file, write_file
-from sapo.corpus.jsonl import JsonlOrigin, Record, write, write_sentence
-from sapo.corpus.tables import BLOCK, Batch, Table, class_names, table_sentences
+from sapo.corpus.jsonl import write, write_sentence
+from sapo.corpus.tables import BLOCK, Batch, Table, class_names, table_blocks
 from sapo.errors import DataError, OptionError, pip_install
+from sapo.text.splitter import Splitter
 
 __all__ = ["read_blocks", "write", "write_sentence"]
 
@@ -29,22 +30,15 @@ def load_pyarrow() -> Any:
 
 
 def read_blocks(
-    path: str | Path, *, label: str | None = None, columns: Sequence[str] | None = None, labeled: bool = True
+    path: str | Path,
+    *,
+    label: str | None = None,
+    columns: Sequence[str] | None = None,
+    labeled: bool = True,
+    splitter: Splitter | None = None,
 ) -> Iterator[Block]:
-    """Read a table in blocks. `label` and `columns` name its columns; the first of `columns` is the word."""
-    table = open_file(path)
-    batch: list[Record] = []
-    for row, sentence in table_sentences(table, label=label, columns=columns, labeled=labeled):
-        batch.append(Record(row, {"tokens": list(sentence.words)}, sentence))
-        if len(batch) == BLOCK:
-            yield _block(batch, table.name)
-            batch = []
-    if batch:
-        yield _block(batch, table.name)
-
-
-def _block(batch: Sequence[Record], name: str) -> Block:
-    return block_from_sentences([record.sentence for record in batch], name, JsonlOrigin(tuple(batch)))
+    """Read a table in blocks. `label` and `columns` name its columns; the first of `columns` is the word or text."""
+    yield from table_blocks(open_file(path), label=label, columns=columns, labeled=labeled, splitter=splitter)
 
 
 def open_file(path: str | Path) -> Table:

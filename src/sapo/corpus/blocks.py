@@ -3,15 +3,18 @@
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import IOBase
 from itertools import chain
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from sapo.errors import DataError, check_limit, current_limits
 from sapo.jit.arrays import Bools, Bytes, Ints, Longs
+
+if TYPE_CHECKING:
+    from sapo.corpus.exchange.documents import Cut
 
 LABEL = "label"
 Kind = TypeVar("Kind")
@@ -40,6 +43,10 @@ class Origin:
     def sentences(self, block: "Block") -> "Iterator[Sentence]":
         """Return the sentences of the block with all that the file knows of them, such as the running text."""
         return block_sentences(block)
+
+    def cuts(self) -> "Sequence[Cut] | None":
+        """Return the documents that the sentences were cut from, or None if the file has sentences and no texts."""
+        return None
 
     def other_lines(self) -> int:
         """Count the lines that are neither tokens nor empty."""
@@ -158,6 +165,8 @@ class Sentence:
     offsets: tuple[tuple[int, int], ...] | None = None  # start and end of each token in the text
     notes: tuple[tuple[int, str], ...] = ()  # lines to print before token i: comments, multiword tokens, empty nodes
     features: tuple[Any, ...] | None = None  # ready-made features of each token; there may be no columns then
+    document: str | None = None  # the name of its document, if the file has one
+    starts_document: bool = False  # a writer names the document before this sentence
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), self.features or ()))
@@ -254,6 +263,20 @@ def block_sentences(block: Block) -> Iterator[Sentence]:
             None if tags is None else tuple(tags[begin:end]),
             features=None if block.features is None else tuple(block.features[number]),
         )
+
+
+def with_document_starts(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """Yield the sentences; the first one of each document that has a name is marked.
+
+    >>> named = [Sentence({"word": ("a",)}, document=name) for name in "xxy"]
+    >>> [one.starts_document for one in with_document_starts(named)]
+    [True, False, True]
+    """
+    last = None
+    for sentence in sentences:
+        starts = sentence.document is not None and sentence.document != last
+        last = sentence.document
+        yield replace(sentence, starts_document=True) if starts else sentence
 
 
 TO_LIST = ("to_pylist", "as_py", "to_list", "tolist")  # the methods of Arrow, its scalars, pandas and polars, NumPy

@@ -10,7 +10,7 @@ import numpy as np
 from sapo.corpus.annotations import DEFAULT, Annotation, Placement, with_comments
 from sapo.corpus.blocks import LABEL, Block, Sentence
 from sapo.corpus.files import show_path
-from sapo.corpus.scanner import ScannedOrigin, refuse_empty, scan_file, sentence_regions, splice
+from sapo.corpus.scanner import ScannedOrigin, last_document, refuse_empty, scan_file, sentence_regions, splice
 from sapo.errors import DataError, nearest
 from sapo.jit.arrays import Bytes, Ints
 
@@ -90,12 +90,14 @@ def read_blocks(
     """
     name = show_path(path)
     names: tuple[str, ...] | None = None
+    document: str | None = None
     for scanned in scan_file(path, hint="" if labeled else HINT):
         if names is None:
             names = name_columns(scanned.layout.columns, label, columns, labeled, name)
         if labeled:
             refuse_empty(scanned, names.index(LABEL), name)
-        origin = ScannedOrigin(scanned)
+        origin = ScannedOrigin(scanned, document=document)
+        document = last_document(scanned.data.tobytes(), document)
         yield Block(name, names, scanned.data, scanned.starts, scanned.ends, scanned.offsets, origin)
 
 
@@ -194,6 +196,8 @@ def write(block: Block, added: Annotation) -> Iterator[bytes]:
 def write_sentence(sentence: Sentence, placement: Placement = DEFAULT) -> str:
     r"""Return a sentence with a TAB between its columns, the tags last. Values may then hold blanks.
 
+    The first sentence of a document has its name before it, as a comment.
+
     >>> write_sentence(Sentence({"word": ("New York", "sleeps")}, ("NNP", "VBZ")))
     'New York\tNNP\nsleeps\tVBZ\n\n'
     """
@@ -207,4 +211,6 @@ def write_sentence(sentence: Sentence, placement: Placement = DEFAULT) -> str:
         raise DataError("'-DOCSTART-' cannot be a word of a column file, where it ends a document; use JSONL")
     if len(rows) > 2 and len(sentence) and rows[0][0] == "#" and rows[2][0] == "=":
         raise DataError("a sentence that begins with '# ... =' would be read as a comment; use JSONL")
-    return "".join("\t".join(token) + "\n" for token in zip(*rows, strict=True)) + "\n"
+    # a lone column would read the comment as a word
+    named = f"# newdoc = {sentence.document}\n" if sentence.starts_document and len(rows) > 1 and len(sentence) else ""
+    return named + "".join("\t".join(token) + "\n" for token in zip(*rows, strict=True)) + "\n"

@@ -11,7 +11,17 @@ from sapo.corpus.annotations import DEFAULT, NONE, Annotation, Placement, number
 from sapo.corpus.blocks import LABEL, Block, Sentence, block_sentences
 from sapo.corpus.columns import splice_tags, write_ranked
 from sapo.corpus.files import show_path
-from sapo.corpus.scanner import Layout, Scanned, ScannedOrigin, check_tag, refuse_empty, scan_file, sentence_regions
+from sapo.corpus.scanner import (
+    NEWDOC,
+    Layout,
+    Scanned,
+    ScannedOrigin,
+    check_tag,
+    last_document,
+    refuse_empty,
+    scan_file,
+    sentence_regions,
+)
 from sapo.errors import DataError, OptionError, SapoError
 from sapo.jit.arrays import Bytes, Ints
 from sapo.tags.labels import in_order, split_pos
@@ -229,7 +239,7 @@ class ConlluOrigin(ScannedOrigin):
         """Yield the sentences; lines that are not words become notes, so that nothing is lost when they are written."""
         scanned = self.scanned
         whole = scanned.data.tobytes()
-        regions = sentence_regions(scanned)
+        regions, documents = sentence_regions(scanned), self.documents()
         for number, sentence in enumerate(block_sentences(block)):
             begin, end = regions[number]
             words = set(scanned.line_starts[block.offsets[number] : block.offsets[number + 1]].tolist())
@@ -245,7 +255,7 @@ class ConlluOrigin(ScannedOrigin):
                     if note.startswith(TEXT):
                         text = note.removeprefix(TEXT)
                 at += len(line) + 1
-            yield Sentence(sentence.columns, sentence.tags, text=text, notes=tuple(notes))
+            yield Sentence(sentence.columns, sentence.tags, text=text, notes=tuple(notes), document=documents[number])
 
     def check_labels(self, labels: Sequence[str]) -> None:
         for label in labels:
@@ -274,6 +284,7 @@ def read_blocks(
     into = place.first if hidden else len(COLUMNS)
     names = [COLUMNS[at] for at in kept]
     names.insert(into, LABEL)
+    document: str | None = None
     for scanned in scan_file(path, Layout(len(COLUMNS), tabs=True, conllu=True)):
         data, starts, ends = scanned.data, scanned.starts, scanned.ends
         if labeled:
@@ -286,8 +297,9 @@ def read_blocks(
             np.ascontiguousarray(starts, np.int32),
             np.ascontiguousarray(ends, np.int32),
             scanned.offsets,
-            ConlluOrigin(scanned, place),
+            ConlluOrigin(scanned, place, document=document),
         )
+        document = last_document(scanned.data.tobytes(), document)
 
 
 def write(block: Block, added: Annotation) -> Iterator[bytes]:
@@ -345,9 +357,11 @@ def write_sentence(sentence: Sentence, placement: Placement = DEFAULT) -> str:
     notes: dict[int, list[str]] = {}
     for token, line in sentence.notes:
         notes.setdefault(token, []).append(line)
+    if sentence.starts_document and not any(NEWDOC.match(line.encode()) for line in notes.get(0, ())):
+        notes.setdefault(0, []).insert(0, f"# newdoc id = {sentence.document}")
     if not any(line.startswith(TEXT) for line in notes.get(0, ())):
         text = sentence.text or _text(sentence.words, sentence.columns.get("misc", ()))
-        notes.setdefault(0, []).insert(0, TEXT + " ".join(text.split()))
+        notes.setdefault(0, []).append(TEXT + " ".join(text.split()))
     glued = _glued(sentence) if "misc" not in sentence.columns else set()
     lines: list[str] = []
     place = place_of(placement.column)

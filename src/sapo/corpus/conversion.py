@@ -1,8 +1,12 @@
-"""Convert a corpus to another format or tag scheme, or split it into parts, sentence by sentence.
+"""Convert a corpus to another format or tag scheme, or split it into parts.
 
-This is iterative stratification (Sechidis, Tsoumakas and Vlahavas 2011): the rarest label first, each unit with it goes
-to the part that still needs the label most. A unit is a sentence or a document. Tokens are counted, so that parts of
-documents get their size, too.
+Documents keep their names: formats of texts are converted document by document, and others sentence by sentence, with
+the name of the document.
+
+Splitting is iterative stratification (Sechidis, Tsoumakas and Vlahavas 2011): the rarest label first, each unit with it
+goes to the part that still needs the label most. A unit is a sentence or a document. Units that share a sentence stay
+together, since a model that has seen a sentence in training would get too good a score on it. Tokens are counted, so
+that parts of documents get their size, too.
 """
 
 import re
@@ -11,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -19,15 +23,16 @@ import numpy as np
 from sapo.corpus.annotations import Annotation, Placement, number_tags
 from sapo.corpus.blocks import LABEL, Block, Sentence
 from sapo.corpus.conllu import COLUMNS, check_target
-from sapo.corpus.files import read_chunks, show_path, write_file
-from sapo.corpus.formats import FORMATS, TOOLS, format_of, open_output, read_blocks
-from sapo.corpus.jsonl import json_lines, read_record
+from sapo.corpus.exchange.documents import Notices, id_of
+from sapo.corpus.exchange.format import DocumentOrigin
+from sapo.corpus.files import read_chunks, show_path
+from sapo.corpus.formats import DOCUMENTS, FORMATS, format_of, open_output, read_blocks
+from sapo.corpus.jsonl import JsonlOrigin, RecordReading, json_lines, read_record
 from sapo.corpus.scanner import ScannedOrigin, sentence_regions
 from sapo.errors import DataError, OptionError, SapoError, choice, did_you_mean
 from sapo.tags.recognition import recognize_scheme
 from sapo.tags.schemes import SCHEMES, looks_like_spans
 from sapo.tags.spans import convert_tags, type_of
-from sapo.text.splitter import Splitter
 
 LINES = {
     "columns": "comments and -DOCSTART- lines",
@@ -54,6 +59,8 @@ class LeftOut:
             self.names.update(dict.fromkeys(name for name in columns if not self._has_room_for(name)))
         if origin is not None:
             kept = {"text"} if self.target == "conllu" else set()  # as a comment
+            if self.target == "spacy" and any(cut.document.id for cut in origin.cuts() or ()):
+                self.names["id"] = None
             self.names.update(dict.fromkeys(key for key in origin.other_keys(self.label) if key not in kept))
 
     def _has_room_for(self, column: str) -> bool:
@@ -148,14 +155,21 @@ def _convert(source: Source, target: Target, name: str) -> Conversion:
     if target.format == "conllu":
         check_target(target.into)
     key = source.label or "tags"  # of JSONL
-    tools = source.format in TOOLS and target.format in TOOLS  # documents stay whole
-    same = (source.format == target.format or tools) and target.keep is None
+    same = source.format == target.format and target.keep is None
+    of_documents = target.format in DOCUMENTS or (target.format == "jsonl" and target.text)
     writer = FORMATS[target.format]
     placement = Placement(target.into, key, target.text)
+    notices = Notices(name)
     left_out = LeftOut(source.format, target.format, label=key, keep=target.keep, text=target.text)
     count = 0
+    last: str | None = None  # document
     with open_output(target.path, target.format) as stream:
         for block in source.blocks():
+            cuts = None if block.origin is None else block.origin.cuts()
+            for cut in cuts or ():
+                for split in cut.splits:
+                    notices.tell(f"{split.message}; the token is split")
+            whole = same or (of_documents and cuts is not None and target.keep is None)
             sentences = []
             for sentence in block.sentences():
                 count += 1
@@ -163,19 +177,25 @@ def _convert(source: Source, target: Target, name: str) -> Conversion:
                     if target.scheme and source.scheme and sentence.tags is not None:
                         tags = convert_tags(sentence.tags, source.scheme, target.scheme)
                         sentence = replace(sentence, tags=tuple(tags))
-                    if same:
+                    if whole:
                         sentences.append(sentence)
                         continue
-                    kept = _with_columns(sentence, source, target)
+                    starts = sentence.document is not None and sentence.document != last
+                    last = sentence.document
+                    kept = _with_columns(replace(sentence, starts_document=starts), source, target)
                     stream.write(writer.write_sentence(kept, placement).encode())
-            if same:
+            if whole:
                 labels, numbers = number_tags(tag for sentence in sentences for tag in sentence.tags or ())
                 gold = Annotation(numbers if LABEL in block.columns else None, labels, placement=placement)
+                if not same and cuts is not None:  # to be written in the other format's own way
+                    block = replace(block, origin=DocumentOrigin(source.format, tuple(cuts)))
+                    gold = replace(gold, placement=replace(placement, text=True))
                 with _told(name):
                     for piece in writer.write(block, gold):
                         stream.write(piece)
-            if not same or source.format != target.format:
+            if not same:
                 left_out.look_at(block)
+    notices.close()
     return Conversion(count, left_out.told())
 
 
@@ -219,10 +239,23 @@ def _kept(source: str | Path, room: Path) -> Path:
 
 
 NAMES = {2: ("train", "test"), 3: ("train", "dev", "test")}
-SPLIT_ENDINGS = {"columns": ".txt", "conllu": ".conllu", "jsonl": ".jsonl"}  # that can be split, with their extensions
-DOCUMENT_KEYS = ("document", "document_id", "doc", "doc_id")  # of JSONL
+SPLIT_ENDINGS = {  # of the parts, unless the file has another one of its format
+    "columns": ".txt",
+    "conllu": ".conllu",
+    "jsonl": ".jsonl",
+    "crfsuite": ".crfsuite",
+    "csv": ".csv",
+    "json": ".json",
+    "arrow": ".parquet",
+    "doccano": ".jsonl",
+    "prodigy": ".jsonl",
+    "label-studio": ".json",
+    "brat": "",
+    "spacy": ".spacy",
+}
 SENTENCE_NAME = re.compile(rb"^#\s*sent_id\s*=\s*(\S+?)[-_.:]s?\d+\s*$", re.MULTILINE)  # of CoNLL-U, without its number
 DOCUMENT_START = re.compile(rb"^(?:-DOCSTART-(?:\s|$)|#\s*newdoc\b)", re.MULTILINE)
+ENOUGH_DOCUMENTS = 10  # with fewer, parts of whole documents would be far from their sizes
 
 
 @dataclass(slots=True)
@@ -235,6 +268,7 @@ class Unit:
     tokens: int
     starts: bool = False  # whether a document begins here
     document: str | None = None  # the name of its document, if it is known
+    keys: tuple[tuple[int, int], ...] = ()  # the length of each sentence, and a hash of its words
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,39 +278,43 @@ class Part:
     path: Path
     sentences: int
     tokens: int
+    documents: int | None  # None if sentences were split
 
 
 def split_corpus(
-    source: Source, target: Target, shares: Sequence[float], *, documents: bool = False, seed: int = 0
+    source: Source, target: Target, shares: Sequence[float], *, documents: bool | None = None, seed: int = 0
 ) -> tuple[list[Part], tuple[str, ...]]:
     """Write a corpus to the files `part_paths(source, target, len(shares))`, converted if the target says so.
 
-    Return the parts, and what the format of the target has no place for. Sentences stay whole, or documents with
-    `documents`. Without a conversion, sentences are copied as they are, with their comments.
+    Return the parts, and what the format of the target has no place for. Documents stay whole if the file has ten or
+    more, or with `documents`; otherwise sentences. Equal sentences stay together. Without a conversion, sentences are
+    copied as they are, with their comments.
     """
     paths = part_paths(source, target, len(shares))
     given, wanted = format_of(source.path, source.format), _target_format(source, target)
     name = show_path(source.path)
-    lost: tuple[str, ...] = ()
-    with tempfile.TemporaryDirectory() as room:
-        same_columns = given == wanted and target.keep is None
-        if not same_columns or target.into or target.scheme or target.text:
-            whole = Path(room, f"whole{SPLIT_ENDINGS[wanted]}")
-            lost = convert(source, replace(target, path=whole, format=wanted)).lost
-            label = source.label if same_columns or given == wanted == "conllu" else None
-            label = (target.into or label) if wanted == "conllu" else label
-            source = replace(source, path=whole, label=label, columns=source.columns if same_columns else None)
-        units = read_units(replace(source, format=wanted), documents=documents, name=name)
+    source = replace(source, format=given)
+    units, by_document = read_units(source, documents=documents)
     split = split_units(units, shares, seed=seed)
     directory, parts = Path(target.path), []
+    lost: tuple[str, ...] = ()
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"{directory}: cannot create this directory ({error.strerror or error})") from None
+    as_it_is = given == wanted and target.keep is None and not (target.into or target.scheme or target.text)
+    if not as_it_is and target.scheme and source.scheme is None:
+        source = replace(source, scheme=_recognized(source, name))
     for path, part in zip(paths, split, strict=True):
-        with write_file(path) as stream:
-            stream.writelines(unit.data for unit in part)
-        parts.append(Part(path, sum(unit.sentences for unit in part), sum(unit.tokens for unit in part)))
+        with tempfile.TemporaryDirectory() as room:
+            written = path if as_it_is else Path(room, f"part{SPLIT_ENDINGS[given]}")
+            with open_output(written, given) as stream:
+                for unit in part:
+                    stream.write(unit.data)
+            if not as_it_is:
+                lost = convert(replace(source, path=written), replace(target, path=path, format=wanted)).lost or lost
+        sizes = sum(unit.sentences for unit in part), sum(unit.tokens for unit in part)
+        parts.append(Part(path, *sizes, len(part) if by_document else None))
     return parts, lost
 
 
@@ -300,36 +338,49 @@ def _target_format(source: Source, target: Target) -> str:
     """Return the format of the parts: that of the target, or else that of the source."""
     wanted = format_of(source.path, source.format) if target.format is None else format_of("", target.format)
     if wanted not in SPLIT_ENDINGS:
-        name = show_path(source.path)
-        raise DataError(
-            f"{name}: only columns, conllu and jsonl can be split, not {wanted}; convert it to one of these"
-        )
+        raise DataError(f"{show_path(source.path)}: {wanted} cannot be split; give a file with labels")
     return wanted
 
 
-def read_units(source: Source, *, documents: bool = False, name: str | None = None) -> list[Unit]:
-    """Return the sentences of a file, or its documents; `name` is the file for messages.
+def read_units(source: Source, *, documents: bool | None = None) -> tuple[list[Unit], bool]:
+    """Return the sentences of a file, or its documents, and whether they are documents.
 
-    A document begins with -DOCSTART- in a column file and with `# newdoc` in CoNLL-U, where without it the document is
-    what `sent_id` has before its number; in JSONL its name is under 'document', 'doc' or 'doc_id'. Of span labels the
-    types count as labels. Raises SapoError if the file cannot be read, or has no documents.
+    A text with spans is a document. In a column file one begins with -DOCSTART-, in CoNLL-U with `# newdoc`, and
+    without it the document is what `sent_id` has before its number; lines of tokens in JSONL have its name under
+    'document' or 'id'. By default, units are documents if there are `ENOUGH_DOCUMENTS`. Of span labels the types count
+    as labels. Raises SapoError if the file cannot be read, or has no documents.
     """
     found = format_of(source.path, source.format)
-    units = list(_records(source) if found == "jsonl" else _sentences(source))
-    name = name or show_path(source.path)
+    if found == "jsonl":
+        units = list(_records(source))
+    else:
+        units = list(_sentences(source) if found in ("columns", "conllu") else _written(source, found))
+    name = show_path(source.path)
     if not units:
         raise DataError(f"{name}: has no sentences")
     labels = set().union(*(unit.labels for unit in units))
     if looks_like_spans(labels):
         for unit in units:
             unit.labels = _by_type(unit.labels)
-    return _documents(units, name) if documents else units
+    if documents is False:
+        return units, False
+    joined = _documents(units)
+    if len(joined) >= (2 if documents else ENOUGH_DOCUMENTS):
+        return joined, True
+    if documents:
+        raise DataError(
+            f"{name}: has no documents (-DOCSTART- in columns, # newdoc or sent_id in CoNLL-U, 'document' in JSONL); "
+            "split it by sentence"
+        )
+    return units, False
 
 
 def split_units(units: Sequence[Unit], shares: Sequence[float], *, seed: int = 0) -> list[list[Unit]]:
     """Return the units in as many parts as there are shares, each in the order of the file.
 
-    Equal seeds give equal parts. Raises SapoError if there are fewer units than parts.
+    Units that share a sentence go to the same part, unless these would be more than the smallest part can take: then
+    those that share long sentences do. Equal seeds give equal parts. Raises SapoError if there are fewer units than
+    parts.
 
     >>> units = [Unit(b"", Counter("AB"[number % 2]), 1, 1) for number in range(20)]
     >>> parts = split_units(units, [0.5, 0.5])
@@ -339,23 +390,29 @@ def split_units(units: Sequence[Unit], shares: Sequence[float], *, seed: int = 0
     if len(units) < len(shares):
         raise DataError(f"{len(units)} sentences or documents cannot be split into {len(shares)} parts")
     portions = np.array(shares, np.float64) / sum(shares)
+    tokens = sum(unit.tokens for unit in units)
+    groups = _together(units, float(portions.min()) * tokens)
+    if len(groups) < len(shares):
+        groups = [[number] for number in range(len(units))]
+    counted = [sum((units[number].labels for number in group), Counter[str]()) for group in groups]
+    sizes = [sum(units[number].tokens for number in group) for group in groups]
     rng = np.random.default_rng(seed)
-    waiting = rng.permutation(len(units)).tolist()
-    totals = sum((unit.labels for unit in units), Counter[str]())
+    waiting = rng.permutation(len(groups)).tolist()
+    totals = sum(counted, Counter[str]())
     needed = {label: portions * count for label, count in totals.items()}  # of each label in each part
-    room = portions * sum(unit.tokens for unit in units)
-    place = np.full(len(units), -1)
+    room = portions * tokens
+    place = np.full(len(groups), -1)
 
     def put(number: int, part: int) -> None:
         place[number] = part
-        room[part] -= units[number].tokens
-        for label, count in units[number].labels.items():
+        room[part] -= sizes[number]
+        for label, count in counted[number].items():
             needed[label][part] -= count
 
     for label in sorted(totals, key=lambda label: (totals[label], label)):
         for number in waiting:
-            if place[number] < 0 and label in units[number].labels:
-                fits = room >= units[number].tokens
+            if place[number] < 0 and label in counted[number]:
+                fits = room >= sizes[number]
                 need = np.where(fits, needed[label], -np.inf) if fits.any() else needed[label]
                 # of the parts that need the label equally, the one with the most room
                 put(number, max(np.flatnonzero(need > need.max() - 0.5).tolist(), key=lambda part: room[part]))
@@ -366,10 +423,29 @@ def split_units(units: Sequence[Unit], shares: Sequence[float], *, seed: int = 0
         if not (place == part).any():
             largest = int(np.argmax(np.bincount(place, minlength=len(shares))))
             put(int(np.flatnonzero(place == largest)[0]), part)
-    return [
-        [unit for unit, found in zip(units, place.tolist(), strict=True) if found == part]
-        for part in range(len(shares))
-    ]
+    chosen = {number: found for group, found in zip(groups, place.tolist(), strict=True) for number in group}
+    return [[unit for number, unit in enumerate(units) if chosen[number] == part] for part in range(len(shares))]
+
+
+def _together(units: Sequence[Unit], most: float) -> list[list[int]]:
+    """Return the numbers of units in groups that share sentences; no group has more than `most` tokens by joining."""
+    having: dict[tuple[int, int], list[int]] = {}
+    for number, unit in enumerate(units):
+        for key in dict.fromkeys(unit.keys):
+            having.setdefault(key, []).append(number)
+    groups = {number: [number] for number in range(len(units))}
+    home = list(range(len(units)))
+    sizes = [unit.tokens for unit in units]
+    shared = [(key, numbers) for key, numbers in having.items() if len(numbers) > 1]
+    for _, numbers in sorted(shared, key=lambda pair: (-pair[0][0], pair[1])):  # long sentences are equal for a reason
+        for one, other in pairwise(numbers):
+            a, b = home[one], home[other]
+            if a != b and sizes[a] + sizes[b] <= most:
+                groups[a] += groups[b]
+                sizes[a] += sizes[b]
+                for number in groups.pop(b):
+                    home[number] = a
+    return list(groups.values())
 
 
 def _by_type(labels: Counter[str]) -> Counter[str]:
@@ -380,9 +456,14 @@ def _by_type(labels: Counter[str]) -> Counter[str]:
     return types
 
 
+def _key(words: Sequence[str]) -> tuple[int, int]:
+    return len(words), hash(tuple(words))
+
+
 def _sentences(source: Source) -> Iterator[Unit]:
     for block in source.blocks():
         scanned, tags = block.origin_as(ScannedOrigin).scanned, block.strings(LABEL) if source.labeled else ()
+        words = block.strings("word" if "word" in block.columns else block.columns[0])
         whole = scanned.data.tobytes()
         for (begin, end), (first, last) in zip(
             sentence_regions(scanned), pairwise(block.offsets.tolist()), strict=True
@@ -391,20 +472,48 @@ def _sentences(source: Source) -> Iterator[Unit]:
             before = data[: int(scanned.line_starts[first]) - begin]
             starts, named = DOCUMENT_START.search(before) is not None, SENTENCE_NAME.search(before)
             document = named[1].decode() if named else None
-            yield Unit(data + b"\n\n", Counter(tags[first:last]), 1, last - first, starts, document)
+            keys = (_key(words[first:last]),)
+            yield Unit(data + b"\n\n", Counter(tags[first:last]), 1, last - first, starts, document, keys)
 
 
 def _records(source: Source) -> Iterator[Unit]:
     name = show_path(source.path)
-    tokens_of = Splitter().tokens
+    how = RecordReading(source.label or "tags", source.labeled, notices=Notices(name))
     for number, line in json_lines(source.path):
-        record = read_record(line, f"{name}:{number}", source.label or "tags", source.labeled, tokens_of)
-        document = next((str(record.values[key]) for key in DOCUMENT_KEYS if key in record.values), None)
-        labels = Counter(record.sentence.tags or ())
-        yield Unit(line.rstrip(b"\r\n") + b"\n", labels, 1, len(record.sentence), document=document)
+        record = read_record(line, f"{name}:{number}", how)
+        document = id_of(record.values) or (f"line {number}" if record.cut is not None else None)
+        yield _unit(line.rstrip(b"\r\n") + b"\n", record.sentences, document)
+    how.notices.close()
 
 
-def _documents(units: list[Unit], name: str) -> list[Unit]:
+def _written(source: Source, found: str) -> Iterator[Unit]:
+    """Yield the documents or sentences of a file as its format writes them."""
+    writer = FORMATS[found]
+    count = 0
+    for block in source.blocks():
+        if isinstance(block.origin, JsonlOrigin | DocumentOrigin):
+            labels, numbers = number_tags(block.strings(LABEL) if source.labeled else ())
+            sentences, origin = block.sentences(), block.origin
+            cuts = origin.cuts() or ()
+            placement = Placement(key=source.label or "tags", text=bool(cuts))
+            gold = Annotation(numbers if source.labeled else None, labels, placement=placement)
+            sizes = [len(one.sentences) for one in (origin.records if isinstance(origin, JsonlOrigin) else cuts)]
+            for number, (data, size) in enumerate(zip(writer.write(block, gold), sizes, strict=True)):
+                count += 1
+                name = (cuts[number].document.id or f"document {count}") if cuts else None
+                yield _unit(data, tuple(islice(sentences, size)), name)
+        else:
+            for sentence in block.sentences():
+                yield _unit(writer.write_sentence(sentence).encode(), (sentence,), sentence.document)
+
+
+def _unit(data: bytes, sentences: Sequence[Sentence], document: str | None) -> Unit:
+    labels = Counter(tag for sentence in sentences for tag in sentence.tags or ())
+    keys = tuple(_key(sentence.words or tuple(map(str, sentence.features or ()))) for sentence in sentences)
+    return Unit(data, labels, len(sentences), sum(map(len, sentences)), document=document, keys=keys)
+
+
+def _documents(units: list[Unit]) -> list[Unit]:
     """Join the sentences of each document: up to the next start, or, without starts, those of the same name."""
     by_start = any(unit.starts for unit in units)
     groups: dict[object, list[Unit]] = {}
@@ -415,17 +524,13 @@ def _documents(units: list[Unit], name: str) -> list[Unit]:
         elif unit.starts:
             current = number
         groups.setdefault(current, []).append(unit)
-    if len(groups) < 2:
-        raise DataError(
-            f"{name}: has no documents (-DOCSTART- in columns, # newdoc or sent_id in CoNLL-U, 'document' in JSONL); "
-            "split it by sentence"
-        )
     return [
         Unit(
             b"".join(unit.data for unit in group),
             sum((unit.labels for unit in group), Counter[str]()),
-            len(group),
+            sum(unit.sentences for unit in group),
             sum(unit.tokens for unit in group),
+            keys=tuple(key for unit in group for key in unit.keys),
         )
         for group in groups.values()
     ]

@@ -1,5 +1,6 @@
 """Find the format of a file, with its reader and writer."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib import import_module
@@ -7,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from sapo.corpus.blocks import Block, Sentence
-from sapo.corpus.files import with_encoding, write_file
-from sapo.errors import DataError, OptionError, choice, did_you_mean
+from sapo.corpus.files import read_chunks, with_encoding, write_file
+from sapo.errors import DataError, OptionError, SapoError, choice, did_you_mean
 
 if TYPE_CHECKING:
     from sapo.text.splitter import Splitter
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 class FormatEntry(NamedTuple):
     """Where a format is, and which file extensions it has."""
 
-    module: str  # below sapo.corpus
+    module: str  # below sapo.corpus; 'module:OBJECT' if it is not the object FORMAT or the module itself
     endings: tuple[str, ...] = ()
     cut: bool = False  # its running text is cut into tokens by a splitter
 
@@ -25,17 +26,21 @@ class FormatEntry(NamedTuple):
 TABLE = {
     "columns": FormatEntry("columns"),
     "conllu": FormatEntry("conllu", (".conllu", ".conll-u")),
-    "jsonl": FormatEntry("jsonl", (".jsonl", ".ndjson", ".json"), cut=True),
+    "jsonl": FormatEntry("jsonl", (".jsonl", ".ndjson"), cut=True),
     "text": FormatEntry("plain_text", cut=True),
     "crfsuite": FormatEntry("crfsuite", (".crfsuite",)),
-    "arrow": FormatEntry("arrow", (".parquet", ".arrow")),
+    "csv": FormatEntry("exchange.rows:CSV", (".csv",), cut=True),
+    "json": FormatEntry("exchange.rows:JSON", (".json",), cut=True),
+    "arrow": FormatEntry("arrow", (".parquet", ".arrow"), cut=True),
     "doccano": FormatEntry("exchange.doccano", cut=True),
     "prodigy": FormatEntry("exchange.prodigy", cut=True),
     "label-studio": FormatEntry("exchange.label_studio", cut=True),
     "brat": FormatEntry("exchange.brat", (".ann",), cut=True),
     "spacy": FormatEntry("exchange.docbin", (".spacy",), cut=True),
 }
-TOOLS = ("doccano", "prodigy", "label-studio", "brat", "spacy")  # their documents are converted whole
+PEEKED_INTO = (".tsv", ".json", ".jsonl", ".ndjson")  # these extensions do not say enough
+PEEKED = 1 << 16  # bytes
+DOCUMENTS = ("doccano", "prodigy", "label-studio", "brat", "spacy", "csv", "json")  # texts are written whole
 ENDINGS = {ending: name for name, entry in TABLE.items() for ending in entry.endings}
 
 
@@ -47,8 +52,9 @@ class _Formats(Mapping[str, Any]):
     """
 
     def __getitem__(self, name: str) -> Any:
-        module = import_module(f"sapo.corpus.{TABLE[name].module}")
-        return getattr(module, "FORMAT", module)
+        where, _, what = TABLE[name].module.partition(":")
+        module = import_module(f"sapo.corpus.{where}")
+        return getattr(module, what or "FORMAT", module)
 
     def __iter__(self) -> Iterator[str]:
         return iter(TABLE)
@@ -66,6 +72,9 @@ FORMATS = _Formats()
 def format_of(path: str | Path, given: str | None = None) -> str:
     """Return the format that was given, or else the one of the file extension; the default is a column file.
 
+    A .tsv file may have a token or a text in each line, a .json file may be an array or lines, and both JSON and JSONL
+    may come from an annotation tool: if the file exists, its beginning decides.
+
     >>> format_of("train.conllu.gz"), format_of("train.txt"), format_of("-", "jsonl")
     ('conllu', 'columns', 'jsonl')
     """
@@ -77,7 +86,45 @@ def format_of(path: str | Path, given: str | None = None) -> str:
     if Path(path).is_dir():
         return _format_of_directory(Path(path))
     suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in (".gz", ".zip")]
-    return ENDINGS.get(suffixes[-1], "columns") if suffixes else "columns"
+    ending = suffixes[-1] if suffixes else ""
+    if ending in PEEKED_INTO and Path(path).is_file():
+        return _format_of_content(path, ending)
+    return ENDINGS.get(ending, "columns")
+
+
+def _format_of_content(path: str | Path, ending: str) -> str:
+    try:
+        begin = next(read_chunks(path, PEEKED), b"").removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").lstrip()
+    except SapoError:  # whoever reads it says what is wrong
+        return ENDINGS.get(ending, "columns")
+    if ending == ".tsv":
+        from sapo.corpus.tables import ENDS, SURE_SPANS, TEXTS
+
+        names = {name.strip().strip('"').lower() for name in begin.partition("\n")[0].split("\t")}
+        return "csv" if names & set(TEXTS) and names & {*SURE_SPANS, *ENDS} else "columns"
+    array = ending == ".json" and not begin.startswith("{")
+    try:
+        first, _ = json.JSONDecoder().raw_decode(begin, begin.index("{"))
+    except (ValueError, RecursionError):  # no object, or a long one
+        first = {}
+    return _tool_of(first, array) or ("json" if array else "jsonl")
+
+
+def _tool_of(record: Mapping[str, Any], array: bool) -> str | None:
+    """Return the annotation tool that writes such records, if it can be recognized."""
+    labels = next((record[key] for key in ("label", "labels", "entities") if isinstance(record.get(key), list)), None)
+    first = labels[0] if labels else None
+    if array:
+        task = isinstance(record.get("data"), dict) and {"annotations", "completions", "predictions"} & set(record)
+        return "label-studio" if task or (isinstance(first, dict) and isinstance(first.get("labels"), list)) else None
+    tokens = record.get("tokens")
+    if "_task_hash" in record or (isinstance(tokens, list) and tokens and isinstance(tokens[0], dict)):
+        return "prodigy"
+    if labels is None or "tokens" in record or "spans" in record or not isinstance(record.get("text"), str):
+        return None
+    if isinstance(first, dict):
+        return "doccano" if "start_offset" in first else None
+    return "doccano" if "entities" not in record and (first is None or isinstance(first, list)) else None
 
 
 def _format_of_directory(path: Path) -> str:
@@ -113,7 +160,7 @@ def read_blocks(
         from sapo.corpus.tables import table_blocks
 
         if is_table(path):
-            return table_blocks(path, label=label, columns=columns, labeled=labeled)
+            return table_blocks(path, label=label, columns=columns, labeled=labeled, splitter=splitter)
     chosen = format_of(path, format)
     encoded = path if encoding is None else with_encoding(path, encoding)
     how: dict[str, Any] = {"label": label, "columns": columns, "labeled": labeled}

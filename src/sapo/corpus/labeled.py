@@ -19,6 +19,7 @@ from sapo.corpus.blocks import (
     sentence_block,
 )
 from sapo.corpus.conllu import check_predictable
+from sapo.corpus.exchange.documents import Cut
 from sapo.corpus.files import show_path
 from sapo.corpus.formats import format_of, read_blocks
 from sapo.corpus.tables import table_blocks
@@ -106,7 +107,8 @@ def _blocks(data: Source, what: str, **reading: Any) -> tuple[Iterator[Block], s
             check_predictable(reading["label"], show_path(data))
         return _without_empty(read_blocks(data, **reading)), str(data)
     if not isinstance(data, list | tuple) and is_table(data):
-        return _without_empty(table_blocks(data, name=what, **reading)), what
+        blocks = table_blocks(data, name=what, label=reading.get("label"), columns=reading.get("columns"))
+        return _without_empty(blocks), what
     listed: list[Any] = list(data)
     if not listed:
         raise DataError(f"{what}: has no sentences")
@@ -158,7 +160,14 @@ def with_evidence(blocks: Iterable[Block], evidence: Evidence) -> Iterator[Block
     for block in blocks:
         for words, text in () if evidence.enough else block.running_texts():
             evidence.add(words, text)
+        for cut in () if evidence.enough or block.origin is None else block.origin.cuts() or ():
+            evidence.borders += borders_of(cut)
         yield block
+
+
+def borders_of(cut: Cut | None) -> list[tuple[str, int, str]]:
+    """Return where the spans of a document split text that usual rules leave whole: see `Evidence.borders`."""
+    return [] if cut is None else [(split.chunk, split.border, split.message) for split in cut.splits]
 
 
 def first_and_all(blocks: Iterator[Block], name: str) -> tuple[Block, Iterator[Block]]:

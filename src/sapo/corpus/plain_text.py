@@ -1,4 +1,4 @@
-"""Read plain text, cut into sentences and tokens, and write it as columns.
+"""Read plain text, cut into sentences and tokens, and write it as columns or CoNLL-U.
 
 A block holds the sentences as records of JSONL, with their place in the file, so that `jsonl` can write it too:
 
@@ -7,14 +7,17 @@ A block holds the sentences as records of JSONL, with their place in the file, s
 
 import codecs
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from sapo.corpus.annotations import DEFAULT, Annotation, Placement, TaggedSpan, names_of, show, with_comments
+from sapo.corpus.annotations import DEFAULT, NONE, Annotation, Placement, TaggedSpan, names_of, show, with_comments
 from sapo.corpus.blocks import Block, Sentence, block_from_sentences, block_sentences
+from sapo.corpus.conllu import GLUED, check_target, with_feature
+from sapo.corpus.conllu import write_sentence as write_conllu
 from sapo.corpus.files import EncodedPath, check_utf8, read_chunks, show_path, with_encoding
 from sapo.corpus.jsonl import JsonlOrigin, Record
 from sapo.corpus.scanner import check_tag
@@ -131,11 +134,11 @@ def _record(text: str, offsets: Offsets, base: int, line: int, more: Mapping[str
     words = tuple([text[first:last] for first, last in offsets])
     piece = text[start:end]
     values = {**more, "text": piece, "start": base + start, "end": base + end, "offsets": own}
-    return Record(line, values, Sentence({"word": words}, text=piece, offsets=own))
+    return Record(line, values, (Sentence({"word": words}, text=piece, offsets=own),))
 
 
 def _block(records: Sequence[Record], name: str) -> Block:
-    return block_from_sentences((record.sentence for record in records), name, TextOrigin(tuple(records)))
+    return block_from_sentences((record.sentences[0] for record in records), name, TextOrigin(tuple(records)))
 
 
 def write(block: Block, added: Annotation) -> Iterator[bytes]:
@@ -161,14 +164,58 @@ def write(block: Block, added: Annotation) -> Iterator[bytes]:
             yield _encoded(_lines(record, values[begin:end]))
 
 
+def conllu_writer(label: str) -> Callable[[Block, Annotation], Iterator[bytes]]:
+    """Return a function that writes tagged text as CoNLL-U, with the tags in the place of `label`.
+
+    Sentences are numbered from block to block, and texts of a directory are documents. Probabilities go into MISC.
+    """
+    numbers, last = itertools.count(1), ""
+    check_target(label)
+
+    def write_block(block: Block, added: Annotation) -> Iterator[bytes]:
+        nonlocal last
+        ranked = iter(added.taggings or ())
+        names, probabilities = added.names(), added.probabilities(block.offsets)
+        key = "TagProbability" if added.spans is None else "SpanProbability"
+        records = block.origin_as(TextOrigin).records
+        for record, (begin, end) in zip(records, itertools.pairwise(block.offsets.tolist()), strict=True):
+            file = record.values.get("file", "")
+            starts, last = file != last, file
+            sentence, number = record.sentences[0], next(numbers)
+            named = replace(sentence, document=file or None, notes=((0, f"# sent_id = {number}"),))
+            if added.taggings is not None:
+                for at, (comments, tags) in enumerate(with_comments(next(ranked))):
+                    notes = tuple((0, line) for line in comments.splitlines())
+                    copy = replace(named, tags=tuple(names_of(tags, added.labels)), notes=(*named.notes, *notes))
+                    yield _encoded(write_conllu(replace(copy, starts_document=starts and at == 0), Placement(label)))
+                continue
+            given = probabilities[begin:end] if probabilities is not None else [NONE] * (end - begin)
+            misc = tuple(map(partial(_misc, key), _glued(sentence), given))
+            columns = {**sentence.columns, "misc": misc}
+            tagged = replace(named, columns=columns, tags=tuple(names[begin:end]), starts_document=starts)
+            yield _encoded(write_conllu(tagged, Placement(label)))
+
+    return write_block
+
+
+def _glued(sentence: Sentence) -> list[bool]:
+    """Return for each token whether the next one follows without a blank."""
+    offsets = sentence.offsets or ()
+    return [*(first[1] == second[0] for first, second in itertools.pairwise(offsets)), False][: len(offsets)]
+
+
+def _misc(key: str, glued: bool, probability: str) -> str:
+    return with_feature(GLUED if glued else NONE, key, probability)
+
+
 def _lines(record: Record, values: Sequence[str]) -> str:
-    rows = (f"{word}\t{value}\n" for word, value in zip(record.sentence.words, values, strict=True))
+    rows = (f"{word}\t{value}\n" for word, value in zip(record.words(), values, strict=True))
     return "".join(rows) + "\n"
 
 
 def _span_line(record: Record, span: TaggedSpan) -> str:
     """Return the start and end of a span in the file, its type, its probability, and its text."""
-    offsets, at = record.sentence.offsets or (), record.values["start"]
+    offsets, at = record.offsets or (), record.values["start"]
     start, end = offsets[span.start][0], offsets[span.end - 1][1]
     text = " ".join(record.values["text"][start:end].split())
     return f"{at + start}\t{at + end}\t{span.type}\t{show(span.probability)}\t{text}\n"

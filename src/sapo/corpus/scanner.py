@@ -3,13 +3,13 @@
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from sapo import jit
-from sapo.corpus.blocks import Origin
+from sapo.corpus.blocks import Block, Origin, Sentence, block_sentences
 from sapo.corpus.files import check_utf8, read_chunks, show_path
 from sapo.errors import DataError, SapoError, check_limit, current_limits
 from sapo.jit import kernel
@@ -471,11 +471,46 @@ def check_tag(tag: str, *, tabs: bool) -> None:
         raise DataError(f"the tag {tag!r} has half of a surrogate pair, which is not valid text" + ELSEWHERE)
 
 
+NEWDOC = re.compile(
+    rb"^#[ \t]*newdoc(?:[ \t]+id)?[ \t]*=[ \t]*(.*?)[ \t]*\r?$|^#[ \t]*newdoc\b|^-DOCSTART-", re.MULTILINE
+)
+
+
+def last_document(lines: bytes, before: str | None) -> str | None:
+    r"""Return the name of the last document that begins in these lines; `before` if none does.
+
+    >>> last_document(b"# newdoc id = T-7\n# text = Hush\n", None)
+    'T-7'
+    """
+    if b"newdoc" in lines or b"-DOCSTART-" in lines:
+        for match in NEWDOC.finditer(lines):
+            before = match[1].decode() if match[1] else None
+    return before
+
+
 @dataclass(frozen=True, slots=True)
 class ScannedOrigin(Origin):
     """The origin of a block from a file with one token a line."""
 
     scanned: Scanned
+    document: str | None = field(default=None, kw_only=True)  # the name of the one that goes on from the block before
+
+    def documents(self) -> list[str | None]:
+        """Return the name of the document of each sentence: # newdoc id = NAME begins one."""
+        whole = self.scanned.data.tobytes()
+        if self.document is None and b"newdoc" not in whole:
+            return [None] * (len(self.scanned.offsets) - 1)
+        found, name, end = [], self.document, 0
+        for first in self.scanned.offsets[:-1].tolist():
+            begin = int(self.scanned.line_starts[first]) if first < len(self.scanned.line_starts) else len(whole)
+            name = last_document(whole[end:begin], name)
+            found.append(name)
+            end = begin
+        return found
+
+    def sentences(self, block: Block) -> Iterator[Sentence]:
+        for sentence, name in zip(block_sentences(block), self.documents(), strict=True):
+            yield sentence if name is None else replace(sentence, document=name)
 
     def first_lines(self) -> Longs:
         return self.scanned.line_numbers(self.scanned.line_starts[self.scanned.offsets[:-1]])

@@ -68,6 +68,44 @@ def span_counts(
     )
 
 
+def bootstrap_interval(
+    counts: SentenceCounts,
+    groups: Sequence[int] | None = None,
+    *,
+    rounds: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """Return the interval that holds the F1 of this share of the samples drawn from the sentences, with replacement.
+
+    `groups` numbers the document of each sentence, if whole documents are to be drawn. For accuracy give counts of
+    tokens. This is the percentile bootstrap (Efron 1979): it says how much the score may differ on other sentences of
+    the same kind. Without any error all samples would be alike; then the rule of three bounds it: 3 errors in the
+    number of gold spans.
+
+    >>> counts = SentenceCounts(np.full(50, 2), np.full(50, 2), np.array([2, 1] * 25))
+    >>> low, high = bootstrap_interval(counts)
+    >>> low < 0.75 < high, high - low < 0.2
+    (True, True)
+    """
+    rows = np.column_stack([counts.gold, counts.found, counts.correct]).astype(np.float64)
+    if groups is not None:
+        places = np.unique(np.asarray(groups), return_inverse=True)[1]
+        joined = np.zeros((int(places.max(initial=-1)) + 1, 3))
+        np.add.at(joined, places, rows)
+        rows = joined
+    if not len(rows):
+        return 0.0, 0.0
+    rng = np.random.default_rng(seed)
+    drawn = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), rounds) @ rows  # [rounds, 3]
+    both = drawn[:, 0] + drawn[:, 1]
+    scores = np.divide(2 * drawn[:, 2], both, out=np.zeros(rounds), where=both > 0)
+    low, high = np.quantile(scores, [(1 - level) / 2, (1 + level) / 2]).tolist()
+    if low == high == 1:
+        low = max(0.0, 1 - 3 / float(rows[:, 0].sum()))
+    return low, high
+
+
 @dataclass(frozen=True, slots=True)
 class Randomization:
     """The result of a randomization test."""

@@ -1,12 +1,13 @@
 """Read, tag and evaluate files block by block, a few hundred sentences at a time, so that they may have any length."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sapo.corpus.annotations import Annotation
 from sapo.corpus.blocks import LABEL, Block, Sentence, is_table
 from sapo.corpus.files import show_path
 from sapo.corpus.formats import FORMATS, TABLE, format_of
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 LINES = 200  # to look at
 PIECE = 1 << 16  # bytes
+Write = Callable[[Block, Annotation], Iterator[bytes]]
 _ENDS_SENTENCE = re.compile(r"\w[.!?\u2026][\"')\]\u201d\u00bb]*")
 
 
@@ -48,7 +50,7 @@ def reading_of(model: Model, path: str | Path, given: dict[str, Any]) -> dict[st
 def read_blocks(tagger: "Tagger", path: Any, *, labeled: bool = False, **reading: Any) -> Iterator[Block]:
     """Read a file or a table, in the same way as the training file unless `reading` has other options."""
     how = reading_of(tagger.model, path, reading)
-    if isinstance(path, str | Path) and TABLE[format_of(path, how.get("format"))].cut:
+    if not isinstance(path, str | Path) or TABLE[format_of(path, how.get("format"))].cut:
         how["splitter"] = tagger.splitter
     return read_any_blocks(path, labeled=labeled, **how)
 
@@ -66,70 +68,86 @@ def tagged_file(
 ) -> Iterator[tuple[int, bytes]]:
     """Tag a file; yield the bytes to write, with the number of tokens that are done.
 
-    Files keep their format, but text is written as columns, or as JSONL with `to="jsonl"`. A directory of texts is
-    tagged as one JSONL file. Raises SapoError if the tags cannot be written into such a file, or if a column file is
-    running text. A session of the model's encoder remembers new words from file to file.
+    Files keep their format, but text is written as columns, or as JSONL or CoNLL-U with `to`. A directory of texts is
+    tagged as one file of these two. Raises SapoError if the tags cannot be written into such a file, or if a column
+    file is running text. A session of the model's encoder remembers new words from file to file.
     """
     chosen = format_of(path, format)
-    writer = chosen
     if chosen == "text":
         from sapo.tagger.text import check_words_only
 
         check_words_only(tagger.model)
-        writer, label = _text_writer(to), None
-        if Path(path).is_dir() and writer != "jsonl":
+        if Path(path).is_dir() and to not in ("jsonl", "conllu"):
             raise DataError(
                 f"{path}: a directory is tagged as one JSONL file; add `to='jsonl'`, or name an output .jsonl"
             )
-    elif to not in (None, chosen):
+        blocks = read_blocks(tagger, path, labeled=False, format=chosen, encoding=encoding)
+        return _tagged(tagger, blocks, output, _text_writer(tagger.model, to, label), session, check=to != "jsonl")
+    if to not in (None, chosen):
         raise DataError(
             f"{show_path(path)}: a file that is {chosen} is tagged as {chosen}; convert it with sapo convert"
         )
-    elif chosen == "conllu" and label is None and tagger.model.reader.get("format") != "conllu":
+    if chosen == "conllu":
+        label = _conllu_label(tagger.model, label)
+    blocks = read_blocks(tagger, path, labeled=False, format=chosen, label=label, encoding=encoding)
+    refuse = format is None and chosen == "columns"
+    writing = FORMATS[chosen].write
+    return _tagged(tagger, blocks, output, writing, session, check=chosen != "jsonl", refuse_running_text=refuse)
+
+
+def _conllu_label(model: Model, given: str | None) -> str:
+    """Return where the tags of a model go in CoNLL-U; raise SapoError if nobody knows."""
+    if given is None and model.reader.get("format") != "conllu":
         raise ModelError(
             "this model was not trained on CoNLL-U; say with `label` where its tags go (upos, xpos, Chunk)"
         )
-    blocks = read_blocks(tagger, path, labeled=False, format=chosen, label=label, encoding=encoding)
-    refuse = format is None and chosen == "columns"
-    return _tagged(tagger, blocks, output, writer, session, refuse_running_text=refuse)
+    return given or model.reader.get("label") or "upos"
 
 
-def tagged_text(tagger: "Tagger", text: str, output: Output, *, to: str | None = None) -> Iterator[tuple[int, bytes]]:
+def tagged_text(
+    tagger: "Tagger", text: str, output: Output, *, to: str | None = None, label: str | None = None
+) -> Iterator[tuple[int, bytes]]:
     """Tag a text as `tagged_file` tags a file of text."""
     from sapo.corpus.plain_text import text_blocks
     from sapo.tagger.text import check_words_only
 
     check_words_only(tagger.model)
-    return _tagged(tagger, text_blocks([text], "the text", tagger.splitter), output, _text_writer(to))
+    blocks = text_blocks([text], "the text", tagger.splitter)
+    return _tagged(tagger, blocks, output, _text_writer(tagger.model, to, label), check=to != "jsonl")
 
 
-def _text_writer(to: str | None) -> str:
-    """Return the format that tagged text is written in: text, which is written as columns, or jsonl."""
-    if to not in (None, "columns", "jsonl"):
-        raise OptionError(f"tagged text is written as columns or jsonl, not as '{to}'")
-    return "jsonl" if to == "jsonl" else "text"
+def _text_writer(model: Model, to: str | None, label: str | None) -> Write:
+    """Return the function that writes tagged text as columns, JSONL or CoNLL-U."""
+    if to == "conllu":
+        from sapo.corpus.plain_text import conllu_writer
+
+        return conllu_writer(_conllu_label(model, label))
+    if to not in (None, "columns", "jsonl", "json"):
+        raise OptionError(f"tagged text is written as columns, jsonl or conllu, not as '{to}'")
+    write: Write = FORMATS["text" if to in (None, "columns") else "jsonl"].write
+    return write
 
 
 def _tagged(
     tagger: "Tagger",
     blocks: Iterator[Block],
     output: Output,
-    writer: str,
+    write: Write,
     session: Any = None,
     *,
+    check: bool,
     refuse_running_text: bool = False,
 ) -> Iterator[tuple[int, bytes]]:
     def checked() -> Iterator[Block]:
         for number, block in enumerate(blocks):
             if number == 0 and refuse_running_text:
                 refuse_text(block, tagger.model)
-            if number == 0 and writer != "jsonl":
+            if number == 0 and check:
                 block.check_labels(tagger.labels)
             yield block
 
     if output.exact:
         tagger = type(tagger)(tagger.model.exact())
-    write = FORMATS[writer].write
     for block, annotation in decoding.tag_blocks(tagger, checked(), output, session):
         for piece in _joined(write(block, annotation)):
             yield 0, piece

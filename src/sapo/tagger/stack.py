@@ -5,7 +5,6 @@ train the models; the steps, and the blocks with added columns, are defined here
 """
 
 import dataclasses
-import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block
 from sapo.corpus.columns import splice_tags
+from sapo.corpus.conllu import COLUMNS, FEATS_KEY, TARGETS, ConlluOrigin, Place, place_of, with_feature
 from sapo.corpus.jsonl import JsonlOrigin, json_line, with_tags
 from sapo.corpus.scanner import Scanned, ScannedOrigin, check_tag
 from sapo.errors import DataError, ModelError, OptionError
@@ -156,8 +156,8 @@ def widened_records(block: Block, added: Sequence[str], *, as_columns: bool) -> 
     columns = {name: block.strings(name) for name in (WORD, *added)}
     notation = notation_of(sorted(set(columns[added[-1]])))
     lines = []
-    records = block.origin_as(JsonlOrigin).records
-    for record, (first, last) in zip(records, itertools.pairwise(block.offsets.tolist()), strict=True):
+    for record, bounds in block.origin_as(JsonlOrigin).with_bounds(block.offsets):
+        first, last = (bounds[0][0], bounds[-1][1]) if bounds else (0, 0)
         tags = {name: columns[name][first:last] for name in added}
         if as_columns:
             rows = zip(columns[WORD][first:last], *tags.values(), strict=True)
@@ -166,13 +166,55 @@ def widened_records(block: Block, added: Sequence[str], *, as_columns: bool) -> 
         for name in added:
             if name in record.values:
                 raise DataError(f"{block.name}:{record.line}: has a key '{name}' already; give the step another name")
-        result = {**record.values, **with_tags(record, tags[added[-1]], notation), **tags}
+        last_tags = [columns[added[-1]][begin:end] for begin, end in bounds]
+        result = {**record.values, **with_tags(record, last_tags, notation), **tags}
         if "tags" in record.values:
             result["tags"] = record.values["tags"]
         else:
             del result["tags"]
         lines.append(json_line(result))
     return "".join(lines).encode("utf-8", "surrogatepass")
+
+
+def conllu_place(column: str) -> Place | None:
+    """Return where the column of a step goes in CoNLL-U; None if it becomes a key of MISC.
+
+    >>> conllu_place("pos") == place_of("xpos"), conllu_place("chunk")
+    (True, None)
+    """
+    if column in (*TARGETS, "pos") or re.fullmatch(FEATS_KEY, column):
+        return place_of("xpos" if column == "pos" else column)
+    return None
+
+
+def widened_conllu(block: Block, added: Sequence[str]) -> bytes:
+    """Return CoNLL-U with the added columns: in their columns, as features, or as keys of MISC (chunk: Chunk=B-NP).
+
+    Raises SapoError if a tag cannot be written there.
+    """
+    scanned = block.origin_as(ConlluOrigin).scanned
+    places = [(name, conllu_place(name)) for name in added]
+    whole, first = scanned.data.tobytes(), COLUMNS.index("lemma")
+    edges = [scanned.starts[:, first:].tolist(), scanned.ends[:, first:].tolist()]
+    lines: list[str] = []
+    checked: set[str] = set()
+    for starts, ends, *tags in zip(*edges, *(block.strings(name) for name in added), strict=True):
+        fields = [whole[a:b].decode() for a, b in zip(starts, ends, strict=True)]
+        for (name, place), tag in zip(places, tags, strict=True):
+            if tag not in checked:
+                check_tag(tag, tabs=True)
+                checked.add(tag)
+            if place is None:
+                if "|" in tag:
+                    raise DataError(f"the tag {tag!r} cannot be written to MISC, where | is a separator; use JSONL")
+                fields[-1] = with_feature(fields[-1], name[:1].upper() + name[1:], tag)
+            else:
+                place.check(tag)
+                begin, end = place.first - first, place.last + 1 - first
+                fields[begin:end] = place.filled(fields[begin:end], tag)
+        lines.append("\t".join(fields))
+    pieces = np.arange(len(lines), dtype=np.int32)
+    return splice_tags(scanned.data, scanned.starts[:, first], scanned.ends[:, -1], lines, pieces)
 
 
 def _check_comments(scanned: Scanned, columns: int, name: str) -> None:

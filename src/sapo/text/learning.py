@@ -87,6 +87,7 @@ class Evidence:
         self.inside: Counter[tuple[str, str]] = Counter()  # a token, and the class of the next in the same sentence
         self.ends: Counter[tuple[str, str]] = Counter()  # the last token, and the class of the next sentence
         self.size = 0
+        self.borders: list[tuple[str, int, str]] = []  # text without blanks, where it is split, and what says so
         self._classes = _Classes()
         self._places = _Places()
         self._last: str | None = None
@@ -176,6 +177,20 @@ def learn_rules(sentences: Iterable[tuple[Sequence[str], str | None]]) -> Rules:
     for tokens, text in sentences:
         evidence.add(tokens, text)
     return rules_of(evidence)
+
+
+def unlearned(evidence: Evidence, rules: Rules) -> list[str]:
+    """Return what says that text is split at a place where these rules do not split it.
+
+    >>> evidence = Evidence()
+    >>> evidence.borders += [("well-known", 4, "a:1: span 0:4"), ("wellknown", 4, "a:2: span 0:4")]
+    >>> unlearned(evidence, Rules(marks={"a-a": "alone"}))
+    ['a:2: span 0:4']
+    """
+    words = Words(rules)
+    return [
+        message for chunk, border, message in evidence.borders if border not in itertools.accumulate(words.sizes(chunk))
+    ]
 
 
 def rules_of(evidence: Evidence) -> Rules:

@@ -32,7 +32,7 @@ from sapo.learn.weights import Weights
 from sapo.neural.options import Texts
 from sapo.tags.labels import refuse_missing
 from sapo.tags.schemes import Notation, looks_like_spans, notation_of
-from sapo.text.learning import Evidence, rules_of
+from sapo.text.learning import Evidence, rules_of, unlearned
 from sapo.text.tokens import Rules
 from sapo.training.gold import Gold, make_gold
 from sapo.training.plan import Plan, ReadingOptions
@@ -56,6 +56,7 @@ class TrainingData:
     texts: Texts | None = None  # the words themselves; only networks need them
     scales: Floats = field(default_factory=lambda: np.empty(0, np.float32))  # of numeric features, if they are scaled
     text_rules: Rules = field(default_factory=Rules)  # how text is cut into such tokens
+    not_split: Sequence[str] = ()  # spans that begin or end where these rules do not split a token
     shards: ShardedCorpus | None = None  # the training sentences, if they are not in memory
 
     @property
@@ -161,7 +162,8 @@ def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: b
         dev_set,
         plan.labels.missing,
         Texts(kept, dev_kept) if keep_texts else None,
-        text_rules=rules_of(evidence),
+        text_rules=(rules := rules_of(evidence)),
+        not_split=unlearned(evidence, rules),
     )
 
 
@@ -306,6 +308,10 @@ def warn_of(plan: Plan, data: TrainingData, *, warn: Callable[[str], None] = _wa
     if len(found) > SHOWN:
         file = plan.data if isinstance(plan.data, str | Path) else "FILE"
         warn(f"{len(found) - SHOWN} more like these; see sapo check {file}")
+    for message in data.not_split[:SHOWN]:
+        warn(f"{message}, which is too rare to learn: in raw text, the model cannot find this span")
+    if len(data.not_split) > SHOWN:
+        warn(f"{len(data.not_split) - SHOWN:,} more spans like these; see sapo check")
     if data.unseen:
         warn(f"{_unseen_labels(data.unseen)} in the training data")
 

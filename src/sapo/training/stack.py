@@ -24,6 +24,7 @@ import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block, Sentence, block_from_sentences, block_sentences
 from sapo.corpus.columns import name_columns
+from sapo.corpus.conllu import COLUMNS
 from sapo.corpus.files import check_writable, show_path, write_file
 from sapo.corpus.formats import format_of, read, read_blocks
 from sapo.corpus.labeled import first_and_all
@@ -42,6 +43,7 @@ from sapo.tagger.stack import (
     check_names,
     sentences_of,
     widened,
+    widened_conllu,
     widened_records,
     with_column,
 )
@@ -318,7 +320,9 @@ def run_pipeline(
     make_settings({key: value for key, value in settings.items() if (key, value) != ("rate", AUTO)})
     check_writable(target)
     chosen = format_of(source, format)
-    if chosen == "columns":
+    if chosen == "conllu":
+        first, blocks = _read_conllu(source, columns, steps)
+    elif chosen == "columns":
         first, blocks = _read_columns(source, columns, labeled)
         if format is None and isinstance(steps[0], ReadyStep):
             refuse_text(first, Tagger.load(steps[0].model).model)
@@ -384,11 +388,38 @@ def _writer(chosen: str, target: str | Path, to: str | None, added: Sequence[str
     if chosen == "text":
         to = to or format_of(target)
         if to not in ("columns", "jsonl"):
-            raise OptionError(f"tagged text is written as columns or jsonl, not as '{to}'")
+            raise OptionError(f"text with several columns is written as columns or jsonl, not as '{to}'")
         return partial(widened_records, added=added, as_columns=to == "columns")
     if to not in (None, chosen):
         raise DataError(f"a file that is {chosen} is tagged as {chosen}; convert it with sapo convert")
+    if chosen == "conllu":
+        return partial(widened_conllu, added=added)
     return widened if chosen == "columns" else partial(widened_records, added=added, as_columns=False)
+
+
+def _read_conllu(
+    source: str | Path, columns: Sequence[str] | None, steps: Sequence[Step]
+) -> tuple[Block, Iterator[Block]]:
+    """Read CoNLL-U without the columns that the steps fill, so that no step sees what it should predict."""
+    name = show_path(source)
+    if columns is not None:
+        raise DataError(f"{name}: the columns of CoNLL-U have their names; leave the names of columns out")
+    filled = {step.column for step in steps}
+    kept = [at for at, column in enumerate(COLUMNS) if column not in filled]
+    names = tuple(COLUMNS[at] for at in kept)
+    read = read_blocks(source, format="conllu", labeled=False)
+    return first_and_all(
+        (
+            dataclasses.replace(
+                block,
+                columns=names,
+                starts=np.ascontiguousarray(block.starts[:, kept]),
+                ends=np.ascontiguousarray(block.ends[:, kept]),
+            )
+            for block in read
+        ),
+        name,
+    )
 
 
 def _read_records(
@@ -398,7 +429,7 @@ def _read_records(
     name = show_path(source)
     if chosen not in ("jsonl", "text"):
         raise DataError(
-            f"{name}: a pipeline tags column files, JSONL and text, and this is {chosen}; "
+            f"{name}: a pipeline tags column files, CoNLL-U, JSONL and text, and this is {chosen}; "
             "make a column file with sapo convert"
         )
     if columns is not None:

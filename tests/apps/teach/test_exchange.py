@@ -56,13 +56,8 @@ def test_annotated_sentences_are_accepted_and_learned(
 @pytest.mark.parametrize(
     ("name", "content", "why"),
     [
-        (
-            "new.csv",
-            "id,text\n1,Anna lives in Oslo.\n",
-            r"a table is not read as text; write its texts to a .jsonl file",
-        ),
-        ("new.tsv", "id\ttext\n1\tAnna lives in Oslo.\n", r"a table is not read as text"),
-        ("new.CSV.gz", "", r"a table is not read as text"),
+        ("new.xlsx", "PK", r".xlsx files are not read; save the table as .csv, with a column 'text'"),
+        ("new.csv", "id,what\n1,Anna lives in Oslo.\n", r"found no column of words among id, what"),
         ("new.html", "<p>Anna</p>", r".html files are not read; convert it to plain text"),
         ("old.teach", "SQLite format 3\0 and more", r"is an SQLite file; if it is a project, export its sentences"),
         ("none.tsv", None, r"no such file"),
@@ -76,15 +71,53 @@ def test_what_is_not_text_is_not_read_as_text(tmp_path: Path, name: str, content
     assert not (tmp_path / "a.teach").exists()
 
 
-def test_texts_of_a_table_are_read_from_jsonl_and_tokens_from_tsv(tmp_path: Path) -> None:
+def test_texts_are_read_from_tables_and_tokens_from_tsv(tmp_path: Path) -> None:
     from sapo.apps.teach.store import Store
 
-    (tmp_path / "new.jsonl").write_text('{"text": "Anna lives in Oslo."}\n')
-    (tmp_path / "new.tsv").write_text("Ben\tNNP\nsings\tVBZ\n\n")
-    make(tmp_path / "a.teach", [tmp_path / "new.jsonl", tmp_path / "new.tsv"])
+    contents = {
+        "a.jsonl": '{"text": "Anna lives in Oslo."}\n',
+        "b.csv": 'id,text\n1,"Carl, who sings, left."\n',
+        "c.tsv": "id\ttext\n2\tDora slept. Eve woke.\n",
+        "d.tsv": "Ben\tNNP\nsings\tVBZ\n\n",
+    }
+    for name, content in contents.items():
+        (tmp_path / name).write_text(content)
+    make(tmp_path / "a.teach", [tmp_path / name for name in contents])
     store = Store(tmp_path / "a.teach")
-    assert [one.text for one in store.sentences.values()] == ["Anna lives in Oslo.", "Ben sings"]
+    texts = ["Anna lives in Oslo.", "Carl, who sings, left.", "Dora slept.", "Eve woke.", "Ben sings"]
+    assert [one.text for one in store.sentences.values()] == texts
+    assert [one.document for one in store.sentences.values()] == ["", "1", "2", "2", ""]
     store.close()
+
+
+ANNOTATED = {
+    "a.csv": "id,text,spans\nT-7,Anna lives in Oslo. She sings.,0:4:PER\n",
+    "a.tsv": "id\ttext\tspans\nT-7\tAnna lives in Oslo. She sings.\t0:4:PER\n",
+    "a.json": '[{"id": "T-7", "text": "Anna lives in Oslo. She sings.", "spans": [[0, 4, "PER"]]}]',
+    "a.jsonl": '{"id": "T-7", "text": "Anna lives in Oslo. She sings.", "spans": [[0, 4, "PER"]]}\n',
+    "doccano.jsonl": '{"id": "T-7", "text": "Anna lives in Oslo. She sings.", "label": [[0, 4, "PER"]]}\n',
+    "studio.json": '[{"data": {"id": "T-7", "text": "Anna lives in Oslo. She sings."}, "annotations": [{"result": '
+    '[{"from_name": "label", "to_name": "text", "type": "labels", '
+    '"value": {"start": 0, "end": 4, "text": "Anna", "labels": ["PER"]}}]}]}]',
+}
+
+
+@pytest.mark.parametrize("name", ANNOTATED)
+def test_annotated_files_of_every_format_come_back_with_text_spans_and_names(
+    tmp_path: Path, text: Path, name: str
+) -> None:
+    (tmp_path / name).write_text(ANNOTATED[name])
+    make(tmp_path / "a.teach", [text], annotated=[tmp_path / name])
+    run("teach", tmp_path / "a.teach", "--export", tmp_path / "out.jsonl", "-q")
+    first, second = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
+    assert (first["document"], first["text"]) == ("T-7", "Anna lives in Oslo.")
+    assert first["spans"] == [{"start": 0, "end": 4, "label": "PER"}]
+    assert first["tokens"] == ["Anna", "lives", "in", "Oslo", "."]
+    assert (second["document"], second["text"], second["spans"]) == ("T-7", "She sings.", [])
+    run("teach", tmp_path / "a.teach", "--export", tmp_path / "out.csv", "-q")
+    assert [one.document for one in sapo.read(tmp_path / "out.csv")] == ["T-7", "T-7"]
+    run("teach", tmp_path / "a.teach", "--export", tmp_path / "out.txt", "-q")
+    assert (tmp_path / "out.txt").read_text().startswith("# newdoc = T-7\nAnna\tB-PER\n")
 
 
 def test_a_model_goes_on_learning(tmp_path: Path, text: Path, open_project: Open) -> None:

@@ -215,8 +215,8 @@ def test_what_is_no_project_is_one_line(tmp_path: Path, path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ("INSERT INTO sentences VALUES (3, 'a dog', '[[0, 9]]', '')", "sentence 3: its tokens are not in its text"),
-        ("INSERT INTO sentences VALUES (3, 'a dog', '{', '')", "sentence 3: its tokens are not in its text"),
+        ("INSERT INTO sentences VALUES (3, 'a dog', '[[0, 9]]', '', '')", "sentence 3: its tokens are not in its text"),
+        ("INSERT INTO sentences VALUES (3, 'a dog', '{', '', '')", "sentence 3: its tokens are not in its text"),
         ("INSERT INTO journal VALUES (7, 0, 'a', 'accept', 1, '{\"tags\": [\"O\"]}')", "event 7 does not fit"),
         (
             'INSERT INTO journal VALUES (7, 0, \'a\', \'accept\', 1, \'{"tags": ["O", "O", "O"], "cuts": [[1, 2]]}\')',

@@ -21,15 +21,16 @@ def cut(text: str, *spans: tuple[int, int, str], tokens: Sequence[tuple[int, int
     return made
 
 
-def test_a_span_that_cuts_a_token_splits_it_and_is_told_with_its_sentence() -> None:
-    with pytest.warns(DataWarning) as told:
-        sentence = cut("In preTokyo days", (6, 11, "LOC")).sentences[0]
+def test_a_span_that_cuts_a_token_splits_it_and_the_message_names_the_token() -> None:
+    made = cut("In preTokyo days", (6, 11, "LOC"))
+    sentence = made.sentences[0]
     assert sentence.words == ("In", "pre", "Tokyo", "days")
     assert sentence.tags == ("O", "O", "B-LOC", "O")
-    assert str(told[0].message) == (
-        "a.jsonl:3: span 6:11 'LOC' ('Tokyo') cuts the token 'preTokyo' at 3:11 in 'In preTokyo days'; "
-        "the token is split"
-    )
+    (split,) = made.splits
+    assert split.message == "a.jsonl:3: span 6:11 'Tokyo' begins inside the token 'preTokyo' (3:11)"
+    assert (split.chunk, split.border) == ("preTokyo", 3)
+    (split,) = cut("Both LumiLamp/SolarPack broke", (5, 13, "PRODUCT")).splits
+    assert split.message.endswith("span 5:13 'LumiLamp' ends inside the token 'LumiLamp/SolarPack' (5:23)")
 
 
 def test_of_spans_that_overlap_the_longest_is_kept() -> None:
@@ -59,7 +60,7 @@ def test_a_span_outside_the_text_is_refused() -> None:
 
 def test_only_the_first_few_changes_are_told_one_by_one() -> None:
     with pytest.warns(DataWarning) as told:
-        cut("aaaa " * 9, *((5 * at, 5 * at + 2, "X") for at in range(9)))
+        cut("aaaa " * 9, *((5 * at, 5 * at, "X") for at in range(9)))
     assert len(told) == 6
     assert str(told[-1].message) == "a.jsonl: 4 more spans like these"
 

@@ -276,14 +276,13 @@ def test_the_reader_of_jsonl_names_the_tool(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     for record, hint in {
         '{"text": "Anna", "label": [[0, 4, "PER"]]}': "use `format='doccano'`",
-        '{"text": "Anna", "entities": [{"start_offset": 0, "end_offset": 4, "label": "X"}]}': "use `format='doccano'`",
         json.dumps(prodigy_task()): "use `format='prodigy'`",
-        '[\n{"text": "a"}]': "use `format='label-studio'`",
-        '[{"text": "a"}]': "use `format='label-studio'`",
+        '[\n{"text": "a"}]': "use `format='json'`",
+        '[{"text": "a"}]': "use `format='json'`",
     }.items():
         path.write_text(record)
         with pytest.raises(SapoError, match=hint):
-            list(read(path))
+            list(read(path, format="jsonl"))
 
 
 def test_tags_that_mark_no_spans_are_refused(tmp_path: Path) -> None:

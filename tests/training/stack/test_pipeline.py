@@ -238,9 +238,9 @@ def test_mistakes_of_the_names_are_told(refused: Refused) -> None:
 
 
 def test_other_formats_are_refused_with_the_way_out(refused: Refused, tmp_path: Path) -> None:
-    (tmp_path / "in.conllu").write_text("")
-    assert refused("pos=pos.sapo", source="in.conllu") == (
-        "in.conllu: a pipeline tags column files, JSONL and text, and this is conllu; "
+    (tmp_path / "in.csv").write_text("")
+    assert refused("pos=pos.sapo", source="in.csv") == (
+        "in.csv: a pipeline tags column files, CoNLL-U, JSONL and text, and this is csv; "
         "make a column file with sapo convert"
     )
 

@@ -9,7 +9,7 @@ from sapo.apps.teach.pupil import check_pupil
 from sapo.apps.teach.state import IMPORT, LABEL, Draft, TaughtSentence, as_iob2, check_name
 from sapo.apps.teach.store import Store, create
 from sapo.corpus.annotations import Placement
-from sapo.corpus.blocks import Sentence
+from sapo.corpus.blocks import Sentence, with_document_starts
 from sapo.corpus.files import check_readable, read_chunks, show_path
 from sapo.corpus.formats import ENDINGS, FORMATS, format_of, open_output, read_blocks
 from sapo.corpus.jsonl import joined
@@ -22,7 +22,7 @@ from sapo.text.splitter import Splitter
 Files = Sequence[str | Path]
 Annotated = list[tuple[TaughtSentence, tuple[str, ...]]]
 COLUMNS = (".conll", ".bio", ".iob", ".iob2", ".tsv")  # files that cannot be text
-TABLES = (".csv", ".ods", ".xls", ".xlsx")
+TABLES = (".ods", ".xls", ".xlsx")
 DOCUMENTS = (".doc", ".docx", ".epub", ".htm", ".html", ".odt", ".pdf", ".rtf", ".xml")
 TEXT = "text"
 
@@ -94,15 +94,14 @@ def export_file(store: Store, path: str | Path, format: str | None) -> int:
         raise SapoError(f"{store.path}: no sentence is accepted yet; there is nothing to export")
     chosen = format_of(path, format)
     writer = FORMATS[chosen]
-    placement = Placement("misc" if store.kind == SPANS else "upos")
+    placement = Placement("misc" if store.kind == SPANS else "upos", both=True)
+    current = ((sentence, store.state.current(number)) for number, sentence in store.sentences.items())
+    accepted = (sentence.with_tags(event.tags) for sentence, event in current if event is not None)
     count = 0
     with open_output(path, chosen) as stream:
-        for number, sentence in store.sentences.items():
-            event = store.state.current(number)
-            if event is None:
-                continue
+        for sentence in with_document_starts(accepted):
             count += 1
-            written = writer.write_sentence(sentence.with_tags(event.tags), placement)
+            written = writer.write_sentence(sentence, placement)
             stream.write(written.encode("utf-8", "surrogatepass"))
     return count
 
@@ -150,11 +149,10 @@ def text_format(path: str | Path, given: str | None) -> str:
         return format_of(path, given)
     suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in (".gz", ".zip")]
     ending = suffixes[-1] if suffixes else ""
-    if ending in TABLES or (ending == ".tsv" and _has_blanks_in_cells(path)):
-        raise SapoError(
-            f'{path}: a table is not read as text; write its texts to a .jsonl file, as lines of {{"text": "..."}}, '
-            "or say what it is with --format"
-        )
+    if ending == ".tsv" and _has_blanks_in_cells(path):
+        return "csv"
+    if ending in TABLES:
+        raise SapoError(f"{path}: {ending} files are not read; save the table as .csv, with a column 'text'")
     if ending in DOCUMENTS:
         raise SapoError(
             f"{path}: {ending} files are not read; convert it to plain text, or say what it is with --format"
@@ -203,4 +201,5 @@ def taught(sentence: Sentence, path: str | Path = "") -> TaughtSentence:
         text.encode()
     except UnicodeEncodeError:
         raise SapoError(f"{source}: half of a surrogate pair is not text: {text!r:.60}") from None
-    return TaughtSentence(text, tuple((int(start), int(end)) for start, end in offsets), Path(source).name)
+    places = tuple((int(start), int(end)) for start, end in offsets)
+    return TaughtSentence(text, places, Path(source).name, sentence.document or "")

@@ -126,6 +126,7 @@ class TaughtSentence:
     text: str
     offsets: tuple[tuple[int, int], ...]
     source: str = ""  # the file it came from
+    document: str = ""  # the name that the file gives its document
 
     @property
     def words(self) -> list[str]:
@@ -161,7 +162,8 @@ class TaughtSentence:
 
     def with_tags(self, tags: Sequence[str]) -> Sentence:
         """Return the sentence in the form that files are written from."""
-        return Sentence({"word": tuple(self.words)}, tuple(tags), self.text, self.offsets)
+        words = {"word": tuple(self.words)}
+        return Sentence(words, tuple(tags), self.text, self.offsets, document=self.document or None)
 
 
 def check_sentence(text: object, offsets: object) -> TaughtSentence:

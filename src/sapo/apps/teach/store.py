@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,8 @@ PATIENCE = 10.0  # seconds to wait while another process writes
 KEPT = 2  # snapshots besides the base
 TABLES = {
     "settings": "name TEXT PRIMARY KEY, value TEXT NOT NULL",
-    "sentences": "id INTEGER PRIMARY KEY, text TEXT NOT NULL, offsets TEXT NOT NULL, source TEXT NOT NULL",
+    "sentences": "id INTEGER PRIMARY KEY, text TEXT NOT NULL, offsets TEXT NOT NULL, source TEXT NOT NULL, "
+    "document TEXT NOT NULL",
     "journal": "seq INTEGER PRIMARY KEY AUTOINCREMENT, time REAL NOT NULL, author TEXT NOT NULL, kind TEXT NOT NULL, "
     "sentence INTEGER REFERENCES sentences(id), value TEXT NOT NULL",
     "snapshots": "id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, time REAL NOT NULL, base INTEGER NOT NULL, "
@@ -202,10 +203,12 @@ class Store:
         return str(row[0])
 
     def _read_sentences(self, after: int = 0) -> Iterator[tuple[int, TaughtSentence]]:
-        rows = self._connection.execute("SELECT id, text, offsets FROM sentences WHERE id > ? ORDER BY id", (after,))
-        for number, text, offsets in rows:
+        rows = self._connection.execute(
+            "SELECT id, text, offsets, document FROM sentences WHERE id > ? ORDER BY id", (after,)
+        )
+        for number, text, offsets, document in rows:
             try:
-                sentence = check_sentence(text, json.loads(offsets))
+                sentence = replace(check_sentence(text, json.loads(offsets)), document=document)
             except (SapoError, ValueError, RecursionError):
                 raise SapoError(f"{self.path}: damaged: sentence {number}: its tokens are not in its text") from None
             check_limit("tokens", len(sentence.offsets), f"{self.path}: sentence {number}", "tokens in a sentence")
@@ -329,10 +332,10 @@ def _add_sentences(connection: sqlite3.Connection, sentences: Sequence[TaughtSen
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM sentences").fetchone()
     numbers = list(range(last + 1, last + 1 + len(sentences)))
     rows = (
-        (number, one.text, json.dumps(one.offsets, separators=(",", ":")), one.source)
+        (number, one.text, json.dumps(one.offsets, separators=(",", ":")), one.source, one.document)
         for number, one in zip(numbers, sentences, strict=True)
     )
-    connection.executemany("INSERT INTO sentences VALUES (?, ?, ?, ?)", rows)
+    connection.executemany("INSERT INTO sentences VALUES (?, ?, ?, ?, ?)", rows)
     return numbers
 
 

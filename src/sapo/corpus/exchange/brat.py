@@ -31,6 +31,7 @@ from sapo.corpus.files import (
 from sapo.errors import DataError, OptionError
 
 LARGEST = 1 << 26  # bytes of a document
+LONGEST_NAME = 100  # characters of the file that is named after a document
 _ENTITY = re.compile(r"(T\S+)\t(\S+) (\d+ \d+(?:;\d+ \d+)*)(?:\t(.*))?")
 
 
@@ -59,7 +60,7 @@ def read_documents(reading: Reading) -> Iterator[Document]:
                 continue
             spans, source["others"] = _annotations(ann_path, text, encoding, reading.notices)
         others = ("relations, events and notes",) if source.get("others") else ()
-        yield Document(str(text_path), 1, text, tuple(spans), source=source, other_keys=others)
+        yield Document(str(text_path), 1, text, tuple(spans), source=source, other_keys=others, id=source["name"])
 
 
 def _content(path: Path, encoding: str | None) -> str:
@@ -119,7 +120,8 @@ def write_document(document: Document, found: FoundSpans) -> str:
             for number, share in enumerate(found.probabilities, 1)
         ]
     ann = "".join(f"{line}\n" for line in lines)
-    return json.dumps({"name": source.get("name"), "text": document.text, "ann": ann}) + "\n"
+    name = source.get("name") or re.sub(r"[^\w.-]+", "_", document.id or "").strip("._")[:LONGEST_NAME]
+    return json.dumps({"name": name, "text": document.text, "ann": ann}) + "\n"
 
 
 def _type(label: str) -> str:
@@ -143,11 +145,15 @@ class BratDirectory(LineSink):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self._path, self._count = path, 0
+        self._used: set[str] = set()
 
     def add(self, line: bytes) -> None:
         document = json.loads(line)
         self._count += 1
         name = document["name"] or f"{self._count:05}"
+        if name in self._used:  # sentences of one document
+            name = f"{name}-{self._count:05}"
+        self._used.add(name)
         target = self._path / name
         if not target.resolve().is_relative_to(self._path.resolve()):
             raise DataError(f"{self._path}: the document {name!r} would be written outside of it")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sapo.corpus.annotations import CharSpan
-from sapo.corpus.exchange.documents import Document
+from sapo.corpus.exchange.documents import Document, id_of
 from sapo.corpus.exchange.format import (
     DocumentFormat,
     FoundSpans,
@@ -40,8 +40,8 @@ def read_documents(reading: Reading) -> Iterator[Document]:
         spans = tuple(_span(value, place) for value in record.get(key, ())) if reading.labeled else ()
         if counted_by_browser(text, spans):
             spans = tuple(from_browser(text, spans))
-        others = tuple(name for name in record if name not in ("text", key))
-        yield Document(place, line, text, spans, source=record, other_keys=others)
+        others = tuple(name for name in record if name not in ("text", key, "id"))
+        yield Document(place, line, text, spans, source=record, other_keys=others, id=id_of(record))
 
 
 def _key(record: dict[str, Any]) -> str:
@@ -58,7 +58,8 @@ def _span(value: object, place: str) -> CharSpan:
 
 def write_document(document: Document, found: FoundSpans) -> str:
     """Return a document with these spans; all other keys stay."""
-    record = dict(document.source or {"text": document.text})
+    named = {} if document.id is None else {"id": document.id}
+    record = dict(document.source or {**named, "text": document.text})
     key = _key(record)
     shares = found.probabilities
     spans = to_browser(document.text, found.spans) if has_wide(document.text) else found.spans

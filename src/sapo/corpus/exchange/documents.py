@@ -1,8 +1,14 @@
-"""Turn a document (a text with spans of characters, perhaps with tokens) into tagged sentences."""
+"""Turn a document (a text with spans of characters, perhaps with tokens) into tagged sentences.
 
+Every format that has texts with spans goes through here: JSONL, CSV, tables, annotation tools. A span may begin or end
+inside a token: the token is split there, and training learns to split text in the same way.
+"""
+
+import json
+import re
 import warnings
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,18 +48,27 @@ class Notices:
         self._count, self._left_out = 0, {}
 
 
-AROUND = 20  # characters of the text that a message shows beside a span
+@dataclass(frozen=True, slots=True)
+class SplitToken:
+    """A token that was split because a span begins or ends inside it."""
+
+    message: str  # without what was done about it
+    chunk: str  # the text without blanks around it
+    border: int  # where the chunk is to be split
 
 
 def fit_spans(
     text: str, tokens: Sequence[tuple[int, int]], spans: Sequence[CharSpan], place: str, notices: Notices
-) -> tuple[list[tuple[int, int]], list[CharSpan]]:
-    """Return the tokens, split where a span cuts one, and the spans that are kept, in the order of the text.
+) -> tuple[list[tuple[int, int]], list[CharSpan], list[SplitToken]]:
+    """Return the tokens, split where a span cuts one, the spans that are kept in the order of the text, and the cuts.
 
     Blanks at both ends of a span do not count. Of spans that overlap, the longest is kept.
 
-    >>> fit_spans("preTokyo", [(0, 8)], [CharSpan(3, 8, "LOC"), CharSpan(3, 5, "X")], "a:1", _Silent("a"))
+    >>> found = fit_spans("preTokyo", [(0, 8)], [CharSpan(3, 8, "LOC"), CharSpan(3, 5, "X")], "a:1", _Silent("a"))
+    >>> found[:2]
     ([(0, 3), (3, 8)], [CharSpan(start=3, end=8, type='LOC')])
+    >>> found[2][0].message
+    "a:1: span 3:8 'Tokyo' begins inside the token 'preTokyo' (0:8)"
     """
     kept = _without_overlap(_trimmed(text, spans, place, notices), text, place, notices)
     borders = sorted({border for span in kept for border in (span.start, span.end)})
@@ -61,8 +76,7 @@ def fit_spans(
     for start, end in tokens:
         inside = borders[bisect_right(borders, start) : bisect_left(borders, end)]
         split += list(zip([start, *inside], [*inside, end], strict=True))
-    if len(split) > len(tokens):
-        _tell_cuts(text, tokens, kept, place, notices)
+    cuts = list(_cuts(text, tokens, kept, place)) if len(split) > len(tokens) else []
     starts, ends = {start for start, _ in split}, {end for _, end in split}
     fitting = []
     for span in kept:
@@ -70,7 +84,7 @@ def fit_spans(
             fitting.append(span)
         else:
             notices.tell(f"{place}: span {_show(text, span)} begins or ends outside the tokens of the file; left out")
-    return split, fitting
+    return split, fitting, cuts
 
 
 def _trimmed(text: str, spans: Sequence[CharSpan], place: str, notices: Notices) -> list[CharSpan]:
@@ -105,29 +119,28 @@ def _without_overlap(spans: list[CharSpan], text: str, place: str, notices: Noti
     return kept
 
 
-def _tell_cuts(
-    text: str, tokens: Sequence[tuple[int, int]], spans: Sequence[CharSpan], place: str, notices: Notices
-) -> None:
+def _cuts(text: str, tokens: Sequence[tuple[int, int]], spans: Sequence[CharSpan], place: str) -> Iterator[SplitToken]:
     starts = [start for start, _ in tokens]
     for span in spans:
-        for border in (span.start, span.end):
+        for border, verb in ((span.start, "begins"), (span.end, "ends")):
             at = bisect_left(starts, border) - 1
             if at >= 0 and starts[at] < border < tokens[at][1]:
                 start, end = tokens[at]
-                notices.tell(
-                    f"{place}: span {_show(text, span)} cuts the token {text[start:end]!r} at {start}:{end} "
-                    f"in {_context(text, span)!r}; the token is split"
+                marked = f"span {span.start}:{span.end} {text[span.start : span.end]!r:.40}"
+                first, last = start, end
+                while first > 0 and not text[first - 1].isspace():
+                    first -= 1
+                while last < len(text) and not text[last].isspace():
+                    last += 1
+                yield SplitToken(
+                    f"{place}: {marked} {verb} inside the token {text[start:end]!r:.40} ({start}:{end})",
+                    text[first:last],
+                    border - first,
                 )
-                break
 
 
 def _show(text: str, span: CharSpan) -> str:
     return f"{span.start}:{span.end} {span.type!r} ({text[span.start : span.end]!r:.40})"
-
-
-def _context(text: str, span: CharSpan) -> str:
-    begin, end = max(0, span.start - AROUND), span.end + AROUND
-    return f"{'…' * (begin > 0)}{text[begin:end]}{'…' * (end < len(text))}"
 
 
 class _Silent(Notices):
@@ -150,6 +163,7 @@ class Document:
     starts: Sequence[int] | None = None  # where sentences begin in the text, if the tool knows
     source: Any = None  # all that the tool had, to write it back
     other_keys: tuple[str, ...] = ()  # what another format would lose
+    id: str | None = None  # the name that the file gives it
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +173,7 @@ class Cut:
     document: Document
     sentences: tuple[Sentence, ...]
     begins: tuple[int, ...]
+    splits: tuple[SplitToken, ...] = ()
 
     def spans(self, tags: Sequence[Sequence[str]]) -> list[CharSpan]:
         """Return the spans of characters that these tags of the sentences mark."""
@@ -185,7 +200,8 @@ def cut_document(document: Document, labeled: bool, notices: Notices, splitter: 
 
     `splitter` cuts what the tool has not cut itself.
 
-    A span that cuts a token splits it, and of spans that overlap the longest is kept; `notices` says so.
+    A span that cuts a token splits it; `Cut.splits` lists them. Of spans that overlap the longest is kept; `notices`
+    says so.
 
     >>> document = Document("a.jsonl:1", 1, "Anna sings. She smiles.", (CharSpan(0, 4, "PER"),))
     >>> made = cut_document(document, True, Notices("a.jsonl"), Splitter())
@@ -201,9 +217,10 @@ def cut_document(document: Document, labeled: bool, notices: Notices, splitter: 
         if starts is None:
             starts = [sentence[0][0] for sentence in cut]
     spans: list[CharSpan] = []
+    splits: list[SplitToken] = []
     if labeled:
         check_labels([span.type for span in document.spans], document.place)
-        tokens, spans = fit_spans(text, tokens, document.spans, document.place, notices)
+        tokens, spans, splits = fit_spans(text, tokens, document.spans, document.place, notices)
         starts = _outside(starts, spans)
     groups: dict[int, list[tuple[int, int]]] = {}
     for token in tokens:
@@ -213,9 +230,9 @@ def cut_document(document: Document, labeled: bool, notices: Notices, splitter: 
     for group in groups.values():
         begin, end = group[0][0], group[-1][1]
         inside = spans[bisect_left(firsts, begin) : bisect_left(firsts, end)]
-        sentences.append(_sentence(text, group, inside if labeled else None))
+        sentences.append(_sentence(document, group, inside if labeled else None))
         begins.append(begin)
-    return Cut(document, tuple(sentences), tuple(begins))
+    return Cut(document, tuple(sentences), tuple(begins), tuple(splits))
 
 
 def _outside(starts: Sequence[int], spans: Sequence[CharSpan]) -> list[int]:
@@ -229,7 +246,8 @@ def _outside(starts: Sequence[int], spans: Sequence[CharSpan]) -> list[int]:
     return kept
 
 
-def _sentence(text: str, tokens: Offsets, spans: Sequence[CharSpan] | None) -> Sentence:
+def _sentence(document: Document, tokens: Offsets, spans: Sequence[CharSpan] | None) -> Sentence:
+    text = document.text
     begin, end = tokens[0][0], tokens[-1][1]
     tags = None
     if spans is not None:
@@ -242,4 +260,88 @@ def _sentence(text: str, tokens: Offsets, spans: Sequence[CharSpan] | None) -> S
         tags,
         text=text[begin:end],
         offsets=tuple((start - begin, stop - begin) for start, stop in tokens),
+        document=document.id,
     )
+
+
+ID_KEYS = ("document", "document_id", "doc", "doc_id", "id", "uid", "text_id")  # of the name of a document
+FORM = 'start, end and label: [{"start": 0, "end": 4, "label": "PER"}], [[0, 4, "PER"]] or 0:4:PER'
+_COLONS = re.compile(r"\s*(\d+)\s*[:-]\s*(\d+)\s*:\s*([^;|\n]+?)\s*(?:[;|\n]|$|[,\s]\s*(?=\d+\s*[:-]\s*\d+\s*:))")
+_KEYS = (("start", "start_offset", "begin"), ("end", "end_offset", "stop"), ("label", "type", "entity", "tag"))
+
+
+def id_of(record: Mapping[str, Any]) -> str | None:
+    """Return the name of the document that a record has, if it has one.
+
+    >>> id_of({"text": "...", "id": 7}), id_of({"text": "..."})
+    ('7', None)
+    """
+    for key in ID_KEYS:
+        value = record.get(key)
+        if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
+            return " ".join(str(value).split())
+    return None
+
+
+def read_spans(value: object, place: str) -> tuple[CharSpan, ...]:
+    """Return the spans that a key of JSON or a cell of a table holds; raise SapoError if they have no known form.
+
+    They are lists of objects or of [start, end, label], the same as JSON in a string, or 0:4:PER; 10:14:LOC.
+
+    >>> read_spans("0:4:PER; 10:14:LOC", "a.csv:2")
+    (CharSpan(start=0, end=4, type='PER'), CharSpan(start=10, end=14, type='LOC'))
+    >>> read_spans('[{"start": 0, "end": 4, "label": "PER"}]', "a.csv:2") == read_spans([[0, 4, "PER"]], "a.csv:2")
+    True
+    """
+    if value is None or value != value or (isinstance(value, str) and not value.strip()):  # NaN is not equal
+        return ()
+    if isinstance(value, str):
+        value = _parsed(value.strip(), place)
+    elif hasattr(value, "tolist"):  # an array of a table
+        value = value.tolist()
+    if not isinstance(value, list | tuple):
+        raise DataError(f"{place}: spans must be a list, found {value!r:.60}; write {FORM}")
+    return tuple(make_span(_parts(span), span, place) for span in value)
+
+
+def _parsed(text: str, place: str) -> object:
+    if text[0] in "[{":
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{place}: the spans are not JSON ({error}), found {text!r:.60}") from None
+        return [found] if isinstance(found, dict) else found
+    spans, at = [], 0
+    while at < len(text):
+        match = _COLONS.match(text, at)
+        if match is None:
+            raise DataError(f"{place}: spans must be {FORM}, separated by ';', found {text[at:]!r:.60}")
+        spans.append([int(match[1]), int(match[2]), match[3]])
+        at = match.end()
+    return spans
+
+
+def _parts(span: object) -> Sequence[object]:
+    if isinstance(span, Mapping):
+        return [next((span[key] for key in keys if key in span), None) for keys in _KEYS]
+    return list(span) if isinstance(span, list | tuple) else []
+
+
+def make_span(parts: Sequence[object], shown: object, place: str) -> CharSpan:
+    """Return (start, end, label) as a span; numbers may be strings. Raise SapoError, with `shown`, for all else."""
+    if len(parts) == 3 and isinstance(parts[2], str) and (label := parts[2].strip()):
+        start, end = map(_number, parts[:2])
+        if start is not None and end is not None:
+            return CharSpan(start, end, label)
+    hint = "; use `format='doccano'` for its exports" if "start_offset" in str(shown) else ""
+    raise DataError(f'{place}: a span must have "start", "end" and "label", found {shown!r:.80}{hint}')
+
+
+def _number(value: object) -> int | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,15}(\.0*)?\s*", value):
+        return int(float(value))
+    if isinstance(value, float) and not value.is_integer():
+        return None
+    return int(value) if isinstance(value, int | float) else None

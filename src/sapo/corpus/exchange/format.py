@@ -199,22 +199,25 @@ class DocumentOrigin(Origin):
     """The origin of a block of documents."""
 
     tool: str
-    cuts: tuple[Cut, ...]
+    documents: tuple[Cut, ...]
+
+    def cuts(self) -> Sequence[Cut]:
+        return self.documents
 
     def first_lines(self) -> Longs:
-        return np.array([cut.document.line for cut in self.cuts for _ in cut.sentences], np.int64)
+        return np.array([cut.document.line for cut in self.documents for _ in cut.sentences], np.int64)
 
     def check_labels(self, labels: Sequence[str]) -> None:
         check_span_labels(labels, self.tool)
 
     def texts(self) -> Sequence[str | None]:
-        return [sentence.text for cut in self.cuts for sentence in cut.sentences]
+        return [sentence.text for cut in self.documents for sentence in cut.sentences]
 
     def sentences(self, block: Block) -> Iterator[Sentence]:
-        return (sentence for cut in self.cuts for sentence in cut.sentences)
+        return (sentence for cut in self.documents for sentence in cut.sentences)
 
     def other_keys(self, label: str) -> Sequence[str]:
-        return list(dict.fromkeys(key for cut in self.cuts for key in cut.document.other_keys))
+        return list(dict.fromkeys(key for cut in self.documents for key in cut.document.other_keys))
 
 
 class DocumentFormat:
@@ -282,10 +285,14 @@ class DocumentFormat:
         gold = added.placement is not None
         if gold:
             check_span_labels(added.labels, self.tool)
-        origin, names = block.origin_as(DocumentOrigin), added.names()
+        cuts = None if block.origin is None else block.origin.cuts()
+        if cuts is None:
+            raise TypeError(f"expected a block of documents, found {block.origin!r:.60}")
+        own = isinstance(block.origin, DocumentOrigin) and block.origin.tool == self.tool
+        names = added.names()
         borders = itertools.pairwise(block.offsets.tolist())
         following = iter(added.spans or ())
-        for cut in origin.cuts:
+        for cut in cuts:
             of_document = list(itertools.islice(borders, len(cut.sentences)))
             if added.spans is None:
                 found, shares = cut.spans([names[first:last] for first, last in of_document]), None
@@ -294,8 +301,10 @@ class DocumentFormat:
                 found = [cut.char_span(number, Span(span.start, span.end, span.type)) for number, span in listed]
                 shares = [span.probability for _, span in listed]
             document = cut.document
-            if origin.tool != self.tool:
-                document = Document(document.place, document.line, document.text, tokens=document.tokens)
+            if not own:
+                document = Document(
+                    document.place, document.line, document.text, tokens=document.tokens, id=document.id
+                )
             yield self._write_document(document, FoundSpans(found, cut.tokens(), cut.begins, gold, shares)).encode()
 
     def write_sentence(self, sentence: Sentence, placement: Placement = DEFAULT) -> str:
@@ -304,7 +313,8 @@ class DocumentFormat:
         text, offsets = sentence.text, sentence.offsets
         if text is None or offsets is None:
             text, offsets = joined(sentence.words)
-        cut = Cut(Document("", 0, text), (Sentence(sentence.columns, text=text, offsets=offsets),), (0,))
+        document = Document("", 0, text, id=sentence.document)
+        cut = Cut(document, (Sentence(sentence.columns, text=text, offsets=offsets),), (0,))
         found = FoundSpans(cut.spans([sentence.tags or ()]), cut.tokens(), cut.begins, gold=True)
         return self._write_document(cut.document, found)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from sapo.corpus.annotations import CharSpan
-from sapo.corpus.exchange.documents import Document
+from sapo.corpus.exchange.documents import ID_KEYS, Document, id_of
 from sapo.corpus.exchange.format import (
     DocumentFormat,
     FoundSpans,
@@ -47,8 +47,9 @@ def read_documents(reading: Reading) -> Iterator[Document]:
         text = text_of(data, _text_key(data, task), place)
         chosen = [value for value in values or () if reading.label in (None, value.get("from_name", reading.label))]
         spans = tuple(read_span(text, value, place) for value in chosen) if reading.labeled else ()
-        others = tuple(key for key in task if key not in ("data", "text", "annotations", "label"))
-        yield Document(place, line, text, spans, source=task, other_keys=others)
+        others = tuple(key for key in task if key not in ("data", "text", "annotations", "label", "id"))
+        name = id_of(data) or id_of(task)
+        yield Document(place, line, text, spans, source=task, other_keys=others, id=name)
 
 
 def _values(task: dict[str, Any], place: str) -> list[dict[str, Any]] | None:
@@ -79,7 +80,7 @@ def _short_values(task: dict[str, Any], label: str | None, place: str) -> list[d
 
 def _text_key(data: dict[str, Any], task: dict[str, Any]) -> str:
     """Return the key of the text: 'text', or else the only string."""
-    strings = [key for key, value in data.items() if isinstance(value, str)]
+    strings = [key for key, value in data.items() if isinstance(value, str) and key not in ID_KEYS]
     if "text" in data or not strings:
         return "text"
     names = [key for key in strings if data is not task or key not in ("created_at", "updated_at", "annotator")]
@@ -111,7 +112,8 @@ def write_document(document: Document, found: FoundSpans) -> str:
         task = dict(source)
     else:
         data = {key: value for key, value in source.items() if isinstance(value, str | int | float)}
-        task = {"data": data if source else {"text": document.text}}
+        named = {} if document.id is None else {"id": document.id}
+        task = {"data": data if source else {**named, "text": document.text}}
     results = make_results(document.text, found.spans, found.probabilities, _names(task))
     if found.gold:
         task["annotations"] = [{"result": results}]

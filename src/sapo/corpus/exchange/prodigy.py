@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sapo.corpus.exchange.documents import Document
+from sapo.corpus.exchange.documents import Document, id_of
 from sapo.corpus.exchange.format import DocumentFormat, FoundSpans, Reading, char_span, read_objects, text_of
 from sapo.corpus.jsonl import json_line
 from sapo.errors import DataError, OptionError
@@ -39,7 +39,9 @@ def read_documents(reading: Reading) -> Iterator[Document]:
             ]
         others = tuple(key for key in record if key not in ("text", "tokens", "spans", "answer"))
         tokens = _tokens(record, len(text), place)
-        yield Document(place, line, text, tuple(spans), tokens, source=record, other_keys=others)
+        meta = record.get("meta")
+        name = id_of(record) or id_of(meta if isinstance(meta, dict) else {})
+        yield Document(place, line, text, tuple(spans), tokens, source=record, other_keys=others, id=name)
 
 
 def _tokens(record: dict[str, Any], size: int, place: str) -> list[tuple[int, int]] | None:
@@ -65,6 +67,8 @@ def write_document(document: Document, found: FoundSpans) -> str:
     """Return a task with these spans. That of a model has no answer: it is yet to be given."""
     record = {key: value for key, value in (document.source or {}).items() if key not in ("answer", "_task_hash")}
     record["text"] = document.text
+    if document.source is None and document.id is not None:
+        record["meta"] = {"id": document.id}
     kept = record.get("tokens")
     offsets = [(token["start"], token["end"]) for token in kept] if isinstance(kept, list) else []
     if not set(found.tokens) <= set(offsets):  # none so far, or a span has split one

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from importlib.resources import as_file, files
+from importlib import resources
 from pathlib import Path
 
 from sapo.corpus import columns as columns_format
@@ -20,7 +20,7 @@ def sample_path(part: str) -> Path:
     >>> sample_path("train").name
     'train.txt'
     """
-    with as_file(files(__package__) / f"{part}.txt") as path:
+    with resources.as_file(resources.files(__package__) / f"{part}.txt") as path:
         return path
 
 
@@ -68,6 +68,7 @@ def sample_files() -> dict[str, str]:
         files[f"ner-{part}.jsonl"] = "".join(jsonl.write_sentence(_running(one), Placement(text=True)) for one in words)
     files["new.txt"] = files["dev.txt"]  # sentences to learn from later
     files["text.txt"] = "".join(running_text(one.words) + "\n" for one in chunks["test"])
+    files["tickets.csv"] = (resources.files(__package__) / "tickets.csv").read_text("utf-8")
     return files
 
 
