@@ -327,7 +327,7 @@ def run_pass(
     seconds = 0.0
     started = jit.clock()
     for chunk in chunks_of(corpus, settings, epoch):
-        part = prepare(chunk, settings, weights.bans, epoch)
+        part = prepare(chunk, settings, getattr(weights, "bans", None), epoch)
         sentences, learned = len(chunk.order), 0
         for samples in learner(weights, part.corpus, part.order, rate, settings, totals):
             seconds += jit.clock() - started

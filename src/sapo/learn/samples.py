@@ -265,14 +265,14 @@ class Chunk:
     counts: Counts | None = None  # how often each feature occurs in the whole; None if this is the whole
 
 
-def prepare(chunk: Chunk, settings: Settings, bans: Floats, epoch: int) -> Chunk:
+def prepare(chunk: Chunk, settings: Settings, bans: Floats | None, epoch: int) -> Chunk:
     """Return the samples of a chunk as a pass learns from them, in their order: some features are hidden, and
     sentences are cut into pieces.
     """
     corpus, order = chunk.corpus, chunk.order
     if settings.hide:
         corpus = hide(corpus, settings.hide, settings.seed, epoch, counts=chunk.counts, places=chunk.row_places)
-    if settings.piece:
+    if settings.piece and bans is not None:  # networks learn from whole sentences
         corpus, firsts = cut(corpus, settings.piece, settings.seed, epoch, bans, chunk.places)
         _, order = pieces_of(firsts, order)
     return replace(chunk, corpus=corpus, order=order)
