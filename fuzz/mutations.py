@@ -41,6 +41,8 @@ NUMBERS = (
     0.5,
     -2.5,
     1e300,
+    float("inf"),
+    20_000,
 )
 VALUES: tuple[Any, ...] = (
     *NUMBERS,

@@ -26,7 +26,8 @@ SLOWEST = 10  # seconds for an input
 TICK = 0.5  # seconds between two looks at whether an input still runs
 POOL = 200  # inputs that are changed further
 GROWTH = 2  # how much larger than the seeds they may be
-LARGEST = 1 << 20  # KB of memory that the process may take more than after the seeds
+LARGEST = 1 << 20  # KB of memory that the process may take more than before the input
+REFUSED = 300 << 10  # KB, if the input is refused
 
 
 class HangError(BaseException):
@@ -150,7 +151,8 @@ def outcome(name: str, data: bytes) -> tuple[str | None, str]:
         where = [frame for frame in traceback.extract_tb(error.__traceback__) if "/sapo/" in frame.filename]
         last = where[-1] if where else traceback.extract_tb(error.__traceback__)[-1]
         return f"{type(error).__name__} in {Path(last.filename).name}:{last.lineno} ({str(error)[:80]})", ""
-    return (f"{name}: more than 1 GB of memory" if _peak() - before > LARGEST else None), said
+    grown, most = _peak() - before, REFUSED if said else LARGEST
+    return (f"{name}: {grown >> 10} MB of memory" if grown > most else None), said
 
 
 def _peak() -> int:

@@ -8,6 +8,7 @@ import re
 import warnings
 
 from fuzz.connections import CONNECTIONS
+from fuzz.crafted import CRAFTED
 from fuzz.projects import PROJECTS
 from fuzz.readers import READERS
 from fuzz.requests import REQUESTS
@@ -15,7 +16,7 @@ from fuzz.target import Target
 from fuzz.trained import TRAINED
 from sapo.errors import SapoError
 
-TARGETS: dict[str, Target] = {**READERS, **REQUESTS, **CONNECTIONS, **PROJECTS, **TRAINED}
+TARGETS: dict[str, Target] = {**READERS, **CRAFTED, **REQUESTS, **CONNECTIONS, **PROJECTS, **TRAINED}
 _VALUES = re.compile(r"'[^']*'|\"[^\"]*\"|[^A-Za-z ]+")
 
 

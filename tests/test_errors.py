@@ -3,6 +3,7 @@
 import gzip
 import io
 import re
+import struct
 import subprocess
 import sys
 import time
@@ -109,6 +110,77 @@ def test_a_zip_archive_that_lies_about_its_size_does_not_fill_the_memory(monkeyp
     finally:
         tracemalloc.stop()
     assert peak < 8 * MB
+
+
+def zipped(content: bytes = b"a X\n\n", method: int = zipfile.ZIP_DEFLATED) -> bytearray:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", method) as archive:
+        archive.writestr("a.txt", content)
+    return bytearray(stream.getvalue())
+
+
+def test_a_zip_archive_that_ends_too_early_is_not_called_a_gzip_file(tmp_path: Path) -> None:
+    data = zipped(bytes(range(256)) * 10, zipfile.ZIP_STORED)
+    at = data.index(b"PK\x01\x02")
+    for place in (20, 24):  # compressed bytes, and bytes
+        struct.pack_into("<I", data, at + place, 10_000_000)
+    path = tmp_path / "a.zip"
+    path.write_bytes(data)
+    with pytest.raises(SapoError, match=r"a\.zip: broken zip archive \("):
+        list(read_chunks(path))
+
+
+def test_broken_records_of_a_zip_archive_are_one_line(tmp_path: Path) -> None:
+    good = zipped()
+    central, end = good.index(b"PK\x01\x02"), good.index(b"PK\x05\x06")
+    no_name, not_utf8, before = (bytearray(good) for _ in range(3))
+    struct.pack_into("<HH", no_name, central + 28, 0, 5)  # the name becomes an extra field
+    not_utf8[central + 9], not_utf8[central + 46] = 8, 0xFF  # a flag says that the name is UTF-8
+    struct.pack_into("<I", before, end + 12, 1 << 20)  # the directory begins before the file
+    path = tmp_path / "a.zip"
+    for data in (no_name, not_utf8, before):
+        path.write_bytes(data)
+        with pytest.raises(SapoError, match=r"a\.zip: broken zip archive \(.+\)$"):
+            list(read_chunks(path))
+
+
+def test_the_directory_of_a_zip_archive_is_not_read_if_it_is_long(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(60_000):
+            archive.writestr(f"{number}", b"")
+    tracemalloc.start()
+    try:
+        with pytest.raises(SapoError, match="is a zip archive of many files; unpack it"):
+            list(read_chunks(path))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < MB
+
+
+LONG = {
+    "jsonl": b'{"tokens": [' + b"[]," * 3_600_000 + b"0]}\n",
+    "doccano": b'{"text": "a", "label": [' + b"[]," * 3_600_000 + b"0]}\n",
+    "prodigy": b'{"text": "a", "spans": [' + b"{}," * 3_600_000 + b"0]}\n",
+    "crfsuite": b"X\taaaaaaaaaaaaaaa\n" * 700_000,
+    "columns": b"a X\n" * 4_500_000,
+    "conllu": b"1\ta\ta\tX\t_\t_\t0\t_\t_\t_\n" * 700_000,
+}
+
+
+@pytest.mark.parametrize("format", LONG)
+def test_what_is_too_long_is_refused_before_it_takes_many_times_its_size(tmp_path: Path, format: str) -> None:
+    path = tmp_path / "long.txt"
+    path.write_bytes(LONG[format])
+    tracemalloc.start()
+    try:
+        with pytest.raises(SapoError, match=r"allow_limits\((line|sentence)=\d+\)"):
+            list(read(path, format=format))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 150 * MB
 
 
 def test_a_regular_file_may_pack_well(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ line, and in Python:
 ...     current_limits().line
 1073741824
 >>> current_limits().line
-67108864
+8388608
 
 Messages name Python parameters, in backquotes: `format='text'`. The command line shows them as its options.
 """
@@ -189,12 +189,12 @@ class Limits:
     unzipped: int = 100 << 30  # of a compressed file, unpacked
     ratio: int = 300  # unpacked bytes for each compressed one; looked at after the first 64 MB
     whole: int = 256 << 20  # of a file that is held in memory as a whole, unpacked: sapo check, .spacy
-    line: int = 64 << 20  # of a text file
-    sentence: int = 64 << 20  # of a file with one token a line
+    line: int = 8 << 20  # of a text file: as JSON it may take 30 times as much memory
+    sentence: int = 8 << 20  # of a file with one token a line
     tokens: int = 1_000_000  # in a sentence
     token: int = 1 << 20  # of a word, a label, or another value of a token
     columns: int = 1_000  # of a column file
-    labels: int = 20_000  # of training data: pairs of them take 1.6 GB
+    labels: int = 5_000  # of training data or a model: pairs of them take 100 MB
     template: int = 1 << 20  # of a template file
     template_line: int = 10_000
     templates: int = 10_000  # in a file

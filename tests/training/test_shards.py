@@ -254,6 +254,18 @@ def test_a_manifest_that_makes_no_sense_is_one_line(tmp_path: Path, text: str, m
         open_shards(tmp_path)
 
 
+def test_a_manifest_is_not_read_if_it_is_no_small_file(tmp_path: Path) -> None:
+    path = tmp_path / "manifest.json"
+    for text in ("[" * (9 << 20), '{"format": [' + "[]," * 600_000 + "0]}"):
+        path.write_text(text)
+        with pytest.raises(SapoError, match=r"manifest\.json: damaged"):
+            open_shards(tmp_path)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(SapoError, match=r"cannot be read \(not a regular file"):
+        open_shards(tmp_path)
+
+
 def test_a_manifest_that_was_changed_by_hand_is_one_line(files: Path, cache: Path) -> None:
     plan = make_plan(files / "train.txt", stream=StreamOptions(cache, 10_000), **FIXED)
     start(plan)
@@ -274,6 +286,7 @@ def test_a_manifest_that_was_changed_by_hand_is_one_line(files: Path, cache: Pat
         {"sizes": [features, edges, count + 1]},
         {"shards": []},
         {"shards": [{**entry, "edge_rows": entry["edge_rows"] + 1} for entry in shards]},
+        *({"shards": [{**shards[0], name: 1 << 50}, *shards[1:]]} for name in ("sentences", "tokens", "rows")),
     ):
         path.write_text(json.dumps({**whole, **change}))
         with pytest.raises(SapoError, match=r"damaged|does not fit the manifest"):

@@ -3,6 +3,7 @@
 import itertools
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ import sapo
 from sapo import Tagger, Trainer
 from sapo.corpus.blocks import sentence_block
 from sapo.corpus.sample import COLUMNS, sample_path
-from sapo.errors import SapoError
+from sapo.errors import SapoError, allow_limits
 from sapo.features.encoder import TemplateEncoder
 from sapo.tagger.decoding import tag_blocks
+from sapo.tagger.file import model_bytes, model_from_bytes
 from sapo.training.update import continue_training
 
 OLD = [(["a", "dog", "sleeps"], ["DT", "NN", "VBZ"]), (["the", "cat", "sings"], ["DT", "NN", "VBZ"])] * 4
@@ -196,3 +198,27 @@ def test_an_update_of_a_sparse_model_has_the_strength_of_l2() -> None:
     trainer.update(NEW, new_labels=True)
     settings = trainer.tagger.model.record["continued"][-1]["settings"]
     assert (settings["regularizer"], settings["strength"]) == ("l2", 1.0)
+
+
+def test_threads_that_share_a_trainer_wait_for_each_other() -> None:
+    trainer = Trainer(sapo.train([(["a", "dog"], ["DT", "NN"])], template="pos", epochs=2))
+
+    def learn(thread: int) -> None:
+        for number in range(10):
+            trainer.update(
+                [([f"w{thread}-{number}", "dog"], [f"L{(7 * thread + number) % 30}", "NN"])], new_labels=True
+            )
+
+    with ThreadPoolExecutor(8) as threads:
+        for done in [threads.submit(learn, thread) for thread in range(8)]:
+            done.result()
+    assert set(trainer.tagger.labels) == {"DT", "NN", *(f"L{number}" for number in range(30))}
+    assert trainer.tagger.model.record["sentences"] == 81
+    assert Tagger(model_from_bytes(model_bytes(trainer.snapshot().model))).tag(["w7-9", "dog"]) == ["L28", "NN"]
+
+
+def test_an_update_may_not_have_more_labels_than_the_limit() -> None:
+    trainer = Trainer(sapo.train([(["a", "dog"], ["DT", "NN"])], template="pos", epochs=2))
+    with allow_limits(labels=3), pytest.raises(SapoError, match="new data: 4 labels are more than 3"):
+        trainer.update([(["sing", "!"], ["VB", "."])], new_labels=True)
+    assert trainer.tagger.labels == ("DT", "NN")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sapo.corpus.blocks import Block
-from sapo.corpus.files import LineSink, missing_file, write_file
+from sapo.corpus.files import LineSink, missing_file, read_json, write_file
 from sapo.corpus.jsonl import write, write_sentence
 from sapo.corpus.tables import BLOCK, Batch, Table, class_names, table_blocks
 from sapo.errors import DataError, OptionError, pip_install
@@ -69,7 +69,7 @@ def _files(path: Path) -> tuple[list[Path], dict[str, Any]]:
     if len({file.name.partition("-")[0] for file in found}) > 1:
         raise DataError(f"{path}: holds several tables; give one of them, such as {found[0]}")
     try:
-        info = json.loads((path / "dataset_info.json").read_bytes())
+        info = read_json(path / "dataset_info.json")
     except (OSError, ValueError, RecursionError):
         info = {}
     return found, info if isinstance(info, dict) else {}

@@ -12,9 +12,11 @@ import errno
 import gzip
 import hashlib
 import itertools
+import json
 import os
 import re
 import stat
+import struct
 import sys
 import zlib
 from collections.abc import Iterator
@@ -34,6 +36,8 @@ from sapo.errors import (
 )
 
 ZIP_METHODS = (0, 8)  # stored, deflated
+LONGEST_READ = 2 << 20  # bytes of a zip archive that are read at once
+LONGEST_END = 1 << 17  # bytes of its end, with a comment
 UNSUSPECTED = 64 << 20  # unpacked bytes before the ratio counts: a small file may be as regular as it likes
 
 
@@ -77,6 +81,24 @@ class Unpacked:
             what = "unpacked bytes for each compressed one (it may be a trap)"
             raise above_limit("ratio", self._size // packed + 1, self._name, what)
         return data
+
+
+class _InPieces:
+    """A file that is read in pieces only. It has what zipfile needs of a file.
+
+    The directory of a zip archive is read at once, and takes many times its size: an archive with one file has a short
+    one.
+    """
+
+    def __init__(self, stream: IO[bytes], name: str) -> None:
+        self._read, self._name = stream.read, name
+        self.seek, self.tell, self.seekable = stream.seek, stream.tell, stream.seekable
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes."""
+        if size > LONGEST_READ:
+            raise DataError(f"{self._name}: is a zip archive of many files; unpack it with unzip, and give one of them")
+        return self._read(size if size >= 0 else LONGEST_END)
 
 
 def check_zip_method(method: int, name: str) -> None:
@@ -305,6 +327,8 @@ def _escaped(name: str) -> str:
 
 
 CHUNK = 1 << 20
+LONGEST_JSON = 8 << 20  # bytes of a header, or of a file that describes others
+MOST_VALUES = 1_000_000  # in them
 LOOKED_AT = 1000  # names of files, to find the one that may be meant
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK\x03\x04"
@@ -363,6 +387,28 @@ def read_chunks(path: str | Path, size: int = CHUNK) -> Iterator[bytes]:
         raise DataError(f"{name}: cannot be read ({error.strerror or error})") from None
 
 
+def read_json(path: Path) -> Any:
+    """Return the value of a small file of JSON. Raise OSError if it cannot be read, ValueError if it is not one."""
+    with open_regular(path) as stream:
+        data = stream.read(LONGEST_JSON + 1)
+    if len(data) > LONGEST_JSON:
+        raise ValueError(f"more than {LONGEST_JSON:,} bytes")
+    return parse_json(data.decode("utf-8", "surrogatepass"))
+
+
+def parse_json(text: str) -> Any:
+    """Return a value of JSON. Raise ValueError if it has too many parts: 3 bytes can make a list, which takes 70.
+
+    >>> parse_json("[" + "[]," * 1_000_000 + "0]")
+    Traceback (most recent call last):
+    ...
+    ValueError: more than 1,000,000 values
+    """
+    if sum(map(text.count, "[{,")) > MOST_VALUES:
+        raise ValueError(f"more than {MOST_VALUES:,} values")
+    return json.loads(text)
+
+
 def read_whole(path: str | Path) -> bytes:
     """Return all bytes of a file, as `read_chunks` yields them. Raise SapoError if there are more than the limit."""
     chunks, size = [], 0
@@ -394,22 +440,21 @@ def _unzipped(stream: IO[bytes], name: str) -> Iterator[Unpacked]:
     import zipfile  # seldom needed, and slow to load
 
     try:
-        with zipfile.ZipFile(stream) as archive:
+        with zipfile.ZipFile(cast(IO[bytes], _InPieces(stream, name))) as archive:
             members = [member for member in archive.infolist() if not member.is_dir()]
             if len(members) != 1:
                 raise DataError(
                     f"{name}: is a zip archive of {len(members)} files; unpack it with unzip, and give one of them"
                 )
             check_zip_method(members[0].compress_type, name)
-            try:
-                with archive.open(members[0]) as member:
-                    yield Unpacked(member, name, packed=members[0].compress_size)
-            except (RuntimeError, NotImplementedError) as error:  # a password, or a newer version of the format
-                raise DataError(
-                    f"{name}: this zip archive cannot be unpacked ({error}); unpack it with unzip"
-                ) from None
-    except zipfile.BadZipFile as error:
-        raise DataError(f"{name}: broken zip archive ({error})") from None
+            with archive.open(members[0]) as member:
+                yield Unpacked(member, name, packed=members[0].compress_size)
+    except SapoError:
+        raise
+    except RuntimeError as error:  # a password, or a newer version of the format
+        raise DataError(f"{name}: this zip archive cannot be unpacked ({error}); unpack it with unzip") from None
+    except (zipfile.BadZipFile, EOFError, OSError, zlib.error, ValueError, IndexError, struct.error) as error:
+        raise DataError(f"{name}: broken zip archive ({str(error) or 'it ends too early'})") from None
 
 
 def _refuse_others(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
@@ -444,10 +489,20 @@ def is_model(path: str | Path) -> bool:
     False
     """
     try:
-        with Path(path).open("rb") as stream:
+        with open_regular(path) as stream:
             return stream.read(8 + len(MODEL))[8:] == MODEL
     except (OSError, ValueError):
         return False
+
+
+def open_regular(path: str | Path) -> BinaryIO:
+    """Open a file to read. Raise OSError if it is a named pipe, which would wait for a writer, or a device."""
+    waits = getattr(os, "O_NONBLOCK", 0)
+    stream = open(path, "rb", opener=lambda name, flags: os.open(name, flags | waits))  # noqa: SIM115
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise OSError(errno.EINVAL, "not a regular file")
+    return stream
 
 
 def missing_file(path: str | Path) -> SapoError:

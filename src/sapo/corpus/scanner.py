@@ -268,7 +268,7 @@ def scan_file(path: str | Path, layout: Layout | None = None, *, hint: str = "")
                     return
                 if len(rest) > current_limits().sentence:
                     raise DataError(f"{name}:{first_line}: no token in {len(rest) >> 20} MB; is this a column file?")
-                enough = 2 * len(rest)
+                enough = min(2 * len(rest), current_limits().sentence + 1)
                 continue
             check_limit("columns", layout.columns, name, "columns")
         jit.prepare(tokens=len(rest) // 6)
@@ -277,7 +277,7 @@ def scan_file(path: str | Path, layout: Layout | None = None, *, hint: str = "")
             yield scanned
         elif len(rest) > current_limits().sentence:
             raise no_sentence_end(f"{name}:{first_line}", len(rest))
-        enough = 0 if used else 2 * len(rest)
+        enough = 0 if used else min(2 * len(rest), current_limits().sentence + 1)
         pieces = [rest[used:]]
         waiting = len(pieces[0])
         first_line += lines

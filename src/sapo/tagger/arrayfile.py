@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from sapo.corpus.files import is_special, missing_file, replace_file, write_file
+from sapo.corpus.files import LONGEST_JSON, is_special, missing_file, open_regular, parse_json, replace_file, write_file
 from sapo.errors import ModelError, SapoError
 
 KEY = "sapo"  # a single key, since the order of several is not fixed, and equal runs must give equal files
-LONGEST_HEADER = 1 << 26
+MOST_DIMENSIONS = 8
 SHORTEST = 10  # bytes: the length of the header, and an empty header
 MAPPED = 64 << 20  # bytes from which a file is mapped
 DTYPES = {
@@ -74,6 +74,8 @@ def _parts(header: Mapping[str, Any], whole: Mapping[str, np.ndarray], checksum:
         at = offsets[1]
     text = json.dumps(table, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
+    if len(text) > LONGEST_JSON:
+        raise ModelError(f"labels, template and record take {len(text):,} bytes, a file has room for {LONGEST_JSON:,}")
     return [len(text).to_bytes(8, "little"), text, *(whole[name].reshape(-1).data.cast("B") for name in order)]
 
 
@@ -93,7 +95,7 @@ def load_arrays(
     arrays are not read again to compute it. Raises SapoError if the file is missing or damaged.
     """
     try:
-        with Path(path).open("rb") as stream:
+        with open_regular(path) as stream:
             size = stream.seek(0, 2)
             if size < SHORTEST:
                 raise _bad(path, what, "it is too short")
@@ -116,16 +118,16 @@ def unpack_arrays(
         raise _bad(path, what, "it is too short")
     try:
         length = int.from_bytes(data[:8], "little")
-        if not 2 <= length <= min(len(data) - 8, LONGEST_HEADER) or data[8:9] != b"{":
+        if not 2 <= length <= min(len(data) - 8, LONGEST_JSON) or data[8:9] != b"{":
             raise _bad(path, what, "it begins like some other file, or its end is missing")
-        table = json.loads(data[8 : 8 + length])
-        outer = json.loads(table.pop("__metadata__")[KEY])
+        table = parse_json(data[8 : 8 + length].decode())
+        outer = parse_json(table.pop("__metadata__")[KEY])
         arrays = {name: _array(data, 8 + length, entry) for name, entry in table.items()}
         header: dict[str, Any] = outer["header"]
         checksum = outer["checksum"]
         if not isinstance(header, dict):
             raise TypeError("header")
-        _dumped(header)  # what could not be saved again is not loaded
+        _dumped({"header": header, "names": list(arrays)})  # what could not be saved again is not loaded
     except SapoError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
@@ -137,6 +139,8 @@ def unpack_arrays(
 
 def _array(data: bytes | mmap.mmap, start: int, entry: Mapping[str, Any]) -> np.ndarray:
     dtype = np.dtype(DTYPES[entry["dtype"]])
+    if len(entry["shape"]) > MOST_DIMENSIONS:
+        raise ValueError("shape")
     shape = [int(size) for size in entry["shape"]]
     begin, end = (int(offset) for offset in entry["data_offsets"])
     if not (0 <= begin <= end <= len(data) - start and all(0 <= size < 1 << 48 for size in shape)):

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sapo.errors import MOST_LABELS, ModelError
+from sapo.errors import ModelError, check_limit
 from sapo.features.encoded import Pairs
 from sapo.features.encoder import Encoder, TemplateEncoder, freeze, from_frozen_arrays, frozen_arrays
 from sapo.features.ready import FeatureEncoder
@@ -42,8 +42,6 @@ def check_header(header: dict[str, Any]) -> None:
     """Check labels, reader, record and the numbers of a header."""
     labels = header["labels"]
     if not isinstance(labels, list) or not labels or not _distinct_strings(labels):
-        raise ValueError("labels")
-    if len(labels) > MOST_LABELS:
         raise ValueError("labels")
     shown = header.get("shown", [])
     if not _strings(shown) or len(shown) not in (0, len(labels)):
@@ -248,8 +246,12 @@ def weight_arrays(parameters: Parameters, *, half: bool = False) -> dict[str, np
 
 def weights_of(arrays: Arrays, encoder: Encoder, labels: int) -> Parameters:
     """Return the weights of a file; raise ValueError or KeyError where its arrays do not fit together."""
-    rows = _dense("weight", arrays, encoder.features, labels)
-    edges = _dense("edge", arrays, labels, labels).matrix()
+    counts, found, values = _entries("weight", arrays, encoder.features, labels)
+    if fits_matrix(encoder.features, labels):
+        rows = FeatureRows.of_matrix(filled_matrix(counts, found, values, labels))
+    else:
+        rows = FeatureRows.of_entries(counts, found.astype(np.uint16), np.array(values, np.float32), labels)
+    edges = filled_matrix(*_entries("edge", arrays, labels, labels), labels)
     pairs, pair_weights = Pairs.none(), np.empty((0, 1), np.float32)
     if encoder.edge_features:
         counts = widen(arrays, "pair.counts")
@@ -261,7 +263,7 @@ def weights_of(arrays: Arrays, encoder: Encoder, labels: int) -> Parameters:
         if len(packed) != -(-bans.size // 8):
             raise ValueError("bans")
         bans[np.unpackbits(packed, count=bans.size).reshape(bans.shape) > 0] = -np.inf
-    return Parameters(rows, np.ascontiguousarray(edges), pairs, pair_weights, bans, _lists(arrays, labels))
+    return Parameters(rows, edges, pairs, pair_weights, bans, _lists(arrays, labels))
 
 
 def _sparse(name: str, rows: FeatureRows, *, half: bool) -> dict[str, np.ndarray]:
@@ -275,7 +277,8 @@ def _sparse(name: str, rows: FeatureRows, *, half: bool) -> dict[str, np.ndarray
     }
 
 
-def _dense(name: str, arrays: Arrays, features: int, labels: int) -> FeatureRows:
+def _entries(name: str, arrays: Arrays, features: int, labels: int) -> tuple[Ints, Ints, Floats]:
+    """Return how many weights each row has, their labels and values, checked."""
     counts, found, values = widen(arrays, f"{name}.counts"), widen(arrays, f"{name}.labels"), arrays[f"{name}.values"]
     if values.dtype not in (np.float16, np.float32) or values.ndim != 1:
         raise ValueError(f"{name}.values")
@@ -283,9 +286,7 @@ def _dense(name: str, arrays: Arrays, features: int, labels: int) -> FeatureRows
         raise ValueError(f"{name}.counts")
     if int(counts.max(initial=0)) > labels or int(found.max(initial=0)) >= max(labels, 1):
         raise ValueError(f"{name}.labels")
-    if fits_matrix(features, labels):
-        return FeatureRows.of_matrix(filled_matrix(counts, found, values, labels))
-    return FeatureRows.of_entries(counts, found.astype(np.uint16), np.array(values, np.float32), labels)
+    return counts, found, values
 
 
 def _pairs(arrays: Arrays, offsets: Longs, edge_features: int, labels: int) -> tuple[Pairs, Floats]:
@@ -382,6 +383,7 @@ def _model(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarra
         from sapo.neural.options import need_torch
 
         need_torch()
+    _check_limits(path, header)
     try:
         check_header(header)
         labels, shown = tuple(header["labels"]), tuple(header.get("shown", []))
@@ -397,6 +399,16 @@ def _model(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarra
         return Model(labels, encoder, parameters, reader, record, temperature, constraints, shown, bias, rules)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
         raise ModelError(f"{path}: not {WHAT}: its parts do not fit together ({error})") from None
+
+
+def _check_limits(path: str | Path, header: dict[str, Any]) -> None:
+    """Raise SapoError if a model has more labels than the limit, or a longer one: pairs of labels take memory."""
+    for name in ("labels", "shown"):
+        labels = header.get(name)
+        if isinstance(labels, list):
+            check_limit("labels", len(labels), path, "labels")
+            longest = max((len(label) for label in labels if isinstance(label, str)), default=0)
+            check_limit("token", longest, path, "characters of a label")
 
 
 def _encoder(kind: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Encoder:

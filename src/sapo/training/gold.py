@@ -69,7 +69,7 @@ def make_gold(labels: Sequence[str], corpus: EncodedCorpus, options: LabelOption
     options do not fit the data.
     """
     what = "training data"
-    check_number(labels)
+    check_number(labels, what)
     outer, gold = open_missing(labels, corpus.gold, options.marks, what)
     importance = _importance(outer, gold, corpus, options.sample_weight, options.class_weight)
     learned, shown = list(outer), tuple[str, ...]()
@@ -83,6 +83,7 @@ def make_gold(labels: Sequence[str], corpus: EncodedCorpus, options: LabelOption
         inner, notes = _in_scheme(scheme, outer, gold, corpus, complete=automatic)
         learned, shown, gold, allowed = inner.labels, inner.shown, inner.gold, inner.allowed
         outer = list(dict.fromkeys([*(shown or learned), *outer]))
+        check_number(learned, what)
     rules = options.rules
     constraints, bans, more = find_constraints(
         learned,
@@ -98,11 +99,11 @@ def make_gold(labels: Sequence[str], corpus: EncodedCorpus, options: LabelOption
     return Gold(learned, outer, shown, corpus, constraints, bans, [*notes, *more])
 
 
-def check_number(labels: Sequence[str]) -> None:
+def check_number(labels: Sequence[str], what: str) -> None:
     """Raise SapoError if there are more labels than the limit."""
     if len(labels) > current_limits().labels:
         raise DataError(
-            f"training data: {len(labels):,} labels are more than {current_limits().labels:,}; is it the right column? "
+            f"{what}: {len(labels):,} labels are more than {current_limits().labels:,}; is it the right column? "
             f"Name it with `label`, or use `allow_limits(labels={len(labels)})`"
         )
 
@@ -197,6 +198,7 @@ def grown_gold(
     does not fit the scheme.
     """
     what = "new data"
+    check_number(labels, what)
     known, kept = list(model.labels), model.constraints
     for mark in marks:
         if mark in model.outer_labels:
@@ -213,6 +215,7 @@ def grown_gold(
             )
         inner = learn_as(kept.scheme, outer, gold, corpus.offsets, known=known)
         learned, shown, gold, allowed = inner.labels, inner.shown, inner.gold, inner.allowed
+        check_number(learned, what)
     constraints = kept
     if kept != Constraints():
         scheme = kept.scheme

@@ -6,10 +6,12 @@ if the new sentences were added to the old ones, and what many sentences share c
 """
 
 import dataclasses
+import functools
 import math
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -67,8 +69,23 @@ def _place(data: Source, label: str, reading: dict[str, Any]) -> str:
     return str(data)
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
 PASSES = 10  # maximum, by default
 GROWN = 100.0  # the rate may grow to at most this multiple of the first one
+
+
+def _one_at_a_time(method: Callable[P, R]) -> Callable[P, R]:
+    """Let a thread wait while another one is in such a method: both would change the same weights."""
+
+    @functools.wraps(method)
+    def waits(*args: P.args, **how: P.kwargs) -> R:
+        trainer = args[0]
+        assert isinstance(trainer, Trainer)
+        with trainer._lock:
+            return method(*args, **how)
+
+    return waits
 
 
 class Trainer:
@@ -77,10 +94,11 @@ class Trainer:
     A sentence takes a few milliseconds, whatever the size of the model; a sentence with a new label takes longer,
     because all weights move. The trainer works on a copy: the tagger that it is made from does not change.
 
-    `tagger` is live: it is always the same object, and tags with everything learned so far. It must not be used in
-    another thread while `update` runs. Its `model` is replaced by each update, so do not keep a reference to it. Its
-    tags are exact, but its scores may be too large by a factor of up to 1.0001, because regularization is applied to
-    all weights only now and then. `snapshot` returns a tagger that is exact and does not change.
+    Threads may share a trainer: an update waits for another one to end. `tagger` is live: it is always the same object,
+    and tags with everything learned so far. It must not be used in another thread while `update` runs. Its `model` is
+    replaced by each update, so do not keep a reference to it. Its tags are exact, but its scores may be too large by a
+    factor of up to 1.0001, because regularization is applied to all weights only now and then. `snapshot` returns a
+    tagger that is exact and does not change.
 
     `stopped` says why the last update ended, and `interrupted` whether it was by Ctrl-C; what was learned until then is
     kept. Raises SapoError if the model is a network.
@@ -111,7 +129,9 @@ class Trainer:
             dict[str, Any]
         ] = []  # the updates of this trainer; those with the same settings share an entry
         self.tagger = Tagger(self._model())
+        self._lock = threading.RLock()  # observers of an update may take a snapshot
 
+    @_one_at_a_time
     def update(
         self,
         sentences: Source,
@@ -180,6 +200,7 @@ class Trainer:
             self._remember(corpus, passes, chosen, stop.text)
         self.tagger.model = self._model()
 
+    @_one_at_a_time
     def snapshot(self) -> Tagger:
         """Return a copy of the tagger, which does not change when the trainer goes on.
 

@@ -1,9 +1,11 @@
 """A project as a file: what is written is there, and what is damaged or foreign is one clear line."""
 
+import contextlib
 import errno
 import itertools
 import os
 import sqlite3
+import struct
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -14,12 +16,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sapo.apps.teach.state import ACCEPT, Draft, Seen, TaughtSentence
+from sapo.apps.teach.state import ACCEPT, LABEL, Draft, Seen, TaughtSentence
 from sapo.apps.teach.store import Snapshot, Store, create, save_snapshot, sole_server
 from sapo.errors import SapoError, allow_limits
 
 DOG = TaughtSentence("a dog", ((0, 1), (2, 5)))
 ACCEPTED = Draft(ACCEPT, "anna", 1, ("O", "B-X"), seen=Seen(1, 1, 2, 0.5, 1.25))
+EVENT = """INSERT INTO journal VALUES (7, 0, 'a', 'accept', 1, '{{"tags":["O","O"],{}}}')"""
 HIDDEN_TRIGGER = """
 CREATE TRIGGER hidden AFTER INSERT ON journal BEGIN DELETE FROM settings; END;
 PRAGMA writable_schema = ON;
@@ -224,6 +227,13 @@ def test_what_is_no_project_is_one_line(tmp_path: Path, path: Path) -> None:
         ),
         ("INSERT INTO journal VALUES (7, 0, 'a', 'accept', 1, '[]')", "damaged: event 7 of the journal"),
         ("INSERT INTO journal VALUES (7, 0, 'a', 'drop', 1, '{}')", "damaged: event 7 of the journal"),
+        (EVENT.format('"seen":[1e400,1,1,0,0]'), "damaged: event 7 of the journal"),
+        (EVENT.format('"seen":[1,1,1,0,1e400]'), "damaged: event 7 of the journal"),
+        (EVENT.format('"seen":[1,1,1,0,' + "9" * 400 + "]"), "damaged: event 7 of the journal"),
+        (EVENT.format('"name":"\\ud800"'), "damaged: event 7 of the journal"),
+        ("INSERT INTO journal VALUES (7, 9e999, 'a', 'undo', 1, '{}')", "damaged: event 7 of the journal"),
+        ("INSERT INTO journal VALUES (7, 0, 'a', 'label', NULL, '{\"name\":\"\\ud800\"}')", "damaged: event 7"),
+        ("INSERT INTO journal VALUES (7, 0, 'a', 'label', NULL, '{}')", "damaged: event 7 of the journal"),
         ("UPDATE settings SET value = 'x'", "its kind is not one of spans, tags"),
         ("CREATE VIEW v AS SELECT 1", "it does not have the tables of a project"),
         (HIDDEN_TRIGGER, "it does not have the tables of a project"),
@@ -257,6 +267,39 @@ def test_damaged_bytes_are_one_line_or_do_no_harm(path: Path, at: int, bytes_the
         (path.parent / name).unlink(missing_ok=True)
 
 
-def test_a_limit_holds_for_projects(path: Path) -> None:
+def test_limits_hold_for_projects(path: Path) -> None:
     with allow_limits(tokens=1), pytest.raises(SapoError, match="2 tokens in a sentence are more than 1"):
         Store(path)
+    with allow_limits(sentences=1), pytest.raises(SapoError, match="2 sentences in a project are more than 1"):
+        Store(path)
+    store = Store(path)
+    store.write(lambda state: [Draft(LABEL, "anna", name=name) for name in "XY"])
+    store.close()
+    with allow_limits(labels=1), pytest.raises(SapoError, match="2 labels are more than 1"):
+        Store(path)
+
+
+def rollback_journal(project: Path, victim: Path) -> bytes:
+    """Return a journal of SQLite that names another file, which SQLite deletes after it has rolled back."""
+    name, magic = str(victim).encode(), bytes.fromhex("d9d505f920a163d7")
+    head = magic + struct.pack(">5I", 0, 1, project.stat().st_size // 4096, 512, 4096)
+    return head.ljust(512, b"\0") + struct.pack(">I", (1 << 30) // 4096 + 1) + name + struct.pack(
+        ">2I", len(name), sum(name)
+    ) + magic  # fmt: skip
+
+
+def test_a_rollback_journal_next_to_a_project_deletes_no_other_file(path: Path, tmp_path: Path) -> None:
+    Store(path).close()
+    precious, link = tmp_path / "precious.txt", tmp_path / "link.teach"
+    precious.write_text("precious\n")
+    path.with_name(f"{path.name}-journal").write_bytes(rollback_journal(path, precious))
+    link.symlink_to(path)
+    for one in (path, link):
+        with pytest.raises(SapoError, match=r"a\.teach-journal: does not belong to a project of sapo teach; remove it"):
+            Store(one)
+    assert precious.exists()
+
+
+def test_a_new_project_never_needs_a_rollback_journal(path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)

@@ -1,6 +1,7 @@
 """Files of spaCy, with spaCy itself: read, written, and read by spaCy again."""
 
 import zlib
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from sapo.corpus.formats import FORMATS, format_of, open_output, read, read_bloc
 from sapo.errors import DataWarning, SapoError
 
 spacy: Any = pytest.importorskip("spacy", reason="spaCy is an extra; make test installs it")
+srsly: Any = pytest.importorskip("srsly")
 TEXT = "Anna Lee sings in Oslo.\n\nShe  left."
 
 
@@ -43,6 +45,25 @@ def test_tokens_entities_and_sentences_are_those_of_spacy(doc: Any, tmp_path: Pa
         (("Anna", "Lee", "sings", "in", "Oslo", "."), ("B-PER", "I-PER", "O", "O", "B-LOC", "O")),
         (("She", "left", "."), ("O", "O", "O")),
     ]
+
+
+@pytest.mark.parametrize("content", [b"\x80" * 2_000_001, b"\xc0" * 2_000_001, b"\0" * (80 << 20)])
+def test_a_small_file_that_would_take_gigabytes_is_refused(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "a.spacy"
+    path.write_bytes(zlib.compress(b"\xdd\xff\xff\xff\xff" + content, 9))
+    with pytest.raises(SapoError, match=r"more than 2,000,000 values; split it|unpacked bytes for each compressed one"):
+        list(read(path))
+
+
+def test_values_are_counted_as_msgpack_writes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = [0, -1, 200, -200, 70_000, -70_000, 1 << 40, -(1 << 40), 1.5, None, True]
+    value: list[Any] = [*numbers, "x", "x" * 40, "x" * 300, "x" * 70_000, b"x", b"x" * 300, b"x" * 70_000]
+    packed = srsly.msgpack_dumps([value, {"a": value}, [[]] * 20, [[]] * 70_000, {str(n): n for n in range(20)}])
+    count = 1 + (1 + len(value)) + (2 + 1 + len(value)) + 21 + 70_001 + 41
+    for most, fits in ((count, True), (count - 1, False)):
+        monkeypatch.setattr(docbin, "MOST_VALUES", most)
+        with nullcontext() if fits else pytest.raises(SapoError, match="split it"):
+            docbin._check_values(packed, tmp_path)
 
 
 def test_predictions_change_entities_and_nothing_else(doc: Any, tmp_path: Path) -> None:

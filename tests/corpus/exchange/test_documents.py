@@ -1,14 +1,17 @@
 """Documents with spans of characters become sentences with tags: no span is cut, and what is changed is told."""
 
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sapo.corpus.annotations import CharSpan
-from sapo.corpus.exchange.documents import Cut, Document, Notices, cut_document
+from sapo.corpus.exchange.documents import Cut, Document, Notices, cut_document, fit_spans
 from sapo.corpus.exchange.format import counted_by_browser, from_browser, to_browser
+from sapo.corpus.exchange.label_studio import read_span
 from sapo.errors import DataWarning, SapoError
 from sapo.text.splitter import Splitter
 
@@ -31,6 +34,38 @@ def test_a_span_that_cuts_a_token_splits_it_and_the_message_names_the_token() ->
     assert (split.chunk, split.border) == ("preTokyo", 3)
     (split,) = cut("Both LumiLamp/SolarPack broke", (5, 13, "PRODUCT")).splits
     assert split.message.endswith("span 5:13 'LumiLamp' ends inside the token 'LumiLamp/SolarPack' (5:23)")
+
+
+class CountedText(str):
+    """Counts how many characters were copied from it."""
+
+    copied = 0
+
+    def __getitem__(self, key: Any) -> str:
+        found = super().__getitem__(key)
+        self.copied += len(found)
+        return found
+
+
+def test_many_spans_of_a_long_text_do_not_copy_it_as_often() -> None:
+    text = CountedText(" " * 1000 + "a b " * 500 + " " * 1000)
+    spans = [CharSpan(number, len(text) - number, "X") for number in range(1000)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        _, kept, _ = fit_spans(text, Splitter().tokens(str(text)), spans, "a:1", Notices("a"))
+        assert fit_spans(text, [], [CharSpan(0, 5, "X")], "a:1", Notices("a")) == ([], [], [])  # blanks
+    assert kept == [CharSpan(1000, 2999, "X")]
+    assert text.copied < 100 * len(text)
+
+
+def test_many_spans_of_a_text_with_emoji_are_moved_without_reading_it_as_often() -> None:
+    text = CountedText("😀" + "a " * 1000)
+    for number in range(1000):
+        value = {"start": 2 * number + 2, "end": 2 * number + 3, "text": "a", "labels": ["X"]}
+        assert read_span(text, value, "a:1").start in (2 * number + 1, 2 * number + 2)
+    assert text.copied < 10 * len(text)
+    assert not read_span(text, {"start": 0, "end": 2001, "text": "a", "labels": ["X"]}, "a:1").start
+    assert text.copied < 10 * len(text)
 
 
 def test_of_spans_that_overlap_the_longest_is_kept() -> None:

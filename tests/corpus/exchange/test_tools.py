@@ -1,6 +1,7 @@
 """Files of doccano, Prodigy, Label Studio and BRAT: read, written and read again."""
 
 import json
+import os
 import sys
 import zlib
 from pathlib import Path
@@ -235,6 +236,29 @@ def test_gaps_of_brat_are_told(tmp_path: Path) -> None:
     with pytest.warns(DataWarning, match=r"a.ann:1: the span 0 5;16 21 'LOC' has gaps; read as 0:21, without them"):
         assert content(tmp_path, "brat") == [(("North", "and", "South", "Korea"), ("B-LOC", *["I-LOC"] * 3))]
     assert format_of(tmp_path) == "brat"
+
+
+def test_an_offset_of_brat_with_thousands_of_digits_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Anna")
+    (tmp_path / "a.ann").write_text(f"T1\tPER 0 {'9' * 5000}\tAnna\n")
+    with pytest.raises(SapoError, match=r"a.ann:1: expected 'T1<TAB>LABEL START END<TAB>TEXT', found 'T1.tPER 0 999"):
+        content(tmp_path, "brat")
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.ann"])
+def test_a_named_pipe_in_a_directory_of_brat_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.txt").write_text("Anna")
+    (tmp_path / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(SapoError, match=rf"{name}: not a regular file; a directory of BRAT holds .txt and .ann files"):
+        content(tmp_path, "brat")
+
+
+def test_a_long_text_that_many_annotations_of_brat_name_is_compared_once(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(" " * 100_000 + "x")
+    (tmp_path / "a.ann").write_text("T1\tX 0 100001\tx\n" * 2)
+    with pytest.raises(SapoError, match=r"a.ann:1: 'x' does not stand at 0:100001 of the text"):
+        content(tmp_path, "brat")
 
 
 BAD = {

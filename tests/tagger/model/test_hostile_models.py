@@ -2,6 +2,10 @@
 
 import dataclasses
 import json
+import os
+import subprocess
+import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +16,7 @@ import pytest
 import sapo
 from sapo.errors import SapoError
 from sapo.features.encoder import TemplateEncoder, freeze
+from sapo.features.strings import narrow
 from sapo.features.tables import FrozenTables, OpenTables, make_tables
 from sapo.tagger.arrayfile import load_arrays, save_arrays
 from sapo.tagger.file import load_model, model_bytes
@@ -257,6 +262,86 @@ def _packed(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
 
     text = json.dumps({"checksum": checksum_of(header, arrays), "header": header})
     return safetensors.numpy.save({name: array.copy() for name, array in arrays.items()}, {"sapo": text})
+
+
+@pytest.mark.parametrize("count", [5_001, 65_535])
+def test_labels_above_the_limit_are_refused_before_their_pairs_take_memory(
+    change: Callable[..., Path], count: int
+) -> None:
+    zeros = narrow(np.zeros(count, np.int32))
+    none = narrow(np.zeros(0, np.int32)), np.zeros(0, np.float32)
+    edges = {"edge.counts": zeros, "edge.labels": none[0], "edge.values": none[1]}
+    many = change(edges, labels=[f"L{number}" for number in range(count)])
+    tracemalloc.start()
+    try:
+        assert f"{count:,} labels are more than 5,000; if that is right, use `allow_limits" in refused(many)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 50 << 20
+
+
+def test_pairs_of_labels_take_memory_only_where_they_have_weights(change: Callable[..., Path]) -> None:
+    count = 4_000
+    edges = {"edge.counts": narrow(np.zeros(count, np.int32)), "edge.labels": narrow(np.zeros(0, np.int32))}
+    many = change({**edges, "edge.values": np.zeros(0, np.float32)}, labels=[f"L{number}" for number in range(count)])
+    program = (
+        "import sys; from sapo.tagger.file import load_model; load_model(sys.argv[1])\n"
+        "def peak(): return int(next(l for l in open('/proc/self/status') if l.startswith('VmHWM')).split()[1])\n"
+        "before = peak(); load_model(sys.argv[2]); print(peak() - before)"
+    )
+    if not Path("/proc/self/status").exists():
+        pytest.skip("the peak of memory is not known here")
+    command = [sys.executable, "-c", program, str(many.with_name("small.sapo")), str(many)]
+    grown = int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert grown < 30 << 10  # KB; 4,000 x 4,000 numbers take 61 MB
+
+
+@pytest.mark.parametrize("name", ["labels", "shown"])
+def test_a_label_above_the_limit_is_refused(change: Callable[..., Path], model: Model, name: str) -> None:
+    labels = ["x" * (1 << 20) + "x", *model.labels[1:]]
+    assert "1,048,577 characters of a label are more than 1,048,576" in refused(change(**{name: labels}))
+
+
+def _file(text: str) -> bytes:
+    return len(text.encode()).to_bytes(8, "little") + text.encode()
+
+
+NOTE = json.dumps({"sapo": json.dumps({"checksum": "", "header": {}})})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"__metadata__": ' + NOTE + ', "\\ud800": {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]}}',
+        '{"__metadata__": ' + NOTE + ', "a": {"dtype": "U8", "shape": [' + "9999999999, " * 300_000 + "0]}}",
+        '{"__metadata__": ' + json.dumps({"sapo": '{"header": {"a": [' + "[]," * 2_500_000 + "0]}}"}) + "}",
+        '{"__metadata__": ' + json.dumps({"sapo": '{"header": {"a": "😀' + "x" * 9_000_000 + '"}}'}) + "}",
+        '{"a": [' + '{"":0},' * 1_100_000 + "0]}",
+    ],
+    ids=["half of a character", "a shape that takes hours", "many lists", "a long text", "many objects"],
+)
+def test_a_header_with_a_few_bytes_and_a_large_claim_is_refused(path: Path, text: str) -> None:
+    path.write_bytes(_file(text))
+    tracemalloc.start()
+    try:
+        assert "not a sapo model: it" in refused(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 100 << 20
+
+
+def test_a_header_that_could_not_be_loaded_is_not_saved(model: Model, tmp_path: Path) -> None:
+    large = dataclasses.replace(model, reader={"note": "x" * (9 << 20)})
+    with pytest.raises(SapoError, match="a file has room for 8,388,608"):
+        Tagger(large).save(tmp_path / "large.sapo")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.sapo")
+    assert "not a regular file" in refused(tmp_path / "pipe.sapo")
 
 
 def test_frozen_keys_that_no_vocabulary_has_do_not_go_on(model: Model) -> None:

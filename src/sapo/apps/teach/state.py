@@ -14,7 +14,7 @@ others said about the token then holds for both parts.
 """
 
 import json
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +24,7 @@ from typing import Any
 from sapo.apps.taggers import SCHEME, SPANS, TAGS
 from sapo.corpus.blocks import Sentence
 from sapo.errors import SapoError
+from sapo.tagger.file import is_count, is_number
 from sapo.tags.spans import loose_spans, spans_to_tags, tags_to_spans
 
 ACCEPT, IMPORT, UNDO, REDO, LABEL = "accept", "import", "undo", "redo", "label"
@@ -92,16 +93,22 @@ def read_event(row: tuple[Any, ...]) -> Event:
         if (
             not good
             or not isinstance(author, str)
-            or not isinstance(time, float)
+            or not is_number(time)
             or kind not in KINDS
             or (kind == LABEL) != (sentence is None)
+            or (kind == LABEL and check_name(name, "label") != name)
         ):
             raise ValueError
+        " ".join([*tags, name]).encode()  # half of a surrogate pair cannot be written
         counted = None
         if seen is not None:
             right, said, gold, sure, likely = seen
-            counted = Seen(int(right), int(said), int(gold), float(sure), float(likely))
-        cuts = tuple((int(token), int(place)) for token, place in value.get("cuts", ()))
+            if not (all(map(is_count, (right, said, gold))) and is_number(sure) and is_number(likely)):
+                raise ValueError
+            counted = Seen(right, said, gold, float(sure), float(likely))
+        cuts = tuple((token, place) for token, place in value.get("cuts", ()))
+        if not all(is_count(one) for cut in cuts for one in cut):
+            raise ValueError
     except (ValueError, TypeError, AttributeError, RecursionError):
         raise SapoError(f"event {seq} of the journal") from None
     return Event(kind, author, sentence, tuple(tags), name, counted, cuts, seq, time)
@@ -247,11 +254,13 @@ class ProjectState:
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self.seq = 0  # of the last event
-        self.labels: list[str] = []
-        self.people: list[str] = []  # who have accepted sentences
+        self._labels: dict[str, None] = {}
+        self._people: dict[str, None] = {}
         self.log: list[Event] = []
-        self.counts: Counter[str] = Counter()  # tags of all accepted sentences
-        self._accepts: dict[int, Event] = {}  # by seq
+        self._counts: Counter[str] = Counter()
+        self._uncounted: dict[int, Event | None] = {}  # by sentence: the accept that was counted
+        self._accepts: dict[int, tuple[Event, int]] = {}  # by seq, with the number of cuts that its tags fit
+        self._cuts: defaultdict[int, list[Cuts]] = defaultdict(list)  # by sentence
         self._holds: dict[int, list[int]] = {}  # by sentence: the accepts that hold, in order
         self._done: defaultdict[str, list[int]] = defaultdict(list)
         self._undone: defaultdict[str, list[int]] = defaultdict(list)
@@ -263,23 +272,46 @@ class ProjectState:
         self.seq = event.seq
         self.log.append(event)
         author = event.author
-        if author not in self.people and event.kind in (ACCEPT, IMPORT):
-            self.people.append(author)
-        if event.kind == LABEL and event.name not in self.labels:
-            self.labels.append(event.name)
+        if event.kind in (ACCEPT, IMPORT):
+            self._people[author] = None
+        if event.kind == LABEL:
+            self._labels[event.name] = None
         elif event.kind in (ACCEPT, IMPORT):
-            self._cut(event)
-            self._accepts[event.seq] = event
+            assert event.sentence is not None
+            if event.cuts:
+                self._count_later(event.sentence)
+                self._cuts[event.sentence].append(event.cuts)
+            self._accepts[event.seq] = event, len(self._cuts[event.sentence])
             self._set(event, holds=True)
             if event.kind == ACCEPT:
                 self._done[author].append(event.seq)
                 self._undone[author].clear()
         elif event.kind == UNDO and self._done[author]:
             self._undone[author].append(self._done[author].pop())
-            self._set(self._accepts[self._undone[author][-1]], holds=False)
+            self._set(self._accepts[self._undone[author][-1]][0], holds=False)
         elif event.kind == REDO and self._undone[author]:
             self._done[author].append(self._undone[author].pop())
-            self._set(self._accepts[self._done[author][-1]], holds=True)
+            self._set(self._accepts[self._done[author][-1]][0], holds=True)
+
+    @property
+    def labels(self) -> list[str]:
+        """All labels, in the order in which they came."""
+        return list(self._labels)
+
+    @property
+    def people(self) -> list[str]:
+        """Who have accepted sentences."""
+        return list(self._people)
+
+    @property
+    def counts(self) -> Counter[str]:
+        """The tags of all accepted sentences."""
+        for sentence, before in self._uncounted.items():
+            after = self.current(sentence)
+            self._counts.subtract(before.tags if before else ())
+            self._counts.update(after.tags if after else ())
+        self._uncounted.clear()
+        return self._counts
 
     def since(self, seq: int) -> list[Event]:
         """Return the events after this one."""
@@ -296,50 +328,52 @@ class ProjectState:
     def current(self, sentence: int) -> Event | None:
         """Return the accept that decides the tags of a sentence, or None if it is open."""
         holds = self._holds.get(sentence)
-        return self._accepts[holds[-1]] if holds else None
+        return self._accept(holds[-1]) if holds else None
 
     def by_person(self, sentence: int) -> dict[str, tuple[str, ...]]:
         """Return the tags that each person gave a sentence at last."""
-        return {self._accepts[seq].author: self._accepts[seq].tags for seq in self._holds.get(sentence, ())}
+        last = {self._accepts[seq][0].author: seq for seq in self._holds.get(sentence, ())}
+        return {author: self._accept(seq).tags for author, seq in last.items()}
 
     def to_undo(self, author: str) -> Event | None:
         """Return what an undo of this person would take back."""
         done = self._done.get(author)
-        return self._accepts[done[-1]] if done else None
+        return self._accept(done[-1]) if done else None
 
     def to_redo(self, author: str) -> Event | None:
         """Return what a redo of this person would bring back."""
         undone = self._undone.get(author)
-        return self._accepts[undone[-1]] if undone else None
+        return self._accept(undone[-1]) if undone else None
 
     def holding(self) -> list[Event]:
         """Return all accepts that hold, in order."""
-        return [self._accepts[seq] for seq in sorted(seq for held in self._holds.values() for seq in held)]
+        return [self._accept(seq) for seq in sorted(seq for held in self._holds.values() for seq in held)]
 
-    def _cut(self, event: Event) -> None:
-        """Let the tags that a sentence had before fit its new tokens."""
-        if not event.cuts or event.sentence is None:
-            return
-        before = self.current(event.sentence)
-        for seq, accept in self._accepts.items():
-            if accept.sentence == event.sentence:
-                self._accepts[seq] = replace(accept, tags=cut_tags(accept.tags, event.cuts))
-        if before is not None:
-            self.counts.subtract(before.tags)
-            self.counts.update(cut_tags(before.tags, event.cuts))
+    def _accept(self, seq: int) -> Event:
+        """Return an accept with tags that fit the tokens as they are now."""
+        event, fitted = self._accepts[seq]
+        cuts = self._cuts[event.sentence or 0]
+        if fitted < len(cuts):
+            tags = event.tags
+            for one in cuts[fitted:]:
+                tags = cut_tags(tags, one)
+            event = replace(event, tags=tags)
+            self._accepts[seq] = event, len(cuts)
+        return event
+
+    def _count_later(self, sentence: int) -> None:
+        """Keep what is counted of a sentence that changes: a journal may change it as often as it likes."""
+        if sentence not in self._uncounted:
+            self._uncounted[sentence] = self.current(sentence)
 
     def _set(self, accept: Event, *, holds: bool) -> None:
         sentence = accept.sentence
         assert sentence is not None
-        before = self.current(sentence)
+        self._count_later(sentence)
         held = self._holds.setdefault(sentence, [])
         if holds:
             insort(held, accept.seq)
         else:
-            held.remove(accept.seq)
+            del held[bisect_left(held, accept.seq)]
         if not held:
             del self._holds[sentence]
-        after = self.current(sentence)
-        if before is not after:
-            self.counts.subtract(before.tags if before else ())
-            self.counts.update(after.tags if after else ())

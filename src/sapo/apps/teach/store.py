@@ -20,7 +20,7 @@ from typing import Any
 
 from sapo.apps.taggers import SPANS, TAGS
 from sapo.apps.teach.state import ACCEPT, IMPORT, Draft, Event, ProjectState, TaughtSentence, check_sentence, read_event
-from sapo.corpus.files import SQLITE_MAGIC, check_writable, part_name, remove_abandoned
+from sapo.corpus.files import SQLITE_MAGIC, check_writable, open_regular, part_name, remove_abandoned
 from sapo.errors import SapoError, check_limit
 
 try:
@@ -30,6 +30,7 @@ except ImportError:  # Windows: several servers can open a project
 
 APPLICATION = 0x5361706F  # "Sapo"
 FORMAT = 1
+JOURNAL = "-journal"  # the end of the name of a file that a project, which has a -wal file, never needs
 PATIENCE = 10.0  # seconds to wait while another process writes
 KEPT = 2  # snapshots besides the base
 TABLES = {
@@ -62,7 +63,7 @@ class Snapshot:
 def is_project(path: str | Path) -> bool:
     """Return whether a file begins as an SQLite file does."""
     try:
-        with Path(path).open("rb") as stream:
+        with open_regular(path) as stream:
             return stream.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
     except (OSError, ValueError):
         return False
@@ -80,7 +81,7 @@ def create(
     taken = SapoError(f"{target}: already exists; sapo teach {target} opens it, and a new project needs a new name")
     if target.exists():
         raise taken
-    for ending in ("-wal", "-journal"):  # SQLite would apply these changes to the new project
+    for ending in ("-wal", JOURNAL):  # SQLite would apply these changes to the new project
         if (left := target.with_name(target.name + ending)).exists():
             raise SapoError(f"{left}: belongs to an earlier project of this name; move it next to that, or remove it")
     check_writable(target)
@@ -88,6 +89,7 @@ def create(
     part = part_name(target)
     try:
         with _as_sapo_error(target), contextlib.closing(_connected(part)) as connection:
+            connection.execute("PRAGMA journal_mode = MEMORY")  # if anything fails, the file is removed
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {FORMAT}")
             with _transaction(connection):
@@ -98,6 +100,7 @@ def create(
                 _add_events(connection, drafts)
                 if model is not None:
                     _add_snapshot(connection, Snapshot(0, model, base=True))
+            connection.execute("PRAGMA journal_mode = WAL")
         with _as_sapo_error(target):
             try:
                 _give_name(part, target)
@@ -132,6 +135,7 @@ class Store:
         if not is_project(path):
             raise SapoError(f"{path}: not a project of sapo teach; sapo teach {path} -o PROJECT makes one of a text")
         with _as_sapo_error(self.path):
+            _refuse_rollback(self.path)
             self._connection = _connected(self.path)
             try:
                 _check_file(self._connection, self.path)
@@ -141,6 +145,7 @@ class Store:
                 self.sentences = dict(self._read_sentences())
                 self.state = ProjectState()
                 self.refresh()
+                check_limit("labels", len(self.state.labels), self.path, "labels")
             except BaseException:
                 self._connection.close()
                 raise
@@ -203,6 +208,8 @@ class Store:
         return str(row[0])
 
     def _read_sentences(self, after: int = 0) -> Iterator[tuple[int, TaughtSentence]]:
+        (count,) = self._connection.execute("SELECT count(*) FROM sentences").fetchone()
+        check_limit("sentences", count, self.path, "sentences in a project")
         rows = self._connection.execute(
             "SELECT id, text, offsets, document FROM sentences WHERE id > ? ORDER BY id", (after,)
         )
@@ -282,6 +289,7 @@ def _lock(side: Path) -> int | None:
 def _connected(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
     if sys.version_info >= (3, 12):
         connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
     return connection
@@ -298,6 +306,17 @@ def _schema() -> list[str]:
 
 def _schema_of(connection: sqlite3.Connection) -> list[str]:
     return sorted(map(repr, connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema")))
+
+
+def _refuse_rollback(path: Path) -> None:
+    """Raise SapoError if there is a rollback journal next to a project: it can make SQLite delete any file.
+
+    SQLite takes the name of another file from it (the super-journal of a transaction over several databases), and
+    deletes that file after the rollback.
+    """
+    for one in {path, path.resolve()}:
+        if (journal := one.with_name(one.name + JOURNAL)).exists():
+            raise SapoError(f"{journal}: does not belong to a project of sapo teach; remove it, then open the project")
 
 
 def _check_file(connection: sqlite3.Connection, path: Path) -> None:

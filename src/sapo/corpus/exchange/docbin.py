@@ -14,10 +14,16 @@ from typing import Any
 from sapo.corpus.annotations import CharSpan
 from sapo.corpus.exchange.documents import Document
 from sapo.corpus.exchange.format import DocumentFormat, FoundSpans, Reading
-from sapo.corpus.files import LineSink, read_whole, write_file
-from sapo.errors import DataError, OptionError, pip_install
+from sapo.corpus.files import UNSUSPECTED, LineSink, read_whole, write_file
+from sapo.errors import DataError, OptionError, above_limit, current_limits, pip_install
 
 LARGEST = 1 << 31  # bytes of a file when unpacked: it is read as a whole
+MOST_VALUES = 2_000_000  # in MessagePack, where a byte can make a list, which takes 64
+# How MessagePack goes on after the first byte of a value: so many bytes, or a length of so many bytes and then these.
+_BYTES = {0xCA: 4, 0xCB: 8} | {0xCC + n: 1 << n for n in range(4)} | {0xD0 + n: 1 << n for n in range(4)}
+_BYTES |= {0xD4 + n: 1 + (1 << n) for n in range(5)} | {0xA0 + n: n for n in range(32)}
+_BYTES |= {0xDC: 2, 0xDD: 4, 0xDE: 2, 0xDF: 4}  # of lists and maps, whose parts are values again
+_LENGTHS = {0xC4: 1, 0xC5: 2, 0xC6: 4, 0xC7: 1, 0xC8: 2, 0xC9: 4, 0xD9: 1, 0xDA: 2, 0xDB: 4}
 
 
 def load_spacy() -> Any:
@@ -36,7 +42,7 @@ def read_documents(reading: Reading) -> Iterator[Document]:
     if reading.label is not None:
         raise OptionError(f"{path}: the labels of .spacy files are their entities; leave `label` out")
     data = read_whole(path)
-    _check_size(data, path)
+    _check_values(_unpacked(data, path), path)
     spacy = load_spacy()
     with _checked(path):
         docs = list(spacy.tokens.DocBin().from_bytes(data).get_docs(spacy.vocab.Vocab()))
@@ -62,17 +68,34 @@ def _checked(path: str | Path) -> Iterator[None]:
         raise DataError(f"{path}: not a file of spaCy, or damaged ({error!r:.80})") from None
 
 
-def _check_size(data: bytes, path: str | Path) -> None:
+def _unpacked(data: bytes, path: str | Path) -> bytes:
     unpacking, size = zlib.decompressobj(), 0
-    rest = data
+    rest, pieces = data, []
     try:
         while rest and not unpacking.eof:
-            size += len(unpacking.decompress(rest, 1 << 24))
+            pieces.append(unpacking.decompress(rest, 1 << 24))
+            size += len(pieces[-1])
             rest = unpacking.unconsumed_tail
             if size > LARGEST:
                 raise DataError(f"{path}: larger than {LARGEST >> 30} GB when unpacked; split it")
+            if size > UNSUSPECTED and size > current_limits().ratio * len(data):
+                raise above_limit("ratio", size // len(data), path, "unpacked bytes for each compressed one")
     except zlib.error as error:
         raise DataError(f"{path}: not a file of spaCy ({error})") from None
+    return b"".join(pieces)
+
+
+def _check_values(data: bytes, path: str | Path) -> None:
+    """Raise SapoError if there are more values than a corpus has: spaCy would make all of them."""
+    at = count = 0
+    while at < len(data):
+        first = data[at]
+        at += 1 + _BYTES.get(first, 0)
+        if (length := _LENGTHS.get(first)) is not None:
+            at += length + int.from_bytes(data[at : at + length], "big") + (0xC7 <= first <= 0xC9)
+        count += 1
+        if count > MOST_VALUES:
+            raise DataError(f"{path}: has more than {MOST_VALUES:,} values; split it")
 
 
 def write_document(document: Document, found: FoundSpans) -> str:

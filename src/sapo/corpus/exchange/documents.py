@@ -7,6 +7,7 @@ inside a token: the token is split there, and training learns to split text in t
 import json
 import re
 import warnings
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from sapo.tags.spans import Span, loose_spans, spans_to_tags
 from sapo.text.splitter import Splitter
 
 SHOWN = 5
+LONGEST_WORD = 100  # characters before and after a token that can belong to it
 
 
 class Notices:
@@ -89,20 +91,42 @@ def fit_spans(
 
 def _trimmed(text: str, spans: Sequence[CharSpan], place: str, notices: Notices) -> list[CharSpan]:
     found = []
+    words: tuple[array[int], array[int]] | None = None  # where they start and end
+    for span in spans:
+        start, end = span.start, span.end
+        if start < end and (text[start].isspace() or text[end - 1].isspace()):
+            # spans may be as many as characters, and as long as the text: looking into each would never end
+            words = words or _words(text)
+            first, after = bisect_right(words[1], start), bisect_left(words[0], end)
+            if first < after:
+                start, end = max(start, words[0][first]), min(end, words[1][after - 1])
+            else:
+                end = start
+        if start >= end:
+            notices.tell(f"{place}: span {_show(text, span)} holds no character; left out")
+        else:
+            found.append(CharSpan(start, end, span.type))
+    return list(dict.fromkeys(found))
+
+
+def _words(text: str) -> tuple["array[int]", "array[int]"]:
+    """Return where runs of characters that are not blank start and end."""
+    found = [array("q"), array("q")]
+    for match in re.finditer(r"\S+", text):
+        found[0].append(match.start())
+        found[1].append(match.end())
+    return found[0], found[1]
+
+
+def check_spans(text: str, spans: Sequence[CharSpan], place: str) -> None:
+    """Raise SapoError unless all spans lie in the text, and their types can be labels."""
+    check_labels([span.type for span in spans], place)
     for span in spans:
         if not 0 <= span.start <= span.end <= len(text):
             raise DataError(
                 f"{place}: span {span.start}:{span.end} {span.type!r} is not in the text, which has {len(text)} "
                 "characters; correct it"
             )
-        piece = text[span.start : span.end]
-        start = span.start + len(piece) - len(piece.lstrip())
-        end = span.end - (len(piece) - len(piece.rstrip()))
-        if start >= end:
-            notices.tell(f"{place}: span {_show(text, span)} holds no character; left out")
-        else:
-            found.append(CharSpan(start, end, span.type))
-    return list(dict.fromkeys(found))
 
 
 def _without_overlap(spans: list[CharSpan], text: str, place: str, notices: Notices) -> list[CharSpan]:
@@ -126,11 +150,11 @@ def _cuts(text: str, tokens: Sequence[tuple[int, int]], spans: Sequence[CharSpan
             at = bisect_left(starts, border) - 1
             if at >= 0 and starts[at] < border < tokens[at][1]:
                 start, end = tokens[at]
-                marked = f"span {span.start}:{span.end} {text[span.start : span.end]!r:.40}"
+                marked = f"span {span.start}:{span.end} {_begin(text, span)!r:.40}"
                 first, last = start, end
-                while first > 0 and not text[first - 1].isspace():
+                while first > max(0, start - LONGEST_WORD) and not text[first - 1].isspace():
                     first -= 1
-                while last < len(text) and not text[last].isspace():
+                while last < min(len(text), end + LONGEST_WORD) and not text[last].isspace():
                     last += 1
                 yield SplitToken(
                     f"{place}: {marked} {verb} inside the token {text[start:end]!r:.40} ({start}:{end})",
@@ -140,7 +164,12 @@ def _cuts(text: str, tokens: Sequence[tuple[int, int]], spans: Sequence[CharSpan
 
 
 def _show(text: str, span: CharSpan) -> str:
-    return f"{span.start}:{span.end} {span.type!r} ({text[span.start : span.end]!r:.40})"
+    return f"{span.start}:{span.end} {span.type!r} ({_begin(text, span)!r:.40})"
+
+
+def _begin(text: str, span: CharSpan) -> str:
+    """Return the first characters of a span, for messages: as many spans as there are could be as long as the text."""
+    return text[span.start : min(span.end, span.start + 40)]
 
 
 class _Silent(Notices):
@@ -209,6 +238,8 @@ def cut_document(document: Document, labeled: bool, notices: Notices, splitter: 
     [(('Anna', 'sings', '.'), ('B-PER', 'O', 'O')), (('She', 'smiles', '.'), ('O', 'O', 'O'))]
     """
     text = document.text
+    if labeled:
+        check_spans(text, document.spans, document.place)
     tokens, starts = document.tokens, document.starts
     if tokens is None or starts is None:
         cut = splitter(text)
@@ -219,7 +250,6 @@ def cut_document(document: Document, labeled: bool, notices: Notices, splitter: 
     spans: list[CharSpan] = []
     splits: list[SplitToken] = []
     if labeled:
-        check_labels([span.type for span in document.spans], document.place)
         tokens, spans, splits = fit_spans(text, tokens, document.spans, document.place, notices)
         starts = _outside(starts, spans)
     groups: dict[int, list[tuple[int, int]]] = {}

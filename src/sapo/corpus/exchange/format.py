@@ -1,9 +1,11 @@
 """Share what the formats of all annotation tools have in common."""
 
 import codecs
+import functools
 import itertools
 import json
 import re
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -28,7 +30,7 @@ from sapo.text.splitter import Splitter
 
 def has_wide(text: str) -> bool:
     """Return whether a text has characters that browsers count twice."""
-    return not text.isascii() and max(text) > "\uffff"
+    return not text.isascii() and bool(_wide_places(text)[0])
 
 
 def from_browser(text: str, spans: Sequence[CharSpan]) -> list[CharSpan]:
@@ -37,8 +39,7 @@ def from_browser(text: str, spans: Sequence[CharSpan]) -> list[CharSpan]:
     >>> from_browser("😀 Oslo", [CharSpan(3, 7, "LOC")])
     [CharSpan(start=2, end=6, type='LOC')]
     """
-    # the second halves of wide characters, as a browser counts
-    halves = [at + number + 1 for number, at in enumerate(_wide_places(text))]
+    halves = _wide_places(text)[1]
     return [_moved(span, lambda at: at - bisect_right(halves, at)) for span in spans]
 
 
@@ -48,12 +49,15 @@ def to_browser(text: str, spans: Sequence[CharSpan]) -> list[CharSpan]:
     >>> to_browser("😀 Oslo", [CharSpan(2, 6, "LOC")])
     [CharSpan(start=3, end=7, type='LOC')]
     """
-    wide = _wide_places(text)
+    wide = _wide_places(text)[0]
     return [_moved(span, lambda at: at + bisect_left(wide, at)) for span in spans]
 
 
-def _wide_places(text: str) -> list[int]:
-    return [at for at, letter in enumerate(text) if letter > "\uffff"]
+@functools.lru_cache(1)  # a text may have as many spans as characters
+def _wide_places(text: str) -> tuple[Sequence[int], Sequence[int]]:
+    """Return where wide characters are, and where their second halves are as a browser counts."""
+    wide = array("q", (match.start() for match in _WIDE.finditer(text)))
+    return wide, array("q", (at + number + 1 for number, at in enumerate(wide)))
 
 
 def _moved(span: CharSpan, move: Callable[[int], int]) -> CharSpan:
@@ -74,6 +78,7 @@ def counted_by_browser(text: str, spans: Sequence[CharSpan]) -> bool:
 
 
 _BLANK = re.compile(r"[\s,]*")
+_WIDE = re.compile("[\U00010000-\U0010ffff]")
 
 
 def read_objects(path: str | Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
@@ -114,7 +119,7 @@ def read_array(path: str | Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
             blank = _BLANK.match(rest, at)
             assert blank is not None
             line, at = line + blank[0].count("\n"), blank.end()
-            if at == len(rest) or (len(rest) - at < 2 * tried and not final):
+            if at == len(rest) or (len(rest) - at < min(2 * tried, current_limits().line) and not final):
                 break
             if rest[at] == "]":
                 return

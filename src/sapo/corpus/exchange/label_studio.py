@@ -98,11 +98,15 @@ def read_span(text: str, value: dict[str, Any], place: str) -> CharSpan:
     start, end = value.get("start"), value.get("end")
     span = char_span((start, end, label_of(value)), place, "a start, an end and labels")
     marked = value.get("text")
-    if isinstance(marked, str) and text[span.start : span.end] != marked and has_wide(text):
+    if isinstance(marked, str) and not _stands(text, span, marked) and has_wide(text):
         (other,) = from_browser(text, [span])  # as versions before 1.5 counted
-        if text[other.start : other.end] == marked:
+        if _stands(text, other, marked):
             return other
     return span
+
+
+def _stands(text: str, span: CharSpan, marked: str) -> bool:
+    return span.end - span.start == len(marked) and text[span.start : span.end] == marked
 
 
 def write_document(document: Document, found: FoundSpans) -> str:

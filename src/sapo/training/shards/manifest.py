@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sapo.corpus.files import write_file
+from sapo.corpus.files import read_json, write_file
 from sapo.errors import DataError, SapoError
 from sapo.features.encoded import EncodedCorpus
 from sapo.features.strings import array_of, valid_offsets, within
@@ -92,7 +92,7 @@ def load_manifest(directory: Path) -> Manifest:
     """Return the manifest of a directory. Raise SapoError if there is none, or if it makes no sense."""
     path = directory / NAME
     try:
-        stored = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
+        stored = read_json(path)
     except FileNotFoundError:
         raise DataError(f"{directory}: not {CACHE}: it has no {NAME}") from None
     except OSError as error:
@@ -250,6 +250,10 @@ def join_shards(directory: Path, manifest: Manifest, shards: Mapping[int, bool])
     They are copied one by one, so that memory holds little more than the result.
     """
     entries = [manifest.shards[number] for number in shards]
+    for number, entry in zip(shards, entries, strict=True):
+        path = features_path(directory, number)
+        if 8 * (entry.sentences + entry.tokens) + 4 * (entry.rows + entry.edge_rows) > _size(path):
+            raise DataError(f"{path}: does not fit the manifest; {AGAIN}")
     tokens, rows = sum(entry.tokens for entry in entries), sum(entry.rows for entry in entries)
     edge_rows = sum(entry.edge_rows for entry in entries)
     offsets = np.zeros(sum(entry.sentences for entry in entries) + 1, np.int64)
@@ -276,6 +280,13 @@ def join_shards(directory: Path, manifest: Manifest, shards: Mapping[int, bool])
         for name in at:
             at[name] += getattr(entry, name)
     return EncodedCorpus(offsets, row_offsets, **joined, edge_row_offsets=edge_row_offsets, part_of=manifest.sentences)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _append(offsets: Longs, at: int, more: Longs) -> None:

@@ -453,7 +453,7 @@ class _Labels:
 
 def _decide_labels(read: list[str], tags: Tags, options: LabelOptions) -> _Labels:
     """Decide what to learn. Raise SapoError if a tag is missing, or the options do not fit the data."""
-    check_number(read)
+    check_number(read, DATA)
     for mark in set(read) & set(options.marks):
         raise DataError(f"{DATA}: some tags are missing ({mark!r}); `stream` needs all of them")
     counts = _transition_counts(tags, None, len(read))
@@ -462,6 +462,7 @@ def _decide_labels(read: list[str], tags: Tags, options: LabelOptions) -> _Label
     rewritten = None
     if scheme is not None and not already_in(scheme, read, counts):
         learned, shown, mended = _learned(scheme, read, tags, complete=options.scheme == AUTO)
+        check_number(learned, DATA)
         notes = mended_notes(mended)
         rewritten = scheme
     outer = read if scheme is None else list(dict.fromkeys([*(shown or learned), *read]))
