@@ -93,16 +93,19 @@ def _rate_trial(corpus: EncodedCorpus, weights: Weights, sample: np.ndarray, rat
     return loss if math.isfinite(loss) else math.inf
 
 
-# Above it lists are short (benchmarks/README.md, "Many labels"). A list is chosen without transitions, so it may lack
-# the label that must follow in a span. Up to this many labels, an exact search is affordable and avoids that loss.
+# Above it lists are short (benchmarks/README.md, "Many labels"). Up to this many labels, an exact search is affordable.
 MANY_LABELS = 300
 LISTED_LABELS = 16  # labels of a token that are left, at most
+LISTED_SPANS = 32  # the same if labels mark spans: the right one depends more on the labels around it
 NEVER = -(1 << 62)
 FREQUENT = 50  # times that a word must occur, so that it is tagged with labels it was seen with alone
 
 
-def label_lists(source: Corpus, labels: int, *, exact: bool = False) -> Lists:
-    """Return the lists for this training data; with few labels, or if it is to be `exact`, all are looked at."""
+def label_lists(source: Corpus, labels: int, *, exact: bool = False, spans: bool = False) -> Lists:
+    """Return the lists for this training data; with few labels, or if it is to be `exact`, all are looked at.
+
+    A frequent word keeps the labels that it was seen with, but not where labels mark `spans`: any may be in a name.
+    """
     if exact or labels <= MANY_LABELS:
         return ALL_LABELS
     counts = np.zeros(labels, np.int64)
@@ -111,7 +114,7 @@ def label_lists(source: Corpus, labels: int, *, exact: bool = False) -> Lists:
     for part in parts_of(source):
         known = part.gold >= 0
         counts += np.bincount(part.gold[known], minlength=labels)
-        if not len(part.words):
+        if spans or not len(part.words):
             continue
         words = part.words
         size = max(len(times), int(words.max(initial=-1)) + 1)
@@ -123,7 +126,7 @@ def label_lists(source: Corpus, labels: int, *, exact: bool = False) -> Lists:
     order = np.argsort(-counts, kind="stable").astype(np.int32)
     pairs = pairs[times[pairs // labels] >= FREQUENT]
     offsets = np.append(0, np.cumsum(np.bincount(pairs // labels, minlength=len(times))))
-    return Lists(LISTED_LABELS, order, offsets, (pairs % labels).astype(np.uint16))
+    return Lists(LISTED_SPANS if spans else LISTED_LABELS, order, offsets, (pairs % labels).astype(np.uint16))
 
 
 Say = Callable[[str], None]
@@ -414,7 +417,7 @@ def _unseen(data: TrainingData, sentences: Longs) -> DevSet:
 def _trial(learner: LearnerPass, data: TrainingData, fold: _Fold, settings: Settings, halt: Observer) -> list[Scores]:
     """Learn with the whole schedule, and tag the sentences that were not learned."""
     weights = data.zero_weights(l1=settings.regularizer == "l1", features=fold.features)
-    weights.lists = label_lists(data.corpus, len(data.labels), exact=settings.exact)
+    weights.lists = label_lists(data.corpus, len(data.labels), exact=settings.exact, spans=data.spans)
     for epoch in range(1, settings.epochs + 1):
         run_pass(learner, fold.train, settings, weights, epoch, observers=[halt])
     learned = weights.true_weights()

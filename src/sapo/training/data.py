@@ -88,9 +88,14 @@ class TrainingData:
         return list(self.dev.labels[len(self.gold.outer) :]) if self.dev else []
 
     @property
+    def spans(self) -> bool:
+        """Whether the labels mark spans."""
+        return looks_like_spans(self.labels)
+
+    @property
     def score_name(self) -> str:
         """The name of the score that the dev set is evaluated with."""
-        return "F1" if looks_like_spans(self.labels) else "accuracy"
+        return "F1" if self.spans else "accuracy"
 
     def with_corpus(self, corpus: EncodedCorpus) -> "TrainingData":
         """Return the same data with other training sentences."""
