@@ -150,7 +150,10 @@ SHARE = 8  # of larger sets of sentences a part of this size
 SMALL = 50_000  # tokens; a smaller set of sentences is divided twice, and learned longer
 PASSES = 10  # of a trial, at most: enough to tell which is the best
 BETTER = 0.25  # standard errors by which another choice must be better than the usual one
-LONGER = 0.5  # the same for twice the epochs, which take twice the time
+LONGER = 0.5  # the same for twice the epochs, which take twice the time,
+FEWER = (
+    0.01  # and the share of the mistakes that they must avoid: a trial on few sentences gains a little from them anyway
+)
 
 
 def usual_settings(settings: Settings, automatic: Collection[str], *, few: bool = False) -> Settings:
@@ -357,7 +360,8 @@ class _Trials:
             trial = dataclasses.replace(trial, epochs=2 * trial.epochs, decay=math.sqrt(trial.decay))
             longer = self.scores(trial)
             self.say(f"  {2 * epochs} epochs: {100 * _mean(longer):.2f}")
-            if _mean(longer) <= _mean(scores) + LONGER * _error(scores):
+            gain, mistakes = _mean(longer) - _mean(scores), 1 - _mean(scores)
+            if gain <= max(LONGER * _error(scores), FEWER * mistakes):
                 break
             scores, epochs = longer, 2 * epochs
         return epochs
