@@ -132,7 +132,7 @@ def label_lists(source: Corpus, labels: int, *, exact: bool = False, spans: bool
 Say = Callable[[str], None]
 
 PIECE = 8  # tokens of a piece, on average
-EPOCHS = 15  # unless trials with twice the epochs are better (docs/explanation/defaults.md)
+EPOCHS = 15  # unless there are many labels and trials with twice the epochs are better
 EPOCHS_SMALL = 30  # where there is little data, and an epoch takes no time
 MOST_EPOCHS = 60
 AVERAGE = 0.5  # of the passes
@@ -150,7 +150,8 @@ SHARE = 8  # of larger sets of sentences a part of this size
 SMALL = 50_000  # tokens; a smaller set of sentences is divided twice, and learned longer
 PASSES = 10  # of a trial, at most: enough to tell which is the best
 BETTER = 0.25  # standard errors by which another choice must be better than the usual one
-LONGER = 0.5  # the same for twice the epochs, which take twice the time,
+LABELS_TO_LEARN_LONGER = 30  # with fewer, more epochs were no better on the whole (docs/explanation/defaults.md)
+LONGER = 0.5  # standard errors by which twice the epochs must be better,
 FEWER = (
     0.01  # and the share of the mistakes that they must avoid: a trial on few sentences gains a little from them anyway
 )
@@ -192,7 +193,7 @@ def choose_settings(
     trying = _Trials(learner, data, settings.seed, say)
     best, scores = trying.boldness(trials)
     chosen: dict[str, Any] = {"rate": best.rate, "strength": best.strength}
-    if "epochs" in automatic and not few:
+    if "epochs" in automatic and not few and len(data.labels) >= LABELS_TO_LEARN_LONGER:
         chosen["epochs"] = trying.epochs(best, scores, settings.epochs)
         if "decay" in automatic:
             chosen["decay"] = FALL ** (1 / chosen["epochs"])
@@ -216,7 +217,7 @@ def _can_be_tried(corpus: EncodedCorpus) -> bool:
 TEMPLATE_PASSES = 5  # of a trial of a template: enough to see what is wrong for a corpus
 TEMPLATE_TOKENS = 15_000  # to learn from, and as many to judge by
 MOST_COLUMNS = 4  # each of which is left out in a trial
-CLEARLY = 0.75  # standard errors by which another template must be better than that of the rules
+CLEARLY = 1.5  # standard errors by which another template must be better than that of the rules
 
 
 def choose_template(first: Block, marks: Sequence[str], *, plan: Plan, say: Say) -> str:
