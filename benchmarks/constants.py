@@ -1,5 +1,10 @@
 """What the constants of the defaults matter. Usage: SAPO_DATA=DIRECTORY python benchmarks/constants.py [CORPUS ...]
 
+With --epochs, 8,000 sentences of each corpus (or all) are learned with 15, 30 and 60 epochs, and with as many as trials
+choose, seeds 0 and 1. The other settings are those that the trials choose.
+
+Without it:
+
 Each constant of training/choice.py is halved, doubled and, where that is possible, left out, alone. 800 sentences of
 each corpus are learned with the ready-made features of zoo.py, seeds 0 to 2, and scored on the first 1,500 sentences of
 dev, or of the rest of train where there is no dev file. The table has the mean difference over the corpora to the
@@ -10,6 +15,7 @@ import math
 import os
 import statistics
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +27,7 @@ from zoo_corpora import Corpus, Pair, features, find_corpora
 
 CORPORA = ("anystyle", "bc2gm", "conll2000", "linnaeus", "snips", "turku-ner", "twitter-pos", "ud-estonian-ewt")
 SENTENCES, JUDGED, SEEDS = 800, 1500, 3
+MANY_SENTENCES, FEW_SEEDS = 8000, 2
 EPOCHS = choice.EPOCHS_SMALL
 # the name of the constant, and the options or constants of `choice` to set for a factor
 OPTIONS: dict[str, tuple[float, Any]] = {
@@ -32,19 +39,20 @@ OPTIONS: dict[str, tuple[float, Any]] = {
     "stop_ratio": (choice.STOP_RATIO, lambda value: {"stop_ratio": value}),
     "drop": (choice.DROP, lambda value: {"drop": value}),
 }
-CONSTANTS = ("PASSES", "FEWEST", "BETTER")
+CONSTANTS = ("PASSES", "FEWEST_TOKENS", "BETTER")
 OFF = {"piece": 0, "average": 0.0, "hide": 0.0, "stop_ratio": math.inf, "drop": 0.0}
 
 
-def draw(corpus: Corpus, seed: int) -> tuple[list[Pair], list[Pair]]:
+def draw(corpus: Corpus, seed: int, count: int = SENTENCES) -> tuple[list[Pair], list[Pair]]:
     """Return sentences to learn from, drawn at random, and others to judge by."""
     sentences = list(corpus.sentences("train"))
-    order = np.random.default_rng([seed, SENTENCES]).permutation(len(sentences)).tolist()
+    order = np.random.default_rng([seed, count]).permutation(len(sentences)).tolist()
     if "dev" in corpus.parts():
         judged = list(corpus.sentences("dev"))[:JUDGED]
     else:
-        judged = [sentences[place] for place in order[SENTENCES : SENTENCES + JUDGED]]
-    learned = [sentences[place] for place in order[:SENTENCES]]
+        order, held_out = order[:-JUDGED], order[-JUDGED:]
+        judged = [sentences[place] for place in held_out]
+    learned = [sentences[place] for place in order[:count]]
     return tuple([(features(words), tags) for words, tags in some] for some in (learned, judged))  # type: ignore[return-value]
 
 
@@ -70,8 +78,39 @@ def compare(names: list[str], usual: list[float], changed: list[float]) -> str:
     return f"{statistics.mean(differences):+.2f} ({differences[worst]:+.2f} {names[worst]})"
 
 
+def epochs_table(names: list[str]) -> None:
+    """Print the scores of fixed numbers of epochs and of the default, and how many that has."""
+    print("| corpus | tokens | labels | 15 epochs | 30 | 60 | default | epochs of the default | its time |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|", flush=True)
+    for corpus in find_corpora(Path(os.environ["SAPO_DATA"]), names):
+        cells: dict[str, list[float]] = {}
+        chosen, ratios = [], []
+        for seed in range(FEW_SEEDS):
+            learned, judged = draw(corpus, seed, MANY_SENTENCES)
+            started = time.process_time()
+            tagger = sapo.train(learned, seed=seed)
+            seconds = time.process_time() - started
+            settings = tagger.model.record["settings"]
+            cells.setdefault("default", []).append(tagger.evaluate(judged).main[1])
+            chosen.append(str(settings["epochs"]))
+            for epochs in (15, 30, 60):
+                options: dict[str, Any] = {"rate": settings["rate"], "strength": settings["strength"], "epochs": epochs}
+                fixed = sapo.train(learned, seed=seed, **options)
+                cells.setdefault(str(epochs), []).append(fixed.evaluate(judged).main[1])
+            started = time.process_time()
+            sapo.train(learned, seed=seed, epochs=15)
+            ratios.append(seconds / (time.process_time() - started))
+        tokens = sum(len(tags) for _, tags in learned)
+        means = [f"{100 * statistics.mean(cells[name]):.2f}" for name in ("15", "30", "60", "default")]
+        row = [corpus.name, f"{tokens:,}", str(len({tag for _, tags in learned for tag in tags})), *means]
+        print(f"| {' | '.join([*row, ', '.join(chosen), f'{statistics.mean(ratios):.1f}'])} |", flush=True)
+
+
 def main() -> None:
     names = sys.argv[1:] or list(CORPORA)
+    if names[0] == "--epochs":
+        epochs_table(names[1:])
+        return
     data = [
         [draw(corpus, seed) for seed in range(SEEDS)] for corpus in find_corpora(Path(os.environ["SAPO_DATA"]), names)
     ]

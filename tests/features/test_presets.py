@@ -24,7 +24,7 @@ def test_every_preset_parses_and_learns_transitions(name: str) -> None:
         ("pos-paper", ("word",)),
         ("pos-best", ("word",)),
         ("ner", ("word",)),
-        ("ner-pos", ("word", "pos")),
+        ("ner+pos", ("word", "pos")),
         ("chunking", ("word", "pos")),
         ("chunking-best", ("word", "pos")),
         ("bioner", ("word", "pos", "chunk")),
@@ -33,6 +33,27 @@ def test_every_preset_parses_and_learns_transitions(name: str) -> None:
 )
 def test_a_preset_needs_only_the_columns_of_its_task(name: str, columns: tuple[str, ...]) -> None:
     assert parse_templates(template_text(name)[0], (*columns, "label")).columns == columns
+
+
+def test_columns_can_be_added_to_a_preset() -> None:
+    text, source = template_text("pos-best+pos+c2")
+    plain, added = (
+        parse_templates(some, ("word", "pos", "mine", "label")) for some in (template_text("pos-best")[0], text)
+    )
+    assert source == "preset pos-best+pos+c2"
+    new = added.templates[len(plain.templates) :]
+    assert [str(template) for template in new] == [f"{column}[{at}]" for column in ("pos", "mine") for at in (-1, 0, 1)]
+    assert added.transitions
+    with pytest.raises(SapoError, match=r"^preset ner\+pso:\d+: 'pso\[-1\]' uses the column 'pso', which is not there"):
+        parse_templates(template_text("ner+pso")[0], ("word", "pos", "label"), template_text("ner+pso")[1])
+    with pytest.raises(SapoError, match=r"no template 'mine.txt\+pos': neither a file nor a preset"):
+        template_text("mine.txt+pos")
+
+
+def test_a_file_whose_name_has_a_plus_is_a_template_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("ner+pos").write_text("word[0]\n")
+    assert template_text("ner+pos")[0] == "word[0]\n"
 
 
 def test_a_preset_complains_with_its_name_about_a_missing_column() -> None:

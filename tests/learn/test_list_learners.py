@@ -150,12 +150,15 @@ class ShortLiteral(Literal):
 
     def allowed(self, sentence: int) -> list[list[int]]:
         corpus, found = self.corpus, []
+        reached = np.zeros(LABELS)  # how well each label can be reached from the labels that were left before
         for token in range(*corpus.offsets[sentence : sentence + 2].tolist()):
             span = slice(*corpus.row_offsets[token : token + 2].tolist())
             values = corpus.values[span] if len(corpus.values) else np.ones(span.stop - span.start)
             scores = values @ self.features[corpus.rows[span]]
             gold, most = int(corpus.gold[token]), self.lists.most
-            few = sorted(range(LABELS), key=lambda y: -scores[y])[:most]  # words count in tagging alone
+            total = scores + reached
+            few = sorted(range(LABELS), key=total.__getitem__, reverse=True)[:most]  # words count in tagging alone
+            reached = np.max([total[p] + self.edges[p] for p in few], axis=0)
             if gold not in few:
                 few = [*few[: most - 1], gold]
             found.append(few)

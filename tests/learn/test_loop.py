@@ -280,6 +280,14 @@ def test_patience_begins_with_the_average(tiny: Any) -> None:
     assert (reason.text, state.epoch) == ("no better dev score in 2 epochs", 8)
 
 
+def test_training_does_not_converge_before_its_average(tiny: Any) -> None:
+    corpus = tiny.corpus(0)
+    settings = Settings(epochs=10, average=0.5, tolerance=0.01)
+    state = State(Weights.zeros(3 + corpus.tokens, 3))
+    reason = learn(scripted_learner(*[1.0] * 10), corpus, settings, state)
+    assert (reason.text, state.epoch) == ("converged", settings.averaged_from + 3)
+
+
 @pytest.mark.parametrize(
     ("losses", "tolerance", "passes"),
     [

@@ -77,6 +77,7 @@ def enumerate_allowed(
     matrix, lists = parameters.features, parameters.lists
     choices = []
     first, last = corpus.offsets[sentence : sentence + 2].tolist()
+    steps, reached = parameters.edges + parameters.bans[:LABELS], parameters.bans[LABELS]
     for token in range(first, last):
         span = slice(*corpus.row_offsets[token : token + 2].tolist())
         values = corpus.values[span] if len(corpus.values) else np.ones(span.stop - span.start, np.float32)
@@ -85,10 +86,17 @@ def enumerate_allowed(
         seen: list[int] = []
         if 0 <= word < len(lists.offsets) - 1:
             seen = lists.labels[lists.offsets[word] : lists.offsets[word + 1]].tolist()
-        ends = [LABELS] * (token == first) + [LABELS + 1] * (token == last - 1)
-        open_labels = [y for y in range(LABELS) if all(parameters.bans[end, y] == 0 for end in ends)]
-        fits = 0 < len(seen) <= lists.most
-        choices.append(seen if fits else sorted(open_labels, key=lambda y: -scores[y])[: lists.most])
+        few = seen
+        if not 0 < len(seen) <= lists.most:
+            ends = [y for y in range(LABELS) if token < last - 1 or parameters.bans[LABELS + 1, y] == 0]
+            if all(reached[y] == -np.inf for y in ends):
+                reached = np.zeros(LABELS)
+            open_labels = [y for y in ends if reached[y] > -np.inf]
+            few = sorted(open_labels, key=(scores + reached).__getitem__, reverse=True)[: lists.most]
+        choices.append(few)
+        reached = np.max([scores[p] + reached[p] + steps[p] for p in few], axis=0, initial=-np.inf)
+        if (reached == -np.inf).all():
+            reached = np.zeros(LABELS)
     for taggings in (choices, [range(LABELS)] * (last - first)):
         found = {path: whole.path_score(list(path)) for path in product(*taggings)}
         found = {path: score for path, score in found.items() if score > -math.inf}
@@ -162,8 +170,8 @@ def test_where_all_that_is_left_is_forbidden_all_labels_are_looked_at() -> None:
     corpus, parameters = one_sentence()
     left = make_lattice(corpus, 0, parameters, exact=False)
     assert left.lists is not None
-    for p, y in product(left.lists[0].tolist(), left.lists[1].tolist()):
-        parameters.bans[p, y] = -np.inf
+    for p in left.lists[0].tolist():
+        parameters.bans[p] = -np.inf
     whole = make_lattice(corpus, 0, parameters, exact=False)
     assert whole.lists is None
     assert tag_corpus(corpus, parameters).tolist() == viterbi(whole).paths[0].tolist()

@@ -48,6 +48,43 @@ def test_little_data_is_learned_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings_of(PAIRS, learner="crf")["epochs"] == 20
 
 
+@pytest.mark.parametrize(
+    ("gains", "epochs", "tried"),
+    [((0,), 15, [20]), ((10, 0), 30, [20, 40]), ((10, 10), 60, [20, 40]), ((1, 10), 15, [20])],
+)
+def test_epochs_are_doubled_while_trials_gain_from_it(
+    monkeypatch: pytest.MonkeyPatch, gains: tuple[int, ...], epochs: int, tried: list[int]
+) -> None:
+    """Half a standard error of 200 of 400 is 5 spans."""
+    usual, longer = 200, list(gains)
+    passes: list[int] = []
+
+    def trial(learner: Any, data: Any, fold: Any, settings: Any, halt: Any) -> list[Scores]:
+        nonlocal usual
+        if settings.epochs > choice.PASSES:
+            passes.append(settings.epochs)
+            assert settings.decay**settings.epochs == pytest.approx(choice.FALL)
+            usual += longer.pop(0)
+        return scores(usual)
+
+    monkeypatch.setattr(choice, "SMALL", 0)
+    monkeypatch.setattr(choice, "_trial", trial)
+    assert start(make_plan(PAIRS, template="ner")).settings.epochs == 15  # few labels
+    monkeypatch.setattr(choice, "LABELS_TO_LEARN_LONGER", 2)
+    run = start(make_plan(PAIRS, template="ner"))
+    assert run.settings.epochs == epochs
+    assert passes == tried
+    assert run.settings.decay**epochs == pytest.approx(choice.FALL)
+
+
+def test_epochs_that_are_given_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "SMALL", 0)
+    monkeypatch.setattr(choice, "LABELS_TO_LEARN_LONGER", 2)
+    told: list[str] = []
+    assert start(make_plan(PAIRS, template="ner", epochs=12), told=told.append).settings.epochs == 12
+    assert not any("epochs" in line for line in told)
+
+
 def test_what_the_user_gives_is_not_touched() -> None:
     given = {
         "rate": 0.07,
@@ -112,6 +149,49 @@ def test_another_choice_must_be_clearly_better_than_the_usual_one() -> None:
     # a quarter of the standard error of 200 of 400 is 2.5 spans
     assert choice._best({1: scores(202), 2: scores(200), 3: scores(150)}) == 2
     assert choice._best({1: scores(204), 2: scores(200), 3: scores(150)}) == 1
+
+
+TAGGED = [([(word, word[:1]) for word in words], tags) for words, tags in PAIRS]
+
+
+@pytest.mark.parametrize(
+    ("correct", "template"),
+    [({"ner+pos": 200, "ner": 213}, "ner+pos"), ({"ner+pos": 200, "ner": 218}, "ner"), ({"ner": 170}, "ner+pos")],
+)
+def test_another_template_is_used_if_it_is_clearly_better_on_held_out_sentences(
+    monkeypatch: pytest.MonkeyPatch, correct: dict[str, int], template: str
+) -> None:
+    """One and a half standard errors of 200 of 400 are 15 spans."""
+    monkeypatch.setattr(choice, "_trial", lambda learner, data, *_: scores(correct.get(data.template, 180)))
+    told: list[str] = []
+    run = start(make_plan(TAGGED, epochs=2), told=told.append)
+    assert run.data.template == template
+    assert any(line.startswith(f"features {template}: ") for line in told)
+    assert any("the column 'pos' is not used" in line for line in told) == (template == "ner")
+
+
+@pytest.mark.parametrize("given", [{"rate": 0.1}, {"strength": 0.1}, {"learner": "crf"}, {"template": "ner"}])
+def test_there_are_no_trials_of_templates_if_the_user_decides(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(choice, "_best_template", lambda *_: pytest.fail("a trial"))
+    assert start(make_plan(TAGGED, epochs=2, **given)).data.template == given.get("template", "ner+pos")
+
+
+def test_a_column_that_tells_nothing_is_named() -> None:
+    rng = np.random.default_rng(0)
+    data = [([(word, f"r{rng.integers(4)}") for word in words], tags) for words, tags in PAIRS * 4]
+    told: list[str] = []
+    assert start(make_plan(data, epochs=2), told=told.append).data.template == "ner"
+    assert "the column 'pos' is not used: it does not help to find the tags; ner+pos would use it" in told
+
+
+def test_the_template_is_the_same_each_time() -> None:
+    told: list[list[str]] = [[], []]
+    for messages in told:
+        start(make_plan(TAGGED * 3, epochs=2), told=messages.append)
+    assert told[0] == told[1]
+    assert any(line.startswith("features ") for line in told[0])
 
 
 def test_spans_are_learned_as_bioes_where_few_labels_become_of_it() -> None:

@@ -17,7 +17,7 @@ from sapo.learn import rows as learning_rows
 from sapo.learn.records import Observer, PassRecord, State
 from sapo.search.lattice import ALL_LABELS
 from sapo.search.weights import entry_places
-from sapo.training.choice import LISTED_LABELS, label_lists
+from sapo.training.choice import LISTED_LABELS, LISTED_SPANS, label_lists
 from sapo.training.plan import make_settings
 from sapo.training.run import read_data, train_on
 
@@ -99,6 +99,20 @@ def test_every_learner_learns_many_labels_almost_as_well_as_exactly(learner: str
         scores.append(np.mean(right))
     assert min(scores) > 0.8
     assert scores[0] == pytest.approx(scores[1], abs=0.05)
+
+
+@pytest.mark.parametrize("piece", [0, 8])
+def test_a_list_has_the_label_that_continues_a_span(piece: int) -> None:
+    """The words inside are the same for all 60 types: only the step from B-X tells that it is I-X."""
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(60, size=600).tolist()
+    inside = ["of", "the", "of", "the", "of"]
+    spans = [(["so", f"open{kind}", *inside, "end"], ["O", f"B-{kind}", *[f"I-{kind}"] * 5, "O"]) for kind in kinds]
+    tagger = sapo.train(spans, template="pos", epochs=6, rate=0.2, strength=0.1, scheme=None, piece=piece)
+    assert tagger.model.parameters.lists.most == LISTED_SPANS < 61
+    wrong = sum(tagger.tag(tokens) != tags for tokens, tags in spans[:100])
+    assert wrong <= 2
+    assert not len(tagger.model.parameters.lists.labels)  # a frequent word may be in a span, though it never was
 
 
 def test_a_model_of_lists_comes_back_from_its_file(tagger: Tagger, tmp_path: Path) -> None:

@@ -103,15 +103,15 @@ def test_ready_made_features_have_a_dev_set_too() -> None:
     ("tokens", "tags", "template"),
     [
         (["a", "b"], ["DT", "NN"], "pos-best"),
-        ([("a", "DT"), ("b", "NN")], ["X", "Y"], "pos-best"),
+        ([("a", "DT"), ("b", "NN")], ["X", "Y"], "pos-best+pos"),
         (["a", "b"], ["B-PER", "O"], "ner"),
         ([("a", "DT"), ("b", "NN")], ["B-NP", "I-NP"], "chunking-best"),
         ([("a", "DT"), ("b", "NN"), ("c", "VB"), (".", ".")], ["B-NP", "I-NP", "B-VP", "O"], "chunking-best"),
         ([(word, "X") for word in ("the", "cat", "sat", ",", ".")], ["B-NP", "I-NP", "O", "O", "O"], "chunking-best"),
-        ([("Ann", "NNP"), ("Lee", "NNP"), ("is", "VBZ"), ("in", "IN")], ["B-PER", "I-PER", "O", "O"], "ner-pos"),
-        ([("il-2", "NN"), ("binds", "VBZ"), ("to", "IN")], ["B-protein", "O", "O"], "ner-pos"),
-        ([("a", "DT", "B-NP"), ("b", "NN", "I-NP"), ("c", "VB", "B-VP")], ["B-X", "O", "O"], "ner-pos"),
-        ([("a", "DT", "B-NP"), ("b", "NN", "I-NP")], ["B-X", "I-X"], "ner-pos"),
+        ([("Ann", "NNP"), ("Lee", "NNP"), ("is", "VBZ"), ("in", "IN")], ["B-PER", "I-PER", "O", "O"], "ner+pos"),
+        ([("il-2", "NN"), ("binds", "VBZ"), ("to", "IN")], ["B-protein", "O", "O"], "ner+pos"),
+        ([("a", "DT", "B-NP"), ("b", "NN", "I-NP"), ("c", "VB", "B-VP")], ["B-X", "O", "O"], "ner+pos+chunk"),
+        ([("a", "DT", "B-NP"), ("b", "NN", "I-NP")], ["B-X", "I-X"], "ner+pos+chunk"),
         (["a", "b"], ["O", "O"], "pos-best"),
     ],
 )
@@ -119,10 +119,56 @@ def test_the_default_template_is_chosen_by_columns_and_tags(tokens: Any, tags: l
     assert read_data([(tokens, tags)]).template == template
 
 
+def with_column(values: Any, *, pos: bool = True) -> list[Any]:
+    """Entities with a column of parts of speech, or another one: `values` makes its value from number, word and tag."""
+    rng = np.random.default_rng(0)
+    words = [f"{'NN' if name else 'w'}{rng.integers(90)}" for _ in range(240) for name in (0, 1, 0, 0, 0)]
+    numbered = enumerate(words)
+    tokens = [
+        (word, word[:2], values(number, word)) if pos else (word, values(number, word)) for number, word in numbered
+    ]
+    tags = ["B-X" if word.startswith("NN") else "O" for word in words]
+    return [(tokens[at : at + 5], tags[at : at + 5]) for at in range(0, len(words), 5)]
+
+
+@pytest.mark.parametrize(
+    ("values", "template"),
+    [
+        (lambda number, word: "ab"[hash_of(number) % 2], "ner+pos"),  # says nothing
+        (lambda number, word: f"t{number}", "ner+pos"),  # different everywhere
+        (lambda number, word: f"d{number // 50}", "ner+pos"),  # the same in a document
+        (lambda number, word: "name" if word.startswith("NN") else "-", "ner+pos+chunk"),
+    ],
+)
+def test_a_column_is_used_by_default_if_it_tells_something_about_the_tags(values: Any, template: str) -> None:
+    assert read_data(with_column(values)).template == template
+
+
+def hash_of(number: int) -> int:
+    return number * 2654435761 % 2**32 >> 7
+
+
+def test_columns_after_the_label_and_those_of_conllu_are_not_used_by_default(tmp_path: Path) -> None:
+    path = tmp_path / "three.txt"
+    path.write_text("Oslo NNP B-X\nis VBZ O\n\n" * 50)
+    assert read_data(path, label="pos").template == "pos-best"
+    assert read_data(path).template.endswith("+pos")
+    table = tmp_path / "a.conllu"
+    table.write_text("1\tOslo\tOslo\tPROPN\tNNP\t_\t0\troot\t_\t_\n\n" * 50)
+    assert read_data(table, label="xpos").template == "pos-best"
+
+
+def test_a_column_with_any_name_can_be_used() -> None:
+    columns = ["word", "eine Spalte"]
+    data = [(["Oslo", "is"], ["B-X", "O"])] * 20
+    sentences = [Sentence(dict(zip(columns, (words, tags), strict=True)), tags) for words, tags in data]
+    assert read_data(sentences).template == "ner+c1"
+
+
 def test_missing_tags_do_not_make_phrases_of_entities() -> None:
     tokens = [("Ann", "NNP"), ("Lee", "NNP"), ("is", "VBZ"), ("in", "IN"), *[("x", "X")] * 3]
     tags = ["B-PER", "I-PER", "O", "O", *["?"] * 3]
-    assert read_data([(tokens, tags)], missing="?").template == "ner-pos"
+    assert read_data([(tokens, tags)], missing="?").template == "ner+pos"
 
 
 def test_a_template_file_may_be_given(tmp_path: Path, pairs: Pairs) -> None:

@@ -25,7 +25,7 @@ from sapo.corpus.blocks import LABEL
 from sapo.errors import DataError, OptionError, SapoError, check_limit, choice, did_you_mean
 from sapo.features.words import WORD_FUNCTIONS, ColumnView
 
-PRESETS = ("chunking", "chunking-best", "pos", "pos-paper", "pos-best", "ner", "ner-pos", "bioner", "bioner-best")
+PRESETS = ("chunking", "chunking-best", "pos", "pos-paper", "pos-best", "ner", "bioner", "bioner-best")
 FARTHEST = 50  # positions between an atom and the current token
 LONGEST = 100  # letters of a prefix, suffix or substring
 DEEPEST = 10  # nested functions
@@ -35,12 +35,22 @@ _OTHER_MACRO = re.compile(r"%(?!x)\w?")  # such as %m, %t and %X of Wapiti
 
 
 def template_text(name_or_path: str | Path) -> tuple[str, str]:
-    """Return the text of a preset or of a template file, and its name for messages."""
+    """Return the text of a preset or of a template file, and its name for messages.
+
+    A preset with columns, such as `ner+pos+chunk`, has the lines of the preset and three of each column: the value of
+    the token and those of its neighbors.
+
+    >>> template_text("ner+cluster")[0].splitlines()[-3:]
+    ['cluster[-1]', 'cluster[0]', 'cluster[1]']
+    """
     name = str(name_or_path)
-    if not Path(name).is_file():
-        name = choice(name, PRESETS)
-    if name in PRESETS:
-        return (files(__package__) / "presets" / f"{name}.txt").read_text("utf-8"), f"preset {name}"
+    preset, *columns = name.split("+")
+    if not Path(name).is_file() or name in PRESETS:
+        preset = choice(preset, PRESETS)
+        if preset in PRESETS:
+            text = (files(__package__) / "presets" / f"{preset}.txt").read_text("utf-8")
+            lines = [f"{column}[{place}]\n" for column in columns for place in (-1, 0, 1)]
+            return "".join([text, *lines]), f"preset {'+'.join([preset, *columns])}"
     path = Path(name)
     if not path.is_file():
         raise OptionError(f"no template '{name}': neither a file nor a preset{did_you_mean(name, PRESETS)}")

@@ -245,7 +245,7 @@ def reason_to_stop(state: State, settings: Settings, dev: DevSet | None) -> str:
     if dev is not None and state.epoch - max(begun, state.best_epoch) >= settings.patience:
         return f"no better dev score in {settings.patience} epochs"
     # twice in a row, since two passes of a perceptron are often alike by chance
-    if settings.tolerance > 0 and state.epoch >= 3:
+    if settings.tolerance > 0 and state.epoch >= begun + 3:
         objectives = [record.objective for record in state.history[-3:]]
         if all(abs(a - b) <= settings.tolerance * abs(a) for a, b in itertools.pairwise(objectives)):
             return "converged"

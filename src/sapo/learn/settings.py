@@ -133,7 +133,7 @@ class Settings:
         math.inf, "Leave out taggings this many times less probable than the best; auto: 1000 for sapo.", auto=True
     )
     epochs: int = dataclasses.replace(COUNT, high=1000 * LARGEST_OPTION).field(
-        20, "Epochs, at most; auto: 15 for sapo, or 30 below 50,000 tokens; 500 for crf-lbfgs; else 20.", auto=True
+        20, "Epochs, at most; auto: 15 to 60 for sapo, by trials; 500 for crf-lbfgs; else 20.", auto=True
     )
     patience: int = COUNT.field(5, "Epochs without a better dev score before stopping; 20 for crf-lbfgs.")
     tolerance: float = Option(float, "a number, 0 or more").field(

@@ -239,13 +239,18 @@ def fill_short(
             node[t, 0] = 0.0  # whatever it scores, all taggings have it
     score_few(first, T, samples, weights.features, scale, lists, counts, begins, work.place, node)
     for t in range(T):
+        reach(t, begin, weights, scale, work)
         if counts[t] == 0:
             score_features(first + t, 1, samples, weights.features, scale, work.full)
-            counts[t] = best_labels(
-                work.full, weights.lists.order, begin and t == 0, end and t == T - 1, bans, lists, t
-            )
+            last = end and t == T - 1
+            counts[t] = best_labels(work.full, work.row, weights.lists.order, last, bans, lists, t)
+            if counts[t] == 0:  # what can be reached may not end a sentence
+                work.row[:] = 0.0
+                counts[t] = best_labels(work.full, work.row, weights.lists.order, last, bans, lists, t)
             for j in range(counts[t]):
                 node[t, j] = work.full[0, lists[t, j]]
+        for j in range(counts[t]):
+            work.best[t, j] = node[t, j] + work.row[lists[t, j]]
     if purpose == LEARNING:
         lost = False
         for t in range(T):
@@ -294,26 +299,51 @@ def seen_labels(first: int, T: int, samples: Samples, seen: Lists, lists: Ints, 
 
 
 @kernel
-def best_labels(scores: Floats, order: Ints, begins: bool, ends: bool, bans: Floats, lists: Ints, t: int) -> int:
-    """Write the labels with the best scores[0] to lists[t], best first; of equal ones the more frequent."""
+def reach(t: int, begin: bool, weights: TaggingWeights, scale: float, work: Workspace) -> None:
+    """Write to `row` how well each label can be reached from the labels that are left of the token before.
+
+    Scores of tokens alone say too little: that I-X is likely after B-X is in the weight of the step. Without it a list
+    often lacks the label that must follow in a span.
+    """
+    # row[y] = max over p in lists[t-1] of best[t-1,p] + scale * edges[p,y] + bans[p,y], less the largest of them
+    row, edges, bans = work.row, weights.edges, weights.bans
+    L = len(row)
+    if t == 0:
+        for y in range(L):
+            row[y] = bans[L, y] if begin else 0.0
+        return
+    for y in range(L):
+        row[y] = -np.inf
+    for i in range(work.counts[t - 1]):
+        p, before = work.lists[t - 1, i], work.best[t - 1, i]
+        for y in range(L):
+            row[y] = max(row[y], before + scale * edges[p, y] + bans[p, y])
+    largest = row.max()
+    for y in range(L):  # where nothing can follow, all labels are as good
+        row[y] = row[y] - largest if largest > -np.inf else 0.0
+
+
+@kernel
+def best_labels(scores: Floats, reached: Floats, order: Ints, ends: bool, bans: Floats, lists: Ints, t: int) -> int:
+    """Write the labels with the best scores[0] + reached to lists[t], best first; of equal ones the more frequent."""
     L = scores.shape[1]
     K = lists.shape[1]
     count = 0
     worst = np.float32(-np.inf)
     for i in range(L):
         y = order[i]
-        value = scores[0, y]
+        value = scores[0, y] + reached[y]
         if count == K and not value > worst:
             continue
-        if (begins and bans[L, y] == -np.inf) or (ends and bans[L + 1, y] == -np.inf):  # a bias may be below 0
+        if reached[y] == -np.inf or (ends and bans[L + 1, y] == -np.inf):  # a bias may be below 0
             continue
         at = count if count < K else K - 1
-        while at > 0 and scores[0, lists[t, at - 1]] < value:
+        while at > 0 and scores[0, lists[t, at - 1]] + reached[lists[t, at - 1]] < value:
             lists[t, at] = lists[t, at - 1]
             at -= 1
         lists[t, at] = y
         count = min(count + 1, K)
-        worst = scores[0, lists[t, count - 1]]
+        worst = scores[0, lists[t, count - 1]] + reached[lists[t, count - 1]]
     return count
 
 

@@ -1,4 +1,4 @@
-"""Choose settings from the data: the start rate, candidate labels, and the trials of SAPO.
+"""Choose settings and features from the data: the start rate, candidate labels, and the trials of SAPO.
 
 The best start rate differs between tasks by a factor of ten or more: the more features the tokens share, the more one
 step changes the scores of all sentences. But the good rates of different tasks overshoot by about the same amount: a
@@ -15,14 +15,20 @@ import dataclasses
 import math
 import os
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from sapo import jit
+from sapo.corpus.blocks import LABEL, Block
 from sapo.evaluate.scores import Scores
+from sapo.features.building import build_encoder
 from sapo.features.encoded import EncodedCorpus, renumber_features, subset
+from sapo.features.strings import StringTable
+from sapo.features.template import parse_templates, template_text
 from sapo.jit.arrays import Longs
 from sapo.learn.loop import LearnerPass, run_pass
 from sapo.learn.records import DevSet, Observer
@@ -32,7 +38,16 @@ from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 from sapo.search.lattice import ALL_LABELS, BY_RANK, LOSS
 from sapo.search.weights import Lists
-from sapo.training.data import TrainingData
+from sapo.training.data import (
+    FEWEST_SENTENCES,
+    TrainingData,
+    default_template,
+    encoded_dev_set,
+    held_out,
+    input_columns,
+)
+from sapo.training.gold import make_gold
+from sapo.training.plan import AUTOMATIC, Plan
 
 RATE_SENTENCES = 2000  # length of a trial
 TARGET = 1.55  # chosen on CoNLL-2000, JNLPBA and EWT; see benchmarks/README.md
@@ -78,16 +93,19 @@ def _rate_trial(corpus: EncodedCorpus, weights: Weights, sample: np.ndarray, rat
     return loss if math.isfinite(loss) else math.inf
 
 
-# Above it lists are short (benchmarks/README.md, "Many labels"). A list is chosen without transitions, so it may lack
-# the label that must follow in a span. Up to this many labels, an exact search is affordable and avoids that loss.
+# Above it lists are short (benchmarks/README.md, "Many labels"). Up to this many labels, an exact search is affordable.
 MANY_LABELS = 300
 LISTED_LABELS = 16  # labels of a token that are left, at most
+LISTED_SPANS = 32  # the same if labels mark spans: the right one depends more on the labels around it
 NEVER = -(1 << 62)
 FREQUENT = 50  # times that a word must occur, so that it is tagged with labels it was seen with alone
 
 
-def label_lists(source: Corpus, labels: int, *, exact: bool = False) -> Lists:
-    """Return the lists for this training data; with few labels, or if it is to be `exact`, all are looked at."""
+def label_lists(source: Corpus, labels: int, *, exact: bool = False, spans: bool = False) -> Lists:
+    """Return the lists for this training data; with few labels, or if it is to be `exact`, all are looked at.
+
+    A frequent word keeps the labels that it was seen with, but not where labels mark `spans`: any may be in a name.
+    """
     if exact or labels <= MANY_LABELS:
         return ALL_LABELS
     counts = np.zeros(labels, np.int64)
@@ -96,7 +114,7 @@ def label_lists(source: Corpus, labels: int, *, exact: bool = False) -> Lists:
     for part in parts_of(source):
         known = part.gold >= 0
         counts += np.bincount(part.gold[known], minlength=labels)
-        if not len(part.words):
+        if spans or not len(part.words):
             continue
         words = part.words
         size = max(len(times), int(words.max(initial=-1)) + 1)
@@ -108,14 +126,15 @@ def label_lists(source: Corpus, labels: int, *, exact: bool = False) -> Lists:
     order = np.argsort(-counts, kind="stable").astype(np.int32)
     pairs = pairs[times[pairs // labels] >= FREQUENT]
     offsets = np.append(0, np.cumsum(np.bincount(pairs // labels, minlength=len(times))))
-    return Lists(LISTED_LABELS, order, offsets, (pairs % labels).astype(np.uint16))
+    return Lists(LISTED_SPANS if spans else LISTED_LABELS, order, offsets, (pairs % labels).astype(np.uint16))
 
 
 Say = Callable[[str], None]
 
 PIECE = 8  # tokens of a piece, on average
-EPOCHS = 15  # 20 and 30 are no better,
-EPOCHS_SMALL = 30  # but where there is little data, and each takes no time
+EPOCHS = 15  # unless there are many labels and trials with twice the epochs are better
+EPOCHS_SMALL = 30  # where there is little data, and an epoch takes no time
+MOST_EPOCHS = 60
 AVERAGE = 0.5  # of the passes
 HIDE = 0.5  # a third of the features that occur once, a sixth of those that occur three times
 STOP_RATIO = 1000.0  # what is a thousand times less probable than the best tagging changes next to nothing
@@ -130,22 +149,22 @@ JUDGED = 100_000  # tokens that a trial tags, at most
 SHARE = 8  # of larger sets of sentences a part of this size
 SMALL = 50_000  # tokens; a smaller set of sentences is divided twice, and learned longer
 PASSES = 10  # of a trial, at most: enough to tell which is the best
-FEWEST_SENTENCES = 40  # fewer are too few to tell anything
 BETTER = 0.25  # standard errors by which another choice must be better than the usual one
+LABELS_TO_LEARN_LONGER = 30  # with fewer, more epochs were no better on the whole (docs/explanation/defaults.md)
+LONGER = 0.5  # standard errors by which twice the epochs must be better,
+FEWER = (
+    0.01  # and the share of the mistakes that they must avoid: a trial on few sentences gains a little from them anyway
+)
 
 
-def choose_settings(
-    learner: LearnerPass, data: TrainingData, settings: Settings, automatic: Collection[str], say: Say
-) -> Settings:
-    """Return the settings with those that are automatic chosen for this data. `say` shows the user what was chosen."""
+def usual_settings(settings: Settings, automatic: Collection[str], *, few: bool = False) -> Settings:
+    """Return the settings with the usual values of those that are automatic; `few`: there is little data."""
     rate, strength = BOLDNESS[USUAL]
-    l2 = settings.regularizer == "l2"
-    few = data.corpus.tokens < SMALL
     epochs = (EPOCHS_SMALL if few else EPOCHS) if "epochs" in automatic else settings.epochs
     usual = {
         "epochs": epochs,
         "rate": rate,
-        "strength": strength if l2 else settings.strength,
+        "strength": strength if settings.regularizer == "l2" else settings.strength,
         "decay": FALL ** (1 / epochs),
         "piece": PIECE,
         "average": 0.0 if settings.regularizer == "l1" else AVERAGE,  # an average has few zeros
@@ -153,7 +172,16 @@ def choose_settings(
         "stop_ratio": STOP_RATIO,
         "drop": DROP,
     }
-    settings = dataclasses.replace(settings, **{name: usual[name] for name in automatic})
+    return dataclasses.replace(settings, **{name: usual[name] for name in automatic})
+
+
+def choose_settings(
+    learner: LearnerPass, data: TrainingData, settings: Settings, automatic: Collection[str], say: Say
+) -> Settings:
+    """Return the settings with those that are automatic chosen for this data. `say` shows the user what was chosen."""
+    few = data.corpus.tokens < SMALL
+    settings = usual_settings(settings, automatic, few=few)
+    l2 = settings.regularizer == "l2"
     free = [name for name in ("rate", "strength") if name in automatic]
     if len(free) < 2 or not _can_be_tried(data.corpus):
         return settings
@@ -161,17 +189,106 @@ def choose_settings(
         dataclasses.replace(settings, rate=rate, strength=strength if l2 else settings.strength, threads=1)
         for rate, strength in BOLDNESS
     ]
-    if settings.epochs > PASSES:  # the rate falls as far in the end
-        faster = settings.decay ** (settings.epochs / PASSES)
-        trials = [dataclasses.replace(trial, epochs=PASSES, decay=faster) for trial in trials]
-    best = _best_of(learner, data, trials, say)
-    say(f"rate {best.rate}, strength {best.strength} (the best on held-out sentences)")
-    return dataclasses.replace(settings, rate=best.rate, strength=best.strength)
+    trials = [_shortened(trial, PASSES) for trial in trials]
+    trying = _Trials(learner, data, settings.seed, say)
+    best, scores = trying.boldness(trials)
+    chosen: dict[str, Any] = {"rate": best.rate, "strength": best.strength}
+    if "epochs" in automatic and not few and len(data.labels) >= LABELS_TO_LEARN_LONGER:
+        chosen["epochs"] = trying.epochs(best, scores, settings.epochs)
+        if "decay" in automatic:
+            chosen["decay"] = FALL ** (1 / chosen["epochs"])
+    learned = f", {chosen['epochs']} epochs" if "epochs" in chosen else ""
+    say(f"rate {best.rate}, strength {best.strength}{learned} (the best on held-out sentences)")
+    return dataclasses.replace(settings, **chosen)
+
+
+def _shortened(settings: Settings, epochs: int) -> Settings:
+    """Return the settings with at most this many epochs; the rate falls as far in the end."""
+    if settings.epochs <= epochs:
+        return settings
+    return dataclasses.replace(settings, epochs=epochs, decay=settings.decay ** (settings.epochs / epochs))
 
 
 def _can_be_tried(corpus: EncodedCorpus) -> bool:
     """Return whether there are enough sentences to divide, and all their tags are known."""
     return corpus.sentences >= FEWEST_SENTENCES and bool((corpus.gold >= 0).all())
+
+
+TEMPLATE_PASSES = 5  # of a trial of a template: enough to see what is wrong for a corpus
+TEMPLATE_TOKENS = 15_000  # to learn from, and as many to judge by
+MOST_COLUMNS = 4  # each of which is left out in a trial
+CLEARLY = 1.5  # standard errors by which another template must be better than that of the rules
+
+
+def choose_template(first: Block, marks: Sequence[str], *, plan: Plan, say: Say) -> str:
+    """Return the template for data with this first block: by rules, and by trials if there is more than words.
+
+    `say` shows the user what was chosen, and which columns are not used.
+    """
+    usual = default_template(first, marks)
+    columns = input_columns(first)
+    best = usual
+    tried = plan.learner in AUTOMATIC and {"rate", "strength"} <= plan.automatic
+    if columns and tried and not set(first.strings(LABEL)) & set(marks):
+        best = _best_template(first, usual, plan, say)
+    used = parse_templates(template_text(best)[0], first.columns).columns
+    for written, column in columns.items():
+        if column not in used:
+            say(f"the column '{column}' is not used: it does not help to find the tags; {best}+{written} would use it")
+    return best
+
+
+def _best_template(first: Block, usual: str, plan: Plan, say: Say) -> str:
+    judged, templates = held_out(first), list(dict.fromkeys([usual, *_other_templates(first, usual)]))
+    if len(judged) < FEWEST_SENTENCES or len(templates) == 1:
+        return usual
+    lengths = np.diff(first.offsets)
+    parts = [first.only(some & (np.cumsum(lengths * some) <= TEMPLATE_TOKENS)) for some in (~judged, judged)]
+    if not all(len(part.starts) for part in parts):
+        return usual
+    jit.compile_kernels()
+    settings = usual_settings(dataclasses.replace(plan.settings, threads=1), plan.automatic)
+    settings = _shortened(settings, TEMPLATE_PASSES)
+    labels = dataclasses.replace(plan.labels, rules=(), sample_weight=None, class_weight=None)
+    halt = _Halt()
+
+    def try_out(template: str) -> list[Scores]:
+        table = StringTable()
+        lines = parse_templates(template_text(template)[0], first.columns)
+        encoder, corpus = build_encoder(parts[:1], lines, table, min_count=plan.min_count)
+        gold = make_gold(table.strings(), corpus, labels)
+        data = TrainingData(encoder, gold, {}, template, None)
+        fold = _Fold(gold.corpus, [encoded_dev_set(encoder, parts[1:], gold)], encoder.features)
+        return _trial(sapo_pass, data, fold, settings, halt)
+
+    with ThreadPoolExecutor(min(len(templates), os.cpu_count() or 1)) as pool:
+        try:
+            found = dict(zip(templates, pool.map(try_out, templates), strict=True))
+        except BaseException:  # Ctrl-C reaches this thread alone
+            halt.asked.set()
+            raise
+    order = sorted(templates, key=lambda template: -_mean(found[template]))
+    best = order[0] if _mean(found[order[0]]) > _mean(found[usual]) + CLEARLY * _error(found[usual]) else usual
+    second = next(template for template in order if template != best)
+    say(
+        f"features {best}: {100 * _mean(found[best]):.2f} on held-out sentences, {second} "
+        f"{100 * _mean(found[second]):.2f}"
+    )
+    return best
+
+
+def _other_templates(first: Block, usual: str) -> list[str]:
+    """Return templates for the same tags: words alone, without one of the columns, and those of another task."""
+    words = "pos-best" if usual.startswith("pos-best") else "ner"
+    columns = parse_templates(template_text(usual)[0], first.columns).columns
+    told = [written for written, column in input_columns(first).items() if column in columns]
+    others = [words, "+".join([words, *told])]
+    if 1 < len(told) <= MOST_COLUMNS:
+        preset, *lines = usual.split("+")
+        others += ["+".join([preset, *(line for line in lines if line != left_out)]) for left_out in lines]
+    if words == "ner" and "pos" in told:
+        others.append("+".join(["chunking-best", *(column for column in told if column != "pos")]))
+    return others
 
 
 class _Halt(Observer):
@@ -197,34 +314,58 @@ class _Fold:
     features: int
 
 
-def _best_of(learner: LearnerPass, data: TrainingData, trials: list[Settings], say: Say) -> Settings:
-    """Return the best settings. The most careful and the boldest are tried only where this looks like the right way."""
-    folds = list(_folds(data, trials[0].seed))
-    say(f"choosing rate and strength by trials on {folds[0].train.sentences:,} of {data.corpus.sentences:,} sentences")
-    if len(data.labels) > NO_TRIALS:
-        say(f"  with {len(data.labels):,} labels this may take minutes; give a rate and a strength to do without")
-    results: dict[int, list[Scores]] = {}
-    halt = _Halt()
+class _Trials:
+    """Try out settings on a part of the sentences."""
 
-    def try_out(number: int) -> list[Scores]:
-        return [score for fold in folds for score in _trial(learner, data, fold, trials[number], halt)]
+    def __init__(self, learner: LearnerPass, data: TrainingData, seed: int, say: Say) -> None:
+        self.learner, self.data, self.say = learner, data, say
+        self.folds = list(_folds(data, seed))
+        self.halt = _Halt()
+        learned, sentences = self.folds[0].train.sentences, data.corpus.sentences
+        say(f"choosing rate and strength by trials on {learned:,} of {sentences:,} sentences")
+        if len(data.labels) > NO_TRIALS:
+            say(f"  with {len(data.labels):,} labels this may take minutes; give a rate and a strength to do without")
 
-    def note(number: int, scores: list[Scores]) -> None:
-        results[number] = scores
-        say(f"  rate {trials[number].rate}, strength {trials[number].strength}: {100 * _mean(scores):.2f}")
+    def scores(self, settings: Settings) -> list[Scores]:
+        """Return the scores of one trial."""
+        return [one for fold in self.folds for one in _trial(self.learner, self.data, fold, settings, self.halt)]
 
-    middle = range(1, len(trials) - 1)
-    with ThreadPoolExecutor(min(len(middle), os.cpu_count() or 1)) as pool:
-        try:
-            for number, scores in zip(middle, pool.map(try_out, middle), strict=True):
-                note(number, scores)
-        except BaseException:  # Ctrl-C reaches this thread alone
-            halt.asked.set()
-            raise
-    further = {middle[0]: 0, middle[-1]: len(trials) - 1}.get(_best(results))
-    if further is not None:
-        note(further, try_out(further))
-    return trials[_best(results)]
+    def boldness(self, trials: list[Settings]) -> tuple[Settings, list[Scores]]:
+        """Return the best settings and their scores.
+
+        The most careful and the boldest are tried only where this looks like the right way.
+        """
+        results: dict[int, list[Scores]] = {}
+
+        def note(number: int, scores: list[Scores]) -> None:
+            results[number] = scores
+            self.say(f"  rate {trials[number].rate}, strength {trials[number].strength}: {100 * _mean(scores):.2f}")
+
+        middle = range(1, len(trials) - 1)
+        with ThreadPoolExecutor(min(len(middle), os.cpu_count() or 1)) as pool:
+            try:
+                for number, scores in zip(middle, pool.map(self.scores, trials[1:-1]), strict=True):
+                    note(number, scores)
+            except BaseException:  # Ctrl-C reaches this thread alone
+                self.halt.asked.set()
+                raise
+        further = {middle[0]: 0, middle[-1]: len(trials) - 1}.get(_best(results))
+        if further is not None:
+            note(further, self.scores(trials[further]))
+        best = _best(results)
+        return trials[best], results[best]
+
+    def epochs(self, trial: Settings, scores: list[Scores], epochs: int) -> int:
+        """Return how many epochs to learn: twice as many as long as trials with twice the epochs are clearly better."""
+        while epochs < MOST_EPOCHS:
+            trial = dataclasses.replace(trial, epochs=2 * trial.epochs, decay=math.sqrt(trial.decay))
+            longer = self.scores(trial)
+            self.say(f"  {2 * epochs} epochs: {100 * _mean(longer):.2f}")
+            gain, mistakes = _mean(longer) - _mean(scores), 1 - _mean(scores)
+            if gain <= max(LONGER * _error(scores), FEWER * mistakes):
+                break
+            scores, epochs = longer, 2 * epochs
+        return epochs
 
 
 def _mean(scores: list[Scores]) -> float:
@@ -235,9 +376,13 @@ def _best(results: Mapping[int, list[Scores]]) -> int:
     """Return the number of the best result: the usual one, unless another is clearly better."""
     means = {number: _mean(scores) for number, scores in results.items()}
     best = max(means, key=means.__getitem__)
-    usual = means[USUAL]
-    error = math.sqrt(usual * (1 - usual) / max(1, sum(score.events for score in results[USUAL])))
-    return best if means[best] > usual + BETTER * error else USUAL
+    return best if means[best] > means[USUAL] + BETTER * _error(results[USUAL]) else USUAL
+
+
+def _error(scores: list[Scores]) -> float:
+    """Return the standard error of the mean score."""
+    mean = _mean(scores)
+    return math.sqrt(mean * (1 - mean) / max(1, sum(score.events for score in scores)))
 
 
 def _folds(data: TrainingData, seed: int) -> Iterator[_Fold]:
@@ -277,7 +422,7 @@ def _unseen(data: TrainingData, sentences: Longs) -> DevSet:
 def _trial(learner: LearnerPass, data: TrainingData, fold: _Fold, settings: Settings, halt: Observer) -> list[Scores]:
     """Learn with the whole schedule, and tag the sentences that were not learned."""
     weights = data.zero_weights(l1=settings.regularizer == "l1", features=fold.features)
-    weights.lists = label_lists(data.corpus, len(data.labels), exact=settings.exact)
+    weights.lists = label_lists(data.corpus, len(data.labels), exact=settings.exact, spans=data.spans)
     for epoch in range(1, settings.epochs + 1):
         run_pass(learner, fold.train, settings, weights, epoch, observers=[halt])
     learned = weights.true_weights()

@@ -88,9 +88,14 @@ class TrainingData:
         return list(self.dev.labels[len(self.gold.outer) :]) if self.dev else []
 
     @property
+    def spans(self) -> bool:
+        """Whether the labels mark spans."""
+        return looks_like_spans(self.labels)
+
+    @property
     def score_name(self) -> str:
         """The name of the score that the dev set is evaluated with."""
-        return "F1" if looks_like_spans(self.labels) else "accuracy"
+        return "F1" if self.spans else "accuracy"
 
     def with_corpus(self, corpus: EncodedCorpus) -> "TrainingData":
         """Return the same data with other training sentences."""
@@ -114,23 +119,29 @@ class TrainingData:
         )
 
 
-def encode_data(plan: Plan, *, keep_texts: bool = False) -> TrainingData:
-    """Read and encode the data of a plan. With `keep_texts` the words are kept as well; networks need them."""
+Pick = Callable[[Block, Sequence[str]], str]  # chooses a template for the first block, given the marks of missing tags
+
+
+def encode_data(plan: Plan, *, keep_texts: bool = False, pick: Pick | None = None) -> TrainingData:
+    """Read and encode the data of a plan. With `keep_texts` the words are kept as well; networks need them.
+
+    `pick` chooses the template if the plan has none, instead of `default_template`.
+    """
     data, counted = plan.data, None
     if plan.labels.sample_weight is not None:
         weights, counted = counted_samples(plan.labels.sample_weight)
         plan = replace(plan, labels=replace(plan.labels, sample_weight=weights))
     if isinstance(data, str | Path) or (not isinstance(data, list | tuple) and is_table(data)):
-        return _encode_texts(plan, data, counted, keep_texts)
+        return _encode_texts(plan, data, counted, keep_texts, pick or default_template)
     if not isinstance(data, Iterable):
         raise DataError(f"training data: expected a path or sentences, found {data!r:.40}")
     listed: list[Any] = list(data)
     if listed and not isinstance(listed[0], Sentence) and _ready_made(listed):
         return _encode_features(plan, listed, counted)
-    return _encode_texts(plan, listed, counted, keep_texts)
+    return _encode_texts(plan, listed, counted, keep_texts, pick or default_template)
 
 
-def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: bool) -> TrainingData:
+def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: bool, pick: Pick) -> TrainingData:
     marks = plan.labels.marks
     reading = reading_of(plan.reading)
     given = read_labeled(data, "training data", counted=counted, **reading)
@@ -139,7 +150,7 @@ def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: b
         if not words or (plan.template is None and not keep_texts):
             return _encode_feature_blocks(plan, data, given, reading)
     kept = tuple(given.blocks) if keep_texts else ()
-    template = default_template(given.first, marks) if plan.template is None else plan.template
+    template = pick(given.first, marks) if plan.template is None else plan.template
     text, source = template_text(template)
     templates = parse_templates(text, given.first.columns, source)
     jit.compile_kernels()
@@ -263,8 +274,37 @@ def _feature_dev_set(encoder: FeatureEncoder, dev: Source, gold: Gold, marks: Se
     return DevSet(encoder.encode(tokens, ids), table.strings(), gold.shown_places)
 
 
+RUNS = 20  # of sentences, every other of which is held out: neighbors are often of one document
+FEWEST_SENTENCES = 40  # fewer are too few to tell anything
+PRIOR = 5.0  # tokens that the frequencies of tags count for, where the tags of a value are counted
+TELLING = 0.01  # share of what is uncertain about the tags
+
+
+def input_columns(first: Block) -> dict[str, str]:
+    """Return the columns besides the words that the tags may depend on, by their names in templates.
+
+    These are the columns before the label, as in CRF++. What comes after it will often not be there when a text is
+    tagged, and the columns of CoNLL-U are annotations, too.
+    """
+    if {"head", "deprel"} <= set(first.columns):
+        return {}
+    words, before = word_column(first), first.columns[: first.columns.index(LABEL)]
+    return {
+        name if name.isascii() and name.isidentifier() else f"c{at}": name
+        for at, name in enumerate(before)
+        if name != words
+    }
+
+
+def word_column(first: Block) -> str:
+    """Return the name of the column of the words."""
+    return "word" if "word" in first.columns else first.columns[0]
+
+
 def default_template(first: Block, marks: Sequence[str] = ()) -> str:
-    """Return the preset that suits the columns and tags of the first block. `marks` stand for missing tags.
+    """Return the template that suits the tags and columns of the first block. `marks` stand for missing tags.
+
+    It is a preset, with lines for the other columns (`ner+pos`), but for those that tell nothing about the tags.
 
     A column of parts of speech comes with phrases and with entities, which need different features. Their tags differ:
     phrases cover most words, while entities are few and short, so that most words are outside (O). Punctuation does
@@ -273,16 +313,51 @@ def default_template(first: Block, marks: Sequence[str] = ()) -> str:
     """
     tags = first.strings(LABEL)
     labels = set(tags) - set(marks)
+    columns = [written for written, name in input_columns(first).items() if tells(first, name, marks)]
     # words of a text without blanks are spans, too, but not like phrases or names (docs/reference/templates.md)
     if not looks_like_spans(labels) or (notation_of(labels) is Notation.BARE and "O" not in labels):
-        return "pos-best"
-    if "pos" not in first.columns:
-        return "ner"
-    tokens = first.strings("word" if "word" in first.columns else first.columns[0])
-    known = zip(tokens, tags, strict=True)
+        return "+".join(["pos-best", *columns])
+    known = zip(first.strings(word_column(first)), tags, strict=True)
     outside = [tag == "O" for token, tag in known if tag in labels and any(map(str.isalnum, token))]
-    phrases = "chunk" not in first.columns and sum(outside) < PHRASES_OUTSIDE * len(outside)
-    return "chunking-best" if phrases else "ner-pos"
+    phrases = "chunk" not in columns and sum(outside) < PHRASES_OUTSIDE * len(outside)
+    if phrases and "pos" in columns:
+        return "+".join(["chunking-best", *(name for name in columns if name != "pos")])
+    return "+".join(["ner", *columns])
+
+
+def held_out(first: Block) -> Bools:
+    """Return which sentences to judge by, if the others are learned: every other of twenty runs of sentences."""
+    sentences = len(first.offsets) - 1
+    odd: Bools = np.arange(sentences) * RUNS // max(1, sentences) % 2 == 1
+    return odd
+
+
+def tells(first: Block, column: str, marks: Sequence[str] = ()) -> bool:
+    """Return whether the values of a column tell something about the tags of sentences that were held out.
+
+    A value predicts the tags that it had in the other sentences; one that they did not have predicts nothing new. With
+    few sentences, every column is said to tell something.
+    """
+    judged = held_out(first)
+    if len(judged) < FEWEST_SENTENCES:
+        return True
+    table = StringTable()
+    tags, values = table.add_fields(*first.column(LABEL)), StringTable().add_fields(*first.column(column))
+    labels = table.strings()
+    known = ~np.isin(tags, [number for number, label in enumerate(labels) if label in marks])
+    unseen = np.repeat(judged, np.diff(first.offsets)) & known
+    learned = known & ~unseen
+    if not unseen.any() or not learned.any():
+        return True
+    prior = (np.bincount(tags[learned], minlength=len(labels)) + 1) / (learned.sum() + len(labels))
+    times = np.bincount(values[learned], minlength=int(values.max()) + 1)
+    pairs, counts = np.unique(values[learned].astype(np.int64) * len(labels) + tags[learned], return_counts=True)
+    wanted = values[unseen].astype(np.int64) * len(labels) + tags[unseen]
+    places = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
+    together = np.where(pairs[places] == wanted, counts[places], 0)
+    usual = prior[tags[unseen]]
+    gain = np.log((together / usual + PRIOR) / (times[values[unseen]] + PRIOR)).mean()
+    return bool(gain > TELLING * -np.log(usual).mean())
 
 
 SHOWN = 3  # findings

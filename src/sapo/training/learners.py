@@ -70,7 +70,7 @@ class Linear:
         if not self.learner.regularized:
             return settings.rate
         weights = data.zero_weights()
-        weights.lists = label_lists(data.corpus, len(data.labels), exact=settings.exact)
+        weights.lists = label_lists(data.corpus, len(data.labels), exact=settings.exact, spans=data.spans)
         return start_rate(data.corpus, weights, settings.seed)
 
     def choose(self, data: TrainingData, settings: Settings, automatic: Collection[str], say: Say) -> Settings:
@@ -89,7 +89,7 @@ class Linear:
             settings = dataclasses.replace(settings, n=Settings().n)  # not used by this learner
         encoder, labels = data.encoder, data.labels
         weights = data.zero_weights(averaged=learner.averaged, l1=settings.regularizer == "l1")
-        weights.lists = label_lists(data.source, len(labels), exact=settings.exact)
+        weights.lists = label_lists(data.source, len(labels), exact=settings.exact, spans=data.spans)
         if learner.all_labels and weights.rows.listed and not settings.all_pairs:
             weights.rows.fix(data.corpus.gold, data.corpus.row_offsets, data.corpus.rows)
         names = [self.name, f"transitions {encoder.transitions}", *labels, str(data.gold.constraints)]
@@ -129,7 +129,7 @@ class Batch:
             all_states=settings.all_pairs,
             all_transitions=options.all_transitions,
             min_freq=options.min_freq,
-            lists=label_lists(data.corpus, len(data.labels), exact=settings.exact),
+            lists=label_lists(data.corpus, len(data.labels), exact=settings.exact, spans=data.spans),
         )
         minimizer = Minimizer(
             np.zeros(layout.size), l1=l1, memories=options.memories, trials=options.trials, epsilon=options.epsilon

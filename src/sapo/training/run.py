@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
@@ -19,6 +20,7 @@ from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger
 from sapo.training.calibration import calibrated_on_dev
 from sapo.training.checkpoint import Checkpoint, fingerprint, saved_choice
+from sapo.training.choice import choose_template
 from sapo.training.data import TrainingData, encode_data, warn_of
 from sapo.training.learners import Beginning, System, find_system
 from sapo.training.plan import Options, Plan, known_learner, make_plan
@@ -237,10 +239,11 @@ def start(
         same = {name: getattr(plan.settings, name) for name in REHEARSED}
         jit.compile_ahead("sapo.training.warm_up", {"settings": same})
     if data is None:
+        pick = partial(choose_template, plan=plan, say=say)
         if plan.stream is None:
-            data = encode_data(plan, keep_texts=system.reads_texts)
+            data = encode_data(plan, keep_texts=system.reads_texts, pick=pick)
         else:
-            data = sharded_data(plan, plan.stream, say)
+            data = sharded_data(plan, plan.stream, say, pick)
         source = data.source
         say(
             f"{source.sentences:,} sentences, {source.tokens:,} tokens, {len(data.labels):,} labels, "

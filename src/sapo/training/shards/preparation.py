@@ -44,7 +44,7 @@ from sapo.tags.recognition import transition_counts
 from sapo.tags.schemes import TABLE
 from sapo.text.learning import Evidence, rules_of
 from sapo.text.tokens import Rules
-from sapo.training.data import TrainingData, default_template, encoded_dev_set, reader_of, reading_of
+from sapo.training.data import Pick, TrainingData, default_template, encoded_dev_set, reader_of, reading_of
 from sapo.training.gold import Gold, already_in, check_number, mended_notes, read_rules, scheme_to_learn
 from sapo.training.plan import LabelOptions, Plan, StreamOptions
 from sapo.training.shards.corpus import ShardedCorpus
@@ -72,16 +72,17 @@ CHUNK = 1 << 24  # bytes to hash at once
 SECONDS = 10.0  # between two messages
 
 
-def sharded_data(plan: Plan, stream: StreamOptions, say: Say) -> TrainingData:
+def sharded_data(plan: Plan, stream: StreamOptions, say: Say, pick: Pick = default_template) -> TrainingData:
     """Return the data of a plan, in the shards of a cache directory; make what is missing.
 
-    `say` is called with messages for the user. Raises SapoError if the directory belongs to other data or options.
+    `say` is called with messages for the user; `pick` chooses the template if the plan has none. Raises SapoError if
+    the directory belongs to other data or options.
     """
     path, reading = input_file(plan), reading_of(plan.reading)
     given = read_labeled(path, DATA, **reading)
     if not set(given.first.columns) - {LABEL}:
         raise DataError(f"{path}: has ready-made features and no words; `stream` needs words and a template")
-    template = default_template(given.first, plan.labels.marks) if plan.template is None else plan.template
+    template = pick(given.first, plan.labels.marks) if plan.template is None else plan.template
     text, source = template_text(template)
     templates = parse_templates(text, given.first.columns, source)
     jit.compile_kernels()
