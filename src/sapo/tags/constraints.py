@@ -123,7 +123,7 @@ def _matching(pattern: str, labels: Sequence[str], rule: str) -> list[int]:
     found = [place for place, label in enumerate(labels) if _fits(parts, label)]
     if not found:
         some = ", ".join(labels[:20]) + (", ..." if len(labels) > 20 else "")
-        raise OptionError(f"rule '{rule}': no label is '{pattern}'; the labels are {some}")
+        raise OptionError(f"rule '{rule}': no label matches '{pattern}'; the labels are {some}")
     return found
 
 

@@ -202,7 +202,7 @@ def _best_of(learner: LearnerPass, data: TrainingData, trials: list[Settings], s
     folds = list(_folds(data, trials[0].seed))
     say(f"choosing rate and strength by trials on {folds[0].train.sentences:,} of {data.corpus.sentences:,} sentences")
     if len(data.labels) > NO_TRIALS:
-        say(f"  with {len(data.labels):,} labels this may take minutes; give a rate and a strength to do without")
+        say(f"  with {len(data.labels):,} labels this may take minutes; to skip it, give a rate and a strength")
     results: dict[int, list[Scores]] = {}
     halt = _Halt()
 
