@@ -327,5 +327,5 @@ def test_a_model_that_was_kept_over_an_update_is_refused(tagger: Tagger, room: P
     for use in (lambda: Tagger(kept).tag(["qq"]), lambda: Tagger(kept).nbest(["qq"])):
         with pytest.raises(SapoError, match="the features have changed"):
             use()
-    with pytest.raises(SapoError, match="take it anew"):
+    with pytest.raises(SapoError, match="get the model again"):
         Tagger(kept).save(room / "kept.sapo")
