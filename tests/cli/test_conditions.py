@@ -36,7 +36,8 @@ def test_a_note_tells_once_what_is_not_valid(run: Any, house: Any, tmp_path: Pat
     odd.write_text(house.train.read_text() + "so RB O\nbe VB I-VP\n\n")
     told = run("train", odd, "-o", tmp_path / "m.sapo", "--epochs", "1").stderr
     assert (
-        told.count("1 transition of the training data is not valid iob2, and allowed in the output, too (O I-VP)") == 1
+        told.count("1 transition of the training data is not valid iob2, and so is allowed in the output, too (O I-VP)")
+        == 1
     )
     told = run("train", odd, "-o", tmp_path / "m.sapo", "--epochs", "1", "--scheme", "iob2").stderr
     assert "1 span begins with I- in the training data and is learned as B-" in told

@@ -110,7 +110,7 @@ def _mend(
 def findings_text(report: "CheckReport") -> str:
     """Return a report as text."""
     files = (
-        f"{file.name}: {_sizes(file)}, {file.mean:.1f} tokens a sentence (at most {file.longest:,})"
+        f"{file.name}: {_sizes(file)}, {file.mean:.1f} tokens per sentence (at most {file.longest:,})"
         for file in report.files
     )
     return "\n".join([*map(str, report.findings), *files, _verdict(report)])

@@ -237,7 +237,7 @@ class Ticker:
         """Report that this many more tokens are done."""
         self.tokens += tokens
         seconds = time.perf_counter() - self.started
-        self.tell(f"{self.tokens:,} tokens, {self.tokens / max(seconds, 1e-9):,.0f} a second")
+        self.tell(f"{self.tokens:,} tokens, {self.tokens / max(seconds, 1e-9):,.0f} per second")
 
     def tell(self, message: str) -> None:
         """Show a message, unless the last one is less than two seconds old."""
