@@ -96,7 +96,7 @@ def _text(studies: Sequence[Study]) -> str:
         f"{constants}.\n\n"
         f"The bound {holds}. For the stochastic gradient (n = all, τ = 0): {gradient}. "
         f"For {rises} of the {len(searched)} ways with a searched n, τ is so large that the bound rises "
-        "with t: it is true, and empty."
+        "with t: it holds, but is too loose to be useful."
     )
 
 

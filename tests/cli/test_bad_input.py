@@ -238,7 +238,7 @@ full_disk = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is 
 def test_a_log_on_a_full_disk_does_not_lose_the_run(run: Any, house: Any, tmp_path: Path) -> None:
     model = tmp_path / "new.sapo"
     done = run("train", house.train, "-o", model, "-e", 3, "--set", "tolerance=0", "-q", "--log", "/dev/full")
-    why = "/dev/full: cannot be written (No space left on device); training goes on without it"
+    why = "/dev/full: cannot be written (No space left on device); training continues without it"
     assert done.stderr == f"sapo: warning: {why}\n"
     assert "100 sentences" in run("inspect", model).stdout
 
@@ -320,7 +320,7 @@ def test_a_name_that_is_almost_right_is_named(refused: Refused, house: Any, tmp_
 
 def test_a_model_does_not_overwrite_data(refused: Refused, house: Any, tmp_path: Path) -> None:
     write(tmp_path / "mine.txt", GOOD)
-    complaint = "mine.txt: a model would overwrite this file, which is not one; give another name"
+    complaint = "mine.txt: is not a model, and would be overwritten by one; give another name"
     assert refused("train", house.train, "-o", "mine.txt") == complaint
     assert refused("prune", house.model, "--half", "-o", "mine.txt") == complaint
 

@@ -36,7 +36,8 @@ def test_a_note_tells_once_what_is_not_valid(run: Any, house: Any, tmp_path: Pat
     odd.write_text(house.train.read_text() + "so RB O\nbe VB I-VP\n\n")
     told = run("train", odd, "-o", tmp_path / "m.sapo", "--epochs", "1").stderr
     assert (
-        told.count("1 transition of the training data is not valid iob2, and allowed in the output, too (O I-VP)") == 1
+        told.count("1 transition of the training data is not valid iob2, and so is allowed in the output, too (O I-VP)")
+        == 1
     )
     told = run("train", odd, "-o", tmp_path / "m.sapo", "--epochs", "1", "--scheme", "iob2").stderr
     assert "1 span begins with I- in the training data and is learned as B-" in told
@@ -141,16 +142,19 @@ def test_the_curve_is_printed_and_drawn(run: Any, house: Any, tmp_path: Path) ->
         ),
         (("train", "TRAIN", "-o", "m", "--class-weight", "B-NP"), "--class-weight must be 'balanced' or"),
         (("train", "TRAIN", "-o", "m", "--class-weight", "B-NP=x"), "--class-weight must be LABEL=NUMBER"),
-        (("train", "--continue", "MODEL", "TRAIN", "-o", "m", "--scheme", "bioes"), "--continue takes neither --rules"),
+        (
+            ("train", "--continue", "MODEL", "TRAIN", "-o", "m", "--scheme", "bioes"),
+            "--continue keeps the rules and the scheme of the model",
+        ),
         (
             ("train", "--continue", "MODEL", "TRAIN", "-o", "m", "--learner", "crf"),
-            "--continue takes no --learner",
+            "--continue trains as before; leave --learner out",
         ),
         (
             ("train", "--continue", "MODEL", "TRAIN", "-o", "m", "--min-count", "3"),
-            "--continue takes no --min-count",
+            "--continue trains as before; leave --min-count out",
         ),
-        (("train", "--continue", "MODEL", "TRAIN", "-o", "m", "--rate", "auto"), "--continue takes no --rate auto"),
+        (("train", "--continue", "MODEL", "TRAIN", "-o", "m", "--rate", "auto"), "--continue cannot choose a rate"),
         (("tag", "MODEL", "TEST", "--bias", "O"), "--bias must be LABEL=NUMBER, as O=0.5, not 'O'"),
         (("tag", "MODEL", "TEST", "--bias", "=2"), "--bias must be LABEL=NUMBER"),
         (("tag", "MODEL", "TEST", "--bias", "Q=2"), "bias: the model has no label 'Q'"),
@@ -160,7 +164,7 @@ def test_the_curve_is_printed_and_drawn(run: Any, house: Any, tmp_path: Path) ->
             "--class-weight has two weights for 'O'; give one",
         ),
         (("eval", "TEST", "--curve"), "--curve needs a model: sapo eval MODEL FILE"),
-        (("eval", "MODEL", "TEST", "--curve", "--plot", "c.pdf"), "c.pdf: a diagram is drawn as .svg or .png"),
+        (("eval", "MODEL", "TEST", "--curve", "--plot", "c.pdf"), "c.pdf: a figure must be an .svg or .png file"),
     ],
 )
 def test_mistakes(run: Any, house: Any, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:

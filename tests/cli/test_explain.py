@@ -84,7 +84,7 @@ def test_mistakes_are_one_line(run: Any, house: Any, args: tuple[Any, ...], mess
 
 def test_a_sentence_past_the_end_of_the_file_is_told(run: Any, house: Any) -> None:
     done = run("explain", house.model, "--file", house.test, "--sentence", 11, "--token", 1, ends=2)
-    assert done.stderr == f"sapo: {house.test}: has no sentence 11; it holds 10\n"
+    assert done.stderr == f"sapo: {house.test}: there is no sentence 11; the file has 10\n"
     run("explain", house.model, "--file", house.test, "--sentence", 0, "--token", 1, ends=2)
 
 

@@ -39,7 +39,7 @@ MISTAKES = [
     ("train -q s.txt -o nowhere/x", "there is no directory nowhere"),
     ("train -q s.txt --dev missing.txt -o x", "missing.txt: no such file"),
     ("train -q s.txt --dev empty.txt -o x", "empty.txt: has no sentences"),
-    ("train -q s.txt -o x --columns word,pos", "has 3 columns, but 2 are named"),
+    ("train -q s.txt -o x --columns word,pos", "has 3 columns; --columns names 2: word, pos"),
     ("train -q s.txt -o x --label nerr", "the columns are word, pos, chunk"),
     ("train -q s.txt -o x --new-labels", "--new-labels is for --continue"),
     ("train -q s.txt -o x --continue short.sapo", "short.sapo: not a sapo model"),
@@ -75,7 +75,7 @@ MISTAKES = [
     ("tag m.sapo s.txt --forced gold", "there is no column 'gold'"),
     ("tag m.sapo s.txt m.sapo", "got unexpected extra argument"),
     # eval
-    ("eval m.sapo one.txt", "one.txt: has 2 columns"),
+    ("eval m.sapo one.txt", "one.txt: has 2 columns; the model was trained on 3: word, pos, label"),
     ("eval one.txt", "sapo eval MODEL FILE"),
     ("eval m.sapo s.txt --plot curve.svg", "--plot draws what"),
     ("eval m.sapo s.txt --nbest 3", "--nbest is for --calibration"),
@@ -86,14 +86,14 @@ MISTAKES = [
     ("errors m.sapo s.txt --top all", "'all' is not a valid integer;"),
     ("errors m.sapo s.txt --html s.txt", "--html would overwrite the input"),
     ("errors m.sapo one.txt", "one.txt"),
-    # split, sample
+    # split, demo
     ("convert s.txt --split 80,10,10", "--split writes files; name their directory"),
     ("convert s.txt parts --split 80", "--split must be two or three positive numbers"),
     ("convert s.txt parts --split 80,20 --by page", "'page' is not one of 'sentence', 'document'"),
     ("convert one.txt parts --split 8,1,1", "cannot be split into 3 parts"),
     ("convert s.txt s.txt --split 8,2", "s.txt: cannot create this directory"),
-    ("sample s.txt", "s.txt: cannot create this directory"),
-    ("sample dir more", "got unexpected extra argument (more)"),
+    ("demo s.txt", "s.txt: cannot create this directory"),
+    ("demo dir more", "got unexpected extra argument (more)"),
     # check, convert
     ("check missing.txt", "missing.txt: no such file"),
     ("check s.txt --fix s.txt", "--fix would overwrite the input s.txt"),
@@ -120,7 +120,7 @@ MISTAKES = [
     ("explain m.sapo The --token 1", "join the columns by slashes"),
     ("explain m.sapo The/DT --token 2", "the sentence has the tokens 1 to 1"),
     ("explain m.sapo The/DT --token 1 --tag B-PN", "did you mean 'B-NP'?"),
-    ("explain m.sapo --file s.txt --sentence 99 --token 1", "has no sentence 99"),
+    ("explain m.sapo --file s.txt --sentence 99 --token 1", "there is no sentence 99"),
     ("explain m.sapo The/DT --token 1 --encoding latin-1", "--encoding is for --file"),
     ("inspect s.txt", "s.txt: not a sapo model"),
     ("inspect m.sapo --label NP", "the model has no label 'NP'"),
@@ -128,12 +128,11 @@ MISTAKES = [
     # pipeline
     ("pipeline s.txt", "missing option '--add'"),
     ("pipeline s.txt --add m.sapo", "a step is column=model.sapo"),
-    ("pipeline s.txt --add pos=m.sapo", "has a column 'pos' already"),
+    ("pipeline s.txt --add pos=m.sapo", "already has a column 'pos'"),
     ("pipeline s.txt --add new=m.sapo --cross 3", "cross is for steps that are trained"),
     ("pipeline s.txt --add new=m.sapo --epochs 0", "epochs must be at least 1"),
     ("pipeline s.txt --add new=m.sapo --template pos", "as in pos=NAME, not 'pos'"),
     # the rest
-    ("demo data", "got unexpected extra argument (data)"),
     ("train-model s.txt", "no such command 'train-model'; did you mean 'train'?"),
     ("--verbose train s.txt", "no such option --verbose"),
 ]

@@ -86,7 +86,7 @@ def test_without_a_name_the_model_itself_is_calibrated(run: Any, house: Any, tmp
     [
         (["--calibration"], "--calibration needs the probabilities of a model: sapo eval MODEL FILE"),
         (["--plot", "a.svg"], "--plot draws what --calibration or --curve measures"),
-        (["MODEL", "--calibration", "--plot", "a.pdf"], "a.pdf: a diagram is drawn as .svg or .png"),
+        (["MODEL", "--calibration", "--plot", "a.pdf"], "a.pdf: a figure must be an .svg or .png file"),
         (["MODEL", "--calibration", "--nbest", "0"], "--nbest must be at least 1, not 0"),
     ],
 )

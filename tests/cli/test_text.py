@@ -119,9 +119,9 @@ def test_a_column_in_lower_case_that_the_model_knows_is_no_text(run: Any, tmp_pa
         (["chunk.sapo", "--text", "A dog"], "also needs pos of each word"),
         (["chunk.sapo", "--format", "text"], "also needs pos of each word"),
         (["pos.sapo", "book.txt", "--text", "A dog"], "two inputs"),
-        (["pos.sapo", "--text", "A dog", "--format", "jsonl"], "--text is text and not jsonl"),
+        (["pos.sapo", "--text", "A dog", "--format", "jsonl"], "--text is plain text, not jsonl"),
         (["pos.sapo", "--text", "A dog", "--to", "csv"], "columns, jsonl or conllu, not as 'csv'"),
-        (["pos.sapo", "--to", "jsonl"], "convert it with sapo convert"),
+        (["pos.sapo", "--to", "jsonl"], "convert the result with sapo convert"),
     ],
 )
 def test_mistakes_are_one_line_with_the_way_out(run: Any, models: Path, arguments: list[str], message: str) -> None:
@@ -133,7 +133,7 @@ def test_mistakes_are_one_line_with_the_way_out(run: Any, models: Path, argument
 def test_text_is_converted_to_columns(run: Any) -> None:
     done = run("convert", "-", "-", "--from", "text", "--to", "columns", "--no-label", input="He left. Yes")
     assert done.stdout == "He\nleft\n.\n\nYes\n\n"
-    assert "read only" in run("convert", "-", "-", "--to", "text", "--no-label", input="a\n\n", ends=2).stderr
+    assert "does not write it" in run("convert", "-", "-", "--to", "text", "--no-label", input="a\n\n", ends=2).stderr
 
 
 def test_text_becomes_conllu_that_is_cut_as_the_model_was_trained(run: Any, models: Path, tmp_path: Path) -> None:

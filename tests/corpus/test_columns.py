@@ -190,8 +190,8 @@ def test_a_column_that_is_called_label_is_the_label(make_file: MakeFile) -> None
         ({"label": "-4"}, "there is no column -4; it has 3, from 0 to 2"),
         ({"label": "ner"}, "there is no column 'ner'; the columns are word, pos, chunk, or 0 to 2"),
         ({"label": "ner", "columns": ["a", "b", "c"]}, "there is no column 'ner'; the columns are a, b, c, or 0 to 2"),
-        ({"columns": ["word", "pos"]}, r"has 3 columns, but 2 are named \(word, pos\)"),
-        ({"columns": ["word", "pos", "c", "d"]}, r"has 3 columns, but 4 are named \(word, pos, c, d\)"),
+        ({"columns": ["word", "pos"]}, "has 3 columns; `columns` names 2: word, pos"),
+        ({"columns": ["word", "pos", "c", "d"]}, "has 3 columns; `columns` names 4: word, pos, c, d"),
     ],
 )
 def test_a_column_that_is_not_there_is_told_with_the_file(

@@ -244,7 +244,7 @@ def test_without_a_wanted_scheme_tags_stay_as_they_are_even_broken_ones(make_fil
             {"source_scheme": "BIO", "target_scheme": "iob2"},
             r"^unknown scheme 'BIO'; did you mean 'iob2'\?$",
         ),
-        ({"target_scheme": "iob2"}, r"a\.txt: its tags are in none of the schemes iob1, iob2, bioes, bilou, bmes$"),
+        ({"target_scheme": "iob2"}, r"a\.txt: its tags follow none of the schemes iob1, iob2, bioes, bilou, bmes$"),
         ({"source_scheme": "iob2", "target_scheme": "iob1"}, r"a\.txt: sentence 2: token \d: 'I-Y' cannot follow 'O'"),
         ({"keep": ["lemma"]}, r"a\.txt: sentence 1: there is no column 'lemma'; the columns are word$"),
         ({"target_format": "xml"}, r"^unknown format 'xml'"),

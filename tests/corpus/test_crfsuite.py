@@ -117,5 +117,5 @@ def test_a_label_that_crfsuite_cannot_hold_is_refused(make_file: MakeFile, tag: 
     (block,) = read_blocks(make_file(FILE, "a.crfsuite"))
     with pytest.raises(SapoError, match="write JSONL"):
         block.check_labels([tag])
-    with pytest.raises(SapoError, match="this has only words; write another format"):
+    with pytest.raises(SapoError, match="this data has only words; write another format"):
         write_sentence(Sentence({"word": ("a",)}, ("X",)))

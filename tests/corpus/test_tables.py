@@ -90,7 +90,7 @@ def test_splits_are_named(tmp_path: Path) -> None:
     ):
         sapo.train(both)
     both.save_to_disk(tmp_path / "saved")
-    with pytest.raises(SapoError, match=r"holds several datasets; give one of them, such as .*saved/test"):
+    with pytest.raises(SapoError, match=r"has several datasets; give one of them, such as .*saved/test"):
         list(read(tmp_path / "saved"))
     assert list(read(tmp_path / "saved" / "train")) == SENTENCES
 

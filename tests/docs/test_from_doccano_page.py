@@ -69,4 +69,4 @@ def test_at_most_four_commands_lead_to_spans_with_probabilities(folder: Path) ->
     assert "a directory is tagged as one JSONL file" in run("sapo tag ner.sapo texts --format text", 2)
     assert {path: path.read_bytes() for path in folder.rglob("*.txt")} == before
     Path("empty").mkdir()
-    assert "holds no files" in run("sapo tag ner.sapo empty --format text --to jsonl", 2)
+    assert "has no files" in run("sapo tag ner.sapo empty --format text --to jsonl", 2)

@@ -187,12 +187,12 @@ def test_a_mistake_is_told_in_one_line_with_file_and_line(line: str, complaint: 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# word[0]\n", "label[-1]\n"])
 def test_a_file_without_a_template_is_refused(text: str) -> None:
-    with pytest.raises(SapoError, match=r"^some\.txt: holds no template; write one per line, such as "):
+    with pytest.raises(SapoError, match=r"^some\.txt: contains no template; write one per line, such as "):
         parse(text)
 
 
 def test_functions_nested_without_end_are_refused() -> None:
-    with pytest.raises(SapoError, match=r"^some\.txt:2: more than 10 functions in each other$"):
+    with pytest.raises(SapoError, match=r"^some\.txt:2: functions nested more than 10 deep$"):
         parse("word\n" + "lower(" * 1000 + "word" + ")" * 1000)
     assert parse("lower(" * 10 + "word" + ")" * 10).templates
 

@@ -239,7 +239,7 @@ def test_mistakes_are_told_in_one_line(tagger: sapo.Tagger, tmp_path: Path) -> N
         (lambda: train(batch=0), "batch must be a whole number from 1 to 65,536, not 0"),
         (lambda: train("bilstm-crff"), "unknown learner 'bilstm-crff'; did you mean 'bilstm-crf'"),
         (lambda: train(vectors=tmp_path / "none"), "none: no such file"),
-        (lambda: sapo.Trainer(tagger).update(PAIRS), "this model is a network: it cannot go on with new sentences"),
+        (lambda: sapo.Trainer(tagger).update(PAIRS), "this model is a network: it cannot learn new sentences"),
         (lambda: explain(tagger, SENTENCE, 0), "this model is a network: .* cannot be explained"),
         (lambda: train(n="auto"), "bilstm-sapo cannot measure how many taggings are worth it"),
         (lambda: train(missing="O"), "bilstm-sapo needs every tag of the training data"),

@@ -65,8 +65,8 @@ def test_only_the_features_of_the_sentence_itself_must_be_known() -> None:
         no_bans(2),
     )
     assert make_lattice(corpus, 0, parameters).edge[1].tolist() == [[0, 3], [0, 0]]
-    with pytest.raises(SapoError, match="older than the features"):
+    with pytest.raises(SapoError, match="the features have changed"):
         make_lattice(corpus, 1, parameters)
     known = dataclasses.replace(corpus, rows=np.zeros(4, np.int32))
-    with pytest.raises(SapoError, match="older than the features"):
+    with pytest.raises(SapoError, match="the features have changed"):
         make_lattice(known, 1, parameters)

@@ -128,7 +128,7 @@ NAN = float("nan")
         (WORDS, LABELS[:1], "X has 2 sequences, but y has 1"),
         (WORDS, [["DT", "NN"], ["DT"]], "X[1] has 3 tokens, but y[1] has 1 labels"),
         ([["a"], []], [["DT"], []], "X[1] is empty; leave it out"),
-        ([], [], "X holds no sequence"),
+        ([], [], "X has no sequences"),
         (["a dog", "the cat"], LABELS, "X[0] must be a sequence, not 'a dog'; one sentence alone is [sentence]"),
         (np.array(["a", "dog"]), LABELS, "X[0] must be a sequence, not 'a'"),
         ("a dog", LABELS, "X must hold sequences, not 'a dog'"),

@@ -118,7 +118,7 @@ def test_rules_name_labels_as_they_are_shown() -> None:
     [
         (["forbid B-X"], "rule 'forbid B-X': expected two labels, found 1"),
         (["prefer B-X O"], "rule 'prefer B-X O': unknown word 'prefer'"),
-        (["forbid B-Z O"], "rule 'forbid B-Z O': no label is 'B-Z'; the labels are O, B-X, I-X"),
+        (["forbid B-Z O"], "rule 'forbid B-Z O': no label matches 'B-Z'; the labels are O, B-X, I-X"),
         (["start"], "rule 'start': names no label"),
         ([""], "rule '': unknown word ''"),
         ([3], "rule 3: expected a string"),
@@ -147,5 +147,5 @@ def test_rules_are_read_from_a_file(tmp_path: Path) -> None:
     path.write_text("# borders\nstart O B-*  # never inside\n\nforbid C# O\n")
     assert read_rules(path) == ["start O B-*", "forbid C# O"]
     path.write_text("# nothing\n")
-    with pytest.raises(SapoError, match=r"rules.txt: holds no rule"):
+    with pytest.raises(SapoError, match=r"rules.txt: contains no rule"):
         read_rules(path)

@@ -283,7 +283,7 @@ def test_weights_that_grow_out_of_all_bounds_are_put_back(tags: list[str], stren
     tagger = sapo.train(made, epochs=3, **PLAIN)  # small values have large weights
     trainer = Trainer(tagger)
     huge: Example = ([{"q": 3e38}, {"p": "b"}], tags)
-    with pytest.raises(SapoError, match="out of all bounds"):
+    with pytest.raises(SapoError, match="training diverged"):
         trainer.update([*([(OLD_MADE, ["X", "Y"])] * 30), huge], strength=strength, new_labels=True)
     assert trainer.tagger.labels == tagger.labels
     for found, block in zip(trainer.snapshot().model.parameters.blocks, tagger.model.parameters.blocks, strict=True):
@@ -325,7 +325,7 @@ def test_a_model_that_was_kept_over_an_update_is_refused(tagger: Tagger, room: P
     kept = trainer.tagger.model
     trainer.update([(["qq", "rr"], ["X", "Y"])], new_labels=True)
     for use in (lambda: Tagger(kept).tag(["qq"]), lambda: Tagger(kept).nbest(["qq"])):
-        with pytest.raises(SapoError, match="older than the features"):
+        with pytest.raises(SapoError, match="the features have changed"):
             use()
-    with pytest.raises(SapoError, match="take it anew"):
+    with pytest.raises(SapoError, match="get the model again"):
         Tagger(kept).save(room / "kept.sapo")

@@ -341,7 +341,7 @@ def test_resuming_is_refused_with_other_settings_or_data(
     before = state.read_bytes()
     with pytest.raises(SapoError, match=r"was made with seed 0 \(now 1\); give the same settings, or leave `resume"):
         learn_again(checkpoint=state, resume=True, seed=1)
-    with pytest.raises(SapoError, match=r"was made with other data.*; leave `resume` out to begin anew"):
+    with pytest.raises(SapoError, match=r"was made with other data.*; leave `resume` out to start over"):
         learn_again(pairs[:-1], checkpoint=state, resume=True)
     assert state.read_bytes() == before
 

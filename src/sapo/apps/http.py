@@ -222,7 +222,7 @@ class HttpApp:
             raise RefusedError(404, f"there is no {path}; {known}")
         allowed = "GET, HEAD" if operation.method == "GET" else operation.method
         if method not in allowed.split(", "):
-            raise RefusedError(405, f"{path} takes {operation.method}, not {method}", {"allow": allowed})
+            raise RefusedError(405, f"{path} needs {operation.method}, not {method}", {"allow": allowed})
         # a page in a browser cannot send this type to another site without asking first, and is then refused
         given = request.headers.get(b"content-type", b"").split(b";")[0].strip().lower()
         if operation.method == "POST" and given != JSON.encode():
@@ -651,7 +651,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def _not_listening(host: str, port: int, error: OSError) -> SapoError:
-    return SapoError(f"{host}:{port}: cannot listen there ({error.strerror or error}); give another --port or --host")
+    return SapoError(f"cannot listen at {host}:{port} ({error.strerror or error}); give another --port or --host")
 
 
 def url_of(bound: socket.socket) -> str:
@@ -668,7 +668,7 @@ def is_loopback(bound: socket.socket) -> bool:
 def warn_if_open(bound: socket.socket, token: Token | None, say: Say) -> None:
     """Warn if other machines reach a socket and no token is needed."""
     if token is None and not is_loopback(bound):
-        say(f"sapo: warning: anyone who reaches {url_of(bound)} can use it; use --token-file FILE to ask for a token")
+        say(f"sapo: warning: anyone who can reach {url_of(bound)} can use it; --token-file FILE requires a token")
 
 
 NAMES = ("localhost", "127.0.0.1", "[::1]")

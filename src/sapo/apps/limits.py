@@ -134,12 +134,12 @@ class Token:
             raise SapoError(f"{path}: cannot be read ({error.strerror or error})") from None
         except UnicodeDecodeError:
             raise SapoError(
-                f"{path}: a token is plain letters and digits, such as openssl rand -hex 32 makes"
+                f"{path}: a token must be plain letters and digits; create one with openssl rand -hex 32"
             ) from None
         if len(secret) < SHORTEST_TOKEN or len(secret.split()) != 1:
             raise SapoError(
                 f"{path}: expected one line with a token of {SHORTEST_TOKEN} characters or more; "
-                "openssl rand -hex 32 makes one"
+                "create one with openssl rand -hex 32"
             )
         return cls(secret)
 

@@ -130,7 +130,7 @@ def scheme_of(labels: Sequence[str]) -> str:
     for scheme in (SCHEME, "bioes", "bilou", "bmes"):
         if all(label == OUTSIDE or TABLE[scheme].fits(label) for label in labels):
             return scheme
-    raise SapoError(f"the labels of this model follow no scheme for spans: {', '.join(labels)[:60]}")
+    raise SapoError(f"the labels of this model do not mark spans: {', '.join(labels)[:60]}")
 
 
 def for_model(tags: Sequence[str], scheme: str) -> list[str]:

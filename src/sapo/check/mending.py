@@ -54,7 +54,7 @@ def mend(
         lines = _lines(scanned, _LineMender(scanned.layout, at, labels, mended), header_line(sheet))
     else:
         raise DataError(
-            f"{sheet.name}: only columns, conllu and jsonl can be mended, not {sheet.format}; convert it first"
+            f"{sheet.name}: only columns, conllu and jsonl can be corrected, not {sheet.format}; convert it first"
         )
     with write_file(output) as stream:
         for line in lines:

@@ -69,7 +69,7 @@ def calibrate_command(
 
     def watch(temperature: float, loss: float) -> None:
         tried.append((temperature, loss))
-        ticker.tell(f"temperature {temperature:.4g}, loss a sentence {loss:.4f}")
+        ticker.tell(f"temperature {temperature:.4g}, loss per sentence {loss:.4f}")
 
     calibrated = calibrate(
         tagger, dev, by=by, watch=watch, say=notes.append, format=format, encoding=encoding, label=label
@@ -79,7 +79,7 @@ def calibrate_command(
     if not quiet:
         (before, loss_before), (_, loss_after) = tried[0], tried[-1]
         tell(f"temperature {before:.4g} -> {calibrated.model.temperature:.4g}")
-        tell(f"loss a sentence {loss_before:.4f} -> {loss_after:.4f}")
+        tell(f"loss per sentence {loss_before:.4f} -> {loss_after:.4f}")
         for note in notes:
             tell(note)
         tell(f"saved {target}")

@@ -62,7 +62,9 @@ def check_command(
     from sapo.cli.pages import write_page
 
     if len(files) > 3:
-        raise OptionError(f"check takes FILE, DEV and TEST, found {len(files)} files; check the others on their own")
+        raise OptionError(
+            f"check takes at most three files (FILE, DEV and TEST), not {len(files)}; check the others separately"
+        )
     refuse_same_file({f"the input {file}": file for file in files}, {"--fix": fix, "--html": html})
     announce_compiling()
     names = split_names(columns)
@@ -108,7 +110,7 @@ def _mend(
 def findings_text(report: "CheckReport") -> str:
     """Return a report as text."""
     files = (
-        f"{file.name}: {_sizes(file)}, {file.mean:.1f} tokens a sentence (at most {file.longest:,})"
+        f"{file.name}: {_sizes(file)}, {file.mean:.1f} tokens per sentence (at most {file.longest:,})"
         for file in report.files
     )
     return "\n".join([*map(str, report.findings), *files, _verdict(report)])

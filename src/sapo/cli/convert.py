@@ -106,7 +106,7 @@ def convert_command(
         done = convert(source, target)
         lost, written = done.lost, [f"{done.sentences:,} sentences written to {output}"]
     if not quiet and output != "-":
-        tell("\n".join(written) + (f"; this format has no place for: {'; '.join(lost)}" if lost else ""))
+        tell("\n".join(written) + (f"; this format cannot store: {'; '.join(lost)}" if lost else ""))
 
 
 def _by(given: str | None) -> bool | None:

@@ -65,7 +65,7 @@ def try_sample() -> None:
     click.echo()
     show(SENTENCE.split(), taggers)
     if sys.stdin.isatty():
-        click.echo("type a sentence, or nothing to end")
+        click.echo("type a sentence, or press Enter to stop")
         while text := _ask():
             show([text[a:b] for a, b in taggers["pos"].splitter.tokens(text)], taggers)
 

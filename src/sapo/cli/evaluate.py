@@ -129,9 +129,9 @@ def _check_options(
     if exact and model is None:
         raise OptionError("--exact is about tagging; give a model: sapo eval MODEL FILE")
     if was_given("nbest") and not calibration:
-        raise OptionError("--nbest is for --calibration; give both, or none")
+        raise OptionError("--nbest is for --calibration; give both, or neither")
     if was_given("predicted") and model is not None:
-        raise OptionError("--predicted is for a tagged file; leave it out, as the model tags FILE")
+        raise OptionError("--predicted is for a tagged file; leave it out, because the model tags FILE")
     if calibration and curve:
         raise OptionError("--calibration and --curve are different outputs; choose one")
     if calibration and model is None:

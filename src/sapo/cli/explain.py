@@ -151,7 +151,7 @@ def _from_file(tagger: "Tagger", file: "str | Path", number: int, format: str | 
                 raise DataError(f"{file}: has no column '{missing[0]}', which the features need")
             values = [sentence.columns[name] for name in columns]
             return values[0] if len(columns) == 1 else list(zip(*values, strict=True))
-    raise DataError(f"{file}: has no sentence {number}; it holds {count}")
+    raise DataError(f"{file}: there is no sentence {number}; the file has {count}")
 
 
 def _word(token: Any) -> str:

@@ -93,15 +93,19 @@ def _constraint_lines(description: dict[str, Any]) -> list[str]:
 
 
 def looked_text(kept: dict[str, Any], labels: int) -> str | None:
-    """Return how many labels were looked at in an epoch, as a line; None if it was all of them.
+    """Return how many labels were considered in an epoch, as a line; None if it was all of them.
 
     >>> looked_text({"looked": 4.1, "lost": 0.0005}, 453)
-    'looked at 4.1 of 453 labels a token; 0.05 % of the gold labels would have been left out'
+    'considered 4.1 of 453 labels per token; the correct one was not among them for 0.05 % of the tokens'
+    >>> looked_text({"looked": 16.0, "lost": 0.0}, 321)
+    'considered 16 of 321 labels per token; the correct one was always among them'
     """
     if "looked" not in kept or "lost" not in kept:
         return None
-    left_out = f"{100 * kept['lost']:.2f} % of the gold labels would have been left out"
-    return f"looked at {kept['looked']:.1f} of {labels:,} labels a token; {left_out}"
+    considered = f"{kept['looked']:.1f}".removesuffix(".0")
+    share = f"{max(100 * kept['lost'], 0.01):.2f}"  # what is not 0 is not shown as 0
+    among = f"was not among them for {share} % of the tokens" if kept["lost"] else "was always among them"
+    return f"considered {considered} of {labels:,} labels per token; the correct one {among}"
 
 
 def _training_lines(record: dict[str, Any], labels: int) -> list[str]:

@@ -118,7 +118,7 @@ def refuse_other_file(target: str | Path) -> None:
 
     path = Path(target)
     if path.suffix != ".sapo" and path.is_file() and path.stat().st_size and not is_model(path):
-        raise DataError(f"{target}: a model would overwrite this file, which is not one; give another name")
+        raise DataError(f"{target}: is not a model, and would be overwritten by one; give another name")
 
 
 def was_given(option: str) -> bool:
@@ -237,7 +237,7 @@ class Ticker:
         """Report that this many more tokens are done."""
         self.tokens += tokens
         seconds = time.perf_counter() - self.started
-        self.tell(f"{self.tokens:,} tokens, {self.tokens / max(seconds, 1e-9):,.0f} a second")
+        self.tell(f"{self.tokens:,} tokens, {self.tokens / max(seconds, 1e-9):,.0f} per second")
 
     def tell(self, message: str) -> None:
         """Show a message, unless the last one is less than two seconds old."""

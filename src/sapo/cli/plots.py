@@ -78,7 +78,7 @@ def check_plot(path: str) -> None:
     from sapo.corpus.files import check_writable
 
     if not path.lower().endswith((".svg", ".png")):
-        raise DataError(f"{path}: a diagram is drawn as .svg or .png; give such a name")
+        raise DataError(f"{path}: a figure must be an .svg or .png file; give it such a name")
     check_writable(path)
     check_matplotlib()
 

@@ -104,7 +104,7 @@ class JsonLog(Observer):
             if not self.told:
                 why = error.strerror or error
                 warnings.warn(
-                    f"{self.path}: cannot be written ({why}); training goes on without it", FileWarning, stacklevel=2
+                    f"{self.path}: cannot be written ({why}); training continues without it", FileWarning, stacklevel=2
                 )
             self.told = True
         else:

@@ -177,7 +177,7 @@ def _check(asked: "Output") -> None:
     if (asked.nbest > 0) + asked.marginals + asked.spans > 1:
         raise OptionError("--nbest, --marginals and --spans are different outputs; choose one")
     if asked.search is not None and (asked.marginals or asked.spans):
-        raise OptionError("--search is for the best tagging and for --nbest; --marginals and --spans take none")
+        raise OptionError("--search is for the best tagging and for --nbest; leave it out with --marginals and --spans")
     if was_given("width") and asked.search != "beam":
         raise OptionError("--width is for --search beam; add that, or leave it out")
 
@@ -207,9 +207,9 @@ def _check_text(text: str, input: str, format: str | None, encoding: str | None)
     if input != "-":
         raise OptionError(f"--text and the file {input} are two inputs; give one of them")
     if format not in (None, "text"):
-        raise OptionError(f"--text is text and not {format}; leave --format out")
+        raise OptionError(f"--text is plain text, not {format}; leave --format out")
     if encoding is not None:
-        raise OptionError("--encoding is for files; leave it out beside --text")
+        raise OptionError("--encoding is for files; leave it out with --text")
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -80,7 +80,7 @@ def teach_command(
     try:
         teach(project, host=host, port=port, token=token, browser=not no_browser, say=say)
     except KeyboardInterrupt:
-        say(f"sapo: all that was accepted is in {project}; to write it to a file: sapo teach {project} --export FILE")
+        say(f"sapo: everything that was accepted is in {project}; to export it: sapo teach {project} --export FILE")
         raise
 
 

@@ -340,15 +340,19 @@ def _continue(
     from sapo.training.update import PASSES, Trainer
 
     if plan.dev or plan.template or plan.checkpoint or log:
-        raise OptionError("--continue takes neither --dev, --template, --checkpoint nor --log")
+        raise OptionError("--continue works without --dev, --template, --checkpoint and --log; leave them out")
     if plan.labels.rules or was_given("scheme") or not plan.labels.constraints:
-        raise OptionError("--continue takes neither --rules, --scheme nor --set constraints: those of the model hold")
+        raise OptionError(
+            "--continue keeps the rules and the scheme of the model; leave --rules, --scheme and --set constraints out"
+        )
     for name in ("learner", "min_count", "stream"):
         if was_given(name):
             option = f"--{name.replace('_', '-')}"
-            raise OptionError(f"--continue takes no {option}: the model goes on as it was trained")
+            raise OptionError(f"--continue trains as before; leave {option} out")
     if settings.get("rate") == "auto":
-        raise OptionError("--continue takes no --rate auto: give a number, or none for that of the model")
+        raise OptionError(
+            "--continue cannot choose a rate; give a number, or leave --rate out to keep that of the model"
+        )
     shown = dataclasses.replace(plan.settings, epochs=settings.get("epochs", PASSES))
     progress = make_progress(shown, quiet=quiet)
     trainer = Trainer(Tagger.load(model))

@@ -62,12 +62,12 @@ def _files(path: Path) -> tuple[list[Path], dict[str, Any]]:
     if (path / "dataset_dict.json").exists():
         splits = sorted(part.name for part in path.iterdir() if part.is_dir())
         one = path / splits[0] if splits else path
-        raise DataError(f"{path}: holds several datasets; give one of them, such as {one}")
+        raise DataError(f"{path}: has several datasets; give one of them, such as {one}")
     found = sorted(path.glob("*.arrow")) or sorted(path.glob("*.parquet"))
     if not found:
         raise DataError(f"{path}: is a directory, not a file")
     if len({file.name.partition("-")[0] for file in found}) > 1:
-        raise DataError(f"{path}: holds several tables; give one of them, such as {found[0]}")
+        raise DataError(f"{path}: has several tables; give one of them, such as {found[0]}")
     try:
         info = read_json(path / "dataset_info.json")
     except (OSError, ValueError, RecursionError):

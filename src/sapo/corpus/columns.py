@@ -101,6 +101,14 @@ def read_blocks(
         yield Block(name, names, scanned.data, scanned.starts, scanned.ends, scanned.offsets, origin)
 
 
+class ColumnCountError(DataError):
+    """A file has another number of columns than there are names for."""
+
+    def __init__(self, source: str, count: int, names: Sequence[str], who: str = "`columns` names") -> None:
+        super().__init__(f"{source}: has {count} column{'s' * (count != 1)}; {who} {len(names)}: {', '.join(names)}")
+        self.parts = (source, count, names)
+
+
 def name_columns(
     count: int, label: str | None, columns: Sequence[str] | None, labeled: bool, source: str
 ) -> tuple[str, ...]:
@@ -116,9 +124,7 @@ def name_columns(
     if columns is not None and LABEL in columns and label is None:
         label = LABEL
     if columns is not None and len(columns) != count and labeled:
-        raise DataError(
-            f"{source}: has {count} column{'s' * (count > 1)}, but {len(columns)} are named ({', '.join(columns)})"
-        )
+        raise ColumnCountError(source, count, columns)
     if columns is not None and len(columns) != count:
         # a file to be tagged may lack the label and more, or have columns that the training file had not
         names = list(columns)

@@ -203,7 +203,7 @@ def _recognized(source: Source, name: str) -> str:
     sentences = (sentence for block in source.blocks() for sentence in block.sentences())
     scheme = recognize_scheme(sentence.tags or () for sentence in sentences)
     if scheme is None:
-        raise DataError(f"{name}: its tags are in none of the schemes {', '.join(SCHEMES)}")
+        raise DataError(f"{name}: its tags follow none of the schemes {', '.join(SCHEMES)}")
     return scheme
 
 

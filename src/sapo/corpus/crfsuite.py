@@ -268,7 +268,7 @@ def write_sentence(sentence: Sentence, placement: Placement = DEFAULT) -> str:
     'NNP\tw\\:10\\:30\tlength:5\nVBZ\tw=is\n\n'
     """
     if sentence.features is None:
-        raise DataError("CRFsuite files hold ready-made features, and this has only words; write another format")
+        raise DataError("CRFsuite files have ready-made features, and this data has only words; write another format")
     tags = sentence.tags if sentence.tags is not None else [""] * len(sentence)
     lines = []
     for tag, token in zip(tags, sentence.features, strict=True):

@@ -219,7 +219,7 @@ def real_path(target: Path) -> Path:
         target.stat()  # resolve() notices a circle only before Python 3.13
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise DataError(f"{target}: cannot be written, its links lead in a circle") from None
+            raise DataError(f"{target}: cannot be written (circular links)") from None
     try:
         return target.resolve()
     except (OSError, RuntimeError) as error:  # the current directory is gone, or a circle under Windows

@@ -61,7 +61,7 @@ def read_blocks(
         return text_blocks(_decoded(path, name), name, splitter)
     files = files_below(path)
     if not files:
-        raise DataError(f"{name}: this directory holds no files")
+        raise DataError(f"{name}: this directory has no files")
     encoding = path.encoding if isinstance(path, EncodedPath) else None
     return itertools.chain.from_iterable(
         text_blocks(
@@ -227,4 +227,4 @@ def _encoded(text: str) -> bytes:
 
 def write_sentence(sentence: Sentence, placement: Placement = DEFAULT) -> str:
     """Raise SapoError: text is only read."""
-    raise DataError("text is a format to read only; write columns, conllu or jsonl")
+    raise DataError("sapo reads plain text, but does not write it; write columns, conllu or jsonl")

@@ -142,7 +142,7 @@ def _checked(
     templates: list[Template], transitions: bool, text: str, source: str, columns: Sequence[str]
 ) -> TemplateSet:
     if not templates:
-        raise DataError(f"{source}: holds no template; write one per line, such as word[-1] & word[0]")
+        raise DataError(f"{source}: contains no template; write one per line, such as word[-1] & word[0]")
     check_limit("templates", len(templates), source, "templates")
     distinct = sorted(dict.fromkeys(templates), key=lambda template: template.edge)
     return TemplateSet(tuple(distinct), transitions, text, tuple(columns))
@@ -236,7 +236,7 @@ class _Line:
     def call(self, name: str) -> Atom:
         self.depth += 1
         if self.depth > DEEPEST:
-            raise DataError(f"{self.place}: more than {DEEPEST} functions in each other")
+            raise DataError(f"{self.place}: functions nested more than {DEEPEST} deep")
         function = WORD_FUNCTIONS.get(name)
         if function is None:
             raise self.error(f"unknown function '{name}'{did_you_mean(name, WORD_FUNCTIONS)}")

@@ -109,7 +109,7 @@ def make_record(done: PassCounts, corpus: Corpus, settings: Settings, weights: A
 def out_of_bounds(epoch: int, settings: Settings) -> SapoError:
     """Return the error to raise when the weights are no longer finite."""
     return OptionError(
-        f"epoch {epoch}: the weights grew out of all bounds; lower the rate ({settings.rate}) "
+        f"epoch {epoch}: training diverged: the weights are no longer finite; lower the rate ({settings.rate}) "
         f"or the strength ({settings.strength})"
     )
 

@@ -56,7 +56,7 @@ class NeuralEncoder:
 
     def growing(self) -> Any:
         """Raise SapoError, because new features cannot be added to a network."""
-        raise ModelError("this model is a network: it cannot go on with new sentences; train it anew on all of them")
+        raise ModelError("this model is a network: it cannot learn new sentences; train it again on all of them")
 
     def description(self) -> dict[str, Any]:
         """Return the size and the options of the network."""

@@ -437,7 +437,9 @@ class Parameters:
     def check_knows(self, rows: Ints, edge_rows: Ints) -> None:
         """Raise an error if the encoder has grown and has features without weights: kernels do not check."""
         if rows.max(initial=-1) >= self.rows.features or edge_rows.max(initial=-1) >= len(self.pairs.offsets) - 1:
-            raise ModelError("these weights are older than the features; take the model anew, or work on a snapshot")
+            raise ModelError(
+                "the features have changed since these weights were read; get the model again, or use a snapshot"
+            )
 
 
 def with_bias(parameters: Parameters, bias: Floats) -> Parameters:

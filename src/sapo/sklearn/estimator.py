@@ -96,7 +96,7 @@ def labeled_pairs(
     if len(tokens) != len(labels):
         raise DataError(f"{names[0]} has {len(tokens)} sequences, but {names[1]} has {len(labels)}")
     if not tokens:
-        raise DataError(f"{names[0]} holds no sequence")
+        raise DataError(f"{names[0]} has no sequences")
     for number, (sequence, own) in enumerate(zip(tokens, labels, strict=True)):
         if not sequence:
             raise DataError(f"{names[0]}[{number}] is empty; leave it out")
@@ -272,7 +272,7 @@ class FittedLabeler(Estimator):
 
     def _dev_pairs(self, X_dev: Any, y_dev: Any, kind: type[Label]) -> LabeledSequences | None:
         if (X_dev is None) != (y_dev is None):
-            raise OptionError("give both X_dev and y_dev, or none of them")
+            raise OptionError("give both X_dev and y_dev, or neither")
         if X_dev is None:
             return None
         pairs, dev_kind = self._pairs(X_dev, y_dev, ("X_dev", "y_dev"))

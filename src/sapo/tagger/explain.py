@@ -281,7 +281,7 @@ def _check(
     labels: Sequence[str], tokens: Sequence[Any], token: int, against: str | None, tag: str | None, top: int
 ) -> None:
     if not len(tokens):
-        raise DataError("the sentence has no tokens: there is nothing to explain")
+        raise DataError("the sentence has no tokens")
     if not 0 <= token < len(tokens):
         raise OptionError(f"token must be an index from 0 to {len(tokens) - 1}, not {token}")
     if top < 0:
@@ -290,7 +290,7 @@ def _check(
         if label is not None and label not in labels:
             raise OptionError(f"the model has no label '{label}'{did_you_mean(label, labels)}")
     if len(labels) == 1:
-        raise ModelError(f"the model has only the label '{labels[0]}': there is nothing to choose")
+        raise ModelError(f"the model has only the label '{labels[0]}': there is nothing to explain")
 
 
 def _word(token: Any, number: int, strings: bool) -> str:

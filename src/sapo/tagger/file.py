@@ -344,7 +344,7 @@ def model_from_bytes(data: bytes, *, name: str | Path = "bytes") -> Model:
 
 def _parts(model: Model, half: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if model.parameters.rows.features != model.encoder.features:
-        raise ModelError("this model has weights for other features than its encoder makes; take it anew, then save it")
+        raise ModelError("the features of this model have changed since it was read; get the model again, then save it")
     encoder, parameters = small_model(model.encoder, model.parameters)
     header: dict[str, Any] = {
         "format": FORMAT,

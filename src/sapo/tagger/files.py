@@ -52,7 +52,18 @@ def read_blocks(tagger: "Tagger", path: Any, *, labeled: bool = False, **reading
     how = reading_of(tagger.model, path, reading)
     if not isinstance(path, str | Path) or TABLE[format_of(path, how.get("format"))].cut:
         how["splitter"] = tagger.splitter
-    return read_any_blocks(path, labeled=labeled, **how)
+    blocks = read_any_blocks(path, labeled=labeled, **how)
+    return _with_columns_of_model(blocks) if reading.get("columns") is None else blocks
+
+
+def _with_columns_of_model(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield blocks; let an error say that it was the model, and not the user, who named the columns."""
+    from sapo.corpus.columns import ColumnCountError
+
+    try:
+        yield from blocks
+    except ColumnCountError as error:
+        raise ColumnCountError(*error.parts, "the model was trained on") from None
 
 
 def tagged_file(
@@ -85,7 +96,7 @@ def tagged_file(
         return _tagged(tagger, blocks, output, _text_writer(tagger.model, to, label), session, check=to != "jsonl")
     if to not in (None, chosen):
         raise DataError(
-            f"{show_path(path)}: a file that is {chosen} is tagged as {chosen}; convert it with sapo convert"
+            f"{show_path(path)}: {chosen} files are tagged as {chosen}; convert the result with sapo convert"
         )
     if chosen == "conllu":
         label = _conllu_label(tagger.model, label)

@@ -93,7 +93,7 @@ def check_names(steps: tuple[Step, ...], columns: tuple[str, ...], source: str) 
             )
         if step.column in have:
             place = source if step.column in columns else "the pipeline"
-            raise DataError(f"{place}: has a column '{step.column}' already; give the step another name")
+            raise DataError(f"{place}: already has a column '{step.column}'; give the step another name")
         have.append(step.column)
 
 
@@ -165,7 +165,7 @@ def widened_records(block: Block, added: Sequence[str], *, as_columns: bool) -> 
             continue
         for name in added:
             if name in record.values:
-                raise DataError(f"{block.name}:{record.line}: has a key '{name}' already; give the step another name")
+                raise DataError(f"{block.name}:{record.line}: already has a key '{name}'; give the step another name")
         last_tags = [columns[added[-1]][begin:end] for begin, end in bounds]
         result = {**record.values, **with_tags(record, last_tags, notation), **tags}
         if "tags" in record.values:

@@ -123,7 +123,7 @@ def _matching(pattern: str, labels: Sequence[str], rule: str) -> list[int]:
     found = [place for place, label in enumerate(labels) if _fits(parts, label)]
     if not found:
         some = ", ".join(labels[:20]) + (", ..." if len(labels) > 20 else "")
-        raise OptionError(f"rule '{rule}': no label is '{pattern}'; the labels are {some}")
+        raise OptionError(f"rule '{rule}': no label matches '{pattern}'; the labels are {some}")
     return found
 
 
@@ -288,10 +288,13 @@ def _of_scheme(labels: Sequence[str], counts: Longs, scheme: str | None) -> tupl
         return Constraints(scheme), []
     times = int(faults.sum())
     number = f"{times} transitions of the training data are" if times > 1 else "1 transition of the training data is"
+    so = "so are" if times > 1 else "so is"
     pairs = ", ".join(f"{before or 'start'} {after or 'end'}" for before, after in exceptions[:3])
-    note = f"{number} not valid {scheme}, and allowed in the output, too ({pairs}{', ...' * (len(exceptions) > 3)})"
+    note = (
+        f"{number} not valid {scheme}, and {so} allowed in the output, too ({pairs}{', ...' * (len(exceptions) > 3)})"
+    )
     if scheme == "iob2":
-        note += "; with the scheme iob2 they are read as conlleval does, and no output is invalid"
+        note += "; with the scheme iob2 they are read as conlleval reads them, and all output is valid"
     return Constraints(scheme, tuple(exceptions)), [note]
 
 

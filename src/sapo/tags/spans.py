@@ -118,7 +118,7 @@ def check_token_span(span: Span, length: int) -> None:
     >>> check_token_span(Span(0, 2, "NP"), 2)
     """
     if span.start >= span.end:
-        raise DataError(f"span {_show(span)} holds no token; its end must lie after its start")
+        raise DataError(f"span {_show(span)} is empty; its end must be after its start")
     if span.start < 0 or span.end > length:
         raise DataError(
             f"span {_show(span)} is out of range; the sentence has {length} tokens, so keep within 0:{length}"

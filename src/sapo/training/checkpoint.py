@@ -64,7 +64,7 @@ class Checkpoint(Observer):
             save()
         except SapoError as error:  # the disk may have filled since the run began; the model is worth more
             if not self._told:
-                warnings.warn(f"{error}; training goes on without it", FileWarning, stacklevel=2)
+                warnings.warn(f"{error}; training continues without it", FileWarning, stacklevel=2)
             self._told = True
 
     def load(self, state: State) -> None:
@@ -93,7 +93,7 @@ class Checkpoint(Observer):
             raise ValueError("it has no settings")
         if header["fingerprint"] != self.fingerprint:
             raise ModelError(
-                f"{self.path}: was made with other data, templates or learner; leave `resume` out to begin anew"
+                f"{self.path}: was made with other data, templates or learner; leave `resume` out to start over"
             )
         changed = [key for key in now if key not in FREE_TO_CHANGE and then.get(key) != now[key]]
         if changed:

@@ -324,7 +324,7 @@ class _Trials:
         learned, sentences = self.folds[0].train.sentences, data.corpus.sentences
         say(f"choosing rate and strength by trials on {learned:,} of {sentences:,} sentences")
         if len(data.labels) > NO_TRIALS:
-            say(f"  with {len(data.labels):,} labels this may take minutes; give a rate and a strength to do without")
+            say(f"  with {len(data.labels):,} labels this may take minutes; to skip it, give a rate and a strength")
 
     def scores(self, settings: Settings) -> list[Scores]:
         """Return the scores of one trial."""

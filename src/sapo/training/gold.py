@@ -40,7 +40,7 @@ def read_rules(path: str | Path) -> list[str]:
     lines = data.decode("utf-8").splitlines()
     found = [rule for rule in (re.sub(r"(^|\s)#.*", "", line).strip() for line in lines) if rule]
     if not found:
-        raise DataError(f"{name}: holds no rule; {EXAMPLE}")
+        raise DataError(f"{name}: contains no rule; {EXAMPLE}")
     return found
 
 

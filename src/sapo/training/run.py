@@ -214,7 +214,7 @@ def _check_where(checkpoint: Checkpoint, cluster: PassMaker | None) -> None:
     """Raise SapoError if a run on a cluster would be resumed without one, or the other way round."""
     if bool(checkpoint.more) != (cluster is not None):
         with_or_without = "with `cluster`; add it" if checkpoint.more else "without `cluster`; leave it out"
-        raise ModelError(f"{checkpoint.path}: was made {with_or_without}, or leave `resume` out to begin anew")
+        raise ModelError(f"{checkpoint.path}: was made {with_or_without}, or leave `resume` out to start over")
 
 
 def start(

@@ -23,7 +23,7 @@ from typing import Unpack
 import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block, Sentence, block_from_sentences, block_sentences
-from sapo.corpus.columns import name_columns
+from sapo.corpus.columns import ColumnCountError, name_columns
 from sapo.corpus.conllu import COLUMNS
 from sapo.corpus.files import check_writable, show_path, write_file
 from sapo.corpus.formats import format_of, read, read_blocks
@@ -391,7 +391,7 @@ def _writer(chosen: str, target: str | Path, to: str | None, added: Sequence[str
             raise OptionError(f"text with several columns is written as columns or jsonl, not as '{to}'")
         return partial(widened_records, added=added, as_columns=to == "columns")
     if to not in (None, chosen):
-        raise DataError(f"a file that is {chosen} is tagged as {chosen}; convert it with sapo convert")
+        raise DataError(f"{chosen} files are tagged as {chosen}; convert the result with sapo convert")
     if chosen == "conllu":
         return partial(widened_conllu, added=added)
     return widened if chosen == "columns" else partial(widened_records, added=added, as_columns=False)
@@ -453,9 +453,7 @@ def _read_columns(source: str | Path, columns: Sequence[str] | None, labeled: bo
     first = leading[0]
     count = len(first.columns)
     if columns is not None and len(columns) != count:
-        raise DataError(
-            f"{first.name}: has {count} column{'s' * (count > 1)}, but {len(columns)} are named ({', '.join(columns)})"
-        )
+        raise ColumnCountError(first.name, count, columns)
     names = name_columns(count, None, columns, labeled and count > 1, first.name)
     if LABEL in names[:-1]:
         raise DataError(f"{first.name}: the gold tag must be the last column, not column {names.index(LABEL)}")

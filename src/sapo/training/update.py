@@ -112,7 +112,7 @@ class Trainer:
 
     def __init__(self, tagger: Tagger) -> None:
         model = tagger.model
-        encoder = model.linear_encoder("it cannot go on with new sentences; train it anew on all of them")
+        encoder = model.linear_encoder("it cannot learn new sentences; train it again on all of them")
         jit.compile_kernels()
         self._encoder = encoder.growing()
         self._weights = GrowingWeights(model.parameters, transitions=encoder.transitions)

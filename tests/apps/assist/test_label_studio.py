@@ -186,7 +186,11 @@ def test_offsets_count_characters_also_behind_an_emoji(client: Make) -> None:
         ("/predict", {"tasks": [], "label_config": "<View><Text name='t' value='$t'/></View>"}, "no <Labels>"),
         ("/webhook", event("Lima.", region(0, 99, "Lima", "LOC")), "is not in the text"),
         ("/webhook", {"annotation": {}}, "missing required field `action`"),
-        ("/setup", {"schema": CONFIG.replace("PER", "A").replace("LOC", "B")}, "no label of the project"),
+        (
+            "/setup",
+            {"schema": CONFIG.replace("PER", "A").replace("LOC", "B")},
+            "the project and the model have no label in common",
+        ),
     ],
 )
 def test_a_message_that_cannot_be_answered_gets_one_line(client: Make, path: str, message: Any, told: str) -> None:

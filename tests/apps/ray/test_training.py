@@ -91,7 +91,7 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost(
 ) -> None:
     run = Run(5, lambda run: os.kill(run.processes[1], signal.SIGKILL))
     assert model_bytes(run.train(sentences).model) == undisturbed[0]
-    assert run.heard("was lost", "is done again")
+    assert run.heard("was lost", "redoing")
 
 
 def test_a_slow_worker_does_not_hold_up_the_others(undisturbed: tuple[bytes, Run], sentences: Any) -> None:

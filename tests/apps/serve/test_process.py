@@ -153,7 +153,7 @@ def test_a_port_in_use_is_one_line(start: Start, originals: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         line = told(start("serve", originals / "place.sapo", "--port", port))
-    assert line.startswith(f"sapo: 127.0.0.1:{port}: cannot listen there (")
+    assert line.startswith(f"sapo: cannot listen at 127.0.0.1:{port} (")
     assert line.endswith("; give another --port or --host")
 
 

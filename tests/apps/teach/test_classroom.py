@@ -73,7 +73,7 @@ def test_a_new_label_inside_tags_is_added(client: Any) -> None:
     answer = client.accept(5, tags=["B-PRON", "O", "O", "O"])
     assert answer["labels"] == ["PER", "ORG", "LOC", "PRON"]
     assert client.post("/api/labels", {"name": "DATE"}).json["labels"][-1] == "DATE"
-    assert client.post("/api/labels", {"name": "DATE"}).json == {"error": "there is a label 'DATE' already"}
+    assert client.post("/api/labels", {"name": "DATE"}).json == {"error": "the label 'DATE' already exists"}
 
 
 def test_wrong_tags_are_refused_in_one_line(client: Any) -> None:

@@ -56,9 +56,9 @@ def test_annotated_sentences_are_accepted_and_learned(
 @pytest.mark.parametrize(
     ("name", "content", "why"),
     [
-        ("new.xlsx", "PK", r".xlsx files are not read; save the table as .csv, with a column 'text'"),
+        ("new.xlsx", "PK", r"cannot read .xlsx files; save the table as .csv, with a column 'text'"),
         ("new.csv", "id,what\n1,Anna lives in Oslo.\n", r"found no column of words among id, what"),
-        ("new.html", "<p>Anna</p>", r".html files are not read; convert it to plain text"),
+        ("new.html", "<p>Anna</p>", r"cannot read .html files; convert it to plain text"),
         ("old.teach", "SQLite format 3\0 and more", r"is an SQLite file; if it is a project, export its sentences"),
         ("none.tsv", None, r"no such file"),
     ],

@@ -84,7 +84,7 @@ def test_no_sentence_ends_inside_a_span() -> None:
 
 def test_blanks_at_the_ends_of_a_span_do_not_count() -> None:
     assert cut("Anna sings", (0, 5, "PER")).sentences[0].tags == ("B-PER", "O")
-    with pytest.warns(DataWarning, match="span 4:5 'PER' .*holds no character; left out"):
+    with pytest.warns(DataWarning, match="span 4:5 'PER' .*is empty; left out"):
         assert cut("Anna sings", (4, 5, "PER")).sentences[0].tags == ("O", "O")
 
 

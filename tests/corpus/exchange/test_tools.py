@@ -312,7 +312,7 @@ def test_the_reader_of_jsonl_names_the_tool(tmp_path: Path) -> None:
 def test_tags_that_mark_no_spans_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Anna NNP\n")
     with pytest.raises(
-        SapoError, match="doccano holds spans; 'NNP' is not a label of a span, such as B-PER; write JSONL"
+        SapoError, match="doccano stores spans; 'NNP' is not a label of a span, such as B-PER; write JSONL"
     ):
         convert(Source(tmp_path / "a.txt"), Target(tmp_path / "b.jsonl", "doccano"))
 
@@ -323,7 +323,7 @@ def test_a_directory_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(SapoError, match="BRAT has no label with a blank, such as 'A B'"):
         convert(Source(path, "doccano"), Target(tmp_path / "out", "brat"))
     assert [one.name for one in tmp_path.iterdir()] == ["a.jsonl"]
-    with pytest.raises(SapoError, match="exists already; BRAT needs a new or empty directory"):
+    with pytest.raises(SapoError, match="already exists; BRAT needs a new or empty directory"):
         convert(Source(path, "doccano"), Target(tmp_path, "brat"))
 
 

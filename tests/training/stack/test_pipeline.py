@@ -230,10 +230,10 @@ def test_mistakes_of_the_options_are_told(refused: Refused, tmp_path: Path) -> N
 
 
 def test_mistakes_of_the_names_are_told(refused: Refused) -> None:
-    assert refused("word=pos.sapo") == "in.txt: has a column 'word' already; give the step another name"
-    assert refused("pos=pos.sapo", "pos=pos.sapo").startswith("the pipeline: has a column 'pos' already")
+    assert refused("word=pos.sapo") == "in.txt: already has a column 'word'; give the step another name"
+    assert refused("pos=pos.sapo", "pos=pos.sapo").startswith("the pipeline: already has a column 'pos'")
     assert refused("label=pos.sapo").startswith("a column cannot be called 'label'; use letters")
-    assert refused("pos=pos.sapo", columns=["word"]) == "in.txt: has 2 columns, but 1 are named (word)"
+    assert refused("pos=pos.sapo", columns=["word"]) == "in.txt: has 2 columns; `columns` names 1: word"
     assert refused("pos=pos.sapo", columns=["label", "word"]).startswith("in.txt: the gold tag must be the last column")
 
 

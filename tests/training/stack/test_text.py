@@ -53,7 +53,7 @@ def test_a_step_without_its_columns_is_refused(models: Path) -> None:
         sapo.Pipeline({"chunk": models / "chunk.sapo"})
     with pytest.raises(sapo.SapoError, match="needs a step"):
         sapo.Pipeline({})
-    with pytest.raises(sapo.SapoError, match="has a column 'word' already"):
+    with pytest.raises(sapo.SapoError, match="already has a column 'word'"):
         sapo.Pipeline({"word": models / "pos.sapo"})
 
 
@@ -94,7 +94,7 @@ def test_jsonl_gets_a_key_for_each_step(models: Path, tmp_path: Path) -> None:
     for before, after in zip(rows, found, strict=True):
         assert before.items() <= after.items()
         assert list(after) == [*before, "pos", "ner"]
-    with pytest.raises(sapo.SapoError, match="has a column 'pos' already"):
+    with pytest.raises(sapo.SapoError, match="already has a column 'pos'"):
         run_pipeline(tmp_path / "out.jsonl", tmp_path / "b.jsonl", steps(models))
 
 

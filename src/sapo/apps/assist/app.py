@@ -119,7 +119,7 @@ def assist(
     limits = limits or RequestLimits()
     source, target = Path(path), None if output is None else Path(output)
     if target is not None and target.exists() and target.resolve() != source.resolve():
-        say(f"sapo: going on with {target}")
+        say(f"sapo: continuing with {target}")
         source = target
     if target is not None and not target.parent.is_dir():
         raise SapoError(f"{target}: there is no directory {target.parent}")

@@ -120,8 +120,8 @@ class LabelStudio:
         shared = self._helper.labels if names.known is None else names.known.intersection(self._helper.labels)
         if not shared:
             raise SapoError(
-                f"no label of the project is one of the model, {', '.join(self._helper.labels)[:200]}; "
-                "use these in the labeling interface"
+                "the project and the model have no label in common; use labels of the model in the labeling interface: "
+                f"{', '.join(self._helper.labels)[:200]}"
             )
         return {"model_version": self._helper.version}
 

@@ -180,12 +180,12 @@ class Pool:
             self.say(f"worker {member.number + 1}{where} was lost ({why}); a new one replaces it")
             self._failed += member.place is None
             if self._failed >= STARTS:
-                raise SapoError(f"{STARTS} workers ended before they began; the last one: {reason(error)}")
+                raise SapoError(f"{STARTS} workers failed to start; the last one: {reason(error)}")
         else:
-            self.say(f"worker {member.number + 1}{where} was lost ({why}); {member.part} is done again")
+            self.say(f"worker {member.number + 1}{where} was lost ({why}); redoing {member.part}")
             tries = self._tries[member.part] = self._tries.get(member.part, 0) + 1
             if tries >= TRIES:
-                raise SapoError(f"{member.part}: {tries} workers were lost over it, the last one by {why}")
+                raise SapoError(f"{member.part}: gave up after losing {tries} workers, the last one by {why}")
             self._waiting.appendleft(member.part)
         self._recruit()
 

@@ -194,7 +194,7 @@ def tag_directory(
     if source == target or (out.local and out.local.resolve() == (Directory(source).local or Path()).resolve()):
         raise SapoError(f"{target}: the output would overwrite the input; give another directory")
     if not found:
-        raise SapoError(f"{source}: holds no files")
+        raise SapoError(f"{source}: contains no files")
     for name in found:
         if format_of(name, job.format) in ("label-studio", "brat", "spacy"):
             raise SapoError(f"{source}/{name}: --ray tags lines and Parquet, not {format_of(name, job.format)}")
@@ -217,7 +217,7 @@ def _check_record(out: Directory, job: Job) -> None:
         with out.placed(RECORD) as path, write_file(path) as stream:
             stream.write(wanted)
     elif there != wanted:
-        raise SapoError(f"{out.address}: holds files of another model or other options; give another directory")
+        raise SapoError(f"{out.address}: has files of another model or other options; give another directory")
 
 
 def _tag(ray: Any, names: list[str], source: str, target: str, job: Job, workers: int | None) -> Iterator[Tagged]:

@@ -90,7 +90,9 @@ class Journal:
             try:
                 yield header, _step(header, arrays, size_of(weights))
             except (KeyError, TypeError, ValueError) as error:
-                raise SapoError(f"{path}: not {WHAT} ({error}); delete it, and the run goes on before it") from None
+                raise SapoError(
+                    f"{path}: not {WHAT} ({error}); delete it to continue from the checkpoint before it"
+                ) from None
             number += 1
 
 
@@ -163,7 +165,7 @@ class Cluster:
                 yield driver.one_pass
                 driver.end()
                 if pool.busy:
-                    self.say(f"{len(pool.busy)} late parts of the last epoch were not waited for")
+                    self.say(f"did not wait for {len(pool.busy)} late parts of the last epoch")
             finally:
                 pool.end()
 
@@ -328,7 +330,7 @@ class Driver:
         more = {} if self.journal is None else self.journal.checkpoint.more
         late = [LanePart(*numbers) for numbers in more.pop("late", [])]
         if late and self.pool.version == 0:
-            self.pool.say(f"{len(late)} parts were late when the run was stopped; they are done again")
+            self.pool.say(f"{len(late)} parts were late when the run was stopped; redoing them")
             self.pool.hand_out(late, settings)
         if "mixing" not in more:
             return totals, 0.0, 0

@@ -97,7 +97,7 @@ class Hub:
     def page(self) -> Iterator["asyncio.Queue[Mapping[str, Any] | None]"]:
         """Let a page listen."""
         if len(self._pages) >= MOST:
-            raise RefusedError(503, f"{MOST} pages are open already; close one", {"retry-after": "10"})
+            raise RefusedError(503, f"{MOST} pages are already open; close one", {"retry-after": "10"})
         self._loop = asyncio.get_running_loop()
         queue: asyncio.Queue[Mapping[str, Any] | None] = asyncio.Queue(WAITING)
         self._pages.add(queue)
@@ -217,7 +217,7 @@ class TeachApp(HttpApp):
     def _enter(self, token: str) -> Reply:
         """Let a browser remember the token, and go to the page without it in the address."""
         if not self._guard.knows(token):
-            raise RefusedError(401, "this is not the token of this server")
+            raise RefusedError(401, "wrong token")
         return Reply(status=303, headers={"location": "/", "set-cookie": self._guard.cookie()})
 
     def _work(self, path: str, requests: Sequence[tuple[str, Any]]) -> list[Result]:
@@ -366,7 +366,7 @@ def warm_up(kind: str) -> None:
 
 
 def _welcome(where: str, browser: bool, say: Say) -> None:
-    say(f"sapo: open {where} (Ctrl-C ends)")
+    say(f"sapo: open {where} (stop with Ctrl-C)")
     # without a screen, Python would start a browser of the terminal, and wait for it
     seen = sys.platform in ("win32", "darwin") or bool({"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ))
     if browser and seen:

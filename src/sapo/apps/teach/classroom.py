@@ -187,7 +187,7 @@ class Classroom:
         """Add a label."""
         name = check_name(form.name, "label")
         if name in self.state.labels:
-            raise SapoError(f"there is a label '{name}' already")
+            raise SapoError(f"the label '{name}' already exists")
         check_new_labels(self.state.labels, [name])
         author = check_name(form.author, "author")
         self.store.write(lambda state: [] if name in state.labels else [Draft(LABEL, author, name=name)])

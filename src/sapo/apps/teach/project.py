@@ -67,7 +67,7 @@ def import_file(store: Store, path: str | Path, format: str | None, author: str 
     annotated = _prefixed(list(read_annotated(path, format, Splitter())))
     kind = kind_of({tag for _, tags in annotated for tag in tags})
     if annotated and kind != store.kind and any(set(tags) - {OUTSIDE} for _, tags in annotated):
-        raise SapoError(f"{path}: its labels are {kind}, and this project has {store.kind}; is it another task?")
+        raise SapoError(f"{path}: has {kind}, but this project has {store.kind}; is it for another task?")
     known = {tuple(one.words): number for number, one in store.sentences.items()}
     new = [(sentence, tags) for sentence, tags in annotated if tuple(sentence.words) not in known]
     old = [(known[tuple(sentence.words)], tags) for sentence, tags in annotated if tuple(sentence.words) in known]
@@ -91,7 +91,7 @@ def import_file(store: Store, path: str | Path, format: str | None, author: str 
 def export_file(store: Store, path: str | Path, format: str | None) -> int:
     """Write all accepted sentences to a file. Return how many there are; raise SapoError if there is none."""
     if not store.state.accepted_count():
-        raise SapoError(f"{store.path}: no sentence is accepted yet; there is nothing to export")
+        raise SapoError(f"{store.path}: nothing to export: no sentence has been accepted yet")
     chosen = format_of(path, format)
     writer = FORMATS[chosen]
     placement = Placement("misc" if store.kind == SPANS else "upos", both=True)
@@ -152,10 +152,10 @@ def text_format(path: str | Path, given: str | None) -> str:
     if ending == ".tsv" and _has_blanks_in_cells(path):
         return "csv"
     if ending in TABLES:
-        raise SapoError(f"{path}: {ending} files are not read; save the table as .csv, with a column 'text'")
+        raise SapoError(f"{path}: cannot read {ending} files; save the table as .csv, with a column 'text'")
     if ending in DOCUMENTS:
         raise SapoError(
-            f"{path}: {ending} files are not read; convert it to plain text, or say what it is with --format"
+            f"{path}: cannot read {ending} files; convert it to plain text, or give its format with --format"
         )
     return format_of(path) if ending in (*ENDINGS, *COLUMNS) else TEXT
 
@@ -200,6 +200,6 @@ def taught(sentence: Sentence, path: str | Path = "") -> TaughtSentence:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise SapoError(f"{source}: half of a surrogate pair is not text: {text!r:.60}") from None
+        raise SapoError(f"{source}: half of a surrogate pair is not valid text: {text!r:.60}") from None
     places = tuple((int(start), int(end)) for start, end in offsets)
     return TaughtSentence(text, places, Path(source).name, sentence.document or "")

@@ -131,9 +131,11 @@ class Store:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         if not self.path.is_file():
-            raise SapoError(f"{path}: no such file; sapo teach TEXT... -o {path} makes a project")
+            raise SapoError(f"{path}: no such file; to make a project: sapo teach TEXT... -o {path}")
         if not is_project(path):
-            raise SapoError(f"{path}: not a project of sapo teach; sapo teach {path} -o PROJECT makes one of a text")
+            raise SapoError(
+                f"{path}: not a project of sapo teach; to make one from a text: sapo teach {path} -o PROJECT"
+            )
         with _as_sapo_error(self.path):
             _refuse_rollback(self.path)
             self._connection = _connected(self.path)

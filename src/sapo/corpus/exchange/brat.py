@@ -199,7 +199,7 @@ def open_output(path: str | Path) -> Iterator[Any]:
     if str(path) == "-":
         raise DataError("BRAT has two files for each document; name a directory for them")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise DataError(f"{path}: exists already; BRAT needs a new or empty directory")
+        raise DataError(f"{path}: already exists; BRAT needs a new or empty directory")
     with _directory(target) as part:
         yield BratDirectory(part)
 

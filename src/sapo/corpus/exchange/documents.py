@@ -103,7 +103,7 @@ def _trimmed(text: str, spans: Sequence[CharSpan], place: str, notices: Notices)
             else:
                 end = start
         if start >= end:
-            notices.tell(f"{place}: span {_show(text, span)} holds no character; left out")
+            notices.tell(f"{place}: span {_show(text, span)} is empty; left out")
         else:
             found.append(CharSpan(start, end, span.type))
     return list(dict.fromkeys(found))

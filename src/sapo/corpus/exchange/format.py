@@ -328,4 +328,4 @@ def check_span_labels(labels: Sequence[str], tool: str) -> None:
     """Raise SapoError if a label is not that of a span, such as O or B-PER."""
     if labels and not looks_like_spans(sorted(set(labels) | {"B-X"})):
         strange = next(label for label in labels if not looks_like_spans([label, "B-X"]))
-        raise DataError(f"{tool} holds spans; {strange!r} is not a label of a span, such as B-PER; write JSONL")
+        raise DataError(f"{tool} stores spans; {strange!r} is not a label of a span, such as B-PER; write JSONL")

@@ -141,5 +141,5 @@ def open_shards(directory: str | Path, *, buffer: int = BUFFER) -> ShardedCorpus
     """Return the corpus of a cache directory. Raise SapoError if the directory has none, or an unfinished one."""
     manifest = load_manifest(Path(directory))
     if not manifest.done:
-        raise DataError(f"{directory}: its shards are not finished; run the same command again, and it goes on")
+        raise DataError(f"{directory}: its shards are not finished; run the same command again to continue")
     return ShardedCorpus(directory, manifest, buffer=buffer)

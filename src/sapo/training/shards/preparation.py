@@ -115,7 +115,7 @@ def input_file(plan: Plan) -> Path:
         raise OptionError("stream: the training data must be a file; write the sentences into one first")
     path = Path(plan.data)
     if str(plan.data) == "-" or is_special(path):
-        raise DataError(f"{plan.data}: `stream` reads its input again when it goes on; give it a file, not a pipe")
+        raise DataError(f"{plan.data}: `stream` reads its input again when it continues; give it a file, not a pipe")
     if path.is_dir():
         raise DataError(f"{path}: `stream` reads a single file, not a directory; sapo convert makes one")
     if not path.exists():

@@ -81,5 +81,5 @@ def test_a_label_that_the_server_refuses_is_explained(teach: Teach) -> None:
     screen.teacher.down = True
     screen.page.get_by_label("Name of a new label").fill("CITY")
     screen.press("Enter")
-    expect()(screen.page.get_by_role("alert")).to_contain_text("The label was not made. The server does not answer.")
+    expect()(screen.page.get_by_role("alert")).to_contain_text("The label was not added. The server does not answer.")
     expect()(screen.page.get_by_label("Name of a new label")).to_have_value("CITY")

@@ -1,4 +1,4 @@
-// Fill the list: the chosen view in the chosen order, page after page, ranked anew as the model learns.
+// Fill the list: the chosen view in the chosen order, page after page, ranked again as the model learns.
 
 import { byId } from "./dom.js";
 import { announce, dismiss, notify } from "./notices.js";

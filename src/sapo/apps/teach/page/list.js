@@ -44,7 +44,7 @@ export class List {
     const rows = sentences.filter(({ id }) => !this.#byId.has(id)).map((sentence) => this.#row(sentence));
     this.rows.push(...rows);
     for (let at = 0; at < rows.length; at += BLOCK) this.#block(rows.slice(at, at + BLOCK));
-    // Seen anew: a short list may end on the screen, which by itself is no change that an observer tells.
+    // Observed again: a short list may end on the screen, which the observer would not report as a change.
     this.near.unobserve(this.end);
     this.near.observe(this.end);
     return rows.length;

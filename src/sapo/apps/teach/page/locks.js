@@ -1,4 +1,4 @@
-// Lock the sentence that a person works on. The server lets a lock go after a minute without news.
+// Lock the sentence that a person works on. The server drops a lock that is not renewed for a minute.
 
 import { ask } from "./api.js";
 

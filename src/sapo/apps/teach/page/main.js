@@ -183,7 +183,7 @@ async function start() {
   } catch (error) {
     console.error(error);
     const action = { text: "Try again", run: () => window.location.reload() };
-    notify(`The page could not begin. ${error.message}`, { error: true, stay: true, action });
+    notify(`The page could not start. ${error.message}`, { error: true, stay: true, action });
   }
 }
 

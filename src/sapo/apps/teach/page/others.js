@@ -30,7 +30,7 @@ export class Others {
     return this.#soon([id, ...this.list.visible()], true);
   }
 
-  /** Rows have come into view: tag those anew that an older model has tagged. */
+  /** Rows have come into view: ask again for those that an older model has tagged. */
   look(rows) {
     const { version } = this.project.data.model;
     const old = rows.filter(({ sentence }) => sentence.view.state === "open" && sentence.view.version < version);

@@ -30,10 +30,10 @@ export class Palette {
     if (this.project.labels.includes(wanted)) return true;
     try {
       this.project.take(await ask("/api/labels", { name: wanted }));
-      announce(`Label ${wanted} made.`);
+      announce(`Label ${wanted} added.`);
       return true;
     } catch (error) {
-      notify(`The label was not made. ${error.message}`, { error: true });
+      notify(`The label was not added. ${error.message}`, { error: true });
       return false;
     }
   }

@@ -43,7 +43,7 @@ export function clear(tags, from, to, kind) {
   const cleared = tags.map((tag, at) => (from <= at && at < to ? NONE[kind] : tag));
   if (kind === "tags") return cleared;
   const inside = spansOf(tags).find((span) => span.from < to && to < span.to);
-  if (inside) cleared[to] = `B-${inside.label}`; // what is left of a span behind the cut begins anew
+  if (inside) cleared[to] = `B-${inside.label}`; // what is left of a span after the cut begins a new one
   return cleared;
 }
 

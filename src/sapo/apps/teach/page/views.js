@@ -17,14 +17,14 @@ const MOST = 200; // sentences of one answer
 export const VIEWS = {
   open: {
     ranked: true,
-    empty: "Every sentence is accepted. You can look at likely slips, or export what you have.",
+    empty: "Every sentence is accepted. You can check likely slips, or export your work.",
     load: ({ order, after, loaded = 0, author }) => {
       const place = order === "in-order" ? next(after) : { count: Math.min(loaded + FIRST, MOST) };
       return page({ order, state: "open", author, ...place });
     },
   },
   second: {
-    empty: "Others have accepted nothing that you have not.",
+    empty: "There is no sentence that only others have accepted.",
     about: "Sentences that only others have accepted, shown without their tags. Tag them to see how far you agree.",
     load: ({ author }) => page({ order: "random", count: FIRST, author, second: 1 }),
   },
@@ -35,7 +35,7 @@ export const VIEWS = {
   slips: {
     whole: true,
     empty: "The model agrees with all accepted sentences.",
-    about: "Accepted sentences that the model now reads differently, surest first.",
+    about: "Accepted sentences that the model would now tag differently, the most certain first.",
     load: async () => {
       const { slips } = await ask("/api/slips");
       const items = slips.map(({ sentence, model_tags: tags, probability }) => ({

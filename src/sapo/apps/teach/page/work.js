@@ -168,7 +168,7 @@ export class Work {
 
   #restore(id, tagging, words) {
     const row = this.list.get(id);
-    if (!row) return announce("The sentence of that change is not on this list.");
+    if (!row) return announce("The sentence of that change is not in this list.");
     this.#change(row, tagging);
     this.list.go(row, { token: this.list.current === row ? this.list.head : 0 });
     return announce(words);
