@@ -13,8 +13,8 @@ SCRIPT = Path(__file__).parent.parent / "tools" / "house.py"
 # either side and run it.
 LIMITS = {
     "rooms": 17,
-    "files": 195,
-    "lines": 43060,
+    "files": 197,
+    "lines": 45918,
     "files under 60 lines": 5,
     "modules with one importer": 34,
     "class names used twice": 2,
