@@ -44,7 +44,12 @@ def test_warming_up_calls_what_training_and_tagging_call() -> None:
         "learn.crf.crf_samples",
         "learn.perceptron.perceptron_samples",
     }
-    searches = {"search.topn.find_top_n", "search.astar.astar_next", "search.beam.beam_n", "search.decoding.tag_sentences"}
+    searches = {
+        "search.topn.find_top_n",
+        "search.astar.astar_next",
+        "search.beam.beam_n",
+        "search.decoding.tag_sentences",
+    }
     assert {*jit.TRAINING, *learners, *searches, "corpus.scanner.scan_lines"} <= called
 
 

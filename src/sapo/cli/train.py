@@ -130,6 +130,7 @@ def setting_options(command: F) -> F:
     show_default=True,
     metavar="NAME",
     help="sapo, crf, perceptron, mira or mira-nbest; each with -avg for weights averaged over all steps. "
+    "sapo-plain: Algorithm 1 of the paper and nothing else. "
     "crf-lbfgs: the CRF at its optimum. Networks: bilstm, bilstm-crf, bilstm-sapo, bilstm-perceptron.",
 )
 @setting_options
@@ -196,8 +197,6 @@ def train_command(
         given["columns"] = split_names(given.get("columns"))
         if "class_weight" in given:
             given["class_weight"] = parse_class_weight(given["class_weight"])
-        if "constraints" in settings:
-            given["constraints"] = settings.pop("constraints")
         plan = make_plan(train, dev=dev, template=template, learner=learner, settings=settings, **given)
         plan = plan if checkpoint is None else dataclasses.replace(plan, checkpoint=checkpoint)
         find_system(learner).check()
@@ -411,7 +410,7 @@ def _of_no_use(name: str) -> set[str]:
         unused |= {"n", "stop_ratio"}
     if not learner.regularized:
         unused |= {*RATE, *PENALTY, "stop_ratio"}
-    if not name.startswith(("sapo", "mira")):  # these sum over all taggings, or take the best one
+    if not learner.searches:
         unused |= {*SEARCH}
     if not learner.all_labels:
         unused |= {"all_pairs"}

@@ -236,3 +236,6 @@ class Settings:
         return {
             name: None if value == math.inf else value for name, value in values.items() if name not in RARE or value
         }
+
+
+CHOSEN = tuple(name for name, option in options_of(Settings).items() if option.auto)  # may be chosen from the data

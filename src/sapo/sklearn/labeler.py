@@ -25,9 +25,10 @@ class SequenceLabeler(FittedLabeler):
     and `threads` win over it. What is None or 'auto' is chosen from the data, or is the default of the learner
     (docs/explanation/defaults.md). `random_state` is an integer, or a NumPy generator that draws one.
 
-    Taggings follow the tag scheme of the data (`constraints`) and the `rules`; `scheme` learns the labels in another
-    scheme; the label `missing` marks tokens whose label is unknown. `class_weight` is 'balanced', or a weight for some
-    of the labels; the other labels have weight 1. `verbose` shows the progress of `fit`.
+    Taggings follow the tag scheme of the data (`constraints`; None: unless the learner is sapo-plain) and the `rules`;
+    `scheme` learns the labels in another scheme; the label `missing` marks tokens whose label is unknown.
+    `class_weight` is 'balanced', or a weight for some of the labels; the other labels have weight 1. `verbose` shows
+    the progress of `fit`.
 
     A token is a string, a tuple of columns (word, pos, ...), or a dictionary or list of features.
 
@@ -52,7 +53,7 @@ class SequenceLabeler(FittedLabeler):
         threads: int | None = None,
         settings: Settings | Mapping[str, object] | None = None,
         random_state: Any = None,
-        constraints: bool = True,
+        constraints: bool | None = None,
         rules: Sequence[str] | str | Path = (),
         scheme: str | None = AUTO,
         missing: Label | None = None,

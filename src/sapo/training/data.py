@@ -25,6 +25,7 @@ from sapo.features.ready import FeatureEncoder, build_feature_encoder, build_fro
 from sapo.features.strings import StringTable, label_ids
 from sapo.features.template import parse_templates, template_text
 from sapo.jit.arrays import Bools, Floats, Ints
+from sapo.learn import LEARNERS
 from sapo.learn.batch_crf import CRF_LBFGS
 from sapo.learn.records import DevSet
 from sapo.learn.samples import Corpus, counted_samples, scaled, scales_of
@@ -221,7 +222,8 @@ def _encode_features(plan: Plan, listed: list[Any], counted: Bools | None) -> Tr
 
 def _scales(plan: Plan, corpus: EncodedCorpus, encoder: FeatureEncoder) -> Floats:
     # a batch learner finds the same optimum in any case, and its regularizer means the values as they are
-    return scales_of(corpus, 0 if plan.learner == CRF_LBFGS else encoder.features)
+    as_given = plan.learner in LEARNERS and not LEARNERS[plan.learner].scaled
+    return scales_of(corpus, 0 if as_given or plan.learner == CRF_LBFGS else encoder.features)
 
 
 def _encode_feature_blocks(plan: Plan, data: Source, given: Labeled, reading: dict[str, Any]) -> TrainingData:

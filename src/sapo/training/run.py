@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Unpack
 from sapo import jit
 from sapo.corpus.labeled import Source
 from sapo.errors import ModelError, OptionError
+from sapo.learn import LEARNERS
 from sapo.learn.loop import RunPass, final_weights, learn
 from sapo.learn.records import Observer, PassRecord, State, Stop
 from sapo.learn.settings import Settings
@@ -232,7 +233,7 @@ def start(
     """
     say = told or (lambda message: None)
     system = find_system(plan.learner)
-    if plan.learner == "sapo":
+    if plan.learner in LEARNERS and LEARNERS[plan.learner].rehearsed:
         jit.expect(jit.TRAINING)
         same = {name: getattr(plan.settings, name) for name in REHEARSED}
         jit.compile_ahead("sapo.training.warm_up", {"settings": same})
