@@ -256,7 +256,6 @@ def _train(plan: "Plan", log: Path | None, quiet: bool, cluster: "Cluster | None
     from sapo.cli.inspect import looked_text
     from sapo.cli.progress import JsonLog, make_progress
     from sapo.learn.records import Observer
-    from sapo.training.calibration import calibrated_on_dev
     from sapo.training.data import warn_of
     from sapo.training.run import start
 
@@ -279,9 +278,7 @@ def _train(plan: "Plan", log: Path | None, quiet: bool, cluster: "Cluster | None
         if line is not None:
             progress.say(line)
     progress.say(f"{outcome.stop}; kept epoch {outcome.best_epoch}{_why(outcome) if plan.dev else ''}")
-    if outcome.stop.interrupted:
-        return outcome
-    return dataclasses.replace(outcome, tagger=calibrated_on_dev(outcome.tagger, run.data, progress.say))
+    return run.calibrated(outcome, progress.say)
 
 
 def _why(outcome: "Outcome") -> str:
@@ -301,7 +298,6 @@ def _continue(
     plan: "Plan", given: dict[str, Any], settings: dict[str, Any], log: Path | None, model: Path, quiet: bool
 ) -> "Trainer":
     from sapo.cli.progress import make_progress
-    from sapo.tagger.tagger import Tagger
     from sapo.training.update import PASSES, Trainer
 
     if plan.dev or plan.template or plan.checkpoint or log:
@@ -316,7 +312,7 @@ def _continue(
         raise OptionError("--continue takes no --rate auto: give a number, or none for that of the model")
     shown = dataclasses.replace(plan.settings, epochs=settings.get("epochs", PASSES))
     progress = make_progress(shown, quiet=quiet)
-    trainer = Trainer(Tagger.load(model))
+    trainer = Trainer(model)
     progress.say(f"going on from {model} with {plan.data}")
     names = ("format", "encoding", "label", "columns", "missing", "class_weight")
     of_data: dict[str, Any] = {name: given.get(name) for name in names}

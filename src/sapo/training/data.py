@@ -31,12 +31,13 @@ from sapo.learn.records import DevSet
 from sapo.learn.samples import Corpus, counted_samples, scaled, scales_of
 from sapo.learn.weights import Weights
 from sapo.neural.options import Texts
+from sapo.tagger.files import ReadingOptions
 from sapo.tags.labels import refuse_missing
 from sapo.tags.schemes import Notation, looks_like_spans, notation_of
 from sapo.text.learning import Evidence, rules_of
 from sapo.text.tokens import Rules
 from sapo.training.gold import Gold, make_gold
-from sapo.training.plan import Plan, ReadingOptions
+from sapo.training.plan import Plan
 from sapo.training.shards.corpus import ShardedCorpus
 
 # The share of words outside spans is below this for phrases: 0.03 in CoNLL-2000, and 0.39 if only its noun phrases are

@@ -13,6 +13,7 @@ from sapo.learn import BATCH_DEFAULTS, LEARNERS
 from sapo.learn.batch_crf import CRF_LBFGS, BatchOptions
 from sapo.learn.settings import AUTO, CHOSEN, Option, Settings, options_of, settle
 from sapo.neural.options import LAYERS, NeuralOptions
+from sapo.tagger.files import ReadingOptions
 from sapo.tags.labels import LEARNABLE, MISSING
 
 NETWORK = options_of(NeuralOptions)
@@ -21,15 +22,6 @@ SHARD = 1 << 17  # tokens of a shard: some 15 MB with thirty features a token
 BUFFER = 1 << 20  # tokens: some 350 MB with thirty features a token, while some are hidden
 MOST_TOKENS = 1 << 30
 CHECKPOINT = "checkpoint"  # its name in a cache directory
-
-
-class ReadingOptions(TypedDict, total=False):
-    """How to read files."""
-
-    format: str | None  # one of sapo.corpus.FORMATS; default: inferred from the file extension
-    label: str | int | None  # the column of the labels, by name or number
-    columns: Sequence[str] | None  # the names of the columns
-    encoding: str | None  # of files that are not UTF-8
 
 
 class LearningOptions(TypedDict, total=False):

@@ -18,7 +18,7 @@ from sapo.neural.options import NeuralOptions
 from sapo.search.lattice import Parameters
 from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger
-from sapo.training.calibration import calibrated_on_dev
+from sapo.training.calibration import Say, calibrated
 from sapo.training.checkpoint import Checkpoint, fingerprint, saved_choice
 from sapo.training.data import TrainingData, encode_data, warn_of
 from sapo.training.learners import Beginning, System, find_system
@@ -60,17 +60,19 @@ def train(
     observers: Sequence[Observer] = (),
     verbose: bool = False,
     cluster: PassMaker | None = None,
+    calibrate: bool = True,
     **options: Unpack[Options],
 ) -> Tagger:
     """Train a tagger.
 
     `data` and `dev` are paths of files, or sentences in Python: pairs of tokens and tags, or a table of pandas, polars,
     Arrow or Hugging Face. A token is a string, a tuple of strings (word, pos, ...), or a list or dictionary of
-    features. With `dev`, training stops when the score on it no longer improves, the best epoch is kept, and the
-    probabilities are calibrated on it; evaluate the model on other sentences. `template` is a preset (chunking-best,
+    features. With `dev`, training stops when the score on it no longer improves, and the best epoch is kept; evaluate
+    the model on other sentences. `template` is a preset (chunking-best,
     pos-best, ner ...) or the path of a template file; the default is the preset that suits columns and tags.
     `observers` watch the epochs; `verbose` prints to standard error what `sapo train` prints. `cluster` (a
-    `sapo.apps.ray.training.Cluster`) says on which Ray cluster to learn.
+    `sapo.apps.ray.training.Cluster`) says on which Ray cluster to learn. `calibrate` fits a temperature on the dev
+    set; without one, or if it has few errors, on training sentences held out from a shorter run.
 
     `settings` is a dictionary with fields of `sapo.Settings` and, for the neural learners, of
     `sapo.neural.options.NeuralOptions`; what is not in it is chosen from the data, or is the default of the learner.
@@ -97,19 +99,19 @@ def train(
     if plan.resume and plan.checkpoint is None:
         raise OptionError("resume needs stream, the directory that has the checkpoint")
     if verbose:
-        return _train_aloud(plan, observers, cluster)
+        return _train_aloud(plan, observers, cluster, calibrate)
     run = start(plan, check=lambda data: warn_of(plan, data))
-    tagger = run.finish(observers, cluster=cluster).tagger
-    return tagger if dev is None else calibrated_on_dev(tagger, run.data)
+    outcome = run.finish(observers, cluster=cluster)
+    return run.calibrated(outcome).tagger if calibrate else outcome.tagger
 
 
-def _train_aloud(plan: Plan, observers: Sequence[Observer], cluster: PassMaker | None) -> Tagger:
+def _train_aloud(plan: Plan, observers: Sequence[Observer], cluster: PassMaker | None, calibrate: bool) -> Tagger:
     from sapo.training.progress import shown
 
     with shown(plan.settings) as show:
         run = start(plan, told=show.say, check=lambda data: warn_of(plan, data))
         outcome = run.finish_shown(show, observers, cluster=cluster)
-        return outcome.tagger if plan.dev is None else calibrated_on_dev(outcome.tagger, run.data, show.say)
+        return run.calibrated(outcome, show.say).tagger if calibrate else outcome.tagger
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +167,23 @@ class Run:
             outcome = self.finish([show, *observers], cluster=cluster)
         show.say(f"{outcome.stop}; kept epoch {outcome.best_epoch}")
         return outcome
+
+    def calibrated(
+        self, outcome: Outcome, say: Say = lambda message: None, observers: Sequence[Observer] = ()
+    ) -> Outcome:
+        """Return the outcome with a calibrated tagger, unless training was interrupted. `say` shows what was done."""
+        if outcome.stop.interrupted:
+            return outcome
+
+        def learn_part(data: TrainingData) -> Tagger:
+            plan = dataclasses.replace(self.plan, dev=None, checkpoint=None, resume=False)
+            part = dataclasses.replace(self, plan=plan, data=data).finish(observers)
+            if part.stop.interrupted:
+                raise KeyboardInterrupt
+            return part.tagger
+
+        learn = None if self.system.reads_texts else learn_part
+        return dataclasses.replace(outcome, tagger=calibrated(outcome.tagger, self.data, learn, say))
 
     def _model(self, begun: Beginning, state: State, parameters: Parameters, stop: Stop, kept: int) -> Model:
         data = self.data
