@@ -166,6 +166,7 @@ def setting_options(command: F) -> F:
 )
 @ray_option
 @quiet_option
+@click.option("--verbose", "-v", is_flag=True, help="Print a line for each epoch and each trial of settings, too.")
 def train_command(
     train: str,
     output: Path,
@@ -178,6 +179,7 @@ def train_command(
     new_labels: bool,
     ray: str | None,
     quiet: bool,
+    verbose: bool,
     **options: Any,
 ) -> None:
     """Train a model.
@@ -207,16 +209,18 @@ def train_command(
                 raise OptionError("--new-labels is for --continue; a new model learns all labels")
             for message in unused_options(plan, settings):
                 _tell_warning(f"{message}; leave it out")
-            done = _train(plan, log, quiet, cluster)
+            done = _train(plan, log, quiet, verbose, cluster)
             tagger, interrupted = done.tagger, done.stop.interrupted
         elif cluster is not None:
             raise OptionError("--continue learns in this process; leave --ray out")
         else:
-            trainer = _continue(plan, given, settings, log, continued, quiet)
+            trainer = _continue(plan, given, settings, log, continued, quiet, verbose)
             tagger, interrupted = trainer.snapshot(), trainer.interrupted
     save_or_rescue(tagger, output)
     if not quiet:
         tell_saved(output)
+        if not interrupted:
+            tell(f"next: sapo eval {output} TEST, or sapo tag {output} FILE")
     if interrupted:
         raise SystemExit(130)
 
@@ -252,42 +256,30 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
                 check_readable(source)
 
 
-def _train(plan: "Plan", log: Path | None, quiet: bool, cluster: "Cluster | None" = None) -> "Outcome":
+def _train(plan: "Plan", log: Path | None, quiet: bool, verbose: bool, cluster: "Cluster | None" = None) -> "Outcome":
     from sapo.cli.inspect import looked_text
     from sapo.cli.progress import JsonLog, make_progress
     from sapo.learn.records import Observer
     from sapo.training.data import warn_of
     from sapo.training.run import start
 
-    progress = make_progress(plan.settings, quiet=quiet)
-    progress.say(f"reading {plan.data}")
-    run = start(plan, told=progress.say, check=lambda data: warn_of(plan, data, warn=_tell_warning))
-    progress.settings = run.settings  # with the number of epochs that was chosen
-    observers: list[Observer] = [progress]
+    progress = make_progress(plan.settings, quiet=quiet, verbose=verbose)
+    progress.detail(f"reading {plan.data}")
+    run = start(plan, show=progress, check=lambda data: warn_of(plan, data, warn=_tell_warning))
+    observers = list[Observer]()
     if cluster is not None:
-        cluster = dataclasses.replace(cluster, say=progress.say)
+        cluster = dataclasses.replace(cluster, say=progress.detail)
     if log is not None:
         written = JsonLog(log, run)
         observers.append(written)
         if cluster is not None:
             cluster = dataclasses.replace(cluster, log=written.note)
-    with progress.running(run.data.score_name if plan.dev else None, run.data.source.tokens):
-        outcome = run.finish(observers, cluster=cluster)
+    outcome = run.finish_shown(progress, observers, cluster=cluster)
     kept = [record.as_json() for record in outcome.history if record.epoch == outcome.best_epoch]
     for line in (looked_text(record, len(run.data.labels)) for record in kept):
         if line is not None:
-            progress.say(line)
-    progress.say(f"{outcome.stop}; kept epoch {outcome.best_epoch}{_why(outcome) if plan.dev else ''}")
-    return run.calibrated(outcome, progress.say)
-
-
-def _why(outcome: "Outcome") -> str:
-    """Say why this epoch was kept, where there is a dev set."""
-    scores = {record.epoch: record.dev for record in outcome.history if record.dev is not None}
-    best = max(scores, key=lambda epoch: scores[epoch], default=outcome.best_epoch)
-    if scores.get(outcome.best_epoch) == scores.get(best):
-        return " (the best on the dev set: evaluate on other sentences)"
-    return f", the last: epoch {best} ({100 * scores[best]:.2f}) is not better by more than a standard error"
+            progress.detail(line)
+    return run.calibrated(outcome, progress)
 
 
 def _tell_warning(message: str) -> None:
@@ -295,7 +287,13 @@ def _tell_warning(message: str) -> None:
 
 
 def _continue(
-    plan: "Plan", given: dict[str, Any], settings: dict[str, Any], log: Path | None, model: Path, quiet: bool
+    plan: "Plan",
+    given: dict[str, Any],
+    settings: dict[str, Any],
+    log: Path | None,
+    model: Path,
+    quiet: bool,
+    verbose: bool,
 ) -> "Trainer":
     from sapo.cli.progress import make_progress
     from sapo.training.update import PASSES, Trainer
@@ -311,7 +309,8 @@ def _continue(
     if settings.get("rate") == "auto":
         raise OptionError("--continue takes no --rate auto: give a number, or none for that of the model")
     shown = dataclasses.replace(plan.settings, epochs=settings.get("epochs", PASSES))
-    progress = make_progress(shown, quiet=quiet)
+    progress = make_progress(shown, quiet=quiet, verbose=verbose)
+    settings.pop("constraints", None)  # is on: those of the model hold
     trainer = Trainer(model)
     progress.say(f"going on from {model} with {plan.data}")
     names = ("format", "encoding", "label", "columns", "missing", "class_weight")

@@ -6,8 +6,9 @@ sentences that it has not learned (expectation consistency: Clarté et al. 2023)
 tagging, or its tags if the labels mark no spans. The usual alternative, maximum likelihood, follows the few errors that
 the tagger was sure of: where there are few errors at all, the probabilities of all other answers become too low.
 
-With k wrong answers among n, the tagger is to expect a share of (k + 1) / (n + 2): Laplace's rule of succession. Two
-imagined answers do not matter among hundreds, but the tagger never becomes surer than a handful of errors can prove.
+With k wrong answers among n, the tagger is to expect a share of (k + 1) / (n + 2): Laplace's rule of succession. To
+make it surer than it was trained to be, a handful of errors proves too little, since other texts may be harder: then at
+least SURE errors are assumed, and if it expects fewer already, it stays as it is.
 
 Training calibrates on the dev set. Where there is none, or it has few errors, a third of the training sentences is
 learned once more, and the others are judged. The temperature changes little with the number of sentences, but much with
@@ -45,7 +46,8 @@ from sapo.training.data import TrainingData
 TOKENS, SPANS, SENTENCES = KINDS = ("tokens", "spans", "sentences")  # of answers
 WIDEST = 20 * math.log(2)  # temperatures from 2^-20 to 2^20
 CLOSE = 5e-3  # how close the expected number of errors is to the wanted one, as a share of it
-FEW = 10  # errors; with fewer, the error rate is uncertain by more than a third
+FEW = 10  # spans; with fewer, tokens are counted
+SURE = 30  # errors; with fewer, the error rate is uncertain by more than a fifth
 
 Gold = tuple[Lattice, Sequence[str]]  # the lattice of a sentence, and its gold tags as learned labels
 Watch = Callable[[float, float], None]  # called with every temperature that is tried, and the errors expected at it
@@ -160,10 +162,19 @@ class _Judge:
         # learned labels that are shown as the same one; without them, every label is only like itself
         self.alike = np.array([[one == other for other in self.shown] for one in self.shown]) if model.shown else None
 
-    def cases(self, data: Iterable[Gold]) -> list[_Case]:
-        """Return the cases of all sentences but the empty ones and those of which every tagging is forbidden."""
-        found = ((lattice, viterbi(lattice).paths, gold) for lattice, gold in data if len(gold))
-        return [self.case(lattice, paths[0], gold) for lattice, paths, gold in found if len(paths)]
+    def cases(self, data: Iterable[Gold], *, enough: float = math.inf) -> list[_Case]:
+        """Return the cases of sentences until there are `enough` errors.
+
+        Empty sentences are left out, and those of which every tagging is forbidden.
+        """
+        cases, errors = list[_Case](), 0
+        for lattice, gold in data:
+            if len(gold) and len(paths := viterbi(lattice).paths):
+                cases.append(self.case(lattice, paths[0], gold))
+                errors += int((~cases[-1].right[SPANS if self.spanned else TOKENS]).sum())
+                if errors >= enough:
+                    break
+        return cases
 
     def case(self, lattice: Lattice, path: Ints, gold: Sequence[str]) -> _Case:
         """Judge a tagging. `gold` are learned tags, perhaps some that the model does not know, which are all wrong."""
@@ -233,8 +244,8 @@ def calibrate(
     cases = judge.cases(_gold_lattices(tagger, dev, **reading))
     fitted = _fitted(tagger, judge, cases, by or judge.kind_of(cases), watch)
     counts = fitted.model.record.get("calibration", {})
-    if counts and counts["errors"] < FEW:
-        say(f"{_too_few(counts)}; {'more' if counts['errors'] else 'other'} sentences allow a better temperature")
+    if counts and counts["errors"] < SURE:
+        say(f"{_wrong(counts)}: too few errors to make the tagger much surer; calibrate on more or other sentences")
     return fitted
 
 
@@ -262,7 +273,12 @@ def _fitted(tagger: Tagger, judge: _Judge, cases: Sequence[_Case], kind: str, wa
             watch(temperature, shares[-1])
         return shares[-1]
 
-    found = where_equal(expected, (errors + 1) / (answers + 2), math.log(model.temperature))
+    before = expected(math.log(model.temperature))
+    as_trained = before if model.temperature == 1.0 else expected(0.0)
+    wanted = (errors + 1) / (answers + 2)
+    if as_trained > wanted:  # surer, but not by much on few errors
+        wanted = min(as_trained, max(wanted, SURE / (answers + 2)))
+    found = 0.0 if wanted == as_trained else where_equal(expected, wanted, 0.0)
     if found is None:
         raise OptionError(
             f"calibration: no temperature fits these {len(cases)} sentences, because the tagger gets everything in "
@@ -273,20 +289,18 @@ def _fitted(tagger: Tagger, judge: _Judge, cases: Sequence[_Case], kind: str, wa
     record = model.record
     if record:  # a model made by hand has none
         counts = {"sentences": len(cases), "answers": answers, "errors": errors}
-        before_after = {"expected_before": round(shares[0], 4), "expected": round(shares[-1], 4)}
+        before_after = {"expected_before": round(before, 4), "expected": round(shares[-1], 4)}
         record = {**record, "calibration": {"by": kind, **counts, **before_after}}
     return Tagger(dataclasses.replace(model, temperature=temperature, record=record))
 
 
-def _too_few(counts: dict[str, Any]) -> str:
-    """Return how uncertain a temperature is that few errors decided.
+def _wrong(counts: dict[str, Any]) -> str:
+    """Return how many answers were wrong.
 
-    >>> _too_few({"errors": 2, "answers": 840, "by": "spans"})
-    'only 2 of 840 spans wrong: as if there were 3'
+    >>> _wrong({"errors": 2, "answers": 840, "by": "spans"})
+    '2 of 840 spans wrong'
     """
-    errors = counts["errors"]
-    wrong = f"only {errors:,} of {counts['answers']:,}" if errors else f"none of {counts['answers']:,}"
-    return f"{wrong} {counts['by']} wrong: as if there were {errors + 1}"
+    return f"{counts['errors']:,} of {counts['answers']:,} {counts['by']} wrong"
 
 
 def where_equal(function: Callable[[float], float], wanted: float, start: float) -> float | None:
@@ -373,10 +387,11 @@ def _gold_lattices(tagger: Tagger, data: Any, **reading: Unpack[ReadingOptions])
     yield from zip(lattices(plain.model, tokens), learned, strict=True)
 
 
-MOST_SENTENCES = 1000  # to judge by: enough for an error rate within a tenth
+MOST_SENTENCES = 5000  # to judge by
+MOST_ERRORS = 200  # the error rate is then certain within a fourteenth
 PAIRS, MOST_PAIRS = 3e7, 4e8  # of labels, that is tokens times labels squared: an eighth of a second, two seconds
 FEWEST_TOKENS = 1000  # where so many take more than MOST_PAIRS, the temperature would be a guess
-ENOUGH = 100  # errors in the dev set; with fewer, sentences of the training data are held out as well
+ENOUGH = 100  # errors in the dev set, for a rate within a tenth; with fewer, training sentences are held out as well
 FEWEST_SENTENCES = 30  # to learn a third of them
 BLOCKS = 12  # of sentences; neighbors are often of the same document, and should be learned or judged together
 SHARE = 3  # every third block is learned: the temperature for a half differs little, and takes longer to find
@@ -399,12 +414,13 @@ def calibrated(tagger: Tagger, data: TrainingData, learn: LearnPart | None, say:
     try:
         if data.dev is not None:
             chosen = _some(data.dev.corpus, np.arange(data.dev.corpus.sentences), labels)
-            cases, sources = judge.cases(_dev_lattices(tagger, data, chosen)), ["the dev set"]
+            cases, sources = judge.cases(_dev_lattices(tagger, data, chosen), enough=MOST_ERRORS), ["the dev set"]
         kind = judge.kind_of(cases)
         learned, held_out = _parts(data.corpus)
         if learn is not None and len(learned) and sum(int((~case.right[kind]).sum()) for case in cases) < ENOUGH:
             part = dataclasses.replace(data.with_corpus(subset(data.corpus, learned)), dev=None, shards=None)
-            cases += judge.cases(_train_lattices(learn(part), data, _some(data.corpus, held_out, labels)))
+            judged = _train_lattices(learn(part), data, _some(data.corpus, held_out, labels))
+            cases += judge.cases(judged, enough=MOST_ERRORS)
             sources.append("held-out training sentences")
         if not sources:
             few = "a network takes long to hold out sentences" if learn is None else "there is too little training data"
@@ -418,16 +434,18 @@ def calibrated(tagger: Tagger, data: TrainingData, learn: LearnPart | None, say:
         say(f"not calibrated: {str(error).removeprefix('calibration: ')}")
         return tagger
     counts = done.model.record["calibration"]
-    few = counts["errors"] < FEW
-    wrong = _too_few(counts) if few else f"{counts['errors']:,} of {counts['answers']:,} {counts['by']} wrong"
-    say(f"calibrated on {' and '.join(sources)} ({wrong}): temperature {done.model.temperature:.4g}")
+    temperature = f"temperature {done.model.temperature:.3g}"
+    if done.model.temperature == 1.0 and counts["errors"] < SURE:
+        temperature = "too few errors to make it surer"
+    say(f"calibrated on {' and '.join(sources)} ({_wrong(counts)}): {temperature}")
     return done
 
 
 def _some(corpus: EncodedCorpus, sentences: Longs, labels: int) -> list[int]:
-    """Return some of these sentences: as many as there is time for."""
+    """Return some of these sentences in random order: as many as there is time for."""
     length = max(1.0, corpus.tokens / max(1, corpus.sentences))
-    return list(map(int, _spread(sentences, min(MOST_SENTENCES, max(FEWEST_TOKENS, PAIRS / labels**2) / length))))
+    wanted = max(1, min(MOST_SENTENCES, int(max(FEWEST_TOKENS, PAIRS / labels**2) / length)))
+    return [int(sentence) for sentence in np.random.default_rng(0).permutation(sentences)[:wanted]]
 
 
 def _spread(sentences: Longs, wanted: float) -> Longs:
@@ -467,9 +485,8 @@ def _dev_lattices(tagger: Tagger, data: TrainingData, chosen: Sequence[int]) -> 
     assert data.dev is not None
     if data.texts is not None:  # a network reads words
         wanted = set(chosen)
-        for number, one in enumerate(decoding.gold_lattices(tagger, data.texts.dev)):
-            if number in wanted:
-                yield one
+        found = enumerate(decoding.gold_lattices(tagger, data.texts.dev))
+        yield from (one for number, one in found if number in wanted)
         return
     corpus = _unscaled(data.dev.corpus, data)
     for sentence in chosen:

@@ -165,7 +165,6 @@ def choose_settings(
         faster = settings.decay ** (settings.epochs / PASSES)
         trials = [dataclasses.replace(trial, epochs=PASSES, decay=faster) for trial in trials]
     best = _best_of(learner, data, trials, say)
-    say(f"rate {best.rate}, strength {best.strength} (the best on held-out sentences)")
     return dataclasses.replace(settings, rate=best.rate, strength=best.strength)
 
 

@@ -78,7 +78,6 @@ class Linear:
             return choose_settings(self.learner.run, data, settings, automatic, say)
         if "rate" in automatic:
             settings = dataclasses.replace(settings, rate=self.rate(data, settings))
-            say(f"start rate {settings.rate} (calibrated)")
         return settings
 
     def begin(self, plan: Plan, data: TrainingData, settings: Settings) -> Beginning:
@@ -165,7 +164,6 @@ class Neural:
     def choose(self, data: TrainingData, settings: Settings, automatic: Collection[str], say: Say) -> Settings:
         if automatic:
             settings = dataclasses.replace(settings, rate=RATE)
-            say(f"start rate {settings.rate} (of Adam)")
         return settings
 
     def begin(self, plan: Plan, data: TrainingData, settings: Settings) -> Beginning:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Unpack
+from typing import Any, Protocol, Unpack
 
 from sapo import jit
 from sapo.corpus.labeled import Source
@@ -18,15 +18,13 @@ from sapo.neural.options import NeuralOptions
 from sapo.search.lattice import Parameters
 from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger
-from sapo.training.calibration import Say, calibrated
+from sapo.training.calibration import calibrated
 from sapo.training.checkpoint import Checkpoint, fingerprint, saved_choice
 from sapo.training.data import TrainingData, encode_data, warn_of
 from sapo.training.learners import Beginning, System, find_system
 from sapo.training.plan import Options, Plan, known_learner, make_plan
+from sapo.training.progress import Quiet, shown
 from sapo.training.shards.preparation import sharded_data
-
-if TYPE_CHECKING:
-    from sapo.training.progress import Quiet
 
 REHEARSED = ("search", "regularizer", "order", "schedule")  # settings that decide which kernels are called, and how
 
@@ -99,19 +97,17 @@ def train(
     if plan.resume and plan.checkpoint is None:
         raise OptionError("resume needs stream, the directory that has the checkpoint")
     if verbose:
-        return _train_aloud(plan, observers, cluster, calibrate)
-    run = start(plan, check=lambda data: warn_of(plan, data))
-    outcome = run.finish(observers, cluster=cluster)
-    return run.calibrated(outcome).tagger if calibrate else outcome.tagger
+        with shown(plan.settings) as show:
+            return _train(plan, show, observers, cluster, calibrate)
+    return _train(plan, Quiet(plan.settings), observers, cluster, calibrate)
 
 
-def _train_aloud(plan: Plan, observers: Sequence[Observer], cluster: PassMaker | None, calibrate: bool) -> Tagger:
-    from sapo.training.progress import shown
-
-    with shown(plan.settings) as show:
-        run = start(plan, told=show.say, check=lambda data: warn_of(plan, data))
-        outcome = run.finish_shown(show, observers, cluster=cluster)
-        return run.calibrated(outcome, show.say).tagger if calibrate else outcome.tagger
+def _train(
+    plan: Plan, show: Quiet, observers: Sequence[Observer], cluster: PassMaker | None, calibrate: bool
+) -> Tagger:
+    run = start(plan, show=show, check=lambda data: warn_of(plan, data))
+    outcome = run.finish_shown(show, observers, cluster=cluster)
+    return run.calibrated(outcome, show).tagger if calibrate else outcome.tagger
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,31 +155,46 @@ class Run:
         return Outcome(Tagger(self._model(begun, state, parameters, stop, kept)), stop, state.history, kept)
 
     def finish_shown(
-        self, show: "Quiet", observers: Sequence[Observer] = (), *, cluster: PassMaker | None = None
+        self, show: Quiet, observers: Sequence[Observer] = (), *, cluster: PassMaker | None = None
     ) -> Outcome:
         """Train to the end as `finish` does, and show it."""
         show.settings = self.settings  # with the number of epochs that was chosen
         with show.running(self.data.score_name if self.plan.dev else None, self.data.source.tokens):
             outcome = self.finish([show, *observers], cluster=cluster)
-        show.say(f"{outcome.stop}; kept epoch {outcome.best_epoch}")
+        if self.plan.dev is not None or outcome.stop.interrupted:
+            show.say(self._score_line(outcome))
+        else:
+            show.detail(f"{outcome.stop}; kept epoch {outcome.best_epoch}")
         return outcome
 
-    def calibrated(
-        self, outcome: Outcome, say: Say = lambda message: None, observers: Sequence[Observer] = ()
-    ) -> Outcome:
-        """Return the outcome with a calibrated tagger, unless training was interrupted. `say` shows what was done."""
+    def _score_line(self, outcome: Outcome) -> str:
+        """Return which epoch was kept, and why."""
+        kept, scores = outcome.best_epoch, {one.epoch: one.dev for one in outcome.history if one.dev is not None}
+        line = f"{outcome.stop}; kept epoch {kept}"
+        if kept not in scores:
+            return line
+        best = max(scores, key=scores.__getitem__)
+        why = "the best on the dev set: evaluate on other sentences"
+        if scores[kept] != scores[best]:
+            why = f"the last: epoch {best} ({100 * scores[best]:.2f}) is not better by more than a standard error"
+        return f"dev {self.data.score_name} {100 * scores[kept]:.2f}; {line}, {why}"
+
+    def calibrated(self, outcome: Outcome, show: Quiet | None = None) -> Outcome:
+        """Return the outcome with a calibrated tagger, unless training was interrupted."""
+        show = show or Quiet(self.settings)
         if outcome.stop.interrupted:
             return outcome
 
         def learn_part(data: TrainingData) -> Tagger:
             plan = dataclasses.replace(self.plan, dev=None, checkpoint=None, resume=False)
-            part = dataclasses.replace(self, plan=plan, data=data).finish(observers)
+            show.detail(f"learning {data.corpus.sentences:,} sentences to calibrate on others")
+            part = dataclasses.replace(self, plan=plan, data=data).finish()
             if part.stop.interrupted:
                 raise KeyboardInterrupt
             return part.tagger
 
         learn = None if self.system.reads_texts else learn_part
-        return dataclasses.replace(outcome, tagger=calibrated(outcome.tagger, self.data, learn, say))
+        return dataclasses.replace(outcome, tagger=calibrated(outcome.tagger, self.data, learn, show.say))
 
     def _model(self, begun: Beginning, state: State, parameters: Parameters, stop: Stop, kept: int) -> Model:
         data = self.data
@@ -239,18 +250,18 @@ def start(
     plan: Plan,
     data: TrainingData | None = None,
     *,
-    told: Callable[[str], None] | None = None,
+    show: Quiet | None = None,
     check: Callable[[TrainingData], None] | None = None,
 ) -> Run:
     """Start a run: read and encode the data, unless it is given, and choose the rate.
 
-    `told` is called with messages for the user, `check` with the data once it is read.
+    `show` shows what was read and chosen; `check` is called with the data once it is read.
 
     >>> run = start(make_plan([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=3))
     >>> str(run.finish().stop)
     'all 3 epochs done'
     """
-    say = told or (lambda message: None)
+    show = show or Quiet(plan.settings)
     system = find_system(plan.learner)
     if plan.learner in LEARNERS and LEARNERS[plan.learner].rehearsed:
         jit.expect(jit.TRAINING)
@@ -260,21 +271,36 @@ def start(
         if plan.stream is None:
             data = encode_data(plan, keep_texts=system.reads_texts)
         else:
-            data = sharded_data(plan, plan.stream, say)
+            data = sharded_data(plan, plan.stream, show.detail)
         source = data.source
-        say(
+        show.say(
             f"{source.sentences:,} sentences, {source.tokens:,} tokens, {len(data.labels):,} labels, "
             f"{data.encoder.features:,} features (template {data.template})"
         )
         for note in data.gold.notes:
-            say(note)
+            show.detail(note)
     if check is not None:
         check(data)
     if plan.resume and plan.checkpoint is not None and Path(plan.checkpoint).exists():
         settings = saved_choice(plan.checkpoint, plan.settings, plan.automatic)
     else:
-        settings = system.choose(data, plan.settings, plan.automatic, say)
+        settings = system.choose(data, plan.settings, plan.automatic, show.detail)
+    show.say(_settings_line(plan, settings))
     return Run(plan, data, settings, system)
+
+
+def _settings_line(plan: Plan, settings: Settings) -> str:
+    """Return the learner with its main settings.
+
+    >>> _settings_line(make_plan([], rate=0.1), Settings(rate=0.1, strength=3.0, epochs=15))
+    'sapo: rate 0.1, strength 3, 15 epochs'
+    """
+    learner = LEARNERS.get(plan.learner)
+    values = [f"{settings.epochs} epochs" if plan.dev is None else f"at most {settings.epochs} epochs"]
+    if learner is not None and learner.regularized:
+        values = [f"rate {settings.rate:g}", f"strength {settings.strength:g}", *values]
+    chosen = " (chosen automatically)" if "rate" in plan.automatic else ""
+    return f"{plan.learner}: {', '.join(values)}{chosen}"
 
 
 def read_data(
