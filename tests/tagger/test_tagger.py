@@ -106,8 +106,8 @@ def test_nbest_taggings_are_different_and_best_first_with_probabilities_that_sum
         for before, after in itertools.pairwise(found):
             assert before.score >= after.score
             assert before.p_k >= after.p_k
-            # P_k is exp(score) over these n
-            ratio = math.exp(before.score - after.score)
+            # P_k is exp(score / temperature) over these n
+            ratio = math.exp((before.score - after.score) / tagger.model.temperature)
             assert math.isclose(before.p_k, ratio * after.p_k, rel_tol=1e-6)
         assert found[0].tags == tagger.tag(sentence)
 

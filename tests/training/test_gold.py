@@ -62,7 +62,7 @@ def test_without_constraints_the_n_best_are_sometimes_invalid(sentences: list[An
 
 @pytest.mark.parametrize("learner", sorted(LEARNERS))
 def test_every_learner_learns_and_tags_within_the_constraints(learner: str) -> None:
-    tagger = sapo.train(PAIRS, learner=learner, template="pos", epochs=4)
+    tagger = sapo.train(PAIRS, learner=learner, template="pos", epochs=4, constraints=True)
     assert [tagger.tag(tokens) for tokens, _ in PAIRS] == [tags for _, tags in PAIRS]
     assert all_valid([tagging.tags for tagging in tagger.nbest(["he", "has", "it"], 30)])
 

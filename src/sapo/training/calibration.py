@@ -388,7 +388,7 @@ def _gold_lattices(tagger: Tagger, data: Any, **reading: Unpack[ReadingOptions])
 
 
 MOST_SENTENCES = 5000  # to judge by
-MOST_ERRORS = 200  # the error rate is then certain within a fourteenth
+MOST_ERRORS = 400  # the error rate is then certain within a twentieth
 PAIRS, MOST_PAIRS = 3e7, 4e8  # of labels, that is tokens times labels squared: an eighth of a second, two seconds
 FEWEST_TOKENS = 1000  # where so many take more than MOST_PAIRS, the temperature would be a guess
 ENOUGH = 100  # errors in the dev set, for a rate within a tenth; with fewer, training sentences are held out as well

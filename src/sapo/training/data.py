@@ -291,7 +291,7 @@ NAMED = 5  # labels, in a warning about many
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, DataWarning, stacklevel=6)  # the caller of `sapo.train`
+    warnings.warn(message, DataWarning, stacklevel=7)  # the caller of `sapo.train`
 
 
 def warn_of(plan: Plan, data: TrainingData, *, warn: Callable[[str], None] = _warn) -> None:

@@ -185,10 +185,12 @@ class Run:
         if outcome.stop.interrupted:
             return outcome
 
+        settings = self.settings.until(outcome.best_epoch)
+
         def learn_part(data: TrainingData) -> Tagger:
             plan = dataclasses.replace(self.plan, dev=None, checkpoint=None, resume=False)
             show.detail(f"learning {data.corpus.sentences:,} sentences to calibrate on others")
-            part = dataclasses.replace(self, plan=plan, data=data).finish()
+            part = dataclasses.replace(self, plan=plan, data=data, settings=settings).finish()
             if part.stop.interrupted:
                 raise KeyboardInterrupt
             return part.tagger
