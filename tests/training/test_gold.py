@@ -153,7 +153,7 @@ def test_evaluation_is_that_of_the_tags_that_come_out(in_bioes: Tagger, sentence
 
     mine = in_bioes.evaluate(sample_path("test"))
     assert mine.overall == score_file(path).overall
-    assert mine.token_accuracy == score_file(path).token_accuracy
+    assert mine.accuracy == score_file(path).accuracy
 
 
 def test_the_dev_set_is_scored_in_the_scheme_of_the_file() -> None:

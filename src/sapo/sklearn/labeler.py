@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import compress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -46,10 +46,10 @@ class SequenceLabeler(FittedLabeler):
         columns: Sequence[str] | None = None,
         min_count: int = 1,
         learner: str = "sapo",
-        n: int | str | None = None,
-        strength: float | str | None = None,
-        rate: float | str | None = None,
-        epochs: int | str | None = None,
+        n: int | Literal["auto"] | None = None,
+        strength: float | Literal["auto"] | None = None,
+        rate: float | Literal["auto"] | None = None,
+        epochs: int | Literal["auto"] | None = None,
         threads: int | None = None,
         settings: Settings | Mapping[str, object] | None = None,
         random_state: Any = None,

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 from sapo.corpus.labeled import Source
 from sapo.errors import DataError, OptionError, choice, did_you_mean
@@ -27,10 +27,10 @@ CHECKPOINT = "checkpoint"  # its name in a cache directory
 class LearningOptions(TypedDict, total=False):
     """The most common settings; see `Settings`."""
 
-    n: int | str | None
-    strength: float | str | None
-    rate: float | str | None
-    epochs: int | str | None
+    n: int | Literal["auto"] | None
+    strength: float | Literal["auto"] | None
+    rate: float | Literal["auto"] | None
+    epochs: int | Literal["auto"] | None
     threads: int | None
     seed: int | None
 
