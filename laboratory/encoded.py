@@ -64,4 +64,4 @@ def main_score(task: Task, scores: Scores) -> float:
     """The task's metric, in per cent."""
     if task.metric == "F1":
         return 100 * scores.overall.f1 if scores.overall is not None else 0.0
-    return 100 * scores.token_accuracy
+    return 100 * scores.accuracy

@@ -95,7 +95,7 @@ class _Log(Observer):
     def passed(self, record: PassRecord, state: State) -> None:
         self.tags, scores = evaluate(self.data.test, state, self.data.test_text)
         score = main_score(self.task, scores)
-        append_line(self.path, pass_line(record, score, 100 * scores.token_accuracy))
+        append_line(self.path, pass_line(record, score, 100 * scores.accuracy))
         self.passes = record.epoch
         self.seconds += record.seconds
         self.watch(record.epoch, score)

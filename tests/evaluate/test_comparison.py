@@ -96,7 +96,7 @@ def test_f1_may_fall_where_accuracy_rises() -> None:
     a = [["B-X", "I-X", "I-X", "O"]] * 11 + [["O"] * 4]  # three right tags, no right span
     b = [["B-X", "I-X", "I-X", "I-X"]] * 6 + [["O"] * 4] * 6
     result = compare_taggings(gold, a, b)
-    assert result.difference < 0 < result.a.token_accuracy - result.b.token_accuracy
+    assert result.difference < 0 < result.a.accuracy - result.b.accuracy
     told = comparison_text(["a", "b"], [result]).splitlines()[-1]
     assert told == "a: significantly lower F1 than b"
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapo.evaluate.scores import FeatureCounts, as_json, conlleval_table, score
+from sapo.evaluate.scores import FeatureCounts, score
 
 BARE = ["_", "Case=Nom", "Case=Acc", "Case=Nom|Number=Sing", "Number=Plur", "Case=Acc,Nom|Number=Plur"]
 WITH_POS = [f"{pos}|{feats}" for pos in ("NOUN", "X") for feats in BARE]
@@ -42,7 +42,7 @@ def test_every_count_is_that_of_the_tokens_one_by_one(case: tuple[list[str], lis
 def test_the_table_has_a_line_for_each_key_and_json_an_entry() -> None:
     labels = ["NOUN|Case=Nom|Number[psor]=Sing", "NOUN|Case=Acc", "ADV|_"]
     scores = score(labels, np.array([0, 1, 2, 2]), np.array([0, 0, 2, 1]), np.array([0, 2, 4]))
-    assert conlleval_table(scores).split("\n") == [
+    assert str(scores).split("\n") == [
         "processed 4 tokens in 2 sentences.",
         "token accuracy:     50.00% (2 of 4)",
         "sentence accuracy:   0.00% (0 of 2)",
@@ -51,7 +51,7 @@ def test_the_table_has_a_line_for_each_key_and_json_an_entry() -> None:
         "             Case: precision:  33.33%; recall:  50.00%; FB1:  40.00  3",
         "     Number[psor]: precision:  50.00%; recall: 100.00%; FB1:  66.67  2",
     ]
-    features = json.loads(json.dumps(as_json(scores)))["features"]
+    features = json.loads(json.dumps(scores.as_dict()))["features"]
     assert list(features) == ["upos", "Case", "Number[psor]"]
     assert features["Case"] == {
         "tokens": 3,
@@ -68,5 +68,5 @@ def test_other_labels_have_no_such_lines() -> None:
     for labels in (["NN", "="], ["O", "B-X"], ["NOUN|_", "VERB|_"]):
         scores = score(labels, np.array([0, 1]), np.array([1, 1]), np.array([0, 2]))
         assert scores.features == {}
-        assert "by key" not in conlleval_table(scores)
-        assert "features" not in as_json(scores)
+        assert "by key" not in str(scores)
+        assert "features" not in scores.as_dict()

@@ -148,7 +148,7 @@ def test_a_sentence_is_correct_when_every_tag_is() -> None:
     scores = score_of(IOB, sentences)
     assert (scores.sentences, scores.correct_sentences) == (3, 2)
     assert scores.sentence_accuracy == pytest.approx(2 / 3)
-    assert scores.token_accuracy == pytest.approx(4 / 5)
+    assert scores.accuracy == pytest.approx(4 / 5)
 
 
 def test_strict_counts_only_well_formed_spans() -> None:
@@ -244,7 +244,7 @@ def test_gold_may_have_labels_that_are_never_predicted() -> None:
 
 def test_nothing_to_score_gives_zeros() -> None:
     scores = score_of(IOB, [])
-    assert (scores.token_accuracy, scores.sentence_accuracy, scores.main) == (0.0, 0.0, ("F1", 0.0))
+    assert (scores.accuracy, scores.sentence_accuracy, scores.main) == (0.0, 0.0, ("F1", 0.0))
     assert (overall(scores).precision, overall(scores).recall) == (0.0, 0.0)
 
 

@@ -140,4 +140,4 @@ def test_gold_labels_that_training_lacks_count_as_wrong(setup: Setup) -> None:
 
     last = Last()
     train_on(prepared, Settings(epochs=1), observers=[last])
-    assert last.scores.token_accuracy == 0.0
+    assert last.scores.accuracy == 0.0

@@ -10,12 +10,16 @@ from hypothesis import assume, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from literal_sapo import Literal
 from sapo.features.encoded import EncodedCorpus
 from sapo.learn import loop
+from sapo.learn.samples import draw_order
 from sapo.learn.sapo import sapo_pass
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
 from sapo.search.lattice import CANDIDATES, CORRECT, LOSS, TOKENS, UPDATES
+from sapo.training.plan import make_plan
+from sapo.training.run import start
 
 RATHER_SURE = 1e-4  # a decision closer than this may fall otherwise in single precision
 
@@ -243,3 +247,40 @@ def test_the_corpus_stays_as_it_is(tiny: Any) -> None:
     run(corpus, tiny.weights(5, corpus), [0, 1, 2, 3], Settings())
     for name in ("offsets", "row_offsets", "rows", "values", "gold"):
         assert np.array_equal(getattr(corpus, name), getattr(again, name))
+
+
+def plain_sentences(seed: int) -> list[tuple[list[dict[str, float]], list[str]]]:
+    """Sentences of three tokens and of one; random values, so that no two taggings of a trained model tie."""
+    rng = np.random.default_rng(seed)
+    names = ["O", "B-NP", "I-NP"]  # I-NP after O breaks IOB2
+    return [
+        ([dict(zip("abc", rng.uniform(0.5, 1.0, 3).tolist(), strict=True)) for _ in range(length)], tags)
+        for length in rng.permutation([1, 1, 1, 1, 3, 3, 3]).tolist()
+        for tags in [[names[tag] for tag in rng.integers(3, size=length)]]
+    ]
+
+
+@pytest.mark.parametrize("schedule", ["exponential", "fixed"])
+@pytest.mark.parametrize("seed", [1, 3, 7])  # the first sample has one token: its taggings tie, and all are among the n
+def test_sapo_plain_is_algorithm_1_from_the_data_to_the_model(schedule: str, seed: int) -> None:
+    given = {"rate": 0.3, "strength": 0.5, "epochs": 4, "seed": seed, "tolerance": 0.0, "schedule": schedule}
+    run = start(make_plan(plain_sentences(seed), learner="sapo-plain", settings=given))
+    data, settings = run.data, run.settings
+    assert (settings.piece, settings.average, settings.hide, settings.drop) == (0, 0.0, 0.0, 0.0)
+    assert settings.stop_ratio == math.inf
+    assert not data.gold.shown  # labels as they are
+    assert not data.gold.bans.any()
+    assert not len(data.scales)
+    literal = Literal(data.corpus, np.zeros((data.encoder.features, 3)), np.zeros((3, 3)), transitions=True)
+    for epoch in range(1, settings.epochs + 1):
+        order = draw_order(data.corpus.sentences, settings, epoch).tolist()
+        for place, sentence in enumerate(order):
+            if epoch == 1 and place == 0:  # all weights are 0
+                assert len(literal.oracle(sentence)) == 1
+            if epoch == 1 and place == 1:
+                literal.narrowest = np.inf
+            literal.sample(sentence, settings.rate_of(epoch), settings)
+    assert literal.narrowest > RATHER_SURE
+    learned = run.finish().tagger.model.parameters
+    np.testing.assert_allclose(learned.features, literal.features, rtol=1e-4, atol=2e-5)
+    np.testing.assert_allclose(learned.edges, literal.edges, rtol=1e-4, atol=2e-5)

@@ -25,7 +25,7 @@ NAMES = ["sapo", "crf", "perceptron", "mira", "mira-nbest"]
 
 
 def test_every_learner_has_an_average_beside_it() -> None:
-    assert sorted(LEARNERS) == sorted([*NAMES, *(f"{name}-avg" for name in NAMES)])
+    assert sorted(LEARNERS) == sorted(["sapo-plain", *NAMES, *(f"{name}-avg" for name in NAMES)])
     for name, learner in LEARNERS.items():
         assert learner.averaged == name.endswith("-avg")
         assert learner.regularized == name.startswith(("sapo", "crf"))

@@ -1,5 +1,6 @@
 """The tools of scikit-learn take the estimator as one of their own."""
 
+import inspect
 import os
 import pickle
 import subprocess
@@ -7,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import sapo
@@ -212,3 +214,60 @@ except SapoError as error:
         "[list(['A', 'B'])] CRF(max_iterations=5)",
         "these metrics need scikit-learn: pip install 'sapo-nlp[sklearn]', or pip install '.[sklearn]' in a clone",
     ]
+
+
+class Rows(SequenceLabeler):
+    """Takes rows of numbers with a label each, as most checks of scikit-learn give them: sentences of one token."""
+
+    partial_fit = None  # type: ignore[assignment]
+
+    def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None, sample_weight: Any = None) -> "Rows":
+        return super().fit(rows(X), [[label] for label in y], sample_weight=sample_weight)
+
+    def predict(self, X: Any) -> Any:
+        return np.array([tags[0] for tags in super().predict(rows(X))])
+
+    def score(self, X: Any, y: Any) -> float:
+        return super().score(rows(X), [[label] for label in y])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = tags.target_tags.one_d_labels = True
+        tags.input_tags.string = tags.input_tags.dict = tags.no_validation = False
+        return tags
+
+
+def rows(X: Any) -> list[Any]:
+    return [[{str(place): float(value) for place, value in enumerate(row)}] for row in np.asarray(X)]
+
+
+# Checks that cannot apply to sequences, or to a learner that sees one sentence after the other.
+NOT_FOR_SEQUENCES = {
+    "check_n_features_in": "sequences have no fixed number of features",
+    "check_n_features_in_after_fitting": "the same",
+    "check_fit1d": "numbers are not sequences; the error names the value",
+    "check_fit2d_predict1d": "the same",
+    "check_requires_y_none": "the same",
+    "check_complex_data": "labels are strings or whole numbers; the error says so",
+    "check_estimators_empty_data_messages": "a token may have no features",
+    "check_estimators_nan_inf": "values that are not finite raise DataError, which names the feature",
+    "check_estimator_sparse_tag": "a sparse matrix has no sequences",
+    "check_estimator_sparse_array": "the same",
+    "check_estimator_sparse_matrix": "the same",
+    "check_sample_weights_not_an_array": "weights are a list or an array; the error says so",
+    "check_all_zero_sample_weights_error": "the error says it in other words: all weights are 0",
+    "check_sample_weight_equivalence_on_dense_data": "a sentence of weight 2 is one larger step, not two steps",
+    "check_array_api_input": "skipped unless SCIPY_ARRAY_API is set; sequences are lists",
+}
+
+
+def test_the_checks_of_scikit_learn_that_apply_pass() -> None:
+    checks = pytest.importorskip("sklearn.utils.estimator_checks")
+    if "on_fail" not in inspect.signature(checks.check_estimator).parameters:
+        pytest.skip("before scikit-learn 1.6, the first check that fails ends all")
+    with pytest.warns(checks.SkipTestWarning, match="requires input"):  # what needs no data passes
+        checks.check_estimator(SequenceLabeler(), on_skip=None)
+    results = checks.check_estimator(Rows(epochs=2), on_fail=None, on_skip=None)
+    assert sum(one["status"] == "passed" for one in results) >= 25
+    failed = {one["check_name"] for one in results if one["status"] != "passed"}
+    assert failed - NOT_FOR_SEQUENCES.keys() == set()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
 from sapo.tagger.decoding import Output, tag_blocks
 from sapo.tagger.files import read_blocks
+from sapo.training.calibration import measure
 from sapo.training.run import train
 
 Text = list[list[tuple[str, str]]]
@@ -106,8 +108,8 @@ def test_nbest_taggings_are_different_and_best_first_with_probabilities_that_sum
         for before, after in itertools.pairwise(found):
             assert before.score >= after.score
             assert before.p_k >= after.p_k
-            # P_k is exp(score) over these n
-            ratio = math.exp(before.score - after.score)
+            # P_k is exp(score / temperature) over these n
+            ratio = math.exp((before.score - after.score) / tagger.model.temperature)
             assert math.isclose(before.p_k, ratio * after.p_k, rel_tol=1e-6)
         assert found[0].tags == tagger.tag(sentence)
 
@@ -305,3 +307,34 @@ def test_the_best_tagging_may_be_found_by_any_search(tagger: Tagger) -> None:
     assert found(search="beam", width=1) != best
     with pytest.raises(SapoError, match="unknown search 'bean'; did you mean 'beam'"):
         found(search="bean")
+
+
+def test_a_misspelled_option_of_reading_is_an_error_with_a_file_and_with_pairs(small: Tagger) -> None:
+    misspelled: Any = {"lable": "pos"}
+    for data in ([(["a", "dog"], ["D", "N"])], "test.txt"):
+        for read_it in (small.evaluate, partial(sapo.calibrate, small), partial(measure, small)):
+            with pytest.raises(SapoError, match="unknown option 'lable'; did you mean 'label'"):
+                read_it(data, **misspelled)
+
+
+def test_a_misspelled_option_of_reading_is_found_by_mypy(tmp_path: Path) -> None:
+    api = pytest.importorskip("mypy.api")
+    path = tmp_path / "program.py"
+    lines = ["import sapo", "tagger = sapo.Tagger.load('m.sapo')", "tagger.evaluate('test.txt', lable='pos')"]
+    path.write_text("\n".join([*lines, "sapo.train('train.txt', rate='fast')", "sapo.train('train.txt', rate='auto')"]))
+    printed, _, code = api.run(["--no-error-summary", "--cache-dir", str(tmp_path / "cache"), str(path)])
+    assert code == 1
+    first, second = (line for line in printed.splitlines() if " error: " in line)
+    assert 'program.py:3: error: Unexpected keyword argument "lable" for "evaluate" of "Tagger"' in first
+    assert "program.py:4: error: Argument" in second
+
+
+def test_functions_take_a_tagger_or_the_path_of_a_model(small: Tagger, tmp_path: Path) -> None:
+    path = tmp_path / "m.sapo"
+    small.save(path)
+    tokens, pairs = ["a", "dog"], [(["a", "dog"], ["D", "N"])] * 3
+    for given in (path, str(path)):
+        assert sapo.explain(given, tokens, 1).difference == pytest.approx(sapo.explain(small, tokens, 1).difference)
+        assert sapo.calibrate(given, pairs).model.temperature == sapo.calibrate(small, pairs).model.temperature
+        assert sapo.Trainer(given).tagger.tag(tokens) == small.tag(tokens)
+        assert measure(given, pairs).exact["tokens"].accuracy == measure(small, pairs).exact["tokens"].accuracy

@@ -1,4 +1,4 @@
-"""A temperature is fitted where the gold tags are likeliest, and what is measured is what it says."""
+"""A temperature makes a tagger expect as many errors as it makes, and what is measured is what it says."""
 
 import dataclasses
 import itertools
@@ -14,11 +14,9 @@ import sapo
 from sapo import Tagger
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
-from sapo.search.marginals import distribution
-from sapo.search.topn import viterbi
-from sapo.tagger.decoding import lattices, learned_tags
+from sapo.tagger.decoding import learned_tags
 from sapo.tags.spans import loose_spans
-from sapo.training.calibration import LOSSES, calibrate, log_doubts, lowest, measure, smoothed
+from sapo.training.calibration import KINDS, calibrate, measure, where_equal
 from sapo.training.run import train
 
 Pairs = list[tuple[list[str], list[str]]]
@@ -43,46 +41,52 @@ def drawn(tagger: Tagger, temperature: float, sentences: int) -> Pairs:
     return pairs
 
 
-@pytest.mark.parametrize("by", LOSSES)
-@pytest.mark.parametrize("temperature", [0.3, 2.0])
+@pytest.mark.parametrize("by", KINDS)
+@pytest.mark.parametrize("temperature", [0.3, 1.5])
 def test_the_temperature_of_the_data_is_found(small: Tagger, by: str, temperature: float) -> None:
-    found = calibrate(small, drawn(small, temperature, 400), by=by).model.temperature
-    assert found == pytest.approx(temperature, rel=0.15)
+    found = calibrate(small, drawn(small, temperature, 1000), by=by).model.temperature
+    assert found == pytest.approx(temperature, rel=0.2)
 
 
-@pytest.mark.parametrize("by", LOSSES)
-def test_nearby_temperatures_are_worse(small: Tagger, by: str) -> None:
-    pairs = drawn(small, 1.5, 40)
-
-    def losses(temperature: float) -> tuple[float, float]:
-        """The loss of the gold tags, and with the two tokens that are added."""
-        total, doubts = 0.0, []
-        for lattice, (_, gold) in zip(lattices(small.model, (words for words, _ in pairs)), pairs, strict=True):
-            whole = distribution(lattice.tempered(temperature))
-            total += LOSSES[by](whole, gold, small.model) or 0.0
-            doubts.append(log_doubts(whole.log_marginal(), viterbi(lattice).paths[0]))
-        return total, smoothed(total, doubts)
-
-    best = calibrate(small, pairs, by=by).model.temperature
-    assert losses(best)[1] < min(losses(0.97 * best)[1], losses(1.03 * best)[1])
+@pytest.mark.parametrize("by", KINDS)
+def test_the_tagger_expects_as_many_errors_as_it_makes(small: Tagger, by: str) -> None:
+    pairs = drawn(small, 1.5, 200)
     tried: dict[float, float] = {}
-    calibrate(small, pairs, by=by, watch=lambda temperature, each: tried.update({temperature: each}))
-    assert tried[1.0] == pytest.approx(losses(1.0)[0] / len(pairs))
-    assert list(tried)[-1] == pytest.approx(best)
+    fitted = calibrate(small, pairs, by=by, watch=lambda temperature, share: tried.update({temperature: share}))
+    found = measure(fitted, pairs).exact[by]
+    assert found.confidence == pytest.approx(found.accuracy, abs=0.01)
+    assert list(tried)[-1] == pytest.approx(fitted.model.temperature)
+    assert list(tried.values())[-1] == pytest.approx(1 - found.confidence)
     # where it begins makes no difference
     warm = Tagger(dataclasses.replace(small.model, temperature=30.0))
-    assert calibrate(warm, pairs, by=by).model.temperature == pytest.approx(best, rel=2e-3)
+    assert calibrate(warm, pairs, by=by).model.temperature == fitted.model.temperature
 
 
-@given(st.floats(-10, 10), st.floats(-3, 3), st.sampled_from([0.5, 1.0, 2.0]))
+def test_spans_are_counted_unless_there_are_next_to_none(small: Tagger) -> None:
+    pairs = drawn(small, 1.5, 200)
+    assert calibrate(small, pairs).model.temperature == calibrate(small, pairs, by="spans").model.temperature
+    few = [(words, small.tag(words)) for words in (["go"], ["the", "go"], ["a", "dog"])]
+    assert calibrate(small, few).model.record["calibration"]["by"] == "tokens"
+    tags = train([(["a", "dog"], ["DT", "NN"]), (["a", "run"], ["DT", "NN"])], template="pos", epochs=3)
+    assert calibrate(tags, [(["a", "dog"], ["DT", "NN"])] * 2).model.record["calibration"]["by"] == "tokens"
+    with pytest.raises(SapoError, match="by: the labels of the model mark no spans; use tokens or sentences"):
+        calibrate(tags, [(["a", "dog"], ["DT", "NN"])], by="spans")
+
+
+@given(st.floats(-10, 10), st.floats(-3, 3), st.sampled_from([0.5, 1.0, 5.0]))
 @settings(deadline=None)
-def test_the_bottom_of_a_valley_is_found_from_anywhere(bottom: float, start: float, power: float) -> None:
-    assert lowest(lambda x: abs(x - bottom) ** (2 * power), start) == pytest.approx(bottom, abs=2e-3)
+def test_where_a_rising_function_has_a_value_is_found_from_anywhere(place: float, start: float, steep: float) -> None:
+    def rising(x: float) -> float:
+        return 1 / (1 + math.exp(-steep * (x - place)))
+
+    found = where_equal(rising, 0.25, start)
+    assert found is not None
+    assert rising(found) == pytest.approx(0.25, rel=0.006)
 
 
-@pytest.mark.parametrize("function", [lambda x: x, lambda x: -x, lambda x: 0.0, lambda x: max(x, 0.0)])
-def test_where_there_is_no_bottom_none_is_found(function: object) -> None:
-    assert lowest(function, 1.0) is None  # type: ignore[arg-type]
+@pytest.mark.parametrize("function", [lambda x: 0.0, lambda x: 1.0, lambda x: 1 / (3 + math.exp(-x))])
+def test_where_there_is_no_such_value_none_is_found(function: object) -> None:
+    assert where_equal(function, 0.5, 1.0) is None  # type: ignore[arg-type]
 
 
 def test_tags_stay_and_a_second_time_changes_nothing(small: Tagger) -> None:
@@ -94,17 +98,15 @@ def test_tags_stay_and_a_second_time_changes_nothing(small: Tagger) -> None:
     assert calibrate(warm, pairs).model.temperature == pytest.approx(warm.model.temperature, rel=2e-3)
 
 
-@pytest.mark.parametrize("by", LOSSES)
-def test_labels_and_taggings_that_the_model_cannot_give_are_left_out(small: Tagger, by: str) -> None:
+def test_a_label_that_the_model_does_not_know_is_an_error(small: Tagger) -> None:
     pairs = drawn(small, 2.0, 60)
     strange = [(["a"], ["B-STRANGE"]), (["go"], ["?"])]
-    assert (
-        calibrate(small, pairs + strange, by=by).model.temperature == calibrate(small, pairs, by=by).model.temperature
-    )
+    fitted = [calibrate(small, data, by="tokens") for data in (pairs, pairs + strange)]
+    without, with_them = (one.model.record["calibration"]["errors"] for one in fitted)
+    assert with_them == without + 2
 
 
-@pytest.mark.parametrize("by", LOSSES)
-def test_gold_tags_that_are_forbidden_do_not_decide(small: Tagger, by: str) -> None:
+def test_gold_tags_that_are_forbidden_are_errors(small: Tagger) -> None:
     bans = small.model.parameters.bans.copy()
     o, inside = small.labels.index("O"), small.labels.index("I-X")
     bans[o, inside] = -np.inf
@@ -112,8 +114,8 @@ def test_gold_tags_that_are_forbidden_do_not_decide(small: Tagger, by: str) -> N
     strict = Tagger(dataclasses.replace(small.model, parameters=parameters))
     pairs = [pair for pair in drawn(small, 2.0, 100) if ("O", "I-X") not in itertools.pairwise(pair[1])]
     forbidden = [(["the", "cat"], ["O", "I-X"])]
-    without, with_it = (calibrate(strict, data, by=by).model.temperature for data in (pairs, pairs + forbidden))
-    assert with_it == pytest.approx(without, rel=0.05)
+    without, with_it = (calibrate(strict, data, by="tokens").model.temperature for data in (pairs, pairs + forbidden))
+    assert without <= with_it < 1.1 * without
 
 
 def with_errors(sentences: int, errors: int) -> list[tuple[list[list[str]], list[str]]]:
@@ -121,52 +123,51 @@ def with_errors(sentences: int, errors: int) -> list[tuple[list[list[str]], list
     return [([["a"]], ["B" if number < errors else "A"]) for number in range(sentences)]
 
 
-@pytest.mark.parametrize("by", LOSSES)
+def taught() -> Tagger:
+    return train([([["a"], ["b"]], ["A", "B"]), ([["b"]], ["B"])], epochs=3)
+
+
+@pytest.mark.parametrize("by", ["tokens", "sentences"])
 @pytest.mark.parametrize("start", [0.001, 1.0, 50.0])
 @pytest.mark.parametrize("errors", [0, 1, 5])
 def test_few_errors_do_not_make_the_tagger_surer_than_they_allow(by: str, start: float, errors: int) -> None:
-    tagger = train([([["a"], ["b"]], ["A", "B"]), ([["b"]], ["B"])], epochs=3)
-    tagger = Tagger(dataclasses.replace(tagger.model, temperature=start))
+    tagger = taught()
+    as_trained = tagger.marginals([["a"]])[0]["B"]
+    assert as_trained > 30 / 1002
     said: list[str] = []
-    fitted = calibrate(tagger, with_errors(300, errors), by=by, say=said.append)
-    assert fitted.marginals([["a"]])[0]["B"] == pytest.approx((errors + 1) / 302, rel=0.02)
+    started = Tagger(dataclasses.replace(tagger.model, temperature=start))
+    fitted = calibrate(started, with_errors(1000, errors), by=by, say=said.append)
+    assert fitted.marginals([["a"]])[0]["B"] == pytest.approx(30 / 1002, rel=0.02)  # as if there were 30
     (note,) = said
-    wrong = {0: "no errors", 1: "only 1 error", 5: "only 5 errors"}[errors]
-    held = f"temperature held at {fitted.model.temperature:.4g}, as if there were {errors + 1}; "
-    assert note.startswith(f"{wrong} among 300 tokens: {held}")
+    assert note.startswith(f"{errors} of 1,000 {by} wrong: too few errors to make the tagger much surer; ")
     assert fitted.model.record["calibration"]["errors"] == errors
+    few = calibrate(started, with_errors(30, errors), by=by)
+    assert few.model.temperature == 1.0  # 30 errors would be more than it expects: as trained
 
 
-def test_many_errors_decide_alone(small: Tagger) -> None:
-    pairs = drawn(small, 1.5, 900)
+@pytest.mark.parametrize("errors", [0, 1, 5])
+def test_few_errors_are_enough_to_make_a_tagger_less_sure(errors: int) -> None:
+    tagger = train([([["a"], ["b"]], ["A", "B"]), ([["b"]], ["B"])], epochs=3, rate=50.0, strength=0.0)
+    assert tagger.marginals([["a"]])[0]["B"] < 1e-4
+    fitted = calibrate(tagger, with_errors(300, errors))
+    assert fitted.marginals([["a"]])[0]["B"] == pytest.approx((errors + 1) / 302, rel=0.02)
+
+
+def test_many_errors_decide_alone() -> None:
     said: list[str] = []
-    tried: dict[float, float] = {}
-    fitted = calibrate(small, pairs, say=said.append, watch=lambda one, loss: tried.update({one: loss}))
-    assert fitted.model.record["calibration"]["errors"] > 300
+    fitted = calibrate(taught(), with_errors(1000, 40), say=said.append)
+    assert fitted.marginals([["a"]])[0]["B"] == pytest.approx(41 / 1002, rel=0.02)
     assert not said
-    alone = min(tried, key=lambda one: tried[one])  # without the two tokens that are added
-    assert fitted.model.temperature == pytest.approx(alone, rel=0.01)
-
-
-@pytest.mark.parametrize("by", LOSSES)
-def test_no_loss_is_negative(small: Tagger, by: str) -> None:
-    pairs = [(words, small.tag(words)) for words, _ in drawn(small, 1.0, 60)]
-    for temperature in np.geomspace(1e-4, 1e4, 30).tolist():
-        for lattice, (_, gold) in zip(lattices(small.model, (words for words, _ in pairs)), pairs, strict=True):
-            loss = LOSSES[by](distribution(lattice.tempered(temperature)), gold, small.model)
-            assert loss is not None
-            assert loss >= 0
-            assert math.copysign(1, loss) == 1  # nor is it printed as -0.0000
 
 
 def test_sentences_of_errors_alone_have_no_best_temperature() -> None:
     tagger = train([([["a"], ["b"]], ["A", "B"]), ([["b"]], ["B"])], epochs=3)
-    with pytest.raises(SapoError, match="no temperature is best for these 20 sentences, because the tagger gets every"):
+    with pytest.raises(SapoError, match="no temperature fits these 20 sentences, because the tagger gets every"):
         calibrate(tagger, with_errors(20, 20))
 
 
 def test_mistakes_of_the_user_are_told(small: Tagger) -> None:
-    with pytest.raises(SapoError, match="unknown likelihood 'token'; did you mean 'tokens'"):
+    with pytest.raises(SapoError, match="not 'token'; did you mean 'tokens'"):
         calibrate(small, [(["a"], ["O"])], by="token")
     with pytest.raises(SapoError, match="no such file"):
         calibrate(small, "no-such-file.txt")
@@ -178,7 +179,7 @@ def test_mistakes_of_the_user_are_told(small: Tagger) -> None:
 
 def test_ready_made_features_can_be_calibrated() -> None:
     tagger = train([([["a"], ["b"]], ["A", "B"]), ([["b"]], ["B"])], epochs=3)
-    doubtful = [([["a"]], ["A"])] * 3 + [([["a"]], ["B"]), ([["b"]], ["B"])]
+    doubtful = [([["a"]], ["A"])] * 300 + [([["a"]], ["B"]), ([["b"]], ["B"])] * 100
     warm = calibrate(tagger, doubtful)
     assert warm.marginals([["a"]])[0]["A"] == pytest.approx(0.75, abs=0.15)
     assert measure(warm, doubtful).exact["tokens"].accuracy == 0.8
@@ -235,9 +236,9 @@ def test_a_file_and_its_sentences_give_the_same(tmp_path: Path) -> None:
     warm = calibrate(tagger, path)
     assert warm.model.temperature == calibrate(tagger, pairs[100:]).model.temperature
     assert measure(warm, path) == measure(warm, pairs[100:])
-    before, after = measure(tagger, path), measure(warm, path)
-    assert after.exact["tokens"].ece < before.exact["tokens"].ece
-    assert math.isclose(after.exact["tokens"].accuracy, before.exact["tokens"].accuracy)
+    after = measure(warm, path).exact["spans"]
+    assert after.confidence == pytest.approx(after.accuracy, abs=0.02)
+    assert after.accuracy == measure(tagger, path).exact["spans"].accuracy
     told: list[int] = []
     measure(warm, path, watch=told.append)
     assert told == [len(tags) for _, tags in pairs[100:]]
@@ -258,25 +259,19 @@ def test_a_model_that_learns_bioes_is_calibrated_by_the_tags_it_shows() -> None:
     dev = [(["a", "big", "cat"], ["B-X", "I-X", "I-X"]), (["a", "go"], ["B-X", "I-X"]), (["go", "dog"], ["O", "B-X"])]
     assert tagger.model.labels != tagger.labels
 
-    def loss(temperature: float) -> float:
+    def expected(temperature: float) -> float:
         warm = Tagger(dataclasses.replace(tagger.model, temperature=temperature))
-        shares = [(warm.marginals(words), tags) for words, tags in dev]
-        return -sum(
-            math.log(of_token[tag]) for marginals, tags in shares for of_token, tag in zip(marginals, tags, strict=True)
-        )
+        marginals = [token for words, _ in dev for token in warm.marginals(words)]
+        tags = [tag for words, _ in dev for tag in tagger.tag(words)]
+        return 1 - sum(token[tag] for token, tag in zip(marginals, tags, strict=True)) / len(tags)
 
     tried: dict[float, float] = {}
-    best = calibrate(tagger, dev, watch=lambda temperature, each: tried.update({temperature: each}))
-    for temperature, each in tried.items():
-        if 0.01 < temperature < 100:  # beyond, probabilities are too small for a number
-            assert each == pytest.approx(loss(temperature) / len(dev), rel=1e-4)
-    assert loss(best.model.temperature) == pytest.approx(min(map(loss, tried)), rel=0.02)
+    calibrate(tagger, dev, by="tokens", watch=lambda temperature, share: tried.update({temperature: share}))
+    assert tried == {temperature: pytest.approx(expected(temperature), abs=1e-5) for temperature in tried}
 
 
 def test_a_gold_tag_that_is_learned_in_two_ways_and_met_in_one_is_not_left_out() -> None:
     tagger = train([(["a", "dog"], ["B-X", "I-X"]), (["go"], ["O"])] * 3, template="pos", epochs=2, scheme="bioes")
     assert "S-X" not in tagger.model.labels
-    ((lattice, gold),) = zip(lattices(tagger.model, [["a"]]), [learned_tags(tagger.model, ["B-X"])], strict=True)
-    assert gold == ["S-X"]
-    assert (LOSSES["tokens"](distribution(lattice), gold, tagger.model) or 0) > 0
+    assert learned_tags(tagger.model, ["B-X"]) == ["S-X"]
     assert measure(tagger, [(["a", "dog"], ["B-X", "B-X"])]).exact["tokens"].accuracy == 0.5

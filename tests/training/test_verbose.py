@@ -1,5 +1,7 @@
 """What training prints: nothing, or what `sapo train` prints."""
 
+import logging
+import re
 import sys
 
 import pytest
@@ -7,7 +9,7 @@ import pytest
 import sapo
 from sapo.sklearn.crf import CRF
 from sapo.sklearn.labeler import SequenceLabeler
-from sapo.training.progress import ERASE, Compiling, erase_counter
+from sapo.training.progress import ERASE, Compiling, Lines, erase_counter
 
 
 def test_training_prints_only_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,3 +61,32 @@ def test_a_terminal_shows_how_far_it_is(capsys: pytest.CaptureFixture[str], monk
     erase_counter()
     erase_counter()  # once is enough
     assert capsys.readouterr().err == f"{ERASE}compiling for the first time: 3 of 4\r{ERASE}"
+
+
+def steady(line: str) -> str:
+    """Return a line without its numbers, since times differ."""
+    return re.sub(r"[0-9][0-9.,]*[kM]?", "#", line)
+
+
+def test_the_logger_has_what_verbose_prints(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    data = [(["no", "rain"], ["DT", "NN"])]
+    with caplog.at_level(logging.DEBUG, logger="sapo"):
+        sapo.train(data, template="pos", epochs=2)
+        logged = [(record.levelname, steady(record.message)) for record in caplog.records]
+        assert capsys.readouterr() == ("", "")
+        sapo.train(data, template="pos", epochs=2, verbose=True)
+    assert [steady(line) for line in capsys.readouterr().err.splitlines()] == [line for _, line in logged]
+    assert ("INFO", "sapo: rate # strength # # epochs (chosen automatically)") in logged
+    assert [level for level, line in logged if line.startswith("epoch")] == ["DEBUG", "DEBUG"]
+
+
+def test_a_log_gets_a_line_now_and_then_even_without_details(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = Lines(sapo.Settings())
+    lines.detail("soon")
+    monkeypatch.setattr("sapo.training.progress.LATE", -1.0)
+    lines.detail("late")
+    assert capsys.readouterr().err == "late\n"

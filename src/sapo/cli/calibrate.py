@@ -23,10 +23,8 @@ from sapo.errors import OptionError
 @click.option("--output", "-o", metavar="FILE", help="Where to save the model. Default: replace MODEL.")
 @click.option(
     "--by",
-    type=click.Choice(["tokens", "sequence"], case_sensitive=False),
-    default="tokens",
-    show_default=True,
-    help="What to make likely: each gold tag, or the gold tagging.",
+    type=click.Choice(["spans", "tokens", "sentences"], case_sensitive=False),
+    help="Which answers to count. Default: spans if the labels mark them, else tokens.",
 )
 @format_option
 @encoding_option
@@ -36,7 +34,7 @@ def calibrate_command(
     model: str,
     dev: str,
     output: str | None,
-    by: str,
+    by: str | None,
     format: str | None,
     encoding: str | None,
     label: str | None,
@@ -46,9 +44,10 @@ def calibrate_command(
 
     sapo calibrate chunk.sapo dev.txt
 
-    DEV is a labeled file that the model was not trained on. sapo finds the temperature that makes its tags most
-    likely, and stores it in the model: all probabilities change, the tags do not. The fewer errors the model makes in
-    DEV, the less sapo trusts them. sapo eval --calibration shows how good the probabilities are.
+    DEV is a labeled file that the model was not trained on. sapo counts the errors of the model in it, and finds the
+    temperature at which the model expects as many. It is stored in the model: all probabilities change, the tags do
+    not. sapo train has done this already, on its dev set or on sentences that it held out. sapo eval --calibration
+    shows how good the probabilities are.
     """
     from sapo.corpus.files import check_writable
     from sapo.tagger.tagger import Tagger
@@ -67,9 +66,9 @@ def calibrate_command(
     notes: list[str] = []
     ticker = Ticker(quiet)
 
-    def watch(temperature: float, loss: float) -> None:
-        tried.append((temperature, loss))
-        ticker.tell(f"temperature {temperature:.4g}, loss per sentence {loss:.4f}")
+    def watch(temperature: float, share: float) -> None:
+        tried.append((temperature, share))
+        ticker.tell(f"temperature {temperature:.4g}, expected errors {100 * share:.2f} %")
 
     calibrated = calibrate(
         tagger, dev, by=by, watch=watch, say=notes.append, format=format, encoding=encoding, label=label
@@ -77,9 +76,9 @@ def calibrate_command(
     ticker.end()
     calibrated.save(target)
     if not quiet:
-        (before, loss_before), (_, loss_after) = tried[0], tried[-1]
+        (before, expected_before), (_, expected) = tried[0], tried[-1]
         tell(f"temperature {before:.4g} -> {calibrated.model.temperature:.4g}")
-        tell(f"loss per sentence {loss_before:.4f} -> {loss_after:.4f}")
+        tell(f"expected errors {100 * expected_before:.2f} % -> {100 * expected:.2f} %")
         for note in notes:
             tell(note)
         tell(f"saved {target}")

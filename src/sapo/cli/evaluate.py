@@ -71,8 +71,6 @@ def eval_command(
     """
     from sapo.corpus.files import with_encoding
     from sapo.evaluate.calibration import reliability_table
-    from sapo.evaluate.scores import as_json as scores_as_json
-    from sapo.evaluate.scores import conlleval_table
 
     model, input = _files(files)
     _check_options(model, input, exact, calibration, nbest, curve, plot)
@@ -97,9 +95,9 @@ def eval_command(
             measured = _measure(tagger, source, nbest, format, label, plot)
     if as_json:
         more = {} if measured is None else {"calibration": measured.as_json()}
-        click.echo(json.dumps({**scores_as_json(scores), **more}, indent=2))
+        click.echo(json.dumps({**scores.as_dict(), **more}, indent=2))
     else:
-        click.echo(conlleval_table(scores))
+        click.echo(str(scores))
         if measured is not None:
             click.echo(f"\ncalibration at temperature {measured.temperature:.4g}")
             click.echo(reliability_table(measured.rows()))

@@ -17,7 +17,7 @@ from sapo.corpus.files import is_special
 from sapo.errors import FileWarning, harmless
 from sapo.learn.records import Observer, PassRecord, State
 from sapo.learn.settings import Settings
-from sapo.training.progress import Lines, Quiet, erase_counter
+from sapo.training.progress import Lines, Quiet, erase_counter, show_counter
 from sapo.training.stack import Watcher
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ WIDE = 140  # width of a terminal with room for all measurements
 
 
 class Live(Quiet):
-    """Print one line per epoch, and below it a progress bar."""
+    """Print lines, and below them a progress bar."""
 
-    def __init__(self, settings: Settings) -> None:
-        super().__init__(settings)
+    def __init__(self, settings: Settings, *, verbose: bool = False) -> None:
+        super().__init__(settings, verbose=verbose)
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn
 
@@ -44,9 +44,13 @@ class Live(Quiet):
             transient=True,
         )
 
-    def say(self, message: str) -> None:
+    def show(self, message: str) -> None:
         erase_counter()
         self.console.print(harmless(message), markup=False)
+
+    def hint(self, message: str) -> None:
+        if not self.bar.live.is_started:  # where the bar is not, a line that the next message replaces
+            show_counter(harmless(message)[: self.console.width - 1])
 
     @contextmanager
     def running(self, score_name: str | None, tokens: int) -> Iterator[None]:
@@ -70,7 +74,7 @@ class Live(Quiet):
         )
 
     def passed(self, record: PassRecord, state: State) -> None:
-        self.say(self.line(record, wide=self.console.width >= WIDE))
+        self.detail(self.line(record, wide=self.console.width >= WIDE))
 
 
 class JsonLog(Observer):
@@ -124,11 +128,11 @@ class JsonLog(Observer):
                 raise
 
 
-def make_progress(settings: Settings, *, quiet: bool) -> Quiet:
+def make_progress(settings: Settings, *, quiet: bool, verbose: bool = False) -> Quiet:
     """Return the display that suits standard error."""
     if quiet:
         return Quiet(settings)
-    return Live(settings) if sys.stderr.isatty() else Lines(settings)
+    return (Live if sys.stderr.isatty() else Lines)(settings, verbose=verbose)
 
 
 class PipelineLines(Watcher):

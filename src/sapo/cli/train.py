@@ -150,7 +150,7 @@ def setting_options(command: F) -> F:
     show_default=True,
     metavar="NAME",
     help="sapo, crf, perceptron, mira or mira-nbest; each with -avg for weights averaged over all steps. "
-    "crf-lbfgs: the CRF at its optimum.",
+    "sapo-plain: Algorithm 1 of the paper and nothing else. crf-lbfgs: the CRF at its optimum.",
 )
 @setting_options
 @click.option("--checkpoint", type=PATH, help="Save the state of training here after each epoch.")
@@ -185,6 +185,7 @@ def setting_options(command: F) -> F:
 )
 @ray_option
 @quiet_option
+@click.option("--verbose", "-v", is_flag=True, help="Print a line for each epoch and each trial of settings, too.")
 def train_command(
     train: str,
     output: Path,
@@ -197,6 +198,7 @@ def train_command(
     new_labels: bool,
     ray: str | None,
     quiet: bool,
+    verbose: bool,
     **options: Any,
 ) -> None:
     """Train a model.
@@ -216,8 +218,6 @@ def train_command(
         given["columns"] = split_names(given.get("columns"))
         if "class_weight" in given:
             given["class_weight"] = parse_class_weight(given["class_weight"])
-        if "constraints" in settings:
-            given["constraints"] = settings.pop("constraints")
         plan = make_plan(train, dev=dev, template=template, learner=learner, settings=settings, **given)
         plan = plan if checkpoint is None else dataclasses.replace(plan, checkpoint=checkpoint)
         find_system(learner).check()
@@ -229,16 +229,18 @@ def train_command(
                 raise OptionError("--new-labels is for --continue; a new model learns all labels")
             for message in unused_options(plan, settings):
                 _tell_warning(f"{message}; leave it out")
-            done = _train(plan, log, quiet, cluster)
+            done = _train(plan, log, quiet, verbose, cluster)
             tagger, interrupted = done.tagger, done.stop.interrupted
         elif cluster is not None:
             raise OptionError("--continue learns in this process; leave --ray out")
         else:
-            trainer = _continue(plan, given, settings, log, continued, quiet)
+            trainer = _continue(plan, given, settings, log, continued, quiet, verbose)
             tagger, interrupted = trainer.snapshot(), trainer.interrupted
     save_or_rescue(tagger, output)
     if not quiet:
         tell_saved(output)
+        if not interrupted:
+            tell(f"next: sapo eval {output} TEST, or sapo tag {output} FILE")
     if interrupted:
         raise SystemExit(130)
 
@@ -287,45 +289,30 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
                 check_readable(source)
 
 
-def _train(plan: "Plan", log: Path | None, quiet: bool, cluster: "Cluster | None" = None) -> "Outcome":
+def _train(plan: "Plan", log: Path | None, quiet: bool, verbose: bool, cluster: "Cluster | None" = None) -> "Outcome":
     from sapo.cli.inspect import looked_text
     from sapo.cli.progress import JsonLog, make_progress
     from sapo.learn.records import Observer
-    from sapo.training.calibration import calibrated_on_dev
     from sapo.training.data import warn_of
     from sapo.training.run import start
 
-    progress = make_progress(plan.settings, quiet=quiet)
-    progress.say(f"reading {plan.data}")
-    run = start(plan, told=progress.say, check=lambda data: warn_of(plan, data, warn=_tell_warning))
-    progress.settings = run.settings  # with the number of epochs that was chosen
-    observers: list[Observer] = [progress]
+    progress = make_progress(plan.settings, quiet=quiet, verbose=verbose)
+    progress.detail(f"reading {plan.data}")
+    run = start(plan, show=progress, check=lambda data: warn_of(plan, data, warn=_tell_warning))
+    observers = list[Observer]()
     if cluster is not None:
-        cluster = dataclasses.replace(cluster, say=progress.say)
+        cluster = dataclasses.replace(cluster, say=progress.detail)
     if log is not None:
         written = JsonLog(log, run)
         observers.append(written)
         if cluster is not None:
             cluster = dataclasses.replace(cluster, log=written.note)
-    with progress.running(run.data.score_name if plan.dev else None, run.data.source.tokens):
-        outcome = run.finish(observers, cluster=cluster)
+    outcome = run.finish_shown(progress, observers, cluster=cluster)
     kept = [record.as_json() for record in outcome.history if record.epoch == outcome.best_epoch]
     for line in (looked_text(record, len(run.data.labels)) for record in kept):
         if line is not None:
-            progress.say(line)
-    progress.say(f"{outcome.stop}; kept epoch {outcome.best_epoch}{_why(outcome) if plan.dev else ''}")
-    if outcome.stop.interrupted:
-        return outcome
-    return dataclasses.replace(outcome, tagger=calibrated_on_dev(outcome.tagger, run.data, progress.say))
-
-
-def _why(outcome: "Outcome") -> str:
-    """Say why this epoch was kept, where there is a dev set."""
-    scores = {record.epoch: record.dev for record in outcome.history if record.dev is not None}
-    best = max(scores, key=lambda epoch: scores[epoch], default=outcome.best_epoch)
-    if scores.get(outcome.best_epoch) == scores.get(best):
-        return " (the best on the dev set: evaluate on other sentences)"
-    return f", the last: epoch {best} ({100 * scores[best]:.2f}) is not better by more than a standard error"
+            progress.detail(line)
+    return run.calibrated(outcome, progress)
 
 
 def _tell_warning(message: str) -> None:
@@ -333,10 +320,15 @@ def _tell_warning(message: str) -> None:
 
 
 def _continue(
-    plan: "Plan", given: dict[str, Any], settings: dict[str, Any], log: Path | None, model: Path, quiet: bool
+    plan: "Plan",
+    given: dict[str, Any],
+    settings: dict[str, Any],
+    log: Path | None,
+    model: Path,
+    quiet: bool,
+    verbose: bool,
 ) -> "Trainer":
     from sapo.cli.progress import make_progress
-    from sapo.tagger.tagger import Tagger
     from sapo.training.update import PASSES, Trainer
 
     if plan.dev or plan.template or plan.checkpoint or log:
@@ -354,8 +346,9 @@ def _continue(
             "--continue cannot choose a rate; give a number, or leave --rate out to keep that of the model"
         )
     shown = dataclasses.replace(plan.settings, epochs=settings.get("epochs", PASSES))
-    progress = make_progress(shown, quiet=quiet)
-    trainer = Trainer(Tagger.load(model))
+    progress = make_progress(shown, quiet=quiet, verbose=verbose)
+    settings.pop("constraints", None)  # is on: those of the model hold
+    trainer = Trainer(model)
     progress.say(f"going on from {model} with {plan.data}")
     names = ("format", "encoding", "label", "columns", "missing", "class_weight")
     of_data: dict[str, Any] = {name: given.get(name) for name in names}
@@ -449,7 +442,7 @@ def _of_no_use(name: str) -> set[str]:
         unused |= {"n", "stop_ratio"}
     if not learner.regularized:
         unused |= {*RATE, *PENALTY, "stop_ratio"}
-    if not name.startswith(("sapo", "mira")):  # these sum over all taggings, or take the best one
+    if not learner.searches:
         unused |= {*SEARCH}
     if not learner.all_labels:
         unused |= {"all_pairs"}

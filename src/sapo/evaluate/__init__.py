@@ -2,7 +2,7 @@
 
 from sapo.evaluate.calibration import Reliability, reliability, reliability_table
 from sapo.evaluate.comparison import Comparison, compare, compare_taggings, comparison_json, comparison_text
-from sapo.evaluate.scores import FeatureCounts, Scores, SpanCounts, as_json, conlleval_table, count_features, score
+from sapo.evaluate.scores import FeatureCounts, Scores, SpanCounts, count_features, score
 from sapo.evaluate.significance import (
     Randomization,
     SentenceCounts,
@@ -20,12 +20,10 @@ __all__ = [
     "Scores",
     "SentenceCounts",
     "SpanCounts",
-    "as_json",
     "compare",
     "compare_taggings",
     "comparison_json",
     "comparison_text",
-    "conlleval_table",
     "count_features",
     "holm",
     "randomization_test",

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapo.errors import DataError
-from sapo.evaluate.scores import Scores, as_json, score, text_table
+from sapo.evaluate.scores import Scores, score, text_table
 from sapo.evaluate.significance import Randomization, holm, randomization_test, span_counts, token_counts
 
 Taggings = Sequence[Sequence[str]]
@@ -146,7 +146,7 @@ def comparison_json(names: Sequence[str], comparisons: Sequence[Comparison]) -> 
     corrected = holm([one.randomization.p for one in comparisons])
     return {
         "systems": [
-            {"name": name, **as_json(scores)} for name, scores in zip(names, _all_scores(comparisons), strict=True)
+            {"name": name, **scores.as_dict()} for name, scores in zip(names, _all_scores(comparisons), strict=True)
         ],
         "comparisons": [
             {
@@ -205,7 +205,7 @@ def _all_scores(comparisons: Sequence[Comparison]) -> list[Scores]:
 def _percents(scores: Scores) -> list[str]:
     spans = scores.overall
     of_spans = [] if spans is None else [spans.precision, spans.recall, spans.f1]
-    return [f"{100 * value:.2f}" for value in (*of_spans, scores.token_accuracy)]
+    return [f"{100 * value:.2f}" for value in (*of_spans, scores.accuracy)]
 
 
 def _p(p: float) -> str:

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,10 +110,19 @@ def _order(key: str) -> tuple[bool, str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """All counts of one evaluation.
+    """All counts of one evaluation. As text it is the table that `sapo eval` prints, in a notebook a table, too.
 
     `overall` is None and `types` is empty if the labels do not mark spans; `features` is empty if they do not hold
     morphology, such as Case=Nom|Number=Sing or NOUN|Case=Nom.
+
+    >>> scores = Scores(10, 2, 9, 1, SpanCounts(3, 4, 2), {"NP": SpanCounts(3, 4, 2)}, False)
+    >>> scores.precision, round(scores.f1, 3), scores.accuracy
+    (0.5, 0.571, 0.9)
+    >>> print(scores)
+    processed 10 tokens with 3 phrases; found: 4 phrases; correct: 2.
+    accuracy:  90.00%; precision:  50.00%; recall:  66.67%; FB1:  57.14
+                   NP: precision:  50.00%; recall:  66.67%; FB1:  57.14  4
+    sapo: sentence accuracy:  50.00% (1 of 2 sentences have no wrong tag)
     """
 
     tokens: int
@@ -125,9 +136,24 @@ class Scores:
     scheme: str | None = None  # the one that well-formed spans were read by
 
     @property
-    def token_accuracy(self) -> float:
+    def accuracy(self) -> float:
         """The share of tokens with the gold tag."""
         return fraction(self.correct_tokens, self.tokens)
+
+    @property
+    def precision(self) -> float:
+        """The share of the found spans that are correct; the accuracy if labels do not mark spans."""
+        return self.accuracy if self.overall is None else self.overall.precision
+
+    @property
+    def recall(self) -> float:
+        """The share of the gold spans that were found; the accuracy if labels do not mark spans."""
+        return self.accuracy if self.overall is None else self.overall.recall
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall; the accuracy if labels do not mark spans."""
+        return self.accuracy if self.overall is None else self.overall.f1
 
     @property
     def sentence_accuracy(self) -> float:
@@ -137,7 +163,7 @@ class Scores:
     @property
     def main(self) -> tuple[str, float]:
         """The main score: F1 of spans, or else token accuracy."""
-        return ("accuracy", self.token_accuracy) if self.overall is None else ("F1", self.overall.f1)
+        return ("accuracy", self.accuracy) if self.overall is None else ("F1", self.overall.f1)
 
     @property
     def events(self) -> int:
@@ -155,6 +181,87 @@ class Scores:
         """
         value = self.main[1]
         return math.sqrt(value * (1 - value) / max(1, self.events))
+
+    def __str__(self) -> str:
+        """Return the output of conlleval, letter for letter, and further lines of sapo; without spans, a short table.
+
+        Morphology gets a line for each key.
+
+        >>> print(Scores(10, 2, 9, 1, None, {}, False, {"Case": FeatureCounts(7, 8, 6, 8)}))
+        processed 10 tokens in 2 sentences.
+        token accuracy:     90.00% (9 of 10)
+        sentence accuracy:  50.00% (1 of 2)
+        by key, with the number of tokens that have it in gold or prediction:
+                     Case: precision:  75.00%; recall:  85.71%; FB1:  80.00  8
+        """
+        token_accuracy = _percent(self.correct_tokens, self.tokens)
+        sentence_accuracy = _percent(self.correct_sentences, self.sentences)
+        whole_sentences = f"{self.correct_sentences} of {self.sentences}"
+        lines = []
+        if self.overall is None:
+            lines.append(f"processed {self.tokens} tokens in {self.sentences} sentences.")
+            lines.append(f"token accuracy:    {token_accuracy:6.2f}% ({self.correct_tokens} of {self.tokens})")
+            lines.append(f"sentence accuracy: {sentence_accuracy:6.2f}% ({whole_sentences})")
+            if self.features:
+                lines.append("by key, with the number of tokens that have it in gold or prediction:")
+            lines += [f"{key:>17}: {_span_scores(counts)}  {counts.tokens}" for key, counts in self.features.items()]
+            return "\n".join(lines)
+
+        gold, found, correct = self.overall.gold, self.overall.found, self.overall.correct
+        lines.append(f"processed {self.tokens} tokens with {gold} phrases; found: {found} phrases; correct: {correct}.")
+        if self.tokens:  # conlleval leaves the line out for an empty file
+            lines.append(f"accuracy: {token_accuracy:6.2f}%; {_span_scores(self.overall)}")
+        named = sorted((name, counts) for name, counts in self.types.items() if name != UNTYPED)  # that is all spans
+        lines += [f"{name:>17}: {_span_scores(counts)}  {counts.found}" for name, counts in named]
+        lines.append(
+            f"sapo: sentence accuracy: {sentence_accuracy:6.2f}% ({whole_sentences} sentences have no wrong tag)"
+        )
+        if self.strict:
+            by = f" by {self.scheme}, the scheme of the gold tags" if self.scheme else ""
+            lines.append(f"sapo: strict{by}: only well-formed spans are counted; conlleval counts the others too")
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return counts and fractions under fixed keys, ready for json.dumps.
+
+        `features` is there only for labels that hold them, and `scheme` only if spans were read strictly.
+
+        >>> Scores(10, 2, 9, 1, None, {}, False).as_dict()["main"]
+        {'name': 'accuracy', 'value': 0.9}
+        """
+        name, value = self.main
+        return {
+            "main": {"name": name, "value": value},
+            "tokens": self.tokens,
+            "correct_tokens": self.correct_tokens,
+            "token_accuracy": self.accuracy,
+            "sentences": self.sentences,
+            "correct_sentences": self.correct_sentences,
+            "sentence_accuracy": self.sentence_accuracy,
+            "strict": self.strict,
+            **({"scheme": self.scheme} if self.scheme else {}),
+            "overall": None if self.overall is None else _span_dict(self.overall),
+            "types": {name: _span_dict(counts) for name, counts in self.types.items()},
+            **({"features": _feature_dicts(self.features)} if self.features else {}),
+        }
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks: a row for all spans and one for each type, or the accuracies."""
+        counts = {"all": self.overall, **self.types} if self.overall else dict(self.features)
+        heads = ["", "precision", "recall", "F1", "gold", "found", "correct"] if counts else []
+        rows = [
+            [escape(name), *(f"{100 * share:.2f}" for share in (one.precision, one.recall, one.f1))]
+            + [f"{number:,}" for number in (one.gold, one.found, one.correct)]
+            for name, one in counts.items()
+            if one is not None and name != UNTYPED
+        ]
+        cells = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+        head = f"<tr>{''.join(f'<th>{name}</th>' for name in heads)}</tr>"
+        accuracies = (
+            f"token accuracy {100 * self.accuracy:.2f} % ({self.correct_tokens:,} of {self.tokens:,}), "
+            f"sentence accuracy {100 * self.sentence_accuracy:.2f} % ({self.correct_sentences:,} of {self.sentences:,})"
+        )
+        return f"<table><caption>{accuracies}</caption>{head}{cells}</table>"
 
 
 def score(
@@ -174,7 +281,7 @@ def score(
     >>> labels = ["O", "B-NP", "I-NP", "B-VP"]
     >>> gold, predicted = np.array([1, 2, 3, 0, 1], dtype=np.int32), np.array([1, 2, 0, 0, 3], dtype=np.int32)
     >>> scores = score(labels, gold, predicted, np.array([0, 4, 5]))
-    >>> scores.token_accuracy, scores.overall
+    >>> scores.accuracy, scores.overall
     (0.6, SpanCounts(gold=3, found=2, correct=1))
     >>> scores.main
     ('F1', 0.4)
@@ -259,78 +366,6 @@ def text_table(rows: Sequence[Sequence[str]], left: Collection[int] = (0,), gap:
         ).rstrip()
         for row in rows
     ]
-
-
-def conlleval_table(scores: Scores) -> str:
-    """Return the output of conlleval, letter for letter, and further lines of sapo; without spans, a short table.
-
-    Morphology gets a line for each key.
-
-    >>> print(conlleval_table(Scores(10, 2, 9, 1, SpanCounts(3, 4, 2), {"NP": SpanCounts(3, 4, 2)}, False)))
-    processed 10 tokens with 3 phrases; found: 4 phrases; correct: 2.
-    accuracy:  90.00%; precision:  50.00%; recall:  66.67%; FB1:  57.14
-                   NP: precision:  50.00%; recall:  66.67%; FB1:  57.14  4
-    sapo: sentence accuracy:  50.00% (1 of 2 sentences have no wrong tag)
-    >>> print(conlleval_table(Scores(10, 2, 9, 1, None, {}, False)))
-    processed 10 tokens in 2 sentences.
-    token accuracy:     90.00% (9 of 10)
-    sentence accuracy:  50.00% (1 of 2)
-    >>> print(conlleval_table(Scores(10, 2, 9, 1, None, {}, False, {"Case": FeatureCounts(7, 8, 6, 8)})))
-    processed 10 tokens in 2 sentences.
-    token accuracy:     90.00% (9 of 10)
-    sentence accuracy:  50.00% (1 of 2)
-    by key, with the number of tokens that have it in gold or prediction:
-                 Case: precision:  75.00%; recall:  85.71%; FB1:  80.00  8
-    """
-    token_accuracy = _percent(scores.correct_tokens, scores.tokens)
-    sentence_accuracy = _percent(scores.correct_sentences, scores.sentences)
-    whole_sentences = f"{scores.correct_sentences} of {scores.sentences}"
-    lines = []
-    if scores.overall is None:
-        lines.append(f"processed {scores.tokens} tokens in {scores.sentences} sentences.")
-        lines.append(f"token accuracy:    {token_accuracy:6.2f}% ({scores.correct_tokens} of {scores.tokens})")
-        lines.append(f"sentence accuracy: {sentence_accuracy:6.2f}% ({whole_sentences})")
-        if scores.features:
-            lines.append("by key, with the number of tokens that have it in gold or prediction:")
-        lines += [f"{key:>17}: {_span_scores(counts)}  {counts.tokens}" for key, counts in scores.features.items()]
-        return "\n".join(lines)
-
-    gold, found, correct = scores.overall.gold, scores.overall.found, scores.overall.correct
-    lines.append(f"processed {scores.tokens} tokens with {gold} phrases; found: {found} phrases; correct: {correct}.")
-    if scores.tokens:  # conlleval leaves the line out for an empty file
-        lines.append(f"accuracy: {token_accuracy:6.2f}%; {_span_scores(scores.overall)}")
-    named = sorted((name, counts) for name, counts in scores.types.items() if name != UNTYPED)  # the line above has it
-    lines += [f"{name:>17}: {_span_scores(counts)}  {counts.found}" for name, counts in named]
-    lines.append(f"sapo: sentence accuracy: {sentence_accuracy:6.2f}% ({whole_sentences} sentences have no wrong tag)")
-    if scores.strict:
-        by = f" by {scores.scheme}, the scheme of the gold tags" if scores.scheme else ""
-        lines.append(f"sapo: strict{by}: only well-formed spans are counted; conlleval counts the others too")
-    return "\n".join(lines)
-
-
-def as_json(scores: Scores) -> dict[str, object]:
-    """Return counts and fractions under fixed keys, ready for json.dumps.
-
-    `features` is there only for labels that hold them, and `scheme` only if spans were read strictly.
-
-    >>> as_json(Scores(10, 2, 9, 1, None, {}, False))["main"]
-    {'name': 'accuracy', 'value': 0.9}
-    """
-    name, value = scores.main
-    return {
-        "main": {"name": name, "value": value},
-        "tokens": scores.tokens,
-        "correct_tokens": scores.correct_tokens,
-        "token_accuracy": scores.token_accuracy,
-        "sentences": scores.sentences,
-        "correct_sentences": scores.correct_sentences,
-        "sentence_accuracy": scores.sentence_accuracy,
-        "strict": scores.strict,
-        **({"scheme": scores.scheme} if scores.scheme else {}),
-        "overall": None if scores.overall is None else _span_dict(scores.overall),
-        "types": {name: _span_dict(counts) for name, counts in scores.types.items()},
-        **({"features": _feature_dicts(scores.features)} if scores.features else {}),
-    }
 
 
 def _span_scores(counts: SpanCounts) -> str:

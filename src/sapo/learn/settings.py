@@ -202,6 +202,15 @@ class Settings:
         """
         return self.epochs - math.ceil(self.average * self.epochs) + 1
 
+    def until(self, epoch: int) -> "Settings":
+        """Return settings that do the same as these up to this pass, and stop after it.
+
+        >>> Settings(epochs=20, average=0.5).until(12).averaged_from, Settings(epochs=20, average=0.5).until(5).average
+        (11, 0.0)
+        """
+        averaged = max(0, epoch - self.averaged_from + 1)
+        return dataclasses.replace(self, epochs=epoch, average=max(0.0, averaged - 0.5) / epoch)  # rounded up again
+
     def rate_of(self, epoch: int) -> float:
         """Return the rate of a pass; passes count from 1.
 
@@ -236,3 +245,6 @@ class Settings:
         return {
             name: None if value == math.inf else value for name, value in values.items() if name not in RARE or value
         }
+
+
+CHOSEN = tuple(name for name, option in options_of(Settings).items() if option.auto)  # may be chosen from the data

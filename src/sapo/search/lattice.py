@@ -508,7 +508,8 @@ class Lattice:
         """Return the lattice with all scores divided by the temperature. The order of taggings stays the same."""
         if temperature == 1.0:
             return self
-        return replace(self, node=self.node / temperature, edge=self.edge / temperature)
+        with np.errstate(over="ignore"):  # what is next to minus infinity may become it
+            return replace(self, node=self.node / temperature, edge=self.edge / temperature)
 
 
 def make_lattice(corpus: EncodedCorpus, sentence: int, parameters: Parameters, *, exact: bool = True) -> Lattice:

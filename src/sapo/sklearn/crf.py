@@ -377,7 +377,8 @@ class CRF(FittedLabeler):
         pairs, kind = self._pairs(X, y)
         plan = crfsuite_plan(algorithm, arguments, pairs, self._dev_pairs(X_dev, y_dev, kind))
         log = TrainingLog(len(pairs), verbose=self.verbose)
-        outcome = self._train(plan, kind, [log], verbose=bool(self.verbose), lines=False)  # the log prints its own
+        # the log prints its own lines; a CRF at its optimum needs no temperature, and python-crfsuite has none
+        outcome = self._train(plan, kind, [log], verbose=bool(self.verbose), lines=False, calibrate=False)
         self.training_log_ = log
         if self.model_filename is not None:
             outcome.tagger.save(self.model_filename)

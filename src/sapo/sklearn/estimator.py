@@ -9,6 +9,7 @@ A pickle contains the parameters and the bytes of the model file.
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import chain
 from numbers import Integral
@@ -27,7 +28,7 @@ from sapo.tagger.files import check_no_missing
 from sapo.tagger.tagger import Tagger
 from sapo.tags.schemes import looks_like_spans
 from sapo.training.plan import Plan
-from sapo.training.progress import shown
+from sapo.training.progress import Quiet, shown
 from sapo.training.run import Outcome, start
 
 Label = str | int
@@ -252,12 +253,13 @@ class FittedLabeler(Estimator):
         *,
         verbose: bool = False,
         lines: bool = True,
+        calibrate: bool = True,
     ) -> Outcome:
-        if verbose:
-            with shown(plan.settings, lines=lines) as show:
-                outcome = start(plan, told=show.say).finish_shown(show, observers)
-        else:
-            outcome = start(plan).finish(observers)
+        with shown(plan.settings, lines=lines) if verbose else nullcontext(Quiet(plan.settings)) as show:
+            run = start(plan, show=show)
+            outcome = run.finish_shown(show, observers)
+            if calibrate:
+                outcome = run.calibrated(outcome, show)
         if outcome.stop.interrupted:  # a parameter search must not treat this as a result
             raise KeyboardInterrupt
         self._tagger = outcome.tagger

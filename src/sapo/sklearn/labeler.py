@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import compress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -25,9 +25,10 @@ class SequenceLabeler(FittedLabeler):
     and `threads` win over it. What is None or 'auto' is chosen from the data, or is the default of the learner
     (docs/explanation/defaults.md). `random_state` is an integer, or a NumPy generator that draws one.
 
-    Taggings follow the tag scheme of the data (`constraints`) and the `rules`; `scheme` learns the labels in another
-    scheme; the label `missing` marks tokens whose label is unknown. `class_weight` is 'balanced', or a weight for some
-    of the labels; the other labels have weight 1. `verbose` shows the progress of `fit`.
+    Taggings follow the tag scheme of the data (`constraints`; None: unless the learner is sapo-plain) and the `rules`;
+    `scheme` learns the labels in another scheme; the label `missing` marks tokens whose label is unknown.
+    `class_weight` is 'balanced', or a weight for some of the labels; the other labels have weight 1. `verbose` shows
+    the progress of `fit`.
 
     A token is a string, a tuple of columns (word, pos, ...), or a dictionary or list of features.
 
@@ -45,14 +46,14 @@ class SequenceLabeler(FittedLabeler):
         columns: Sequence[str] | None = None,
         min_count: int = 1,
         learner: str = "sapo",
-        n: int | str | None = None,
-        strength: float | str | None = None,
-        rate: float | str | None = None,
-        epochs: int | str | None = None,
+        n: int | Literal["auto"] | None = None,
+        strength: float | Literal["auto"] | None = None,
+        rate: float | Literal["auto"] | None = None,
+        epochs: int | Literal["auto"] | None = None,
         threads: int | None = None,
         settings: Settings | Mapping[str, object] | None = None,
         random_state: Any = None,
-        constraints: bool = True,
+        constraints: bool | None = None,
         rules: Sequence[str] | str | Path = (),
         scheme: str | None = AUTO,
         missing: Label | None = None,

@@ -21,7 +21,6 @@ from sapo.errors import DataError
 from sapo.evaluate.comparison import Comparison
 from sapo.evaluate.files import compare_files
 from sapo.evaluate.scores import Scores, score
-from sapo.evaluate.scores import as_json as scores_json
 from sapo.features.encoded import EncodedCorpus
 from sapo.jit.arrays import Doubles
 from sapo.search.marginals import span_reading
@@ -206,7 +205,7 @@ class ErrorReport:
         """Return the report for programs. Tokens count from 0."""
         return {
             "file": self.file,
-            "scores": scores_json(self.scores),
+            "scores": self.scores.as_dict(),
             "kinds": dict(self.by_kind.most_common()),
             "confusion": [
                 {"gold": gold, "found": found, "count": count} for (gold, found), count in self.confusion.most_common()

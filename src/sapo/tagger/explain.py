@@ -12,6 +12,7 @@ it follows the tag in brackets: B-NP [S-NP].
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from sapo.search.lattice import Lattice, make_lattice
 from sapo.search.topn import viterbi
 from sapo.tagger.decoding import encoded_sentence
 from sapo.tagger.model import Model
-from sapo.tagger.tagger import Tagger
+from sapo.tagger.tagger import Tagger, as_tagger
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ class Explanation:
 
 
 def explain(
-    tagger: Tagger,
+    tagger: Tagger | str | Path,
     tokens: Sequence[Any],
     token: int,
     *,
@@ -114,6 +115,7 @@ def explain(
 ) -> Explanation:
     """Explain why a token (the first is 0) has its tag and not another.
 
+    `tagger` may also be the path of a model.
     `tag` is by default the one that the model predicts, and `against` the one in the best tagging that gives the token
     another tag. The `top` strongest contributions are listed one by one, the others as one sum. Raises SapoError if the
     model is a network, does not have one of the tags, or forbids every tagging with one of them.
@@ -124,6 +126,7 @@ def explain(
     >>> why.tag, why.rival, why.difference > 0, len(why.contributions)
     ('NN', 'DT', True, 3)
     """
+    tagger = as_tagger(tagger)
     tagger.model.linear_encoder("its scores are not sums of feature weights, so they cannot be explained")
     tokens = plain_sentence(tokens, "the sentence")
     model = tagger.model

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from sapo.corpus.blocks import LABEL, Block, Sentence, is_table
 from sapo.corpus.files import show_path
 from sapo.corpus.formats import FORMATS, TABLE, format_of
 from sapo.corpus.formats import read_blocks as read_any_blocks
-from sapo.errors import DataError, ModelError, OptionError
+from sapo.errors import DataError, ModelError, OptionError, did_you_mean
 from sapo.features.strings import StringTable, label_ids
 from sapo.tagger import decoding
 from sapo.tagger.decoding import Output
@@ -28,6 +28,28 @@ LINES = 200  # to look at
 PIECE = 1 << 16  # bytes
 Write = Callable[[Block, Annotation], Iterator[bytes]]
 _ENDS_SENTENCE = re.compile(r"\w[.!?\u2026][\"')\]\u201d\u00bb]*")
+
+
+class ReadingOptions(TypedDict, total=False):
+    """How to read files."""
+
+    format: str | None  # one of sapo.corpus.FORMATS; default: inferred from the file extension
+    label: str | int | None  # the column of the labels, by name or number
+    columns: Sequence[str] | None  # the names of the columns
+    encoding: str | None  # of files that are not UTF-8
+
+
+def check_reading(given: Mapping[str, object]) -> None:
+    """Raise SapoError if an option is not one of `ReadingOptions`.
+
+    >>> check_reading({"lable": "pos"})
+    Traceback (most recent call last):
+    ...
+    sapo.errors.OptionError: unknown option 'lable'; did you mean 'label'?
+    """
+    for name in given:
+        if name not in ReadingOptions.__annotations__:
+            raise OptionError(f"unknown option '{name}'{did_you_mean(name, ReadingOptions.__annotations__)}")
 
 
 def reading_of(model: Model, path: str | Path, given: dict[str, Any]) -> dict[str, Any]:
@@ -222,8 +244,9 @@ def _mostly_lower_case(block: Block) -> bool:
     return 2 * sum(field[:1].islower() for field in fields) > len(fields)
 
 
-def evaluate(tagger: "Tagger", data: Any, *, strict: bool = False, **reading: Any) -> "Scores":
+def evaluate(tagger: "Tagger", data: Any, *, strict: bool = False, **reading: Unpack[ReadingOptions]) -> "Scores":
     """Tag a labeled file, a table, or labeled sentences from Python, and return the scores of the tags."""
+    check_reading(reading)
     if not isinstance(data, str | Path) and not is_table(data):
         return _evaluate_pairs(tagger.model, data, strict=strict)
     path = data if isinstance(data, str | Path) else "table"

@@ -21,7 +21,7 @@ from sapo.errors import DataError, ModelError, OptionError
 from sapo.jit.arrays import Ints
 from sapo.search.chain import check_search
 from sapo.tagger.decoding import plain_sentences
-from sapo.tagger.tagger import Tagger
+from sapo.tagger.tagger import Tagger, as_tagger
 from sapo.tagger.text import Cut, TaggedText, check_text, cut_texts, find, tagged_texts
 from sapo.tags.schemes import notation_of
 
@@ -254,7 +254,7 @@ class Pipeline:
         if not pairs:
             raise OptionError("a pipeline needs a step, such as {'pos': 'pos.sapo'}")
         check_names(tuple(ReadyStep(column, "") for column, _ in pairs), (WORD,), "text")
-        self.taggers = {column: one if isinstance(one, Tagger) else Tagger.load(one) for column, one in pairs}
+        self.taggers = {column: as_tagger(one) for column, one in pairs}
         have = [WORD]
         for column, tagger in self.taggers.items():
             if not tagger.columns:

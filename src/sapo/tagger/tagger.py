@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from sapo.errors import OptionError
 from sapo.jit.arrays import Doubles
@@ -16,6 +16,7 @@ from sapo.tagger.model import Model
 if TYPE_CHECKING:
     from sapo.corpus.annotations import TaggedSpan
     from sapo.evaluate.scores import Scores
+    from sapo.tagger.files import ReadingOptions
     from sapo.tagger.text import Cut, TaggedText
     from sapo.text.splitter import Splitter
 
@@ -236,7 +237,7 @@ class Tagger:
         corpus = decoding.encoded_sentence(self.model, tokens)
         return decoding.spans_of(self.model, corpus, decoding.best_tags(self.model, corpus))[0]
 
-    def evaluate(self, path: Any, *, strict: bool = False, **reading: Any) -> "Scores":
+    def evaluate(self, path: Any, *, strict: bool = False, **reading: "Unpack[ReadingOptions]") -> "Scores":
         """Tag labeled data, and return the scores of the tags.
 
         The data is the path of a file, a table, pairs of tokens and tags, or sentences of (word, tag) tuples. `strict`
@@ -252,3 +253,8 @@ class Tagger:
         from sapo.tagger.files import evaluate  # which tagging need not load
 
         return evaluate(self, path, strict=strict, **reading)
+
+
+def as_tagger(model: Tagger | str | Path) -> Tagger:
+    """Return a tagger itself, or load it from a model file."""
+    return model if isinstance(model, Tagger) else Tagger.load(model)

@@ -1,16 +1,18 @@
 """Measure how reliable the probabilities of a tagger are, and calibrate them with a temperature.
 
 All scores are divided by the temperature. This does not change the tags, only how confident the tagger is: less so
-above 1, more so below 1. The temperature is fitted on sentences that were not used in training, by the likelihood of
-their gold tags. A model that learns other labels than it shows (`Model.shown`) is judged by the shown ones.
+above 1, more so below 1. The temperature is the one at which the tagger expects as many wrong answers as it gives on
+sentences that it has not learned (expectation consistency: Clarté et al. 2023). Answers are the spans of its best
+tagging, or its tags if the labels mark no spans. The usual alternative, maximum likelihood, follows the few errors that
+the tagger was sure of: where there are few errors at all, the probabilities of all other answers become too low.
 
-Likelihood alone has no bound where the tagger makes no errors: the surer, the better. So two imagined tokens are added
-to the data, one tagged correctly and one incorrectly (`smoothed`). With k errors among n tokens this is Laplace's rule
-of succession: an error rate of (k + 1) / (n + 2). Two tokens do not matter among hundreds of errors, but the tagger
-never becomes surer than a handful of errors, or none, can prove.
+With k wrong answers among n, the tagger is to expect a share of (k + 1) / (n + 2): Laplace's rule of succession. To
+make it surer than it was trained to be, a handful of errors proves too little, since other texts may be harder: then at
+least SURE errors are assumed, and if it expects fewer already, it stays as it is.
 
-The tags do not change. The dev set also chose the epoch that was kept, so a little less is left to learn from it than
-from sentences that nothing was chosen on; `sapo calibrate` takes any others.
+Training calibrates on the dev set. Where there is none, or it has few errors, a third of the training sentences is
+learned once more, and the others are judged. The temperature changes little with the number of sentences, but much with
+the number of passes, so these stay the same.
 """
 
 import dataclasses
@@ -18,35 +20,38 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from sapo.corpus.labeled import read_pairs
 from sapo.errors import DataError, OptionError, SapoError, choice, did_you_mean
 from sapo.evaluate.calibration import BINS, Reliability, reliability
-from sapo.jit.arrays import Doubles, Ints
+from sapo.features.encoded import EncodedCorpus, subset
+from sapo.jit.arrays import Bools, Doubles, Ints, Longs
 from sapo.learn.samples import scaled
 from sapo.search.lattice import Lattice
 from sapo.search.marginals import Distribution, distribution, span_reading, tempered, top_n_marginals, top_n_spans
 from sapo.search.topn import top_n, viterbi
 from sapo.tagger import decoding, files
 from sapo.tagger.decoding import lattices, learned_tags
+from sapo.tagger.files import ReadingOptions, check_reading
 from sapo.tagger.model import Model
-from sapo.tagger.tagger import Tagger
+from sapo.tagger.tagger import Tagger, as_tagger
 from sapo.tags.labels import shown_name
 from sapo.tags.schemes import looks_like_spans, notation_of, prefixed
-from sapo.tags.spans import loose_spans
+from sapo.tags.spans import Span, loose_spans
 from sapo.training.data import TrainingData
 
-LEAST = -745.0  # the log of the smallest positive number; stands for a forbidden tag at every temperature
+TOKENS, SPANS, SENTENCES = KINDS = ("tokens", "spans", "sentences")  # of answers
 WIDEST = 20 * math.log(2)  # temperatures from 2^-20 to 2^20
-CLOSE = 1e-3  # precision of the log of the temperature
-GOLDEN = (math.sqrt(5) - 1) / 2
-FEW = 10  # errors; with fewer, the error rate is uncertain by more than a third
+CLOSE = 5e-3  # how close the expected number of errors is to the wanted one, as a share of it
+FEW = 10  # spans; with fewer, tokens are counted
+SURE = 30  # errors; with fewer, the error rate is uncertain by more than a fifth
 
 Gold = tuple[Lattice, Sequence[str]]  # the lattice of a sentence, and its gold tags as learned labels
-Watch = Callable[[float, float], None]  # called with every temperature that is tried, and its loss
+Watch = Callable[[float, float], None]  # called with every temperature that is tried, and the errors expected at it
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +80,13 @@ class Calibration:
 
 
 def measure(
-    tagger: Tagger,
+    tagger: Tagger | str | Path,
     data: Any,
     *,
     n: int = 5,
     bins: int = BINS,
     watch: Callable[[int], None] | None = None,
-    **reading: Any,
+    **reading: Unpack[ReadingOptions],
 ) -> Calibration:
     """Tag a labeled file, or pairs of tokens and tags, and compare the probabilities with the gold tags.
 
@@ -96,10 +101,8 @@ def measure(
     """
     if n < 1:
         raise OptionError(f"n must be at least 1, not {n}")
-    labels, temperature = tagger.model.labels, tagger.model.temperature
-    spanned, notation = looks_like_spans(labels), notation_of(labels)
-    shown = dict(zip(labels, tagger.model.shown or labels, strict=True))  # tokens are judged by the shown labels
-    alike = np.array([[shown[one] == shown[other] for other in labels] for one in labels], np.float64)
+    tagger = as_tagger(tagger)
+    temperature, judge = tagger.model.temperature, _Judge(tagger.model)
     exact, over_n = _Answers(), _Answers()
     for lattice, gold in _gold_lattices(tagger, data, **reading):
         if watch is not None:
@@ -107,21 +110,15 @@ def measure(
         found = tempered(top_n(lattice, n=n), temperature)
         if not len(found):
             continue
-        whole, path = distribution(lattice.tempered(temperature)), found.paths[0]
-        names = [labels[tag] for tag in path.tolist()]
-        seen = _as_shown(gold, tagger.model)
-        right = [shown[one] == other for one, other in zip(names, seen, strict=True)]
-        tokens = np.arange(len(path))
-        exact.add("tokens", (whole.marginal @ alike)[tokens, path].tolist(), right)
-        over_n.add("tokens", (top_n_marginals(found, len(labels)) @ alike)[tokens, path].tolist(), right)
-        if spanned:
-            spans, true = (loose_spans([prefixed(tag, notation) for tag in tags]) for tags in (names, gold))
-            right_spans = [span in true for span in spans]
-            exact.add("spans", whole.span_probabilities(span_reading(labels), spans).tolist(), right_spans)
-            shares = top_n_spans(found, labels)
-            over_n.add("spans", [shares[span] for span in spans], right_spans)
-        exact.add("sentences", [whole.probability(path)], [all(right)])
-        over_n.add("sentences", [float(found.p_k[0])], [all(right)])
+        case = judge.case(lattice, found.paths[0], gold)
+        whole = distribution(lattice.tempered(temperature))
+        for kind, right in case.right.items():
+            exact.add(kind, judge.confidences(case, kind, whole), right)
+        over_n.add(TOKENS, judge.of_best(case, top_n_marginals(found, len(judge.labels))), case.right[TOKENS])
+        if SPANS in case.right:
+            shares = top_n_spans(found, judge.labels)
+            over_n.add(SPANS, np.array([shares[span] for span in case.spans]), case.right[SPANS])
+        over_n.add(SENTENCES, found.p_k[:1], case.right[SENTENCES])
     return Calibration(exact.reliabilities(bins), over_n.reliabilities(bins), n, temperature)
 
 
@@ -129,37 +126,107 @@ class _Answers:
     """Confidences by kind, and whether the answers were correct."""
 
     def __init__(self) -> None:
-        self.kinds: dict[str, tuple[list[float], list[bool]]] = {}
+        self.kinds: dict[str, tuple[list[Doubles], list[Bools]]] = {}
 
-    def add(self, kind: str, confidences: list[float], right: list[bool]) -> None:
+    def add(self, kind: str, confidences: Doubles, right: Bools) -> None:
         known = self.kinds.setdefault(kind, ([], []))
-        known[0].extend(min(confidence, 1.0) for confidence in confidences)
-        known[1].extend(right)
+        known[0].append(np.minimum(confidences, 1.0))
+        known[1].append(right)
 
     def reliabilities(self, bins: int) -> dict[str, Reliability]:
         return {
-            kind: reliability(np.array(confidences), np.array(right, np.bool_), bins=bins)
+            kind: reliability(np.concatenate(confidences), np.concatenate(right), bins=bins)
             for kind, (confidences, right) in self.kinds.items()
         }
 
 
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A sentence to judge a tagger by: its scores, its best tagging, and which answers of that are correct."""
+
+    lattice: Lattice  # without a temperature
+    path: Ints  # [tokens] the best tagging
+    spans: list[Span]  # of the best tagging
+    right: dict[str, Bools]  # by kind of answer
+
+
+class _Judge:
+    """Compare best taggings with gold tags, by the labels that a model shows."""
+
+    def __init__(self, model: Model) -> None:
+        self.model, self.labels = model, model.labels
+        self.shown = model.shown or model.labels
+        self.spanned = looks_like_spans(self.labels)
+        self.notation = notation_of(self.labels)
+        self.reading = span_reading(self.labels) if self.spanned else None
+        # learned labels that are shown as the same one; without them, every label is only like itself
+        self.alike = np.array([[one == other for other in self.shown] for one in self.shown]) if model.shown else None
+
+    def cases(self, data: Iterable[Gold], *, enough: float = math.inf) -> list[_Case]:
+        """Return the cases of sentences until there are `enough` errors.
+
+        Empty sentences are left out, and those of which every tagging is forbidden.
+        """
+        cases, errors = list[_Case](), 0
+        for lattice, gold in data:
+            if len(gold) and len(paths := viterbi(lattice).paths):
+                cases.append(self.case(lattice, paths[0], gold))
+                errors += int((~cases[-1].right[SPANS if self.spanned else TOKENS]).sum())
+                if errors >= enough:
+                    break
+        return cases
+
+    def case(self, lattice: Lattice, path: Ints, gold: Sequence[str]) -> _Case:
+        """Judge a tagging. `gold` are learned tags, perhaps some that the model does not know, which are all wrong."""
+        names = [self.labels[tag] for tag in path.tolist()]
+        seen = [shown_name(tag) for tag in gold] if self.model.shown else gold
+        right = np.array([self.shown[tag] == other for tag, other in zip(path.tolist(), seen, strict=True)], np.bool_)
+        answers, spans = {TOKENS: right}, list[Span]()
+        if self.spanned:
+            spans, true = (loose_spans([prefixed(tag, self.notation) for tag in tags]) for tags in (names, gold))
+            answers[SPANS] = np.array([span in true for span in spans], np.bool_)
+        return _Case(lattice, path, spans, {**answers, SENTENCES: np.array([right.all()])})
+
+    def confidences(self, case: _Case, kind: str, whole: Distribution) -> Doubles:
+        """Return the exact probability of each answer of a kind."""
+        if kind == SPANS:
+            assert self.reading is not None
+            return whole.span_probabilities(self.reading, case.spans)
+        if kind == SENTENCES:
+            return np.array([whole.probability(case.path)])
+        return self.of_best(case, whole.marginal)
+
+    def of_best(self, case: _Case, marginal: Doubles) -> Doubles:
+        """Return the probability of each shown tag of the best tagging, from the marginals of learned labels."""
+        if self.alike is not None:
+            best: Doubles = np.where(self.alike[case.path], marginal, 0.0).sum(axis=1)
+        else:
+            best = marginal[np.arange(len(case.path)), case.path]
+        return best
+
+    def kind_of(self, cases: Sequence[_Case]) -> str:
+        """Return which answers to calibrate by: spans, unless there are next to none."""
+        return SPANS if self.spanned and sum(len(case.spans) for case in cases) >= FEW else TOKENS
+
+
 def calibrate(
-    tagger: Tagger,
+    tagger: Tagger | str | Path,
     dev: Any,
     *,
-    by: str = "tokens",
+    by: str | None = None,
     watch: Watch | None = None,
-    say: Callable[[str], None] = lambda message: None,
-    **reading: Any,
+    say: Say = lambda message: None,
+    **reading: Unpack[ReadingOptions],
 ) -> Tagger:
-    """Return the same tagger with the temperature that makes the gold tags of `dev` most likely.
+    """Return the same tagger with a temperature at which its probabilities say how often it is right in `dev`.
 
-    `dev` is the path of a labeled file, or pairs of tokens and tags; it must not be part of the training data. `by`
-    says what is made likely: `tokens` means each gold tag on its own (its marginal), `sequence` the whole gold tagging.
-    The tagger never becomes surer than its errors in `dev` allow: with k errors among n tokens, it expects at least
-    about k + 1. `watch` is called with every temperature that is tried, and its loss, and at last with the temperature
-    that is kept; `say` with a line if there are too few errors for a precise temperature. Raises SapoError if no
-    temperature is best, because the tagger gets everything in `dev` wrong.
+    `tagger` may also be the path of a model. `dev` is the path of a labeled file, or pairs of tokens and tags; it must
+    not be part of the training data. `by` says which answers are counted: `spans` (the default if labels mark them),
+    `tokens` or `sentences`. With k wrong answers among n in `dev`, the tagger expects a share of (k + 1) / (n + 2)
+    wrong ones, so it never becomes surer than `dev` allows. `watch` is called with every temperature that is tried, and
+    the share of wrong answers expected at it, and at last with the temperature that is kept; `say` with a line if there
+    are too few errors for a precise temperature. Raises SapoError if there is no such temperature, because the tagger
+    gets everything in `dev` wrong.
 
     >>> import sapo
     >>> pairs = [(["a", "dog"], ["DT", "NN"]), (["a", "run"], ["DT", "NN"])]
@@ -168,123 +235,105 @@ def calibrate(
     >>> doubtful.tag(["a", "run"]) == tagger.tag(["a", "run"]), doubtful.model.temperature > 1
     (True, True)
     """
-    return fit_temperature(tagger, _gold_lattices(tagger, dev, **reading), by=by, watch=watch, say=say)
+    tagger = as_tagger(tagger)
+    judge = _Judge(tagger.model)
+    if by is not None and (by := choice(by, KINDS)) not in KINDS:
+        raise OptionError(f"by must be one of {', '.join(KINDS)}, not '{by}'{did_you_mean(str(by), KINDS)}")
+    if by == SPANS and not judge.spanned:
+        raise OptionError("by: the labels of the model mark no spans; use tokens or sentences")
+    cases = judge.cases(_gold_lattices(tagger, dev, **reading))
+    fitted = _fitted(tagger, judge, cases, by or judge.kind_of(cases), watch)
+    counts = fitted.model.record.get("calibration", {})
+    if counts and counts["errors"] < SURE:
+        say(f"{_wrong(counts)}: too few errors to make the tagger much surer; calibrate on more or other sentences")
+    return fitted
 
 
-def fit_temperature(
-    tagger: Tagger,
-    data: Iterable[Gold],
-    *,
-    by: str = "tokens",
-    watch: Watch | None = None,
-    say: Callable[[str], None] = lambda message: None,
-) -> Tagger:
-    """Return the same tagger, calibrated as by `calibrate`, from lattices without a temperature and their gold tags.
+def _fitted(tagger: Tagger, judge: _Judge, cases: Sequence[_Case], kind: str, watch: Watch | None = None) -> Tagger:
+    """Return the tagger with the temperature at which it expects as many errors as there are in these cases.
 
-    The record of the model has what was done, so that a model whose best temperature is 1 counts as calibrated, too.
+    The record of the model says what was done, so that a model whose best temperature is 1 counts as calibrated, too.
     """
-    by = choice(by, LOSSES)
-    if by not in LOSSES:
-        raise OptionError(f"unknown likelihood '{by}'{did_you_mean(str(by), LOSSES)}")
     model = tagger.model
-    cases = [_Case.of(lattice, gold, model) for lattice, gold in data if len(gold)]
     if not cases:
         raise DataError("calibration: the data has no tokens; give some labeled sentences")
-    loss_of = LOSSES[by]
-    losses: list[float] = []
+    right = np.concatenate([case.right[kind] for case in cases])
+    answers, errors = len(right), int((~right).sum())
+    counted = [case for case in cases if len(case.right[kind])]
+    shares: list[float] = []
 
-    def loss(log_temperature: float) -> float:
+    def expected(log_temperature: float) -> float:
         temperature = math.exp(log_temperature)
-        total, doubts = 0.0, []
-        for case in cases:
-            whole = distribution(case.lattice.tempered(temperature))
-            own = loss_of(whole, case.gold, model)
-            if own is not None:
-                total += own
-                doubts.append(log_doubts(_shown_logs(whole.log_marginal(), model)[case.known], case.best[case.known]))
-        losses.append(total / len(cases))
+        sums = (
+            float(judge.confidences(case, kind, distribution(case.lattice.tempered(temperature))).sum())
+            for case in counted
+        )
+        shares.append(max(0.0, 1.0 - math.fsum(sums) / max(1, answers)))
         if watch is not None:
-            watch(temperature, losses[-1])
-        return smoothed(total, doubts)
+            watch(temperature, shares[-1])
+        return shares[-1]
 
-    found = lowest(loss, math.log(model.temperature))
+    before = expected(math.log(model.temperature))
+    as_trained = before if model.temperature == 1.0 else expected(0.0)
+    wanted = (errors + 1) / (answers + 2)
+    if as_trained > wanted:  # surer, but not by much on few errors
+        wanted = min(as_trained, max(wanted, SURE / (answers + 2)))
+    found = 0.0 if wanted == as_trained else where_equal(expected, wanted, 0.0)
     if found is None:
         raise OptionError(
-            f"calibration: no temperature is best for these {len(cases)} sentences, because the tagger gets "
-            "everything in them wrong, or has no choice; give more sentences that it was not trained on"
+            f"calibration: no temperature fits these {len(cases)} sentences, because the tagger gets everything in "
+            "them wrong, or has no choice; give more sentences that it was not trained on"
         )
-    temperature = float(f"{math.exp(found):.4g}")  # only the digits that are certain
-    loss(math.log(temperature))
-    tokens, errors = (sum(each) for each in zip(*((len(case.known), case.errors) for case in cases), strict=True))
-    if errors < FEW:
-        say(_too_few(errors, tokens, temperature))
+    temperature = float(f"{math.exp(found):.3g}")  # only the digits that are certain
+    expected(math.log(temperature))
     record = model.record
     if record:  # a model made by hand has none
-        counts = {"sentences": len(cases), "tokens": tokens, "errors": errors}
-        scores = {"loss_before": round(losses[0], 4), "loss": round(losses[-1], 4)}
-        record = {**record, "calibration": {"by": by, **counts, **scores}}
+        counts = {"sentences": len(cases), "answers": answers, "errors": errors}
+        before_after = {"expected_before": round(before, 4), "expected": round(shares[-1], 4)}
+        record = {**record, "calibration": {"by": kind, **counts, **before_after}}
     return Tagger(dataclasses.replace(model, temperature=temperature, record=record))
 
 
-def _too_few(errors: int, tokens: int, temperature: float) -> str:
-    """Return what to tell the user if the tagger makes few errors.
+def _wrong(counts: dict[str, Any]) -> str:
+    """Return how many answers were wrong.
 
-    >>> _too_few(2, 840, 0.7)
-    'only 2 errors among 840 tokens: temperature held at 0.7, as if there were 3; more sentences allow a better one'
+    >>> _wrong({"errors": 2, "answers": 840, "by": "spans"})
+    '2 of 840 spans wrong'
     """
-    held = f"among {tokens:,} tokens: temperature held at {temperature:.4g}, as if there were {errors + 1}"
-    if not errors:
-        return f"no errors {held}; calibrate on sentences that the model was not trained on"
-    return f"only {errors} error{'s' * (errors > 1)} {held}; more sentences allow a better one"
+    return f"{counts['errors']:,} of {counts['answers']:,} {counts['by']} wrong"
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """A sentence to calibrate on: its scores, its gold tags, and what the tagger predicts."""
+def where_equal(function: Callable[[float], float], wanted: float, start: float) -> float | None:
+    """Return where a function that does not fall has this value, as closely as CLOSE says, or None if it never has.
 
-    lattice: Lattice  # without a temperature
-    gold: Sequence[str]  # as learned labels
-    best: Ints  # [tokens] of the best tagging, as places in the shown labels
-    known: Ints  # tokens whose gold tag the model can show
-    errors: int  # among these
-
-    @classmethod
-    def of(cls, lattice: Lattice, gold: Sequence[str], model: Model) -> "_Case":
-        numbers = _numbers(model.outer_labels)
-        shown = np.array([numbers.get(tag, -1) for tag in _as_shown(gold, model)], np.int32)
-        found = viterbi(lattice).paths
-        if not len(found):  # every tagging is forbidden: there is nothing to be sure of
-            return cls(lattice, gold, shown, np.empty(0, np.int32), 0)
-        best, known = model.as_shown(found[0]), np.flatnonzero(shown >= 0).astype(np.int32)
-        return cls(lattice, gold, best, known, int((best[known] != shown[known]).sum()))
-
-
-def log_doubts(logs: Doubles, best: Ints) -> Doubles:
-    """Return, for each token, the log probability that its predicted tag is wrong, from log marginals.
-
-    It is a sum over all other tags, since 1 - p has no digits left if p is near 1.
-
-    >>> np.exp(log_doubts(np.log([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1]]), np.array([0, 1]))).round(6).tolist()
-    [0.5, 0.2]
+    >>> round(where_equal(lambda x: x**3, 8.0, 0.0), 2)
+    2.0
     """
-    others = logs.copy()
-    others[np.arange(len(best)), best] = -np.inf
-    found: Doubles = np.logaddexp.reduce(others, axis=1)
-    return found
 
+    def off(x: float) -> float:
+        return function(x) - wanted
 
-def smoothed(loss: float, doubts: Sequence[Doubles]) -> float:
-    """Return the loss of the data and of two more tokens, drawn from it at random: one correct, one incorrect.
-
-    `doubts` are log probabilities of errors, and their mean r is the error rate that the tagger expects. So this adds
-    -log(1 - r) - log(r). Without errors, the loss of n tokens is about n * r, and the total is lowest near r = 1 / n;
-    if the tagger is equally sure of all its tags, at r = (k + 1) / (n + 2) for k errors: Laplace's rule of succession.
-    """
-    each = np.concatenate([np.empty(0), *doubts])
-    if not (each > -np.inf).any():  # the tagger has no choice
-        return loss
-    log_rate = float(np.logaddexp.reduce(each)) - math.log(len(each))
-    return loss - log_rate - math.log1p(-min(math.exp(log_rate), 1.0 - 1e-12))
+    step = math.log(2)
+    a = max(-WIDEST, min(start, WIDEST))
+    at_a = off(a)
+    step = math.copysign(step, -at_a)
+    while True:
+        b = max(-WIDEST, min(a + step, WIDEST))
+        if b == a:
+            return None
+        at_b = off(b)
+        if (at_a <= 0) != (at_b <= 0):
+            break
+        a, at_a, step = b, at_b, 1.5 * step
+    while min(abs(at_a), abs(at_b)) > CLOSE * wanted and abs(b - a) > 1e-9:
+        part = at_a / (at_a - at_b)  # where a line between both is 0; near an end, that would close in too slowly
+        c = a + min(max(part, 0.1), 0.9) * (b - a)
+        at_c = off(c)
+        if (at_c <= 0) == (at_a <= 0):
+            a, at_a = c, at_c
+        else:
+            b, at_b = c, at_c
+    return a if abs(at_a) <= abs(at_b) else b
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,116 +348,36 @@ class HeldOut:
         """Keep a sentence; `tags` are in the scheme that the model shows. The model may go on learning."""
         corpus = next(decoding.encoded_batches(model, [words], session))
         lattice = decoding.sentence_lattice(model, corpus, 0, exact=True)
-        numbers = _numbers(model.labels)
+        numbers = {label: number for number, label in enumerate(model.labels)}
         gold = [numbers.get(tag, -1) for tag in learned_tags(model, tags)]
         return cls(Lattice(lattice.node.copy(), lattice.edge.copy()), np.array(gold, np.int32))
 
 
 def best_temperature(sentences: Sequence[HeldOut]) -> float | None:
-    """Return the temperature that makes the gold tags most likely, or None if none is best.
+    """Return the temperature at which the tags of these sentences are as often wrong as expected, or None.
 
-    Unlike in `fit_temperature`, each sentence may have been kept by another state of a model that goes on learning.
+    Unlike in `calibrate`, each sentence may have been kept by another state of a model that goes on learning.
     """
-    best = [viterbi(one.lattice).paths for one in sentences]
-    possible = [(one, paths[0]) for one, paths in zip(sentences, best, strict=True) if len(paths)]
+    best = [(one, viterbi(one.lattice).paths) for one in sentences]
+    possible = [(one.lattice, paths[0], paths[0] == one.gold) for one, paths in best if len(paths)]
+    tokens = sum(len(right) for _, _, right in possible)
+    errors = tokens - sum(int(right.sum()) for _, _, right in possible)
 
-    def loss(log_temperature: float) -> float:
+    def expected(log_temperature: float) -> float:
         temperature = math.exp(log_temperature)
-        total, doubts = 0.0, []
-        for one, path in possible:
-            logs = distribution(one.lattice.tempered(temperature)).log_marginal()
-            known = np.flatnonzero(one.gold >= 0)
-            total -= float(np.maximum(logs[known, one.gold[known]], LEAST).sum())
-            doubts.append(log_doubts(logs[known], path[known]))
-        return smoothed(total, doubts)
+        sums = (
+            float(distribution(lattice.tempered(temperature)).marginal[np.arange(len(path)), path].sum())
+            for lattice, path, _ in possible
+        )
+        return 1.0 - math.fsum(sums) / tokens
 
-    found = lowest(loss, 0.0)
+    found = where_equal(expected, (errors + 1) / (tokens + 2), 0.0) if tokens else None
     return None if found is None else math.exp(found)
 
 
-def _token_loss(whole: Distribution, gold: Sequence[str], model: Model) -> float:
-    """Return minus the sum of the log marginals of the gold tags, leaving out tags that the model does not know."""
-    logs = _shown_logs(whole.log_marginal(), model)
-    numbers = _numbers(model.outer_labels)
-    known = [(position, numbers[tag]) for position, tag in enumerate(_as_shown(gold, model)) if tag in numbers]
-    return sum(-max(float(logs[position, tag]), LEAST) for position, tag in known)
-
-
-def _sequence_loss(whole: Distribution, gold: Sequence[str], model: Model) -> float | None:
-    """Return minus the log probability of the gold tagging, or None if the model cannot produce it."""
-    numbers = _numbers(model.labels)  # only one learned tagging is shown as this valid tagging
-    if any(tag not in numbers for tag in gold):
-        return None
-    score = whole.lattice.path_score([numbers[tag] for tag in gold])
-    # both are sums of the same scores, but in another order: a sure tagging can exceed all taggings by rounding
-    return max(whole.log_z - score, 0.0) if score > -math.inf else None
-
-
-LOSSES: dict[str, Callable[[Distribution, Sequence[str], Model], float | None]] = {
-    "tokens": _token_loss,
-    "sequence": _sequence_loss,
-}
-
-
-def _numbers(labels: Sequence[str]) -> dict[str, int]:
-    return {label: number for number, label in enumerate(labels)}
-
-
-def _as_shown(gold: Sequence[str], model: Model) -> Sequence[str]:
-    """Return learned tags by their shown names, including tags that the model does not know."""
-    return [shown_name(tag) for tag in gold] if model.shown else gold
-
-
-def _shown_logs(logs: Doubles, model: Model) -> Doubles:
-    """Return log marginals of the shown labels, [tokens, outer labels], adding up labels with the same name."""
-    if model.shown_places is None:
-        return logs
-    shown = np.full((len(logs), len(model.outer_labels)), -np.inf)
-    np.logaddexp.at(shown.T, model.shown_places, logs.T)
-    np.minimum(shown, 0.0, out=shown)  # a sum can exceed 1 by rounding, and a loss must not be negative
-    return shown
-
-
-def lowest(function: Callable[[float], float], start: float, *, step: float = math.log(2)) -> float | None:
-    """Return where a function with one valley is lowest, by golden section search.
-
-    Return None if it falls to the end of the range, or is flat.
-
-    >>> round(lowest(lambda x: (x - 3) ** 2, 0.0), 2)
-    3.0
-    """
-    start = max(-WIDEST, min(start, WIDEST - step))
-    here, there = function(start), function(start + step)
-    if there >= here:  # downhill is the other way
-        start, step, there = start + step, -step, here
-    a, b = start, start + step  # the function falls from a to b
-    while True:
-        c = max(-WIDEST, min(b + step, WIDEST))
-        if c == b:
-            return None
-        beyond = function(c)
-        if beyond == there == function((b + c) / 2):  # flat: there is nothing left to gain
-            return None
-        if beyond >= there:
-            break
-        a, b, there, step = b, c, beyond, 1.5 * step
-    low, high = min(a, c), max(a, c)
-    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-    at_left, at_right = function(left), function(right)
-    while high - low > CLOSE:
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - GOLDEN * (high - low)
-            at_left = function(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + GOLDEN * (high - low)
-            at_right = function(right)
-    return (low + high) / 2
-
-
-def _gold_lattices(tagger: Tagger, data: Any, **reading: Any) -> Iterator[Gold]:
+def _gold_lattices(tagger: Tagger, data: Any, **reading: Unpack[ReadingOptions]) -> Iterator[Gold]:
     """Yield the lattice of every sentence, without a temperature, with its gold tags as learned labels."""
+    check_reading(reading)
     plain = Tagger(dataclasses.replace(tagger.model, temperature=1.0))
     if isinstance(data, str | Path):
         yield from decoding.gold_lattices(plain, files.read_blocks(plain, data, labeled=True, **reading))
@@ -418,58 +387,109 @@ def _gold_lattices(tagger: Tagger, data: Any, **reading: Any) -> Iterator[Gold]:
     yield from zip(lattices(plain.model, tokens), learned, strict=True)
 
 
-SENTENCES = 500  # enough for two digits of the temperature, in a second or two
-PAIRS = 2e8  # of labels, that is tokens times labels squared: the time goes with it
-FEWEST = 1000  # tokens; with too many labels there is no time for as many, and the temperature would be a guess
+MOST_SENTENCES = 5000  # to judge by
+MOST_ERRORS = 400  # the error rate is then certain within a twentieth
+PAIRS, MOST_PAIRS = 3e7, 4e8  # of labels, that is tokens times labels squared: an eighth of a second, two seconds
+FEWEST_TOKENS = 1000  # where so many take more than MOST_PAIRS, the temperature would be a guess
+ENOUGH = 100  # errors in the dev set, for a rate within a tenth; with fewer, training sentences are held out as well
+FEWEST_SENTENCES = 30  # to learn a third of them
+BLOCKS = 12  # of sentences; neighbors are often of the same document, and should be learned or judged together
+SHARE = 3  # every third block is learned: the temperature for a half differs little, and takes longer to find
+PART_TOKENS = 100_000  # to learn, at most
+# Learn this data with the settings of the run; None for a learner that takes too long.
+LearnPart = Callable[[TrainingData], Tagger]
 
 
-def calibrated_on_dev(tagger: Tagger, data: TrainingData, say: Callable[[str], None] = lambda message: None) -> Tagger:
-    """Return the tagger with a temperature for the dev set of its run; the same tagger if that has none.
+def calibrated(tagger: Tagger, data: TrainingData, learn: LearnPart | None, say: Say = lambda message: None) -> Tagger:
+    """Return the tagger of a run with a temperature for its dev set, for held-out training sentences, or for both.
 
     `say` shows the user what was done, or why nothing was.
     """
-    if data.dev is None:
-        return tagger
     labels = len(tagger.model.labels)
-    if labels**2 * FEWEST > PAIRS:
+    if labels**2 * FEWEST_TOKENS > MOST_PAIRS:
         say(f"not calibrated: {labels:,} labels take long; sapo calibrate MODEL DEV does it")
         return tagger
-    offsets = data.dev.corpus.offsets
-    fit = int(PAIRS / labels**2 / max(1.0, offsets[-1] / max(1, data.dev.corpus.sentences)))
-    chosen = _spread(data.dev.corpus.sentences, min(SENTENCES, max(1, fit)))
+    judge = _Judge(tagger.model)
+    cases, sources = list[_Case](), list[str]()
     try:
-        notes: list[str] = []
-        done = fit_temperature(tagger, _lattices(tagger, data, chosen), say=notes.append)
+        if data.dev is not None:
+            chosen = _some(data.dev.corpus, np.arange(data.dev.corpus.sentences), labels)
+            cases, sources = judge.cases(_dev_lattices(tagger, data, chosen), enough=MOST_ERRORS), ["the dev set"]
+        kind = judge.kind_of(cases)
+        learned, held_out = _parts(data.corpus)
+        if learn is not None and len(learned) and sum(int((~case.right[kind]).sum()) for case in cases) < ENOUGH:
+            part = dataclasses.replace(data.with_corpus(subset(data.corpus, learned)), dev=None, shards=None)
+            judged = _train_lattices(learn(part), data, _some(data.corpus, held_out, labels))
+            cases += judge.cases(judged, enough=MOST_ERRORS)
+            sources.append("held-out training sentences")
+        if not sources:
+            few = "a network takes long to hold out sentences" if learn is None else "there is too little training data"
+            say(f"not calibrated: without a dev set, {few}; sapo calibrate MODEL DEV does it")
+            return tagger
+        done = _fitted(tagger, judge, cases, judge.kind_of(cases))
     except KeyboardInterrupt:  # what training took hours for is there
         say("not calibrated: interrupted")
         return tagger
     except SapoError as error:
         say(f"not calibrated: {str(error).removeprefix('calibration: ')}")
         return tagger
-    say(f"temperature {done.model.temperature:.4g}, fitted on the dev set: calibrates probabilities, changes no tag")
-    for note in notes:
-        say(note)
+    counts = done.model.record["calibration"]
+    temperature = f"temperature {done.model.temperature:.3g}"
+    if done.model.temperature == 1.0 and counts["errors"] < SURE:
+        temperature = "too few errors to make it surer"
+    say(f"calibrated on {' and '.join(sources)} ({_wrong(counts)}): {temperature}")
     return done
 
 
-def _spread(count: int, wanted: int) -> list[int]:
-    """Return `wanted` numbers below `count`, evenly spread."""
-    return [int(number) for number in np.unique(np.linspace(0, count - 1, min(count, wanted)).round())]
+def _some(corpus: EncodedCorpus, sentences: Longs, labels: int) -> list[int]:
+    """Return some of these sentences in random order: as many as there is time for."""
+    length = max(1.0, corpus.tokens / max(1, corpus.sentences))
+    wanted = max(1, min(MOST_SENTENCES, int(max(FEWEST_TOKENS, PAIRS / labels**2) / length)))
+    return [int(sentence) for sentence in np.random.default_rng(0).permutation(sentences)[:wanted]]
 
 
-def _lattices(tagger: Tagger, data: TrainingData, chosen: Sequence[int]) -> Iterator[tuple[Lattice, list[str]]]:
+def _spread(sentences: Longs, wanted: float) -> Longs:
+    """Return at most so many of the sentences, evenly spread."""
+    count = max(1, min(len(sentences), int(wanted)))
+    return sentences[np.linspace(0, len(sentences) - 1, count).round().astype(np.int64)]
+
+
+def _parts(corpus: EncodedCorpus) -> tuple[Longs, Longs]:
+    """Return a third of the training sentences to learn, and the others to judge by; none if there are few."""
+    lengths = np.diff(corpus.offsets)
+    open_tags = np.diff(np.append(0, np.cumsum(corpus.gold < 0))[corpus.offsets])
+    whole = np.flatnonzero((lengths > 0) & (open_tags == 0))
+    if len(whole) < FEWEST_SENTENCES:
+        return whole[:0], whole[:0]
+    learned = np.arange(len(whole)) * BLOCKS // len(whole) % SHARE == 1
+    part = whole[learned]
+    return _spread(part, len(part) * PART_TOKENS / lengths[part].sum()), whole[~learned]
+
+
+def _train_lattices(tagger: Tagger, data: TrainingData, chosen: Sequence[int]) -> Iterator[Gold]:
+    """Yield lattice and gold tags of the chosen sentences of the training data."""
+    corpus = _unscaled(data.corpus, data)
+    for sentence in chosen:
+        first, last = corpus.offsets[sentence : sentence + 2].tolist()
+        gold = [data.labels[tag] for tag in corpus.gold[first:last].tolist()]
+        yield decoding.sentence_lattice(tagger.model, corpus, sentence, exact=True), gold
+
+
+def _unscaled(corpus: EncodedCorpus, data: TrainingData) -> EncodedCorpus:
+    """Return a corpus with the values of files: the weights of a model are for those, not for what training saw."""
+    return scaled(corpus, np.float32(1) / data.scales) if len(data.scales) else corpus
+
+
+def _dev_lattices(tagger: Tagger, data: TrainingData, chosen: Sequence[int]) -> Iterator[Gold]:
     """Yield lattice and gold tags of the chosen sentences of the dev set."""
     assert data.dev is not None
     if data.texts is not None:  # a network reads words
         wanted = set(chosen)
-        for number, one in enumerate(decoding.gold_lattices(tagger, data.texts.dev)):
-            if number in wanted:
-                yield one
+        found = enumerate(decoding.gold_lattices(tagger, data.texts.dev))
+        yield from (one for number, one in found if number in wanted)
         return
-    # the weights are those for values as they are in files, not as training saw them
-    corpus = scaled(data.dev.corpus, np.float32(1) / data.scales) if len(data.scales) else data.dev.corpus
+    corpus = _unscaled(data.dev.corpus, data)
     for sentence in chosen:
         first, last = corpus.offsets[sentence : sentence + 2].tolist()
         gold = [data.dev.labels[tag] for tag in corpus.gold[first:last].tolist()]
-        lattice = decoding.calibrated_lattice(tagger.model, corpus, sentence, exact=True)
-        yield lattice, decoding.learned_tags(tagger.model, gold)
+        yield decoding.sentence_lattice(tagger.model, corpus, sentence, exact=True), learned_tags(tagger.model, gold)

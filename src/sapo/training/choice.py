@@ -47,7 +47,7 @@ from sapo.training.data import (
     input_columns,
 )
 from sapo.training.gold import make_gold
-from sapo.training.plan import AUTOMATIC, Plan
+from sapo.training.plan import Plan
 
 RATE_SENTENCES = 2000  # length of a trial
 TARGET = 1.55  # chosen on CoNLL-2000, JNLPBA and EWT; see benchmarks/README.md
@@ -197,8 +197,6 @@ def choose_settings(
         chosen["epochs"] = trying.epochs(best, scores, settings.epochs)
         if "decay" in automatic:
             chosen["decay"] = FALL ** (1 / chosen["epochs"])
-    learned = f", {chosen['epochs']} epochs" if "epochs" in chosen else ""
-    say(f"rate {best.rate}, strength {best.strength}{learned} (the best on held-out sentences)")
     return dataclasses.replace(settings, **chosen)
 
 
@@ -228,7 +226,7 @@ def choose_template(first: Block, marks: Sequence[str], *, plan: Plan, say: Say)
     usual = default_template(first, marks)
     columns = input_columns(first)
     best = usual
-    tried = plan.learner in AUTOMATIC and {"rate", "strength"} <= plan.automatic
+    tried = {"rate", "strength"} <= plan.automatic
     if columns and tried and not set(first.strings(LABEL)) & set(marks):
         best = _best_template(first, usual, plan, say)
     used = parse_templates(template_text(best)[0], first.columns).columns

@@ -25,17 +25,19 @@ from sapo.features.ready import FeatureEncoder, build_feature_encoder, build_fro
 from sapo.features.strings import StringTable, label_ids
 from sapo.features.template import parse_templates, template_text
 from sapo.jit.arrays import Bools, Floats, Ints
+from sapo.learn import LEARNERS
 from sapo.learn.batch_crf import CRF_LBFGS
 from sapo.learn.records import DevSet
 from sapo.learn.samples import Corpus, counted_samples, scaled, scales_of
 from sapo.learn.weights import Weights
 from sapo.neural.options import Texts
+from sapo.tagger.files import ReadingOptions
 from sapo.tags.labels import refuse_missing
 from sapo.tags.schemes import Notation, looks_like_spans, notation_of
 from sapo.text.learning import Evidence, rules_of, unlearned
 from sapo.text.tokens import Rules
 from sapo.training.gold import Gold, make_gold
-from sapo.training.plan import Plan, ReadingOptions
+from sapo.training.plan import Plan
 from sapo.training.shards.corpus import ShardedCorpus
 
 # The share of words outside spans is below this for phrases: 0.03 in CoNLL-2000, and 0.39 if only its noun phrases are
@@ -234,7 +236,8 @@ def _encode_features(plan: Plan, listed: list[Any], counted: Bools | None) -> Tr
 
 def _scales(plan: Plan, corpus: EncodedCorpus, encoder: FeatureEncoder) -> Floats:
     # a batch learner finds the same optimum in any case, and its regularizer means the values as they are
-    return scales_of(corpus, 0 if plan.learner == CRF_LBFGS else encoder.features)
+    as_given = plan.learner in LEARNERS and not LEARNERS[plan.learner].scaled
+    return scales_of(corpus, 0 if as_given or plan.learner == CRF_LBFGS else encoder.features)
 
 
 def _encode_feature_blocks(plan: Plan, data: Source, given: Labeled, reading: dict[str, Any]) -> TrainingData:
@@ -365,7 +368,7 @@ NAMED = 5  # labels, in a warning about many
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, DataWarning, stacklevel=6)  # the caller of `sapo.train`
+    warnings.warn(message, DataWarning, stacklevel=7)  # the caller of `sapo.train`
 
 
 def warn_of(plan: Plan, data: TrainingData, *, warn: Callable[[str], None] = _warn) -> None:

@@ -19,7 +19,7 @@ from sapo.learn.settings import AUTO, Settings
 from sapo.neural.options import LAYERS, RATE, NeuralOptions, need_torch
 from sapo.training.choice import Say, choose_settings, label_lists, start_rate
 from sapo.training.data import TrainingData
-from sapo.training.plan import AUTOMATIC, Plan, known_learner
+from sapo.training.plan import Plan, known_learner
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +74,10 @@ class Linear:
         return start_rate(data.corpus, weights, settings.seed)
 
     def choose(self, data: TrainingData, settings: Settings, automatic: Collection[str], say: Say) -> Settings:
-        if self.name in AUTOMATIC:
+        if "strength" in self.learner.automatic:
             return choose_settings(self.learner.run, data, settings, automatic, say)
         if "rate" in automatic:
             settings = dataclasses.replace(settings, rate=self.rate(data, settings))
-            say(f"start rate {settings.rate} (calibrated)")
         return settings
 
     def begin(self, plan: Plan, data: TrainingData, settings: Settings) -> Beginning:
@@ -165,7 +164,6 @@ class Neural:
     def choose(self, data: TrainingData, settings: Settings, automatic: Collection[str], say: Say) -> Settings:
         if automatic:
             settings = dataclasses.replace(settings, rate=RATE)
-            say(f"start rate {settings.rate} (of Adam)")
         return settings
 
     def begin(self, plan: Plan, data: TrainingData, settings: Settings) -> Beginning:

@@ -1,23 +1,21 @@
 """Hold all options of a training run in one value, and check everything that can be checked without data."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 from sapo.corpus.labeled import Source
 from sapo.errors import DataError, OptionError, choice, did_you_mean
-from sapo.learn import DEFAULTS, LEARNERS
+from sapo.learn import BATCH_DEFAULTS, LEARNERS
 from sapo.learn.batch_crf import CRF_LBFGS, BatchOptions
-from sapo.learn.settings import AUTO, Option, Settings, options_of, settle
+from sapo.learn.settings import AUTO, CHOSEN, Option, Settings, options_of, settle
 from sapo.neural.options import LAYERS, NeuralOptions
+from sapo.tagger.files import ReadingOptions
 from sapo.tags.labels import LEARNABLE, MISSING
 
-# Settings that may be chosen from the data, if the user does not give them. Most learners choose the rate alone.
-CHOSEN = tuple(name for name, option in options_of(Settings).items() if option.auto)
-AUTOMATIC = {"sapo": (*CHOSEN, "scheme")}
 NETWORK = options_of(NeuralOptions)
 KEEP = "keep"  # the scheme of the training data
 SHARD = 1 << 17  # tokens of a shard: some 15 MB with thirty features a token
@@ -26,22 +24,13 @@ MOST_TOKENS = 1 << 30
 CHECKPOINT = "checkpoint"  # its name in a cache directory
 
 
-class ReadingOptions(TypedDict, total=False):
-    """How to read files."""
-
-    format: str | None  # one of sapo.corpus.FORMATS; default: inferred from the file extension
-    label: str | int | None  # the column of the labels, by name or number
-    columns: Sequence[str] | None  # the names of the columns
-    encoding: str | None  # of files that are not UTF-8
-
-
 class LearningOptions(TypedDict, total=False):
     """The most common settings; see `Settings`."""
 
-    n: int | str | None
-    strength: float | str | None
-    rate: float | str | None
-    epochs: int | str | None
+    n: int | Literal["auto"] | None
+    strength: float | Literal["auto"] | None
+    rate: float | Literal["auto"] | None
+    epochs: int | Literal["auto"] | None
     threads: int | None
     seed: int | None
 
@@ -52,7 +41,7 @@ class Options(ReadingOptions, LearningOptions, total=False):
     min_count: int  # leave out features that occur less often
     stream: "str | Path | StreamOptions | None"  # a cache directory, for data that is larger than memory
     resume: bool  # go on from the checkpoint, which is in the cache directory; the data must be a stream
-    constraints: bool  # this and the next five: see `LabelOptions`
+    constraints: bool | None  # this and the next five: see `LabelOptions`
     rules: Sequence[str] | str | Path
     scheme: str | None
     missing: str | None
@@ -152,9 +141,9 @@ def make_plan(
     sapo.errors.OptionError: unknown setting 'epoch'; did you mean 'epochs'?
     """
     learner = known_learner(learner)
-    given: dict[str, Any] = merged_settings(settings, options)
+    own, defaults = _own_choice(learner)
+    given: dict[str, Any] = {**defaults, **merged_settings(settings, options)}
     reading = ReadingOptions(**_take(given, ReadingOptions.__annotations__))  # type: ignore[typeddict-item]
-    own = AUTOMATIC.get(learner, ("rate",))
     scheme = _known_scheme(given.get("scheme", AUTO))
     given["scheme"] = None if scheme == KEEP or (scheme == AUTO and "scheme" not in own) else scheme
     labels = LabelOptions(**_take(given, [field.name for field in dataclasses.fields(LabelOptions)]))
@@ -164,7 +153,6 @@ def make_plan(
         features["stream"] = StreamOptions(features["stream"])
     if features.get("stream") is not None:
         features["checkpoint"] = Path(features["stream"].directory) / CHECKPOINT
-    given = {**DEFAULTS.get(learner, {}), **given}
     automatic = {name for name in CHOSEN if choice(given.get(name, AUTO), [AUTO]) == AUTO}
     for name in automatic:
         given.pop(name, None)
@@ -193,7 +181,7 @@ def merged_settings(settings: Settings | Mapping[str, object] | None, options: M
     >>> merged_settings({"n": 3, "decay": 0.8}, {"n": 7, "rate": None})
     {'n': 7, 'decay': 0.8}
     """
-    known = {**options_of(Settings), **NETWORK}
+    known = {**options_of(Settings), **NETWORK, **options_of(LabelOptions)}
     if isinstance(settings, Settings):
         settings = {name: getattr(settings, name) for name in options_of(Settings)}
     if not isinstance(settings, Mapping | None):
@@ -216,6 +204,13 @@ def known_learner(name: str) -> str:
     if found not in known:
         raise OptionError(f"unknown learner '{name}'{did_you_mean(str(name), known)}")
     return found
+
+
+def _own_choice(learner: str) -> tuple[Collection[str], Mapping[str, Any]]:
+    """Return the options that a learner chooses from the data, and its own defaults of others."""
+    if learner in LEARNERS:
+        return LEARNERS[learner].automatic, LEARNERS[learner].defaults
+    return ("rate",), BATCH_DEFAULTS if learner == CRF_LBFGS else {}
 
 
 def _known_scheme(name: Any) -> Any:

@@ -1,6 +1,8 @@
-"""Show the progress of training and compiling from Python."""
+"""Show the progress of training and compiling. The logger `sapo` gets the same messages, shown or not."""
 
+import logging
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,20 +12,42 @@ from sapo.learn.records import Observer, PassRecord, State
 from sapo.learn.settings import Settings
 
 ERASE = "\r\x1b[K"  # a line of a terminal
+LATE = 10.0  # seconds without a line in a log
+LOG = logging.getLogger("sapo")
 
 
 class Quiet(Observer):
-    """Show nothing; the base class of the others."""
+    """Show nothing, but log it; the base class of the others."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, verbose: bool = False) -> None:
         self.settings = settings
+        self.verbose = verbose  # show details and a line for each epoch
         self.score_name: str | None = None
         self.tokens = 0
         self.started = 0.0
         self.passes_before: int | None = None
 
     def say(self, message: str) -> None:
-        """Show a message."""
+        """Show a message, and log it as INFO."""
+        LOG.info("%s", message)
+        self.show(message)
+
+    def detail(self, message: str) -> None:
+        """Show a message if details are asked for, and log it as DEBUG."""
+        LOG.debug("%s", message)
+        if self.verbose:
+            self.show(message)
+        else:
+            self.hint(message)
+
+    def show(self, message: str) -> None:
+        """Print a line."""
+
+    def hint(self, message: str) -> None:
+        """Show a detail for a moment, so that a long run shows that it goes on."""
+
+    def passed(self, record: PassRecord, state: State) -> None:
+        self.detail(f"{self.line(record, wide=True)}  {self.seconds_left(record.epoch):.0f} s left")
 
     @contextmanager
     def running(self, score_name: str | None, tokens: int) -> Iterator[None]:
@@ -62,13 +86,19 @@ def _speed(tokens: float) -> str:
 
 
 class Lines(Quiet):
-    """Print one line per epoch, for logs and pipes."""
+    """Print lines, for logs and pipes; a detail that is not asked for, only if nothing was printed for a while."""
 
-    def say(self, message: str) -> None:
+    def __init__(self, settings: Settings, *, verbose: bool = False) -> None:
+        super().__init__(settings, verbose=verbose)
+        self.shown = time.monotonic()  # when the last line was printed
+
+    def show(self, message: str) -> None:
         print(harmless(message), file=sys.stderr, flush=True)
+        self.shown = time.monotonic()
 
-    def passed(self, record: PassRecord, state: State) -> None:
-        self.say(f"{self.line(record, wide=True)}  {self.seconds_left(record.epoch):.0f} s left")
+    def hint(self, message: str) -> None:
+        if time.monotonic() - self.shown > LATE:
+            self.show(message)
 
 
 class Compiling:
@@ -82,16 +112,20 @@ class Compiling:
 
     def __call__(self, done: int, total: int) -> None:
         if self.live:
-            text = f"compiling for the first time: {done} of {total}" if done < total else ""
-            print(f"{ERASE}{text}", end="\r", file=sys.stderr, flush=True)
-            Compiling.shown = bool(text)
+            show_counter(f"compiling for the first time: {done} of {total}" if done < total else "")
         elif not self.begun:
             print(f"sapo: compiling for the first time: {total} functions", file=sys.stderr, flush=True)
         self.begun = True
 
 
+def show_counter(text: str) -> None:
+    """Show a line in the terminal that the next one replaces."""
+    print(f"{ERASE}{text}", end="\r", file=sys.stderr, flush=True)
+    Compiling.shown = bool(text)
+
+
 def erase_counter() -> None:
-    """Remove the line of `Compiling` from the terminal, if it is there."""
+    """Remove the line of `show_counter` from the terminal, if it is there."""
     if Compiling.shown:
         print(ERASE, end="", file=sys.stderr, flush=True)
         Compiling.shown = False
@@ -105,6 +139,6 @@ def shown(settings: Settings, *, lines: bool = True) -> Iterator[Quiet]:
     """
     jit.watch_compiling(Compiling())
     try:
-        yield Lines(settings) if lines else Quiet(settings)
+        yield Lines(settings, verbose=True) if lines else Quiet(settings)
     finally:
         jit.watch_compiling(None)

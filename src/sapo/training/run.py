@@ -6,11 +6,12 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Unpack
+from typing import Any, Protocol, Unpack
 
 from sapo import jit
 from sapo.corpus.labeled import Source
 from sapo.errors import ModelError, OptionError
+from sapo.learn import LEARNERS
 from sapo.learn.loop import RunPass, final_weights, learn
 from sapo.learn.records import Observer, PassRecord, State, Stop
 from sapo.learn.settings import Settings
@@ -18,16 +19,14 @@ from sapo.neural.options import NeuralOptions
 from sapo.search.lattice import Parameters
 from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger
-from sapo.training.calibration import calibrated_on_dev
+from sapo.training.calibration import calibrated
 from sapo.training.checkpoint import Checkpoint, fingerprint, saved_choice
 from sapo.training.choice import choose_template
 from sapo.training.data import TrainingData, encode_data, warn_of
 from sapo.training.learners import Beginning, System, find_system
 from sapo.training.plan import Options, Plan, known_learner, make_plan
+from sapo.training.progress import Quiet, shown
 from sapo.training.shards.preparation import sharded_data
-
-if TYPE_CHECKING:
-    from sapo.training.progress import Quiet
 
 REHEARSED = ("search", "regularizer", "order", "schedule")  # settings that decide which kernels are called, and how
 
@@ -61,17 +60,19 @@ def train(
     observers: Sequence[Observer] = (),
     verbose: bool = False,
     cluster: PassMaker | None = None,
+    calibrate: bool = True,
     **options: Unpack[Options],
 ) -> Tagger:
     """Train a tagger.
 
     `data` and `dev` are paths of files, or sentences in Python: pairs of tokens and tags, or a table of pandas, polars,
     Arrow or Hugging Face. A token is a string, a tuple of strings (word, pos, ...), or a list or dictionary of
-    features. With `dev`, training stops when the score on it no longer improves, the best epoch is kept, and the
-    probabilities are calibrated on it; evaluate the model on other sentences. `template` is a preset (chunking-best,
+    features. With `dev`, training stops when the score on it no longer improves, and the best epoch is kept; evaluate
+    the model on other sentences. `template` is a preset (chunking-best,
     pos-best, ner ...) or the path of a template file; the default is the preset that suits columns and tags.
     `observers` watch the epochs; `verbose` prints to standard error what `sapo train` prints. `cluster` (a
-    `sapo.apps.ray.training.Cluster`) says on which Ray cluster to learn.
+    `sapo.apps.ray.training.Cluster`) says on which Ray cluster to learn. `calibrate` fits a temperature on the dev
+    set; without one, or if it has few errors, on training sentences held out from a shorter run.
 
     `settings` is a dictionary with fields of `sapo.Settings` and, for the neural learners, of
     `sapo.neural.options.NeuralOptions`; what is not in it is chosen from the data, or is the default of the learner.
@@ -98,19 +99,17 @@ def train(
     if plan.resume and plan.checkpoint is None:
         raise OptionError("resume needs stream, the directory that has the checkpoint")
     if verbose:
-        return _train_aloud(plan, observers, cluster)
-    run = start(plan, check=lambda data: warn_of(plan, data))
-    tagger = run.finish(observers, cluster=cluster).tagger
-    return tagger if dev is None else calibrated_on_dev(tagger, run.data)
+        with shown(plan.settings) as show:
+            return _train(plan, show, observers, cluster, calibrate)
+    return _train(plan, Quiet(plan.settings), observers, cluster, calibrate)
 
 
-def _train_aloud(plan: Plan, observers: Sequence[Observer], cluster: PassMaker | None) -> Tagger:
-    from sapo.training.progress import shown
-
-    with shown(plan.settings) as show:
-        run = start(plan, told=show.say, check=lambda data: warn_of(plan, data))
-        outcome = run.finish_shown(show, observers, cluster=cluster)
-        return outcome.tagger if plan.dev is None else calibrated_on_dev(outcome.tagger, run.data, show.say)
+def _train(
+    plan: Plan, show: Quiet, observers: Sequence[Observer], cluster: PassMaker | None, calibrate: bool
+) -> Tagger:
+    run = start(plan, show=show, check=lambda data: warn_of(plan, data))
+    outcome = run.finish_shown(show, observers, cluster=cluster)
+    return run.calibrated(outcome, show).tagger if calibrate else outcome.tagger
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +157,48 @@ class Run:
         return Outcome(Tagger(self._model(begun, state, parameters, stop, kept)), stop, state.history, kept)
 
     def finish_shown(
-        self, show: "Quiet", observers: Sequence[Observer] = (), *, cluster: PassMaker | None = None
+        self, show: Quiet, observers: Sequence[Observer] = (), *, cluster: PassMaker | None = None
     ) -> Outcome:
         """Train to the end as `finish` does, and show it."""
         show.settings = self.settings  # with the number of epochs that was chosen
         with show.running(self.data.score_name if self.plan.dev else None, self.data.source.tokens):
             outcome = self.finish([show, *observers], cluster=cluster)
-        show.say(f"{outcome.stop}; kept epoch {outcome.best_epoch}")
+        if self.plan.dev is not None or outcome.stop.interrupted:
+            show.say(self._score_line(outcome))
+        else:
+            show.detail(f"{outcome.stop}; kept epoch {outcome.best_epoch}")
         return outcome
+
+    def _score_line(self, outcome: Outcome) -> str:
+        """Return which epoch was kept, and why."""
+        kept, scores = outcome.best_epoch, {one.epoch: one.dev for one in outcome.history if one.dev is not None}
+        line = f"{outcome.stop}; kept epoch {kept}"
+        if kept not in scores:
+            return line
+        best = max(scores, key=scores.__getitem__)
+        why = "the best on the dev set: evaluate on other sentences"
+        if scores[kept] != scores[best]:
+            why = f"the last: epoch {best} ({100 * scores[best]:.2f}) is not better by more than a standard error"
+        return f"dev {self.data.score_name} {100 * scores[kept]:.2f}; {line}, {why}"
+
+    def calibrated(self, outcome: Outcome, show: Quiet | None = None) -> Outcome:
+        """Return the outcome with a calibrated tagger, unless training was interrupted."""
+        show = show or Quiet(self.settings)
+        if outcome.stop.interrupted:
+            return outcome
+
+        settings = self.settings.until(outcome.best_epoch)
+
+        def learn_part(data: TrainingData) -> Tagger:
+            plan = dataclasses.replace(self.plan, dev=None, checkpoint=None, resume=False)
+            show.detail(f"learning {data.corpus.sentences:,} sentences to calibrate on others")
+            part = dataclasses.replace(self, plan=plan, data=data, settings=settings).finish()
+            if part.stop.interrupted:
+                raise KeyboardInterrupt
+            return part.tagger
+
+        learn = None if self.system.reads_texts else learn_part
+        return dataclasses.replace(outcome, tagger=calibrated(outcome.tagger, self.data, learn, show.say))
 
     def _model(self, begun: Beginning, state: State, parameters: Parameters, stop: Stop, kept: int) -> Model:
         data = self.data
@@ -221,43 +254,58 @@ def start(
     plan: Plan,
     data: TrainingData | None = None,
     *,
-    told: Callable[[str], None] | None = None,
+    show: Quiet | None = None,
     check: Callable[[TrainingData], None] | None = None,
 ) -> Run:
     """Start a run: read and encode the data, unless it is given, and choose the rate.
 
-    `told` is called with messages for the user, `check` with the data once it is read.
+    `show` shows what was read and chosen; `check` is called with the data once it is read.
 
     >>> run = start(make_plan([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=3))
     >>> str(run.finish().stop)
     'all 3 epochs done'
     """
-    say = told or (lambda message: None)
+    show = show or Quiet(plan.settings)
     system = find_system(plan.learner)
-    if plan.learner == "sapo":
+    if plan.learner in LEARNERS and LEARNERS[plan.learner].rehearsed:
         jit.expect(jit.TRAINING)
         same = {name: getattr(plan.settings, name) for name in REHEARSED}
         jit.compile_ahead("sapo.training.warm_up", {"settings": same})
     if data is None:
-        pick = partial(choose_template, plan=plan, say=say)
+        pick = partial(choose_template, plan=plan, say=show.say)
         if plan.stream is None:
             data = encode_data(plan, keep_texts=system.reads_texts, pick=pick)
         else:
-            data = sharded_data(plan, plan.stream, say, pick)
+            data = sharded_data(plan, plan.stream, show.detail, pick)
         source = data.source
-        say(
+        show.say(
             f"{source.sentences:,} sentences, {source.tokens:,} tokens, {len(data.labels):,} labels, "
             f"{data.encoder.features:,} features (template {data.template})"
         )
         for note in data.gold.notes:
-            say(note)
+            show.detail(note)
     if check is not None:
         check(data)
     if plan.resume and plan.checkpoint is not None and Path(plan.checkpoint).exists():
         settings = saved_choice(plan.checkpoint, plan.settings, plan.automatic)
     else:
-        settings = system.choose(data, plan.settings, plan.automatic, say)
+        settings = system.choose(data, plan.settings, plan.automatic, show.detail)
+    show.say(_settings_line(plan, settings))
     return Run(plan, data, settings, system)
+
+
+def _settings_line(plan: Plan, settings: Settings) -> str:
+    """Return the learner with its main settings.
+
+    >>> _settings_line(make_plan([], rate=0.1), Settings(rate=0.1, strength=3.0, epochs=15))
+    'sapo: rate 0.1, strength 3, 15 epochs'
+    """
+    learner = LEARNERS.get(plan.learner)
+    values = [f"{settings.epochs} epochs" if plan.dev is None else f"at most {settings.epochs} epochs"]
+    if learner is not None and learner.regularized:
+        values = [f"rate {settings.rate:g}", f"strength {settings.strength:g}", *values]
+    chosen = " (chosen automatically)" if "rate" in plan.automatic else ""
+    return f"{plan.learner}: {', '.join(values)}{chosen}"
 
 
 def read_data(

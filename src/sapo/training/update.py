@@ -32,7 +32,7 @@ from sapo.learn.updating import GrowingWeights, Pacing, growth, typical_weight
 from sapo.search.lattice import LOSS
 from sapo.tagger.files import reading_of
 from sapo.tagger.model import Model
-from sapo.tagger.tagger import Tagger
+from sapo.tagger.tagger import Tagger, as_tagger
 from sapo.tags.labels import have_common_label, listed, nearest, unknown_labels
 from sapo.training.gold import grown_gold
 from sapo.training.plan import LabelOptions, known_learner, make_settings
@@ -92,7 +92,8 @@ class Trainer:
     """A tagger that keeps learning, a sentence or a file at a time.
 
     A sentence takes a few milliseconds, whatever the size of the model; a sentence with a new label takes longer,
-    because all weights move. The trainer works on a copy: the tagger that it is made from does not change.
+    because all weights move. The trainer is made from a tagger, or from the path of a model, and works on a copy:
+    neither changes.
 
     Threads may share a trainer: an update waits for another one to end. `tagger` is live: it is always the same object,
     and tags with everything learned so far. It must not be used in another thread while `update` runs. Its `model` is
@@ -110,8 +111,8 @@ class Trainer:
     ['VB', '.']
     """
 
-    def __init__(self, tagger: Tagger) -> None:
-        model = tagger.model
+    def __init__(self, tagger: Tagger | str | Path) -> None:
+        model = as_tagger(tagger).model
         encoder = model.linear_encoder("it cannot learn new sentences; train it again on all of them")
         jit.compile_kernels()
         self._encoder = encoder.growing()

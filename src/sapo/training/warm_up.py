@@ -79,7 +79,7 @@ def _use(trained: Tagger, directory: Path) -> None:
     Trainer(trained).update([(words, list(trained.labels[:1]) * len(words))])
 
 
-LINES = "the DT\ncat NN\nsleeps VBZ\n\na DT\ndog NN\n\n"
+LINES = "the O\ncat B-X\nsleeps O\n\na O\ndog B-X\n\n"
 
 
 def rehearse(settings: dict[str, Any]) -> None:
@@ -91,6 +91,7 @@ def rehearse(settings: dict[str, Any]) -> None:
         tagger.evaluate(path)
         tagger.nbest(["the", "bird"], 2)
         tagger.marginals(["the", "bird"])
+        tagger.spans(["a", "cat"])
 
 
 if __name__ == "__main__":
