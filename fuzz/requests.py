@@ -1,4 +1,4 @@
-"""Targets for the bodies of requests to `sapo serve` and `sapo assist`: what a worker does with them."""
+"""Targets for the bodies of requests to `sapo serve`: what a worker does with them."""
 
 import functools
 import itertools

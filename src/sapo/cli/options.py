@@ -7,7 +7,6 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -59,15 +58,12 @@ quiet_option = click.option("--quiet", "-q", is_flag=True, callback=_quieten, he
 class GroupedCommand(click.Command):
     """A command whose help shows its options under headings.
 
-    `groups` has the names of parameters by heading; options that it does not name come last. Options in `elsewhere` are
-    not shown: the epilog says where to read about them.
+    A subclass says which: `groups` has the names of parameters by heading, and options that it does not name come
+    last. Options in `elsewhere` are not shown: the epilog says where to read about them.
     """
 
-    def __init__(
-        self, *args: Any, groups: Mapping[str, Sequence[str]], elsewhere: Sequence[str] = (), **more: Any
-    ) -> None:
-        super().__init__(*args, **more)
-        self.groups, self.elsewhere = groups, elsewhere
+    groups: Mapping[str, Sequence[str]] = {}
+    elsewhere: Sequence[str] = ()
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]

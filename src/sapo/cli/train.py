@@ -104,17 +104,22 @@ def setting_options(command: F) -> F:
     return command
 
 
-@click.command(
-    "train",
-    cls=GroupedCommand,
-    groups={
+class TrainCommand(GroupedCommand):
+    """The help of `sapo train`, without what few people need."""
+
+    groups = {  # noqa: RUF012
         "Files": ("output", "dev", "format", "encoding", "columns", "label", "missing"),
         "Features and labels": ("template", "min_count", "scheme", "rules", "class_weight"),
         "Learning": ("learner", "n", "rate", "strength", "epochs", "threads", "seed", "more"),
         "Long runs": ("log", "checkpoint", "resume", "stream"),
         "More sentences for a model": ("continued", "new_labels"),
-    },
-    elsewhere=("ray",),
+    }
+    elsewhere = ("ray",)
+
+
+@click.command(
+    "train",
+    cls=TrainCommand,
     epilog="Networks: --learner bilstm-sapo, bilstm-crf ..., see docs/how-to/neural.md. "
     "Several cores or machines: --ray ADDRESS, see docs/how-to/cluster.md.",
 )

@@ -178,7 +178,7 @@ def test_import_adds_what_is_new_and_accepts_what_is_there(
     (tmp_path / "pos.conllu").write_text("1\ta\t_\tDET\t_\t_\t_\t_\t_\t_\n\n")
     from sapo.apps.teach.project import import_file
 
-    with pytest.raises(SapoError, match="its labels are tags, and this project has spans"):
+    with pytest.raises(SapoError, match="has tags, but this project has spans"):
         import_file(client.classroom.store, tmp_path / "pos.conllu", None, None)
 
 
@@ -236,7 +236,7 @@ def test_mistakes_of_the_user_are_one_line(tmp_path: Path, project: Path, text: 
         (["teach", str(text)], "not a project of sapo teach"),
         (["teach", str(tmp_path / "no.txt"), "-o", str(tmp_path / "b.teach")], "no such file"),
         (["teach", str(text), "-o", str(project)], "already exists"),
-        (["teach", str(project), "--export", str(tmp_path / "x.jsonl")], "no sentence is accepted yet"),
+        (["teach", str(project), "--export", str(tmp_path / "x.jsonl")], "no sentence has been accepted yet"),
     ):
         with pytest.raises(SapoError, match=why):
             run(*arguments)
