@@ -15,6 +15,8 @@ import sapo
 from literal_sapo import Tiny
 from sapo import learn
 from sapo.cli.main import app
+from sapo.corpus import formats
+from sapo.errors import SapoError
 from sapo.features import words
 from sapo.learn.sapo import sapo_pass
 from sapo.learn.settings import Settings
@@ -98,3 +100,36 @@ def test_a_command_is_one_file_and_one_name(monkeypatch: pytest.MonkeyPatch, tmp
     done = CliRunner().invoke(app, ["labels", str(tmp_path / "model.sapo")])
     assert made.labels_command.name == "labels"
     assert sorted(done.stdout.split()) == ["A", "D", "N", "V"], done.output
+
+
+@pytest.fixture
+def slashed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A file in the format of the page, which is in the table by its line."""
+    text, line = blocks("A file format")
+    module("sapo.corpus.slashed", text, monkeypatch)
+    for name, entry in eval(f"{{{line.strip()}}}", vars(formats)).items():
+        monkeypatch.setitem(formats.TABLE, name, entry)
+        for ending in entry.endings:
+            monkeypatch.setitem(formats.ENDINGS, ending, name)
+    path = tmp_path / "train.slashed"
+    path.write_text("".join(" ".join(map("/".join, zip(*pair, strict=True))) + "\n" for pair in SENTENCES))
+    return path
+
+
+def test_a_file_format_is_one_file_and_one_line(slashed: Path, tmp_path: Path) -> None:
+    model, plain = tmp_path / "m.sapo", tmp_path / "new.slashed"
+    sapo.train(slashed, epochs=8).save(model)
+    plain.write_text("a old cat barks\nthe dog barks\n")
+    tagged = CliRunner().invoke(app, ["tag", str(model), str(plain)])
+    assert tagged.stdout == "a/D old/A cat/N barks/V\nthe/D dog/N barks/V\n"
+    columns = tmp_path / "train.txt"
+    assert CliRunner().invoke(app, ["convert", str(slashed), str(columns)]).exit_code == 0
+    assert columns.read_text().startswith("the\tD\nold\tA\n")
+    assert CliRunner().invoke(app, ["convert", str(columns), str(tmp_path / "again.slashed")]).exit_code == 0
+    assert (tmp_path / "again.slashed").read_text() == slashed.read_text()
+
+
+def test_the_file_format_says_where_a_tag_is_missing(slashed: Path) -> None:
+    slashed.write_text("the/D cat\n")
+    with pytest.raises(SapoError, match=r"train\.slashed:1: expected word/TAG, found 'cat'; add the tag"):
+        sapo.train(slashed)

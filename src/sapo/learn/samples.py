@@ -243,9 +243,8 @@ def cut(
     borders = corpus.offsets[:-1][np.diff(corpus.offsets) > 0]
     cuts[borders] = False
     offsets = np.sort(np.concatenate([corpus.offsets, np.flatnonzero(cuts)]))
-    pieces = len(offsets) - 1
-    part_of = round(corpus.sentences_in_all * pieces / max(1, corpus.sentences))
-    return replace(corpus, offsets=offsets, cuts=cuts, part_of=part_of), np.searchsorted(offsets, corpus.offsets)
+    pieces = replace(corpus, offsets=offsets, cuts=cuts, part_of=corpus.sentences_in_all)
+    return pieces, np.searchsorted(offsets, corpus.offsets)
 
 
 def _token_numbers(seed: int, epoch: int, first: int, count: int) -> Doubles:

@@ -14,6 +14,7 @@ from sapo.search.lattice import (
     UPDATED_SAMPLES,
     UPDATES,
     Workspace,
+    ends_sentence,
     find_pair,
 )
 
@@ -166,9 +167,13 @@ def count_update(touched: int, totals: Doubles) -> None:
 
 @kernel
 def regularize(first: int, T: int, samples: Samples, rates: Rates, parts: Parts, state: Doubles) -> None:
-    """w <- w - rate * strength / |S| * grad R(w): L1 where something is owed, L2 by shrinking."""
-    penalize(first, T, samples, rates.owed, parts, state)
-    end_sample(rates.shrink, parts, state)
+    """w <- w - rate * strength / |S| * grad R(w): L1 where something is owed, L2 by shrinking.
+
+    S is the set of sentences: the pieces of one are regularized with the last of them.
+    """
+    share = 1.0 if ends_sentence(first + T, samples.cuts) else 0.0
+    penalize(first, T, samples, rates.owed, share, parts, state)
+    end_sample(share * rates.shrink, parts, state)
 
 
 @kernel
@@ -182,11 +187,13 @@ def end_sample(shrink: float, parts: Parts, state: Doubles) -> None:
 
 
 @kernel
-def penalize(first: int, T: int, samples: Samples, owed: float | None, parts: Parts, state: Doubles) -> None:
-    """L1 by cumulative penalty (Tsuruoka et al. 2009): bring the weights of this sentence up to date."""
+def penalize(
+    first: int, T: int, samples: Samples, owed: float | None, share: float, parts: Parts, state: Doubles
+) -> None:
+    """L1 by cumulative penalty (Tsuruoka et al. 2009): bring the weights of this sample up to date."""
     if owed is None:
         return
-    state[PENALTY] += owed
+    state[PENALTY] += share * owed
     clock, penalty = state[CLOCK], state[PENALTY]
     for i in range(samples.row_offsets[first], samples.row_offsets[first + T]):
         penalize_feature(samples.rows[i], parts.nodes, clock, penalty)

@@ -508,7 +508,8 @@ class Lattice:
         """Return the lattice with all scores divided by the temperature. The order of taggings stays the same."""
         if temperature == 1.0:
             return self
-        with np.errstate(over="ignore"):  # what is next to minus infinity may become it
+        # what is next to minus infinity may become it, and the step into the first token is never written
+        with np.errstate(over="ignore", invalid="ignore"):
             return replace(self, node=self.node / temperature, edge=self.edge / temperature)
 
 
