@@ -122,3 +122,10 @@ def test_the_search_of_the_site_works_when_it_is_opened_as_a_file(tmp_path: Path
           worker.addEventListener("message", ({ data }) => answer(data)); worker.postMessage("tag"); })"""
         assert page.evaluate(ask) == "TAG"
         chromium.close()
+
+
+def test_the_python_reference_begins_with_train_and_tagger_and_has_every_name() -> None:
+    options = (DOCS / "reference" / "python" / "index.md").read_text("utf-8").split("members:\n")[1]
+    names = re.findall(r"^        - (\w+)$", options, re.MULTILINE)
+    assert names[:2] == ["train", "Tagger"]
+    assert sorted(names) == sorted(set(sapo.__all__) - {"__version__"})
