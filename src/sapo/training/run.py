@@ -161,7 +161,7 @@ class Run:
     ) -> Outcome:
         """Train to the end as `finish` does, and show it."""
         show.settings = self.settings  # with the number of epochs that was chosen
-        with show.running(self.data.score_name if self.plan.dev else None, self.data.source.tokens):
+        with show.running(self.data.score_name if self.plan.dev is not None else None, self.data.source.tokens):
             outcome = self.finish([show, *observers], cluster=cluster)
         if self.plan.dev is not None or outcome.stop.interrupted:
             show.say(self._score_line(outcome))

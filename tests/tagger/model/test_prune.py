@@ -73,7 +73,8 @@ def test_a_file_is_as_small_as_asked_for_and_hardly_smaller(trained: Model, half
     assert len(model_bytes(smaller, half=half)) <= wanted
     weights = np.sort(np.abs(list(named_weights(trained).values())))
     larger = weights[weights < np.float32(below)]
-    assert len(model_bytes(pruned(trained, float(larger[-1])), half=half)) > wanted
+    variation = 64  # bytes: numbers in the header have different lengths
+    assert len(model_bytes(pruned(trained, float(larger[-1])), half=half)) > wanted - variation
 
 
 def test_a_model_that_is_small_enough_stays_as_it_is() -> None:
