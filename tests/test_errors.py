@@ -183,6 +183,15 @@ def test_what_is_too_long_is_refused_before_it_takes_many_times_its_size(tmp_pat
     assert peak < 150 * MB
 
 
+@pytest.mark.parametrize("format", ["jsonl", "doccano", "csv"])
+def test_the_tokens_of_a_document_are_counted_while_it_is_cut(tmp_path: Path, format: str) -> None:
+    path = tmp_path / "a.txt"
+    text = "! " * 50_000
+    path.write_text(f"text,spans\na,[]\n{text},[]\n" if format == "csv" else f'{{"text": "a"}}\n{{"text": "{text}"}}\n')
+    with allow_limits(tokens=2_000), pytest.raises(SapoError, match=r"a\.txt:[23]: [23],\d+ tokens in a document are"):
+        list(read(path, format=format, labeled=False))
+
+
 def test_a_regular_file_may_pack_well(tmp_path: Path) -> None:
     path = tmp_path / "a.txt.gz"
     path.write_bytes(gzip.compress(b"word X\n\n" * 10_000))

@@ -9,13 +9,13 @@ import re
 import warnings
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sapo.corpus.annotations import CharSpan
 from sapo.corpus.blocks import Sentence, check_labels
-from sapo.errors import DataError, DataWarning
+from sapo.errors import DataError, DataWarning, check_limit
 from sapo.tags.spans import Span, loose_spans, spans_to_tags
 from sapo.text.splitter import Splitter
 
@@ -242,7 +242,8 @@ def cut_document(document: Document, labeled: bool, notices: Notices, splitter: 
         check_spans(text, document.spans, document.place)
     tokens, starts = document.tokens, document.starts
     if tokens is None or starts is None:
-        cut = splitter(text)
+        sentences_of = getattr(splitter, "sentences", splitter)  # a function of the user returns all of them
+        cut = list(_limited(sentences_of(text), document.place))
         if tokens is None:
             tokens = [token for sentence in cut for token in sentence]
         if starts is None:
@@ -263,6 +264,15 @@ def cut_document(document: Document, labeled: bool, notices: Notices, splitter: 
         sentences.append(_sentence(document, group, inside if labeled else None))
         begins.append(begin)
     return Cut(document, tuple(sentences), tuple(begins), tuple(splits))
+
+
+def _limited(sentences: Iterable[Offsets], place: str) -> Iterator[Offsets]:
+    """Yield sentences. Raise SapoError if they have more tokens than the limit: there are as many as characters."""
+    count = 0
+    for sentence in sentences:
+        count += len(sentence)
+        check_limit("tokens", count, place, "tokens in a document")
+        yield sentence
 
 
 def _outside(starts: Sequence[int], spans: Sequence[CharSpan]) -> list[int]:
