@@ -14,7 +14,7 @@ def test_training_prints_five_lines_about_data_settings_score_probabilities_and_
     model = tmp_path / "m.sapo"
     done = answer("train", house.train, "--dev", house.test, "-o", model, "-e", 2, "-t", "chunking")
     assert done.code == 0
-    data, settings, score, calibrated, saved, following = done.lines
+    data, settings, score, calibrated, saved = done.lines
     assert " sentences, " in data
     assert " labels, " in data
     assert settings.startswith("sapo: rate ")
@@ -23,14 +23,14 @@ def test_training_prints_five_lines_about_data_settings_score_probabilities_and_
     assert "; kept epoch 2" in score
     assert calibrated.startswith("calibrated on the dev set")
     assert saved.startswith(f"saved {model} (")
-    assert following == f"next: sapo eval {model} TEST, or sapo tag {model} FILE"
+    assert saved.endswith(f"B); next: sapo eval {model} TEST, or sapo tag {model} FILE")
     assert f"calibrated  {calibrated.split('): ')[1]}" in answer("inspect", model).out
 
 
 def test_without_a_dev_set_training_prints_a_line_less_and_with_v_one_for_each_epoch(house: Any, tmp_path: Any) -> None:
     model = tmp_path / "m.sapo"
     done = answer("train", house.train, "-o", model, "-e", 2, "-t", "chunking")
-    assert len(done.lines) == 5
+    assert len(done.lines) == 4
     assert done.lines[2].startswith("calibrated on held-out training sentences (")
     detailed = answer("train", house.train, "-o", model, "-e", 2, "-t", "chunking", "-v").lines
     assert set(done.lines) <= set(detailed)

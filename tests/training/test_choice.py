@@ -2,7 +2,6 @@
 
 import dataclasses
 import itertools
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,22 @@ from sapo.evaluate.scores import Scores, SpanCounts
 from sapo.learn.records import Observer
 from sapo.training import choice
 from sapo.training.plan import make_plan
+from sapo.training.progress import Quiet
 from sapo.training.run import start
 
 PAIRS = [([f"w{i % 7}", "in", f"City{i % 5}"], ["O", "O", "B-LOC"]) for i in range(60)]
 LONGER = [(["New", f"City{i % 5}", "is", "big"], ["B-LOC", "I-LOC", "O", "O"]) for i in range(20)]
+
+
+class Heard(Quiet):
+    """Keeps what a run shows."""
+
+    def __init__(self, *, verbose: bool = True) -> None:
+        super().__init__(sapo.Settings(), verbose=verbose)
+        self.lines: list[str] = []
+
+    def show(self, message: str) -> None:
+        self.lines.append(message)
 
 
 def settings_of(data: Any, **options: Any) -> dict[str, Any]:
@@ -81,9 +92,9 @@ def test_epochs_are_doubled_while_trials_gain_from_it(
 def test_epochs_that_are_given_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "SMALL", 0)
     monkeypatch.setattr(choice, "LABELS_TO_LEARN_LONGER", 2)
-    told: list[str] = []
-    assert start(make_plan(PAIRS, template="ner", epochs=12), told=told.append).settings.epochs == 12
-    assert not any("epochs" in line for line in told)
+    show = Heard()
+    assert start(make_plan(PAIRS, template="ner", epochs=12), show=show).settings.epochs == 12
+    assert [line for line in show.lines if "epochs" in line] == [show.lines[-1]]  # the settings, and no trial
 
 
 def test_what_the_user_gives_is_not_touched() -> None:
@@ -123,14 +134,12 @@ def test_a_feature_of_large_values_keeps_its_small_weights() -> None:
     assert small.nonzero == large.nonzero > 0
 
 
-def test_the_choice_is_told_and_the_same_each_time(caplog: pytest.LogCaptureFixture) -> None:
-    told = []
-    for _ in range(2):
-        caplog.clear()
-        with caplog.at_level(logging.DEBUG, logger="sapo"):
-            told.append((start(make_plan(PAIRS, template="ner", epochs=3)).settings, caplog.messages))
-    assert told[0] == told[1]
-    assert any(line.startswith("choosing rate and strength by trials on ") for line in told[0][1])
+def test_the_choice_is_told_and_the_same_each_time() -> None:
+    first, second = Heard(), Heard()
+    runs = [start(make_plan(PAIRS, template="ner", epochs=3), show=show) for show in (first, second)]
+    assert runs[0].settings == runs[1].settings
+    assert first.lines == second.lines
+    assert any(line.startswith("choosing rate and strength by trials on ") for line in first.lines)
 
 
 def test_a_few_sentences_are_learned_as_usual() -> None:
@@ -166,11 +175,11 @@ def test_another_template_is_used_if_it_is_clearly_better_on_held_out_sentences(
 ) -> None:
     """One and a half standard errors of 200 of 400 are 15 spans."""
     monkeypatch.setattr(choice, "_trial", lambda learner, data, *_: scores(correct.get(data.template, 180)))
-    told: list[str] = []
-    run = start(make_plan(TAGGED, epochs=2), told=told.append)
+    show = Heard()
+    run = start(make_plan(TAGGED, epochs=2), show=show)
     assert run.data.template == template
-    assert any(line.startswith(f"features {template}: ") for line in told)
-    assert any("the column 'pos' is not used" in line for line in told) == (template == "ner")
+    assert any(line.startswith(f"features {template}: ") for line in show.lines)
+    assert any("the column 'pos' is not used" in line for line in show.lines) == (template == "ner")
 
 
 @pytest.mark.parametrize("given", [{"rate": 0.1}, {"strength": 0.1}, {"learner": "crf"}, {"template": "ner"}])
@@ -184,17 +193,17 @@ def test_there_are_no_trials_of_templates_if_the_user_decides(
 def test_a_column_that_tells_nothing_is_named() -> None:
     rng = np.random.default_rng(0)
     data = [([(word, f"r{rng.integers(4)}") for word in words], tags) for words, tags in PAIRS * 4]
-    told: list[str] = []
-    assert start(make_plan(data, epochs=2), told=told.append).data.template == "ner"
-    assert "the column 'pos' is not used: it does not help to find the tags; ner+pos would use it" in told
+    show = Heard(verbose=False)
+    assert start(make_plan(data, epochs=2), show=show).data.template == "ner"
+    assert "the column 'pos' is not used: it does not help to find the tags; ner+pos would use it" in show.lines
 
 
 def test_the_template_is_the_same_each_time() -> None:
-    told: list[list[str]] = [[], []]
-    for messages in told:
-        start(make_plan(TAGGED * 3, epochs=2), told=messages.append)
-    assert told[0] == told[1]
-    assert any(line.startswith("features ") for line in told[0])
+    first, second = Heard(), Heard()
+    for show in (first, second):
+        start(make_plan(TAGGED * 3, epochs=2), show=show)
+    assert first.lines == second.lines
+    assert any(line.startswith("features ") for line in first.lines)
 
 
 def test_spans_are_learned_as_bioes_where_few_labels_become_of_it() -> None:

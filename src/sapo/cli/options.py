@@ -201,10 +201,10 @@ def tell(message: str) -> None:
     print(harmless(as_options(message)), file=sys.stderr, flush=True)
 
 
-def tell_saved(path: str | Path) -> None:
-    """Say that a model was saved, and how large it is."""
+def tell_saved(path: str | Path, following: str = "") -> None:
+    """Say that a model was saved, how large it is, and perhaps what follows."""
     size = Path(path).stat().st_size
-    tell(f"saved {path} ({f'{size / 1e6:.1f} MB' if size >= 1e6 else f'{size / 1e3:.0f} kB'})")
+    tell(f"saved {path} ({f'{size / 1e6:.1f} MB' if size >= 1e6 else f'{size / 1e3:.0f} kB'}){following}")
 
 
 def announce_compiling(quiet: bool = False) -> None:

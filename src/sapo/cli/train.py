@@ -243,9 +243,8 @@ def train_command(
             tagger, interrupted = trainer.snapshot(), trainer.interrupted
     save_or_rescue(tagger, output)
     if not quiet:
-        tell_saved(output)
-        if not interrupted:
-            tell(f"next: sapo eval {output} TEST, or sapo tag {output} FILE")
+        following = "" if interrupted else f"; next: sapo eval {output} TEST, or sapo tag {output} FILE"
+        tell_saved(output, following)
     if interrupted:
         raise SystemExit(130)
 

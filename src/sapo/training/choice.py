@@ -218,17 +218,17 @@ MOST_COLUMNS = 4  # each of which is left out in a trial
 CLEARLY = 1.5  # standard errors by which another template must be better than that of the rules
 
 
-def choose_template(first: Block, marks: Sequence[str], *, plan: Plan, say: Say) -> str:
+def choose_template(first: Block, marks: Sequence[str], *, plan: Plan, say: Say, detail: Say) -> str:
     """Return the template for data with this first block: by rules, and by trials if there is more than words.
 
-    `say` shows the user what was chosen, and which columns are not used.
+    `say` shows the user which columns are not used, `detail` how templates did in trials.
     """
     usual = default_template(first, marks)
     columns = input_columns(first)
     best = usual
     tried = {"rate", "strength"} <= plan.automatic
     if columns and tried and not set(first.strings(LABEL)) & set(marks):
-        best = _best_template(first, usual, plan, say)
+        best = _best_template(first, usual, plan, detail)
     used = parse_templates(template_text(best)[0], first.columns).columns
     for written, column in columns.items():
         if column not in used:

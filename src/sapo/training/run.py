@@ -272,7 +272,7 @@ def start(
         same = {name: getattr(plan.settings, name) for name in REHEARSED}
         jit.compile_ahead("sapo.training.warm_up", {"settings": same})
     if data is None:
-        pick = partial(choose_template, plan=plan, say=show.say)
+        pick = partial(choose_template, plan=plan, say=show.say, detail=show.detail)
         if plan.stream is None:
             data = encode_data(plan, keep_texts=system.reads_texts, pick=pick)
         else:
