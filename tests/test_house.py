@@ -14,7 +14,7 @@ SCRIPT = Path(__file__).parent.parent / "tools" / "house.py"
 LIMITS = {
     "rooms": 17,
     "files": 197,
-    "lines": 46104,
+    "lines": 46113,
     "files under 60 lines": 4,
     "modules with one importer": 32,
     "class names used twice": 2,
