@@ -110,7 +110,7 @@ MISTAKES = [
     ("compare one.txt s.txt s.txt", "both must have the same sentences"),
     ("calibrate m.sapo", "missing argument 'DEV'"),
     ("calibrate m.sapo empty.txt", "the data has no tokens"),
-    ("calibrate m.sapo s.txt --by span", "'span' is not one of 'tokens', 'sequence'"),
+    ("calibrate m.sapo s.txt --by span", "'span' is not one of 'spans', 'tokens', 'sentences'"),
     ("prune m.sapo", "--below X, --to SIZE or --half"),
     ("prune m.sapo --to 500", "must be a size in kB, MB or GB"),
     ("prune m.sapo --below -1", "--below must be a number, 0 or more"),
