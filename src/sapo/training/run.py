@@ -283,7 +283,7 @@ def start(
             f"{data.encoder.features:,} features (template {data.template})"
         )
         for note in data.gold.notes:
-            show.detail(note)
+            show.say(note)
     if check is not None:
         check(data)
     if plan.resume and plan.checkpoint is not None and Path(plan.checkpoint).exists():
