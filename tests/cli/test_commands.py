@@ -52,12 +52,10 @@ def test_every_command_explains_itself(run: Any, name: str) -> None:
 
 def test_training_tells_how_it_goes(house: Any) -> None:
     lines = house.told.splitlines()
-    assert lines[0] == f"reading {house.train}"
-    assert re.match(r"100 sentences, [\d,]+ tokens, \d+ labels, [\d,]+ features \(template chunking\)", lines[1])
-    passes = [line for line in lines if line.startswith("epoch ")]
-    assert [line.split()[1] for line in passes] == ["1/4", "2/4", "3/4", "4/4"]
-    assert lines[-2] == "all 4 epochs done; kept epoch 4"
-    assert re.fullmatch(rf"saved {house.model} \(\d+ kB\)", lines[-1])
+    assert re.match(r"100 sentences, [\d,]+ tokens, \d+ labels, [\d,]+ features \(template chunking\)", lines[0])
+    assert 3 <= len(lines) <= 5
+    assert not any(line.startswith("epoch ") for line in lines)  # those are for -v
+    assert re.match(rf"saved {house.model} \(\d+ kB\); next: sapo eval", lines[-1])
 
 
 def test_quiet_training_from_a_zipped_pipe_gives_the_same_file(run: Any, house: Any, tmp_path: Path) -> None:
