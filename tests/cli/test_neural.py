@@ -16,10 +16,10 @@ SMALL = ("-l", "bilstm-sapo", "--set", "hidden=8", "--set", "batch=8", "--rate",
 def test_a_network_is_trained_resumed_used_and_looked_at(run: Run, house: Any, tmp_path: Path) -> None:
     model, state, log = tmp_path / "chunk.sapo", tmp_path / "run.state", tmp_path / "log"
     saving = ("-o", model, "--checkpoint", state, "--log", log)
-    told = run("train", house.train, "--dev", house.test, *SMALL, *saving).stderr
+    told = run("train", house.train, "--dev", house.test, *SMALL, *saving, "-v").stderr
     assert "start rate" not in told
     assert "epoch  3/3" in told
-    told = run("train", house.train, "--dev", house.test, *SMALL, *saving, "--resume", "-e", 4).stderr
+    told = run("train", house.train, "--dev", house.test, *SMALL, *saving, "--resume", "-e", 4, "-v").stderr
     assert "epoch  4/4" in told
     assert "epoch  1/" not in told
     entries = [json.loads(line) for line in log.read_text().splitlines()]
