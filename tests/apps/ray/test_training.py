@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -113,7 +114,8 @@ def test_a_slow_worker_does_not_hold_up_the_others(undisturbed: tuple[bytes, Run
         tagger = run.train(sentences, wait=1.0)
     finally:
         for process in stopped:
-            os.kill(process, signal.SIGCONT)
+            with suppress(ProcessLookupError):  # the workers have ended
+                os.kill(process, signal.SIGCONT)
     assert run.heard("is late", "mixed in when it comes")
     parts = [(worker["lane"], worker["mixing"]) for entry in run.log for worker in entry["workers"]]
     assert len(parts) == OPTIONS["epochs"] * MIXINGS * WORKERS  # nothing is lost, and nothing is mixed twice
@@ -170,7 +172,8 @@ def log(entry):
     if sys.argv[4] == "die" and count == 8:
         os.kill(os.getpid(), signal.SIGKILL)
 cluster = Cluster({ray_cluster.address!r}, workers={WORKERS}, mixings={MIXINGS}, log=log)
-start(plan).finish(cluster=cluster).tagger.save(sys.argv[3])
+run = start(plan)
+run.calibrated(run.finish(cluster=cluster)).tagger.save(sys.argv[3])
 print(count)
 """
     (tmp_path / "data.json").write_text(json.dumps(sentences))
@@ -279,7 +282,7 @@ def test_the_command_trains_on_a_cluster_and_logs_it(ray_cluster: Any, sentences
         "mixings=2",
     ]
     files = {name: str(tmp_path / name) for name in ("train.txt", "model", "log")}
-    done = CliRunner().invoke(app, ["train", files["train.txt"], "-o", files["model"], "--log", files["log"], *how])
+    done = CliRunner().invoke(app, ["train", files["train.txt"], "-o", files["model"], "--log", files["log"], "-v", *how])
     assert done.exit_code == 0, done.output
     assert "2 workers, mixed 2 times an epoch" in done.output
     events = [json.loads(line)["event"] for line in (tmp_path / "log").read_text().splitlines()]
