@@ -33,7 +33,9 @@ def start(command: list[str], env: dict[str, str]) -> Iterator[Start]:
 
 def test_ctrl_c_during_training_keeps_a_model(start: Start, house: Any, tmp_path: Path) -> None:
     out, state = tmp_path / "chunk.sapo", tmp_path / "run.state"
-    process = start("train", house.train, "-v", "-o", out, "-e", 1_000_000, "--set", "tolerance=0", "--checkpoint", state)
+    process = start(
+        "train", house.train, "-v", "-o", out, "-e", 1_000_000, "--set", "tolerance=0", "--checkpoint", state
+    )
     assert process.stderr is not None
     for line in process.stderr:
         if re.match(r"epoch +2/", line):
@@ -52,7 +54,9 @@ def test_ctrl_c_during_training_keeps_a_model(start: Start, house: Any, tmp_path
 def test_ctrl_c_while_training_goes_on_is_told_too(start: Start, run: Any, house: Any, tmp_path: Path) -> None:
     out, contradiction = tmp_path / "new.sapo", tmp_path / "new.txt"
     contradiction.write_text("The DT B-NP\n\nThe DT O\n\n")  # never comes out right
-    process = start("train", "-v", "--continue", house.model, contradiction, "-o", out, "-e", 10_000_000, "--rate", 0.01)
+    process = start(
+        "train", "-v", "--continue", house.model, contradiction, "-o", out, "-e", 10_000_000, "--rate", 0.01
+    )
     assert process.stderr is not None
     for line in process.stderr:
         if re.match(r"epoch +2/", line):

@@ -282,7 +282,9 @@ def test_the_command_trains_on_a_cluster_and_logs_it(ray_cluster: Any, sentences
         "mixings=2",
     ]
     files = {name: str(tmp_path / name) for name in ("train.txt", "model", "log")}
-    done = CliRunner().invoke(app, ["train", files["train.txt"], "-o", files["model"], "--log", files["log"], "-v", *how])
+    done = CliRunner().invoke(
+        app, ["train", files["train.txt"], "-o", files["model"], "--log", files["log"], "-v", *how]
+    )
     assert done.exit_code == 0, done.output
     assert "2 workers, mixed 2 times an epoch" in done.output
     events = [json.loads(line)["event"] for line in (tmp_path / "log").read_text().splitlines()]
