@@ -150,11 +150,11 @@ SHARE = 8  # of larger sets of sentences a part of this size
 SMALL = 50_000  # tokens; a smaller set of sentences is divided twice, and learned longer
 PASSES = 10  # of a trial, at most: enough to tell which is the best
 BETTER = 0.25  # standard errors by which another choice must be better than the usual one
-LABELS_TO_LEARN_LONGER = 30  # with fewer, more epochs were no better on the whole (docs/explanation/defaults.md)
-LONGER = 0.5  # standard errors by which twice the epochs must be better,
-FEWER = (
-    0.01  # and the share of the mistakes that they must avoid: a trial on few sentences gains a little from them anyway
+LABELS_TO_LEARN_LONGER = (
+    30  # of the data; with fewer, more epochs were no better on the whole (docs/explanation/defaults.md)
 )
+LONGER = 0.5  # standard errors by which twice the epochs must be better,
+FEWER = 0.01  # and the share of the mistakes that they must avoid: a part of the sentences gains from them anyway
 
 
 def usual_settings(settings: Settings, automatic: Collection[str], *, few: bool = False) -> Settings:
@@ -193,7 +193,7 @@ def choose_settings(
     trying = _Trials(learner, data, settings.seed, say)
     best, scores = trying.boldness(trials)
     chosen: dict[str, Any] = {"rate": best.rate, "strength": best.strength}
-    if "epochs" in automatic and not few and len(data.labels) >= LABELS_TO_LEARN_LONGER:
+    if "epochs" in automatic and not few and len(data.gold.outer) >= LABELS_TO_LEARN_LONGER:
         chosen["epochs"] = trying.epochs(best, scores, settings.epochs)
         if "decay" in automatic:
             chosen["decay"] = FALL ** (1 / chosen["epochs"])
