@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapo.errors import OptionError, did_you_mean
-from sapo.features.encoded import EncodedCorpus, without_rows
+from sapo.features.encoded import EncodedCorpus, Samples
+from sapo.jit import kernel
 from sapo.jit.arrays import Bools, Doubles, Floats, Ints, Longs, Shorts, pieces_of
 from sapo.learn.settings import Settings
 
@@ -195,15 +196,43 @@ def hide(
     if counts is None:
         counts = Counts(count_features(corpus.rows))
     limits = counts.limits(amount)
-    hidden = [np.empty(0, np.int64)]
-    begin = 0
+    rows, values = np.empty_like(corpus.rows), np.empty_like(corpus.values)
+    offsets = np.zeros_like(corpus.row_offsets)
+    token = kept = begin = 0
     for first, count in places or [(0, len(corpus.rows))]:
         for done in range(0, count, AT_ONCE):
             numbers = _row_numbers(seed, epoch, first + done, min(AT_ONCE, count - done))
-            below = numbers < limits[corpus.rows[begin : begin + len(numbers)]]
-            hidden.append(begin + np.flatnonzero(below))
+            token, kept = drop_hidden(begin, numbers, limits, corpus.samples, token, kept, rows, values, offsets)
             begin += len(numbers)
-    return without_rows(corpus, np.concatenate(hidden))
+    offsets[token:] = kept
+    return replace(corpus, row_offsets=offsets, rows=rows[:kept], values=values[:kept])
+
+
+@kernel
+def drop_hidden(
+    begin: int,  # the numbers are those of the features from this one on
+    numbers: Shorts,
+    limits: Shorts,  # below which a feature is hidden
+    samples: Samples,
+    token: int,  # the first whose offset is not known yet
+    kept: int,  # features so far
+    rows: Ints,  # out
+    values: Floats,  # out
+    offsets: Longs,  # out
+) -> tuple[int, int]:
+    """Copy the features that are not hidden; return the next token, and how many features were kept."""
+    weighted = len(samples.values) > 0
+    for i in range(len(numbers)):
+        while samples.row_offsets[token] <= begin + i:
+            offsets[token] = kept
+            token += 1
+        f = samples.rows[begin + i]
+        rows[kept] = f
+        if weighted:
+            values[kept] = samples.values[begin + i]
+        if numbers[i] >= limits[f]:
+            kept += 1
+    return token, kept
 
 
 def _row_numbers(seed: int, epoch: int, first: int, count: int) -> NDArray[np.uint16]:
