@@ -13,10 +13,10 @@ SCRIPT = Path(__file__).parent.parent / "tools" / "house.py"
 # either side and run it.
 LIMITS = {
     "rooms": 17,
-    "files": 197,
-    "lines": 46113,
+    "files": 198,
+    "lines": 46409,
     "files under 60 lines": 4,
-    "modules with one importer": 32,
+    "modules with one importer": 33,
     "class names used twice": 2,
     "functions with **x: Any": 11,
     "docstrings 'X in, Y out'": 0,
@@ -24,11 +24,11 @@ LIMITS = {
     "public names of Tagger": 16,
     "options of sapo train": 29,
     "arguments of SequenceLabeler": 17,
-    "files of sapo train FILE": 60,
+    "files of sapo train FILE": 61,
     "files of sapo tag MODEL FILE": 33,
-    "files of sapo.train": 50,
+    "files of sapo.train": 51,
     "files of Tagger.tag": 18,
-    "files of Trainer.update": 35,
+    "files of Trainer.update": 37,
 }
 
 

@@ -231,18 +231,18 @@ def test_a_crf_with_fixed_pairs_changes_no_other(tiny: Any, averaged: bool) -> N
 
 
 @pytest.mark.parametrize("regularizer", ["l2", "l1"])
-@pytest.mark.parametrize("name", ["sapo", "sapo-avg", "crf", "perceptron-avg", "mira-nbest"])
+@pytest.mark.parametrize("name", ["sapo", "sapo-avg"])
 def test_threads_share_lists_that_grow(tiny: Any, name: str, regularizer: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "SAMPLES_PER_RUN", 3)
+    monkeypatch.setattr(loop, "SAMPLES_PER_RUN", 9)
     corpus = tiny.corpus(5, lengths=(3, 4, 2) * 20, labels=LABELS)
     results = []
     for threads in (1, 2):
         weights = Weights.zeros(
             SHARED + corpus.tokens, LABELS, averaged="avg" in name, l1=regularizer == "l1", matrix=False
         )
-        state, found = run(corpus, name, weights, regularizer=regularizer, threads=threads)
+        state, found = run(corpus, name, weights, regularizer=regularizer, threads=threads, block=3)
         assert all(np.isfinite(block).all() for block in found.blocks)
         owner, places = frozen_module.entry_places(weights.rows.head)
         assert len(owner) == 0 or places.max() < weights.rows.room[0] <= len(weights.rows.v)
-        results.append(state.history[-1].accuracy)
-    assert results[1] == pytest.approx(results[0], abs=0.15)
+        results.append((state.history[-1].accuracy, found.features.tobytes()))
+    assert results[1] == results[0]

@@ -13,6 +13,7 @@ from sapo.features.encoded import EncodedCorpus
 from sapo.jit.arrays import Floats, Ints
 from sapo.learn import rows as module
 from sapo.learn.rows import (
+    ALL_ROWS,
     DENSE_FROM,
     DENSE_LIMIT,
     DENSE_USED,
@@ -51,7 +52,7 @@ changes = st.tuples(
     st.sampled_from([None, 2.0, -1.0]),
 )
 everywhere = st.tuples(st.just("change"), features, st.just(dict.fromkeys(range(LABELS), 1.0)), st.none())
-others = st.sampled_from([("fold",), ("pay",), ("sentence",), ("grow",), ("arenas",), ("labels",), ("scale",)])
+others = st.sampled_from([("fold",), ("pay",), ("sentence",), ("grow",), ("labels",), ("scale",)])
 work = st.lists(st.one_of(changes, changes, changes, everywhere, others), max_size=25)
 
 
@@ -84,17 +85,6 @@ class Both:
             self.labels += 1
             for weights in (self.lists, self.matrix):
                 weights.rows.add_labels(self.labels)
-        elif what == "arenas":
-            lists.grow(9)
-            arenas = lists.arenas(2)
-            for arena, f in zip(arenas, (0, 1), strict=True):
-                if has_room(1, arena.arrays):
-                    change(arena, [f], {2: 1.0, 3 + f: 2.0}, None, self.labels, self.lists.state[CLOCK])
-                    for y, delta in ((2, 1.0), (3 + f, 2.0)):
-                        self.matrix.rows.dense[f, y] += delta
-                        if self.averaged:
-                            self.matrix.rows.dense_sums[f, y] += delta * self.matrix.state[CLOCK]
-            lists.join(arenas)
         else:
             for weights in (self.lists, self.matrix):
                 do_to_all(what, weights, self)
@@ -131,7 +121,7 @@ def change(
     values = np.full(0 if value is None else len(rows), value or 0.0, np.float32)
     corpus = EncodedCorpus(np.array([0, 1]), np.array([0, len(rows)]), np.array(rows, np.int32), values)
     counts = np.array([len(deltas)], np.int32)
-    change_features(0, 1, corpus.samples, wanted, counts, delta, nodes.arrays, clock)
+    change_features(0, 1, corpus.samples, wanted, counts, delta, nodes.arrays, clock, ALL_ROWS)
 
 
 def do_to_all(what: str, weights: Weights, both: Both) -> None:

@@ -54,13 +54,11 @@ def test_its_tags_say_that_it_takes_sequences_and_needs_labels() -> None:
         return
     from sklearn.utils import get_tags
 
-    tags = get_tags(SequenceLabeler(threads=2))
+    tags = get_tags(SequenceLabeler())
     assert not tags.input_tags.two_d_array
     assert tags.input_tags.string
     assert tags.target_tags.required
-    assert tags.non_deterministic
-    assert get_tags(SequenceLabeler(settings={"threads": 2})).non_deterministic
-    assert not get_tags(SequenceLabeler()).non_deterministic
+    assert not tags.non_deterministic
 
 
 def test_cross_val_score(words: Any, parts: Any) -> None:

@@ -436,3 +436,17 @@ def test_a_lone_surrogate_of_a_json_file_is_trained_on_and_tagged(tmp_path: Path
     tagger = train(path, epochs=3)
     tagger.save(tmp_path / "model")
     assert Tagger.load(tmp_path / "model").tag(["\ud83d", "\ud83e"])[0] == "X"
+
+
+def test_the_file_is_the_same_for_any_number_of_threads(pairs: Pairs, tmp_path: Path) -> None:
+    for threads in (1, 2, 8):
+        tagger = sapo.train(pairs, template="chunking", epochs=3, threads=threads, settings={"block": 16})
+        tagger.save(tmp_path / f"{threads}.sapo")
+    first, *others = (path.read_bytes() for path in sorted(tmp_path.iterdir()))
+    assert all(other == first for other in others)
+
+
+def test_large_data_is_learned_in_blocks(monkeypatch: pytest.MonkeyPatch, pairs: Pairs) -> None:
+    assert "block" not in sapo.train(pairs, template="chunking", epochs=1).model.record["settings"]
+    monkeypatch.setattr("sapo.training.choice.SMALL", 100)
+    assert sapo.train(pairs, template="chunking", epochs=1).model.record["settings"]["block"] == 16

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     help="topn, astar (both exact) or beam. Default: Viterbi for the best tagging, topn for --nbest.",
 )
 @click.option("--width", default=50, show_default=True, help="Width of the beam.")
-@click.option("--exact", is_flag=True, help="Look at all labels; for models trained with --exact or few labels.")
+@click.option("--exact", is_flag=True, help="Look at all labels of each token, even if there are more than 300.")
 @click.option("--threads", default=1, show_default=True, help="Tag in several threads; the result is the same.")
 @format_option
 @encoding_option

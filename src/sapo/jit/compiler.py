@@ -7,6 +7,7 @@ the rest.
 """
 
 import hashlib
+import os
 import pickle
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,9 @@ from typing import Any
 
 import llvmlite
 import numba
+import numba.extending
+from llvmlite import ir
+from numba.core import cgutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
@@ -26,8 +30,54 @@ from numba.core.typed_passes import NativeLowering
 from numba.core.types.misc import unliteral
 
 from sapo.jit.cache import ENDING, alone, read_file, write_file
-from sapo.jit.kernels import no_garbage
+from sapo.jit.kernels import fetch_add, give_way, look_at, no_garbage
 from sapo.jit.progress import Function, aside, compiling, name_of, part_compiled
+
+
+@numba.extending.intrinsic  # type: ignore[untyped-decorator]
+def _atomic_add(_: Any, counters: Any, index: Any, amount: Any) -> Any:
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        pointer = cgutils.get_item_pointer(context, builder, signature.args[0], array, [arguments[1]])
+        return builder.atomic_rmw("add", pointer, arguments[2], "seq_cst")
+
+    return numba.int64(counters, numba.intp, numba.int64), build
+
+
+@numba.extending.intrinsic  # type: ignore[untyped-decorator]
+def _atomic_load(_: Any, counters: Any, index: Any) -> Any:
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        pointer = cgutils.get_item_pointer(context, builder, signature.args[0], array, [arguments[1]])
+        return builder.load_atomic(pointer, "seq_cst", 8)
+
+    return numba.int64(counters, numba.intp), build
+
+
+@numba.extending.intrinsic  # type: ignore[untyped-decorator]
+def _yield_core(_: Any) -> Any:
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if os.name == "posix":
+            kind = ir.FunctionType(ir.IntType(32), [])
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, "sched_yield"), [])
+        return context.get_dummy_value()
+
+    return numba.void(), build
+
+
+@numba.extending.overload(fetch_add, strict=False)  # type: ignore[untyped-decorator]
+def _fetch_add(counters: Any, index: Any, amount: Any) -> Any:
+    return lambda counters, index, amount: _atomic_add(counters, index, amount)
+
+
+@numba.extending.overload(look_at, strict=False)  # type: ignore[untyped-decorator]
+def _look_at(counters: Any, index: Any) -> Any:
+    return lambda counters, index: _atomic_load(counters, index)
+
+
+@numba.extending.overload(give_way, strict=False)  # type: ignore[untyped-decorator]
+def _give_way() -> Any:
+    return lambda: _yield_core()
 
 
 def compile_function(

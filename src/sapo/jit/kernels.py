@@ -11,6 +11,7 @@ import gc
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -36,6 +37,7 @@ LOOK_EVERY = 0.1  # seconds: some systems take signals only between two waits
 _registered: list[Function] = []
 _inlined: set[Function] = set()  # compiled into the functions that call them
 _lock = threading.RLock()
+_counting = threading.Lock()
 _options: dict[str, Any] | None = None  # None: interpreted
 _forms: dict[Function, Any] = {}
 _background: "BackgroundCompiler | None" = None
@@ -57,6 +59,24 @@ def inlined(function: F) -> F:
     """
     _inlined.add(function)
     return function
+
+
+def fetch_add(counters: Any, index: int, amount: int) -> int:
+    """Add to a counter that threads share, and return what it was; jit/compiler.py has the compiled form."""
+    with _counting:
+        before = int(counters[index])
+        counters[index] += amount
+        return before
+
+
+def look_at(counters: Any, index: int) -> int:
+    """Return a counter that other threads may be changing; jit/compiler.py has the compiled form."""
+    return int(counters[index])
+
+
+def give_way() -> None:
+    """Let another thread have the core; jit/compiler.py has the compiled form."""
+    time.sleep(0)
 
 
 def prepare(*, tokens: int = 0, pairs: int = 0) -> None:

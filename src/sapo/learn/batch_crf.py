@@ -409,7 +409,7 @@ def batch_pass(
     weights: BatchWeights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
 ) -> Iterator[int]:
     """Make one iteration, for which neither order nor rate matter; yield the number of sentences."""
-    weights.iterate(corpus, settings.threads, totals)
+    weights.iterate(corpus, settings.threads or 1, totals)
     yield corpus.sentences
 
 

@@ -16,9 +16,9 @@ from sapo.features.encoded import EncodedCorpus, Samples
 from sapo.jit import kernel
 from sapo.jit.arrays import Doubles, Ints, Longs
 from sapo.learn.loop import Step, linear_pass, rates_of
-from sapo.learn.rows import LearnedRows, change_features, has_room
+from sapo.learn.rows import ALL_ROWS, LearnedRows, change_features, has_room
 from sapo.learn.settings import Settings
-from sapo.learn.update import Rates, change_pair, count_update, importance_of, regularize
+from sapo.learn.update import Rates, change_pair, count_update, fold_small, importance_of, regularize
 from sapo.learn.weights import CLOCK, SCALE, Parts, Weights, tagging_weights
 from sapo.search.chain import FULLY, UNTAGGED, allows, bind, how_tagged, labels_left, longest_of
 from sapo.search.lattice import (
@@ -67,6 +67,7 @@ def crf_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, ra
             totals[TOKENS] += T  # nothing to learn, and nothing is wrong
             totals[CORRECT] += T
             regularize(first, T, samples, rates, parts, state)
+            fold_small(parts, state)
             continue
         if most > 0:
             fill_short(first, T, samples, weights, state[SCALE], LEARNING, work, totals)
@@ -95,6 +96,7 @@ def crf_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, ra
             expect_edges(first, T, samples, pairs, step, parts, state[CLOCK])
         count_update(T, totals)
         regularize(first, T, samples, rates, parts, state)
+        fold_small(parts, state)
     return len(order)
 
 
@@ -130,7 +132,7 @@ def expect_nodes(
                 delta[t, y] += counts * kept[t, y]
         if allows(tag, top, samples.allowed):
             correct += 1
-    change_features(first, T, samples, every, sizes, delta, nodes, clock)
+    change_features(first, T, samples, every, sizes, delta, nodes, clock, ALL_ROWS)
     return correct
 
 
@@ -159,7 +161,7 @@ def expect_short_nodes(
         delta[t, work.oracle[t]] += counts
         if top == work.oracle[t]:
             correct += 1
-    change_features(first, T, samples, lists, work.counts, delta, nodes, clock)
+    change_features(first, T, samples, lists, work.counts, delta, nodes, clock, ALL_ROWS)
     return correct
 
 

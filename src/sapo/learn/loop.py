@@ -1,9 +1,5 @@
 """Run the training loop that all learners share: epochs, runs of samples, dev set, early stopping, Ctrl-C.
 
-Threads learn without locks, as in the authors' release: they read and write the same arrays; now and then a change is
-lost, which does little harm since changes are sparse. The result is not the same from run to run. Each thread keeps its
-own scale for a run of samples; between runs these are joined.
-
 We want the score of a large n at the cost of a small one. The distance between SAPO's update and the gradient does not
 help: at n = 5 it is still nearly as long as the gradient, and every doubling of n shortens it a little, without a knee
 (docs/explanation/theory.md), while the score stopped improving long ago. What helps is how much one more tagging would
@@ -17,14 +13,12 @@ from them. This is exactly the total variation between the P_k of n and those of
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sapo import jit
-from sapo.errors import OptionError
 from sapo.features.encoded import EncodedCorpus
 from sapo.jit.arrays import Doubles, Longs
 from sapo.learn.records import (
@@ -40,11 +34,10 @@ from sapo.learn.records import (
     prefer_last,
     reason_to_stop,
 )
-from sapo.learn.rows import LearningRows
 from sapo.learn.samples import Corpus, chunks_of, prepare, sample_of
 from sapo.learn.settings import AUTO, Settings
 from sapo.learn.update import Rates
-from sapo.learn.weights import CLOCK, PENALTY, SCALE, SMALLEST_SCALE, STEPS, Parts, Weights
+from sapo.learn.weights import Parts, Weights
 from sapo.search.chain import Search
 from sapo.search.lattice import BY_RANK, Parameters, make_lattice
 from sapo.search.topn import top_n
@@ -67,9 +60,6 @@ def linear_pass(make_step: MakeStep) -> LearnerPass:
     def one_pass(
         weights: Weights, corpus: EncodedCorpus, order: Longs, rate: float, settings: Settings, totals: Doubles
     ) -> Iterator[int]:
-        if settings.threads > 1:
-            yield from _threaded(make_step, weights, corpus, order, rate, settings, totals)
-            return
         step = make_step(weights, corpus, rate, settings, totals)
         for run in runs_of(order):
             learn_run(weights, corpus, run, settings, step)
@@ -84,28 +74,15 @@ def runs_of(order: Longs) -> Iterator[Longs]:
         yield np.ascontiguousarray(order[begin : begin + SAMPLES_PER_RUN])
 
 
-class NoRoomError(Exception):
-    """A thread has no room for new weights; says how many samples it has done."""
-
-    def __init__(self, done: int) -> None:
-        super().__init__(done)
-        self.done = done
-
-
 def learn_run(weights: Weights, corpus: EncodedCorpus, run: Longs, settings: Settings, step: Step) -> None:
     """Learn from a run of samples, in parts if it takes long. If there is no room for new weights, make some."""
-    before = 0
     for part in parts_of(run, weights, corpus, settings):
         done = step(part, weights.parts)
         while done < len(part):
-            if weights.rows.shared:
-                raise NoRoomError(before + done)
-            first, last = corpus.offsets[part[done] : part[done] + 2]
-            weights.rows.grow(int(corpus.row_offsets[last] - corpus.row_offsets[first]))
-            before += done
             part = np.ascontiguousarray(part[done:])
+            features = np.diff(corpus.row_offsets[corpus.offsets])[part[: settings.block]]
+            weights.rows.grow(int(features.sum()))
             done = step(part, weights.parts)
-        before += done
 
 
 def parts_of(run: Longs, weights: Weights, corpus: EncodedCorpus, settings: Settings) -> list[Longs]:
@@ -140,74 +117,6 @@ def rates_of(rate: float, settings: Settings, sentences: int) -> Rates:
         penalty if settings.regularizer == "l2" else 0.0,
         penalty if settings.regularizer == "l1" else None,
     )
-
-
-def _threaded(
-    make_step: MakeStep,
-    weights: Weights,
-    corpus: EncodedCorpus,
-    order: Longs,
-    rate: float,
-    settings: Settings,
-    totals: Doubles,
-) -> Iterator[int]:
-    """Learn from as many runs at once as the settings say, and yield the number of samples after each batch of runs."""
-    shrink = rate * settings.strength / corpus.sentences_in_all if settings.regularizer == "l2" else 0.0
-    if (1 - shrink) ** SAMPLES_PER_RUN < 4 * SMALLEST_SCALE:
-        raise OptionError(f"the strength {settings.strength} is too large for {settings.threads} threads; use one")
-
-    def work(samples: Longs, before: Doubles, rows: LearningRows) -> tuple[Weights, Doubles, Longs]:
-        mine = replace(weights, state=before.copy(), rows=rows)
-        counts = np.zeros_like(totals)
-        step = make_step(mine, corpus, rate, settings, counts)
-        done = 0
-        try:
-            for part in parts_of(samples, mine, corpus, settings):
-                if stopped:
-                    break
-                learn_run(mine, corpus, part, settings, step)
-                done += len(part)
-        except NoRoomError as error:
-            return mine, counts, samples[done + error.done :]
-        return mine, counts, samples[:0]
-
-    stopped: list[bool] = []
-    runs = list(runs_of(order))
-    arenas = weights.rows.arenas(settings.threads)
-    try:
-        with ThreadPoolExecutor(settings.threads) as pool:
-            for begin in range(0, len(runs), settings.threads):
-                batch = runs[begin : begin + settings.threads]
-                if weights.scale < 8 * SMALLEST_SCALE:
-                    weights.fold()  # while no thread runs: a thread must not do it alone
-                before = weights.state.copy()
-                left = []
-                try:
-                    for mine, counts, rest in pool.map(work, batch, [before] * len(batch), arenas):
-                        _join(weights.state, before, mine.state)
-                        totals += counts
-                        left.append(rest)
-                except BaseException:
-                    stopped.append(True)
-                    raise
-                weights.rows.join(arenas)  # others look at all weights before the next run
-                waiting = np.concatenate(left)
-                if len(waiting):
-                    arenas = []
-                    step = make_step(weights, corpus, rate, settings, totals)
-                    for run in runs_of(waiting):
-                        learn_run(weights, corpus, run, settings, step)
-                    arenas = weights.rows.arenas(settings.threads)
-                yield sum(map(len, batch))
-    finally:  # after Ctrl-C, too: nobody else may take what a thread has used
-        weights.rows.join(arenas)
-
-
-def _join(state: Doubles, before: Doubles, mine: Doubles) -> None:
-    """Add what one thread did: scales multiply, the rest adds up."""
-    state[SCALE] *= mine[SCALE] / before[SCALE]
-    for index in (CLOCK, STEPS, PENALTY):
-        state[index] += mine[index] - before[index]
 
 
 SIZES = (1, 2, 3, 5, 8, 10, 15, 20, 30, 50)

@@ -110,7 +110,7 @@ def mira_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, s
             rivals = Rivals(oracle, paths, dual, found, mass)
             touched = update(first, T, samples, rivals, 1.0, parts, state[CLOCK], work)
         count_update(touched, totals)
-        end_sample(0.0, parts, state)
+        end_sample(0.0, state)
     return len(order)
 
 

@@ -46,7 +46,7 @@ def perceptron_samples(
         # w <- w + rate * (F(x, y*) - F(x, y))
         to_labels(T, 1, weights, work)
         count_update(update(first, T, samples, rivals, rate, parts, state[CLOCK], work), totals)
-        end_sample(0.0, parts, state)
+        end_sample(0.0, state)
     return len(order)
 
 

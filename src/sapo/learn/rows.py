@@ -16,7 +16,7 @@ it leaves behind is zero and unused until `LearningRows.grow` packs the lists. K
 before a sample is learned there must be room for all that it may touch (`has_room`).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,6 +116,17 @@ def squared_sum(weights: Floats) -> float:
     return total
 
 
+class Share(NamedTuple):
+    """Which rows a thread changes: no two threads change the same, and each row is changed in the order of samples."""
+
+    thread: int
+    threads: int
+
+
+ALL_ROWS = Share(0, 1)
+NEIGHBORS = 16  # rows that one thread changes: several are in a line of the processor's cache
+
+
 # What is in `room`, by index.
 USED, DENSE_USED, LIMIT, DENSE_LIMIT, DENSE_FROM, FIXED = 0, 1, 2, 3, 4, 5
 ROOM_SIZE = 6
@@ -141,6 +152,7 @@ def change_features(
     changes: Floats,  # [T, ...] by what
     nodes: LearnedRows,  # changed
     clock: float,
+    share: Share,
 ) -> None:
     """Change the weights of the features of a sentence. One call a sentence: bundles of arrays are slow to pass on."""
     if len(nodes.head) > 0:
@@ -156,6 +168,8 @@ def change_features(
             continue
         for i in range(row_offsets[first + t], row_offsets[first + t + 1]):
             f = rows[i]
+            if share.threads > 1 and (f // NEIGHBORS) % share.threads != share.thread:
+                continue
             value = values[i] if weighted else np.float32(1.0)
             if every:
                 for y in range(counts[t]):
@@ -308,7 +322,6 @@ class LearningRows:
     dense_sums: Floats
     dense_received: Floats
     room: Longs  # [6] as in LearnedRows
-    shared: bool = False  # whether other threads change the same arrays: then they stay as large as they are
 
     @classmethod
     def of_matrix(cls, matrix: Floats) -> "LearningRows":
@@ -435,21 +448,6 @@ class LearningRows:
         if dense + features > len(self.dense):
             self.widen(dense + dense // 2 + features + SPARE_ROWS, self.dense.shape[1])
         self.room[LIMIT], self.room[DENSE_LIMIT] = len(self.v), len(self.dense)
-
-    def arenas(self, threads: int) -> "list[LearningRows]":
-        """Return the same arrays for each of several threads, which have a part of the room each."""
-        used = np.linspace(self.room[USED], len(self.v), threads + 1).astype(np.int64)
-        dense = np.linspace(self.room[DENSE_USED], len(self.dense), threads + 1).astype(np.int64)
-        rooms = [self.room.copy() for _ in range(threads)]
-        for thread, room in enumerate(rooms):
-            room[[USED, LIMIT]] = used[thread : thread + 2]
-            room[[DENSE_USED, DENSE_LIMIT]] = dense[thread : thread + 2]
-        return [replace(self, room=room, shared=True) for room in rooms]
-
-    def join(self, arenas: "list[LearningRows]") -> None:
-        """Take over what threads have used; what lies between is empty."""
-        for at in (USED, DENSE_USED):
-            self.room[at] = max([int(self.room[at]), *(int(arena.room[at]) for arena in arenas)])
 
     def widen(self, rows: int, width: int) -> None:
         """Give the dense rows another shape, at least the one they have."""

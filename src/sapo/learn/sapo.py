@@ -19,17 +19,20 @@ of Y_n in other tokens, too: each step would make the second-best tags of open t
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from sapo import jit
 from sapo.features.encoded import EncodedCorpus, Samples
 from sapo.jit import kernel
-from sapo.jit.arrays import Doubles, Longs
+from sapo.jit.arrays import Doubles, Ints, Longs
+from sapo.jit.team import Pace, Team, in_team, meet, take
 from sapo.learn.loop import Step, linear_pass, rates_of, search_of
-from sapo.learn.rows import has_room
+from sapo.learn.rows import Share, has_room
 from sapo.learn.settings import Settings
-from sapo.learn.update import Rates, Rivals, count_update, regularize, update
-from sapo.learn.weights import CLOCK, SCALE, Parts, Weights, tagging_weights
+from sapo.learn.update import Rates, Rivals, count_update, regularize, update_share
+from sapo.learn.weights import CLOCK, SCALE, SMALLEST_SCALE, Parts, Weights, fold, tagging_weights
 from sapo.search.chain import (
     Search,
     count_search,
@@ -39,51 +42,151 @@ from sapo.search.chain import (
     score_chain,
     to_labels,
 )
-from sapo.search.lattice import BY_RANK, LOSS, path_score
+from sapo.search.lattice import BY_RANK, LOSS, Workspace, path_score
+from sapo.search.weights import TaggingWeights
+
+
+class BlockSearch(NamedTuple):
+    """What was found for the samples of a block, by the place of the sample in it."""
+
+    oracle: Ints  # [block, longest]
+    paths: Ints  # [block, n, longest]
+    probability: Doubles  # [block, n]
+    size: Longs  # [block] how many candidates; 0 if training diverged
 
 
 @kernel
 def sapo_samples(
-    order: Longs,  # which sentences to learn from, in this order
+    order: Longs,  # which samples to learn from, in this order
     samples: Samples,
     parts: Parts,  # the weights: changed
     state: Doubles,  # changed
     search: Search,
     rates: Rates,
-    totals: Doubles,  # added to
+    found: BlockSearch,  # out
+    totals: Doubles,  # [block, counts] added to
+    team: Team,
 ) -> int:
-    """Learn from each sample in turn; return how many there were before there was no room for new weights."""
+    """Learn from each sample in turn; return how many there were before there was no room for new weights.
+
+    The candidates of all samples of a block are searched with the weights before the block. So threads can divide the
+    samples, and then the rows of the weights, and the result is the same for any number of them.
+    """
     weights = tagging_weights(parts)
     work = open_chain(order, samples, weights, search.n)
-    for done in range(len(order)):
-        first = samples.offsets[order[done]]
-        T = samples.offsets[order[done] + 1] - first
-        if T == 0:
-            continue
-        if not has_room(samples.row_offsets[first + T] - samples.row_offsets[first], parts.nodes):
-            return done
-        # search the top-n outputs Y_n
-        score_chain(first, T, samples, weights, state[SCALE], work, totals)
-        found = find_candidates(search, T, work)
-        if found == 0:  # training diverged
-            totals[LOSS] += np.nan
-            return len(order)
-        gold = samples.gold[first : first + T]
-        found = find_oracle(gold, samples.allowed, T, found, work)
-        # P_k = exp(w.F(x, y_k)) / sum over Y_n of exp(w.F(x, y))
-        log_mass = softmax(work.scores, found, work.coefficients)
-        totals[LOSS] += log_mass - path_score(work.node, work.edge, work.oracle, T)
-        count_search(gold, samples.allowed, T, found, work, totals)
-        for k in range(min(found, len(totals) - BY_RANK)):
-            totals[BY_RANK + k] += work.coefficients[k]
-        # w <- w + rate * (F(x, y*) - sum_k P_k F(x, y_k)), in terms of v = w / scale
-        to_labels(T, found, weights, work)
-        rivals = Rivals(work.oracle, work.paths, work.coefficients, found, 1.0)
-        step = rates.rate / state[SCALE]
-        count_update(update(first, T, samples, rivals, step, parts, state[CLOCK], work), totals)
-        # w <- w - rate * strength / |S| * grad R(w)
-        regularize(first, T, samples, rates, parts, state)
+    mine = np.empty_like(state)
+    block = len(found.size)
+    learning = team.threads if len(parts.nodes.head) == 0 and rates.owed is None else 1
+    i = take(team)  # which sample to search; whoever is free takes the next one
+    for begin in range(0, len(order), block):
+        end = min(begin + block, len(order))
+        if not has_room(features_of(order, begin, end, samples), parts.nodes):
+            return begin
+        mine[:] = state
+        while i < end:
+            search_sample(order[i], i - begin, samples, weights, state[SCALE], search, found, work, totals[i - begin])
+            i = take(team)
+        if not meet(team):
+            return begin
+        for place in range(end - begin):
+            if found.size[place] == 0:  # training diverged
+                return len(order)
+        if team.thread < learning:
+            share = Share(team.thread, learning)
+            for place in range(end - begin):
+                learn_sample(
+                    order[begin + place], place, samples, found, rates, parts, mine, share, work, totals[place]
+                )
+        if team.thread == 0:
+            state[:] = mine
+        if not meet(team):
+            return begin
+        if state[SCALE] < SMALLEST_SCALE:
+            if not meet(team):  # all have looked
+                return begin
+            if team.thread == 0:
+                fold(parts, state)
+            if not meet(team):
+                return begin
     return len(order)
+
+
+@kernel
+def features_of(order: Longs, begin: int, end: int, samples: Samples) -> int:
+    """Return how many features the tokens of these samples have."""
+    features = 0
+    for i in range(begin, end):
+        first, last = samples.offsets[order[i]], samples.offsets[order[i] + 1]
+        features += samples.row_offsets[last] - samples.row_offsets[first]
+    return features
+
+
+@kernel
+def search_sample(
+    sample: int,
+    place: int,  # in the block
+    samples: Samples,
+    weights: TaggingWeights,
+    scale: float,
+    search: Search,
+    into: BlockSearch,  # out
+    work: Workspace,
+    totals: Doubles,  # added to
+) -> None:
+    """Search the top-n outputs Y_n = {y_1 ... y_n} under w, and turn their scores into P_k."""
+    first = samples.offsets[sample]
+    T = samples.offsets[sample + 1] - first
+    into.size[place] = -1
+    if T == 0:
+        return
+    score_chain(first, T, samples, weights, scale, work, totals)
+    found = find_candidates(search, T, work)
+    if found == 0:
+        totals[LOSS] += np.nan
+        into.size[place] = 0
+        return
+    gold = samples.gold[first : first + T]
+    found = find_oracle(gold, samples.allowed, T, found, work)
+    # P_k = exp(w.F(x, y_k)) / sum over Y_n of exp(w.F(x, y))
+    log_mass = softmax(work.scores, found, into.probability[place])
+    totals[LOSS] += log_mass - path_score(work.node, work.edge, work.oracle, T)
+    count_search(gold, samples.allowed, T, found, work, totals)
+    for k in range(min(found, len(totals) - BY_RANK)):
+        totals[BY_RANK + k] += into.probability[place, k]
+    to_labels(T, found, weights, work)
+    into.size[place] = found
+    for t in range(T):
+        into.oracle[place, t] = work.oracle[t]
+    for k in range(found):
+        for t in range(T):
+            into.paths[place, k, t] = work.paths[k, t]
+
+
+@kernel
+def learn_sample(
+    sample: int,
+    place: int,  # in the block
+    samples: Samples,
+    found: BlockSearch,
+    rates: Rates,
+    parts: Parts,  # the weights: changed
+    state: Doubles,  # changed
+    share: Share,  # which rows of them
+    work: Workspace,
+    totals: Doubles,  # added to
+) -> None:
+    """w <- w + rate * (F(x, y*) - sum_k P_k F(x, y_k)), in terms of v = w / scale; then regularize."""
+    first = samples.offsets[sample]
+    T = samples.offsets[sample + 1] - first
+    if T == 0:
+        return
+    rivals = Rivals(found.oracle[place], found.paths[place], found.probability[place], found.size[place], 1.0)
+    step = rates.rate / state[SCALE]
+    touched = update_share(first, T, samples, rivals, step, parts, state[CLOCK], work, share)
+    if share.thread == 0:
+        count_update(touched, totals)
+    # w <- w - rate * strength / |S| * grad R(w)
+    regularize(first, T, samples, rates, parts, state)
 
 
 @kernel
@@ -100,10 +203,35 @@ def softmax(scores: Doubles, found: int, probability: Doubles) -> float:
 
 def sapo_step(weights: Weights, corpus: EncodedCorpus, rate: float, settings: Settings, totals: Doubles) -> Step:
     """Return a function that learns from a run of samples."""
-    samples, state = corpus.samples, weights.state
-    search = search_of(settings, n=settings.number, margin=math.log(settings.stop_ratio))
+    samples, state, n = corpus.samples, weights.state, settings.number
+    search = search_of(settings, n=n, margin=math.log(settings.stop_ratio))
     rates = rates_of(rate, settings, corpus.sentences_in_all)
-    return lambda run, parts: sapo_samples(run, samples, parts, state, search, rates, totals)
+    block = settings.block_of(rates.shrink)
+    lengths = np.diff(corpus.offsets)
+    counts = np.zeros((block, len(totals))) if block > 1 else totals[None]
+    pace = Pace(min(settings.cores, block) if jit.compiled() else 1)  # Python runs one thread at a time
+
+    def step(run: Longs, parts: Parts) -> int:
+        longest = int(lengths[run].max(initial=1))
+        found = BlockSearch(
+            np.empty((block, longest), np.int32),
+            np.empty((block, n, longest), np.int32),
+            np.empty((block, n)),
+            np.zeros(block, np.int64),
+        )
+
+        def learn(team: Team) -> int:
+            return sapo_samples(run, samples, parts, state, search, rates, found, counts, team)
+
+        threads, started = pace.threads, jit.clock()
+        done = in_team(threads, learn)
+        pace.note(threads, int(lengths[run].sum()), jit.clock() - started)
+        if block > 1:
+            totals[:] += counts.sum(axis=0)
+            counts[:] = 0
+        return done
+
+    return step
 
 
 sapo_pass = linear_pass(sapo_step)

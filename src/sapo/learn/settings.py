@@ -15,7 +15,15 @@ from sapo.errors import LARGEST_OPTION, MOST_THREADS, OptionError, choice
 
 AUTO: Literal["auto"] = "auto"
 MOST = 1000  # taggings to learn from: each step takes as long as searching for this many
-RARE = ("exact", "all_pairs", "piece", "average", "hide", "drop")  # left out of records where they are as usual
+RARE = (
+    "exact",
+    "all_pairs",
+    "piece",
+    "average",
+    "hide",
+    "drop",
+    "block",
+)  # left out of records where they are as usual
 # of each regularizer, where none is given: with more, l1 loses accuracy (docs/reference/learners.md)
 STRENGTHS = {"l2": 1.0, "l1": 0.1, "none": 1.0}
 
@@ -152,8 +160,13 @@ class Settings:
     order: str = Option(choices=("shuffle", "draw")).field(
         "shuffle", "Shuffle the sentences before each epoch, or draw them with replacement."
     )
-    threads: int = dataclasses.replace(COUNT, high=MOST_THREADS).field(
-        1, "Learn in several threads: faster, but results differ from run to run."
+    threads: int | None = dataclasses.replace(COUNT, high=MOST_THREADS).field(
+        None, "Cores to use, at most: all by default for sapo, else 1. sapo learns the same with any number."
+    )
+    block: int = dataclasses.replace(COUNT, high=MOST).field(
+        1,
+        "Samples whose candidates are searched with the same weights; auto: 16 for sapo, 1 for little data.",
+        auto=True,
     )
     piece: int = Option(int, "0 or more", high=LARGEST_OPTION).field(
         0,
@@ -202,6 +215,25 @@ class Settings:
         """
         return self.epochs - math.ceil(self.average * self.epochs) + 1
 
+    @property
+    def cores(self) -> int:
+        """Return how many threads may learn at the same time.
+
+        >>> Settings(threads=3).cores
+        3
+        """
+        if self.threads is not None:
+            return self.threads
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+    def block_of(self, shrink: float) -> int:
+        """Return the number of samples in a block: one where L2 shrinks the weights a lot at each sample.
+
+        >>> Settings(block=16).block_of(1e-5), Settings(block=16).block_of(0.1)
+        (16, 1)
+        """
+        return self.block if (1.0 - shrink) ** self.block > 0.5 else 1
+
     def until(self, epoch: int) -> "Settings":
         """Return settings that do the same as these up to this pass, and stop after it.
 
@@ -241,9 +273,12 @@ class Settings:
 
     def as_json(self) -> dict[str, Any]:
         """Return the settings as JSON needs them: infinity becomes None, and what is rare and not used is left out."""
-        values = {name: getattr(self, name) for name in options_of(Settings)}
+        options = options_of(Settings)
+        values = {name: getattr(self, name) for name in options if name != "threads"}  # which change nothing
         return {
-            name: None if value == math.inf else value for name, value in values.items() if name not in RARE or value
+            name: None if value == math.inf else value
+            for name, value in values.items()
+            if name not in RARE or value != options[name].default
         }
 
 

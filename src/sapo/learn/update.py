@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sapo.features.encoded import Samples
 from sapo.jit import kernel
 from sapo.jit.arrays import Doubles, Floats, Ints
-from sapo.learn.rows import Part, change_features, penalize_feature, penalize_row
+from sapo.learn.rows import ALL_ROWS, Part, Share, change_features, penalize_feature, penalize_row
 from sapo.learn.weights import CLOCK, PENALTY, SCALE, SMALLEST_SCALE, STEPS, Parts, fold
 from sapo.search.lattice import (
     UPDATED_SAMPLES,
@@ -49,13 +49,29 @@ def update(
     work: Workspace,
 ) -> int:
     """v += step * (mass * F(x, y*) - sum_k coefficient_k * F(x, y_k)); return how many tokens were touched."""
+    return update_share(first, T, samples, rivals, step, parts, clock, work, ALL_ROWS)
+
+
+@kernel
+def update_share(
+    first: int,
+    T: int,
+    samples: Samples,
+    rivals: Rivals,
+    step: float,
+    parts: Parts,  # changed
+    clock: float,
+    work: Workspace,
+    share: Share,
+) -> int:
+    """Do a thread's share of the same; the first thread changes all that is not a row of a feature."""
     touched = note_changes(first, T, samples.importance, rivals, step, work)
     if touched > 0:
-        if parts.with_edges:
+        if parts.with_edges and share.thread == 0:
             update_edges(first, T, samples.importance, rivals, step, parts.edges, clock)
-        if len(parts.pair_codes) > 0:
+        if len(parts.pair_codes) > 0 and share.thread == 0:
             update_pairs(first, T, samples, rivals, step, parts, clock)
-        change_features(first, T, samples, work.changing, work.sizes, work.changes, parts.nodes, clock)
+        change_features(first, T, samples, work.changing, work.sizes, work.changes, parts.nodes, clock, share)
     return touched
 
 
@@ -173,17 +189,22 @@ def regularize(first: int, T: int, samples: Samples, rates: Rates, parts: Parts,
     """
     share = 1.0 if ends_sentence(first + T, samples.cuts) else 0.0
     penalize(first, T, samples, rates.owed, share, parts, state)
-    end_sample(share * rates.shrink, parts, state)
+    end_sample(share * rates.shrink, state)
 
 
 @kernel
-def end_sample(shrink: float, parts: Parts, state: Doubles) -> None:
+def end_sample(shrink: float, state: Doubles) -> None:
     """Regularize by L2, w <- (1 - shrink) * w, and let the clock go on."""
     state[SCALE] *= 1.0 - shrink
-    if state[SCALE] < SMALLEST_SCALE:
-        fold(parts, state)
     state[CLOCK] += state[SCALE]
     state[STEPS] += 1
+
+
+@kernel
+def fold_small(parts: Parts, state: Doubles) -> None:
+    """Make v the true weights before it outgrows single precision."""
+    if state[SCALE] < SMALLEST_SCALE:
+        fold(parts, state)
 
 
 @kernel

@@ -221,7 +221,7 @@ class ReadyNetwork:
     ) -> Iterator[int]:
         """Learn from the sentences in about this order; yield the number of sentences after each batch."""
         weights.passes += 1
-        with threads(settings.threads):
+        with threads(settings.threads or 1):
             yield from network_pass(
                 weights.encoder.network,
                 weights.adam,

@@ -12,7 +12,7 @@ from sapo.learn.samples import BALANCED, counted_samples
 from sapo.learn.settings import AUTO, Settings
 from sapo.sklearn.estimator import FittedLabeler, Label, LabeledSequences
 from sapo.tagger.tagger import Tagger
-from sapo.training.plan import make_plan, merged_settings
+from sapo.training.plan import make_plan
 from sapo.training.update import Trainer
 
 
@@ -191,11 +191,6 @@ class SequenceLabeler(FittedLabeler):
         state = super().__getstate__()
         state.pop("_trainer", None)
         return state
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = merged_settings(self.settings, {"threads": self.threads}).get("threads", 1) != 1
-        return tags
 
 
 def _tags_of(pairs: LabeledSequences, sample_weight: Any) -> dict[str, None]:

@@ -148,6 +148,7 @@ FEWEST_TOKENS, MOST_TOKENS = 20_000, 60_000  # tokens to try on
 JUDGED = 100_000  # tokens that a trial tags, at most
 SHARE = 8  # of larger sets of sentences a part of this size
 SMALL = 50_000  # tokens; a smaller set of sentences is divided twice, and learned longer
+BLOCK = 16  # samples: with more, the first epochs are worse (docs/explanation/defaults.md)
 PASSES = 10  # of a trial, at most: enough to tell which is the best
 BETTER = 0.25  # standard errors by which another choice must be better than the usual one
 LABELS_TO_LEARN_LONGER = (
@@ -171,6 +172,7 @@ def usual_settings(settings: Settings, automatic: Collection[str], *, few: bool 
         "hide": HIDE,
         "stop_ratio": STOP_RATIO,
         "drop": DROP,
+        "block": 1 if few else BLOCK,
     }
     return dataclasses.replace(settings, **{name: usual[name] for name in automatic})
 

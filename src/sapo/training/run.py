@@ -67,9 +67,9 @@ def train(
 
     `data` and `dev` are paths of files, or sentences in Python: pairs of tokens and tags, or a table of pandas, polars,
     Arrow or Hugging Face. A token is a string, a tuple of strings (word, pos, ...), or a list or dictionary of
-    features. With `dev`, training stops when the score on it no longer improves, and the best epoch is kept; evaluate
-    the model on other sentences. `template` is a preset (chunking-best,
-    pos-best, ner ...) or the path of a template file; the default is the preset that suits columns and tags.
+    features. With `dev`, training stops when the score on it no longer improves, and the epoch to keep is chosen by
+    it; evaluate the model on other sentences. `template` is a preset (chunking-best, pos-best, ner ...) or the path of
+    a template file; the default is the preset that suits columns and tags.
     `observers` watch the epochs; `verbose` prints to standard error what `sapo train` prints. `cluster` (a
     `sapo.apps.ray.training.Cluster`) says on which Ray cluster to learn. `calibrate` fits a temperature on the dev
     set; without one, or if it has few errors, on training sentences held out from a shorter run.

@@ -227,7 +227,7 @@ class Trainer:
             trained.pop("strength", None)  # that of another regularizer says nothing about this one
         for name in ("piece", "average", "hide"):  # a new sentence is learned whole, and at once
             trained.pop(name, None)
-        values = {**trained, "epochs": PASSES, "regularizer": regularizer, **given}
+        values = {**trained, "epochs": PASSES, "regularizer": regularizer, "block": 1, **given}
         if values.get("n") == AUTO:  # a handful of sentences is too little to measure it again
             history = self._record.get("history")
             values["n"] = history[-1]["n"] if trained.get("n") == AUTO and history else Settings().n

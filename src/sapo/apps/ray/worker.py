@@ -19,7 +19,7 @@ from sapo.jit.arrays import Doubles, Floats, Ints
 from sapo.learn import LEARNERS
 from sapo.learn.loop import LearnerPass
 from sapo.learn.records import RANKS
-from sapo.learn.rows import change_features, has_room
+from sapo.learn.rows import ALL_ROWS, change_features, has_room
 from sapo.learn.samples import Chunk, prepare
 from sapo.learn.settings import Settings
 from sapo.learn.weights import CLOCK, SCALE, SMALLEST_SCALE, STEPS, Weights
@@ -184,7 +184,7 @@ def _add_to_lists(weights: Weights, places: Places, values: Floats) -> None:
         found, begin = by_feature(begin, places, values, features, labels, counts, moved)
         if not has_room(found, rows.arrays):
             rows.grow(found)
-        change_features(0, found, _one_each(features[:found]), labels, counts, moved, rows.arrays, clock)
+        change_features(0, found, _one_each(features[:found]), labels, counts, moved, rows.arrays, clock, ALL_ROWS)
 
 
 def _one_each(features: Ints) -> Samples:
