@@ -82,7 +82,9 @@ def _gzipped(value: Any) -> bytes:
 
 
 def _text(value: Any) -> bytes:
-    return (value["text"].encode() * (int(value["times"]) % LONGEST))[:LONGEST]
+    text = value["text"].encode()
+    enough = LONGEST // max(len(text), 1) + 1  # a long text many times would itself take more memory than is allowed
+    return (text * min(int(value["times"]) % LONGEST, enough))[:LONGEST]
 
 
 def _patched(made: bytes, value: Any) -> bytes:
