@@ -1,6 +1,6 @@
 """Layouts of sparse weights: time and memory of learning and tagging beside a dense matrix, on real corpora.
 
-    SAPO_DATA=... python benchmarks/layouts.py [TASK | threads | frozen ...]
+    SAPO_DATA=... python benchmarks/layouts.py [TASK | frozen ...]
 
 SAPO learns from each corpus for some passes with dense weights, and what it changes is recorded. Every layout then
 replays these changes, and scores the same sentences with the weights that come out. Times are of the processor, the
@@ -8,13 +8,11 @@ best of several rounds in which the layouts take turns. The prototypes are in la
 """
 
 import gzip
-import itertools
 import os
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -427,74 +425,6 @@ def check(reference: Dense, layout: Layout, corpus: Corpus, node: Floats) -> Non
         np.testing.assert_allclose(node[:T], expected, atol=1e-3)
 
 
-# Threads.
-
-
-def race(task: str) -> None:
-    """Two threads replay one half each, or both all of it, without locks.
-
-    Each has an arena for its new blocks, and none is reused. To replay the same at the same time is the worst case.
-    """
-    prepared = read(task)
-    encoded, features, labels = prepared.corpus, prepared.encoder.features, len(prepared.labels)
-    order = np.random.default_rng(0).permutation(encoded.sentences)[:SENTENCES]
-    trace = record(prepared, order, passes=1)[0]
-    corpus = Corpus(order, encoded.offsets, encoded.row_offsets, encoded.rows)
-    middle = len(trace.tokens) // 2
-    cut = trace.offsets[middle]
-    halves = (
-        Trace(trace.tokens[:middle], trace.offsets[: middle + 1], trace.labels[:cut], trace.deltas[:cut]),
-        Trace(trace.tokens[middle:], trace.offsets[middle:] - cut, trace.labels[cut:], trace.deltas[cut:]),
-    )
-    print(f"\n### {task}: two threads replay the first pass ({len(trace.tokens):,} touched tokens), without locks\n")
-    print("| layout | both replay | weights that differ from those of one thread | sum of differences, of all |")
-    print("|---|---|--:|--:|")
-    kinds = (("dense", None), ("blocks, together", {}), ("blocks, apart", {"together": False}))
-    for (name, options), what in itertools.product(kinds, ("a half", "the same")):
-        works = halves if what == "a half" else (trace, trace)
-        expected = Dense(features, labels)
-        for work in works:
-            expected.replay(corpus, work)
-        wrong, off = [], []
-        for _ in range(20):
-            weights = np.zeros((features, labels), np.float32)
-            with ThreadPoolExecutor(2) as pool:
-                if options is None:
-                    jobs = [pool.submit(lk.replay_dense, corpus, half, 0, weights, weights[:0]) for half in works]
-                else:
-                    shared = BlockPool(features, labels, limit=max(2, labels // 8), **options)
-                    arenas = _arenas(shared, 2)
-                    args = shared.limit, shared.ordered
-                    jobs = [
-                        pool.submit(lk.replay_blocks, corpus, half, 0, b, *args)
-                        for half, b in zip(works, arenas, strict=True)
-                    ]
-                ends = [job.result() for job in jobs]
-            assert ends == [len(half.tokens) for half in works]
-            if options is not None:
-                lk.unpack(shared.blocks, weights)
-            difference = np.abs(weights - expected.weights)
-            used = np.count_nonzero(expected.weights)
-            wrong.append(np.count_nonzero(difference > 1e-4) / used)
-            off.append(float(difference.sum() / np.abs(expected.weights).sum()))
-        print(f"| {name} | {what} | {np.mean(wrong):.4%} | {np.mean(off):.4%} |", flush=True)
-
-
-def _arenas(pool: BlockPool, count: int) -> list[Blocks]:
-    """The same pool for each thread, with a share of the free room of its own."""
-    entries, rows = 4_000_000, 8_000_000 // pool.labels
-    pool.grow(count * entries, 0)
-    while pool.blocks.state[lk.DENSE_END] < count * rows:
-        pool.grow(0, int(pool.blocks.state[lk.DENSE_END]) + 1)
-    arenas = []
-    for k in range(count):
-        state = np.zeros(lk.STATE_SIZE, np.int64)
-        state[[lk.USED, lk.END]] = 2 + k * entries, 2 + (k + 1) * entries - 2
-        state[[lk.DENSE_USED, lk.DENSE_END]] = k * rows, (k + 1) * rows
-        arenas.append(pool.blocks._replace(state=state))
-    return arenas
-
-
 # Tagging with weights that do not change any more.
 
 
@@ -659,10 +589,8 @@ def by_template(row_offsets: Longs, rows: Ints, group: Ints, templates: int) -> 
 
 
 def main() -> None:
-    for name in sys.argv[1:] or [*TASKS, "threads", "frozen"]:
-        if name == "threads":
-            race("chunking")
-        elif name == "frozen":
+    for name in sys.argv[1:] or [*TASKS, "frozen"]:
+        if name == "frozen":
             frozen()
         else:
             measure(name)

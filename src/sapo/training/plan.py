@@ -92,7 +92,7 @@ class Plan:
 
     >>> plan = make_plan([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=3)
     >>> plan.learner, plan.settings.epochs, sorted(plan.automatic)
-    ('sapo', 3, ['average', 'decay', 'drop', 'hide', 'piece', 'rate', 'stop_ratio', 'strength'])
+    ('sapo', 3, ['average', 'block', 'decay', 'drop', 'hide', 'piece', 'rate', 'stop_ratio', 'strength'])
     """
 
     data: Source
