@@ -449,4 +449,4 @@ def test_the_file_is_the_same_for_any_number_of_threads(pairs: Pairs, tmp_path: 
 def test_large_data_is_learned_in_blocks(monkeypatch: pytest.MonkeyPatch, pairs: Pairs) -> None:
     assert "block" not in sapo.train(pairs, template="chunking", epochs=1).model.record["settings"]
     monkeypatch.setattr("sapo.training.choice.SMALL", 100)
-    assert sapo.train(pairs, template="chunking", epochs=1).model.record["settings"]["block"] == 16
+    assert sapo.train(pairs, template="chunking", epochs=1).model.record["settings"]["block"] == 4

@@ -165,7 +165,7 @@ class Settings:
     )
     block: int = dataclasses.replace(COUNT, high=MOST).field(
         1,
-        "Samples whose candidates are searched with the same weights; auto: 16 for sapo, 1 for little data.",
+        "Samples whose candidates are searched with the same weights; auto: 4 for sapo, 1 for little data.",
         auto=True,
     )
     piece: int = Option(int, "0 or more", high=LARGEST_OPTION).field(
