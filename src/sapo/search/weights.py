@@ -211,7 +211,7 @@ def put_rows(features: Ints, rows: Rows, wanted: Floats) -> None:
                 rows.values[k, 0] = wanted[i, y] if y < wanted.shape[1] else np.float32(0.0)
 
 
-FEW_LABELS = 32  # up to these a matrix is as fast as lists, or faster: benchmarks/README.md, "Layouts"
+FEW_LABELS = 32  # up to these a matrix is as fast as lists, or faster
 MATRIX = 1 << 25  # weights that a matrix may have, zero or not: 128 MB
 DENSE_PART = 8
 IN_CACHE = 1 << 12  # rows whose places are made at once when a matrix is filled: three times as fast as all of them
