@@ -40,7 +40,7 @@ def learn_part(
     """
     edges, pairs, state = weights.edges.copy(), weights.pair_weights.copy(), weights.state.copy()
     rows = _ListedRows(weights) if weights.rows.listed else _Matrix(weights)
-    rate = settings.rate_of(epoch)
+    rate, settings = settings.rate_of(epoch), replace(settings, threads=1)  # Ray gives a worker one core
     for chunk in chunks:
         part = prepare(chunk, settings, weights.bans, epoch)
         rows.expect(part.corpus)
