@@ -211,9 +211,12 @@ def test_spans_are_learned_as_bioes_where_few_labels_become_of_it() -> None:
     assert set(tagger.model.labels) == {"O", "B-LOC", "I-LOC", "E-LOC", "S-LOC"}
     assert set(tagger.labels) == {"O", "B-LOC", "I-LOC"}
     assert set(sapo.train(PAIRS + LONGER, template="ner", epochs=2, scheme=None).model.labels) == set(tagger.labels)
-    many = [(["a", "b"], [f"B-{kind}", f"I-{kind}"]) for kind in range(49)]
-    assert len(sapo.train(many, template="ner", epochs=1).model.labels) == 2 * 49
-    assert len(sapo.train(many[1:], template="ner", epochs=1).model.labels) > 2 * 48
+    entities = [(["a", "b", "c"], [f"B-{kind}", f"I-{kind}", "O"]) for kind in range(49)]
+    assert len(sapo.train(entities, template="ner", epochs=1).model.labels) == 1 + 2 * 49
+    assert len(sapo.train(entities[1:], template="ner", epochs=1).model.labels) > 1 + 2 * 48
+    phrases = [(["a", "b"], [f"B-{kind}", f"I-{kind}"]) for kind in range(8)]
+    assert len(sapo.train(phrases, template="ner", epochs=1).model.labels) == 2 * 8
+    assert len(sapo.train(phrases[1:], template="ner", epochs=1).model.labels) > 2 * 7
     assert "S-LOC" not in sapo.train(PAIRS, template="ner", epochs=1, learner="crf").model.labels
 
 

@@ -23,7 +23,9 @@ from sapo.tags.recognition import recognize, transition_counts
 from sapo.tags.schemes import TABLE, notation_of, prefixed
 from sapo.training.plan import LabelOptions
 
-MOST_TYPES = 48  # that are learned as BIOES: with 8 to 39, it gained up to 0.95 F1 (docs/explanation/defaults.md)
+# Types that are learned as BIOES, and how many more if at least this share of the tokens is outside of all spans:
+# there it gains up to 0.95 F1, and less for phrases, which take as much longer (docs/explanation/defaults.md)
+FEW_TYPES, MOST_TYPES, OUTSIDE = 7, 48, 0.25
 
 
 def read_rules(path: str | Path) -> list[str]:
@@ -163,7 +165,9 @@ def _best_scheme(labels: Sequence[str], counts: Longs) -> str | None:
     if found is None or found[0] != "iob2" or found[1].any():
         return None
     types = sum(label.startswith("B-") for label in labels)
-    return "bioes" if 0 < types <= MOST_TYPES else None
+    tokens = counts[:-1].sum(axis=0)
+    outside = tokens[list(labels).index("O")] / tokens.sum() if "O" in labels else 0.0
+    return "bioes" if 0 < types <= (MOST_TYPES if outside >= OUTSIDE else FEW_TYPES) else None
 
 
 def _in_scheme(
