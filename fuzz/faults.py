@@ -30,9 +30,9 @@ from sapo.apps.teach.state import ACCEPT, LABEL, Draft, TaughtSentence
 from sapo.apps.teach.store import Store, create
 from sapo.corpus.files import MODEL
 from sapo.corpus.sample import sample_path
+from sapo.tagger.file import model_bytes
 
 Files = dict[str, bytes]  # by their names
-GOLDEN = Path(__file__).parent.parent / "tests" / "golden" / "templates-2.sapo"
 FAST = ("-e", "2", "--rate", "0.1", "--strength", "1", "-q")
 COMMANDS: dict[str, Sequence[str]] = {
     "train": ("train", "train.txt", "-o", "OUT", *FAST),
@@ -83,7 +83,15 @@ def inputs(sentences: int = 60) -> Files:
     lines = sample_path("train").read_text("utf-8").split("\n\n")[:sentences]
     rows = ["\n".join(" ".join(line.split()[:3]) for line in one.splitlines()) for one in lines]
     text = ("\n\n".join(rows) + "\n\n").encode()
-    return {"train.txt": text, "model.sapo": GOLDEN.read_bytes(), "OUT": OLD, PROJECT: _project()}
+    return {"train.txt": text, "model.sapo": _model(text), "OUT": OLD, PROJECT: _project()}
+
+
+def _model(text: bytes) -> bytes:
+    """Return a small model that was trained on these sentences."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, "train.txt")
+        path.write_bytes(text)
+        return model_bytes(sapo.train(path, template="chunking", epochs=3, rate=0.2, strength=0.3).model)
 
 
 @functools.cache
